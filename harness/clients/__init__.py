@@ -1,4 +1,4 @@
-"""Three client libraries behind one small interface, and what their errors mean."""
+"""Three client libraries behind one small interface, and the meaning of their errors."""
 
 from checkers.history.polls import Isolation
 from harness.clients.interface import (

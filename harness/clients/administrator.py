@@ -8,7 +8,7 @@ from checkers.history.operations import OperationType
 
 
 class AdminAnswer(NamedTuple):
-    """What became of one request: ok, fail or info; what it returned if ok, an error if not."""
+    """The result of one request: ok, fail or info, with a value if ok, and an error otherwise."""
 
     outcome: OperationType
     value: Any = None
@@ -32,14 +32,14 @@ class AdministratorOptions(msgspec.Struct, frozen=True):
 
 
 class Administrator(Protocol):
-    """Asks for one thing at a time; used by one thread; no call raises, all return within `operation_ms`.
+    """Sends one request at a time; used by one thread; no call raises, all return within `operation_ms`.
 
-    Of what changes nothing, a failure is ``fail``: nothing was read.
+    A request that only reads ends with ``fail`` if it fails, because nothing was read.
     """
 
     @property
     def spent(self) -> bool:
-        """Whether it is of no use any more, after an error, and is to be closed."""
+        """Whether it can no longer be used after an error, and must be closed."""
         ...
 
     def commit_offset(self, group: str, topic: str, partition: int, offset: int) -> AdminAnswer:
@@ -55,7 +55,7 @@ class Administrator(Protocol):
         ...
 
     def config(self, topic: str, key: str) -> AdminAnswer:
-        """DescribeConfigs; the value is the number, None if the topic has no value of its own."""
+        """DescribeConfigs; the value is the number, or None if the config is not set for the topic."""
         ...
 
     def create_topic(self, topic: str, partitions: int, replication_factor: int) -> AdminAnswer:

@@ -1,8 +1,9 @@
 """confluent-kafka's (librdkafka's) administrator behind the interface.
 
-It retries requests by itself, so no answer proves that a change was not made.  Offsets go
-through consumers, one for each group, that never subscribe: with the library's administrative calls for them
-the whole process ended (SIGSEGV, librdkafka 2.16.0) while coordinators still answered NOT_COORDINATOR.
+It retries requests by itself, so no answer proves that a change was not made.  Offsets are committed and
+fetched by consumers, one for each group, that never subscribe.  The library's administrative calls for
+offsets ended the whole process (SIGSEGV, librdkafka 2.16.0) while coordinators still answered
+NOT_COORDINATOR.
 """
 
 import time
@@ -29,9 +30,9 @@ class ConfluentAdministrator:
     """An `Administrator`; made without asking any broker.
 
     Attributes:
-        spent: whether a call about configs or topics failed: until the next refresh of its metadata the
-            library insists on the broker that it takes for the controller, and two of its threads spin while
-            that is down.  Consumers look for coordinators again by themselves.
+        spent: whether a call about configs or topics failed.  Until the next refresh of its metadata, the
+            library only uses the broker that it considers the controller, and two of its threads spin while
+            this broker is down.  Consumers find new coordinators by themselves.
     """
 
     def __init__(self, options: AdministratorOptions) -> None:
@@ -61,7 +62,7 @@ class ConfluentAdministrator:
         return self._requested(lambda admin: admin.incremental_alter_configs([resource], **self._timeouts))
 
     def config(self, topic: str, key: str) -> AdminAnswer:
-        """See `Administrator.config`; of whichever broker the library likes best."""
+        """See `Administrator.config`; the library chooses the broker."""
         resource = ConfigResource(ResourceType.TOPIC, topic)
         described = self._requested(
             lambda admin: admin.describe_configs([resource], **self._timeouts), OperationType.FAIL
@@ -129,7 +130,7 @@ class _Group:
             group_id=group,
             enable_auto_commit=False,
             isolation_level="read_committed",
-            # So long a commit waits for a coordinator to be found.
+            # This is how long a commit waits until a coordinator is found.
             session_timeout_ms=options.operation_ms,
             heartbeat_interval_ms=options.operation_ms // 2,
         )

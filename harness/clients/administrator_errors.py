@@ -1,8 +1,8 @@
 """Classifies errors of admin requests: the change was not made (fail), or it may have been made (info).
 
-One table for both libraries.  A change failed only where it was refused before anything was appended, by the
-one request that carried it.  What a broker forwards to the controller (KIP-590), it sends again on its own
-where the controller changes, so no answer is known to be that of the only attempt; and a controller that
+There is one table for both libraries.  A change certainly failed only if its only request was refused before
+anything was appended.  A broker repeats requests that it forwards to the controller (KIP-590) if the
+controller changes, so it is unknown whether an answer is that of the only attempt.  And a controller that
 resigns answers NOT_CONTROLLER to changes that its successor commits.
 """
 
@@ -12,7 +12,7 @@ from checkers.history.operations import OperationType
 
 
 class Refusal(NamedTuple):
-    """An answer to OffsetCommit from which it follows that nothing was appended."""
+    """An answer to OffsetCommit that proves that nothing was appended."""
 
     code: int
     name: str
@@ -52,7 +52,7 @@ _REASONS = {refusal.code: refusal.reason for refusal in REFUSED_COMMITS}
 
 
 def classify_deletion(code: int) -> tuple[OperationType, str]:
-    """Whether a deletion of a group that was answered with an error did not happen, and what to record."""
+    """Whether a deletion of a group with this error certainly did not happen, and the error to record."""
     reason = _REFUSED_DELETIONS.get(code)
     if reason is None:
         return OperationType.INFO, f"error {code} (may stand for an append)"
@@ -65,7 +65,7 @@ def classify_commit(code: int, text: str, *, only_attempt: bool) -> tuple[Operat
     Args:
         code: Kafka's error code.
         text: the library's error text.
-        only_attempt: whether the library sends a commit once at most.
+        only_attempt: whether the library sends a commit at most once.
     """
     reason = _REASONS.get(code)
     if reason is None:

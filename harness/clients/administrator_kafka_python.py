@@ -1,7 +1,7 @@
 """kafka-python's administrator behind the interface; it sends each OffsetCommit once.
 
-It keeps the coordinators that it found, so it can't be used after an error.  Its calls have no time limit of
-their own, only their requests.
+It caches coordinators, so it can't be used after an error.  Its requests have time limits, but its calls have
+none.
 """
 
 from collections.abc import Callable
@@ -67,7 +67,7 @@ class KafkaPythonAdministrator:
         return AdminAnswer(outcome, error=text)
 
     def committed_offset(self, group: str, topic: str, partition: int) -> AdminAnswer:
-        """See `Administrator.committed_offset`; not a stable one, which the library can't ask for."""
+        """See `Administrator.committed_offset`; the library can't request stable offsets."""
         place = TopicPartition(topic, partition)
 
         def ask() -> int | None:
@@ -89,7 +89,7 @@ class KafkaPythonAdministrator:
         return self._answered(ask)
 
     def config(self, topic: str, key: str) -> AdminAnswer:
-        """See `Administrator.config`; of whichever broker the library likes best."""
+        """See `Administrator.config`; the library chooses the broker."""
         resource = ConfigResource(ConfigResourceType.TOPIC, topic, {key: None})
 
         def ask() -> int | None:
@@ -122,7 +122,7 @@ class KafkaPythonAdministrator:
         within(timeout_s, "closing kafka-python's administrator", self._admin.close)
 
     def _requested(self, ask: Callable[[], Any]) -> Any:
-        """What a call returns or raises; ClientFailedError if it does neither in time."""
+        """Return or raise what the call does; ClientFailedError if it does neither in time."""
         self.spent = True
         returned: list[Any] = []
         try:

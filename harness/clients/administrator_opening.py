@@ -14,7 +14,7 @@ def open_administrator(kind: ClientKind, options: AdministratorOptions) -> Admin
     """An administrator of this library.
 
     Raises:
-        ClientFailedError: it could not be made; nothing was asked.
+        ClientFailedError: it could not be made; no request was sent.
     """
     match kind:
         case ClientKind.KAFKA_PYTHON:

@@ -1,9 +1,9 @@
 """confluent-kafka (librdkafka) behind the client interface.
 
-Its consumers need a group id although they never join or commit; librdkafka looks for the coordinator
-nevertheless, which makes the cluster create its offsets topic.  Its producers send a record again after
-errors 3, 5 and 6 however few retries they are allowed (measured with 2.16: until the delivery timeout), so
-with acks=all, where these may follow an append, no attempt is known to be the only one, and without
+Its consumers need a group id although they never join or commit.  librdkafka looks for the coordinator
+nevertheless, and so the cluster creates its offsets topic.  Its producers send a record again after errors 3,
+5 and 6, however few retries are allowed (measured with 2.16: until the delivery timeout).  With acks=all
+these errors may follow an append.  So it is unknown whether an attempt is the only one, and without
 idempotence a record can appear twice.
 """
 
@@ -32,13 +32,13 @@ from harness.record.journal import describe
 _GRACE_S = 1.0
 _POLL_S = 0.1
 _IN_FLIGHT = 5
-"""As many as a broker remembers of each idempotent producer."""
+"""The number of batches that a broker remembers of each idempotent producer."""
 _AGAIN_MS = 30
-"""So soon that what is refused is on its way again when it would be taken."""
+"""So short that a refused batch is in flight again when it would be accepted."""
 REPORTS_AFTER_FATAL_S = 1.0
-"""How long delivery reports are awaited once the library has given a producer up."""
+"""How long to wait for delivery reports after a fatal error of a producer."""
 _FIRST_LOCAL_ERROR = -100
-"""Codes below are librdkafka's own, the others are brokers'."""
+"""Codes below this are librdkafka's own; the others come from brokers."""
 _EOF = KafkaError._PARTITION_EOF  # noqa: SLF001 - a public constant in spite of its name
 _OUT_OF_RANGE = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE, KafkaError._LOG_TRUNCATION)  # noqa: SLF001 - public constants in spite of their names
 
@@ -72,7 +72,7 @@ def subscribe(consumer: Consumer, topic: str, **callbacks: Callable[..., None]) 
 
 
 def error_text(error: BaseException) -> str:
-    """What the library raised as one line, with Kafka's name of the error where it has one."""
+    """The library's exception as one line, with Kafka's name of the error if it has one."""
     cause = error.args[0] if isinstance(error, KafkaException) and error.args else None
     if not isinstance(cause, KafkaError):
         return describe(error)
@@ -124,9 +124,9 @@ class ConfluentProducer:
         return [fate or silent for fate in fates]
 
     def _await(self, fates: list[SendResult | None], deadline: float) -> str:
-        """Wait for the delivery reports; why a record may have none.
+        """Wait for the delivery reports; returns the reason why a record may have none.
 
-        A fatal error is raised here once, whichever record it is about; the reports follow it.
+        A fatal error is raised here once, whichever record it concerns; the reports follow it.
         """
         why = "no delivery report within the delivery timeout"
         while None in fates and (left_s := deadline - time.monotonic()) > 0:
@@ -173,7 +173,7 @@ def producer_config(options: ProducerOptions) -> dict[str, Any]:
 
 
 def refused(error: Exception) -> SendResult:
-    """The outcome of a record at which the library's own call raised."""
+    """The outcome of a record for which the library's own call raised."""
     if not isinstance(error, (BufferError, KafkaException, ValueError)):
         return SendResult(OperationType.INFO, error=error_text(error))
     outcome, reason = raised_by_send(error_text(error))
@@ -181,7 +181,7 @@ def refused(error: Exception) -> SendResult:
 
 
 def fate_of(error: KafkaError | None, offset: int | None, options: ProducerOptions) -> SendResult:
-    """The outcome of a record by its delivery report."""
+    """The outcome of a record according to its delivery report."""
     if error is None:
         if options.acks == "0":
             return SendResult(OperationType.OK)
@@ -232,7 +232,7 @@ class ConfluentConsumer:
             raise ReadError(error_text(error)) from error
 
     def poll(self, max_wait_s: float) -> list[Message]:
-        """See `LogConsumer.poll`; an error that comes behind records is raised by the next call."""
+        """See `LogConsumer.poll`; an error that follows records is raised by the next call."""
         if self._pending is not None:
             error, self._pending = self._pending, None
             raise error

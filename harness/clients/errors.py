@@ -1,8 +1,9 @@
 """Classifies errors of sends: the record was not appended (fail), or it may have been (info).
 
-One table for kafka-python and librdkafka; `harness.clients.java.errors` has that of kafka-clients.  A
-record's sending failed only where the error was raised before anything left, or where there was one attempt
-and the broker's code means that it appended nothing.  All other errors, unknown ones included, leave it open.
+There is one table for kafka-python and librdkafka; `harness.clients.java.errors` has that of kafka-clients.
+The send of a record certainly failed only in two cases: the error was raised before anything was sent, or
+there was one attempt and the broker's code means that it appended nothing.  After all other errors, including
+unknown ones, the outcome is unknown.
 """
 
 from enum import StrEnum
@@ -12,7 +13,7 @@ from checkers.history.operations import OperationType
 
 
 class ErrorSource(StrEnum):
-    """Who raised an error."""
+    """The origin of an error."""
 
     BROKER = "broker"
     KAFKA_PYTHON = "kafka-python"
@@ -21,17 +22,17 @@ class ErrorSource(StrEnum):
 
 
 class Appended(StrEnum):
-    """Whether the attempt that ended so can have been appended."""
+    """Whether an attempt that ended with an error may have been appended."""
 
     NO = "no"
     NO_UNLESS_AWAITED = "no, unless acks=all"
-    """With acks=all a broker also answers so when it loses the partition while it waits for replicas."""
+    """With acks=all a broker also returns this if it loses the partition while it waits for replicas."""
     MAYBE = "maybe"
     YES = "yes"
 
 
 class ProduceErrorRule(NamedTuple):
-    """One error: Kafka's code or the library's name for it, and what it means for the record."""
+    """One error: Kafka's code or the library's name for it, and its meaning for the record."""
 
     source: ErrorSource
     key: int | str
@@ -41,7 +42,7 @@ class ProduceErrorRule(NamedTuple):
 
 
 class Classified(NamedTuple):
-    """Fail or info, and why."""
+    """Fail or info, and the reason."""
 
     outcome: OperationType
     reason: str
@@ -151,7 +152,7 @@ def classify(source: ErrorSource, key: int | str, *, only_attempt: bool, acks: s
     Args:
         source: the source of the error.
         key: the broker's or librdkafka's code, or the name of kafka-python's class.
-        only_attempt: whether the library sends a record once at most.
+        only_attempt: whether the library sends a record at most once.
         acks: ``all``, ``1`` or ``0``.
     """
     return judged(_BY_KEY.get((source, key)), only_attempt=only_attempt, acks=acks)

@@ -15,23 +15,23 @@ from harness.clients.interface import Message
 
 
 class Membership(NamedTuple):
-    """Who a member is to its group's coordinator."""
+    """The identity of a member for its group's coordinator."""
 
     member: str
     generation: int
 
 
 class Assigned(NamedTuple):
-    """A new assignment: where reading begins, partition to offset, and who the member is in it."""
+    """A new assignment: partition to the offset where reading begins, and the membership."""
 
     starts: Mapping[int, int]
     membership: Membership | None
 
 
 class PolledRecords(NamedTuple):
-    """What one poll returned: records in their order, and the assignment that they begin, if it is new.
+    """The result of one poll: records in their order, and their assignment if it is new.
 
-    `membership` is who the member is from now on, where that changed without a new assignment.
+    `membership` is set if the member's membership changed without a new assignment.
     """
 
     messages: list[Message]
@@ -45,15 +45,15 @@ class MemberOptions(msgspec.Struct, frozen=True):
     Attributes:
         bootstrap: ``host:port`` of every broker.
         group: the group's id.
-        topic: what it subscribes to.
+        topic: the topic that it subscribes to.
         session_ms: time without a heartbeat after which the group removes it.
-        poll_interval_ms: time without a poll after which the group removes it; a rebalance waits no longer
-            for a member.
+        poll_interval_ms: time without a poll after which the group removes it; this is also how long a
+            rebalance waits for a member.
         heartbeat_ms: time between heartbeats.
         request_ms: how long one request may take.
         connect_ms: how long finding the cluster may take when the client is made.
         commit_ms: time after which a commit returns, whatever its outcome.
-        poll_records_max: how many records one poll returns at most.
+        poll_records_max: maximum number of records that one poll returns.
         modern: whether it uses KIP-848's protocol, in which brokers set the length of a session.
     """
 
@@ -73,17 +73,17 @@ class MemberOptions(msgspec.Struct, frozen=True):
 class GroupMember(Protocol):
     """A member of a group; used by one thread.
 
-    With every new assignment it asks for the group's committed offsets and begins there, or at offset 0 of
-    partitions where none is committed.
+    With every new assignment it fetches the group's committed offsets and begins there, or at offset 0 of
+    partitions without a committed offset.
     """
 
     @property
     def owned(self) -> frozenset[int]:
-        """Partitions that it was assigned and that were not revoked since."""
+        """Partitions that were assigned to it and not revoked since."""
         ...
 
     def poll(self, max_wait_s: float) -> PolledRecords:
-        """The next records, all of one assignment; rebalances happen in here alone.
+        """The next records, all of one assignment; rebalances happen only within this call.
 
         Raises:
             ReadError: the library reported an error, or the committed offsets could not be read.
@@ -91,9 +91,9 @@ class GroupMember(Protocol):
         ...
 
     def commit(self, offsets: Mapping[int, int]) -> AdminAnswer:
-        """Commit where the group is to continue, partition to offset; never raises.
+        """Commit the offsets of the next records to read, by partition; never raises.
 
-        ``fail`` only if it certainly did not happen and never will.
+        The outcome is ``fail`` only if the commit certainly did not happen and never will.
         """
         ...
 

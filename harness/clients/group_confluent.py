@@ -1,9 +1,9 @@
 """confluent-kafka's (librdkafka's) member of a group behind the interface.
 
 Rebalances are served within poll, because callbacks are registered.  librdkafka sends a commit again after
-some errors, so that no refusal proves that nothing was committed.  And a member that left, because it did not
-poll, would commit as a client that is in no group, which Kafka permits while the group is empty; so its
-membership is compared before every commit.
+some errors, so no refusal proves that nothing was committed.  A member that left because it did not poll
+would commit as a client that is in no group, which Kafka permits while the group is empty.  So its membership
+is compared before every commit.
 """
 
 import struct
@@ -23,7 +23,7 @@ from harness.clients.group import Assigned, MemberOptions, Membership, PolledRec
 from harness.clients.interface import ClientFailedError, Message, ReadError
 
 _METADATA = b"CGMDv2:"
-"""How librdkafka's serialised group metadata begins; the generation follows, in the host's order of bytes."""
+"""The beginning of librdkafka's serialised group metadata; the generation follows, in native byte order."""
 _GENERATION = struct.Struct("=i")
 
 
@@ -59,7 +59,7 @@ class ConfluentMember:
 
     @property
     def owned(self) -> frozenset[int]:
-        """See `GroupMember.owned`; nothing while the poll that reports a new assignment is still to come."""
+        """See `GroupMember.owned`; empty until the poll that reports a new assignment."""
         return frozenset() if self._later else self._owned
 
     def poll(self, max_wait_s: float) -> PolledRecords:
@@ -121,7 +121,7 @@ class ConfluentMember:
         within(timeout_s, "closing confluent-kafka's group member", end)
 
     def _rest(self) -> list[Any]:
-        """What else is there already."""
+        """Further records that are already available."""
         more: list[Any] = self._consumer.consume(num_messages=self._options.poll_records_max - 1, timeout=0)
         return more
 
@@ -134,7 +134,7 @@ class ConfluentMember:
         }
 
     def _committed(self, consumer: Consumer, partitions: Iterable[int]) -> dict[int, int] | None:
-        """The group's committed offsets, 0 if it has none; None if not reported, which poll reports."""
+        """The group's committed offsets, 0 if it has none; None after an error, which poll reports."""
         self._failure = None
         asked = [TopicPartition(self._options.topic, partition) for partition in partitions]
         try:
@@ -158,7 +158,7 @@ class ConfluentMember:
         self._assigned = Assigned(starts, self._membership)
 
     def _on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        """The group took them back, or continued without this member."""
+        """The group revoked the partitions, or continued without this member."""
         del partitions
         self._owned = frozenset()
         self._membership = None
@@ -166,7 +166,7 @@ class ConfluentMember:
 
 
 def membership_of(metadata: bytes | None) -> Membership | None:
-    """Who a member is, of librdkafka's serialised group metadata; None where it is in no group."""
+    """The membership in librdkafka's serialised group metadata; None if the member is in no group."""
     if metadata is None or not metadata.startswith(_METADATA):
         return None
     rest = metadata[len(_METADATA) :]

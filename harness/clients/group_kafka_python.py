@@ -1,8 +1,8 @@
 """kafka-python's member of a group behind the interface.
 
 Version 3.0 serves rebalances within poll, on its network thread, so the listener is a coroutine.  Its own
-synchronous commit sends the request again after errors and timeouts; here one request is sent, so that a
-refusal proves that nothing was committed.
+synchronous commit sends the request again after errors and timeouts.  Here one request is sent, so a refusal
+proves that nothing was committed.
 """
 
 import time
@@ -127,7 +127,7 @@ class _Listener(AsyncConsumerRebalanceListener):  # type: ignore[misc]  # the li
         """The assignment that is new since the last call.
 
         Raises:
-            ReadError: where it begins could not be read.
+            ReadError: its committed offsets could not be read.
         """
         if self._failure is not None:
             raise ReadError(self._failure)
@@ -135,7 +135,7 @@ class _Listener(AsyncConsumerRebalanceListener):  # type: ignore[misc]  # the li
         return assigned
 
     async def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
-        """The library forgets them."""
+        """Forget the partitions; the library itself also removes them."""
         del revoked
         self.owned = frozenset()
 
@@ -145,7 +145,7 @@ class _Listener(AsyncConsumerRebalanceListener):  # type: ignore[misc]  # the li
         self.owned = frozenset()
 
     async def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
-        """Ask for the committed offsets and seek to them, before anything is fetched."""
+        """Fetch the committed offsets and seek to them, before any record is fetched."""
         places = sorted(assigned)
         coordinator = self._consumer._coordinator  # noqa: SLF001 - the public call would wait for this very thread
         try:

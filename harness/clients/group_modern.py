@@ -24,7 +24,7 @@ class ModernMember(ConfluentMember):
         """See `GroupMember.poll`; reports a new epoch too."""
         gathered = super().poll(max_wait_s)
         if self._later:
-            # Records of before and after it can't be distinguished: the next member reads them again.
+            # Records before and after it can't be distinguished: the next member reads them again.
             raise ReadError("assigned within a batch of records")
         now = self._epoch()
         if gathered.assigned is not None or not self._owned or now in (None, self._membership):
@@ -68,6 +68,6 @@ class ModernMember(ConfluentMember):
         self._assigned = Assigned(starts, self._membership)
 
     def _on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        """The group took some back, or continued without this member."""
+        """The group revoked some partitions, or continued without this member."""
         self._owned -= {place.partition for place in partitions}
         consumer.incremental_unassign(partitions)

@@ -1,4 +1,4 @@
-"""Opens group members of every kind; the only module that knows all implementations."""
+"""Opens group members of every kind; the only module that imports all implementations."""
 
 from collections.abc import Callable
 

@@ -1,7 +1,7 @@
-"""Requests of former members: what a process that hung sends when it continues.
+"""Requests of former members, as a process that hung sends them when it continues.
 
-A library forgets its membership as soon as it knows that the group continued, and would send nothing.  Here
-the request goes out as it would have, with the id and the generation that the member had.
+A library discards its membership as soon as it learns that the group continued, and would send nothing.  Here
+the request is sent nevertheless, with the id and the generation that the member had.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,9 +20,9 @@ from harness.kafka.wire import Connection, WireError
 _GROUP = 0
 _FIND_COORDINATOR_SINGLE = 3
 _COMMIT_AT_MOST = 8
-"""Of the classic protocol; the next one reports the errors of KIP-848's."""
+"""Last version for the classic protocol; the next one returns the errors of KIP-848."""
 _NOBODY = Membership("", -1)
-"""What OffsetCommit names where who asks is not a member."""
+"""The membership in an OffsetCommit from a client that is not a member."""
 
 
 def commit_as(options: MemberOptions, membership: Membership, offsets: Mapping[int, int]) -> AdminAnswer:
@@ -57,7 +57,7 @@ def commit_as(options: MemberOptions, membership: Membership, offsets: Mapping[i
 
 
 def reset_offsets(options: MemberOptions, offsets: Mapping[int, int]) -> AdminAnswer:
-    """Set a group's offsets as an administrator does (KIP-396), who is not a member; never raises."""
+    """Set a group's offsets as an administrator, who is not a member (KIP-396); never raises."""
     return commit_as(options, _NOBODY, offsets)
 
 
@@ -88,7 +88,7 @@ def answered(codes: Sequence[int]) -> AdminAnswer:
 
 
 def _to_coordinator(options: MemberOptions) -> Connection | str:
-    """A connection to the group's coordinator, or why there is none."""
+    """A connection to the group's coordinator, or the reason why there is none."""
     problem = "no broker to ask"
     for server in options.bootstrap:
         host, _, port = server.rpartition(":")

@@ -11,7 +11,7 @@ from checkers.history.polls import Isolation
 
 
 class ClientKind(StrEnum):
-    """Which library; a client's bug must not be mistaken for a broker's."""
+    """The client library; several are used, so that a client's bug is not mistaken for a broker's."""
 
     KAFKA_PYTHON = "kafka-python"
     CONFLUENT = "confluent-kafka"
@@ -19,11 +19,11 @@ class ClientKind(StrEnum):
 
 
 EMBEDDED = (ClientKind.KAFKA_PYTHON, ClientKind.CONFLUENT)
-"""The libraries in the harness's own process; they have every kind of client, and every host has them."""
+"""The libraries in the harness's own process; they offer every kind of client, on every host."""
 
 
 VALUE_HEADER = "value"
-"""Name of the header that has the value of a tombstone, which has no value itself."""
+"""Name of the header with the value of a tombstone, because a tombstone itself has no value."""
 
 
 class ProducerRecord(NamedTuple):
@@ -46,14 +46,14 @@ class ProducerRecord(NamedTuple):
 
 
 def carried(content: bytes | None, headers: Iterable[tuple[str, bytes | None]] | None) -> bytes | None:
-    """Value of a record that was read; of a tombstone, that in its header."""
+    """The value of a record that was read; for a tombstone, the value in its header."""
     if content is not None:
         return content
     return next((value for name, value in headers or () if name == VALUE_HEADER), None)
 
 
 class SendResult(NamedTuple):
-    """What became of one record: ok, fail or info; its offset if acknowledged, an error if not ok."""
+    """The result for one record: ok, fail or info; its offset if acknowledged, an error if not ok."""
 
     outcome: OperationType
     offset: int | None = None
@@ -69,11 +69,11 @@ class Message(NamedTuple):
 
 
 class ClientFailedError(Exception):
-    """A client could not be made, or not be closed within its bound; nothing was sent or read by it."""
+    """A client could not be made, so nothing was sent or read, or it was not closed within its bound."""
 
 
 class NotOfferedError(Exception):
-    """A library has no such client, or kafka-clients has no process: the load was planned wrong."""
+    """A library has no such client, or kafka-clients has no process: an error in the plan of the load."""
 
 
 class ReadError(Exception):
@@ -99,8 +99,8 @@ class ProducerOptions(msgspec.Struct, frozen=True):
         delivery_ms: time after which a record's outcome is reported, whatever it is.
         request_ms: how long one request may take.
         connect_ms: how long finding the cluster may take when the client is made.
-        pipelined: whether each record is a separate batch, with up to five in flight to one partition; only
-            librdkafka can be told to; kafka-clients always may, kafka-python never does.
+        pipelined: whether each record is a separate batch, with up to five in flight to one partition.  This
+            can only be set for librdkafka; kafka-clients always may do it, kafka-python never does.
     """
 
     bootstrap: tuple[str, ...]
@@ -118,11 +118,11 @@ class ConsumerOptions(msgspec.Struct, frozen=True):
 
     Attributes:
         bootstrap: ``host:port`` of every broker.
-        topic: what it reads.
-        isolation: which records it sees.
+        topic: the topic that it reads.
+        isolation: its isolation level.
         request_ms: how long one request may take.
         connect_ms: how long finding the cluster may take when the client is made.
-        poll_records_max: how many records one poll returns at most.
+        poll_records_max: maximum number of records that one poll returns.
     """
 
     bootstrap: tuple[str, ...]
@@ -156,7 +156,7 @@ class LogConsumer(Protocol):
     """Reads assigned partitions from explicit offsets; used by one thread."""
 
     def assign(self, positions: Mapping[int, int]) -> None:
-        """Read these partitions from these offsets on; replaces what was assigned before.
+        """Read these partitions from these offsets on; replaces the previous assignment.
 
         Raises:
             ReadError: the library refuses.
@@ -172,10 +172,10 @@ class LogConsumer(Protocol):
         ...
 
     def position(self, partition: int) -> int | None:
-        """Offset below which everything of this partition was returned, or is not for readers.
+        """The offset up to which all records of this partition were returned or skipped.
 
-        Control records, and at ``read_committed`` aborted ones, are passed over without being returned.  None
-        where the library does not know yet.
+        Control records, and aborted records at ``read_committed``, are skipped.  None if the library does not
+        know the position yet.
 
         Raises:
             ReadError: the library reported an error.

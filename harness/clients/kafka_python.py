@@ -32,7 +32,7 @@ from harness.record.journal import describe
 _GRACE_S = 1.0
 _ACKS = {"all": "all", "1": 1, "0": 0}
 _REFUSALS = (KafkaTimeoutError, MessageSizeTooLargeError, IllegalStateError, ValueError, TypeError)
-"""What KafkaProducer.send raises, all of it before the record is queued."""
+"""Exceptions of KafkaProducer.send, all of which are raised before the record is queued."""
 
 
 def polled(consumer: KafkaConsumer, max_wait_s: float) -> list[Message]:
@@ -53,10 +53,10 @@ def polled(consumer: KafkaConsumer, max_wait_s: float) -> list[Message]:
 
 
 def polled_in_group(consumer: KafkaConsumer, max_wait_s: float) -> list[Message]:
-    """As `polled`, of a consumer that subscribed.
+    """As `polled`, for a consumer that subscribed.
 
-    After a change of metadata, version 3.0 forgets a join that outlasts the poll that began it: the member
-    sends no heartbeats and reads nothing any more, so the join is requested again.
+    After a change of metadata, version 3.0 forgets a join that takes longer than the poll that began it.
+    Then the member sends no heartbeats and reads nothing, so the join is requested again.
 
     Raises:
         ReadError: the library reported an error.
@@ -67,7 +67,7 @@ def polled_in_group(consumer: KafkaConsumer, max_wait_s: float) -> list[Message]
         if coordinator.rejoining:
             coordinator.request_rejoin()
     except Exception as error:
-        # The member is given up, so that what was returned is read by the next one.
+        # The member is no longer used, so that the next one reads the returned records.
         raise ReadError(describe(error)) from error
     return messages
 
@@ -104,7 +104,7 @@ class KafkaPythonProducer:
         within(timeout_s, "closing kafka-python's producer", self._producer.end)
 
     def _queue(self, batch: Sequence[ProducerRecord]) -> list[FutureRecordMetadata | SendResult]:
-        """A future, or already the outcome, for each record; after a timeout the others are not tried."""
+        """A future or an outcome for each record; after a timeout the remaining records are not tried."""
         queued: list[FutureRecordMetadata | SendResult] = []
         for record in batch:
             try:

@@ -1,10 +1,10 @@
 """Creates and closes the clients of kafka-python.
 
-Six habits of version 3.0 are fixed here: a constructor spends all its time on one bootstrap server drawn
-at random, paused or not, and leaves its sockets open when it fails; a connection that is not established
-leaves its socket to the garbage collector, and so does one that is closed while bytes wait to be sent;
-``KafkaProducer.close(timeout)`` raises and leaves its thread running while records wait; and joining a
-consumer's thread has no bound.
+Six problems of version 3.0 are fixed here.  A constructor spends all its time on one random bootstrap server,
+even if this is paused, and leaves its sockets open when it fails.  A connection that is not established
+leaves its socket to the garbage collector, and so does one that is closed while bytes wait to be sent.
+``KafkaProducer.close(timeout)`` raises and leaves its thread running while records wait.  Joining a
+consumer's thread has no time limit.
 """
 
 import logging
@@ -44,10 +44,10 @@ class _Sockets:
 
 
 class _OwnedSocket(KafkaNetSocket):  # type: ignore[misc]  # the library has no types
-    """Connects directly; each socket belongs to the network client that asked for it."""
+    """Connects directly; each socket belongs to the network client that requested it."""
 
     SCHEMES = ("krucible-direct",)
-    """The library finds its socket makers by the scheme of a proxy's URL."""
+    """The library selects a class of sockets by the scheme of a proxy's URL."""
 
     def socket(self, *kind: int) -> Socket:
         """A new socket, remembered."""
@@ -74,7 +74,7 @@ class _Network(KafkaNetClient):  # type: ignore[misc]  # the library has no type
         self._net.krucible_sockets = self._sockets = _Sockets()
 
     def close(self, node_id: object = None) -> None:
-        """Close one node's connection, or everything."""
+        """Close one node's connection, or all connections."""
         try:
             super().close(node_id)
         finally:
@@ -83,7 +83,7 @@ class _Network(KafkaNetClient):  # type: ignore[misc]  # the library has no type
 
 
 class _Networks:
-    """Makes network clients for the library, and closes the last one if its owner was never finished."""
+    """Makes network clients for the library, and closes the last one if its owner could not be made."""
 
     def __init__(self) -> None:
         self._last: _Network | None = None
@@ -114,7 +114,7 @@ def made_client(owner: type[Any], bootstrap: Sequence[str], **config: object) ->
 
 
 def _answering(bootstrap: Sequence[str]) -> list[str]:
-    """Those of the servers that are alive, in their order."""
+    """The servers that are alive, in their order."""
     found = []
     for server in bootstrap:
         host, _, port = server.rpartition(":")
@@ -138,7 +138,7 @@ class EndableProducer(KafkaProducer):  # type: ignore[misc]  # the library has n
 
 
 def producer_bounds(delivery_ms: int, request_ms: int, connect_ms: int) -> dict[str, object]:
-    """How long a producer may take for what; it sends at once and makes no topics."""
+    """A producer's configured time limits; it sends at once and creates no topics."""
     return {
         "linger_ms": 0,
         "delivery_timeout_ms": delivery_ms,

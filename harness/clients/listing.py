@@ -14,11 +14,11 @@ from checkers.history.observed import ListedOffset, OffsetsRequested
 from harness.kafka.wire import Connection
 
 _AT_MOST = 8
-"""The version before those about remote storage, which answers by timestamps may wait for."""
+"""The last version without remote storage, for which answers by timestamp may wait."""
 _ONESELF = -1
-"""The id of who asks, where that is not a broker."""
+"""The replica id in requests of clients."""
 _DEBUGGING = -2
-"""The id by which any replica answers, not the leader alone (`ListOffsetsRequest.DEBUGGING_REPLICA_ID`)."""
+"""The replica id for which every replica answers, not only the leader (`DEBUGGING_REPLICA_ID` in Kafka)."""
 _ANY_EPOCH = -1
 
 
@@ -31,12 +31,12 @@ _TIMESTAMPS = {
 
 
 class OffsetAnswer(NamedTuple):
-    """What a broker answered of one partition.
+    """A broker's answer for one partition.
 
     Attributes:
-        partition: its number.
-        error: Kafka's code.
-        offset: what was requested; -1 with an error.
+        partition: number of the partition.
+        error: Kafka's error code.
+        offset: the requested offset; -1 with an error.
     """
 
     partition: int
@@ -53,12 +53,12 @@ Places = Mapping[str, Collection[int]]
 def list_offsets(
     connection: Connection, what: OffsetsRequested, epochs: Epochs, since_ms: int | None = None
 ) -> dict[str, list[ListedOffset]]:
-    """Ask a broker for one kind of offset of some partitions; refused partitions are left out.
+    """Request one kind of offset of some partitions from a broker; refused partitions are left out.
 
     Args:
         connection: connection to the broker.
         what: the kind of offset.
-        epochs: the partitions, with the leader epoch that the broker knows for each.
+        epochs: the partitions, with the leader epoch that the broker reported for each.
         since_ms: the timestamp of `OffsetsRequested.SINCE`.
 
     Raises:
@@ -71,7 +71,7 @@ def list_offsets(
 
 
 def list_ends_as_consumer(connection: Connection, places: Places) -> dict[str, list[OffsetAnswer]]:
-    """Ask a broker for the ends of some partitions, without a leader epoch; only a leader answers.
+    """Request the end offsets of some partitions without a leader epoch; only a leader answers.
 
     Raises:
         WireError: no answer.
@@ -80,7 +80,7 @@ def list_ends_as_consumer(connection: Connection, places: Places) -> dict[str, l
 
 
 def list_starts(connection: Connection, places: Places) -> dict[str, list[OffsetAnswer]]:
-    """Ask a broker where its own logs of some partitions begin, whether it leads them or not.
+    """Request the start offsets of a broker's own logs of some partitions, whether it leads them or not.
 
     Raises:
         WireError: no answer.

@@ -19,7 +19,7 @@ _GROW_TIMEOUT_MS = 1_000
 
 
 def described_config(connection: Connection, topic: str, key: str) -> int | None:
-    """A number of a topic's own config, None if it has none; from 3.7 on controllers report too (KIP-919).
+    """A topic's config as a number, None if it is not set; from 3.7 on controllers answer too (KIP-919).
 
     Raises:
         WireError: no answer, or an error.
@@ -36,7 +36,7 @@ def described_config(connection: Connection, topic: str, key: str) -> int | None
 
 
 def own_configs(connection: Connection, topics: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Configs of topics that were set for them, by topic; not those of a topic that is answered by an error.
+    """Configs that were set for topics, by topic; topics with an error in the answer are left out.
 
     Raises:
         WireError: no answer.

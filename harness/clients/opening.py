@@ -1,4 +1,4 @@
-"""Opens clients of every kind; the only module that knows all implementations."""
+"""Opens clients of every kind; the only module that imports all implementations."""
 
 from harness.clients.confluent import ConfluentConsumer, ConfluentProducer
 from harness.clients.interface import (

@@ -1,6 +1,6 @@
 """Batches of idempotent producers, by single requests with any producer epoch and sequence number.
 
-A library chooses both by itself, and never sends a batch of an epoch that is over.
+A library chooses both by itself, and never sends a batch with an old epoch.
 """
 
 import base64
@@ -30,7 +30,7 @@ class RawBatch(NamedTuple):
         epoch: the producer's epoch.
         sequence: the record's sequence number.
         value: the record's value.
-        transactional_id: of the transaction that the record belongs to; None: it belongs to none.
+        transactional_id: transactional id of the record's transaction; None: it belongs to none.
     """
 
     producer_id: int
@@ -41,7 +41,7 @@ class RawBatch(NamedTuple):
 
 
 class ProduceAnswer(NamedTuple):
-    """Answer to a Produce: Kafka's error code, and the offset where that is 0."""
+    """Answer to a Produce: Kafka's error code, and the offset if the code is 0."""
 
     error: int
     offset: int | None
@@ -69,7 +69,7 @@ def append_batch(
         connection: to the leader of the partition.
         topic: the topic, as a broker reports it.
         partition: number of the partition.
-        batch: what is appended.
+        batch: the batch.
         at_most: the newest version of Produce that may be used; None: any.
 
     Raises:

@@ -1,6 +1,6 @@
 """Committed offsets of groups without members, by single requests: commit, fetch, delete.
 
-Libraries look for the coordinator and retry by themselves.  Here one broker is asked, once.
+Libraries look for the coordinator and retry by themselves.  Here one request is sent to one broker.
 """
 
 from collections.abc import Sequence
@@ -21,11 +21,11 @@ from harness.kafka.wire import Connection, WireError
 _GROUP = 0
 _FIND_SINGLE = 3
 _COMMIT_BY_NAME, _FETCH_SINGLE = 8, 7
-"""The last versions that name topics, and ask for one group."""
+"""The last versions of OffsetCommit with topic names, and of OffsetFetch for a single group."""
 
 
 def find_group(connection: Connection, group: str) -> int:
-    """Id of the broker that coordinates a group, as the asked one knows it.
+    """Id of the broker that coordinates a group, according to the queried broker.
 
     Raises:
         WireError: no answer, or an error.
@@ -39,7 +39,7 @@ def find_group(connection: Connection, group: str) -> int:
 
 
 def commit_offset(connection: Connection, group: str, topic: str, partition: int, offset: int) -> int:
-    """Commit one offset as no member of the group; Kafka's code.
+    """Commit one offset without being a member of the group; returns Kafka's error code.
 
     Raises:
         WireError: no answer.
@@ -80,7 +80,7 @@ def fetch_offsets(
 
 
 def delete_group(connection: Connection, group: str) -> int:
-    """Delete a group with all its offsets (KIP-229); Kafka's code.
+    """Delete a group with all its offsets (KIP-229); returns Kafka's error code.
 
     Raises:
         WireError: no answer.
@@ -91,7 +91,7 @@ def delete_group(connection: Connection, group: str) -> int:
 
 
 def delete_offset(connection: Connection, group: str, topic: str, partition: int) -> int:
-    """Delete one offset of a group (KIP-496); Kafka's code.
+    """Delete one offset of a group (KIP-496); returns Kafka's error code.
 
     Raises:
         WireError: no answer.

@@ -1,7 +1,7 @@
 """Single records of topics that are created and deleted, appended and fetched by one request each.
 
-A library looks for a topic by its name, at any time.  Here the id from the creation's answer is requested, so
-only records of that topic are returned (KIP-516).
+A library finds a topic by its name, whichever topic has it.  Here requests have the id from the answer to the
+topic's creation, so only records of this topic are returned (KIP-516).
 """
 
 import base64
@@ -18,13 +18,13 @@ from harness.kafka.wire import Connection, WireError
 
 _TIMEOUT_MS = 1_000
 _BY_ID, _FETCH_VERSION_MAX = 13, 16
-"""Versions of Fetch: the first that asks by ids, and the last that is the same for consumers."""
+"""Versions of Fetch: the first with topic ids, and the last that is unchanged for consumers."""
 _BYTES_MAX = 1 << 20
 _SESSIONLESS = -1
 
 
 class ProduceAnswer(NamedTuple):
-    """Answer to a Produce: Kafka's error code, and the offset where that is 0."""
+    """Answer to a Produce: Kafka's error code, and the offset if the code is 0."""
 
     error: int
     offset: int | None
@@ -45,10 +45,10 @@ class Fetched(NamedTuple):
 
 
 def leader_of(connection: Connection, topic: str) -> tuple[str, int]:
-    """Where the leader of a topic's first partition listens, as one broker knows it.
+    """Address of the leader of a topic's first partition, according to one broker.
 
     Raises:
-        WireError: no answer, or it knows no leader.
+        WireError: no answer, or the broker knows no leader.
     """
     wanted = [MetadataRequest.MetadataRequestTopic(name=topic)]
     answer = connection.ask(MetadataRequest(topics=wanted, allow_auto_topic_creation=False), MetadataResponse)
@@ -61,7 +61,7 @@ def leader_of(connection: Connection, topic: str) -> tuple[str, int]:
 
 
 def append_record(connection: Connection, topic: str, topic_id: str, value: bytes) -> ProduceAnswer:
-    """Append one record to the first partition, with acks=all; asked once, by the id where the broker can.
+    """Append one record to the first partition, with acks=all, in one request; by id if the broker can.
 
     Raises:
         WireError: no answer.
@@ -86,7 +86,7 @@ def fetch_records(connection: Connection, topic_id: str) -> Fetched:
     """Fetch all of the first partition of a topic, by its id.
 
     Raises:
-        WireError: no answer, or the broker knows topics by their names alone.
+        WireError: no answer, or the broker supports only names of topics.
     """
     if connection.versions.get(FetchRequest.API_KEY, (0, 0))[1] < _BY_ID:
         raise WireError("the broker fetches by names alone")

@@ -31,28 +31,28 @@ class Protocol(IntEnum):
     """How a client takes part in transactions: ``transaction.version`` 1 or 2 (KIP-890)."""
 
     V1 = 1
-    """AddPartitionsToTxn before the first record; the epoch stays from transaction to transaction."""
+    """AddPartitionsToTxn before the first record; all transactions have the same epoch."""
     V2 = 2
-    """Produce adds the partition; every EndTxn raises the epoch."""
+    """Produce adds the partition; every EndTxn increments the epoch."""
 
     @property
     def produce_version(self) -> int:
-        """The newest Produce of such a client."""
+        """The newest version of Produce that such a client sends."""
         return 11 if self is Protocol.V1 else 12
 
     @property
     def end_version(self) -> int:
-        """The newest EndTxn of such a client."""
+        """The newest version of EndTxn that such a client sends."""
         return 4 if self is Protocol.V1 else 5
 
 
 class ProducerState(msgspec.Struct, frozen=True):
-    """Who a transactional producer is.
+    """The identity of a transactional producer.
 
     Attributes:
-        transactional_id: its name.
-        producer_id: Kafka's number for it.
-        epoch: the current one.
+        transactional_id: its transactional id.
+        producer_id: its producer id.
+        epoch: its current epoch.
     """
 
     transactional_id: str

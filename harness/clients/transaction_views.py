@@ -1,6 +1,6 @@
 """Descriptions of transactions by coordinators and leaders (KIP-664), and markers that an admin writes.
 
-One request each, over one connection, so the node that was asked is the one that answered.
+Each is one request over one connection, so that the answer comes from a known node.
 """
 
 from typing import NamedTuple
@@ -17,7 +17,7 @@ from harness.clients.raw_transactions import ProducerState
 from harness.kafka.wire import Connection
 
 NO_OFFSET = -1
-"""Where a producer has no transaction open."""
+"""The start offset if a producer has no open transaction."""
 
 
 class TransactionView(NamedTuple):
@@ -43,10 +43,10 @@ class ProducerView(NamedTuple):
 
     Attributes:
         error: Kafka's code.
-        known: whether it knows the producer; what follows means nothing where it does not.
-        epoch: the producer's.
-        coordinator_epoch: of its last marker, -1 without one.
-        start_offset: where its open transaction begins, `NO_OFFSET` where none is open.
+        known: whether the leader knows the producer; otherwise the following fields have no meaning.
+        epoch: epoch of the producer.
+        coordinator_epoch: coordinator epoch of its last marker, -1 if there is none.
+        start_offset: first offset of its open transaction, `NO_OFFSET` if none is open.
     """
 
     error: int
@@ -112,7 +112,7 @@ def abort_in_partition(
         topics=[where],
         coordinator_epoch=max(0, coordinator_epoch),
     )
-    # Later versions know of transactions' versions, which administrators' clients leave out (KIP-890).
+    # Later versions have a field for the transaction version, which admin clients do not set (KIP-890).
     answer = connection.ask(WriteTxnMarkersRequest(markers=[wanted]), WriteTxnMarkersResponse, at_most=1)
     code: int = answer.markers[0].topics[0].partitions[0].error_code
     return code

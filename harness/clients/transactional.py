@@ -26,7 +26,7 @@ class TransactionalOptions(msgspec.Struct, frozen=True):
 
     Attributes:
         bootstrap: ``host:port`` of every broker.
-        transactional_id: its name; a later instance of the same name fences it.
+        transactional_id: its transactional id; a later instance with the same id fences it.
         transaction_timeout_ms: time after which the coordinator aborts a transaction that was not ended.
         delivery_ms: time after which a record's outcome is reported, whatever it is.
         request_ms: how long one request may take.
@@ -42,7 +42,7 @@ class TransactionalOptions(msgspec.Struct, frozen=True):
 
 
 class Identity(NamedTuple):
-    """Id and epoch of a producer by its coordinator; None if the library does not report them."""
+    """Producer id and epoch from the coordinator; None if the library does not report them."""
 
     producer_id: int | None = None
     epoch: int | None = None
@@ -57,10 +57,10 @@ class TopicRecord(NamedTuple):
 
 
 class GroupOffsets(NamedTuple):
-    """Where a group is to continue once the transaction is committed.
+    """The offsets at which a group continues once the transaction is committed.
 
     Attributes:
-        group: its id.
+        group: id of the group.
         topic: the topic that it reads.
         positions: partition to the offset of the next record to read.
         membership: the library's object for the member and its generation, by which KIP-447 fences.
@@ -73,18 +73,18 @@ class GroupOffsets(NamedTuple):
 
 
 class TransactionalProducer(Protocol):
-    """One instance of a transactional producer; used by one thread, given up after any error."""
+    """One instance of a transactional producer; used by one thread, and no longer after any error."""
 
     def initialise(self, timeout_s: float) -> Identity:
-        """Fence every older instance of the same name, end its transaction, and be ready.
+        """Fence every older instance with the same id, end its transaction, and become ready.
 
         Raises:
-            TransactionError: it did not happen.
+            TransactionError: this failed.
         """
         ...
 
     def begin(self) -> None:
-        """Begin a transaction; no broker is asked.
+        """Begin a transaction; no request is sent.
 
         Raises:
             TransactionError: the library refuses.
@@ -132,7 +132,7 @@ class GroupConsumer(Protocol):
     """A member of a group that commits its offsets in transactions; used by one thread."""
 
     def poll(self, max_wait_s: float) -> list[Message]:
-        """The next committed records; rebalances happen in here alone.
+        """The next committed records; rebalances happen only within this call.
 
         Raises:
             ReadError: the library reported an error.
@@ -148,7 +148,7 @@ class GroupConsumer(Protocol):
         ...
 
     def membership(self) -> object:
-        """What `GroupOffsets.membership` is to be for what the last poll returned.
+        """The value of `GroupOffsets.membership` for the records of the last poll.
 
         Raises:
             ReadError: the library reported an error.
@@ -170,11 +170,11 @@ class GroupOptions(msgspec.Struct, frozen=True):
     Attributes:
         bootstrap: ``host:port`` of every broker.
         group: the group's id.
-        topic: what it subscribes to.
-        poll_records_max: how many records one poll returns at most.
+        topic: the topic that it subscribes to.
+        poll_records_max: maximum number of records that one poll returns.
         session_ms: time without a heartbeat after which the group removes it.
-        poll_interval_ms: time without a poll after which the group removes it; a rebalance waits no longer
-            for a member.
+        poll_interval_ms: time without a poll after which the group removes it; this is also how long a
+            rebalance waits for a member.
         request_ms: how long one request may take.
         connect_ms: how long finding the cluster may take when the client is made.
     """

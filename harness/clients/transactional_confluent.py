@@ -2,9 +2,8 @@
 
 It does not report its producer id, nor whether it sent a request twice: no refusal of a coordinator proves
 that a commit did not happen.  Rebalances are served within poll, because callbacks are registered; without
-them librdkafka would change the assignment behind the application's back.  Calls do not always return within
-their timeouts (measured with 2.16, and known: librdkafka's issues 5456 and 5511), so every one is waited for
-aside.
+them librdkafka would change the assignment without notice.  Calls do not always return within their timeouts
+(measured with 2.16, and known: librdkafka's issues 5456 and 5511), so each is made in a separate thread.
 """
 
 import time
@@ -93,7 +92,7 @@ class ConfluentTransactionalProducer:
             while None in fates and (left_s := deadline - time.monotonic()) > 0:
                 self._producer.poll(min(left_s, _POLL_S))
         except Exception as error:  # noqa: BLE001 - every error of the library is recorded as the records' outcome
-            # A producer that was fenced raises from poll, and may report nothing any more.
+            # A producer that was fenced raises from poll, and may send no further reports.
             return SendResult(OperationType.INFO, error=error_text(error))
         return SendResult(OperationType.INFO, error="no delivery report within the delivery timeout")
 
@@ -116,7 +115,7 @@ class ConfluentTransactionalProducer:
         self._bounded("abort_transaction", timeout_s, self._producer.abort_transaction)
 
     def close(self, timeout_s: float) -> None:
-        """See `TransactionalProducer.close`; its own close would abort, for as long as that takes."""
+        """See `TransactionalProducer.close`; the library's close would abort, without a time limit."""
 
         def end() -> None:
             self._producer.purge(blocking=False)
@@ -127,7 +126,7 @@ class ConfluentTransactionalProducer:
         within(timeout_s, "closing confluent-kafka's transactional producer", end)
 
     def _bounded(self, what: str, timeout_s: float, ask: Callable[[float], object]) -> None:
-        """Ask the library, which should raise in time.
+        """Call the library, which should raise in time.
 
         Raises:
             TransactionError: it raised, or did not return.
@@ -209,7 +208,7 @@ class ConfluentGroupConsumer:
 
 
 def _served_in_poll(_consumer: Consumer, _partitions: list[TopicPartition]) -> None:
-    """A rebalance: the library assigns what it was given after this returns."""
+    """A rebalance callback: after it returns, the library applies the assignment."""
 
 
 def _reporter(fates: list[SendResult | None], index: int) -> Callable[[Any, Any], None]:
@@ -231,9 +230,9 @@ def _text(error: KafkaError) -> str:
 def committed_offsets(
     options: GroupOptions, partitions: Iterable[int], timeout_s: float
 ) -> dict[int, int | None]:
-    """Where a group is to continue in each partition; None where it committed nothing.
+    """A group's committed offset in each partition; None if it committed none.
 
-    Transactions that are about to be committed are waited for (KIP-447's require_stable).
+    Transactions that are about to be committed are awaited (``require_stable`` of KIP-447).
 
     Raises:
         ReadError: there was no answer.

@@ -15,16 +15,16 @@ from harness.clients.errors import Classified, ErrorSource
 
 
 class Committed(StrEnum):
-    """Whether the attempt that ended so can have committed the transaction."""
+    """Whether an attempt that ended with an error may have committed the transaction."""
 
     NO = "no"
     MAYBE = "maybe"
     NEVER_ASKED = "never asked"
-    """The library refused by itself, before this attempt and every other."""
+    """The library itself refused, and sent no request in this or any other attempt."""
 
 
 class TransactionErrorRule(NamedTuple):
-    """One error: Kafka's code or the library's name for it, and what it means for the transaction."""
+    """One error: Kafka's code or the library's name for it, and its meaning for the transaction."""
 
     source: ErrorSource
     key: int | str
@@ -119,7 +119,7 @@ def classify_commit(source: ErrorSource, key: int | str, *, only_attempt: bool) 
     Args:
         source: the source of the error.
         key: the broker's or librdkafka's code, or the name of kafka-python's class.
-        only_attempt: whether the library provably sent one EndTxn at most.
+        only_attempt: whether the library provably sent at most one EndTxn.
     """
     row = _BY_KEY.get((source, key))
     if row is None:

@@ -1,6 +1,6 @@
 """kafka-python's transactional producer behind the interface.
 
-Version 3.0 waits without a bound for the ends of transactions and for offsets, so this module waits instead.
+Version 3.0 waits without a limit for ends of transactions and for offsets, so this module waits instead.
 It uses the protocol of transaction.version 1 for EndTxn and TxnOffsetCommit, whatever version the cluster
 has.  After an out-of-order sequence it initialises itself again, which a history would not show, so an
 instance is abandoned after every error.
@@ -193,8 +193,8 @@ class KafkaPythonGroupConsumer:
 class _Forgetful(AsyncConsumerRebalanceListener):  # type: ignore[misc]  # the library has no types
     """Begins every assignment at the group's committed offsets.
 
-    Version 3.0 keeps the positions of partitions that it is assigned again, even if the group continued
-    without it while it joined, and others have copied further records.  Java's eager consumer drops all
+    Version 3.0 keeps the positions of partitions that are assigned to it again, even if the group continued
+    without it while it joined, and others have copied further records.  Java's eager consumer discards all
     positions.
     """
 
@@ -202,12 +202,12 @@ class _Forgetful(AsyncConsumerRebalanceListener):  # type: ignore[misc]  # the l
         self._consumer = consumer
 
     async def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
-        """What was revoked is no longer assigned; all of it is, as assignments are eager."""
+        """Remove the revoked partitions; these are all partitions, because assignments are eager."""
         del revoked
         self._consumer._subscription.assign_from_subscribed([])  # noqa: SLF001 - as the library does for a lost membership
 
     async def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
-        """The library asks for the committed offsets of what has no position."""
+        """Do nothing: the library fetches the committed offsets of partitions without a position."""
 
 
 def _queued_end(manager: TransactionManager) -> EndTxnHandler:

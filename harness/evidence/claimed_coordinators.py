@@ -21,11 +21,11 @@ _TIMEOUT_S = 2.0
 _PAUSE_S = 0.5
 _SLACK_S = 2.0
 PATIENCE_S = RELEASED_WITHIN_NS / 1e9 + _SLACK_S
-"""How long brokers are asked again while two name the same."""
+"""How long requests are repeated while two brokers claim the same group or transactional id."""
 
 Address = tuple[str, int]
 Coordinated = tuple[list[str] | None, list[str] | None]
-"""Groups and transactional ids; None where the broker answered with an error, such as while it loads them."""
+"""Groups and transactional ids; None if the broker answered with an error, such as while it loads them."""
 
 
 def gather_coordinators(

@@ -1,6 +1,6 @@
-"""Log lines about cleanings: up to where a broker has compacted its logs.
+"""Log lines about cleanings: up to which offset a broker has compacted its logs.
 
-The lines are those of Kafka's Cleaner, at level INFO, before it builds the map of the keys of a range.
+Kafka's Cleaner writes these lines at level INFO, before it builds the map of the keys of a range.
 """
 
 import re
@@ -17,7 +17,7 @@ _RANGE = re.compile(
 
 
 def cleanings(log: str) -> Iterator[tuple[str, int, int, int]]:
-    """Topic, partition, largest end of a range, and the number of its line, of each log that was cleaned."""
+    """For each log that was cleaned: topic, partition, largest end of a range, and the number of its line."""
     farthest: dict[tuple[str, int], tuple[int, int]] = {}
     for number, line in enumerate(log.splitlines(), start=1):
         if told := _RANGE.search(line):
@@ -29,6 +29,6 @@ def cleanings(log: str) -> Iterator[tuple[str, int, int, int]]:
 
 
 def begins(log: str) -> bool:
-    """Whether a log has its beginning: an engine that limits the size of logs drops their oldest lines."""
+    """Whether a log is complete at its beginning: an engine that limits the size of logs drops old lines."""
     first = _LINE.search(log)
     return first is None or _FIRST in first.group() or _FIRST_QUOTED in first.group()

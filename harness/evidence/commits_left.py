@@ -1,8 +1,8 @@
-"""Evidence from disks: what compaction left of ``__consumer_offsets``, on each replica.
+"""Evidence from disks: the records of ``__consumer_offsets`` that compaction left on each replica.
 
-A replica reports at which offsets records are left.  What was there was reported while the log was written,
-but for what came after the last look: so one replica of each partition reports the end of its log again, from
-the last batch on that compaction has touched.
+For each replica, the offsets are recorded at which records are left.  The records themselves were observed
+while the log was written, except those after the last observation.  So for one replica of each partition, the
+end of its log is recorded again, from the last batch on that compaction has changed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ _REPLACED = "segments are being replaced"
 
 
 def gather_commits_left(recorder: Recorder, disks: Mapping[str, Sequence[Path]]) -> None:
-    """Record what each replica of the offsets topic has left, and the end of its log.
+    """Record the offsets that are left in each replica of the offsets topic, and the end of its log.
 
     Args:
         recorder: writes as an observer.
@@ -61,7 +61,7 @@ def _gather(recorder: Recorder, disks: Mapping[str, Sequence[Path]], partition: 
 
 
 def _settled(partition: int, folder: Path, recorder: Recorder) -> CommitsLeft | CommitsUnread:
-    """What a replica has left, read again where its segments were being replaced meanwhile."""
+    """The offsets left in a replica; it is read again if its segments were replaced meanwhile."""
     for _ in range(READINGS_MAX):
         seen = left_of(partition, folder, read_disk(folder, recorder.journal.clock.now_ns))
         if seen.error != _REPLACED:
@@ -89,7 +89,7 @@ def left_of(partition: int, folder: Path, reading: Reading) -> CommitsLeft | Com
 
 
 def _doubt(folder: Path, log: LogRead, stretches: Sequence[object]) -> str | None:
-    """Why it is unknown what is left of a log."""
+    """The reason why the offsets left in a log are unknown; None if they are known."""
     try:
         names = sorted(path.name for path in folder.iterdir())
     except OSError as error:
@@ -107,7 +107,7 @@ def _doubt(folder: Path, log: LogRead, stretches: Sequence[object]) -> str | Non
 
 
 def stretches_left(log: LogRead) -> list[tuple[int, int]]:
-    """Offsets with records other than transaction markers: ranges, from one offset to before another."""
+    """Ranges of offsets with records other than transaction markers; the second offset is exclusive."""
     base, last = log.columns["base_offset"], log.columns["last_offset"]
     whole = log.columns["count"] == last - base + 1
     whole &= (log.columns["attributes"] & _CONTROL) == 0
@@ -122,7 +122,7 @@ def stretches_left(log: LogRead) -> list[tuple[int, int]]:
 
 
 def last_whole(placed: Sequence[Placed]) -> Sequence[Placed]:
-    """The last batches of a log that compaction has not thinned, at most a fixed number of them."""
+    """The last batches of a log from which compaction removed no record, at most a fixed number."""
     thin = [number for number, one in enumerate(placed) if not one.batch.whole]
     first = max(thin[-1] + 1 if thin else 0, len(placed) - BATCHES_TOLD_MAX)
     return placed[first:]

@@ -1,4 +1,4 @@
-"""Evidence from brokers: how each broker describes the configs of the run's topics at the end."""
+"""Evidence from brokers: each broker's description of the configs of the run's topics at the end."""
 
 from collections.abc import Iterable, Mapping
 

@@ -1,4 +1,4 @@
-"""Evidence from disks: selects the disks to read, and writes the journal about them."""
+"""Evidence from disks: selects the disks to read, and writes their journal."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,13 +11,13 @@ from harness.vocabulary import Node
 JOURNAL = "replicas"
 PROCESS = "observer-replicas"
 EVIDENCE = (EVIDENCE_REPLICAS, EVIDENCE_METADATA, EVIDENCE_FOLDERS)
-"""Evidence that every run is to gather, as listed in its setup."""
+"""Evidence that every run must gather, as listed in its setup."""
 SETTLE_BOUND_S = 5.0
-"""How long followers may take to have all that their leader has, with no load going on."""
+"""How long followers may take to catch up with their leaders, without load."""
 
 
 class OnDisk(Protocol):
-    """What is needed of a cluster."""
+    """The part of a cluster that is needed here."""
 
     folder: Path
 
@@ -31,7 +31,7 @@ class OnDisk(Protocol):
         ...
 
     def disks(self, node: Node) -> tuple[Path, ...]:
-        """Where all of the node's log directories lie on the host."""
+        """Paths of the node's log directories on the host."""
         ...
 
 
@@ -41,12 +41,12 @@ def gather_disks(
     journals: Journals,
     settle_bound_s: float = SETTLE_BOUND_S,
 ) -> None:
-    """Record replicas of partitions, leader epochs of Kafka's own too, brokers' folders and metadata logs.
+    """Record replicas, leader epochs (also of Kafka's internal topics), brokers' folders and metadata logs.
 
-    Of the offsets topic what compaction has left of it.
+    Of the offsets topic, the offsets are recorded that compaction has left.
 
     Raises:
-        JournalError: it could not be recorded.
+        JournalError: the evidence could not be recorded.
         OSError: copies could not be written.
     """
     from harness.evidence.commits_left import gather_commits_left  # noqa: PLC0415 - the same as ReplicaReader

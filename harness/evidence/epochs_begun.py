@@ -1,6 +1,6 @@
-"""Log lines by which brokers begin leader epochs.
+"""Log lines that brokers write when they begin leader epochs.
 
-The lines are those of kafka.cluster.Partition, at level INFO, through the logger ``state.change.logger``.
+kafka.cluster.Partition writes them at level INFO, through the logger ``state.change.logger``.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Evidence from disks: the folders of partitions on each broker, with their topics.
 
-A folder is ``<topic>-<partition>``; where it ends otherwise, that reports the outcome of it: ``-delete`` and
-``-stray`` are set aside, ``-future`` is to take another's place.
+A folder's name is ``<topic>-<partition>``.  A suffix shows its state: with ``-delete`` or ``-stray`` it is no
+longer used, with ``-future`` it will replace another folder.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,9 +26,9 @@ def gather_folders(recorder: Recorder, disks: Mapping[str, Sequence[Path]]) -> N
 
 
 def folders_of(disk: Path) -> Iterator[tuple[str, str]]:
-    """Names of the folders of partitions, and the topic id of each; the metadata log's is left out.
+    """Names of the folders of partitions, and the topic id of each, without the metadata log.
 
-    A disk that can't be read has none, and a folder that is renamed meanwhile is left out.
+    For a disk that can't be read there are none, and a folder that is renamed meanwhile is left out.
     """
     try:
         folders = [folder for folder in disk.iterdir() if not folder.name.startswith(f"{METADATA_TOPIC}-")]

@@ -21,7 +21,7 @@ Address = tuple[str, int]
 def gather_producers(
     recorder: Recorder, listeners: Mapping[str, Address], partitions: Sequence[tuple[str, int]]
 ) -> None:
-    """Record what every broker that answers knows of the producers in its replicas of some partitions.
+    """Record which producers every answering broker knows for its replicas of some partitions.
 
     Args:
         recorder: writes as the process ``runner``.

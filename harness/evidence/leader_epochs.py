@@ -18,13 +18,13 @@ from harness.record.journal import Recorder
 CHECKPOINT = "leader-epoch-checkpoint"
 _VERSION = "0"
 _OWN = re.compile(r"(__[a-z_]+)-(\d+)")
-"""Folder of a partition of a topic of Kafka's own; those that are being deleted have another name."""
+"""Folder of a partition of one of Kafka's internal topics; folders that are being deleted do not match."""
 
 
 def gather_leader_epochs(
     recorder: Recorder, disks: Mapping[str, Sequence[Path]], partitions: Iterable[tuple[str, int]]
 ) -> None:
-    """Record what every replica noted that can be read; a replica without the file noted nothing.
+    """Record the leader epochs of every readable replica; a replica without the file has none.
 
     Args:
         recorder: writes as an observer.
@@ -49,7 +49,7 @@ def gather_leader_epochs(
 
 
 def partitions_of_kafka(disks: Mapping[str, Sequence[Path]]) -> list[tuple[str, int]]:
-    """Partitions of topics of Kafka's own that any of the disks has, but not the metadata's.
+    """Partitions of Kafka's internal topics on any of the disks, without the metadata topic.
 
     Args:
         disks: node name to the folders of its log directories, of brokers.
@@ -60,7 +60,7 @@ def partitions_of_kafka(disks: Mapping[str, Sequence[Path]]) -> list[tuple[str, 
 
 
 def read_checkpoint(file: Path) -> list[tuple[int, int]] | None:
-    """Epochs and their first offsets; None where there is no such file, or not one of this format."""
+    """Epochs and their first offsets; None if there is no such file, or if it does not have this format."""
     try:
         version, count, *lines = file.read_text().split("\n")
         entries = [(int(epoch), int(start)) for epoch, start in map(str.split, filter(None, lines))]

@@ -1,7 +1,6 @@
-"""Log lines about the ends of logs: when a log was loaded or cut off, and when an ISR shrank.
+"""Log lines about the ends of logs: when a log was loaded or truncated, and when an ISR shrank.
 
-The lines are those of Kafka's LogLoader, LogManager and UnifiedLog, and of kafka.cluster.Partition, at levels
-INFO and WARN.
+Kafka's LogLoader, LogManager, UnifiedLog and kafka.cluster.Partition write them at levels INFO and WARN.
 """
 
 import re
@@ -34,9 +33,9 @@ _OUT = re.compile(r"\(brokerId: (?P<id>\d+), endOffset: (?P<end>-?\d+)")
 
 
 def log_ends(log: str) -> Iterator[LogLoaded | IsrShrunk | LogTruncated]:
-    """Entries of all kinds in the order of their lines; of a start the last line about each log.
+    """Entries of all kinds in the order of their lines; for each start, only the last line about each log.
 
-    Loading looks at the producers of a log where its unflushed segments begin, too, and at its end last.
+    Loading logs the producers at the beginning of the unflushed segments too, and those at the end last.
     """
     entries: list[LogLoaded | IsrShrunk | LogTruncated] = []
     loading: dict[tuple[str, int], LogLoaded] = {}

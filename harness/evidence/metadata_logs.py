@@ -20,7 +20,7 @@ from harness.kafka.metadata.reading import FileReader, MetadataFile
 from harness.record.journal import Recorder
 
 FOLDER = "metadata"
-"""Where copies of a node's metadata log lie in the node's folder of the run."""
+"""Name of the folder for copies of a node's metadata log, within the node's folder of the run."""
 DUMP_FILE = "metadata-log.txt"
 """The metadata logs as text, next to that folder."""
 _PAPERS = "partition.metadata"
@@ -31,10 +31,10 @@ class _Copy(NamedTuple):
     """Copies of one node's metadata log.
 
     Attributes:
-        began_ns: when copying began, on the history's clock.
-        folder: where they lie.
+        began_ns: time when copying began, on the history's clock.
+        folder: folder of the copies.
         contents: the log's files and its newest snapshot by their names, in order.
-        error: why there are no copies.
+        error: reason why there are no copies.
     """
 
     began_ns: int
@@ -49,7 +49,7 @@ def gather_metadata_logs(recorder: Recorder, disks: Mapping[str, Path], nodes: P
     Args:
         recorder: writes as an observer.
         disks: node name to the folder of its log directory.
-        nodes: the folder of the run that has one for each node.
+        nodes: the folder of the run that has a folder for each node.
     """
     now_ns = recorder.journal.clock.now_ns
     copies = {node: _copied(disk, nodes / node / FOLDER, now_ns()) for node, disk in disks.items()}
@@ -76,10 +76,10 @@ def _copied(disk: Path, target: Path, began_ns: int) -> _Copy:
 
 
 def _contents(folder: Path) -> dict[str, bytes]:
-    """Segments, newest snapshot and papers by name, in the order of names.
+    """Segments, newest snapshot and ``partition.metadata`` by name, sorted by name.
 
     Raises:
-        OSError: they can't be read, or are replaced all the time.
+        OSError: they can't be read, or they are replaced all the time.
     """
     for _ in range(_LISTINGS_MAX):
         names = sorted(path.name for path in folder.iterdir())

@@ -40,17 +40,17 @@ from harness.evidence.votes import votes
 from harness.record.journal import Recorder
 
 SHOWN_MAX = 500
-"""Lines of one node that a history has for its readers alone: no rule reads them."""
+"""Maximum number of lines of one node that a history has only for people, and that no rule reads."""
 ENTRIES_MAX = 50_000
-"""Entries of each kind that one node's log may have in a history, and lines of errors that rules read.
+"""Maximum number of entries of each kind from one node's log in a history, and of errors that rules read.
 
-Of 50,000 leader epochs a node logs 17 MB; the journal needs 13 MB, and whoever reads the history 55 MB of
-memory.  Of 50,000 refusals these are 17 MB, 26 MB and 68 MB.
+For 50,000 leader epochs the node's log has 17 MB, the journal 13 MB, and reading the history takes 55 MB of
+memory.  For 50,000 refusals these are 17 MB, 26 MB and 68 MB.
 """
 TEXT_CHARACTERS_MAX = 2_000
 _LINE = re.compile(r"(?P<at>\d{4}-\d\d-\d\dT\S+) (?P<level>[A-Z]+)\s")
 _EXCEPTION = re.compile(r"[\w.$]+(?:Exception|Error|Throwable)\b")
-"""How Java begins to print an exception, below the line that logs it."""
+"""The first line of an exception that Java prints, below the line that logs it."""
 _TELLING = re.compile(
     r"uncaught exception|uncaughtException|Exception in thread|thread.{0,40} died", re.IGNORECASE
 )
@@ -65,16 +65,16 @@ _KEYS = {
     QuorumViewLogged: QUORUM_VIEW,
     MetadataTruncated: METADATA_TRUNCATED,
 }
-"""Keys of what is recorded of the ends of logs, of leader epochs, and of voters."""
+"""Keys of entries about the ends of logs, leader epochs, and voters."""
 _Entry = LogLoaded | IsrShrunk | LogTruncated | EpochBegun | QuorumViewLogged | MetadataTruncated
 
 
 def gather_logs(containers: Mapping[str, NodeContainers], folder: Path, recorder: Recorder) -> None:
-    """Save every node's log, and record what stands out: votes, voters, ends, begun epochs, cleanings.
+    """Save every node's log, and record its votes, voters, ends of logs, begun epochs, cleanings and errors.
 
-    What is read from disks before this call was cleaned only by cleanings that are recorded here.  A node
-    whose log lacks its beginning reports no cleanings, as some may be unknown.  A log that can't be fetched
-    is recorded as lacking, and so are entries beyond `ENTRIES_MAX`.
+    Logs on disks that were read before this call were only cleaned by cleanings that are recorded here.  If
+    the beginning of a node's log is missing, no cleanings are recorded for it, because some may be unknown.
+    A log that can't be fetched is recorded as missing, and so are entries beyond `ENTRIES_MAX`.
     """
     began_ns = recorder.journal.clock.now_ns()
     saved = save_logs(containers, folder)
@@ -98,7 +98,7 @@ def gather_logs(containers: Mapping[str, NodeContainers], folder: Path, recorder
 
 
 def _record(recorder: Recorder, node: str, entries: Iterable[_Entry]) -> None:
-    """Record of each kind the first `ENTRIES_MAX`, and that further ones are lacking."""
+    """Record the first `ENTRIES_MAX` entries of each kind, and whether further ones are missing."""
     found = Counter[str]()
     for entry in entries:
         key = _KEYS[type(entry)]

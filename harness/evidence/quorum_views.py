@@ -1,7 +1,7 @@
-"""Log lines in which a node reports the voters that it acts by, and truncations of its metadata log.
+"""Log lines in which a node reports the voters that it uses, and truncations of its metadata log.
 
-The words are those of Kafka's QuorumState and KafkaRaftClient at level INFO.  Kafka 3.9 and later print the
-voters of each state but a leader's, whose votes are in `harness.evidence.votes`.
+Kafka's QuorumState and KafkaRaftClient write them at level INFO.  Kafka 3.9 and later print the voters of
+each state except the leader's, whose votes are in `harness.evidence.votes`.
 """
 
 import re
@@ -20,10 +20,10 @@ _TRUNCATED = re.compile(r"\] Truncated to offset (?P<end>\d+) from Fetch respons
 
 
 def quorum_views(log: str) -> Iterator[QuorumViewLogged | MetadataTruncated]:
-    """What a log reports of its node's voters, in the order of its lines.
+    """The voters and truncations that a node's log reports, in the order of its lines.
 
-    A state with the epoch and the voters of the one before is left out, unless the process started between
-    them or truncated its log.
+    A state with the same epoch and voters as the previous one is left out, unless the process started or
+    truncated its log between them.
     """
     before: tuple[int, tuple[int, ...]] | None = None
     for number, line in enumerate(log.splitlines(), start=1):

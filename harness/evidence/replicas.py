@@ -1,6 +1,6 @@
 """Evidence from disks: the batches of every replica, read while the nodes run.
 
-Why so is reported in docs/decisions/0005; what is written is docs/histories.md, Replicas.
+docs/decisions/0005 gives the reasons; docs/histories.md, Replicas, describes the format.
 """
 
 import shutil
@@ -16,16 +16,16 @@ from harness.record.journal import Recorder
 
 _PAUSE_S = 0.1
 KEPT_BYTES_MAX = 256 * 2**20
-"""How many bytes of segments a run keeps where replicas differ or are damaged."""
+"""Maximum size of the segments that a run keeps if replicas differ or are damaged, bytes."""
 
 
 class Reading(NamedTuple):
-    """One log on one disk: what was read, or why it could not be.
+    """One log on one disk: its content, or the reason why it could not be read.
 
     Attributes:
-        began_ns: when reading began, on the history's clock.
-        log: what was read.
-        error: why not.
+        began_ns: time when reading began, on the history's clock.
+        log: content of the log.
+        error: reason why it could not be read.
     """
 
     began_ns: int
@@ -39,7 +39,7 @@ class ReplicaReader:
     Args:
         recorder: writes as an observer.
         disks: node name to the folders of its log directories, of brokers.
-        homes: node name to the folder that keeps what outlives the cluster.
+        homes: node name to its folder in the run, which is kept after the cluster is removed.
         settle_bound_s: how long all partitions together may take until their replicas' ends are equal.
     """
 
@@ -89,7 +89,7 @@ class ReplicaReader:
 
 
 def read_disk(folder: Path, now_ns: Callable[[], int]) -> Reading:
-    """Read a log; that it can't be read is evidence as well."""
+    """Read a log; if it can't be read, this is evidence too."""
     began_ns = now_ns()
     try:
         return Reading(began_ns, read_log(folder))
@@ -128,7 +128,7 @@ def _stands_out(told: Iterable[ReplicaSeen | ReplicaUnread]) -> bool:
 
 
 def _copy_files(source: Path, target: Path, names: Iterable[str]) -> None:
-    """Copy files that may be gone by now."""
+    """Copy files; those that no longer exist are left out."""
     target.mkdir(parents=True, exist_ok=True)
     for name in names:
         if (source / name).exists():

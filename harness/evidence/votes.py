@@ -1,7 +1,7 @@
 """Log lines about elections: votes that a controller granted, refused or received as a candidate.
 
-The lines are those of Kafka's KafkaRaftClient and QuorumState at level INFO.  The fields' names changed with
-KIP-853 (3.9, directory ids) and KIP-996 (4.0, pre-votes); all versions are read.
+Kafka's KafkaRaftClient and QuorumState write them at level INFO.  The names of fields changed with KIP-853
+(3.9, directory ids) and KIP-996 (4.0, pre-votes); all versions are read.
 """
 
 import re
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from checkers.history.logged import ElectedLogged, VoteLogged, VotesEnd
 
 VOTES_MAX = 50_000
-"""Entries that one node's log may have in a history; an election without pre-votes takes a few a second."""
+"""Maximum number of entries of one node's log in a history; without pre-votes there are a few per second."""
 
 _RAFT = "[RaftManager "
 _AT = re.compile(r"\d{4}-\d\d-\d\dT\S+")
@@ -37,7 +37,7 @@ _NO_DISK = frozenset({"AAAAAAAAAAAAAAAAAAAAAA", "<undefined>"})
 
 
 def votes(log: str) -> Iterator[VoteLogged | ElectedLogged | VotesEnd]:
-    """Votes and elections that a log reports, the first `VOTES_MAX`, and an ending."""
+    """The first `VOTES_MAX` votes and elections that a log reports, and an end."""
     found = number = 0
     for number, line in enumerate(log.splitlines(), start=1):
         entry = _entry(number, line) if _RAFT in line else None
@@ -62,14 +62,14 @@ def _entry(number: int, line: str) -> VoteLogged | ElectedLogged | None:
 
 
 def _counted(state: str) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
-    """The voters whose votes a state counted, and those that had granted them; None if not in the line."""
+    """The voters whose votes a state counted, and those that granted theirs; None if not in the line."""
     counted = {int(each["id"]): each["state"] for each in _COUNTED.finditer(state)}
     granting = tuple(voter for voter, state in counted.items() if state == "GRANTED")
     return tuple(counted), None if None in counted.values() else granting
 
 
 def _own(number: int, when: str | None, candidate: re.Match[str]) -> VoteLogged:
-    """A candidate votes for itself; since KIP-996 after it asked others whether they would, too."""
+    """A candidate's vote for itself; since KIP-996 it first asks the others for pre-votes."""
     voters, granting = _counted(candidate["by"] or "")
     disk = _disk(candidate["disk"])
     return VoteLogged(

@@ -31,7 +31,7 @@ def carries_out(word: type[Injected]) -> Callable[[Made], Made]:
 
 
 def activate(spec: Fault, fault: str, resolved: Resolved, bench: Bench) -> ActiveFault:
-    """The fault that a spec names, its target resolved, not injected yet."""
+    """The fault that a spec names, with its target resolved; it is not injected yet."""
     return makers()[type(spec)](spec, fault, resolved, bench)
 
 
@@ -44,6 +44,6 @@ def makers() -> dict[type[Injected], Maker]:
 
 
 def as_value(spec: Fault) -> dict[str, object]:
-    """The spec as it is in the history and in schedule.json."""
+    """The spec in the form of the history and of schedule.json."""
     value: dict[str, object] = msgspec.to_builtins(spec)
     return value

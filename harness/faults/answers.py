@@ -1,7 +1,8 @@
-"""Lost answers: a broker's packet filter drops what it sends from its listener for clients.
+"""Lost answers: a broker's packet filter drops the packets that it sends from its listener for clients.
 
-A client's request arrives and is carried out, and the client learns nothing of it: it asks again, elsewhere
-if the leader has moved meanwhile.  Replication, controllers and observers have other ports and continue.
+A client's request arrives and is executed, but the client gets no response.  So it repeats the request, with
+another broker if the leader has changed meanwhile.  Replication, controllers and observers use other ports
+and are not affected.
 """
 
 from harness.cluster.rendering import CLIENT_PORT
@@ -30,7 +31,7 @@ class ActiveLostAnswers(Chained):
         self.add_chain(self.targets[0], [f"-p tcp --sport {CLIENT_PORT} -j DROP"], hook="OUTPUT")
 
     def took_effect(self) -> dict[str, object]:
-        """How many packets of answers were dropped, one to a question of ours among them."""
+        """The number of dropped packets; they include the response to a request of the probe."""
         if not within(self._bench.bound_s(_PROBE_BOUND_S), self._silent):
             raise NotConfirmedError(f"{self.targets[0]} still answers its clients")
         return {"dropped": self._dropped()}

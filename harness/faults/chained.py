@@ -10,17 +10,17 @@ from harness.faults.targets import Resolved
 from harness.record.ledger import Undo
 
 CHAIN = "KRUCIBLE"
-"""Ours in every node's packet filter, and how the names of those of faults begin."""
+"""Name of krucible's chain in every node's packet filter, and prefix of the names of faults' chains."""
 
 
 class Chained:
-    """A fault that ends with its chains; a fault of more nodes than its target names them.
+    """A fault that ends when its chains are removed.
 
     Attributes:
-        chain: name of the chain, the same at each node.
-        targets: names of the nodes that the fault acts on.
+        chain: name of the chain, the same on each node.
+        targets: names of the nodes that the fault affects.
         cut: directed pairs that it cuts.
-        nodes: names of the nodes that have the chain.
+        nodes: names of the nodes that have the chain; subclasses override it if these are not the target.
     """
 
     cut: tuple[Pair, ...] = ()
@@ -33,15 +33,15 @@ class Chained:
 
     @property
     def undo(self) -> tuple[Undo, ...]:
-        """One chain to remove at every node that has it."""
+        """Remove the chain from every node that has it."""
         return tuple(Undo(action="remove-chain", node=node, chain=self.chain) for node in self.nodes)
 
     def heal(self) -> None:
-        """Remove our chain everywhere."""
+        """Remove the fault's chain from every node."""
         in_parallel(lambda node: remove_chain(self._bench, node, self.chain), self.nodes)
 
     def healed(self) -> dict[str, object]:
-        """No rule of this fault is left."""
+        """Check that no rule of this fault is left."""
         return confirm_removed(self._bench, self.nodes, self.chain)
 
     def add_chain(self, node: str, rules: Iterable[str], hook: str = CHAIN) -> None:
@@ -50,18 +50,18 @@ class Chained:
         Args:
             node: name of the node.
             rules: rules of the chain, in ``iptables`` syntax.
-            hook: the chain that is to call it.
+            hook: the chain that calls it.
         """
         added = (f"-A {self.chain} {rule}" for rule in rules)
         changes = (f"-N {self.chain}", *added, f"-I {hook} 1 -j {self.chain}")
         self.enter(node, " && ".join(f"iptables -w {change}" for change in changes))
 
     def listing(self, node: str) -> list[str]:
-        """Our rules at a node with what they counted, a line each."""
+        """The fault's rules on a node with their counters, one line each."""
         return self.enter(node, f"iptables -w -L {self.chain} -v -n -x").splitlines()[2:]
 
     def packets(self, node: str, action: str) -> int:
-        """How many packets our rules that end in an action have met at a node."""
+        """The number of packets on a node that matched rules of the fault with this action."""
         found = (re.match(rf"\s*(\d+)\s+\d+\s+{action}", line) for line in self.listing(node))
         return sum(int(match[1]) for match in found if match)
 
@@ -71,7 +71,7 @@ class Chained:
 
 
 def remove_chain(bench: Bench, node: str, chain: str) -> None:
-    """Remove one chain of ours at one node; one that is not there is fine, and no other is touched."""
+    """Remove one chain from one node, and change no other; a missing chain is no error."""
     bench.containers[node].enter_holder(
         f"if iptables -w -n -L {chain} >/dev/null 2>&1; then "
         f"iptables -w -D {CHAIN} -j {chain} 2>/dev/null; iptables -w -D OUTPUT -j {chain} 2>/dev/null; "
@@ -80,10 +80,10 @@ def remove_chain(bench: Bench, node: str, chain: str) -> None:
 
 
 def confirm_removed(bench: Bench, nodes: Iterable[str], chain: str) -> dict[str, object]:
-    """Evidence of a heal: no rule of a chain is left at these nodes.
+    """Evidence of a heal: no rule of a chain is left on these nodes.
 
     Raises:
-        NotConfirmedError: some are.
+        NotConfirmedError: some rules are left.
     """
     left = {node: _rules_left(bench, node, chain) for node in nodes}
     if any(left.values()):

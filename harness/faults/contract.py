@@ -13,7 +13,7 @@ from harness.vocabulary.topology import Node
 
 
 class Bench(msgspec.Struct, frozen=True):
-    """What a fault works on.
+    """The objects that a fault changes.
 
     Attributes:
         nodes: all nodes of the cluster.
@@ -22,8 +22,8 @@ class Bench(msgspec.Struct, frozen=True):
         homes: node name to its files on the host.
         images: references of Kafka's images, by version.
         version: the run's version of Kafka.
-        proven_within_s: how long a fault may take to be proven, where that is shorter than it usually may;
-            None leaves it to the fault.
+        proven_within_s: how long the proof of a fault may take, if this is less than usual; None: the fault
+            decides.
     """
 
     nodes: tuple[Node, ...]
@@ -35,7 +35,7 @@ class Bench(msgspec.Struct, frozen=True):
     proven_within_s: float | None = None
 
     def bound_s(self, usual_s: float) -> float:
-        """How long a fault may take to be proven that usually may take so long."""
+        """How long the proof of a fault may take, given its usual limit."""
         return usual_s if self.proven_within_s is None else min(usual_s, self.proven_within_s)
 
 
@@ -44,11 +44,11 @@ class NotConfirmedError(Exception):
 
 
 class ActiveFault(Protocol):
-    """A fault with its targets resolved; its life is inject, took_effect, heal, healed, in this order."""
+    """A fault with resolved targets; it is called in the order inject, took_effect, heal, healed."""
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """Names of the nodes it acts on."""
+        """Names of the nodes that it affects."""
 
     @property
     def cut(self) -> tuple[Pair, ...]:
@@ -56,17 +56,17 @@ class ActiveFault(Protocol):
 
     @property
     def undo(self) -> tuple[Undo, ...]:
-        """What the ledger needs to know before it is injected."""
+        """Steps that undo the fault; they are written to the ledger before it is injected."""
 
     def inject(self) -> None:
-        """Do it.
+        """Inject the fault.
 
         Raises:
             NotRunningError: the target's process had ended by itself; nothing was done.
         """
 
     def took_effect(self) -> dict[str, object]:
-        """What the probe saw.
+        """Prove that the fault took effect; returns the observations of the probe.
 
         Raises:
             NotConfirmedError: if it did not take effect within the probe's bound.
@@ -76,8 +76,8 @@ class ActiveFault(Protocol):
         """Undo the fault; may be called twice."""
 
     def healed(self) -> dict[str, object]:
-        """What the probe saw.
+        """Prove that the fault is over; returns the observations of the probe.
 
         Raises:
-            NotConfirmedError: if it still holds after the probe's bound.
+            NotConfirmedError: if it is still in force after the probe's bound.
         """

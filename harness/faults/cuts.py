@@ -1,4 +1,4 @@
-"""Which directed pairs of nodes a partition cuts, or lose packets; pure."""
+"""The directed pairs of nodes that a partition cuts, or that lose packets; pure."""
 
 from harness.vocabulary.faults import LossPattern, Pattern
 
@@ -12,7 +12,7 @@ def cuts(
     """The directed pairs that a pattern cuts, sorted.
 
     Args:
-        pattern: which nodes are cut from which.
+        pattern: which nodes are cut off from each other.
         names: the nodes among which the pattern applies, including the target.
         target: the node at its centre.
         draw: decides which nodes are on the target's side.
@@ -38,7 +38,7 @@ def cuts(
 
 
 def lossy(pattern: LossPattern, names: tuple[str, ...], target: str, draw: int) -> tuple[Pair, ...]:
-    """The directed pairs of nodes that lose packets by a pattern, sorted; empty if clients' packets are lost.
+    """The directed pairs of nodes that lose packets, sorted; empty if only clients' packets are lost.
 
     Args:
         pattern: between which nodes packets are lost.
@@ -63,8 +63,8 @@ def linked(names: tuple[str, ...], target: str, draw: int, taken: frozenset[str]
     Args:
         names: the nodes among which the link is drawn, including the target.
         target: one end of the link.
-        draw: decides which other one comes first.
-        taken: nodes that are not to be the other end.
+        draw: decides which other node is tried first.
+        taken: nodes that must not be the other end.
     """
     others = [name for name in names if name != target]
     free = next((name for name in _rotated(others, draw) if name not in taken), None)
@@ -81,7 +81,7 @@ def _between(left: list[str], right: list[str]) -> set[Pair]:
 
 
 def _outside_ring(ring: list[str]) -> set[Pair]:
-    """Pairs farther apart on the ring than a majority of neighbours reaches; on a ring of three, one link."""
+    """Pairs that are too far apart on the ring to be in a node's majority; on a ring of three, one link."""
     size = len(ring)
     if size <= 3:  # noqa: PLR2004 - on a ring of three every node already sees every other
         return _between(ring[:1], ring[-1:])

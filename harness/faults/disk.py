@@ -1,4 +1,4 @@
-"""Faults of one node's disk: wiped while the node is down, loss of power, failed while the node runs."""
+"""Faults of one node's disk: a wipe while the node is down, a loss of power, a failure while it runs."""
 
 import errno
 import re
@@ -24,7 +24,7 @@ METADATA_FOLDER = "__cluster_metadata-0"
 _FORMATTED = (META_PROPERTIES, "bootstrap.checkpoint")
 _FORMATTED_VOTERS = "00000000000000000000-0000000000.checkpoint"
 _PARTITION = re.compile(r"(.+)-\d+(\.[0-9a-f]+-(future|delete|stray))?")
-"""Folders of partitions, of those too that are being moved, deleted or were found without an owner."""
+"""Folders of partitions, also of those that are being moved or deleted, and of stray ones."""
 _CANARY = "krucible-canary"
 _WRITABLE = "krucible-writable"
 
@@ -42,7 +42,7 @@ class _OfDisk(Restarting):
 
 @carries_out(WipeDisk)
 class ActiveWipe(_OfDisk):
-    """What the disk holds is removed while the node is down."""
+    """A wipe: files of the disk are removed while the node is down."""
 
     def __init__(self, spec: WipeDisk, fault: str, resolved: Resolved, bench: Bench) -> None:
         super().__init__(spec, fault, resolved, bench)
@@ -95,7 +95,7 @@ class ActiveWipe(_OfDisk):
 
     @disk_errors_named()
     def healed(self) -> dict[str, object]:
-        """The process runs, on a disk with the directory id that was requested."""
+        """Check that the process runs on a disk with the requested directory id."""
         answered = super().healed()
         within(PROBE_BOUND_S, lambda: self._before is None or directory_id_of(self._disks[0]) is not None)
         after = directory_id_of(self._disks[0])
@@ -107,7 +107,7 @@ class ActiveWipe(_OfDisk):
 
 @carries_out(PowerLoss)
 class ActivePowerLoss(_OfDisk):
-    """The node is killed, and its file system loses what was not synced."""
+    """A loss of power: the node is killed, and its file system loses the data that was not synced."""
 
     def __init__(self, spec: PowerLoss, fault: str, resolved: Resolved, bench: Bench) -> None:
         super().__init__(spec, fault, resolved, bench)
@@ -115,7 +115,7 @@ class ActivePowerLoss(_OfDisk):
 
     @disk_errors_named()
     def inject(self) -> None:
-        """Kill it, write something that is not synced, cut the power, mount what is left, and look at it."""
+        """Kill the node, write a file without a sync, cut the power, mount the disk again and inspect it."""
         self._containers.kill()
         for disk in self._disks:
             (disk / _CANARY).write_text("not synced\n")
@@ -125,7 +125,7 @@ class ActivePowerLoss(_OfDisk):
 
     @disk_errors_named()
     def took_effect(self) -> dict[str, object]:
-        """The node is down, and what was not synced is gone; what is left of the logs that were flushed."""
+        """Check that the node is down and the unsynced file is gone; reports the rest of the flushed logs."""
         ended = super().took_effect()
         kept = [str(disk) for disk in self._disks if _kept(disk / _CANARY)]
         if kept:
@@ -135,7 +135,7 @@ class ActivePowerLoss(_OfDisk):
 
 @carries_out(DeadDisk)
 class ActiveDeadDisk(_OfDisk):
-    """Every access to the disk fails; sooner or later Kafka sees it, and ends if it has no other."""
+    """Every access to the disk fails; sooner or later Kafka notices it, and exits if it has no other disk."""
 
     def __init__(self, spec: DeadDisk, fault: str, resolved: Resolved, bench: Bench) -> None:
         super().__init__(spec, fault, resolved, bench)
@@ -143,20 +143,20 @@ class ActiveDeadDisk(_OfDisk):
 
     @disk_errors_named()
     def inject(self) -> None:
-        """Make the disk fail under the running node; its identity can only be read before."""
+        """Make the disk fail while the node runs; its identity is read first, because later it can't be."""
         self._ids = [directory_id_of(disk) for disk in self._disks]
         for disk in self._disks:
             shut_down(disk)
 
     def took_effect(self) -> dict[str, object]:
-        """Check that a write fails as it does on a removed drive."""
+        """Check that a write fails as on a removed drive."""
         errors = [_error_of_a_write(disk) for disk in self._disks]
         running = self._containers.state()["Running"]
         return {"error": errors[0], "running": running, "directory_ids": self._ids}
 
     @disk_errors_named()
     def heal(self) -> None:
-        """End the node, mount what the disk had synced, start it again."""
+        """Kill the node, mount the disk with its synced data, and start the node again."""
         with suppress(NotRunningError):  # it ends by itself where the disk was its only one
             self._containers.kill()
         for disk in self._disks:
@@ -165,9 +165,9 @@ class ActiveDeadDisk(_OfDisk):
 
 
 def _kept(canary: Path) -> bool:
-    """Whether what was written is there.
+    """Whether the content of the unsynced file is still there.
 
-    The name alone may be: ext4 commits its journal every five seconds, and content is written later.
+    Its name alone may be there: ext4 commits its journal every five seconds, and content is written later.
     """
     return canary.exists() and canary.stat().st_size > 0
 
@@ -185,8 +185,8 @@ def _error_of_a_write(disk: Path) -> str:
 def _mount_again(disk: Path) -> None:
     """Unmount and mount; retries while observers have a file open.
 
-    A mount namespace that was made meanwhile, as `unshare` and `ip netns exec` make them, has a copy of the
-    mount.  While it exists, the file system stays alive, and mounting returns the one that was shut down.
+    If a mount namespace was created meanwhile, for example by `unshare` or `ip netns exec`, it has a copy of
+    the mount.  While it exists, the file system stays active, and a mount returns the one that was shut down.
     """
     if not within(PROBE_BOUND_S, lambda: unmount(disk)):
         raise KrucibleError(
@@ -221,7 +221,7 @@ def _takes_writes(disk: Path) -> bool:
 
 
 def _going(disk: Path, spec: WipeDisk) -> Iterator[Path]:
-    """What there is on a disk of that which has to go."""
+    """The files on a disk that the wipe has to remove."""
     for path in disk.iterdir():
         if spec.scope is Scope.ALL:
             yield path

@@ -1,7 +1,7 @@
-"""Holds one connection: requests of a client wait in front of the broker until they are released.
+"""Delays one connection: requests of a client do not reach the broker until they are released.
 
-The packets of one source port are dropped at the broker's INPUT.  TCP continues resending them, so nothing is
-lost: within seconds of the rule's removal the request arrives, later than everything that overtook it.
+The packets from one source port are dropped at the broker's INPUT.  TCP continues to resend them, so nothing
+is lost: within seconds after the rule's removal the request arrives, later than requests that overtook it.
 """
 
 import re
@@ -21,11 +21,11 @@ _PROBE_PAUSE_S = 0.05
 
 
 class ConnectionHolds:
-    """Holds connections of the run's clients, recorded as faults of kind ``hold``.
+    """Delays connections of the run's clients; each delay is recorded as a fault of kind ``hold``.
 
     Args:
-        bench: the cluster whose brokers hold them.
-        ledger: gets every hold before it begins.
+        bench: the cluster whose brokers are affected.
+        ledger: gets every fault before it begins.
         recorder: writes as a separate nemesis.
     """
 
@@ -40,16 +40,16 @@ class ConnectionHolds:
 
     @contextmanager
     def hold(self, fault: str, broker: int, source_port: int, send: Callable[[], None]) -> Iterator[None]:
-        """Hold a connection for as long as the block takes.
+        """Delay a connection until the end of the block.
 
         Args:
             fault: id of the fault in the history.
-            broker: node id of the broker that it leads to.
-            source_port: our end of it.
-            send: sends what is to wait, without waiting for an answer; called once the rule is in force.
+            broker: node id of the broker at the other end.
+            source_port: the client's port.
+            send: sends the request to delay, and waits for no answer; called once the rule is in force.
 
         Raises:
-            NotConfirmedError: nothing met the rule; it is removed again.
+            NotConfirmedError: no packet matched the rule; it is removed again.
         """
         node = next(node.name for node in self._bench.nodes if node.id == broker)
         chain = f"{CHAIN}-{fault}"
@@ -92,7 +92,7 @@ class ConnectionHolds:
             time.sleep(_PROBE_PAUSE_S)
 
     def _dropped(self, node: str, chain: str) -> int | None:
-        """Packets that met the rule; None where there is no such chain."""
+        """Number of packets that matched the rule; None if there is no such chain."""
         listing = self._bench.containers[node].enter_holder(
             f"iptables -w -L {chain} -v -n -x 2>/dev/null || true"
         )

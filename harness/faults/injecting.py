@@ -1,4 +1,4 @@
-"""The common steps of injecting and healing a fault: do it, probe it, record it."""
+"""The common steps of injecting and healing a fault: do it, prove it, record it."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -19,7 +19,7 @@ from harness.record.journal import OperationOutcome
 from harness.vocabulary.faults import Fault, PacketLoss, Partition
 
 OVER = "the schedule is over"
-"""Why a blink without a turn hits no target."""
+"""The reason why a blink hits no target if it was not due before the end."""
 
 
 class Held(msgspec.Struct):
@@ -32,7 +32,7 @@ class Held(msgspec.Struct):
 
 
 class Aimed(NamedTuple):
-    """A fault that is about to be injected: what it is, its place in the ledger, and how it was aimed."""
+    """A fault that is about to be injected, its entry in the ledger, and how its target was found."""
 
     held: Held
     resolved: Resolved
@@ -40,7 +40,7 @@ class Aimed(NamedTuple):
 
 
 def plan_of(spec: Fault, *, gambit: str | None = None, blink: bool = False) -> PlannedFault:
-    """What is known of a fault before it has a target."""
+    """The record of a fault before it has a target."""
     value = as_value(spec)
     return PlannedFault(
         str(value["kind"]),
@@ -58,7 +58,7 @@ def plan_of(spec: Fault, *, gambit: str | None = None, blink: bool = False) -> P
 
 
 def among(spec: Fault, snapshot: ClusterSnapshot) -> ClusterSnapshot:
-    """The snapshot, with those nodes alone that such a fault is drawn among."""
+    """The snapshot with only those nodes that such a fault may affect."""
     match spec:
         case Partition() | PacketLoss():
             nodes = tuple(node for node in snapshot.nodes if takes_part(spec, node))
@@ -109,13 +109,13 @@ def inject(
 def heal(
     active: ActiveFault, plan: PlannedFault, outcome: OperationOutcome, over: Callable[[], None]
 ) -> OperationType:
-    """Heal, and record what was seen of it.
+    """Heal a fault, and record the observations of the probe.
 
     Args:
-        active: what is in force.
+        active: the fault in force.
         plan: the planned fault.
-        outcome: of the heal.
-        over: called once it is undone, before that is looked at.
+        outcome: outcome of the heal.
+        over: called once the fault is undone, before this is proven.
     """
     active.heal()
     over()

@@ -2,7 +2,7 @@
 
 The fault's chain has two rules for each sender: the first drops a share of the packets, the second accepts
 the others.  So their counters show how many packets were lost and how many arrived.  No node is cut off: TCP
-sends lost packets again, after 0.2 s and then after twice as long each time, so the link is slow.
+resends lost packets after 0.2 s, and doubles this time with each further attempt, so the link is slow.
 """
 
 from typing import NamedTuple
@@ -19,10 +19,10 @@ from harness.kafka.wire import answers
 from harness.vocabulary.faults import LossPattern, PacketLoss
 
 CLIENTS = "clients"
-"""Name of the sender if it is no node: all clients of the client listener."""
+"""Name of the sender for all clients of the client listener."""
 BURST = 25
-"""Probes on a link at a time: at 10 % at least one is lost, and at 90 % at least one arrives, in 93 of 100
-cases.
+"""Number of probes on a link at a time.  In 93 of 100 cases, at least one is lost at a loss of 10 %, and at
+least one arrives at a loss of 90 %.
 """
 _QUESTIONS = 4
 _ANSWER_S = 0.3
@@ -37,7 +37,7 @@ class Counted(NamedTuple):
 
 @carries_out(PacketLoss)
 class ActivePacketLoss(Chained):
-    """Links that lose packets; those at their ends are its targets, and nothing is cut."""
+    """Links that lose packets; the nodes at their ends are the targets, and no pair is cut."""
 
     def __init__(self, spec: PacketLoss, fault: str, resolved: Resolved, bench: Bench) -> None:
         super().__init__(spec, fault, resolved, bench)
@@ -58,7 +58,7 @@ class ActivePacketLoss(Chained):
         """Packets that were lost, and packets that arrived, on each link in each direction.
 
         Raises:
-            NotConfirmedError: on some none was lost, or none arrived.
+            NotConfirmedError: on a link no packet was lost, or none arrived.
         """
         bound_s = self._bench.bound_s(PROBE_BOUND_S)
         counted = looked_until(self._probe, lambda seen: all(map(all, seen.values())), bound_s)
@@ -74,7 +74,7 @@ class ActivePacketLoss(Chained):
         }
 
     def _senders(self, receiver: str) -> list[str]:
-        """Who sends it, in the order of the rules."""
+        """The senders to a node, in the order of its rules."""
         return [sender for sender, other in self._links if other == receiver]
 
     def _add_chain(self, receiver: str) -> None:
@@ -110,6 +110,6 @@ class ActivePacketLoss(Chained):
         )
 
     def _count(self, receiver: str) -> list[Counted]:
-        """What each pair of rules has met, in their order."""
+        """The counters of each pair of rules, in their order."""
         packets = [int(line.split()[0]) for line in self.listing(receiver) if line.strip()]
         return [Counted(*pair) for pair in zip(packets[::2], packets[1::2], strict=True)]

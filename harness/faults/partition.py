@@ -1,8 +1,8 @@
-"""Network partitions: each receiver's packet filter drops what comes from the other side.
+"""Network partitions: each receiver's packet filter drops packets from the other side.
 
 A rule is on the receiver's INPUT chain, so dropped packets were really sent.  Each fault has a separate
-chain, and heals by removing only that chain.  A cut counts only when probes that were sent in both directions
-have raised the counters of the rules that had to drop them.
+chain, and its heal removes only that chain.  A cut counts only if probes in both directions have increased
+the counters of the rules that must drop them.
 """
 
 import re
@@ -22,10 +22,10 @@ from harness.vocabulary.topology import Node
 
 PROBE_BOUND_S = 10.0
 LOOKS_MIN = 3
-"""On a busy host a single one, which enters every node twice, may take longer than the bound."""
+"""Minimum number of probes: on a busy host even one, which enters every node twice, may exceed the limit."""
 _PORTS = f"{CLIENT_PORT},{REPLICATION_PORT},{CONTROLLER_PORT}"
 DISCARD_PORT = 9
-"""A port without a listener: packets to it are counted on their way, and have no other effect."""
+"""A port without a listener: packets to it are counted by the rules, and have no other effect."""
 Seen = TypeVar("Seen")
 
 
@@ -46,7 +46,7 @@ class ActivePartition(Chained):
         in_parallel(self._add_chain, self.nodes)
 
     def took_effect(self) -> dict[str, object]:
-        """Packets counted at each cut, and at each direction that must stay open."""
+        """Numbers of packets at each cut, and in each direction that must stay open."""
         bound_s = self._bench.bound_s(PROBE_BOUND_S)
         counted = looked_until(self._probe, lambda seen: all(seen.values()), bound_s)
         silent = sorted(f"{a}->{b}" for (a, b), packets in counted.items() if not packets)
@@ -81,7 +81,7 @@ class ActivePartition(Chained):
         return [f"{tcp} -j REJECT --reject-with tcp-reset", drop]
 
     def _probe(self) -> dict[Pair, int]:
-        """Send something over every pair, then read every counter."""
+        """Send packets over every pair, then read every counter."""
         pairs = (*self.cut, *self._open)
         senders = sorted({sender for sender, _ in pairs})
         in_parallel(self._send_probes, senders)
@@ -104,7 +104,7 @@ class ActivePartition(Chained):
 
 
 def takes_part(spec: Partition | PacketLoss, node: Node) -> bool:
-    """Whether a partition, or a loss of packets, is drawn among nodes like this one."""
+    """Whether a node can take part in a partition or a loss of packets."""
     if spec.pattern is LossPattern.CLIENTS:
         return node.is_broker
     alone = {Among.CONTROLLERS: node.is_controller, Among.BROKERS: node.is_broker}
@@ -112,7 +112,7 @@ def takes_part(spec: Partition | PacketLoss, node: Node) -> bool:
 
 
 def _packets_by_source(rules: list[str]) -> dict[str, int]:
-    """Packets met by each source's rules, from ``iptables -L -v -n -x``."""
+    """Number of packets by source, from the output of ``iptables -L -v -n -x``."""
     counted: dict[str, int] = {}
     for line in rules:
         fields = line.split()
@@ -122,7 +122,10 @@ def _packets_by_source(rules: list[str]) -> dict[str, int]:
 
 
 def looked_until(look: Callable[[], Seen], enough: Callable[[Seen], bool], bound_s: float) -> Seen:
-    """What the last look saw: the first that saw enough, or the first after the bound, but never too few."""
+    """The result of the last probe: the first that is enough, or the first after the time limit.
+
+    There are always at least `LOOKS_MIN` probes before the time limit ends them.
+    """
     deadline = time.monotonic() + bound_s
     looks = 0
     while True:

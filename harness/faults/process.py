@@ -1,4 +1,4 @@
-"""Faults of one node's process: kill and restart, clean stop, pause; each probed with a request."""
+"""Faults of one node's process: kill and restart, clean stop, pause; each is proven with a request."""
 
 import time
 from collections.abc import Callable
@@ -17,12 +17,12 @@ PROBE_BOUND_S = 15.0
 STOP_BOUND_S = 20
 _REQUEST_TIMEOUT_S = 0.5
 _SILENCE_S = 0.1
-"""A process counts as unresponsive if a request has no answer by then and Docker reports its state."""
+"""A process is unresponsive if a request gets no answer within this time and Docker reports its state."""
 _PAUSE_S = 0.1
 
 
 class _ProcessFault:
-    """What the three have in common: one target, no cut, and a listener to ask."""
+    """The common parts of the three faults: one target, no cut, and a listener for probes."""
 
     cut: tuple[Pair, ...] = ()
 
@@ -34,10 +34,10 @@ class _ProcessFault:
         self.targets = (resolved.node.name,)
 
     def _await_answer(self) -> bool:
-        """Whether it answers within the probe's bound.
+        """Whether the node answers within the probe's bound.
 
         Raises:
-            NotConfirmedError: it has no process that could.
+            NotConfirmedError: the node has no process.
         """
         deadline = time.monotonic() + PROBE_BOUND_S
         while not self._answers(_REQUEST_TIMEOUT_S):
@@ -60,7 +60,7 @@ class _ProcessFault:
 
 
 class Restarting(_ProcessFault):
-    """A node that is down, until its heal starts it again."""
+    """A fault whose node is down until the heal starts it again."""
 
     @property
     def undo(self) -> tuple[Undo, ...]:
@@ -76,11 +76,11 @@ class Restarting(_ProcessFault):
         return {"exit_code": state["ExitCode"], "hard": state["ExitCode"] == SIGKILLED}
 
     def heal(self) -> None:
-        """Start it on the same disk, in the same network namespace."""
+        """Start the node on the same disk, in the same network namespace."""
         self._containers.start()
 
     def healed(self) -> dict[str, object]:
-        """The process runs; whether it answers already is noted (without a majority it can't yet)."""
+        """Check that the process runs; also report whether it answers, which needs a majority."""
         began = time.monotonic()
         answering = self._await_answer()
         return {"answers": answering, "answered_after_ms": round((time.monotonic() - began) * 1000)}
@@ -97,16 +97,16 @@ class ActiveKill(Restarting):
 
 @carries_out(Stop)
 class ActiveStop(Restarting):
-    """SIGTERM: Kafka shuts down in a controlled way; killed after `STOP_BOUND_S`, and recorded as hard."""
+    """SIGTERM: a controlled shutdown; after `STOP_BOUND_S` the node is killed and recorded as hard."""
 
     def inject(self) -> None:
-        """Ask it to end."""
+        """Stop the node's process."""
         self._containers.stop(STOP_BOUND_S)
 
 
 @carries_out(Pause)
 class ActivePause(_ProcessFault):
-    """Every thread frozen; the kernel keeps and accepts connections, but no request is answered."""
+    """All threads are frozen: the kernel keeps and accepts connections, but no request is answered."""
 
     @property
     def undo(self) -> tuple[Undo, ...]:
@@ -118,7 +118,7 @@ class ActivePause(_ProcessFault):
         self._containers.pause()
 
     def took_effect(self) -> dict[str, object]:
-        """A request stays without an answer."""
+        """Check that a request gets no answer."""
         self._await_silence()
         self._confirm_alive()
         if not self._containers.state()["Paused"]:
@@ -130,14 +130,14 @@ class ActivePause(_ProcessFault):
         self._containers.unpause()
 
     def healed(self) -> dict[str, object]:
-        """The node answers a request again."""
+        """Check that the node answers a request again."""
         if not self._await_answer():
             raise NotConfirmedError(f"{self.targets[0]} does not answer")
         return {"answers": True}
 
 
 def within(bound_s: float, condition: Callable[[], bool]) -> bool:
-    """Whether the condition came true within the bound; asked at short intervals."""
+    """Whether the condition became true within the bound; it is evaluated at short intervals."""
     deadline = time.monotonic() + bound_s
     while not condition():
         if time.monotonic() > deadline:

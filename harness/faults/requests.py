@@ -1,11 +1,11 @@
 """Held requests: clients' requests on half of their connections to a broker are delayed.
 
 The packet filter of the broker drops packets on those connections.  TCP continues to resend them, even after
-the client has given up and closed its end.  Nothing is lost, and all of it arrives within seconds of the
-heal, later than data on other connections.  New connections are not held: a client that retries, or the
+the client has given up and closed its end.  Nothing is lost, and all data arrives within seconds after the
+heal, later than data on other connections.  New connections are not affected: a client that retries, or the
 successor of a transactional producer, overtakes earlier requests.
 
-Held reports: the same for a broker's packets to controllers, at its own packet filter and on all connections.
+Held reports: the same for a broker's packets to controllers, in its own packet filter and on all connections.
 Data that its process had sent is kept after the process ends: the kernel continues to resend it, in the
 holder's network.
 """
@@ -42,14 +42,14 @@ class ActiveHeldRequests(Chained):
         self._ports: tuple[int, ...] = ()
 
     def inject(self) -> None:
-        """Choose among the connections that there are, and put the chain in place."""
+        """Choose among the open connections, and put the chain in place."""
         (broker,) = self.targets
         self._ports = self._chosen(self.enter(broker, "cat /proc/net/tcp /proc/net/tcp6"))
         rules = [f"-p tcp --sport {port} --dport {self._port} -j DROP" for port in self._ports]
         self.add_chain(broker, rules, hook=self._hook)
 
     def took_effect(self) -> dict[str, object]:
-        """How many connections are held, and how many packets were dropped on them already."""
+        """The number of affected connections, and of packets that were dropped on them so far."""
         if not within(self._bench.bound_s(_PROBE_BOUND_S), lambda: self._dropped() > 0):
             raise NotConfirmedError(f"no packet arrived on the {len(self._ports)} connections that are held")
         return {"held": len(self._ports), "dropped": self._dropped()}
@@ -73,11 +73,11 @@ class ActiveHeldReports(ActiveHeldRequests):
 
 
 def half_of(table: str, draw: int) -> tuple[int, ...]:
-    """Ports of the clients' ends of half of the connections, one at least, by a draw.
+    """The clients' ports of half of the connections, at least one, chosen by a draw.
 
     Args:
         table: ``/proc/net/tcp`` and ``tcp6`` of the broker.
-        draw: decides which.
+        draw: decides which connections.
     """
     ports = sorted({int(port, 16) for port in _CONNECTION.findall(table)})
     return tuple(sorted(random.Random(draw).sample(ports, (len(ports) + 1) // 2)))

@@ -1,9 +1,9 @@
 """Whether a disk may be destroyed without losing acknowledged records, by the cluster's state; pure.
 
-A record that was acknowledged is on every replica in sync, so it survives as long as one of those keeps its
-disk.  If there are more copies than ``min.insync.replicas``, this module requires that so many of them keep
-their disk: then the partition also takes writes.  Records that were committed to the metadata log survive as
-long as a majority of the voters has them.
+An acknowledged record is on every replica in sync, so it survives as long as one of these replicas keeps its
+disk.  If there are more replicas than ``min.insync.replicas``, this module requires that at least
+``min.insync.replicas`` of them keep their disks, so that the partition also accepts writes.  Records that
+were committed to the metadata log survive as long as a majority of the voters has them.
 
 Only the run's topics are considered, not ``__consumer_offsets`` and ``__transaction_state``: in scenarios
 with random faults of disks, clients neither commit offsets nor begin transactions.
@@ -20,12 +20,12 @@ from harness.vocabulary.faults import Fault, OfDisk, Scope, WipeDisk
 from harness.vocabulary.topology import Node
 
 HELD = "the target is held by another fault"
-"""Why a fault hits none where all that it means are held."""
+"""The reason why a fault hits no target if other faults affect all possible targets."""
 DEAD = "the target is dead: its process ended by itself"
-"""Why a fault hits no target, if no fault holds its target and the target has no process."""
+"""The reason why a fault hits no target if the target's process ended without a fault."""
 CAUGHT_UP_MS = 3_000
-"""How long ago a voter may have had all of the leader's log; shorter than any fault is in force, so that what
-a leader remembers of a removed disk does not count.
+"""How long ago a voter must at most have had the leader's whole log.  This is less than the duration of any
+fault, so that the leader's last state of a removed disk does not count.
 """
 
 
@@ -33,9 +33,9 @@ class DiskFault(msgspec.Struct, frozen=True):
     """A fault of a broker's disk.
 
     Attributes:
-        broker: the broker's id.
-        answers: number of answers received by then; later ones may show the effect of the fault.
-        partitions: partitions of which the broker was to have a copy then.
+        broker: id of the broker.
+        answers: number of answers received before the fault; only later ones may show its effect.
+        partitions: partitions that had this broker among their replicas.
     """
 
     broker: int
@@ -44,15 +44,15 @@ class DiskFault(msgspec.Struct, frozen=True):
 
 
 def strike_of(node: Node, snapshot: ClusterSnapshot) -> DiskFault:
-    """What a fault that has just hit a node's disk hit."""
+    """The record of a fault that has just hit a node's disk."""
     return DiskFault(node.id, snapshot.answers, snapshot.copies_on(node))
 
 
 def chosen(spec: Fault, snapshot: ClusterSnapshot, strikes: Sequence[DiskFault]) -> Resolved | str:
-    """The node that a fault hits now, or why it hits none.
+    """The node that a fault hits now, or the reason why it hits none.
 
-    If several nodes have the role, it hits the first one in the order of its draw that is alive and does not
-    need its disk.
+    If several nodes have the role, it hits the first one, in the order of its draw, that is alive and whose
+    disk may be lost.
 
     Args:
         spec: the fault.
@@ -75,7 +75,7 @@ def chosen(spec: Fault, snapshot: ClusterSnapshot, strikes: Sequence[DiskFault])
 
 
 def objection(spec: Fault, node: Node, snapshot: ClusterSnapshot, strikes: Sequence[DiskFault]) -> str | None:
-    """Why a fault is to be withheld; None if no acknowledged record can be lost, or if that is permitted.
+    """The reason why a fault must be withheld; None if it loses no acknowledged record, or if it may.
 
     Args:
         spec: the fault.
@@ -91,12 +91,12 @@ def objection(spec: Fault, node: Node, snapshot: ClusterSnapshot, strikes: Seque
 
 
 def _takes_metadata(spec: OfDisk) -> bool:
-    """Whether the metadata log goes; without power it stays, because every write to it is synced."""
+    """Whether the fault loses the metadata log; a loss of power does not, because its writes are synced."""
     return isinstance(spec, WipeDisk) and spec.scope is not Scope.TOPIC and spec.log_dir in (None, 1)
 
 
 def _of_partitions(node: Node, snapshot: ClusterSnapshot, strikes: Sequence[DiskFault]) -> str | None:
-    """The first partition that would have too few copies."""
+    """The first partition that would have too few replicas, as a reason; None if there is none."""
     for where, states in sorted(snapshot.reported.items()):
         name = "/".join(map(str, where))
         if not states:
@@ -112,14 +112,14 @@ def _of_partitions(node: Node, snapshot: ClusterSnapshot, strikes: Sequence[Disk
 
 
 def _still_out(strike: DiskFault, where: Place, snapshot: ClusterSnapshot) -> bool:
-    """Whether a copy that was hit has not been seen to leave the ISR: in it, it reports the lost disk."""
+    """Whether a replica on a lost disk may still be in the ISR, because nobody reported that it left."""
     return (
         where in strike.partitions and snapshot.out_of_sync.get((*where, strike.broker), -1) <= strike.answers
     )
 
 
 def _of_quorum(node: Node, snapshot: ClusterSnapshot) -> str | None:
-    """Too few voters that would be left."""
+    """The reason if too few voters would be left; None otherwise."""
     quorum = snapshot.quorum
     if quorum is None:
         return "no leader of the quorum is visible"
@@ -134,6 +134,6 @@ def _of_quorum(node: Node, snapshot: ClusterSnapshot) -> str | None:
 
 
 def _caught_up(quorum: QuorumAnswer, now_ms: int) -> set[int]:
-    """Voters of which the leader reports that they had all it has lately, and the leader itself."""
+    """The leader, and the voters that recently had its whole log according to its answer."""
     lately = (voter for voter in quorum.voters if now_ms - voter.last_caught_up_ms <= CAUGHT_UP_MS)
     return {quorum.leader_id, *(voter.id for voter in lately)}

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 class Taking:
     """Records which fault has which node; safe to share between threads.
 
-    The schedule's faults come first: they take a node at once, and wait only for the end of a blink there,
-    which is asked to end.  A blink gets only free nodes.
+    Faults of the schedule have priority: they take a node at once.  A blink on this node is told to end, and
+    they wait only for its end.  A blink gets only free nodes.
     """
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class Taking:
             self._changed.wait_for(lambda: not self._lent & wanted)
 
     def let_go(self, fault: str) -> None:
-        """A fault is over, and what it did to its nodes too."""
+        """Release the nodes of a fault that is over."""
         with self._changed:
             self._taken.pop(fault, None)
 
@@ -51,11 +51,11 @@ class Taking:
         self._wanted.wait(within_s)
 
     def recall(self) -> None:
-        """Ask for what is borrowed, if anything is."""
+        """Request the borrowed nodes back, if there are any."""
         self._wanted.set()
 
     def give_back(self) -> None:
-        """The blink is over."""
+        """Return the borrowed nodes after a blink."""
         with self._changed:
             self._lent = frozenset()
             self._changed.notify_all()

@@ -16,7 +16,7 @@ class Resolved(msgspec.Struct, frozen=True):
 
 
 def resolve(target: Target | Member, draw: int, snapshot: ClusterSnapshot) -> Resolved | None:
-    """The node that the target denotes now; None if no node is free, or if the named one is not.
+    """The node that the target denotes now; None if no node is free, or if the named node is not free.
 
     If no free node has the role, any free node is used, so that a schedule never skips a step; the history
     records that.
@@ -33,7 +33,7 @@ def resolve(target: Target | Member, draw: int, snapshot: ClusterSnapshot) -> Re
 
 
 def roles_of(node: Node, draw: int, snapshot: ClusterSnapshot) -> tuple[Target, ...]:
-    """Every role of the moment that a node has, by the draw of the fault that hits it."""
+    """The roles that a node has now, given the draw of the fault that hits it."""
     return tuple(target for target in Target if node.id in _ids(target, draw, snapshot))
 
 

@@ -1,8 +1,8 @@
 """Torn writes: a node is killed, and half a batch is appended to each of its logs.
 
-What a loss of power leaves of a write that was under way, at every partition of the node at once.  Nothing
-that was whole is touched, so no record may be lost by it: the node finds the half batch when it starts, and
-has to cut it off.  The metadata's log is left alone.
+A loss of power may leave such a batch if it interrupts a write; here every partition of the node has one.
+Complete batches are not changed, so no record may be lost: the node finds the incomplete batch when it
+starts, and has to truncate it.  The metadata log is not changed.
 """
 
 import random
@@ -29,7 +29,7 @@ _LAST_DELTA_AT = 23
 
 @carries_out(TornWrite)
 class ActiveTornWrite(Restarting):
-    """The node is killed, and each of its logs ends with a part of a batch."""
+    """The node is killed, and each of its logs then ends with an incomplete batch."""
 
     def __init__(self, spec: TornWrite, fault: str, resolved: Resolved, bench: Bench) -> None:
         super().__init__(spec, fault, resolved, bench)
@@ -39,7 +39,7 @@ class ActiveTornWrite(Restarting):
 
     @disk_errors_named()
     def inject(self) -> None:
-        """Kill it, and append to the newest segment of every log."""
+        """Kill the node, and append to the newest segment of every log."""
         self._containers.kill()
         for segment in sorted(_newest_segments(self._home)):
             piece = torn(segment.read_bytes(), self._source)
@@ -50,7 +50,7 @@ class ActiveTornWrite(Restarting):
 
     @disk_errors_named()
     def took_effect(self) -> dict[str, object]:
-        """The node is down, and some log ends with a part of a batch."""
+        """Check that the node is down, and that a log ends with an incomplete batch."""
         ended = super().took_effect()
         if not self._torn:
             raise NotConfirmedError(f"{self.targets[0]} has no log with a batch")
@@ -58,7 +58,7 @@ class ActiveTornWrite(Restarting):
 
 
 def torn(data: bytes, source: random.Random) -> bytes:
-    """The first bytes of a batch that could follow the last one of a segment; none where it has no batch."""
+    """The first bytes of a batch that could follow a segment's last batch; empty if it has no batch."""
     position, last = 0, b""
     while position + _BODY_AT <= len(data):
         (length,) = _LENGTH.unpack_from(data, position + _LENGTH_AT)

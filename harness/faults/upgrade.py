@@ -1,4 +1,4 @@
-"""Upgrades, downgrades too: a node stops cleanly, and comes back with another version on its disks."""
+"""Upgrades and downgrades: a node stops cleanly, and starts another version on the same disks."""
 
 import re
 
@@ -15,7 +15,7 @@ _LOGGED = re.compile(r"Kafka version: (\d+\.\d+\.\d+\S*)")
 
 @carries_out(Upgrade)
 class ActiveUpgrade(Restarting):
-    """A node that is down while its container is replaced; its heal starts the new one."""
+    """A node that is down while its container is replaced; the heal starts the new container."""
 
     def __init__(self, spec: Upgrade, fault: str, resolved: Resolved, bench: Bench) -> None:
         super().__init__(spec, fault, resolved, bench)
@@ -23,22 +23,22 @@ class ActiveUpgrade(Restarting):
         self._image = bench.images[self._version]
 
     def inject(self) -> None:
-        """Stop the node, and put the other version's image in the place of its own."""
+        """Stop the node, and replace its image by the image of the other version."""
         self._containers.stop(STOP_BOUND_S)
         self._containers.replace(self._image)
 
     def took_effect(self) -> dict[str, object]:
-        """The node is down, and its next process is that of the other version's image."""
+        """Check that the node is down, and that its next process is from the other version's image."""
         ended = super().took_effect()
         if self._containers.image != self._image:
             raise NotConfirmedError(f"{self.targets[0]} has the image {self._containers.image}")
         return ended | {"version": self._version, "image": self._image}
 
     def healed(self) -> dict[str, object]:
-        """The process runs, and has logged the version that was asked for.
+        """Check that the process runs, and that it has logged the requested version.
 
-        Kafka logs it at the end of its start, which without a majority it does not reach: as after a kill,
-        that is noted, and the image alone shows the version.
+        Kafka logs its version at the end of its start, which it does not reach without a majority.  As after
+        a kill, this is recorded, and only the image shows the version.
         """
         answered = super().healed()
         if not answered["answers"] and self._logged() is None and self._containers.image == self._image:
@@ -50,6 +50,6 @@ class ActiveUpgrade(Restarting):
         return answered | {"version": logged}
 
     def _logged(self) -> str | None:
-        """The version that the node's process logged last; None where it has not yet."""
+        """The version that the node's process logged last; None if it has not logged it yet."""
         found = _LOGGED.findall(self._containers.logs_of_version().decode(errors="replace"))
         return str(found[-1]) if found else None

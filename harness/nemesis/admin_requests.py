@@ -1,4 +1,4 @@
-"""Makes one request of an admin operation, and a record of the history of its answer."""
+"""Makes a request from an admin operation, and a record for the history from its answer."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
@@ -55,25 +55,25 @@ from harness.vocabulary.topology import Node
 _PROBE_S = 0.5
 _CONTROLLER_LISTENER = "CONTROLLER"
 _REFUSED = frozenset({3, 29, 31, 35, 39, 40, 42, 44, 87})
-"""Error codes that are checked before anything is done: names, permissions, versions, arguments, policies.
+"""Error codes of checks before any change is made: names, permissions, versions, arguments, policies.
 
-INVALID_PARTITIONS (37) is not one of them: a broker that lost the controller's answer asks again, and the
-topic already has as many partitions.
+INVALID_PARTITIONS (37) is not one of them: a broker that lost the controller's answer repeats the request,
+and by then the topic already has the requested number of partitions.
 """
 
 Address = tuple[str, int]
 Brokered = ElectLeaders | AddVoter | RemoveVoter | Reassign | UpdateFeature | AlterTopic | AddPartitions
-"""Operations of which a broker can be asked."""
+"""Operations that can be requested from a broker."""
 Key = int | str | None
 """A node's id, the name of a topic or feature, or the type of an election."""
 
 
 class NoTargetError(WireError):
-    """No request was sent: no broker answers, a node is not known well enough, or limits could not be set."""
+    """No request was sent: no broker answers, data about a node is missing, or limits could not be set."""
 
 
 class Administered(Protocol):
-    """What operators need of a cluster."""
+    """The part of a cluster that operators need."""
 
     @property
     def nodes(self) -> tuple[Node, ...]:
@@ -101,7 +101,7 @@ class Administered(Protocol):
 
 
 class PreparedRequest(NamedTuple):
-    """A request as the history keeps it: key, value, name of the node asked; and its listener."""
+    """A request as recorded in the history: key, value, name of the receiving node; and its listener."""
 
     key: Key
     value: AdminRequested
@@ -110,7 +110,7 @@ class PreparedRequest(NamedTuple):
 
 
 class RecordedAnswer(NamedTuple):
-    """An answer as the history keeps it."""
+    """An answer as recorded in the history."""
 
     outcome: OperationType
     codes: tuple[int, ...]
@@ -121,11 +121,11 @@ class AdminRequests:
     """Requests to one cluster.
 
     Args:
-        cluster: the cluster to ask.
+        cluster: the cluster that receives the requests.
         look: takes a snapshot of the cluster.
 
     Attributes:
-        throttles: limits that were set and not removed yet.
+        throttles: limits that were set and not yet removed.
     """
 
     def __init__(self, cluster: Administered, look: Callable[[], ClusterSnapshot]) -> None:
@@ -174,10 +174,10 @@ class AdminRequests:
         )
 
     def answering(self, snapshot: ClusterSnapshot) -> Node:
-        """The first broker that is alive; those that a fault holds are not even tried.
+        """The first broker that is alive; brokers that a fault affects are not tried.
 
         Raises:
-            NoTargetError: there is none.
+            NoTargetError: there is no such broker.
         """
         for node in self._cluster.nodes:
             if node.id in snapshot.brokers_up and answers(*self.address_of(node), _PROBE_S):
@@ -185,7 +185,7 @@ class AdminRequests:
         raise NoTargetError("no broker answers")
 
     def as_it_moves(self, snapshot: ClusterSnapshot, timeout_ms: int) -> ClusterSnapshot:
-        """The snapshot with the ongoing reassignments now; the observed ones may predate the last request.
+        """The snapshot with the current ongoing reassignments; the observed ones may be outdated.
 
         If no broker answers, the ongoing reassignments are unknown.
         """
@@ -196,14 +196,14 @@ class AdminRequests:
             return structs.replace(snapshot, ongoing=None)
 
     def address_of(self, node: Node) -> Address:
-        """Where a broker is asked."""
+        """The listener of a broker that receives requests."""
         return self._cluster.observe_listeners[node.name]
 
     def _listener_for_voters(self, node: Node, snapshot: ClusterSnapshot) -> tuple[Node, Address]:
-        """In turns a broker, which passes it on, and the leader of the quorum itself (KIP-919).
+        """Alternately a broker, which forwards the request, and the leader of the quorum itself (KIP-919).
 
-        Either may know less than the other: a broker was seen to continue asking a leader that had removed
-        itself.
+        Either may have outdated information: a broker was seen to forward requests to a leader that had
+        removed itself.
         """
         self._voter_requests += 1
         leader = snapshot.active_controller
@@ -216,7 +216,7 @@ class AdminRequests:
         """Send the request and wait for its answer.
 
         Raises:
-            NoTargetError: the limits that it was to have could not be set.
+            NoTargetError: the limits of a reassignment could not be set.
             WireError: no answer; its outcome is unknown.
         """
         address = asked.address
@@ -282,9 +282,9 @@ class AdminRequests:
     def _directory(
         self, operation: AddVoter | RemoveVoter, voter: Node, quorum: QuorumAnswer | None
     ) -> str | None:
-        """The directory id of a voter: from leaders' last answers to remove it, from its disk to add it.
+        """The directory id of a voter: from its disk to add it, from leaders' last answers to remove it.
 
-        The disk may be gone or replaced by then, and its voter may have been removed already.
+        When a voter is to be removed, its disk may be lost or replaced, or it may be removed already.
         """
         told = () if quorum is None else quorum.voters
         self._told.update({one.id: one.directory_id for one in told if one.directory_id is not None})
@@ -293,7 +293,7 @@ class AdminRequests:
         return self._cluster.home(voter).directory_id()  # as in a static quorum, where leaders report none
 
     def _endpoint(self, voter: Node) -> Address:
-        """Address of the voter; for a broker, that of its extra controller listener."""
+        """Address of the voter; for a broker, the address of its additional controller listener."""
         return {**self._cluster.observe_listeners, **self._cluster.controller_listeners}[voter.name]
 
     def _ask_for_voter(
@@ -334,11 +334,11 @@ def _first_topic(snapshot: ClusterSnapshot) -> str:
 
 
 def _meant(operation: AddVoter | RemoveVoter, snapshot: ClusterSnapshot) -> Node:
-    """The node that is to join or to leave.
+    """The node that is added or removed.
 
     Raises:
-        NoTargetError: it is symbolic, and no leader is known or no node fits.
-        LookupError: the topology does not have it.
+        NoTargetError: the operation is symbolic, and no leader is known or no node fits.
+        LookupError: the topology does not have the node.
     """
     if operation.member is not None:
         return snapshot.node(operation.member)
@@ -367,7 +367,7 @@ def _by_partition(
 
 
 def _outcome(code: int) -> OperationType:
-    """Of a request as a whole; what a controller refuses that has lost its office may be done after all."""
+    """The outcome of a whole request; a change that a former controller refuses may happen nevertheless."""
     if code == 0:
         return OperationType.OK
     return OperationType.FAIL if code in _REFUSED else OperationType.INFO

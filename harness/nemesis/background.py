@@ -6,13 +6,13 @@ from harness.workloads.worker import Worker
 
 
 class Background(Worker):
-    """One operation, requested once; what came of it is in the history.
+    """One operation that is requested once; its outcome is in the history.
 
     Args:
-        operator: asks.
-        operation: what for.
+        operator: sends the request.
+        operation: the operation.
         timeout_ms: how long the request may take.
-        number: of this one among those of its script.
+        number: number of this operation among those of its script.
     """
 
     def __init__(self, operator: Operator, operation: AdminOperation, timeout_ms: int, number: int) -> None:
@@ -23,9 +23,9 @@ class Background(Worker):
 
     @property
     def bound_s(self) -> float:
-        """How long a node that is silent may take: once to be connected, once to answer."""
+        """How long a silent node may take: one timeout for the connection and one for the answer."""
         return 2 * self._timeout_ms / 1000
 
     def work(self) -> None:
-        """Ask the cluster once."""
+        """Send the request once."""
         self._operator.perform(self._operation, self._timeout_ms)

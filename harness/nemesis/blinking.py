@@ -29,16 +29,16 @@ from harness.vocabulary.scenario import Step
 
 
 class Blinking(Timed):
-    """One thread; a blink that takes long delays those after it.
+    """One thread; a blink that takes long delays later ones.
 
     Args:
-        blinks: by name, in the order of time.
+        blinks: blinks with their names, sorted by time.
         recorder: writes as a separate process.
         ledger: gets every blink before it is injected.
-        bench: the cluster it acts on.
+        bench: the cluster that is changed.
         look: takes a snapshot of the cluster.
         taking: records which fault has which node.
-        cancelled: set to end early; blinks without a turn are not recorded then.
+        cancelled: set to end early; blinks that were not due by then are not recorded.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Blinking(Timed):
         self._in_force: Held | None = None
 
     def work(self) -> None:
-        """Wait for each time, then blink, until stopped; the other blinks are recorded as without a turn."""
+        """Inject each blink at its time, until stopped; the remaining blinks are recorded as refused."""
         clock = self._recorder.journal.clock
         began_ns = clock.now_ns()
         for name, blink in self._blinks:
@@ -79,7 +79,7 @@ class Blinking(Timed):
             self.done += 1
 
     def hurry(self) -> None:
-        """Begin no further blink, and end the one that is in force."""
+        """Begin no further blink, and end the current one."""
         super().hurry()
         self._taking.recall()
 
@@ -99,7 +99,7 @@ class Blinking(Timed):
                 heal(aimed.held.active, plan, outcome, self._over)
 
     def _aimed(self, name: str, spec: Fault) -> Aimed | str:
-        """A blink with its nodes, which are borrowed; why it hits none."""
+        """A blink with its nodes, which are reserved; or the reason why it hits no node."""
         taken = self._taking.taken
         snapshot = among(spec, self._look().holding(taken))
         resolved = chosen(spec, snapshot, ())
@@ -119,7 +119,7 @@ class Blinking(Timed):
             self._in_force = None
 
     def _undo_unrecorded(self) -> None:
-        """A blink is not kept in force by what went wrong; what can't be undone stays in the ledger."""
+        """Undo the blink without a record after an error; a step that can't be undone stays in the ledger."""
         if self._in_force is not None:
             with suppress(KrucibleError):
                 self._in_force.active.heal()
@@ -127,7 +127,7 @@ class Blinking(Timed):
 
 
 def _between_free(spec: Fault, resolved: Resolved, snapshot: ClusterSnapshot) -> Fault | None:
-    """A link blink to a free node at its other end; None if no node is free."""
+    """A cut of a link whose other end is a free node; None if no node is free."""
     if not isinstance(spec, Partition) or spec.pattern is not Pattern.LINK:
         return spec
     names = tuple(node.name for node in snapshot.nodes)
@@ -136,6 +136,6 @@ def _between_free(spec: Fault, resolved: Resolved, snapshot: ClusterSnapshot) ->
 
 
 def _hit_by(spec: Fault, active: ActiveFault) -> set[str]:
-    """Nodes that no other fault may have meanwhile: the targets, and both ends of a link."""
+    """Nodes that no other fault may affect meanwhile: the targets, and both ends of a link."""
     ends = active.cut if isinstance(spec, Partition) and spec.pattern is Pattern.LINK else ()
     return {*active.targets, *(node for pair in ends for node in pair)}

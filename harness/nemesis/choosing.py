@@ -47,22 +47,22 @@ from harness.vocabulary.moves import NothingMoves
 from harness.vocabulary.topology import Node, Role
 
 _FOLLOWERS_SHIFT = 8
-"""The draw's upper bits decide among followers, so that they go with every partition."""
+"""The draw's upper bits decide among followers, independently of the partition."""
 
 
 class Chosen(msgspec.Struct, frozen=True):
-    """Who was chosen.
+    """The nodes and the partition that a gambit has chosen.
 
     Attributes:
         parts: nodes by part.
-        where: the partition that was chosen, if one was.
+        where: the chosen partition; None if no partition was chosen.
     """
 
     parts: dict[str, Node] = {}
     where: Place | None = None
 
     def and_also(self, other: "Chosen") -> "Chosen":
-        """With what was chosen later."""
+        """Both choices together; the later one takes precedence."""
         return Chosen(self.parts | other.parts, other.where or self.where)
 
     def node(self, part: Part, nodes: Sequence[Node]) -> Node:
@@ -78,7 +78,7 @@ class Chosen(msgspec.Struct, frozen=True):
 
 
 def chosen_now(choice: Choice, snapshot: ClusterSnapshot, chosen: Chosen = Chosen()) -> Chosen | None:  # noqa: B008 - frozen
-    """Who is chosen now, given who was before; None where nothing fits."""
+    """The result of a choice, given the earlier choices; None if nothing fits now."""
     match choice:
         case ChooseSuccessor():
             state = snapshot.partition(chosen.where)
@@ -99,7 +99,7 @@ def chosen_now(choice: Choice, snapshot: ClusterSnapshot, chosen: Chosen = Chose
 
 
 def has_part(chosen: Chosen, snapshot: ClusterSnapshot) -> bool:
-    """Whether who was chosen leads now: the partition, or the quorum."""
+    """Whether the chosen leader still leads the chosen partition, or the quorum."""
     state = snapshot.partition(chosen.where)
     leads = {"leader": state and state.leader, "controller": snapshot.active_controller}
     return all(node.id == leads[part] for part, node in chosen.parts.items() if part in leads)
@@ -109,7 +109,7 @@ def resolved(what: There, chosen: Chosen, nodes: Sequence[Node]) -> Concrete:
     """The request, given the chosen partition and nodes.
 
     Raises:
-        LookupError: no partition was chosen, or no node has a part that is named.
+        LookupError: no partition was chosen, or no node has the named part.
     """
     match what:
         case AddPart(part):
@@ -141,10 +141,10 @@ def member_of(node: Node, nodes: Sequence[Node]) -> Member:
 
 
 def come_about(condition: Situational, chosen: Chosen, snapshot: ClusterSnapshot) -> ConditionState:
-    """Judge a condition by what is known now.
+    """Evaluate a condition on a snapshot of the cluster.
 
     Raises:
-        LookupError: it names a part that no node has.
+        LookupError: the condition names a part that no node has.
     """
     match condition:
         case AllInSync():

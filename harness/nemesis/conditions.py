@@ -1,4 +1,4 @@
-"""Whether a condition of a script holds, and what holds instead; pure."""
+"""Evaluates a condition of a script, and reports the state instead; pure."""
 
 from typing import NamedTuple
 
@@ -20,19 +20,19 @@ from harness.vocabulary.moves import (
 
 
 class ConditionState(NamedTuple):
-    """Whether a condition holds, and what it was judged by."""
+    """Whether a condition holds, and the state that decides this."""
 
     holds: bool
     saw: object
 
 
 def judged(condition: Condition, snapshot: ClusterSnapshot, acked: int) -> ConditionState:
-    """Judge a condition by what is known now.
+    """Evaluate a condition on a snapshot of the cluster.
 
     Args:
-        condition: what is waited for.
-        snapshot: the cluster now.
-        acked: records acknowledged since the waiting began.
+        condition: the condition.
+        snapshot: the current snapshot.
+        acked: number of records acknowledged since the wait began.
 
     Raises:
         LookupError: the condition names a node that the topology does not have.

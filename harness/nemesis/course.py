@@ -1,4 +1,4 @@
-"""What scripts and gambits have in common while they are carried out: requests and waiting."""
+"""The common parts of scripts and gambits in progress: requests and waits."""
 
 import threading
 import time
@@ -21,19 +21,19 @@ class Look(Protocol):
     """Takes a snapshot of the cluster."""
 
     def __call__(self, beside: str | None = None) -> ClusterSnapshot:
-        """The cluster as it is now, with the partitions of a topic that is not the workload's."""
+        """The current state of the cluster; `beside` adds the partitions of another topic."""
 
 
 class CourseContext(NamedTuple):
-    """What moves are made with.
+    """The objects that moves need.
 
     Attributes:
-        nemesis: injects and heals.
+        nemesis: injects and heals faults.
         new_operator: makes operators, each a separate process of the history.
         recorder: writes as the process of the course.
         look: takes a snapshot of the cluster.
-        tally: counts acknowledged records, topics that were removed, and deletions of records.
-        cancelled: set to end the course early; its faults are left to the nemesis.
+        tally: counts acknowledged records, removed topics, and deletions of records.
+        cancelled: set to end the course early; the nemesis then heals its faults.
     """
 
     nemesis: Nemesis
@@ -46,12 +46,12 @@ class CourseContext(NamedTuple):
     def wait_until(
         self, seen: Callable[[], ConditionState], within_ms: int, pause_s: float
     ) -> ConditionState:
-        """What is seen once it holds, or at the end of the time or of the course.
+        """Wait until a condition holds; returns the last state, also if the time or the course ends first.
 
         Args:
-            seen: whether it holds now.
+            seen: evaluates the condition.
             within_ms: how long to wait.
-            pause_s: between two looks.
+            pause_s: time between two evaluations.
         """
         deadline = time.monotonic() + within_ms / 1000
         while True:

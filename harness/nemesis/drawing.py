@@ -1,7 +1,7 @@
 """Resolves a symbolic admin operation to a request, by the state of the cluster; pure.
 
-Voters change only where a majority of the set that would result is up, so no change removes the quorum.  A
-voter whose disk was replaced does not vote but still counts, so it is removed before others.
+Voters are changed only if a majority of the resulting set is up, so no change removes the quorum.  A voter
+whose disk was replaced does not vote but still counts, so it is removed before others.
 """
 
 import random
@@ -33,11 +33,11 @@ _COPIES_MIN = 2
 _ALL_SHARE = 0.2
 _THROTTLE_SHARE = 0.4
 _THROTTLES_BYTES_PER_S = (10_000, 20_000, 1_000_000)
-"""A quota counts ten seconds (KIP-73): a copy of more than it allows in that time stays behind for seconds.
-The last one slows nothing down here, and only has limits set."""
+"""A quota applies to a window of ten seconds (KIP-73): a larger copy lags behind for seconds.  The last quota
+does not slow anything down here; it only has the effect that limits are set."""
 _ADDED_AT_ONCE_MAX = 2
 _GROWTH_MAX = 2
-"""A topic gets at most this many times the partitions that it was created with."""
+"""The maximum number of partitions of a topic, as a multiple of its initial number."""
 _MIN_ISR = "min.insync.replicas"
 _ALTERED: dict[str, tuple[int, ...]] = {
     _MIN_ISR: (1, 2, 2),
@@ -46,12 +46,12 @@ _ALTERED: dict[str, tuple[int, ...]] = {
     "flush.messages": (1, 100, 10_000),
     "index.interval.bytes": (64, 4_096),
 }
-"""Configs that are altered at random, and their values: none for which traffic would stop while one of three
-replicas is away (KIP-1030 has the least values), and none that the workloads use as registers."""
+"""Configs that are altered at random, and their values.  With none of them traffic stops while one of three
+replicas is down (KIP-1030 has the minimum values), and workloads use none of them as registers."""
 
 
 def drawn(operation: Drawn, snapshot: ClusterSnapshot) -> Concrete | None:
-    """What a symbolic operation means now; None where nothing would fit."""
+    """The request that a symbolic operation means now; None if no request fits."""
     source = random.Random(operation.draw)
     match operation:
         case ElectSome():
@@ -87,7 +87,8 @@ def _reassignment(snapshot: ClusterSnapshot, source: random.Random) -> Reassign 
     now = list(partitions[topic, number].replicas)
     wanted = _replicas(now, brokers, source)
     throttle = source.choice(_THROTTLES_BYTES_PER_S) if source.random() < _THROTTLE_SHARE else None
-    # Who takes back what is in progress is let down by Kafka (docs/findings.md), every time: nothing new.
+    # Kafka never carries out a request that overrides ongoing changes correctly: a known defect
+    # (docs/findings.md).
     going_on = [one for one in snapshot.ongoing if one.place == (topic, number)]
     leaving = {broker for one in going_on for broker in one.removing}
     wanted = [broker for broker in wanted if broker not in leaving]
@@ -99,9 +100,9 @@ def _reassignment(snapshot: ClusterSnapshot, source: random.Random) -> Reassign 
 
 
 def _cancelling(snapshot: ClusterSnapshot, source: random.Random) -> Reassign | None:
-    """A cancellation of an ongoing reassignment; if there is none, a move slow enough to be cancelled next.
+    """A cancellation of an ongoing reassignment; if there is none, a move slow enough to be cancelled.
 
-    If ongoing reassignments are unknown, a cancellation of all.
+    If the ongoing reassignments are unknown, all are cancelled.
     """
     every = sorted(snapshot.partitions)
     moving = snapshot.moving
@@ -113,7 +114,7 @@ def _cancelling(snapshot: ClusterSnapshot, source: random.Random) -> Reassign | 
 
 
 def _slow_move(snapshot: ClusterSnapshot, source: random.Random) -> Reassign | None:
-    """One copy of a partition to another broker, throttled; None where every broker has one."""
+    """A throttled move of one replica to another broker; None if every broker has a replica."""
     brokers = {node.id for node in snapshot.nodes if node.is_broker}
     partitions = snapshot.partitions
     places = sorted(place for place, seen in partitions.items() if brokers - {*seen.replicas})
@@ -128,14 +129,14 @@ def _slow_move(snapshot: ClusterSnapshot, source: random.Random) -> Reassign | N
 
 
 def _replicas(now: Sequence[int], brokers: Sequence[int], source: random.Random) -> list[int]:
-    """Other brokers, another order, or one copy less; at least two copies where there are two brokers."""
+    """Other brokers, another order, or one replica less; at least two replicas if there are two brokers."""
     least = min(_COPIES_MIN, len(brokers))
     count = source.choice([len(now), len(now), max(least, len(now) - 1), min(len(brokers), len(now) + 1)])
     return source.sample(list(brokers), count)
 
 
 def _alteration(snapshot: ClusterSnapshot, source: random.Random) -> AlterTopic | None:
-    """One config of one topic; no more replicas in sync are asked for than its smallest partition has."""
+    """One config of one topic; ``min.insync.replicas`` is at most the replicas of its smallest partition."""
     copies: dict[str, int] = {}
     partitions = snapshot.partitions
     for (name, _), state in partitions.items():
@@ -144,7 +145,8 @@ def _alteration(snapshot: ClusterSnapshot, source: random.Random) -> AlterTopic 
         return None
     topic, config = source.choice(sorted(copies)), source.choice(sorted(_ALTERED))
     value = source.choice(_ALTERED[config])
-    # Kafka loses the eligible replicas, and the partition has no leader (docs/findings.md): a known defect.
+    # Otherwise Kafka removes the eligible replicas of partitions without a leader: a known defect
+    # (docs/findings.md).
     led = all(state.leader >= 0 for (name, _), state in partitions.items() if name == topic)
     if config == _MIN_ISR and not led:
         return None
@@ -152,7 +154,7 @@ def _alteration(snapshot: ClusterSnapshot, source: random.Random) -> AlterTopic 
 
 
 def _addition(snapshot: ClusterSnapshot, source: random.Random) -> AddPartitions | None:
-    """A partition more or two, as long as the topic has not grown to its bound."""
+    """One or two additional partitions, as long as the topic has less than its maximum."""
     topic = snapshot.first_topic
     if topic is None:
         return None
@@ -187,7 +189,7 @@ def _voter_change(snapshot: ClusterSnapshot, source: random.Random) -> AddVoter 
 
 
 def _lost(quorum: QuorumAnswer) -> set[int]:
-    """Voters whose node is back with another disk: it observes, and its old directory id has the vote."""
+    """Voters whose node returned with another disk: it is an observer, its old directory id a voter."""
     observing = {(one.id, one.directory_id) for one in quorum.observers}
     return {
         voter.id

@@ -16,8 +16,6 @@ from harness.nemesis.course import CourseContext
 from harness.nemesis.operator import Operator
 from harness.vocabulary.administration import AdminOperation
 from harness.vocabulary.gambits import (
-    Ask,
-    AskThere,
     Choice,
     ChooseCopies,
     ChooseNewcomers,
@@ -30,6 +28,8 @@ from harness.vocabulary.gambits import (
     Linger,
     Mend,
     RecordsDeleted,
+    Request,
+    RequestThere,
     Strike,
     TopicsRemoved,
     Until,
@@ -45,11 +45,11 @@ _GRACE_S = 20.0
 
 
 class GambitCourse:
-    """Gambits, one after the other.
+    """Plays gambits, one after the other.
 
     Args:
-        context: what their moves are made with; writes as the process ``gambits``.
-        deletions: makes the deletions of records that gambits ask for.
+        context: the objects that their moves need; writes as the process ``gambits``.
+        deletions: makes the deletions of records that gambits request.
     """
 
     def __init__(self, context: CourseContext, deletions: Deletions) -> None:
@@ -60,12 +60,12 @@ class GambitCourse:
         self._deleting: list[OneDeletion] = []
 
     def play(self, name: str, gambit: Gambit, until_ns: int) -> None:
-        """Make the moves of a gambit; the first that does not succeed ends it.
+        """Make the moves of a gambit; the first move that fails ends it.
 
         Args:
-            name: what it is called in the history.
-            gambit: what to play.
-            until_ns: the schedule's end, in the time of the run; none is begun after it.
+            name: name of the gambit in the history.
+            gambit: the gambit.
+            until_ns: the schedule's end, in the time of the run; no gambit begins after it.
 
         Raises:
             KrucibleError: the harness could not do its work.
@@ -81,16 +81,16 @@ class GambitCourse:
             outcome.end(ended, told, why)
 
     def end(self) -> None:
-        """Wait for what was requested and is not answered yet.
+        """Wait for the answers of all requests.
 
         Raises:
-            KrucibleError: asking ended unexpectedly.
+            KrucibleError: a request failed unexpectedly.
         """
         join_all(self._asking, max((worker.bound_s for worker in self._asking), default=0.0) + _GRACE_S)
         join_all(self._deleting, OneDeletion.bound_s + _GRACE_S)
 
     def _moved(self, played: "_Played") -> str | None:
-        """Make the moves; returns why the last one failed, None if all succeeded."""
+        """Make the moves; returns the reason why one failed, or None if all succeeded."""
         for move in played.gambit.moves:
             if self._context.cancelled.is_set():
                 return "the run was cancelled"
@@ -104,7 +104,7 @@ class GambitCourse:
         return None
 
     def _made(self, move: GambitMove, played: "_Played") -> str | None:
-        """Why a move did not succeed; None if it did."""
+        """Make a move; returns the reason why it failed, or None if it succeeded."""
         match move:
             case ChooseCopies() | ChooseQuorum() | ChooseSuccessor() | ChooseNewcomers() | Given():
                 return self._chosen(move, played)
@@ -121,15 +121,15 @@ class GambitCourse:
                 self._awaited(move, played)
             case Pass(ms):
                 self._context.cancelled.wait(ms / 1000)
-            case Ask() | AskThere():
+            case Request() | RequestThere():
                 self._ask(move, played)
         return None
 
-    def _ask(self, move: Ask | AskThere, played: "_Played") -> None:
+    def _ask(self, move: Request | RequestThere, played: "_Played") -> None:
         match move:
-            case Ask(operation):
+            case Request(operation):
                 asked: AdminOperation = operation
-            case AskThere(what):
+            case RequestThere(what):
                 asked = resolved(what, played.chosen, self._context.look().nodes)
         worker = Background(self._operator(), asked, _ASK_TIMEOUT_MS, len(self._asking) + 1)
         self._asking.append(worker)
@@ -137,7 +137,7 @@ class GambitCourse:
         worker.join(worker.bound_s if move.answered else 0.0)
 
     def _delete(self, share: float, where: tuple[str, int] | None) -> str | None:
-        """Why nothing is deleted; None once a deletion has begun, which waits for those before it."""
+        """Begin a deletion, after earlier ones have ended; returns the reason why none was begun, or None."""
         if where is None:
             return "no partition was chosen"
         join_all(self._deleting, OneDeletion.bound_s + _GRACE_S)
@@ -199,7 +199,7 @@ class GambitCourse:
         return None if seen.holds else f"{_kind(move.condition)} was not reached"
 
     def _operator(self) -> Operator:
-        """One that is free: what was requested longest ago is waited for where all are busy."""
+        """A free operator; if all are busy, wait for the one with the oldest request."""
         if len(self._operators) < _AT_ONCE_MAX:
             self._operators.append(self._context.new_operator())
             return self._operators[-1]
@@ -209,7 +209,7 @@ class GambitCourse:
 
 
 class _Played:
-    """A gambit under way: who was chosen, how many moves were made, names of the faults that were tried."""
+    """A gambit in progress: its choices, the number of moves made, the names of the faults tried."""
 
     def __init__(self, name: str, gambit: Gambit) -> None:
         self.name = name

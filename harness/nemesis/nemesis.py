@@ -1,4 +1,4 @@
-"""The nemesis: carries out a schedule step by step, and records what it did and saw."""
+"""The nemesis: carries out a schedule step by step, and records its actions and observations."""
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +25,7 @@ from harness.vocabulary.scenario import FixedSchedule
 
 _UNTIL_HEALED_NS = 2**63 - 1
 Play = Callable[[str, Gambit, int], None]
-"""Carries out a gambit, given its name and the time until which one may begin, ns of the run."""
+"""Carries out a gambit, given its name and the time until which it may begin, ns of the run."""
 
 
 def _unplayable(name: str, _: Gambit, __: int) -> None:
@@ -33,7 +33,7 @@ def _unplayable(name: str, _: Gambit, __: int) -> None:
 
 
 class Nemesis:
-    """One process of the history; one fault is injected or healed at a time, several may be in force.
+    """One process of the history; it injects or heals one fault at a time, and several may be in force.
 
     A gambit's faults are injected and healed in parallel, by helpers that are separate processes of the
     history.
@@ -41,11 +41,11 @@ class Nemesis:
     Args:
         recorder: writes as the process ``nemesis``.
         ledger: gets every fault before it is injected.
-        bench: the cluster it acts on.
+        bench: the cluster that is changed.
         look: takes a snapshot of the cluster, to resolve symbolic targets.
-        cancelled: set to end the schedule early; `heal_all` heals faults that are in force.
-        new_recorder: makes the recorder of another process of that name.
-        taking: gets the nodes that faults have, so that blinks avoid them.
+        cancelled: set to end the schedule early; `heal_all` then heals faults that are in force.
+        new_recorder: makes a recorder for another process, given its name.
+        taking: gets the nodes of faults, so that blinks avoid them.
     """
 
     def __init__(
@@ -74,16 +74,16 @@ class Nemesis:
         self._strikes: list[DiskFault] = []
 
     def carry_out(self, schedule: FixedSchedule, play: Play = _unplayable) -> None:
-        """Inject and heal in the order of time, then wait out the schedule's duration.
+        """Inject and heal faults in order of time, then wait until the schedule's duration is over.
 
-        A fault is held for its whole time counted from the moment that it was proven, so a slow probe
-        delays what follows, and prolongs the schedule where a fault was to be healed within its duration.
-        What was to be over before a fault begins is over then, so that none finds its node held which was
-        not to be.  One that was to outlast the schedule is left in force.  Returns early if cancelled.
+        The duration of a fault is counted from the moment when it was proven.  So a slow probe delays later
+        faults, and may prolong the schedule.  A fault that must end before another begins is healed first, so
+        that the later fault finds its node free.  A fault that lasts longer than the schedule stays in force.
+        Returns early if cancelled.
 
         Args:
-            schedule: what to do.
-            play: for gambits.
+            schedule: the schedule.
+            play: carries out gambits.
         """
         began_ns = self._clock.now_ns()
         until_ns = began_ns + schedule.duration_ms * NS_PER_MS
@@ -97,7 +97,7 @@ class Nemesis:
             if isinstance(due, Gambit):
                 self._heal_until(max([due_ns, *(held.until_ns for held in self._held)]))
                 play(name, due, until_ns)
-                # What comes later keeps its distance, however long the conditions took.
+                # Later steps keep their distance, however long the conditions took.
                 late_ns += self._clock.now_ns() - due_ns - due.lasts_ms * NS_PER_MS
                 continue
             self._begin(name, due.fault, due.hold_ms)
@@ -105,28 +105,28 @@ class Nemesis:
         self._heal_until(max([until_ns, *self._until(ends_ms, schedule.duration_ms)]))
 
     def _until(self, ends_ms: Mapping[str, int], by_ms: int) -> list[int]:
-        """Until when faults are in force that were to be over by a time of the schedule; ns of the run."""
+        """Ends of those faults in force that must be over by a time of the schedule; ns of the run."""
         return [held.until_ns for held in self._held if ends_ms.get(held.fault, by_ms + 1) <= by_ms]
 
     def begin(self, name: str, fault: Fault, least_ms: int = 0) -> bool:
-        """Inject a fault that is held until it is healed by its name; whether it was proven.
+        """Inject a fault that lasts until `end` is called with its name; returns whether it was proven.
 
         Args:
-            name: what it is called.
-            fault: what it is.
-            least_ms: it is in force for so long at least, from the moment that it was proven; who asks for
-                its end earlier waits.
+            name: name of the fault.
+            fault: the fault.
+            least_ms: how long it is in force at least, from the moment when it was proven; an earlier call of
+                `end` waits.
         """
         return self._begin(name, fault, least_ms)
 
     def end(self, name: str) -> bool:
-        """Heal the fault of that name; returns whether the heal was proven.
+        """Heal the fault with this name; returns whether the heal was proven.
 
-        One that is not in force any more, or never was because its injection was not attempted, is not
-        healed, and the history says so.
+        If the fault is no longer in force, or was never injected, it is not healed, and the history records
+        this.
 
         Raises:
-            LookupError: no fault of that name was ever to be injected.
+            LookupError: no fault with this name was begun.
         """
         held = next((held for held in self._held if held.fault == name), None)
         if held is not None:
@@ -144,11 +144,11 @@ class Nemesis:
 
         Args:
             gambit: the gambit, which the history records for each fault.
-            faults: by name, in the order in which they begin.
-            apart_ms: time from the beginning of one to that of the next, milliseconds.
+            faults: faults by name, in the order in which they begin.
+            apart_ms: time from the beginning of one fault to that of the next, milliseconds.
 
         Returns:
-            Whether all were proven, except those whose target was held already.
+            Whether all were proven, except those whose target another fault already affected.
         """
         aimed: list[tuple[str, Aimed | str]] = []
         for name, spec in faults.items():
@@ -167,11 +167,11 @@ class Nemesis:
         return all(struck)
 
     def mend(self, names: Sequence[str], apart_ms: int = 0) -> bool:
-        """Heal faults that are in force side by side; whether all were seen to be over.
+        """Heal faults in parallel; returns whether all heals were proven.
 
         Args:
-            names: of the faults, in the order in which they end; those that are not in force are passed over.
-            apart_ms: from the end of one to that of the next.
+            names: names of the faults, in the order in which they end; names not in force are skipped.
+            apart_ms: time from the heal of one fault to that of the next, milliseconds.
         """
         found = [held for name in names for held in self._held if held.fault == name]
 
@@ -183,7 +183,7 @@ class Nemesis:
 
     @property
     def down(self) -> frozenset[str]:
-        """Names of nodes whose process a fault holds."""
+        """Names of nodes whose process a fault has ended or frozen."""
         return frozenset(
             name for held in self._held if held.spec.takes_process for name in held.active.targets
         )
@@ -206,14 +206,14 @@ class Nemesis:
             raise errors[0]
 
     def _undo_unrecorded(self, held: Held) -> None:
-        """A full disk must not keep a fault in force; what can't be undone stays in the ledger."""
+        """Undo a fault without a record, for example on a full disk; failed steps stay in the ledger."""
         if held in self._held:
             with suppress(KrucibleError):
                 held.active.heal()
                 self._over(held)
 
     def _heal_until(self, moment_ns: int) -> None:
-        """Heal what falls due until a moment, which is then awaited."""
+        """Heal faults that are due before a moment, and wait for this moment."""
         while not self._cancelled.is_set():
             due = min(self._held, key=lambda held: held.until_ns, default=None)
             if due is None or due.until_ns > moment_ns:
@@ -227,13 +227,13 @@ class Nemesis:
         self._cancelled.wait(max(0, moment_ns - self._clock.now_ns()) / 1e9)
 
     def _staffed(self, numbers: range) -> range:
-        """As many processes as are to act at once."""
+        """Make sure that there is a process for each fault that acts at the same time."""
         while self._new_recorder is not None and len(self._recorders) < len(numbers):
             self._recorders.append(self._new_recorder(f"nemesis-{len(self._recorders) + 1}"))
         return numbers
 
     def _aimed(self, fault: str, spec: Fault, before: Sequence[Aimed]) -> Aimed | str:
-        """A gambit's fault with its target, given those that begin with it; why it hits none."""
+        """A gambit's fault with its target, given the faults before it; or the reason why it hits no node."""
         snapshot = self._seen(spec)
         if spec.takes_process:
             snapshot = snapshot.holding(
@@ -246,7 +246,7 @@ class Nemesis:
         return Aimed(Held(fault, spec, active, until_ns=0), resolved, snapshot)
 
     def _struck(self, number: int, named: tuple[str, Aimed | str], lag_ms: int) -> bool:
-        """Inject a fault that is aimed already, as the process of that number."""
+        """Inject a fault that has a target, as the process with this number."""
         self._cancelled.wait(lag_ms / 1000)
         fault, aimed = named
         plan = self._plans[fault]
@@ -280,7 +280,7 @@ class Nemesis:
         self._held.append(held)
 
     def _remember(self, spec: Fault, resolved: Resolved) -> None:
-        """A disk that was lost is weighed before the next one goes."""
+        """Remember a lost disk, because it matters for the decision about the next one."""
         if isinstance(spec, OfDisk):
             self._strikes.append(strike_of(resolved.node, self._look()))
 
@@ -296,7 +296,7 @@ class Nemesis:
         self._taking.let_go(held.fault)
 
     def _undone(self, held: Held) -> None:
-        """It is in force no more; its nodes may be starting yet."""
+        """Remove a fault that is no longer in force; its nodes may still be starting."""
         with self._lock:
             self._held.remove(held)
             self._ledger.write(FaultUndone(fault=held.fault))

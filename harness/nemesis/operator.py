@@ -26,7 +26,7 @@ from harness.vocabulary.administration import (
 
 
 class Performed(NamedTuple):
-    """What became of an operation: how it ended, and Kafka's codes, one of the whole or one of each part."""
+    """The outcome of an operation, and Kafka's error codes: one code, or one for each part."""
 
     outcome: OperationType
     codes: tuple[int, ...] = ()
@@ -37,10 +37,10 @@ class Operator:
     """One process of the history.
 
     Args:
-        cluster: the cluster to ask.
-        recorder: writes as the process ``admin``, or another one of that name.
+        cluster: the cluster that receives the requests.
+        recorder: writes as the process ``admin``, or as ``admin-2`` and so on.
         look: takes a snapshot of the cluster.
-        sizes: gets partitions whose addition was acknowledged.
+        sizes: gets the partitions whose addition was acknowledged.
     """
 
     def __init__(
@@ -56,11 +56,11 @@ class Operator:
         self._sizes = TopicSizes() if sizes is None else sizes
 
     def perform(self, operation: AdminOperation, timeout_ms: int) -> Performed:
-        """Ask for an operation once; what is symbolic is decided now.
+        """Request an operation once; a symbolic operation is resolved first.
 
         Raises:
-            LookupError: it names a node that the topology does not have.
-            JournalError: it could not be recorded.
+            LookupError: the operation names a node that the topology does not have.
+            JournalError: the operation could not be recorded.
         """
         snapshot = self._look()
         if isinstance(operation, ReassignSome | CancelSome):
@@ -78,7 +78,7 @@ class Operator:
         return performed
 
     def settle(self) -> None:
-        """Take away the limits on moving replicas that were set.
+        """Remove the replication limits that were set.
 
         Raises:
             WireError: no broker answers, or one refuses.
@@ -108,7 +108,7 @@ class Operator:
 
 
 _FUNCTIONS = {"reassign": "alter-reassignments", "add-partitions": "create-partitions"}
-"""Kafka's names of what the vocabulary calls otherwise."""
+"""Kafka's names of operations that have other names in the vocabulary."""
 
 
 def _function(operation: Concrete) -> str:

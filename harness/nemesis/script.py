@@ -28,16 +28,16 @@ from harness.workloads.worker import join_all
 
 _LOOK_PAUSE_S = 0.1
 _GRACE_S = 20.0
-"""For what is in the background when the script has ended, beyond the time that its requests may take."""
+"""Extra time for operations in the background after the end of the script, beyond their timeouts."""
 
 
 class ScriptCourse:
-    """A script under way.
+    """A script in progress.
 
     Args:
-        context: what its moves are made with; writes as the process ``moves``.
+        context: the objects that its moves need; writes as the process ``moves``.
         configure: changes a node's properties for its next start.
-        addresses: of the nodes, by name.
+        addresses: addresses of the nodes, by name.
         least_hold_ms: how long each fault is in force at least; a move that ends it earlier waits.
     """
 
@@ -56,7 +56,7 @@ class ScriptCourse:
         self._background: list[Background] = []
 
     def carry_out(self, schedule: ScriptedSchedule) -> None:
-        """Make the moves; the first failure ends the script, and is recorded.
+        """Make the moves; the first failure is recorded and ends the script.
 
         Raises:
             KrucibleError: the harness could not do its work.
@@ -95,7 +95,7 @@ class ScriptCourse:
                 return self._configured(member, properties)
 
     def _performed(self, move: Perform) -> bool:
-        """Ask until the answer is one of those expected; in the background it is only begun."""
+        """Repeat the request until an expected answer is returned; in the background it is only begun."""
         if move.background:
             worker = Background(
                 self._context.new_operator(), move.operation, move.timeout_ms, len(self._background) + 1
@@ -139,5 +139,5 @@ def _with_addresses(text: str | None, addresses: Mapping[str, str]) -> str | Non
 
 
 def _expected(performed: Performed, expect: tuple[int, ...]) -> bool:
-    """Whether there was an answer, and every code in it is one of those expected, where any are."""
+    """Whether there was an answer with only expected codes; if none are expected, any code is allowed."""
     return bool(performed.codes) and (not expect or set(performed.codes) <= set(expect))

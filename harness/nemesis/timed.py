@@ -14,7 +14,7 @@ class Timed(Worker):
 
     Args:
         name: name of the thread.
-        doing: what it does, as a text.
+        doing: text that says what it does.
         one: the noun for one of its actions.
         planned: number of planned actions.
 
@@ -30,14 +30,14 @@ class Timed(Worker):
         self.done = 0
 
     def hurry(self) -> None:
-        """Begin nothing else; what is going on continues."""
+        """Begin no further action; the current one continues."""
         self.stopping.set()
 
     def check(self) -> None:
-        """Raise if it has died; cheap enough to be called often.
+        """Raise if the thread has died; cheap enough to be called often.
 
         Raises:
-            TimedError: it died of an unexpected error.
+            TimedError: an unexpected error ended the thread.
             KrucibleError: any other error that ended it, unchanged: a snapshot of the cluster raises if a
                 worker of the load has died, or if a disk is full.
         """
@@ -52,11 +52,11 @@ class Timed(Worker):
             ) from self.failure
 
     def end(self, bound_s: float) -> None:
-        """Begin nothing further, and wait for the current action.
+        """Begin no further action, and wait for the current one.
 
         Raises:
-            TimedError: it died, or does not end within the bound.
-            KrucibleError: it died, see `check`.
+            TimedError: the thread died, or does not end within the bound.
+            KrucibleError: the thread died, see `check`.
         """
         self.hurry()
         self.join(bound_s)

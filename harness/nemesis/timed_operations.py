@@ -11,12 +11,12 @@ TIMEOUT_MS = 8_000
 
 
 class TimedOperations(Timed):
-    """One thread; an operation that takes long delays those after it.
+    """One thread; an operation that takes long delays later ones.
 
     Args:
-        operator: performs them.
-        acts: when to do what.
-        clock: the run's.
+        operator: performs the operations.
+        acts: the operations with their times.
+        clock: clock of the run.
     """
 
     def __init__(self, operator: Operator, acts: tuple[TimedOperation, ...], clock: Clock) -> None:

@@ -1,4 +1,4 @@
-"""The nodes' own views, recorded several times a second during the run."""
+"""Observers record the nodes' own views several times a second during the run."""
 
 from harness.observers.observers import Observers
 from harness.observers.view import ClusterView

@@ -1,8 +1,8 @@
 """Commits of groups, read from the brokers' files of ``__consumer_offsets`` while they are written.
 
-Compaction removes a commit that a later one replaces, so most of them are gone at a run's end.  A commit is
-recorded once, from the replica that had it first, together with the part of the log that was read: a checker
-must know that no other record is there.
+Compaction removes a commit after a later one has replaced it, so most commits are gone at the end of a run.
+A commit is recorded once, from the replica that had it first, together with the range of the log that was
+read: a checker must know that there is no other record in this range.
 """
 
 import re
@@ -24,12 +24,12 @@ _REPLICA = re.compile(re.escape(OFFSETS_TOPIC) + r"-(\d+)")
 
 
 class CommitsObserver(Observer):
-    """Reads on in every replica of the offsets topic.
+    """Reads new batches in every replica of the offsets topic.
 
     Args:
-        journals: where to write.
-        disks: broker's name to the folders of its log directories, as the host sees them.
-        interval_s: between looks.
+        journals: journals of the run.
+        disks: broker name to the folders of its log directories on the host.
+        interval_s: time between observations, seconds.
     """
 
     def __init__(self, journals: Journals, disks: Mapping[str, Sequence[Path]], interval_s: float) -> None:
@@ -39,7 +39,7 @@ class CommitsObserver(Observer):
         self._known: set[tuple[int, int, int, int | None]] = set()
 
     def look(self) -> None:
-        """Record what was written since the last look; a disk that can't be read now is left out."""
+        """Record the batches written since the last observation; an unreadable disk is left out."""
         began_ns = self.clock.now_ns()
         new: list[tuple[int, list[Placed]]] = []
         for disk in self._disks:
@@ -52,7 +52,7 @@ class CommitsObserver(Observer):
             self.record(COMMITS, None, commits_seen(began_ns, new))
 
     def _new(self, partition: int, placed: Sequence[Placed]) -> Iterator[Placed]:
-        """Batches that no replica had before; batches that compaction has thinned are left out."""
+        """Batches that no replica had before; batches from which compaction removed records are left out."""
         for batch, before in placed:
             place = (partition, batch.leader_epoch, batch.first, before)
             if batch.whole and place not in self._known:

@@ -1,7 +1,7 @@
-"""Where the log of each replica ends, read from the brokers' disks while they write.
+"""The end of each replica's log, read from the brokers' disks while they write.
 
 A broker appends to a file before it answers a request, and the host sees the file at once.  Only headers of
-batches are read, and only those that were added since the last look.
+batches are read, and only of batches that were added since the last observation.
 """
 
 import re
@@ -18,13 +18,13 @@ _REPLICA = re.compile(r"(.+)-(\d+)")
 
 
 class LogEndsObserver(Observer):
-    """Reads the newest segment of every replica of some topics, from where it stopped.
+    """Reads the newest segment of every replica of some topics, from the last position on.
 
     Args:
-        journals: where to write.
-        disks: broker's name to the folders of its log directories, as the host sees them.
+        journals: journals of the run.
+        disks: broker name to the folders of its log directories on the host.
         topics: topics whose replicas are read.
-        interval_s: between looks.
+        interval_s: time between observations, seconds.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class LogEndsObserver(Observer):
         self._logs: dict[Path, LogEnd] = {}
 
     def look(self) -> None:
-        """Read every replica's end; a disk that can't be read now is left out."""
+        """Read the end of every replica; an unreadable disk is left out."""
         began_ns = self.clock.now_ns()
         nodes = {node: self._ends(disks) for node, disks in self._disks.items()}
         readable = {node: ends for node, ends in nodes.items() if ends}

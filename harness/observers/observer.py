@@ -1,4 +1,4 @@
-"""An observer: a thread that looks at one thing again and again and records what it sees."""
+"""An observer: a thread that observes one thing repeatedly and records it."""
 
 import time
 
@@ -9,16 +9,16 @@ from harness.record.journal import Journals, Recorder
 from harness.workloads.worker import Worker
 
 REPEAT_S = 0.75
-"""What has not changed is recorded again by the next look after so long: at least once a second."""
+"""An unchanged observation is recorded again after this time, so at least once a second."""
 
 
 class Observer(Worker):
-    """Observes at a fixed interval until stopped; subclasses define what.
+    """Observes at a fixed interval until stopped; subclasses define what is observed.
 
     Args:
-        journals: where to write; the journal has the observer's name.
-        name: name of the observer, ``observer-…``, its process in the history.
-        interval_s: between looks.
+        journals: journals of the run; the observer's journal has its name.
+        name: name of the observer, ``observer-…``, and of its process in the history.
+        interval_s: time between observations, seconds.
     """
 
     def __init__(self, journals: Journals, name: str, interval_s: float) -> None:
@@ -29,7 +29,7 @@ class Observer(Worker):
         self._told: dict[tuple[str, str | None], tuple[Observation, float]] = {}
 
     def work(self) -> None:
-        """Look, wait, look."""
+        """Observe and wait in turn."""
         try:
             next_s = time.monotonic()
             while not self.stopping.wait(max(0.0, next_s - time.monotonic())):
@@ -43,15 +43,15 @@ class Observer(Worker):
         raise NotImplementedError
 
     def end(self) -> None:
-        """Let go of what the observer holds."""
+        """Release the observer's resources."""
 
     def record(self, key: str, node: str | None, seen: Observation) -> None:
-        """Record what was seen, whether or not it has changed.
+        """Record an observation, whether or not it has changed.
 
         Args:
-            key: of the observation.
-            node: which node reported it; None where several did.
-            seen: as readers of the history know it.
+            key: key of the observation.
+            node: the node that reported it; None if several nodes did.
+            seen: the observation, in the form of the history.
         """
         self._told[key, node] = (_at_any_time(seen), time.monotonic())
         self._recorder.observe("observe", key, seen, node)
@@ -67,5 +67,5 @@ class Observer(Worker):
 
 
 def _at_any_time(seen: Observation) -> Observation:
-    """What was seen, whenever that was."""
+    """The observation without its time."""
     return msgspec.structs.replace(seen, began_ns=0)

@@ -22,15 +22,15 @@ from harness.workloads.worker import Worker, join_all, raise_failures
 ASK_TIMEOUT_S = 1.5
 STOP_BOUND_S = 5.0
 ENDS_INTERVAL_S = 0.1
-"""Between two looks at where logs end, seconds."""
+"""Time between observations of the ends of logs, seconds."""
 COMMITS_INTERVAL_S = 0.25
-"""Between two looks at what groups commit, seconds: a segment that is rolled waits longer to be cleaned."""
+"""Time between observations of groups' commits, seconds: a rolled segment is cleaned later than that."""
 
 Address = tuple[str, int]
 
 
 class Observable(Protocol):
-    """What observers need of a cluster."""
+    """The part of a cluster that observers need."""
 
     @property
     def nodes(self) -> tuple[Node, ...]:
@@ -52,7 +52,7 @@ class Observable(Protocol):
         ...
 
     def disks(self, node: Node) -> Sequence[Path]:
-        """Where the node's log directories lie on the host."""
+        """Paths of the node's log directories on the host."""
         ...
 
 
@@ -62,7 +62,7 @@ class Observers:
     Args:
         cluster: the cluster to observe.
         topics: the topics to record.
-        journals: where to write.
+        journals: journals of the run.
         interval_ms: time between two observations of one observer, milliseconds.
         reassignments: whether to observe reassignments too.
         offsets: whether to request the starts and ends of partitions too.
@@ -122,7 +122,7 @@ class Observers:
             self._observers.append(OffsetsObserver(journals, leaders, self.view, interval_s, ASK_TIMEOUT_S))
 
     def start(self) -> None:
-        """Let them begin."""
+        """Start all observers."""
         for observer in self._observers:
             observer.start()
 

@@ -1,4 +1,4 @@
-"""Starts and ends of partitions according to leaders; brokers and questions are drawn at random."""
+"""Start and end offsets of partitions according to leaders; brokers and requests are drawn at random."""
 
 import random
 import time
@@ -20,16 +20,16 @@ _WEIGHTS = {
     OffsetsRequested.SINCE: 2,
 }
 _AGO_MS = 15_000
-"""How far in the past a requested timestamp is at most."""
+"""Maximum age of a requested timestamp."""
 
 
 class OffsetsObserver(Observer):
-    """Asks one broker after the other about the partitions that it leads by its last answer.
+    """Queries one broker after the other for the partitions that it leads according to its last answer.
 
     Args:
-        journals: where to write.
-        listeners: broker's name to its id and its OBSERVE listener.
-        view: the last reports of brokers.
+        journals: journals of the run.
+        listeners: broker name to its id and its OBSERVE listener.
+        view: the latest reports of brokers.
         interval_s: time between observations, seconds.
         timeout_s: time limit for each request, and for connecting, seconds.
     """
@@ -50,7 +50,7 @@ class OffsetsObserver(Observer):
         self._connections: dict[str, Connection] = {}
 
     def look(self) -> None:
-        """Ask one broker one thing; one that is silent, or leads nothing, is not recorded."""
+        """Send one request to one broker; a broker that does not answer or leads nothing is not recorded."""
         node = self._random.choice(sorted(self._listeners))
         (what,) = self._random.choices(list(_WEIGHTS), list(_WEIGHTS.values()))
         epochs = self._led_by(node)
@@ -71,7 +71,7 @@ class OffsetsObserver(Observer):
             self._close(node)
 
     def _led_by(self, node: str) -> Epochs:
-        """Partitions that a broker reported to lead, with their leader epochs."""
+        """Partitions that a broker reported that it leads, with their leader epochs."""
         number, _ = self._listeners[node]
         led = {
             name: {

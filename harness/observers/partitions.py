@@ -1,8 +1,8 @@
-"""Leaders, in-sync and eligible replicas of the workload's partitions, as each broker sees them.
+"""Leaders, in-sync and eligible replicas of the workload's partitions, as each broker reports them.
 
-From time to time the broker is also asked, like a leader by a consumer, about every partition of which it has
-a replica.  Its metadata cache and its replica manager may differ, and only the replica manager serves
-clients.
+From time to time the broker also gets a request, as a consumer sends it to a leader, for every partition of
+which it has a replica.  Its metadata cache and its replica manager may differ, and only the replica manager
+serves clients.
 """
 
 import time
@@ -19,11 +19,11 @@ from harness.record.journal import Journals
 from harness.vocabulary import Node
 
 LEADING_INTERVAL_S = 1.0
-"""Between two questions whether a broker takes itself for the leader."""
+"""Time between two requests that show whether a broker considers itself the leader."""
 
 
 class PartitionObserver(Observer):
-    """Asks one broker, on the listener that no client cut touches."""
+    """Queries one broker, on the listener that faults of clients' connections do not affect."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class PartitionObserver(Observer):
         self._next_s = time.monotonic()
 
     def look(self) -> None:
-        """Ask once; a broker that is down has no view, and nothing is recorded of it."""
+        """Send one request; nothing is recorded for a broker that is down."""
         began_ns = self.clock.now_ns()
         try:
             answer = self._endpoint.cluster(self._topics, elr=True)
@@ -59,7 +59,7 @@ class PartitionObserver(Observer):
             self._ask_as_consumer(began_ns, known)
 
     def _ask_as_consumer(self, began_ns: int, known: Mapping[str, TopicAnswer]) -> None:
-        """Ask, as a consumer, about all partitions of which the broker has just reported a replica."""
+        """Send a consumer's request for all partitions of which the broker has just reported a replica."""
         held = {
             name: {state.partition: state for state in topic.partitions if self._id in state.replicas}
             for name, topic in known.items()

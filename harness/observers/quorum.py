@@ -1,4 +1,4 @@
-"""Each controller's own view of the quorum, asked on its own listener."""
+"""Each controller's own view of the quorum, requested on its own listener."""
 
 import time
 
@@ -12,7 +12,7 @@ from harness.record.journal import Journals
 
 
 class QuorumObserver(Observer):
-    """Asks one controller; only one that considers itself the leader returns the state of the quorum."""
+    """Queries one controller; it returns the state of the quorum only if it considers itself the leader."""
 
     def __init__(
         self, journals: Journals, node: str, endpoint: Endpoint, view: ClusterView, interval_s: float
@@ -23,7 +23,7 @@ class QuorumObserver(Observer):
         self._view = view
 
     def look(self) -> None:
-        """Ask once; every answer of a leader is recorded, silence only when it begins."""
+        """Send one request; every answer of a leader is recorded, and only the beginning of silence."""
         began_ns = self.clock.now_ns()
         try:
             answer = self._endpoint.quorum()

@@ -17,7 +17,7 @@ _ZERO_UUID = "AAAAAAAAAAAAAAAAAAAAAA"
 
 
 class _QuorumState(msgspec.Struct):
-    """Kafka's ``quorum-state`` file, versions 0 and 1, with the fields that both have or may lack."""
+    """Kafka's ``quorum-state`` file, versions 0 and 1; fields that only one version has are optional."""
 
     leader_id: int = msgspec.field(name="leaderId", default=-1)
     leader_epoch: int = msgspec.field(name="leaderEpoch", default=-1)
@@ -29,9 +29,9 @@ class QuorumStateObserver(Observer):
     """Reads the files of all nodes from the host.
 
     Args:
-        journals: where to write.
-        folders: each node's metadata log directory, as the host sees it.
-        interval_s: between looks.
+        journals: journals of the run.
+        folders: each node's metadata log directory on the host.
+        interval_s: time between observations, seconds.
     """
 
     def __init__(self, journals: Journals, folders: Mapping[str, Path], interval_s: float) -> None:
@@ -39,7 +39,7 @@ class QuorumStateObserver(Observer):
         self._folders = dict(folders)
 
     def look(self) -> None:
-        """Read every node's files; what is absent, half written or without power is read next time."""
+        """Read every node's files; files that can't be read completely now are read next time."""
         for node, folder in self._folders.items():
             seen = read_quorum_state(folder, self.clock.now_ns())
             if seen is not None:

@@ -1,4 +1,4 @@
-"""The ongoing reassignments, as the active controller knows them (KIP-455)."""
+"""The ongoing reassignments according to the active controller (KIP-455)."""
 
 import time
 from collections.abc import Mapping
@@ -15,10 +15,10 @@ NAME = "observer-reassignments"
 
 
 class ReassignmentObserver(Observer):
-    """Asks one broker, which asks the controller; if it does not answer, the next one.
+    """Queries one broker, which forwards the request to the controller; without an answer, the next one.
 
     Args:
-        journals: where to write.
+        journals: journals of the run.
         listeners: node name to its OBSERVE listener, of every broker.
         view: gets all observations.
         interval_s: time between observations, seconds.
@@ -43,7 +43,7 @@ class ReassignmentObserver(Observer):
         self._last_at_s = 0.0
 
     def look(self) -> None:
-        """Ask once; recorded on change, and at least once a second while anything is in progress."""
+        """Send one request; record changes, and during reassignments at least one answer per second."""
         node, address = self._listeners[self._turn % len(self._listeners)]
         began_ns = self.clock.now_ns()
         try:

@@ -1,4 +1,4 @@
-"""Starts of one broker's logs, requested right after records of them were deleted (KIP-107)."""
+"""Start offsets of one broker's logs, requested immediately after records were deleted (KIP-107)."""
 
 from queue import Empty, SimpleQueue
 
@@ -11,13 +11,13 @@ from harness.record.journal import Journals
 from harness.workloads.deletions import Deleted, DeletionListeners
 
 LISTEN_S = 0.25
-"""How long news of a deletion is awaited before the end of the run is looked for."""
+"""How long to wait for a deletion before checking whether the observer must stop."""
 
 
 class StartsObserver(Observer):
-    """Asks one broker, in a separate thread, so that no observer waits for a broker that does not answer.
+    """Queries one broker, in a separate thread, so that no observer waits for a broker that does not answer.
 
-    Followers take over the start of their leader within milliseconds, so the connection is opened before.
+    Followers adopt the start offset of their leader within milliseconds, so the connection is opened early.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class StartsObserver(Observer):
             self.end()
 
     def look(self) -> None:
-        """Wait for a deletion, and ask once for all deletions so far; failed requests are not recorded."""
+        """Wait for a deletion, and send one request for all deletions; failed requests are not recorded."""
         try:
             heard = [self._heard.get(timeout=LISTEN_S)]
         except Empty:

@@ -1,4 +1,4 @@
-"""The latest that observers have seen, from which snapshots of the cluster are taken."""
+"""The latest observations, from which snapshots of the cluster are taken."""
 
 import threading
 import time
@@ -11,7 +11,7 @@ from harness.kafka.snapshot import ClusterSnapshot
 from harness.vocabulary.topology import Node
 
 FRESH_S = 3.0
-"""Older answers do not count: they are of a node that no longer answers."""
+"""Older answers are ignored, because their node no longer answers."""
 
 
 class ClusterView:
@@ -33,14 +33,14 @@ class ClusterView:
         self._out: dict[tuple[str, int, int], int] = {}
 
     def saw_controller(self, node: str, answer: QuorumAnswer | None) -> None:
-        """A controller answered as the leader, or did not."""
+        """Receive a controller's answer as the leader; None: it did not answer as the leader."""
         with self._lock:
             self._controllers.pop(node, None)
             if answer is not None:
                 self._controllers[node] = (self._clock(), answer)
 
     def saw_topics(self, node: str, topics: Mapping[str, TopicAnswer]) -> None:
-        """A broker reported topics."""
+        """Receive a broker's report about topics."""
         with self._lock:
             self._brokers[node] = (self._clock(), topics)
             self._answers += 1
@@ -50,12 +50,12 @@ class ClusterView:
                         self._out[name, state.partition, replica] = self._answers
 
     def saw_reassignments(self, ongoing: tuple[Ongoing, ...]) -> None:
-        """The controller reported the ongoing reassignments."""
+        """Receive the controller's report about ongoing reassignments."""
         with self._lock:
             self._ongoing = (self._clock(), ongoing)
 
     def reported_by(self, node: str) -> Mapping[str, TopicAnswer]:
-        """What a broker reported topics, by their names; nothing if it reported nothing lately."""
+        """A broker's latest report about topics, by their names; empty if there is no recent report."""
         with self._lock:
             at, topics = self._brokers.get(node, (-self._fresh_s, {}))
             return topics if self._fresh(at) else {}

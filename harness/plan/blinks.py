@@ -1,7 +1,7 @@
 """The blinks of a random schedule: short faults whose nodes are chosen when they are due; pure.
 
-Most effects of a fault occur at its begin and at its end: a request is lost, a connection is opened again,
-delayed data arrives at once.  There are many blinks, and they end before a node is declared dead.
+Most effects of a fault occur when it begins and when it ends: a request is lost, a connection is opened
+again, delayed data arrives.  There are many blinks, and they end before a node is considered dead.
 """
 
 import random
@@ -23,7 +23,7 @@ from harness.vocabulary.scenario import RandomSchedule, Step
 from harness.vocabulary.topology import Mode, Topology
 
 PROVEN_WITHIN_S = 1.0
-"""A blink that is not proven by then is healed unproven: it was to be short."""
+"""A blink that is not proven within this time is healed without proof, because it must be short."""
 _PATTERNS = {"link": Pattern.LINK, "isolate": Pattern.ISOLATE_ONE}
 _ANYBODY = (
     Target.ACTIVE_CONTROLLER,
@@ -70,11 +70,11 @@ BLINKS: dict[str, Callable[[random.Random, Topology], Fault]] = {
     "lost-answers": _lost_answers,
     "held-requests": _held_requests,
 }
-"""Kinds of blinks that a random schedule draws from, by their names there."""
+"""Kinds of blinks by their names in `RandomSchedule.blinks`."""
 
 
 def drawn_blinks(schedule: RandomSchedule, topology: Topology, source: random.Random) -> Iterator[Step]:
-    """Blinks one after the other, as long as there is time; none of a kind that the topology can't have."""
+    """Blinks in sequence until the end of the schedule; kinds that the topology can't have are left out."""
     weights = {name: weight for name, weight in schedule.blinks.items() if _can_be_had(name, topology)}
     at = LEAD_MS
     while weights:

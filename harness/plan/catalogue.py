@@ -36,7 +36,7 @@ class Forecast(NamedTuple):
 
 @functools.cache
 def scenario_names() -> tuple[str, ...]:
-    """Names such as ``smoke/partition``, sorted; files are looked for once in a process."""
+    """Names such as ``smoke/partition``, sorted; each process searches for the files once."""
     room = importlib.import_module(_ROOM)
     return tuple(sorted(_names(room.__path__, "")))
 
@@ -53,12 +53,12 @@ def _names(paths: Iterable[str], folder: str) -> Iterator[str]:
 
 
 def folder_story(folder: str) -> str:
-    """What the scenarios of a folder have in common, in a sentence."""
+    """What the scenarios of a folder have in common, in one sentence."""
     (room, *_) = importlib.import_module(_ROOM).__path__
     try:
         module = ast.parse(Path(room, folder.replace("-", "_"), "__init__.py").read_bytes())
     except SyntaxError:
-        return ""  # each scenario of the folder reports the error in its own place
+        return ""  # each scenario of the folder reports this error
     return ast.get_docstring(module) or ""
 
 
@@ -66,7 +66,7 @@ def load_scenario(name: str) -> Scenario:
     """The scenario of that name.
 
     Raises:
-        UsageError: if there is none, with the nearest names, or if its file can't be executed.
+        UsageError: if there is no such scenario (with similar names), or if its file can't be executed.
     """
     names = scenario_names()
     if name not in names:
@@ -92,7 +92,7 @@ def file_of(name: str) -> Path:
 
 
 def error_with_line(error: BaseException, path: Path) -> str:
-    """What went wrong while a file was executed, after the last line of it that was reached."""
+    """The error that occurred while a file was executed, with the last line of the file that was reached."""
     if isinstance(error, SyntaxError) and error.filename == str(path):
         return f"line {error.lineno}: {error.msg}"
     found, trace = "", error.__traceback__
@@ -104,7 +104,7 @@ def error_with_line(error: BaseException, path: Path) -> str:
 
 
 def known_outcomes() -> tuple[KnownOutcome, ...]:
-    """Where Kafka must be seen to break a promise, and where to keep it."""
+    """Scenarios and versions in which Kafka must break a promise, and those in which it must keep it."""
     known: tuple[KnownOutcome, ...] = importlib.import_module(f"{_ROOM}.known_outcomes").KNOWN
     return known
 

@@ -41,21 +41,21 @@ from harness.vocabulary.scenario import Majority, RandomSchedule, Step, TimedOpe
 from harness.vocabulary.topology import Mode, Topology
 
 TAIL_MS = 6_000
-"""Load after the last heal, so that there is traffic to judge on both sides of every fault."""
+"""Load after the last heal, so that there is traffic to judge before and after every fault."""
 LEAD_MS = 3_000
 """Load before the first fault."""
 DRAWS = 1 << 16
 """How many values a draw may have."""
 _LAG_MS = 2_000
 _TARGETS = (Target.ACTIVE_CONTROLLER, Target.VOTER, Target.PARTITION_LEADER, Target.RANDOM)
-"""Those that schedules are drawn from; another one among them would change the schedule of every seed."""
+"""Targets that schedules are drawn from; an additional target would change the schedule of every seed."""
 _AMONG = (Among.ALL, Among.CONTROLLERS)
 """As for `_TARGETS`."""
 _PATTERNS = tuple(pattern for pattern in Pattern if pattern is not Pattern.LINK)
 """As for `_TARGETS`."""
 _KINDS: dict[str, Callable[..., Fault]] = {kind_of(word): word for word in get_args(Fault) if word.drawn}
 KINDS = ("partition", *_KINDS, "packet-loss")
-"""Kinds of faults that a random schedule draws from, by their names there, disks apart."""
+"""Kinds of faults, without those of disks, by their names in `RandomSchedule.kinds`."""
 _LOST_PERCENT = (10, 70)
 DISKS: dict[str, OfDisk] = {
     "broker-disk": WipeDisk(Target.BROKER, sparing=True),
@@ -65,7 +65,7 @@ DISKS: dict[str, OfDisk] = {
     "power": PowerLoss(sparing=True),
     "dead-directory": DeadDisk(Target.BROKER, log_dir=2, sparing=True),
 }
-"""Kinds of faults of disks that a random schedule draws from, by their names there."""
+"""Kinds of faults of disks by their names in `RandomSchedule.disks`."""
 OPERATIONS: dict[str, Drawn] = {
     "elect-preferred": ElectSome(ElectionType.PREFERRED),
     "elect-unclean": ElectSome(ElectionType.UNCLEAN),
@@ -75,11 +75,11 @@ OPERATIONS: dict[str, Drawn] = {
     "alter": AlterSome(),
     "add-partitions": AddSome(),
 }
-"""Kinds of admin operations that a random schedule draws from, by their names there."""
+"""Kinds of admin operations by their names in `RandomSchedule.operations`."""
 
 
 def drawn_steps(schedule: RandomSchedule, topology: Topology, source: random.Random) -> list[Step]:
-    """Faults one after the other, now and then some at once, as long as there is time."""
+    """Faults in sequence, some of them overlapping, until the end of the schedule."""
     steps: list[Step] = []
     at = LEAD_MS
     while True:
@@ -93,7 +93,7 @@ def drawn_steps(schedule: RandomSchedule, topology: Topology, source: random.Ran
 def drawn_mix(
     schedule: RandomSchedule, topology: Topology, source: random.Random
 ) -> tuple[list[Step], list[Gambit]]:
-    """Gambits that fit the topology and single faults, one after the other, as long as there is time."""
+    """Single faults and gambits that fit the topology, in sequence, until the end of the schedule."""
     steps: list[Step] = []
     gambits: list[Gambit] = []
     weights = {name: weight for name, weight in schedule.gambits.items() if GAMBITS[name].fits(topology)}
@@ -117,9 +117,9 @@ def drawn_mix(
 def _faults_at(
     at: int, schedule: RandomSchedule, topology: Topology, source: random.Random
 ) -> tuple[list[Step], int]:
-    """A fault that begins at a time, or several, and when they end, ms after the load began."""
+    """One or more faults from a given time on, and their common end, ms after the load began."""
     hold = source.randint(*schedule.hold_ms)
-    # Overlapping steps share their end, so that the cluster gets its pause between them.
+    # Overlapping steps end together, so that the cluster has a pause before the next steps.
     if schedule.majority is Majority.LOST:
         drawn = list(_without_majority(schedule, topology, source))
     else:
@@ -131,7 +131,7 @@ def _faults_at(
 def with_losses(
     steps: Iterable[Step], schedule: RandomSchedule, topology: Topology, source: random.Random
 ) -> Iterator[Step]:
-    """Replace some steps by packet losses, as often as the schedule says."""
+    """Replace a share of the steps by packet losses, with the chance that the schedule defines."""
     for step in steps:
         if source.random() < schedule.loss_share:
             yield msgspec.structs.replace(step, fault=_loss(source.choice(_TARGETS), topology, source))
@@ -142,7 +142,7 @@ def with_losses(
 def with_disks(
     steps: Iterable[Step], schedule: RandomSchedule, topology: Topology, source: random.Random
 ) -> Iterator[Step]:
-    """Steps of which some are faults of disks instead, of the kinds that the topology can have."""
+    """Replace a share of the steps by faults of disks, of the kinds that the topology can have."""
     weights = {
         name: weight
         for name, weight in schedule.disks.items()
@@ -157,10 +157,10 @@ def with_disks(
 
 
 def _struck(step: Step, fault: OfDisk, schedule: RandomSchedule) -> Step:
-    """A step with a fault of a disk instead.
+    """A step whose fault is replaced by a fault of a disk.
 
-    A dead disk is held through the pause after it as well: who leads there is judged by the time in which
-    nothing else disturbs, and blinks do.
+    A dead disk also lasts through the pause after it.  The leaders on it are judged only by the time in which
+    no other fault is in force, and blinks shorten this time.
     """
     held = msgspec.structs.replace(step, fault=fault)
     if not isinstance(fault, DeadDisk):
@@ -172,7 +172,7 @@ def _struck(step: Step, fault: OfDisk, schedule: RandomSchedule) -> Step:
 def drawn_acts(
     weights: Mapping[str, int], gap_ms: tuple[int, int], duration_ms: int, source: random.Random
 ) -> Iterator[TimedOperation]:
-    """Admin operations one after the other, if any are to be drawn."""
+    """Admin operations in sequence; none if there are no weights."""
     if not weights:
         return
     at = LEAD_MS
@@ -182,10 +182,10 @@ def drawn_acts(
 
 
 def least_operations(schedule: RandomSchedule, acts: Iterable[TimedOperation]) -> dict[str, int]:
-    """How many admin operations of each kind are to be answered, a third of those that were drawn at most.
+    """How many admin operations of each kind must be answered, at most a third of those that were drawn.
 
-    Chance decides what is drawn, and a correct Kafka leaves some unanswered: what is requested while there is
-    no controller, or finds nothing to ask for.
+    The number of drawn operations is random.  A correct Kafka may answer only some of them: a request may be
+    sent while there is no controller, and some operations find nothing to request.
     """
     asked = [act.operation for act in acts]
     kinds = Counter(
@@ -199,7 +199,7 @@ def least_operations(schedule: RandomSchedule, acts: Iterable[TimedOperation]) -
 
 
 def symbolic(operation: AdminOperation, source: random.Random) -> AdminOperation:
-    """The operation with its own draw, if it takes one."""
+    """The operation with a new draw, if it has a draw."""
     if isinstance(operation, Drawn):
         return msgspec.structs.replace(operation, draw=source.randrange(DRAWS))
     return operation
@@ -208,7 +208,7 @@ def symbolic(operation: AdminOperation, source: random.Random) -> AdminOperation
 def _by_chance(
     schedule: RandomSchedule, topology: Topology, source: random.Random
 ) -> Iterator[tuple[int, Fault]]:
-    """One fault, or two, of which the second begins a little later."""
+    """One fault, or two faults of which the second begins up to two seconds later."""
     lag = source.randint(0, _LAG_MS) if source.random() < schedule.overlap else None
     second = [] if lag is None else [(lag, drawn_fault(schedule.kinds, topology, source))]
     yield 0, drawn_fault(schedule.kinds, topology, source)
@@ -218,14 +218,14 @@ def _by_chance(
 def _without_majority(
     schedule: RandomSchedule, topology: Topology, source: random.Random
 ) -> Iterator[tuple[int, Fault]]:
-    """As many faults as remove the majority, each at another voter, begun one after the other."""
+    """Faults at so many different voters that no majority is left."""
     voters = len(topology.voters())
     for place in source.sample(range(1, voters + 1), voters // 2 + 1):
         yield 0, _fault_at(controller(place), schedule, topology, source)
 
 
 def drawn_fault(kinds: Sequence[str], topology: Topology, source: random.Random) -> Fault:
-    """A fault of one of some kinds, named as in `RandomSchedule.kinds`, at a drawn target."""
+    """A random fault of the given kinds, named as in `RandomSchedule.kinds`, at a random target."""
     kind = source.choice(kinds)
     draw = source.randrange(DRAWS)
     target = source.choice(_TARGETS)
@@ -240,7 +240,7 @@ def drawn_fault(kinds: Sequence[str], topology: Topology, source: random.Random)
 
 
 def _loss(target: Target, topology: Topology, source: random.Random) -> PacketLoss:
-    """A loss of packets that the topology can have."""
+    """A random loss of packets that is possible in the topology."""
     pattern = source.choice(list(LossPattern))
     among = source.choice(list(Among)) if topology.mode is Mode.ISOLATED else Among.ALL
     loss = PacketLoss(pattern, target, among, source.randint(*_LOST_PERCENT), source.randrange(DRAWS))
@@ -250,7 +250,7 @@ def _loss(target: Target, topology: Topology, source: random.Random) -> PacketLo
 
 
 def _fault_at(member: Member, schedule: RandomSchedule, topology: Topology, source: random.Random) -> Fault:
-    """A fault that cuts a controller off from the others, whatever faults those have."""
+    """A fault after which a controller can't reach the others, whatever faults those have."""
     kind = source.choice(schedule.kinds)
     draw = source.randrange(DRAWS)
     if kind != "partition":

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
 from harness.vocabulary.faults import Fault, Partition, Pattern
-from harness.vocabulary.gambits import AlterThere, AskThere, Blow, GambitMove, Part
+from harness.vocabulary.gambits import AlterThere, Blow, GambitMove, Part, RequestThere
 from harness.vocabulary.topology import DiskKind, Mode, Quorum, Topology
 
 Script = tuple[GambitMove, ...]
@@ -14,24 +14,24 @@ COPIES = ("leader", "follower-1", "follower-2")
 FOLLOWERS = COPIES[1:]
 AT_ONCE_MS = 20
 SEVERAL_S_MS = 15_000
-"""A lost broker is fenced after 3 s here, and a replica that does not fetch leaves the ISR after 6 to 9."""
+"""A lost broker is fenced after 3 s here; a replica that does not fetch leaves the ISR after 6 to 9 s."""
 BACK_MS = 30_000
 MIN_ISR = "min.insync.replicas"
 UNCLEAN = "unclean.leader.election.enable"
 SEGMENT_MS = ("100", "250", "500")
-"""Segments are rolled when a record comes that is so much younger than their first one."""
+"""A segment is rolled when a record arrives that is this much younger than the segment's first record."""
 SLOW_BYTES_PER_S = 30_000
 _DRAWS = 1 << 16
 
 
 class Recipe(NamedTuple):
-    """How one kind of gambit is drawn.
+    """How one kind of gambit is drawn, and what it needs.
 
     Attributes:
         moves: function that draws its script.
         copies: number of brokers that it needs.
-        isolated: whether controllers must be separate nodes: the quorum decides while brokers are down.
-        disks: whether disks must be file systems, for power losses.
+        isolated: whether controllers must be separate nodes, to have a quorum while brokers are down.
+        disks: whether disks must be separate file systems, for power losses.
         voters: number of voters that it needs in a dynamic quorum; 0 if it changes no voters.
     """
 
@@ -42,7 +42,7 @@ class Recipe(NamedTuple):
     voters: int = 0
 
     def fits(self, topology: Topology) -> bool:
-        """Whether the topology has what it needs."""
+        """Whether the topology meets these needs."""
         apart = topology.mode is Mode.ISOLATED or not self.isolated
         own = topology.disk is not DiskKind.FOLDER or not self.disks
         voters = len(topology.voters()) if topology.quorum is Quorum.DYNAMIC else 0
@@ -50,18 +50,18 @@ class Recipe(NamedTuple):
 
 
 def blows_at(at: list[tuple[Part, Fault]], first: int = 1) -> tuple[Blow, ...]:
-    """Faults with their targets, named ``f1`` and so on from a number on."""
+    """Faults with their targets, named ``f1`` and so on, beginning with the number `first`."""
     return tuple(Blow(f"f{number}", part, fault) for number, (part, fault) in enumerate(at, start=first))
 
 
 def shuffled(source: random.Random, things: Sequence[T]) -> tuple[T, ...]:
-    """All of them in random order."""
+    """All the things in random order."""
     return tuple(source.sample(list(things), len(things)))
 
 
-def altered(config: str, value: str) -> AskThere:
+def altered(config: str, value: str) -> RequestThere:
     """Set a config of the chosen partition's topic."""
-    return AskThere(AlterThere(config, value))
+    return RequestThere(AlterThere(config, value))
 
 
 def isolated_one(source: random.Random) -> Partition:
@@ -75,5 +75,5 @@ def even(source: random.Random) -> bool:
 
 
 def fresh_draw(source: random.Random) -> int:
-    """A number that decides among equals once they are known."""
+    """A random number that decides among the possible nodes once they are known."""
     return source.randrange(_DRAWS)

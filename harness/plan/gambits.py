@@ -1,9 +1,9 @@
 """The gambits of random schedules by name, each a function that draws its script; pure.
 
 Each leads to an edge case of Kafka's guarantees: a replica that lagged and is then the only one left, a
-partition whose last replica in sync goes down, a controller that ends together with the leader whose ISR it
-has just changed.  The decisive states last milliseconds, so faults are short, and they wait for conditions,
-not for times.
+partition whose last replica in sync fails, a controller that fails together with the leader whose ISR it
+has just changed.  These states last milliseconds, so faults are short, and they wait for conditions instead
+of fixed times.
 """
 
 import random
@@ -73,7 +73,6 @@ from harness.vocabulary.faults import (
 )
 from harness.vocabulary.gambits import (
     AllInSync,
-    Ask,
     Blow,
     ChooseCopies,
     ChooseQuorum,
@@ -88,6 +87,7 @@ from harness.vocabulary.gambits import (
     Part,
     QuorumLed,
     QuorumLedByAnother,
+    Request,
     Strike,
     Until,
 )
@@ -95,25 +95,25 @@ from harness.vocabulary.moves import Pass
 from harness.vocabulary.topology import Topology
 
 _HELD_BACK_MS = (0, 800)
-"""Shorter than `broker.session.timeout.ms` and `replica.lag.time.max.ms`: who is held back stays in sync."""
+"""Less than `broker.session.timeout.ms` and `replica.lag.time.max.ms`, so that the replica stays in sync."""
 _UNANSWERED_MS = (200, 2_500)
 _HELD_MS = (300, 6_000)
-"""TCP sends again after 0.2 s, and then after twice as long each time."""
+"""TCP retransmits after 0.2 s, and doubles this time with each further retransmission."""
 _BLINK_MS = (0, 900)
 
 
 def _all_copies(source: random.Random, _: Topology) -> Script:
-    """All copies of a partition down within milliseconds, back in drawn order."""
+    """All replicas of a partition fail within milliseconds, and return in random order."""
     return ChooseCopies(fresh_draw(source), copies=len(COPIES)), *_down_and_back(source, COPIES)
 
 
 def _all_brokers(source: random.Random, topology: Topology) -> Script:
-    """All brokers go down, and come back in drawn order."""
+    """All brokers fail, and return in random order."""
     return tuple(_down_and_back(source, [broker(n) for n in range(1, topology.brokers + 1)]))
 
 
 def _broker_majority(source: random.Random, topology: Topology) -> Script:
-    """More than half of the brokers."""
+    """More than half of the brokers fail, and return in random order."""
     numbers = source.sample(range(1, topology.brokers + 1), topology.brokers // 2 + 1)
     return tuple(_down_and_back(source, [broker(n) for n in numbers]))
 
@@ -127,7 +127,7 @@ def _down_and_back(source: random.Random, parts: Sequence[Part]) -> Iterator[Gam
 
 
 def _held_follower(source: random.Random, _: Topology) -> Script:
-    """One follower is delayed for less than it takes to leave the ISR; then leader and others go down."""
+    """One follower is delayed too briefly to leave the ISR; then the leader and the others fail."""
     held, others = "follower-1", ("leader", "follower-2")
     hold = source.choice((Pause(), isolated_one(source)))
     taken = source.choice((Kill, Kill, Pause))()
@@ -145,7 +145,7 @@ def _held_follower(source: random.Random, _: Topology) -> Script:
 
 
 def _last_in_sync(source: random.Random, _: Topology) -> Script:
-    """An ISR shrunk to one, which then goes; the others are back first, and must not lead."""
+    """An ISR shrinks to one replica, which then fails; the others return first, and must not lead."""
     away = source.choice((Stop, Kill, Pause))
     parts = shuffled(source, FOLLOWERS)
     others = blows_at([(part, away()) for part in parts], first=1)
@@ -163,7 +163,7 @@ def _last_in_sync(source: random.Random, _: Topology) -> Script:
 
 
 def _isr_and_controller(source: random.Random, _: Topology) -> Script:
-    """An ISR changes, and its leader and the controller that wrote the change go together."""
+    """An ISR changes, and its leader and the controller that wrote the change are killed together."""
     out = source.choice((Stop(), Pause(), isolated_one(source)))
     gone = blows_at([(part, Kill()) for part in shuffled(source, ("controller", "leader"))], first=2)
     return (
@@ -179,7 +179,7 @@ def _isr_and_controller(source: random.Random, _: Topology) -> Script:
 
 
 def _cut_off_leader(source: random.Random, _: Topology) -> Script:
-    """A leader that only clients reach any more, then healed, or killed first."""
+    """Only clients can reach a leader; then it is healed, or killed first."""
     cut = Strike((Blow("f1", "leader", isolated_one(source)),))
     killed = Strike((Blow("f2", "leader", Kill()),))
     names = ["f1"]
@@ -195,7 +195,7 @@ def _cut_off_leader(source: random.Random, _: Topology) -> Script:
 
 
 def _lost_answers(source: random.Random, _: Topology) -> Script:
-    """Clients receive nothing from a leader; leadership moves, so that they ask another broker again."""
+    """A leader's responses to clients are lost; it fails, so that clients retry with another leader."""
     goes = source.choice((Kill(), Kill(), Stop(), isolated_one(source)))
     return (
         ChooseCopies(fresh_draw(source)),
@@ -210,7 +210,7 @@ def _lost_answers(source: random.Random, _: Topology) -> Script:
 
 
 def _held_requests(source: random.Random, _: Topology) -> Script:
-    """What some clients ask a leader, or a coordinator of transactions, arrives after what overtook it."""
+    """Some clients' requests to a leader or transaction coordinator are delayed and overtaken by others."""
     topic = source.choice(("__transaction_state", "__transaction_state", None))
     return (
         ChooseCopies(fresh_draw(source), topic),
@@ -223,14 +223,14 @@ def _held_requests(source: random.Random, _: Topology) -> Script:
 
 
 def _deaf_preferred(source: random.Random, _: Topology) -> Script:
-    """A preferred election for a replica that is alive and does not fetch, out of sync or not yet."""
+    """A preferred election for a live replica that can't fetch, and that may still be in sync."""
     deaf = Partition(Pattern.ISOLATE_ONE, among=Among.BROKERS, draw=fresh_draw(source))
     waits = source.choice((Pass(source.randint(0, 2_000)), Until(OutOfSync("follower-1"), SEVERAL_S_MS)))
     return (
         ChooseCopies(fresh_draw(source), preferred_follows=True, within_ms=2_000),
         Strike((Blow("f1", "follower-1", deaf),)),
         waits,
-        Ask(ElectLeaders(ElectionType.PREFERRED)),
+        Request(ElectLeaders(ElectionType.PREFERRED)),
         Pass(source.randint(300, 2_500)),
         Mend(("f1",)),
         Until(AllInSync(), BACK_MS),
@@ -238,7 +238,7 @@ def _deaf_preferred(source: random.Random, _: Topology) -> Script:
 
 
 def _coordinator_of(topic: str) -> Callable[[random.Random, Topology], Script]:
-    """A coordinator that goes, its successor after it, and is led back by a preferred election."""
+    """A coordinator fails, then its successor; a preferred election brings the first one back."""
 
     def moves(source: random.Random, _: Topology) -> Script:
         takes = source.choice((Kill(), Stop(), Pause(), isolated_one(source)))
@@ -251,7 +251,7 @@ def _coordinator_of(topic: str) -> Callable[[random.Random, Topology], Script]:
             Strike((Blow("f2", "successor", source.choice((Pause(), isolated_one(source), Kill()))),)),
             Mend(shuffled(source, ("f1", "f2")), source.randint(0, 1_500)),
             Until(AllInSync(), BACK_MS),
-            Ask(ElectLeaders(ElectionType.PREFERRED)),
+            Request(ElectLeaders(ElectionType.PREFERRED)),
             Pass(source.randint(300, 1_000)),
         )
 
@@ -259,7 +259,7 @@ def _coordinator_of(topic: str) -> Callable[[random.Random, Topology], Script]:
 
 
 def _rolling_bounce(source: random.Random, topology: Topology) -> Script:
-    """Every broker restarted in turn, the next as soon as the one before it is in sync."""
+    """Every broker restarts in turn, each as soon as all replicas are in sync."""
     moves: list[GambitMove] = []
     for place, number in enumerate(source.sample(range(1, topology.brokers + 1), topology.brokers), start=1):
         fault = source.choice((Stop, Stop, Stop, Kill))()
@@ -269,14 +269,14 @@ def _rolling_bounce(source: random.Random, topology: Topology) -> Script:
 
 
 def _cut_off_controller(source: random.Random, _: Topology) -> Script:
-    """The active controller without the other voters; brokers still reach it, and changes are requested."""
+    """The active controller is cut off from the other voters; brokers reach it, and changes are requested."""
     among = Partition(Pattern.ISOLATE_ONE, among=Among.CONTROLLERS)
     changes: list[Drawn] = [ElectSome(ElectionType.PREFERRED, fresh_draw(source))]
     changes += [ReassignSome(fresh_draw(source)), ReassignSome(fresh_draw(source))]
     return (
         ChooseQuorum(fresh_draw(source)),
         Strike((Blow("f1", "controller", among),)),
-        *(Ask(operation) for operation in source.sample(changes, 2)),
+        *(Request(operation) for operation in source.sample(changes, 2)),
         Until(QuorumLedByAnother("controller"), SEVERAL_S_MS),
         Pass(source.randint(0, 1_500)),
         Mend(("f1",)),
@@ -285,7 +285,7 @@ def _cut_off_controller(source: random.Random, _: Topology) -> Script:
 
 
 def _flapping(source: random.Random, _: Topology) -> Script:
-    """Repeated short faults of links or processes at the nodes that a partition depends on."""
+    """Short faults of links or processes in a row, at the nodes that a partition depends on."""
     parts = source.choices(("leader", "leader", "follower-1", "controller"), k=source.randint(4, 6))
     moves: list[GambitMove] = [ChooseCopies(fresh_draw(source)), ChooseQuorum(fresh_draw(source))]
     for number, part in enumerate(parts, start=1):
@@ -297,7 +297,7 @@ def _flapping(source: random.Random, _: Topology) -> Script:
 
 
 def _voters_power(source: random.Random, topology: Topology) -> Script:
-    """Power lost by a majority of the voters, or all, right after a change was acknowledged."""
+    """A majority of the voters, or all, lose power immediately after a change was acknowledged."""
     voters = len(topology.voters())
     lost = source.choice((voters // 2 + 1, voters))
     parts = ("controller", *(f"voter-{n}" for n in range(1, lost)))
@@ -309,7 +309,7 @@ def _voters_power(source: random.Random, topology: Topology) -> Script:
     ]
     return (
         ChooseQuorum(fresh_draw(source)),
-        Ask(source.choice(changes), answered=True),
+        Request(source.choice(changes), answered=True),
         Pass(source.randint(0, 100)),
         Strike(blows, source.randint(0, AT_ONCE_MS)),
         Pass(source.randint(0, 1_500)),
@@ -360,19 +360,19 @@ GAMBITS: dict[str, Recipe] = {
     "lagging-candidate": Recipe(lagging_candidate, copies=1, isolated=True),
     "trimmed-while-held": Recipe(trimmed_while_held, isolated=True),
 }
-"""Gambits that a random schedule draws from, by their names there."""
+"""Gambits by their names in `RandomSchedule.gambits`."""
 
 
 def drawn_gambit(kind: str, topology: Topology, source: random.Random) -> tuple[Script, int]:
-    """The moves of a gambit, and about how long they take, ms."""
+    """The moves of a gambit, and their approximate duration, ms."""
     moves = GAMBITS[kind].moves(source, topology)
     return moves, sum(map(_about_ms, moves))
 
 
 def _about_ms(move: GambitMove) -> int:
-    """As measured on two cores that have nothing else to do: a restarted broker answers after 2 to 3 s.
+    """The duration of a move on two idle cores, where a restarted broker answers after 2 to 3 s.
 
-    Where it takes longer, what comes later is later, and none is begun after the schedule's end.
+    If a move takes longer, later ones are delayed, and none begins after the end of the schedule.
     """
     match move:
         case Pass(ms):

@@ -1,6 +1,6 @@
 """Gambits about the replicas of one partition: cancelled moves, stale leaders, deleted records.
 
-They are drawn as those of `harness.plan.gambits` are, which has the table of all.
+They are drawn in the same way as those of `harness.plan.gambits`, which has the table of all gambits.
 """
 
 import random
@@ -42,7 +42,6 @@ from harness.vocabulary.faults import (
 )
 from harness.vocabulary.gambits import (
     AllInSync,
-    AskThere,
     BeingAdded,
     Blow,
     ChooseCopies,
@@ -59,6 +58,7 @@ from harness.vocabulary.gambits import (
     MoveThere,
     OutOfSync,
     RecordsDeleted,
+    RequestThere,
     Strike,
     Until,
 )
@@ -66,19 +66,19 @@ from harness.vocabulary.moves import Acknowledged, NothingMoves, Pass
 from harness.vocabulary.topology import DiskKind, Topology
 
 _LATE_MS = (4_000, 8_000)
-"""What was held for about so long is sent again within as long."""
+"""Packets that were delayed for about this long are retransmitted within the same time."""
 _AWAY_CHANCE = 0.7
 _HELD_MS = (200, 6_000)
-"""TCP sends again after 0.2 s, and then after twice as long each time."""
+"""TCP retransmits after 0.2 s, and doubles this time with each further retransmission."""
 _LOST_PERCENT = (20, 60)
 _BEFORE_FENCED_MS = (500, 1_000)
-"""With the proofs of faults shorter than `broker.session.timeout.ms`; a deletion is requested by then."""
+"""With the proofs of faults less than `broker.session.timeout.ms`; enough time to request a deletion."""
 _BEFORE_OUT_OF_SYNC_MS = (500, 2_000)
-"""The same for `replica.lag.time.max.ms`: who reaches controllers is not fenced."""
+"""The same for `replica.lag.time.max.ms`: a broker that reaches controllers is not fenced."""
 
 
 def cancelled_copy(source: random.Random, _: Topology) -> Script:
-    """A move cancelled, or overridden, while its copy can't end; then a leader of before may go."""
+    """A move is cancelled or overridden before its copy is complete; then the leader may be killed."""
     kept, leaving = shuffled(source, COPIES[:2])
     wanted = shuffled(source, (kept, "newcomer-1"))
     deaf = Partition(Pattern.ISOLATE_ONE, among=Among.BROKERS, draw=fresh_draw(source))
@@ -88,14 +88,14 @@ def cancelled_copy(source: random.Random, _: Topology) -> Script:
         ChooseCopies(fresh_draw(source)),
         ChooseNewcomers(fresh_draw(source), count=2),
         Strike((Blow("f1", "newcomer-1", deaf),)),
-        AskThere(MoveThere(wanted, SLOW_BYTES_PER_S if even(source) else None)),
+        RequestThere(MoveThere(wanted, SLOW_BYTES_PER_S if even(source) else None)),
         Until(BeingAdded("newcomer-1"), 5_000),
         Until(Acknowledged(source.randint(1, 20)), 10_000),
     ]
     copying = even(source)
-    # It connects again within a second, and then copies for about as long.
+    # The new broker reconnects within a second, and then copies for about a second.
     moves += [Mend(("f1",)), Pass(source.randint(0, 1_500))] if copying else []
-    moves.append(AskThere(MoveThere(None if cancelled else shuffled(source, instead))))
+    moves.append(RequestThere(MoveThere(None if cancelled else shuffled(source, instead))))
     moves += [Until(NothingMoves(), SEVERAL_S_MS)] if cancelled else []
     names = [] if copying else ["f1"]
     if even(source):
@@ -107,12 +107,12 @@ def cancelled_copy(source: random.Random, _: Topology) -> Script:
 
 
 def stale_elected(source: random.Random, _: Topology) -> Script:
-    """The last replica in sync goes down, one without its records is elected uncleanly, and it comes back."""
+    """The last replica in sync fails; one without its records is elected uncleanly; the first returns."""
     others = blows_at([(part, source.choice((Stop, Kill))()) for part in shuffled(source, FOLLOWERS)])
     stale, other = shuffled(source, [blow.name for blow in others])
     by_config = even(source)
-    elect = AskThere(ElectThere(ElectionType.UNCLEAN))
-    # Who is back is registered a second or two after it answers; the second election may be needless.
+    elect = RequestThere(ElectThere(ElectionType.UNCLEAN))
+    # A restarted broker registers a second or two after it answers; the second election may be needless.
     asked = () if by_config else (Until(Leaderless(), SEVERAL_S_MS), elect, Pass(2_000), elect)
     return (
         ChooseCopies(fresh_draw(source), copies=len(COPIES)),
@@ -134,9 +134,9 @@ def stale_elected(source: random.Random, _: Topology) -> Script:
 
 
 def eligible_again(source: random.Random, topology: Topology) -> Script:
-    """Replicas go down one by one, cleanly or not, until there is no leader; they return in random order.
+    """Replicas fail one by one, cleanly or not, until there is no leader; they return in random order.
 
-    The last leader, which has all acknowledged records, keeps its disk.
+    The last leader, which has all acknowledged records, keeps its data.
     """
     ends: tuple[Fault, ...] = (Stop(), Kill())
     power = () if topology.disk is DiskKind.FOLDER else (PowerLoss(),)
@@ -161,7 +161,7 @@ def eligible_again(source: random.Random, topology: Topology) -> Script:
 
 
 def trimmed_log(source: random.Random, _: Topology) -> Script:
-    """Copies end within 200 ms of a deletion of a partition's oldest records, twice."""
+    """Twice, replicas fail within 200 ms of a deletion of the partition's oldest records."""
     rounds: list[GambitMove] = []
     number = 1
     for _round in range(2):
@@ -180,10 +180,10 @@ def trimmed_log(source: random.Random, _: Topology) -> Script:
 
 
 def trimmed_while_held(source: random.Random, _: Topology) -> Script:
-    """One follower is delayed while oldest records are deleted; the others end, and it becomes the leader.
+    """One follower is delayed while the oldest records are deleted; the others are killed, and it leads.
 
-    The delay is too short for it to be fenced or to leave the ISR.  So the deletion must not be answered
-    until this follower has carried it out too.
+    The delay is too short for the follower to be fenced or to leave the ISR.  So the deletion must not be
+    acknowledged until this follower has carried it out too.
     """
     deaf = Partition(Pattern.ISOLATE_ONE, among=Among.BROKERS, draw=fresh_draw(source))
     hold, within_ms = source.choice(((Pause(), _BEFORE_FENCED_MS), (deaf, _BEFORE_OUT_OF_SYNC_MS)))
@@ -196,7 +196,7 @@ def trimmed_while_held(source: random.Random, _: Topology) -> Script:
         Strike(rest, source.randint(0, AT_ONCE_MS)),
         Mend(("f1",)),
         Until(LedBy("follower-1"), SEVERAL_S_MS),
-        # Others read meanwhile; where two are to be in sync nothing is acknowledged.
+        # Consumers read meanwhile; if two replicas must be in sync, nothing is acknowledged.
         Linger(Acknowledged(source.randint(20, 200)), 2_500),
         Mend(shuffled(source, [blow.name for blow in rest]), source.randint(0, 2_000)),
         Until(AllInSync(), BACK_MS),
@@ -204,7 +204,7 @@ def trimmed_while_held(source: random.Random, _: Topology) -> Script:
 
 
 def refused_batches(source: random.Random, _: Topology) -> Script:
-    """One copy of three away, and three requested, then two, in turns: a batch is refused, the next taken."""
+    """One of three replicas is down, and three, then two in sync are required: some batches are refused."""
     turns = tuple(_three_and_two(source, source.randint(3, 4)))
     return (
         ChooseCopies(fresh_draw(source), copies=len(COPIES)),
@@ -218,7 +218,7 @@ def refused_batches(source: random.Random, _: Topology) -> Script:
 
 
 def lossy_sends(source: random.Random, _: Topology) -> Script:
-    """What clients send a leader arrives in jumps, while batches are refused, or another leads."""
+    """Packets from clients to a leader are lost, while batches are refused or the leader changes."""
     loss = PacketLoss(LossPattern.CLIENTS, percent=source.randint(*_LOST_PERCENT), draw=fresh_draw(source))
     lossy = (Strike((Blow("f1", "leader", loss),)), Pass(source.randint(200, 3_000)))
     ended = (
@@ -247,14 +247,14 @@ def lossy_sends(source: random.Random, _: Topology) -> Script:
 
 
 def _three_and_two(source: random.Random, times: int) -> Iterator[GambitMove]:
-    """Three copies in sync are requested, then two again, several times."""
+    """Alternate ``min.insync.replicas`` between three and two, several times."""
     for least in ("3", "2") * times:
         yield altered(MIN_ISR, least)
         yield Pass(source.randint(100, 700))
 
 
 def torn_writes(source: random.Random, _: Topology) -> Script:
-    """Copies of a partition end in the middle of their writes, at every partition that they have."""
+    """Replicas of a partition are killed in the middle of writes, to every log that they have."""
     parts = shuffled(source, COPIES)[: source.choice((1, 2, 3))]
     blows = blows_at([(part, TornWrite(draw=fresh_draw(source))) for part in parts])
     return (
@@ -268,10 +268,10 @@ def torn_writes(source: random.Random, _: Topology) -> Script:
 
 
 def late_reports(source: random.Random, _: Topology) -> Script:
-    """A leader asks for another ISR, and this arrives after its next process has registered.
+    """A leader requests a change of the ISR, and this arrives after its next process has registered.
 
-    The request is to add a follower, which often is away by then.  The leader first asks for an ISR without
-    the follower: this opens the connection that is held later, because only existing connections are.
+    The request is to add a follower, which often is down by then.  The leader first requests an ISR without
+    the follower.  This opens the connection that is delayed later, because only existing ones are delayed.
     """
     deaf = Partition(Pattern.ISOLATE_ONE, among=Among.BROKERS, draw=fresh_draw(source))
     moves: list[GambitMove] = [
@@ -280,7 +280,7 @@ def late_reports(source: random.Random, _: Topology) -> Script:
         Until(OutOfSync("follower-1"), SEVERAL_S_MS),
         Strike((Blow("f2", "leader", HeldReports(draw=fresh_draw(source))),)),
         Mend(("f1",)),
-        # The follower connects again within a second, and then catches up in about as long.
+        # The follower reconnects within a second, and then catches up within about a second.
         Pass(source.randint(1_500, 3_500)),
         Strike((Blow("f3", "leader", Kill()),)),
         Mend(("f3",), source.randint(0, 500)),
@@ -296,7 +296,7 @@ def late_reports(source: random.Random, _: Topology) -> Script:
 
 
 def held_sends(source: random.Random, _: Topology) -> Script:
-    """What some clients send a leader arrives late: after they sent it again, or after another one led."""
+    """Some clients' sends to a leader arrive late: after a retry, or after another broker has led."""
     moves: list[GambitMove] = [
         ChooseCopies(fresh_draw(source)),
         Strike((Blow("f1", "leader", HeldRequests(draw=fresh_draw(source))),)),

@@ -1,6 +1,6 @@
 """Gambits about topics: reassigned, reconfigured, deleted, truncated, or hit by a loss of power.
 
-They are drawn as those of `harness.plan.gambits` are, which has the table of all.
+They are drawn in the same way as those of `harness.plan.gambits`, which has the table of all gambits.
 """
 
 import random
@@ -27,8 +27,6 @@ from harness.vocabulary.administration import AlterSome
 from harness.vocabulary.faults import Kill, Pause, PowerLoss, Stop
 from harness.vocabulary.gambits import (
     AllInSync,
-    Ask,
-    AskThere,
     BeingAdded,
     Blow,
     ChooseCopies,
@@ -41,6 +39,8 @@ from harness.vocabulary.gambits import (
     MoveThere,
     OutOfSync,
     QuorumLedByAnother,
+    Request,
+    RequestThere,
     Strike,
     TopicsRemoved,
     Until,
@@ -50,13 +50,13 @@ from harness.vocabulary.topology import Topology
 
 
 def copies_power(source: random.Random, _: Topology) -> Script:
-    """Power lost by two or all copies of a partition right after a write or a change was acknowledged."""
+    """Two or three replicas of a partition lose power immediately after an acknowledged write or change."""
     parts = shuffled(source, COPIES)[: source.choice((2, 3))]
     blows = blows_at([(part, PowerLoss()) for part in parts])
     written = Until(Acknowledged(source.randint(1, 20)), 5_000)
     return (
         ChooseCopies(fresh_draw(source), copies=len(COPIES)),
-        source.choice((written, written, Ask(AlterSome(fresh_draw(source)), answered=True))),
+        source.choice((written, written, Request(AlterSome(fresh_draw(source)), answered=True))),
         Pass(source.randint(0, 100)),
         Strike(blows, source.randint(0, AT_ONCE_MS)),
         Pass(source.randint(0, 2_000)),
@@ -66,10 +66,10 @@ def copies_power(source: random.Random, _: Topology) -> Script:
 
 
 def reassignment(source: random.Random, _: Topology) -> Script:
-    """A partition moved to a broker that is away, or slowly; then completed, cancelled, overridden.
+    """A partition moves slowly, or to a broker that is down; this is completed, cancelled or overridden.
 
-    Its leader or the active controller may end meanwhile.  An override adds one broker and removes another:
-    without both Kafka does not do what it answers (docs/findings.md).
+    Meanwhile its leader or the active controller may be killed.  An override adds one broker and removes
+    another: otherwise Kafka acknowledges it and does not carry it out (docs/findings.md).
     """
     kept, leaving = shuffled(source, COPIES[:2])
     wanted = shuffled(source, (kept, "newcomer-1"))
@@ -77,9 +77,9 @@ def reassignment(source: random.Random, _: Topology) -> Script:
     moves: list[GambitMove] = [ChooseCopies(fresh_draw(source)), ChooseQuorum(fresh_draw(source))]
     moves.append(ChooseNewcomers(fresh_draw(source), count=2))
     if away is None:
-        moves.append(AskThere(MoveThere(wanted, SLOW_BYTES_PER_S)))
+        moves.append(RequestThere(MoveThere(wanted, SLOW_BYTES_PER_S)))
     else:
-        moves += [Strike((Blow("f1", "newcomer-1", away),)), AskThere(MoveThere(wanted))]
+        moves += [Strike((Blow("f1", "newcomer-1", away),)), RequestThere(MoveThere(wanted))]
         moves.append(Until(BeingAdded("newcomer-1"), 5_000))
     moves.append(Pass(source.randint(0, 1_500)))
     names = [] if away is None else ["f1"]
@@ -91,7 +91,7 @@ def reassignment(source: random.Random, _: Topology) -> Script:
     then = source.choice(("completed", "cancelled", "overridden"))
     if then != "completed":
         instead = ("newcomer-2", source.choice(("newcomer-1", leaving)))
-        moves.append(AskThere(MoveThere(None if then == "cancelled" else shuffled(source, instead))))
+        moves.append(RequestThere(MoveThere(None if then == "cancelled" else shuffled(source, instead))))
     return (
         *moves,
         Pass(source.randint(0, 1_000)),
@@ -102,7 +102,7 @@ def reassignment(source: random.Random, _: Topology) -> Script:
 
 
 def switched_configs(source: random.Random, _: Topology) -> Script:
-    """An ISR shrunk to one while limits are switched; then that one goes, and others may lead, or not."""
+    """An ISR shrinks to one replica while configs change; it fails, and others may or must not lead."""
     away = source.choice((Stop, Kill, Pause))
     others = blows_at([(part, away()) for part in shuffled(source, FOLLOWERS)])
     allowed = even(source)
@@ -128,7 +128,7 @@ def switched_configs(source: random.Random, _: Topology) -> Script:
 
 
 def absent_replica(source: random.Random, _: Topology) -> Script:
-    """Topics are removed, and created again, while a broker that has copies of theirs is away."""
+    """Topics are deleted, and some created again, while a broker with replicas of them is down."""
     away = source.choice((Kill(), Stop(), Pause(), isolated_one(source)))
     moves: list[GambitMove] = [
         ChooseCopies(fresh_draw(source)),
@@ -145,7 +145,7 @@ def absent_replica(source: random.Random, _: Topology) -> Script:
 
 
 def interrupted_truncation(source: random.Random, _: Topology) -> Script:
-    """A leader that only clients reach, in small segments; it ends when it has to truncate what it took."""
+    """Only clients can reach a leader with small segments; it is killed when it has to truncate."""
     return (
         ChooseCopies(fresh_draw(source), copies=len(COPIES)),
         altered("segment.ms", source.choice(SEGMENT_MS)),
@@ -163,7 +163,7 @@ def interrupted_truncation(source: random.Random, _: Topology) -> Script:
 
 
 def interrupted_cleaning(source: random.Random, _: Topology) -> Script:
-    """Copies end one after the other while their segments are rolled, removed and cleaned all the time."""
+    """Replicas are killed one after the other while segments are rolled, deleted and cleaned."""
     rounds: list[GambitMove] = []
     for number, part in enumerate(source.choices(COPIES, k=source.randint(2, 3)), start=1):
         ends = source.choice((Kill, Kill, Stop))()

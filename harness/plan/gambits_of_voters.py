@@ -1,6 +1,6 @@
 """Gambits about the voters: changes of the set (KIP-853), and elections over lossy links.
 
-They are drawn as those of `harness.plan.gambits` are, which has the table of all.
+They are drawn in the same way as those of `harness.plan.gambits`, which has the table of all gambits.
 """
 
 import random
@@ -39,8 +39,6 @@ from harness.vocabulary.faults import (
 from harness.vocabulary.gambits import (
     AddPart,
     AllInSync,
-    Ask,
-    AskThere,
     Blow,
     ChooseQuorum,
     GambitMove,
@@ -49,6 +47,8 @@ from harness.vocabulary.gambits import (
     QuorumLed,
     QuorumLedByAnother,
     RemovePart,
+    Request,
+    RequestThere,
     Strike,
     Until,
 )
@@ -56,28 +56,28 @@ from harness.vocabulary.moves import Pass
 from harness.vocabulary.topology import DiskKind, Topology
 
 _BEFORE_AN_ELECTION_MS = (300, 900)
-"""Shorter than voters wait for a leader that they do not reach (``controller.quorum.fetch.timeout.ms``)."""
+"""Less than ``controller.quorum.fetch.timeout.ms``, the time that voters wait for a leader."""
 
 _LOST_PERCENT = (30, 70)
 _SEVERAL_ELECTIONS_MS = (3_000, 7_000)
-"""Voters wait 2 s for a leader, and 1 to 2 s for the outcome of an election before they begin another."""
+"""Voters wait 2 s for a leader, and 1 to 2 s for the result of an election before they begin the next."""
 
 _LAG_MS = ((0, 700), (0, 700), (2_000, 3_500))
-"""With the proofs of faults either shorter than voters wait for a leader, or longer."""
+"""With the proofs of faults either less or more than the time that voters wait for a leader."""
 _HEAD_START_MS = (1_500, 2_500)
 _LEADERLESS_MS = (2_500, 5_000)
 _LEADER_SHARE = 0.75
 
 
 def departing_leader(source: random.Random, _: Topology) -> Script:
-    """The leader is removed, and taken away during the removal or after it; then it joins again."""
+    """The leader is removed from the voters, fails during or after the removal, and then joins again."""
     gone = Strike((Blow("f1", "controller", source.choice((Kill(), Pause(), _CUT_OFF))),))
     led = Until(QuorumLedByAnother("controller"), SEVERAL_S_MS)
     answered = even(source)
     return (
         *_all_voters(1),
         ChooseQuorum(fresh_draw(source)),
-        Ask(RemoveVoter(), answered=answered),
+        Request(RemoveVoter(), answered=answered),
         *((led, gone) if answered else (gone, led)),
         Pass(source.randint(0, 1_500)),
         Mend(("f1",)),
@@ -86,13 +86,13 @@ def departing_leader(source: random.Random, _: Topology) -> Script:
 
 
 def overlapping_changes(source: random.Random, topology: Topology) -> Script:
-    """Two voters are to leave while the leader reaches no other, so that neither change can be committed."""
+    """Removals of two voters are requested while the leader reaches no voter, so neither can be committed."""
     leaving = source.sample(range(1, topology.controllers + 1), 2)
     return (
         *_all_voters(2),
         ChooseQuorum(fresh_draw(source)),
         Strike((Blow("f1", "controller", _CUT_OFF),)),
-        *(Ask(RemoveVoter(controller(number))) for number in leaving),
+        *(Request(RemoveVoter(controller(number))) for number in leaving),
         Pass(source.randint(*_BEFORE_AN_ELECTION_MS)),
         Mend(("f1",)),
         Pass(source.randint(500, 2_000)),
@@ -101,8 +101,8 @@ def overlapping_changes(source: random.Random, topology: Topology) -> Script:
 
 
 def uncommitted_voters(source: random.Random, topology: Topology) -> Script:
-    """A leader without the others is asked for a change, and has to give it up when another one leads."""
-    asked = Ask(RemoveVoter(controller(source.randint(1, topology.controllers))))
+    """A leader that reaches no other voter is asked for a change, and must undo it when another one leads."""
+    asked = Request(RemoveVoter(controller(source.randint(1, topology.controllers))))
     cut = Strike((Blow("f1", "controller", _CUT_OFF),))
     return (
         *_all_voters(1),
@@ -112,7 +112,7 @@ def uncommitted_voters(source: random.Random, topology: Topology) -> Script:
         Pass(source.randint(0, 1_500)),
         Mend(("f1",)),
         Until(QuorumLed(), SEVERAL_S_MS),
-        # Who had to give it up may lead next, and counts votes then.
+        # The node that had to undo the change may lead next, and counts votes then.
         ChooseQuorum(fresh_draw(source)),
         Strike((Blow("f2", "controller", Pause()),)),
         Until(QuorumLedByAnother("controller"), SEVERAL_S_MS),
@@ -122,7 +122,7 @@ def uncommitted_voters(source: random.Random, topology: Topology) -> Script:
 
 
 def colliding_elections(source: random.Random, topology: Topology) -> Script:
-    """All voters are paused until none has contact to a leader; they continue within milliseconds."""
+    """All voters are paused until all have lost their leader; they continue within milliseconds."""
     voters = ("controller", *(f"voter-{n}" for n in range(1, len(topology.voters()))))
     blows = blows_at([(part, Pause()) for part in shuffled(source, voters)])
     return (
@@ -135,7 +135,7 @@ def colliding_elections(source: random.Random, topology: Topology) -> Script:
 
 
 def lossy_voters(source: random.Random, _: Topology) -> Script:
-    """Links between voters lose packets, and the leader is killed or paused: candidates get votes late."""
+    """Links between voters lose packets, and the leader is killed or paused, so votes arrive late."""
     pattern, at = source.choice(((LossPattern.MESH, "controller"), (LossPattern.NODE, "voter-1")))
     loss = PacketLoss(
         pattern, among=Among.CONTROLLERS, percent=source.randint(*_LOST_PERCENT), draw=fresh_draw(source)
@@ -153,7 +153,7 @@ def lossy_voters(source: random.Random, _: Topology) -> Script:
 
 
 def wiped_voter(source: random.Random, topology: Topology) -> Script:
-    """A voter comes back with a new disk, and a majority would need it; later it gets its vote back.
+    """A voter returns with a new disk while a majority would need its vote; later it becomes a voter again.
 
     Until then its old directory id is among the voters, and the new one has no vote.  So its answers must not
     count for an election, for a leader's majority or for a commit.
@@ -161,8 +161,8 @@ def wiped_voter(source: random.Random, topology: Topology) -> Script:
     wiped = WipeDisk(by=source.choice(("kill", "stop")), sparing=True)
     back, again = Mend(("f1",)), even(source)
     gone, *rest = _one_vote_short(source, topology, first=2, leader=source.random() < _LEADER_SHARE)
-    asked = () if again else (Ask(_change(source)),)
-    # It is asked for its vote as soon as it answers, or before it knows any leader.
+    asked = () if again else (Request(_change(source)),)
+    # A vote is requested from it as soon as it answers, or before it knows any leader.
     both = (back, gone) if even(source) else (gone, back)
     return (
         *_all_voters(1),
@@ -173,25 +173,26 @@ def wiped_voter(source: random.Random, topology: Topology) -> Script:
         *asked,
         *rest,
         *(_one_vote_short(source, topology, first=2 + _spared(topology), leader=False) if again else ()),
-        # Asked twice, as the first time may come too early for a leader that was just elected.
-        *(AskThere(RemovePart("voter-1")) for _ in range(2)),
+        # Requested twice, because the first request may be too early for a leader that was just elected.
+        *(RequestThere(RemovePart("voter-1")) for _ in range(2)),
         Until(Observing("voter-1"), SEVERAL_S_MS),
-        AskThere(AddPart("voter-1")),
+        RequestThere(AddPart("voter-1")),
         Until(AllInSync(), BACK_MS),
     )
 
 
 def lagging_candidate(source: random.Random, topology: Topology) -> Script:
-    """A voter lags behind acknowledged changes, and comes back while the leader fails, twice.
+    """Twice, a voter lags behind acknowledged changes, and returns while the leader fails.
 
-    In some cases the other voters are paused and continue later than it, so that it requests votes first.
+    In half of the cases the other voters are paused and continue later, so that this voter requests votes
+    first.
     """
     once = _lagging(source, topology, first=1)
     return *once, *_lagging(source, topology, first=1 + len(topology.voters())), Until(AllInSync(), BACK_MS)
 
 
 def _lagging(source: random.Random, topology: Topology, first: int) -> Script:
-    """One time; its faults are named from a number on."""
+    """One repetition; the names of its faults begin with the number `first`."""
     ends: tuple[Fault, ...] = (Kill(), Pause(), _CUT_OFF)
     power = () if topology.disk is DiskKind.FOLDER else (PowerLoss(),)
     lag = Blow(f"f{first}", "voter-1", source.choice((Pause(), _CUT_OFF)))
@@ -201,7 +202,7 @@ def _lagging(source: random.Random, topology: Topology, first: int) -> Script:
     return (
         ChooseQuorum(fresh_draw(source)),
         Strike((lag,)),
-        Ask(_change(source), answered=True),
+        Request(_change(source), answered=True),
         Pass(source.randint(*source.choice(_LAG_MS))),
         Strike((gone, *held)),
         Mend((lag.name, *(blow.name for blow in held)), source.randint(*_HEAD_START_MS) if held else 0),
@@ -219,12 +220,15 @@ def _change(source: random.Random) -> Drawn:
 
 
 def _spared(topology: Topology) -> int:
-    """How many voters may be away at once, so that the others are a majority."""
+    """How many voters may be down while the others are still a majority."""
     return len(topology.voters()) - 1 - len(topology.voters()) // 2
 
 
 def _one_vote_short(source: random.Random, topology: Topology, first: int, *, leader: bool) -> Script:
-    """So many voters away, the leader of before among them or by chance, that all but one lack a vote."""
+    """So many voters fail that, without the wiped one, one vote is missing.
+
+    With `leader` the leader is among them; otherwise they are chosen at random.
+    """
     others = shuffled(source, ("controller", *(f"voter-{n}" for n in range(2, len(topology.voters())))))
     away = sorted(others, key=lambda part: leader and part != "controller")[: _spared(topology)]
     blows = blows_at([(part, source.choice((Kill(), Pause(), _CUT_OFF))) for part in away], first)
@@ -237,8 +241,8 @@ def _one_vote_short(source: random.Random, topology: Topology, first: int, *, le
 
 
 def _all_voters(away: int) -> Iterator[GambitMove]:
-    """Have controllers vote that do not, such as those of an earlier change; most often there are none."""
-    yield from (Ask(AddVoter(), answered=True) for _ in range(away))
+    """Add controllers that are not voters, for example after an earlier change; usually there are none."""
+    yield from (Request(AddVoter(), answered=True) for _ in range(away))
 
 
 def _settled(away: int) -> Iterator[GambitMove]:

@@ -1,7 +1,7 @@
 """Names in a schedule that do not exist: nodes that the topology lacks, times after the end of the load.
 
-A fault at such a node would never be injected, and a step after the end would never begin.  A step that
-outlasts the load is none of these: its fault is in force when the load ends, and is healed then.
+A fault at such a node would never be injected, and a step after the end would never begin.  A step that is
+longer than the load is no misfit: its fault is healed when the load ends.
 """
 
 import ast
@@ -18,12 +18,12 @@ from harness.vocabulary.topology import Topology
 
 
 class Misfit(NamedTuple):
-    """Something that a schedule names and that is not there.
+    """Something that a schedule names and that does not exist.
 
     Attributes:
-        problem: what, and what there is.
-        calls: names of the calls that may have written it.
-        number: the number that one of these calls was given for it.
+        problem: what does not exist, and what exists instead.
+        calls: names of the calls in the scenario's source that may contain the error.
+        number: the argument of that call.
     """
 
     problem: str
@@ -32,7 +32,7 @@ class Misfit(NamedTuple):
 
 
 def misfits_of(schedule: Planned, topology: Topology) -> Iterator[Misfit]:
-    """Everything in the order of the schedule."""
+    """All misfits, in the order of the schedule."""
     if isinstance(schedule, FixedSchedule):
         yield from _late(schedule)
         groups: tuple[tuple[str, tuple[msgspec.Struct, ...]], ...] = (
@@ -50,11 +50,11 @@ def misfits_of(schedule: Planned, topology: Topology) -> Iterator[Misfit]:
 
 
 def located(misfit: Misfit, path: Path) -> str:
-    """The problem, after the file and the line that has it; the line is left out where it may be another."""
+    """The problem, prefixed with the file and the line; the line is left out if it is ambiguous."""
     try:
         calls = [node for node in ast.walk(ast.parse(path.read_bytes())) if isinstance(node, ast.Call)]
     except (OSError, SyntaxError, ValueError):
-        return f"{path}: {misfit.problem}"  # it was loaded before; it may be gone by now, or be no source
+        return f"{path}: {misfit.problem}"  # it was loaded before; it may be removed, or not be source
     lines = [
         call.lineno for call in calls if _called(call) in misfit.calls and _number_of(call) == misfit.number
     ]
@@ -63,7 +63,7 @@ def located(misfit: Misfit, path: Path) -> str:
 
 
 def _late(schedule: FixedSchedule) -> Iterator[Misfit]:
-    """Times outside the load, whose duration is that of the schedule."""
+    """Times outside the load, which lasts as long as the schedule."""
     lasts = f"the load lasts {_seconds(schedule.duration_ms)}"
     for place, step in enumerate(schedule.steps, start=1):
         if not 0 <= step.at_ms < schedule.duration_ms:
@@ -85,7 +85,7 @@ def _late(schedule: FixedSchedule) -> Iterator[Misfit]:
 
 
 def _strangers(value: object, topology: Topology) -> Iterator[Misfit]:
-    """Nodes that a value names, at any depth, and that the topology lacks."""
+    """Nodes that a value names, at any depth, and that the topology does not have."""
     match value:
         case Member(role=role, number=number):
             if value.of(topology.nodes()) is None:
@@ -119,9 +119,9 @@ def _called(call: ast.Call) -> str:
 
 
 def _number_of(call: ast.Call) -> object:
-    """The number in a call that denotes a node, or a begin; None if it is no constant.
+    """The argument of a call that is the number of a node or a time, if it is a constant.
 
-    Both are the first argument, except for a ``Member``, whose role comes first.
+    This is the first argument, except for a ``Member``, whose first argument is the role.
     """
     named = {keyword.arg: keyword.value for keyword in call.keywords}
     place = 1 if _called(call) == "Member" else 0

@@ -30,13 +30,13 @@ DURATION_S_MIN = 20
 
 
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Options of a run; None leaves a choice to the scenario.
+    """Options of a run; None means that the scenario decides.
 
-    Every field but the first three is an option of ``krucible run`` under the same name.
+    Every field except the first three is an option of ``krucible run`` with the same name.
 
     Attributes:
-        scenario: its name.
-        scenario_file: its file, if it is not in the catalogue; the command names the file instead.
+        scenario: the name of the scenario.
+        scenario_file: the file of the scenario if it is not in the catalogue; commands then name the file.
     """
 
     scenario: str
@@ -65,14 +65,14 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def image_from(self) -> tuple[str, str]:
-        """Where Kafka's image comes from, and the one file or image that was named, if any was."""
+        """The source of Kafka's image, and the file or image that was named; empty if none was."""
         if self.kafka_tarball is not None:
             return "tarball", self.kafka_tarball
         return ("registry", self.kafka_image) if self.kafka_image is not None else (self.image_source, "")
 
 
 class RequestedImage(NamedTuple):
-    """One image that a run needs: of which version, from where, and the one file or image that was named."""
+    """One image that a run needs: its version, its source, and the file or image that was named."""
 
     version: str
     source: str
@@ -85,10 +85,10 @@ class RunPlan(msgspec.Struct, frozen=True):
     Attributes:
         options: what was requested.
         scenario: the scenario with the options applied.
-        version: Kafka's version.
-        schedule: the steps, targets still symbolic.
+        version: the version of Kafka.
+        schedule: the schedule; its targets are symbolic.
         expectation: what the scenario expects of this version and these feature levels.
-        reproduce: the line that plans the same run again.
+        reproduce: the command that plans the same run again.
         replay_of: id of the run that this one replays, runs again or makes smaller; empty if there is none.
     """
 
@@ -102,7 +102,7 @@ class RunPlan(msgspec.Struct, frozen=True):
 
     @property
     def images(self) -> tuple[RequestedImage, ...]:
-        """What its nodes are started from: Kafka's first, then other versions that nodes have at any time."""
+        """The images of its nodes: first that of the run's version, then those of other versions."""
         others = sorted(versions_of(self.schedule, self.scenario.topology, self.version) - {self.version})
         own = RequestedImage(self.version, *self.options.image_from)
         return own, *(RequestedImage(version, self.options.image_source, "") for version in others)
@@ -112,7 +112,7 @@ def plan_run(options: RunOptions) -> RunPlan:
     """Apply the options to the scenario and plan its schedule; pure, given the scenario.
 
     Raises:
-        UsageError: if anything does not fit, with everything that doesn't.
+        UsageError: if options, scenario and version do not fit together; it has all problems.
     """
     scenario = scenario_of(options)
     version = options.kafka_version or scenario.kafka_version
@@ -138,16 +138,16 @@ def plan_run(options: RunOptions) -> RunPlan:
     if unavailable := sorted(reason for reason in reasons if reason):
         raise _misfit(options, unavailable)
     expectation = _expectation(scenario, options, version)
-    # Named even where it was not requested: another krucible may have another default.
+    # The version is named even if it was not requested: another krucible may have another default.
     reproduce = reproduce_line(msgspec.structs.replace(options, kafka_version=version))
     return RunPlan(options, scenario, version, schedule, expectation, reproduce)
 
 
 def scenario_of(options: RunOptions) -> Scenario:
-    """The scenario that was requested, as it is written.
+    """The scenario that was requested, without the options.
 
     Raises:
-        UsageError: if there is none.
+        UsageError: if there is no such scenario.
     """
     if options.scenario_file is not None:
         return load_file(Path(options.scenario_file))
@@ -155,12 +155,12 @@ def scenario_of(options: RunOptions) -> Scenario:
 
 
 def source_of(options: RunOptions) -> Path:
-    """The file that the scenario is written in."""
+    """The file that defines the scenario."""
     return Path(options.scenario_file) if options.scenario_file else file_of(options.scenario)
 
 
 def _planned(scenario: Scenario, seed: int) -> Planned:
-    """The planned schedule for a seed; kept draws are not changed."""
+    """The schedule for a seed; with `keeps_draws` it is not changed."""
     schedule = scenario.schedule
     if scenario.keeps_draws and not isinstance(schedule, RandomSchedule | RollingSchedule):
         return schedule
@@ -168,7 +168,7 @@ def _planned(scenario: Scenario, seed: int) -> Planned:
 
 
 def _expectation(scenario: Scenario, options: RunOptions, version: str) -> Expectation:
-    """What the scenario expects; of brokers with a bug in them that it is seen, so that a miss is no pass."""
+    """What the scenario expects; with a seeded bug, its anomalies, so that a missed bug is no success."""
     if options.seeded_bug is None:
         return expectation_for(scenario, version, scenario.topology.features)
     bug = bug_named(options.seeded_bug, version)
@@ -176,11 +176,11 @@ def _expectation(scenario: Scenario, options: RunOptions, version: str) -> Expec
 
 
 def reproduce_line(options: RunOptions, seeds: range | None = None) -> str:
-    """The shell line that asks for the same again, every option that is not a default included.
+    """The shell command that repeats a run, with every option that is not a default.
 
     Args:
-        options: what was requested.
-        seeds: these, instead of the one of the options.
+        options: the options of the run.
+        seeds: these seeds, instead of the one in the options.
     """
     chosen = ["--seed", str(options.seed)] if seeds is None else ["--seeds", f"{seeds[0]}..{seeds[-1]}"]
     words = ["krucible", "run", options.scenario_file or options.scenario, *chosen]
@@ -194,7 +194,7 @@ def reproduce_line(options: RunOptions, seeds: range | None = None) -> str:
 
 
 def option_words(field: str, value: Any) -> list[str]:
-    """A field of `RunOptions` as one types it."""
+    """A field of `RunOptions` as words of the command line."""
     name = field.replace("_", "-")
     match value:
         case bool():
@@ -264,7 +264,7 @@ def _with_options(scenario: Scenario, options: RunOptions, version: str) -> Scen
 
 
 def _workload_options(workload: Workload, options: RunOptions) -> dict[str, Any]:
-    """What of the workload was chosen otherwise; acks and idempotence are the log workload's alone."""
+    """The workload's fields that options change; acks and idempotence only exist for the log workload."""
     chosen: dict[str, Any] = {"rate": options.rate}
     if isinstance(workload, LogWorkload):
         chosen |= {"acks": options.acks, "idempotent": options.idempotent}
@@ -282,7 +282,7 @@ def _workload_problems(scenario: Scenario, options: RunOptions) -> list[str]:
 
 
 def problems_of_load(scenario: Scenario) -> list[str]:
-    """Why a scenario's load can't be put on its topology; empty if it can."""
+    """Reasons why a scenario's load is impossible on its topology; empty if it is possible."""
     workload = scenario.workload
     found: list[str] = []
     if isinstance(workload, LogWorkload) and workload.acks not in ACKS:
@@ -327,7 +327,7 @@ def _schedule_problems(options: RunOptions, scenario: Scenario) -> list[str]:
 
 
 def _gambit_problems(options: RunOptions) -> list[str]:
-    """Gambits that a scenario does not draw: each needs a topology, a load and bounds that fit it."""
+    """Requested gambits that the scenario does not draw: its topology, load and limits may not fit them."""
     schedule = scenario_of(options).schedule
     drawn = schedule.gambits if isinstance(schedule, RandomSchedule) else {}
     expected = ", ".join(drawn) or "none"

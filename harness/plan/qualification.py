@@ -16,23 +16,23 @@ from harness.vocabulary.topology import Mode
 from harness.vocabulary.version import parse_version
 
 START_MS = {Mode.COMBINED: 9_000, Mode.ISOLATED: 12_000}
-"""Time from nothing to a cluster under load, on two quiet cores (docs/benchmarks.md), before the load."""
+"""Time from the command to the beginning of the load, on two idle cores (docs/benchmarks.md)."""
 END_MS = 8_000
 """Time for final read, evidence, judgement, and removal of the cluster."""
 RECOVERY_MS = 4_000
-"""Under load, beyond the schedule: recovery and the traffic after it."""
+"""Time under load after the schedule: recovery and the traffic after it."""
 SEEDS_A_NIGHT = 100
-"""By how much seeds increase from one night to the next; no preset has more seeds."""
+"""The difference between the seeds of one night and the next; no preset has more seeds."""
 
 
 class PresetScenario(NamedTuple):
     """One scenario of a preset.
 
     Attributes:
-        scenario: its name.
-        modes: None for the scenario's own.
-        seeds: number of seeds; from 1 on, if the night is 0.
-        duration_s: duration of the load, for random schedules; None leaves it to the scenario.
+        scenario: the name of the scenario.
+        modes: modes of the topology; None: the scenario's own.
+        seeds: number of seeds; they begin with 1 if the night is 0.
+        duration_s: duration of the load, for random schedules; None: the scenario's.
     """
 
     scenario: str
@@ -45,11 +45,11 @@ class Preset(NamedTuple):
     """The runs of candidate and baseline.
 
     Attributes:
-        summary: its purpose, in a sentence.
+        summary: its purpose, in one sentence.
         entries: the scenarios.
         controls: tickets of known outcomes; None: all of them.
-        control_seeds: runs of each side of a control.
-        required: states of `results.run.coverage` that the candidate has to reach for a decision.
+        control_seeds: number of runs of each side of a control.
+        required: states of `results.run.coverage` that the candidate must reach for a decision.
     """
 
     summary: str
@@ -125,11 +125,11 @@ PRESETS: Mapping[str, Preset] = {
         required=_REACHED_ALL,
     ),
 }
-"""Every preset; what one is expected to take is reported by ``krucible qualify --plan`` and `expected_ms`."""
+"""All presets; ``krucible qualify --plan`` and `expected_ms` report how long one takes."""
 
 
 class QualificationRole(StrEnum):
-    """Side that a run belongs to."""
+    """The role of a run in a qualification."""
 
     CANDIDATE = "candidate"
     BASELINE = "baseline"
@@ -147,9 +147,9 @@ class Job(msgspec.Struct, frozen=True):
     """One run of the matrix.
 
     Attributes:
-        role: its side.
-        options: what is requested.
-        control: the side of a control that it tries; None if it is no control.
+        role: its role.
+        options: the options of the run.
+        control: the side of the control that it belongs to; None if it is no control.
     """
 
     role: QualificationRole
@@ -158,7 +158,7 @@ class Job(msgspec.Struct, frozen=True):
 
     @property
     def pair(self) -> str:
-        """What is the same of the candidate's run and the baseline's; a control's is its own."""
+        """A key that the runs of candidate and baseline share; a control has its own."""
         if self.control is not None:
             return reproduce_line(self.options)
         return pair_of(self.options)
@@ -168,9 +168,9 @@ class Build(NamedTuple):
     """One build of Kafka.
 
     Attributes:
-        name: what it is called in a report.
+        name: its name in reports.
         version: the version of Kafka.
-        options: the run options that choose it.
+        options: the run options that select it.
     """
 
     name: str
@@ -179,14 +179,14 @@ class Build(NamedTuple):
 
 
 class Matrix(NamedTuple):
-    """All runs in the order in which they are run, and what is left out, a sentence each."""
+    """All runs in their order, and what is left out, one sentence each."""
 
     jobs: tuple[Job, ...]
     withheld: tuple[str, ...]
 
 
 def pair_of(options: RunOptions) -> str:
-    """The command that makes the same run on any default Kafka of the scenario."""
+    """The command of a run without the options that select a build of Kafka."""
     anywhere = msgspec.structs.replace(
         options, kafka_version=None, image_source="auto", kafka_tarball=None, kafka_image=None
     )
@@ -201,12 +201,12 @@ def matrix(
     They alternate, because a machine that becomes slower must not make one version look worse.
 
     Args:
-        preset: what to run.
-        candidate: the build in question.
-        baseline: the build that it is compared to, if any.
+        preset: the scenarios and seeds.
+        candidate: the build to qualify.
+        baseline: the build that it is compared with, if any.
         seeds: seeds to use instead of the preset's.
         night: number of the block of `SEEDS_A_NIGHT` seeds from which the preset's are taken. Those of the
-            controls stay: a control is to show the same every night.
+            controls stay the same, because a control must have the same outcome every night.
 
     Raises:
         UsageError: if both builds are the same.
@@ -236,7 +236,7 @@ def _seeds_of(entry: PresetScenario, night: int) -> range:
 
 
 def control_jobs(tickets: Collection[str] | None, seeds: int) -> Iterator[Job]:
-    """Runs of both sides of known outcomes: those of some tickets, or of all where that is None."""
+    """Runs of both sides of known outcomes, for the given tickets; None: for all of them."""
     for known in known_outcomes():
         if tickets is None or known.ticket in tickets:
             for side in known.sides:
@@ -247,12 +247,12 @@ def control_jobs(tickets: Collection[str] | None, seeds: int) -> Iterator[Job]:
 
 
 def expected_ms(job: Job) -> int:
-    """About how long a run takes on two quiet cores, from its command to its report."""
+    """The approximate duration of a run on two idle cores, from its command to its report."""
     return START_MS[_mode(job.options)] + load_ms(job) + END_MS
 
 
 def load_ms(job: Job) -> int:
-    """How much of that its load is on, faults and recovery included."""
+    """The part of this duration that is under load, including faults and recovery."""
     schedule = _scenario(job.options.scenario).schedule
     chosen_s = job.options.duration_s
     random = chosen_s is not None and isinstance(schedule, RandomSchedule)
@@ -260,10 +260,10 @@ def load_ms(job: Job) -> int:
 
 
 def shard(jobs: Sequence[Job], number: int, count: int) -> tuple[Job, ...]:
-    """The runs of one of several machines, in their order; together the shards are all runs, each once.
+    """The runs of one of several machines, in their order; each run is in exactly one shard.
 
-    Both runs of a pair are in one shard, so that compared runs were made on one machine.  The longest pair is
-    assigned first, each to the shard with the least work.
+    Both runs of a pair are in one shard, so that compared runs are made on one machine.  Pairs are assigned
+    in order of duration, the longest first, each to the shard with the least work.
 
     Args:
         jobs: all jobs.
@@ -283,7 +283,7 @@ def shard(jobs: Sequence[Job], number: int, count: int) -> tuple[Job, ...]:
 
 @functools.cache
 def _scenario(name: str) -> Scenario:
-    """A scenario, looked up once: a matrix asks for the same ones a thousand times."""
+    """A scenario by name; cached, because a matrix needs each one many times."""
     return load_scenario(name)
 
 
@@ -304,7 +304,7 @@ def _control_options(known: KnownOutcome, side: Side, seed: int) -> RunOptions:
 def _able(
     scenario: str, builds: Mapping[QualificationRole, Build]
 ) -> tuple[dict[QualificationRole, Build], list[str]]:
-    """The builds that a scenario makes sense on, and a sentence for each of the others."""
+    """The builds that can run a scenario, and a sentence for each build that can't."""
     least, begins = _scenario(scenario).versions_min, _scenario(scenario).topology.start_version
     able: dict[QualificationRole, Build] = {}
     too_old: list[str] = []

@@ -51,12 +51,12 @@ _OF_NODES: dict[str, type[AddVoter | RemoveVoter | LateHeartbeat]] = {
 
 
 class Resolution(NamedTuple):
-    """A recorded schedule with what its symbols meant when it was recorded.
+    """A recorded schedule whose symbolic targets and operations are replaced by the recorded ones.
 
     Attributes:
-        schedule: what to carry out.
-        roles: name of a fault of that schedule to the role that its target had then.
-        notes: where the schedule is not what was recorded, one sentence each.
+        schedule: the schedule to carry out.
+        roles: name of a fault of that schedule to the role that its target had in the recorded run.
+        notes: differences from the recorded schedule, one sentence each.
     """
 
     schedule: Planned
@@ -69,15 +69,15 @@ class MisfitError(LookupError):
 
 
 def resolution_of(schedule: Planned, recorded: History, nodes: Sequence[Node]) -> Resolution:
-    """Put nodes in the place of roles, and concrete admin operations in the place of drawn ones.
+    """Replace roles by nodes, and drawn admin operations by concrete ones.
 
     Args:
-        schedule: as it was planned.
-        recorded: what nemesis, operators and script did in that run, its phases included.
-        nodes: of the topology that it is to be carried out on.
+        schedule: the planned schedule.
+        recorded: history of nemesis, operators and script in the recorded run, including its phases.
+        nodes: nodes of the topology of the new run.
 
     Raises:
-        MisfitError: the history names a node that is not among them.
+        MisfitError: the history names a node that the topology does not have.
     """
     told = _Recorded(recorded, nodes)
     if isinstance(schedule, ScriptedSchedule):
@@ -103,7 +103,7 @@ class _Recorded:
         self._resolved_by = {operation.key: fault.resolved_by for operation, fault in injected}
 
     def member(self, window: FaultWindow) -> Member | None:
-        """The target; None where the run ended before it was recorded."""
+        """The target; None if the run ended before it was recorded."""
         return _member(window.targets[0], "name", self.nodes) if window.targets else None
 
     def named(self, node: str) -> Member:
@@ -115,12 +115,12 @@ class _Recorded:
         return _member(node_id, "id", self.nodes)
 
     def role(self, window: FaultWindow, fault: Fault) -> Target | None:
-        """The role that the target had, where the fault asked for one."""
+        """The role that the target had; None if the fault named a node."""
         had = self._resolved_by[window.id] == "role" and fault.target is not Target.RANDOM
         return fault.target if had and isinstance(fault.target, Target) else None
 
     def invoked(self, process: str, f: str | None = None) -> list[Operation]:
-        """What a process requested, in order."""
+        """The invocations of a process, in order."""
         return [
             o
             for o in self.operations
@@ -128,7 +128,7 @@ class _Recorded:
         ]
 
     def requested(self, operation: Operation) -> Concrete:
-        """What an operator requested, as the vocabulary has it."""
+        """The admin operation that an operator requested, as a value of the vocabulary."""
         value = operation.value
         match operation.f:
             case "elect-leaders":
@@ -188,7 +188,7 @@ def _injected(move: Inject, told: _Recorded, roles: dict[str, Target], notes: li
 
 
 class _Performs:
-    """Pairs the admin operations of a script with what its operators requested."""
+    """Matches the admin operations of a script with the requests of its operators."""
 
     def __init__(self, told: _Recorded) -> None:
         self._told = told
@@ -196,7 +196,7 @@ class _Performs:
         self._background = 0
 
     def next(self, move: Perform, notes: list[str]) -> Perform:
-        """The next move of its kind, with what it requested in the end, if it is symbolic."""
+        """The next move of its kind; a symbolic operation is replaced by the recorded request."""
         attempts = self._attempts(move)
         operation = move.operation
         symbolic = isinstance(operation, Drawn)
@@ -211,7 +211,7 @@ class _Performs:
     def _attempts(self, move: Perform) -> list[Operation]:
         if move.background:
             self._background += 1
-            # The first operator is the script's own, see `ScriptCourse`.
+            # The first operator belongs to the script itself, see `ScriptCourse`.
             return self._told.invoked(f"{_OPERATOR}-{self._background + 1}")
         made = next(self._made, None)
         if made is None:
@@ -226,11 +226,11 @@ def _kind(operation: msgspec.Struct) -> str:
 
 
 class _Replayed(NamedTuple):
-    """A step as it is to be done again.
+    """A step that is repeated.
 
     Attributes:
-        step: its times and its target as they were then.
-        role: which its target had.
+        step: the step with its recorded times and target.
+        role: the role that its target had.
         within: whether the schedule waits for its end; otherwise it is in force when the schedule ends.
     """
 
@@ -261,7 +261,7 @@ def _timed(schedule: FixedSchedule, told: _Recorded) -> Resolution:
         )
     acts = _acts(told, began_ns)
     steps = (*(each.step for each in again if each.within), *blinks)
-    # What came late then is within the load nevertheless, as it was; see `misfits_of`.
+    # Steps that were late in the recorded run must be within the load; see `misfits_of`.
     ends = (step.at_ms + step.hold_ms for step in steps)
     begins = (at_ms + 1 for at_ms in (*(act.at_ms for act in acts), *(gambit.at_ms for gambit in gambits)))
     duration_ms = max([schedule.duration_ms, *ends, *begins])
@@ -298,9 +298,9 @@ def _numbered(schedule: FixedSchedule) -> list[tuple[str, Step]]:
 
 
 def _began_ns(schedule: FixedSchedule, told: _Recorded) -> int:
-    """When the schedule began: no fault is early, and the first has nothing that delays it.
+    """The time when the schedule began: no fault is early, and nothing delays the first one.
 
-    What follows a gambit is earlier where that took less time than was thought.
+    If a gambit takes less time than estimated, later faults begin earlier.
     """
     for name, due in agenda(schedule) if schedule.gambits else ():
         if isinstance(due, Gambit):
@@ -336,7 +336,7 @@ def _again(
 
 
 def _outlasting(each: _Replayed, duration_ms: int) -> Step:
-    """A fault that was in force at the end is so again, however much later that is."""
+    """A step whose fault was in force at the end, prolonged so that it is in force at the end again."""
     if each.within:
         return each.step
     at_least_ms = duration_ms - each.step.at_ms + 1
@@ -351,11 +351,11 @@ def _acts(told: _Recorded, began_ns: int) -> tuple[TimedOperation, ...]:
 
 
 def differences(roles: dict[str, Target], operations: Iterable[Operation]) -> tuple[str, ...]:
-    """What was otherwise when a resolved schedule was carried out, one sentence each.
+    """Differences between the recorded run and the new one, one sentence each.
 
     Args:
-        roles: of the resolution.
-        operations: of the nemesis, and of gambits, in the new run.
+        roles: the roles of the resolution.
+        operations: operations of the nemesis and of gambits in the new run.
     """
     found = []
     for operation in operations:

@@ -45,7 +45,7 @@ def replayed_blinks(
 
 
 def _at(fault: Fault, window: FaultWindow, nodes: Sequence[Node], member: Callable[[str], Member]) -> Fault:
-    """The fault at its node of then, and of a link with the other end that it had."""
+    """The fault at its recorded node; a cut of a link also at its recorded other end."""
     (target, *_) = window.targets
     named = msgspec.structs.replace(fault, target=member(target))
     if not isinstance(named, Partition) or named.pattern is not Pattern.LINK:

@@ -9,15 +9,15 @@ from checkers.history.courses import CHOOSE, ChoiceMade
 from checkers.history.operations import Operation, OperationType
 from checkers.history.units import NS_PER_MS
 from harness.vocabulary.administration import Drawn, Member
-from harness.vocabulary.gambits import Ask, Choice, Gambit, GambitMove, Given
+from harness.vocabulary.gambits import Choice, Gambit, GambitMove, Given, Request
 
 
 class Replayed(NamedTuple):
-    """A gambit as it is to be played again.
+    """A gambit that is repeated.
 
     Attributes:
-        gambit: its times and its parts as they were then.
-        notes: where it is not what was played, one sentence each.
+        gambit: the gambit with its recorded times and parts.
+        notes: differences from the recorded gambit, one sentence each.
     """
 
     gambit: Gambit
@@ -25,12 +25,12 @@ class Replayed(NamedTuple):
 
 
 class RecordedGambit(NamedTuple):
-    """What is recorded of one gambit.
+    """The record of one gambit.
 
     Attributes:
-        choices: what came of each of its choices that was made, in order.
-        began_ns: of its first operation.
-        ended_ns: of its last one.
+        choices: results of the choices that were made, in order.
+        began_ns: time of its first operation.
+        ended_ns: time of its last operation.
         ended: how it ended; None if the run ended first.
     """
 
@@ -41,7 +41,7 @@ class RecordedGambit(NamedTuple):
 
 
 def played_in(name: str, operations: Sequence[Operation]) -> RecordedGambit | None:
-    """What is recorded of a gambit; None where nothing is."""
+    """The record of a gambit; None if there is none."""
     own = [o for o in operations if _of(name, o)]
     if not own:
         return None
@@ -58,7 +58,7 @@ def replayed(
     Args:
         name: its name.
         gambit: the planned gambit.
-        played: the record of it.
+        played: the gambit's record.
         began_ns: when the schedule began.
         member: a node of the topology by its name.
 
@@ -88,7 +88,7 @@ def _moves(
             continue
         if isinstance(move, Choice) and not isinstance(move, Given):
             notes.append(f"{name} made no choice in the recorded run: it chooses again")
-        elif isinstance(move, Ask) and isinstance(move.operation, Drawn):
+        elif isinstance(move, Request) and isinstance(move.operation, Drawn):
             notes.append(f"{name}: its requests are resolved again")
         yield move
 

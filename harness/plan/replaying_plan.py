@@ -25,18 +25,18 @@ _JOURNALS = (*STRIKING, "nemesis-blinks", "moves", "runner", "admin", "admin-*")
 """Processes that carry out schedules, and those that record times."""
 _SYMBOLIC = "--symbolic"
 _PLANS = "krucible run "
-"""How the line of a run begins that planned its own schedule."""
+"""The beginning of the command of a run that planned its own schedule."""
 _DAMAGED = (OSError, ValueError, HistoryError)
 
 
 class RecordedActions(NamedTuple):
-    """What a run left of what it did.
+    """The recorded schedule of a run, and what was done.
 
     Attributes:
-        folder: the run's.
-        identity: what ran.
-        schedule: as it was planned.
-        history: of those who carried it out.
+        folder: folder of the run.
+        identity: identity of the run.
+        schedule: the planned schedule.
+        history: history of the processes that carried it out.
     """
 
     folder: Path
@@ -46,7 +46,7 @@ class RecordedActions(NamedTuple):
 
 
 class Instead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What is to run in place of the recorded Kafka; None leaves it.  Fields are those of `RunOptions`."""
+    """A replacement for the recorded Kafka; None keeps a field.  The fields are those of `RunOptions`."""
 
     kafka_version: str | None = None
     kafka_tarball: str | None = None
@@ -55,12 +55,12 @@ class Instead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Replay(NamedTuple):
-    """A run to be done again.
+    """The plan that repeats a run.
 
     Attributes:
-        plan: what to do.
-        roles: which role the target of each fault had then, by the fault's name.
-        notes: where it is not what was recorded, one sentence each.
+        plan: the plan.
+        roles: name of a fault to the role that its target had in the recorded run.
+        notes: differences from the recorded run, one sentence each.
     """
 
     plan: RunPlan
@@ -69,15 +69,15 @@ class Replay(NamedTuple):
 
 
 def journals_of(folder: Path, names: Iterable[str]) -> list[Path]:
-    """The journals of a run that have such names; ``*`` stands for any text."""
+    """The journals of a run with these names; ``*`` stands for any text."""
     return [path for name in names for path in sorted(folder.glob(f"history-{name}.jsonl"))]
 
 
 def load_recorded(folder: Path) -> RecordedActions:
-    """Read what a run left.
+    """Read the recorded schedule and actions of a run.
 
     Raises:
-        UsageError: if it left too little, or what this krucible can't read.
+        UsageError: if something is missing, or if this krucible can't read it.
     """
     try:
         identity = decode_identity((folder / IDENTITY_FILE).read_bytes())
@@ -99,11 +99,11 @@ def plan_replay(recorded: RecordedActions, instead: Instead, *, symbolic: bool) 
 
     Args:
         recorded: the run.
-        instead: what is to run instead of the recorded Kafka.
-        symbolic: let the new run choose the nodes of the schedule.
+        instead: the Kafka that runs instead of the recorded one.
+        symbolic: whether the new run chooses the nodes of the schedule.
 
     Raises:
-        UsageError: if the scenario is gone, or if the record does not fit it any more.
+        UsageError: if the scenario no longer exists, or if the record no longer fits it.
     """
     now = plan_run(options_of(recorded.folder, recorded.identity, instead))
     notes = [*_changes(recorded, now), *_replacements(recorded.identity, instead)]
@@ -121,22 +121,22 @@ def plan_replay(recorded: RecordedActions, instead: Instead, *, symbolic: bool) 
 
 
 def is_rerun(identity: RunIdentity) -> bool:
-    """Whether a run names another one, and nevertheless planned its own schedule, from the same options.
+    """Whether a run names another run, but planned its own schedule from the same options.
 
-    So does a candidate of ``krucible minimise``, whose scenario is in a separate file.
+    This includes the candidates of ``krucible minimise``, whose scenarios are in separate files.
     """
     planned = identity.reproduce.startswith(_PLANS)
     return bool(identity.replay_of) and planned and "scenario_file" not in identity.options
 
 
 def is_resolved(identity: RunIdentity) -> bool:
-    """Whether a run was given nodes in the place of roles, so that it has no roles to be resolved again."""
+    """Whether a run's schedule has nodes instead of roles, so that no role is left to be resolved."""
     replayed = bool(identity.replay_of) and not is_rerun(identity)
     return replayed and _SYMBOLIC not in identity.reproduce.split()
 
 
 def replay_line(folder: Path, instead: Instead, *, symbolic: bool) -> str:
-    """The shell line that carries a recorded schedule out again."""
+    """The shell command that repeats a recorded schedule."""
     words = ["krucible", "replay", str(folder), *([_SYMBOLIC] if symbolic else [])]
     given: dict[str, Any] = msgspec.to_builtins(instead)
     for name, value in given.items():
@@ -150,10 +150,10 @@ def options_of(folder: Path, identity: RunIdentity, instead: Instead) -> RunOpti
     Args:
         folder: folder of the run.
         identity: identity of the run.
-        instead: what is to run instead of the recorded Kafka.
+        instead: the Kafka that runs instead of the recorded one.
 
     Raises:
-        UsageError: if the scenario or a file is gone, or this krucible does not have an option.
+        UsageError: if the scenario or a file no longer exists, or this krucible does not have an option.
     """
     if identity.scenario not in scenario_names() and "scenario_file" not in identity.options:
         raise _gone(folder, identity)
@@ -224,7 +224,7 @@ def _require_fitting(recorded: RecordedActions, now: RunPlan, schedule: Planned)
 
 
 def _changes(recorded: RecordedActions, now: RunPlan) -> list[str]:
-    """What of the scenario is not what it was."""
+    """Changes of the scenario since the recorded run."""
     found = []
     by = recorded.identity.krucible_commit or "of an unknown commit"
     planned = not recorded.identity.replay_of or is_rerun(recorded.identity)
@@ -258,7 +258,7 @@ def _as_set_up(now: RunPlan) -> dict[str, object]:
 
 
 def _holds(then: object, now: object) -> bool:
-    """Whether a record has all values of the current one; it may have more."""
+    """Whether a record has all current values; it may have more."""
     if isinstance(then, dict) and isinstance(now, dict):
         return all(name in then and then[name] == value for name, value in now.items())
     return bool(then == now)

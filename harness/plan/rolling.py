@@ -18,7 +18,10 @@ _FEATURE_MS = 30_000
 
 
 def drawn_roll(schedule: RollingSchedule, topology: Topology, source: random.Random) -> ScriptedSchedule:
-    """The moves of a rolling upgrade; of a single node, an upgrade that is undone comes to its end first."""
+    """The moves of a rolling upgrade.
+
+    If there is only one node, its upgrade ends before it is undone.
+    """
     order = _order(schedule, topology, source)
     undone = source.random() < schedule.undone_chance
     upgraded = order[: source.randint(1, max(1, len(order) - 1))] if undone else order
@@ -35,7 +38,7 @@ def drawn_roll(schedule: RollingSchedule, topology: Topology, source: random.Ran
 
 
 def _order(schedule: RollingSchedule, topology: Topology, source: random.Random) -> list[Member]:
-    """All nodes: controllers first, or brokers first, or in any order; within a role always in any order."""
+    """All nodes: controllers first, brokers first, or in any order; within a role in any order."""
     brokers = _shuffled([broker(n) for n in range(1, topology.brokers + 1)], source)
     if topology.mode is Mode.COMBINED:
         return brokers
@@ -50,7 +53,7 @@ def _changes(
     version: str | None,
     drawn: tuple[RollingSchedule, Topology, random.Random],
 ) -> Iterator[Move]:
-    """Give nodes another version one after the other, with faults in between; None: the run's version."""
+    """Change the version of nodes one after the other, with faults in between; None: the run's version."""
     schedule, topology, source = drawn
     to = "up" if version is None else "back"
     for member in members:

@@ -13,27 +13,27 @@ from harness.vocabulary.scenario import Scenario
 
 SUFFIX = ".py"
 FOLDER = "files"
-"""Where runs of such scenarios are kept in a store: they have the names ``files/…``."""
+"""The folder of a store for runs of such scenarios, whose names are ``files/…``."""
 _NAME = "SCENARIO"
 _ODD = re.compile(r"[^A-Za-z0-9.]+")
 _NEXT_STEP = "write it as docs/write-a-scenario.md says, or name a scenario: krucible list --scenarios"
 
 
 def is_file(scenario: str) -> bool:
-    """Whether what was typed means a file: no scenario of the catalogue has such a name."""
+    """Whether an argument names a file: no scenario of the catalogue has such a name."""
     return scenario.endswith(SUFFIX)
 
 
 def name_of(path: Path) -> str:
-    """The name that a file's scenario has in the store, such as ``files/lost-writes``."""
+    """The name of a file's scenario in the store, such as ``files/lost-writes``."""
     return f"{FOLDER}/{_ODD.sub('-', path.stem).strip('-.') or 'scenario'}"
 
 
 def load_file(path: Path) -> Scenario:
-    """The scenario of a file, which is executed.
+    """Execute a file and return its scenario.
 
     Raises:
-        UsageError: there is no such file, it can't be executed, or it has no scenario that can be run.
+        UsageError: there is no such file, it can't be executed, or it has no valid scenario.
     """
     scenario = _executed(path).get(_NAME)
     if not isinstance(scenario, Scenario):
@@ -55,7 +55,7 @@ def _executed(path: Path) -> dict[str, object]:
 
 
 def _problems(scenario: Scenario) -> Iterator[str]:
-    """Values of wrong types: frozen values take anything when they are made."""
+    """Values of wrong types, because frozen values do not check types when they are created."""
     for field in msgspec.structs.fields(scenario):
         value = getattr(scenario, field.name)
         expected = type(value) if isinstance(value, msgspec.Struct) else field.type

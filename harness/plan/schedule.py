@@ -9,13 +9,13 @@ from harness.plan.chance import DRAWS, drawn_acts, drawn_mix, drawn_steps, symbo
 from harness.plan.rolling import drawn_roll
 from harness.vocabulary.administration import AdminOperation, Moving
 from harness.vocabulary.faults import Fault
-from harness.vocabulary.gambits import Ask, AskThere, Gambit, MoveThere, Strike
+from harness.vocabulary.gambits import Gambit, MoveThere, Request, RequestThere, Strike
 from harness.vocabulary.moves import Heal, Inject, Move, Perform, ScriptedSchedule
 from harness.vocabulary.scenario import FixedSchedule, RandomSchedule, RollingSchedule, Step, TimedOperation
 from harness.vocabulary.topology import Topology
 
 Planned = FixedSchedule | ScriptedSchedule
-"""What a run executes."""
+"""A schedule that a run can carry out."""
 
 
 def plan(
@@ -23,10 +23,10 @@ def plan(
     topology: Topology,
     seed: int,
 ) -> Planned:
-    """What a run executes.
+    """The schedule that a run carries out.
 
-    A fixed or scripted schedule keeps its order and takes its draws from the seed; a random or rolling one is
-    drawn whole.
+    A fixed or scripted schedule keeps its order and takes its draws from the seed.  A random or rolling one
+    is drawn completely.
     """
     source = random.Random(seed)
     if isinstance(schedule, RollingSchedule):
@@ -48,8 +48,8 @@ def plan(
         steps, gambits = tuple(mixed), tuple(played)
     else:
         steps = tuple(drawn_steps(schedule, topology, source))
-    # Separate random sources: a schedule that gains operations keeps its faults, one that gains disks its
-    # times.
+    # Random sources are separate: a schedule to which operations are added keeps its faults, and one to which
+    # faults of disks are added keeps its times.
     if schedule.loss_share:
         steps = tuple(with_losses(steps, schedule, topology, random.Random(f"{seed} losses")))
     if schedule.disks:
@@ -64,7 +64,7 @@ def plan(
 
 
 def encode(schedule: Planned) -> bytes:
-    """The bytes of ``schedule.json``; those of a schedule without blinks name none."""
+    """The bytes of ``schedule.json``; without blinks they have no field for them."""
     value = msgspec.to_builtins(schedule)
     if not blinks_of(schedule):
         value.pop("blinks", None)
@@ -82,7 +82,7 @@ def decode(data: bytes) -> Planned:
 
 
 def faults_of(schedule: Planned) -> tuple[Fault, ...]:
-    """Every fault that is to be injected, in order, then those of gambits, then blinks."""
+    """All faults in order: first separate ones, then those of gambits, then blinks."""
     if isinstance(schedule, FixedSchedule):
         blinks = (blink.fault for _, blink in blinks_of(schedule))
         return (*faults_alone(schedule), *faults_of_gambits(schedule), *blinks)
@@ -90,49 +90,51 @@ def faults_of(schedule: Planned) -> tuple[Fault, ...]:
 
 
 def faults_alone(schedule: Planned) -> tuple[Fault, ...]:
-    """Every separate fault, in order, without those of gambits and blinks."""
+    """All faults in order, without those of gambits and blinks."""
     if isinstance(schedule, FixedSchedule):
         return tuple(step.fault for step in schedule.steps)
     return tuple(move.fault for move in schedule.moves if isinstance(move, Inject))
 
 
 def faults_of_gambits(schedule: Planned) -> tuple[Fault, ...]:
-    """Every fault of a gambit, which is injected if the gambit comes so far."""
+    """All faults of gambits; one is injected only if its gambit gets that far."""
     moves = (move for gambit in gambits_of(schedule) for move in gambit.moves)
     return tuple(blow.fault for move in moves if isinstance(move, Strike) for blow in move.blows)
 
 
 def gambits_of(schedule: Planned) -> tuple[Gambit, ...]:
-    """Every gambit that is to be played, in order."""
+    """All gambits, in order."""
     return schedule.gambits if isinstance(schedule, FixedSchedule) else ()
 
 
 def blinks_of(schedule: Planned) -> list[tuple[str, Step]]:
-    """Every blink in the order of time, by the name that it gets in the history: blink1 …."""
+    """All blinks, sorted by time, with their names in the history: blink1 …."""
     blinks = schedule.blinks if isinstance(schedule, FixedSchedule) else ()
     ordered = sorted(blinks, key=lambda blink: blink.at_ms)
     return [(f"blink{number}", blink) for number, blink in enumerate(ordered, start=1)]
 
 
 def operations_of(schedule: Planned) -> tuple[AdminOperation, ...]:
-    """Every admin operation that is to be performed, in order."""
+    """All admin operations, in order."""
     if isinstance(schedule, FixedSchedule):
         moves = (move for gambit in schedule.gambits for move in gambit.moves)
-        asked = (move.operation for move in moves if isinstance(move, Ask))
+        asked = (move.operation for move in moves if isinstance(move, Request))
         return (*(act.operation for act in schedule.acts), *asked)
     return tuple(move.operation for move in schedule.moves if isinstance(move, Perform))
 
 
 def moves_replicas(schedule: Planned) -> bool:
-    """Whether reassignments are begun or ended."""
-    there = (move for gambit in gambits_of(schedule) for move in gambit.moves if isinstance(move, AskThere))
+    """Whether the schedule begins or ends reassignments."""
+    there = (
+        move for gambit in gambits_of(schedule) for move in gambit.moves if isinstance(move, RequestThere)
+    )
     return any(isinstance(one, Moving) for one in operations_of(schedule)) or any(
         isinstance(move.what, MoveThere) for move in there
     )
 
 
 def agenda(schedule: FixedSchedule) -> list[tuple[str, Step | Gambit]]:
-    """Steps and gambits in the order of time, by the names that they get in the history: f1 …, g1 …."""
+    """Steps and gambits, sorted by time, with their names in the history: f1 …, g1 …."""
     steps = enumerate(sorted(schedule.steps, key=lambda step: step.at_ms), start=1)
     gambits = enumerate(sorted(schedule.gambits, key=lambda gambit: gambit.at_ms), start=1)
     named: list[tuple[str, Step | Gambit]] = [(f"f{number}", step) for number, step in steps]
@@ -141,9 +143,10 @@ def agenda(schedule: FixedSchedule) -> list[tuple[str, Step | Gambit]]:
 
 
 def problems_of(schedule: Planned) -> list[str]:
-    """What is wrong with the names of a script's faults, all at once; empty if nothing is.
+    """All errors in the names of a script's faults; empty if there are none.
 
-    A name is a fault's identity in the history, so none is used twice, and a heal ends what is in force.
+    A name identifies a fault in the history, so no name may be used twice.  A heal must name a fault that is
+    in force.
     """
     begun: set[str] = set()
     ended: set[str] = set()
@@ -166,7 +169,7 @@ def problems_of(schedule: Planned) -> list[str]:
 
 
 def _acts(schedule: RandomSchedule, seed: int) -> tuple[TimedOperation, ...]:
-    """Admin operations in the order of their times; those that came first keep their draws."""
+    """Admin operations, sorted by time; `changes` do not affect the draws of `operations`."""
     drawn = (
         ("operations", schedule.operations, schedule.operation_gap_ms),
         ("changes", schedule.changes, schedule.change_gap_ms),

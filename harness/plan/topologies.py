@@ -1,4 +1,4 @@
-"""The topology of a run: that of its scenario, with the values that a command replaces."""
+"""The topology of a run: its scenario's topology, with the values that options replace."""
 
 from collections.abc import Mapping, Sequence
 
@@ -22,9 +22,9 @@ def topology_of(
     node_file: Sequence[NodeFile] = (),
     from_version: str | None = None,
 ) -> Topology:
-    """A topology with some values replaced; None leaves a value as it is.
+    """A topology with some values replaced; None keeps a value.
 
-    In combined mode one number is that of controllers and of brokers.
+    In combined mode the numbers of controllers and brokers are equal, so one of them is enough.
     """
     chosen = mode or topology.mode
     if chosen is Mode.COMBINED:
@@ -34,7 +34,7 @@ def topology_of(
     voting, count = topology.initial_voters, controllers or topology.controllers
     return msgspec.structs.replace(
         topology,
-        # In a static quorum every controller votes.
+        # In a static quorum every controller is a voter.
         initial_voters=None if voting is None or kept is Quorum.STATIC else min(voting, count),
         mode=chosen,
         controllers=count,
@@ -49,5 +49,5 @@ def topology_of(
 
 
 def _quorum(topology: Topology, version: str) -> Quorum:
-    """The scenario's quorum, but static if the version that nodes begin with has no other."""
+    """The scenario's kind of quorum, or static if the first version of the nodes supports no other."""
     return topology.quorum if parse_version(version) >= FIRST_DYNAMIC_QUORUM else Quorum.STATIC

@@ -1,4 +1,4 @@
-"""Versions of Kafka that nodes of a run have, at first and after the upgrades of its schedule."""
+"""Versions of Kafka on the nodes of a run, at first and after the upgrades of its schedule."""
 
 import msgspec
 
@@ -10,26 +10,26 @@ from harness.vocabulary.version import VersionShapeError
 
 
 def other_versions(topology: Topology, version: str) -> dict[str, str]:
-    """Node name to the version that it begins with, of nodes that do not begin with the run's."""
+    """Node name to first version, for nodes that start with another version than the run's."""
     first = topology.first_versions(version)
     return {name: own for name, own in first.items() if own != version}
 
 
 def later_versions(schedule: Planned, version: str) -> tuple[str, ...]:
-    """Versions that upgrades and downgrades bring, sorted, given the run's."""
+    """Versions that upgrades and downgrades install, sorted, given the run's version."""
     upgrades = (fault for fault in faults_of(schedule) if isinstance(fault, Upgrade))
     return tuple(sorted({upgrade.version or version for upgrade in upgrades}))
 
 
 def versions_of(schedule: Planned, topology: Topology, version: str) -> set[str]:
-    """Every version that any node has at any time, the run's among them."""
+    """All versions that any node has at any time, including the run's."""
     return {version, *topology.first_versions(version).values(), *later_versions(schedule, version)}
 
 
 def upgrade_problems(
     schedule: Planned, topology: Topology, version: str, seeded_bug: str | None
 ) -> list[str]:
-    """What versions that nodes have can't do of a topology or with a bug, all at once; empty if nothing."""
+    """All reasons why the nodes' versions don't support the topology or the bug; empty if there are none."""
     found: list[str] = []
     begins = set(topology.first_versions(version).values())
     if begins == {version} and later_versions(schedule, version) == (version,):

@@ -1,4 +1,4 @@
-"""Writes scenarios as Python source, which people can read and which gives the same value when executed."""
+"""Writes scenarios as readable Python source that gives the same value when it is executed."""
 
 import textwrap
 from collections.abc import Iterator
@@ -15,11 +15,11 @@ _PIECE_MIN = 8
 
 
 def write_scenario(scenario: Scenario, docstring: str) -> str:
-    """The source of a module that has the scenario as ``SCENARIO``.
+    """The source of a module that defines the scenario as ``SCENARIO``.
 
     Args:
-        scenario: any that the vocabulary can express.
-        docstring: what the module is for.
+        scenario: any scenario that the vocabulary can express.
+        docstring: docstring of the module.
     """
     names = sorted(set(_names(scenario)), key=lambda name: (name.casefold(), name))
     imported = "".join(f"{_INDENT}{name},\n" for name in names)
@@ -29,7 +29,7 @@ def write_scenario(scenario: Scenario, docstring: str) -> str:
 
 
 def _names(value: object) -> Iterator[str]:
-    """Every name of the vocabulary that the source of a value takes."""
+    """All names of the vocabulary that the source of a value needs."""
     if isinstance(value, Enum):
         yield type(value).__name__
     elif isinstance(value, msgspec.Struct):
@@ -45,7 +45,7 @@ def _names(value: object) -> Iterator[str]:
 
 
 def _given(value: msgspec.Struct) -> Iterator[tuple[str, object]]:
-    """The fields that are not what they are by default."""
+    """The fields that differ from their defaults."""
     for field in msgspec.structs.fields(value):
         given = getattr(value, field.name)
         default = field.default
@@ -56,7 +56,7 @@ def _given(value: msgspec.Struct) -> Iterator[tuple[str, object]]:
 
 
 def _lines(value: object, before: str, after: str, depth: int) -> list[str]:
-    """A value with what is before and after it, on one line where it fits."""
+    """A value with the text before and after it, on one line if it fits."""
     line = f"{_INDENT * depth}{before}{_inline(value)}{after}"
     if len(line) <= _WIDTH:
         return [line]
@@ -70,7 +70,7 @@ def _lines(value: object, before: str, after: str, depth: int) -> list[str]:
 
 
 def _text_lines(text: str, before: str, after: str, depth: int) -> list[str]:
-    """A long text as several that Python joins."""
+    """A long text as several literals that Python joins."""
     room = _WIDTH - len(_INDENT) * (depth + 1) - 2
     if len(_quoted(text)) > len(text) + 2:  # what is escaped takes more room
         room //= 4
@@ -84,7 +84,7 @@ def _text_lines(text: str, before: str, after: str, depth: int) -> list[str]:
 
 
 def _parts(value: object) -> tuple[str, str, list[tuple[str, object]]]:
-    """What opens and closes a value, and what is between, each with its label."""
+    """The opening and closing text of a value, and the parts in between with their labels."""
     match value:
         case Enum():
             return "", "", []
@@ -119,7 +119,7 @@ def _inline(value: object) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Between double quotes, as this house writes texts."""
+    """The text in double quotes, as in the rest of the sources."""
     shown = ('\\"' if each == '"' else _shown(each) for each in text)
     return f'"{"".join(shown)}"'
 

@@ -1,1 +1,1 @@
-"""What a run writes: journals, events, the ledger of faults, and the run's folder."""
+"""The records of a run: journals, events, the ledger of faults, and the run's folder."""

@@ -1,6 +1,6 @@
-"""The note that another process writes about a harness that died during a run.
+"""The record that another process writes about a harness that died during a run.
 
-It is in a separate journal, so a later judgement of the run finds it.
+It is in a separate journal, where a later judgement of the run finds it.
 """
 
 import signal
@@ -26,7 +26,7 @@ _MEANINGS = {
     signal.SIGSEGV: "a defect in a library",
 }
 _DUMPS = ("Fatal Python error:", "Timeout (")
-"""How Python's dump of all threads begins."""
+"""The beginning of Python's dump of all threads."""
 _SAID_MAX = 3
 _CHARACTERS_MAX = 300
 
@@ -37,12 +37,12 @@ def is_noted(folder: Path) -> bool:
 
 
 def death_text(code: int, said: Sequence[str], who: str = "the harness") -> str:
-    """How a process ended, as a sentence without a full stop.
+    """A sentence without a full stop about the end of a process.
 
     Args:
-        code: its exit code; a signal's number below zero.
+        code: its exit code; if a signal ended it, the negative number of the signal.
         said: the last lines that it wrote to stderr.
-        who: the process.
+        who: name of the process.
     """
     ended = f"{who} was ended by {_signal(code)}" if code < 0 else f"{who} ended with {code}"
     last = _last(said)

@@ -1,4 +1,4 @@
-"""The events of a run; the runner does not know who listens to them (console, reports, other processes)."""
+"""The events of a run; the runner does not depend on their listeners (console, reports, processes)."""
 
 from collections.abc import Callable
 
@@ -20,14 +20,14 @@ class Recorded(msgspec.Struct, frozen=True):
     """An operation was written to the journal.
 
     Attributes:
-        written: as the journal got it; its value may be a struct of `checkers.history`.
+        written: the operation as given to the journal; its value may be a struct of `checkers.history`.
     """
 
     written: Operation
 
     @property
     def operation(self) -> Operation:
-        """The operation as in the file; a listener to many operations should check `written` first."""
+        """The operation as in the file; listeners to many operations should check `written` first."""
         if not isinstance(self.written.value, msgspec.Struct):
             return self.written
         value = msgspec.json.decode(msgspec.json.encode(self.written.value))
@@ -41,7 +41,7 @@ class RecordsAcknowledged(msgspec.Struct, frozen=True):
 
 
 class RunBegan(msgspec.Struct, frozen=True):
-    """A run has its folder."""
+    """The folder of a run was created."""
 
     scenario: str
     kafka_version: str

@@ -18,7 +18,7 @@ _CLUSTERS = "clusters"
 
 
 def create_run_folder(root: Path, scenario: str, seed: int, now: datetime | None = None) -> Path:
-    """Make the folder of a new run; see `point_latest` for the links that lead to it.
+    """Make the folder of a new run; `point_latest` sets the links to it.
 
     A second run of the same scenario, seed and second gets a suffix.
 
@@ -109,7 +109,7 @@ def _first_free(parent: Path, name: str) -> Path:
 
 
 def _point(link: Path, target: Path) -> None:
-    """Replace the link in one step, so that a reader never finds none."""
+    """Replace the link in one step, so that it always exists for readers."""
     temporary = link.with_name(f".{link.name}-{secrets.token_hex(6)}")  # hosts may share the store
     temporary.symlink_to(target)
     temporary.replace(link)

@@ -1,8 +1,8 @@
 """The journal: each operation is on disk before the next one begins.
 
-A journal has one writer thread or several that share it; every operation is one ``write`` of one line, not
-a buffer, so a harness that is killed leaves whole lines and at most one that is cut short.
-The format is that of docs/histories.md.
+A journal has one writer thread or several that share it.  Every operation is written as one line with one
+``write`` and without a buffer, so a harness that is killed leaves at most one incomplete line.  The format is
+described in docs/histories.md.
 """
 
 import errno
@@ -35,7 +35,7 @@ RUNNER = "runner"
 
 
 class JournalError(KrucibleError):
-    """The history can't be written any further; what was written before is kept."""
+    """The history can no longer be written; earlier lines are kept."""
 
 
 _FIRST_AND_LAST = 2
@@ -60,9 +60,9 @@ class Clock:
 
 
 Key = int | str | None
-"""What an operation is done to."""
+"""The object of an operation."""
 Value = msgspec.Struct | Sequence[object] | int | None
-"""What it asks for or results in: a struct of `checkers.history`, or plain; no dictionary built by hand."""
+"""The request or result of an operation: a struct of `checkers.history`, or a plain value; no dictionary."""
 
 
 class JournalEntry(NamedTuple):
@@ -89,7 +89,7 @@ class Journal:
             for a new file.
 
     Raises:
-        JournalError: the file exists already and is to be begun, or can't be written.
+        JournalError: the file exists although it must be new, or it can't be written.
     """
 
     def __init__(
@@ -118,11 +118,11 @@ class Journal:
             raise
 
     def append(self, entry: JournalEntry, time_ns: int | None = None) -> Operation:
-        """Write one operation; it has left this process when this returns.
+        """Write one operation; when this returns, it is no longer in a buffer of this process.
 
         Args:
-            entry: what happened.
-            time_ns: when, nanoseconds since the run began; now, unless given.
+            entry: fields of the operation.
+            time_ns: time of the operation, nanoseconds since the run began; None: now.
 
         Raises:
             JournalError: it could not be written. Every later call raises the same.
@@ -168,7 +168,7 @@ class Journal:
             self._fd = -1
 
     def _put(self, entry: JournalEntry, time_ns: int) -> Operation:
-        """Write an operation, and note whether its process has something outstanding behind it."""
+        """Write an operation, and note whether its process then has an outstanding operation."""
         operation = Operation(self._index, time_ns, *entry)
         self._write(msgspec.json.encode(operation) + b"\n")
         self._index += 1
@@ -221,13 +221,13 @@ class Journals:
         """Begin a journal of this name, unique in the run; the file is ``history-<name>.jsonl``.
 
         Args:
-            name: of the journal.
-            role: what its writer is, such as ``producer`` or ``observer``.
+            name: name of the journal.
+            role: role of its writer, such as ``producer`` or ``observer``.
 
         Raises:
-            JournalError: there is one of that name, or the disk refuses.
+            JournalError: there is a journal of this name, or the disk can't be written.
         """
-        # Listed first: what is listed and not there is reported, what is there and not listed could get lost.
+        # Listed first: a listed journal that is missing is reported, but one that is not listed may get lost.
         self.expect(name, role)
         journal = Journal(
             self.folder / f"history-{name}.jsonl", self.header(name), self.clock, self._listener
@@ -240,7 +240,7 @@ class Journals:
         """List a journal that another OS process begins and ends.
 
         Raises:
-            JournalError: the disk refuses.
+            JournalError: the disk can't be written.
         """
         with self._lock:
             runner = self._opened.get(RUNNER)
@@ -271,7 +271,7 @@ class Journals:
 
 
 class OperationOutcome:
-    """How an operation ended, set by the code that performs it; ``info`` by default."""
+    """The outcome of an operation, set by the code that performs it; ``info`` by default."""
 
     def __init__(self, value: Value) -> None:
         self.type = OperationType.INFO
@@ -279,11 +279,11 @@ class OperationOutcome:
         self.error: str | None = None
 
     def ok(self, value: Value) -> None:
-        """It happened, with this result."""
+        """Set the outcome ``ok``, with this result."""
         self.end(OperationType.OK, value)
 
     def end(self, kind: OperationType, value: Value, error: str | None = None) -> None:
-        """It ended like this; the last call counts."""
+        """Set the outcome; the last call counts."""
         self.type, self.value, self.error = kind, value, error
 
 
@@ -291,9 +291,9 @@ class Recorder:
     """One process of the history: at most one operation outstanding, retired by ``info`` or on request.
 
     Args:
-        journal: where it writes.
+        journal: journal that it writes.
         process: its number, or the name of a singleton; a singleton is never retired.
-        workers: what a successor's number is above its predecessor's; 0 for singletons.
+        workers: difference between the numbers of a process and its successor; 0 for singletons.
     """
 
     def __init__(self, journal: Journal, process: int | str, workers: int = 0) -> None:
@@ -305,7 +305,7 @@ class Recorder:
         self._outstanding: JournalEntry | None = None
 
     def invoke(self, f: str, key: Key = None, value: Value = None, node: str | None = None) -> Operation:
-        """Write that an operation begins; call it before anything leaves.
+        """Write that an operation begins; it must be called before the request is sent.
 
         Raises:
             RuntimeError: the process has an operation outstanding.
@@ -319,10 +319,10 @@ class Recorder:
         return operation
 
     def complete(self, kind: OperationType, value: Value = None, error: str | None = None) -> Operation:
-        """Write how the outstanding operation ended; ``info`` retires the process.
+        """Write the outcome of the outstanding operation; ``info`` retires the process.
 
         Raises:
-            RuntimeError: nothing is outstanding, or `kind` is no completion.
+            RuntimeError: no operation is outstanding, or `kind` is no completion.
         """
         begun = self._outstanding
         if begun is None or kind is OperationType.INVOKE:
@@ -334,7 +334,7 @@ class Recorder:
         return operation
 
     def retire(self) -> None:
-        """Continue as another process, because what this one stood for is replaced; singletons stay.
+        """Continue with another process number, because the client is replaced; singletons keep their name.
 
         Raises:
             RuntimeError: an operation is outstanding.
@@ -348,7 +348,7 @@ class Recorder:
     def operation(
         self, f: str, key: Key = None, value: Value = None, node: str | None = None
     ) -> Iterator[OperationOutcome]:
-        """Invoke, let the body fill in the outcome, complete; an exception completes as ``info`` first."""
+        """Invoke, run the body, which sets the outcome, and complete; after an exception as ``info``."""
         self.invoke(f, key, value, node)
         outcome = OperationOutcome(value)
         try:

@@ -1,7 +1,7 @@
 """The ledger: each fault and the steps that undo it are on disk before the fault is injected.
 
-One file in the run's folder, one JSON object a line, each synced before anything is injected, so that
-`krucible heal` can clean up after a harness that was killed with SIGKILL.
+It is one file in the run's folder with one JSON object per line.  Each line is synced before the fault is
+injected, so that `krucible heal` can clean up after a harness that was killed with SIGKILL.
 """
 
 import os
@@ -19,7 +19,7 @@ LEDGER_FILE = "ledger.jsonl"
 
 
 class Undo(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One step back: remove our chain from a node's packet filter, thaw its process, or start it again."""
+    """One step that undoes a fault: remove a chain of the packet filter, unpause a process, or start it."""
 
     action: Literal["remove-chain", "unpause", "start"]
     node: str
@@ -35,7 +35,7 @@ class RunOpened(msgspec.Struct, frozen=True, tag_field="entry", tag="run"):
 
 
 class FaultPlanned(msgspec.Struct, frozen=True, tag_field="entry", tag="fault"):
-    """A fault is about to be injected; this undoes it."""
+    """A fault that is about to be injected, and the steps that undo it."""
 
     fault: str
     undo: tuple[Undo, ...]
@@ -48,7 +48,7 @@ class FaultUndone(msgspec.Struct, frozen=True, tag_field="entry", tag="undone"):
 
 
 class RunRemoved(msgspec.Struct, frozen=True, tag_field="entry", tag="removed"):
-    """Nothing of the run's containers and networks is left."""
+    """All containers and networks of the run were removed."""
 
 
 Entry = RunOpened | FaultPlanned | FaultUndone | RunRemoved
@@ -70,7 +70,7 @@ class Ledger:
         """Append an entry and sync it; safe to be called by several threads.
 
         Raises:
-            KrucibleError: if the disk does not take it; then nothing may be injected.
+            KrucibleError: if the disk can't be written; then nothing may be injected.
         """
         try:
             with self._lock:
@@ -93,7 +93,7 @@ class Ledger:
 
 
 def read_ledger(folder: Path) -> tuple[Entry, ...]:
-    """All complete entries; one that SIGKILL or a full disk cut short was never acted upon: it is ignored."""
+    """All complete entries; an incomplete entry is ignored, because its fault was never injected."""
     path = folder / LEDGER_FILE
     return tuple(_whole(path.read_bytes())) if path.exists() else ()
 

@@ -1,7 +1,7 @@
-"""Exceptions in the harness during a run: recorded, reported, and survived.
+"""Exceptions in the harness during a run: they are recorded and reported, and do not end the run at once.
 
-A dead worker, or an engine that refuses a request, ends the load and the faults.  What the run has recorded
-must not be lost: faults are healed, evidence is collected, and the history is judged nevertheless.
+A dead worker, or an engine that refuses a request, ends the load and the faults.  The records of the run must
+not be lost: faults are healed, evidence is collected, and the history is judged nevertheless.
 """
 
 import traceback
@@ -19,7 +19,7 @@ FAILURES_FILE = "failures.txt"
 
 
 class RecordingStage(Protocol):
-    """What mishaps need of a run's stage."""
+    """The part of a run's stage that mishaps need."""
 
     folder: Path
     recorder: Recorder
@@ -33,11 +33,11 @@ class Mishaps:
     """The mishaps of one run.
 
     Args:
-        stage: the run's.
+        stage: stage of the run.
 
     Attributes:
         failure: the first mishap, as an error with a remedy; None if there was none.
-        healed: whether no fault is in force any more; otherwise later failures mean nothing.
+        healed: whether all faults are healed; otherwise later failures are ignored.
     """
 
     def __init__(self, stage: RecordingStage) -> None:
@@ -64,7 +64,7 @@ class Mishaps:
             self._keep(during, error)
 
     def _keep(self, during: str, error: Exception) -> None:
-        """Record it, once: who looked first and who joins a worker report the same death."""
+        """Record an error once, because the death of one worker may be reported several times."""
         if str(error) in self._known:
             return
         self._known.add(str(error))

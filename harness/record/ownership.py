@@ -9,8 +9,8 @@ class Owner(msgspec.Struct, frozen=True):
     """A process of this host.
 
     Attributes:
-        pid: its number.
-        start_ticks: when it was started, clock ticks since boot; a recycled number has another.
+        pid: its process id.
+        start_ticks: its start time, clock ticks since boot; a later process with this id has another.
     """
 
     pid: int
@@ -18,7 +18,7 @@ class Owner(msgspec.Struct, frozen=True):
 
     @property
     def is_alive(self) -> bool:
-        """Whether that very process still runs."""
+        """Whether this process still runs."""
         return start_ticks_of(self.pid) == self.start_ticks
 
     def label(self) -> str:
@@ -30,19 +30,19 @@ def owner_from_label(text: str) -> Owner:
     """The inverse of `Owner.label`.
 
     Raises:
-        ValueError: if the text is not of that form.
+        ValueError: if the text does not have this form.
     """
     pid, _, ticks = text.partition(":")
     return Owner(pid=int(pid), start_ticks=int(ticks))
 
 
 def start_ticks_of(pid: int) -> int | None:
-    """Field 22 of ``/proc/PID/stat``, or None if there is no such process (or only its remains)."""
+    """Field 22 of ``/proc/PID/stat``, or None if there is no such process (or only a zombie)."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
         return None
-    # The command's name is in parentheses and may hold spaces and parentheses itself.
+    # The command's name is in parentheses and may contain spaces and parentheses itself.
     fields = stat.rpartition(")")[2].split()
     zombie = fields[0] == "Z"
     return None if zombie else int(fields[19])

@@ -1,7 +1,7 @@
 """Continues a journal whose writer, an OS process, was killed.
 
-Every invocation is on disk before its request leaves.  So the process's outstanding operations are known;
-their outcomes are not.
+Every invocation is on disk before its request is sent.  So the process's outstanding operations are known,
+but their outcomes are unknown.
 """
 
 from collections.abc import Sequence
@@ -18,13 +18,13 @@ _DECODE = msgspec.json.Decoder(Operation).decode
 
 
 class Left(NamedTuple):
-    """What a writer left behind.
+    """The content of a journal whose writer was killed.
 
     Attributes:
-        operations: how many its journal holds.
+        operations: number of operations in the journal.
         outstanding: invocations without a completion.
-        processes: numbers of all processes that invoked anything.
-        ended: whether the journal has its last line, so that there is nothing to continue with.
+        processes: numbers of all processes that invoked operations.
+        ended: whether the journal has its last line, so that it must not be continued.
     """
 
     operations: int
@@ -33,7 +33,7 @@ class Left(NamedTuple):
     ended: bool = False
 
     def next_after(self, worker: int, workers: int) -> int:
-        """The first number of a worker's processes that none of them had; numbers differ by `workers`."""
+        """The first unused number for a process of a worker; its numbers differ by `workers`."""
         used = [number for number in self.processes if number % workers == worker]
         return max(used) + workers if used else worker
 
@@ -44,11 +44,11 @@ NOTHING = Left(0, (), frozenset())
 def left_in(path: Path) -> Left | None:
     """Content of a journal; None if it was never begun.
 
-    A line that was cut short is removed: no request leaves before its line is complete, and an operation
-    whose completion is cut counts as outstanding.
+    An incomplete line is removed: no request is sent before its line is complete, and an operation whose
+    completion is incomplete counts as outstanding.
 
     Raises:
-        JournalError: it can't be read, or it is not a journal.
+        JournalError: the file can't be read, or it is not a journal.
     """
     try:
         text = path.read_bytes() if path.exists() else b""
@@ -65,7 +65,7 @@ def left_in(path: Path) -> Left | None:
 
 
 def conclude(left: Left, journal: Journal) -> None:
-    """Complete what was outstanding: its outcome is unknown, and its processes are retired.
+    """Complete outstanding operations with an unknown outcome; their processes are retired.
 
     Raises:
         JournalError: it could not be written.

@@ -32,12 +32,12 @@ class AcknowledgedCounter:
             return self._removed
 
     def deleted(self, where: tuple[str, int] | None) -> int:
-        """How often records of a partition, by topic and number, were deleted on request, acknowledged."""
+        """Number of acknowledged deletions of records of a partition, given its topic and number."""
         with self._changed:
             return 0 if where is None else self._deleted[where]
 
     def hear(self, event: Event) -> None:
-        """Count what a completed operation acknowledged."""
+        """Count the records that a completed operation acknowledged."""
         match event:
             case Recorded(Operation(f="delete-topic", type=OperationType.OK)):
                 with self._changed:
@@ -70,11 +70,11 @@ class AcknowledgedCounter:
 
 
 _ACKNOWLEDGED = frozenset({"send", "txn", "write"})
-"""Functions of what acknowledges records or writes."""
+"""Functions of operations that acknowledge records or writes."""
 
 
 def _acknowledged(written: Operation) -> int:
-    """How many records or writes a completion acknowledges, as the journal got it."""
+    """The number of records or writes that a completion acknowledges."""
     if written.type is OperationType.INVOKE:
         return 0
     match written.f, written.value:

@@ -26,7 +26,7 @@ def beside(action: Callable[[], T], name: str) -> Future[T]:
 
 
 def nothing() -> Future[None]:
-    """Nothing is done, and that is over."""
+    """A future that is already done, without a result."""
     future: Future[None] = Future()
     future.set_result(None)
     return future

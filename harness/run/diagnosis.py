@@ -32,7 +32,7 @@ _OF_THE_HOST = (
 
 
 class NodeReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What one node reported when a start was given up.
+    """The report of one node of a failed start.
 
     Attributes:
         status: status of its container, as Docker reports it.
@@ -77,7 +77,7 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     nodes: dict[str, NodeReport]
 
     def as_observation(self) -> StartSeen:
-        """What the history has of it."""
+        """The record of it for the history."""
         return StartSeen(
             ready=False,
             waited_for=self.waited_for,

@@ -1,4 +1,4 @@
-"""What is known of a run that has ended: where it was recorded, what went wrong, and its verdict."""
+"""The result of a run that has ended: its folder, errors of the harness, and its verdict."""
 
 from concurrent.futures import Future
 from pathlib import Path
@@ -11,12 +11,12 @@ from harness.errors import KrucibleError, disk_errors_named
 
 
 class RecordedRun(NamedTuple):
-    """A run of which all is recorded.
+    """A run whose record is complete.
 
     Attributes:
-        folder: the run's.
-        mishap: what went wrong with the harness itself, if anything; the history records it too.
-        going: its cluster, which is being taken away.
+        folder: folder of the run.
+        mishap: error of the harness itself, if there was one; the history also records it.
+        going: its cluster, which is being removed.
     """
 
     folder: Path
@@ -27,7 +27,7 @@ class RecordedRun(NamedTuple):
     @disk_errors_named()
     @engine_errors_named()
     def failure(self) -> KrucibleError | None:
-        """What went wrong with the harness, the removal of the cluster included, which is waited for."""
+        """The error of the harness, if any; waits for the removal of the cluster, and includes its errors."""
         error = self.going.exception()
         if error is None or isinstance(error, KrucibleError):
             return self.mishap or error
@@ -38,9 +38,9 @@ class EndedRun(NamedTuple):
     """A run that was judged.
 
     Attributes:
-        played: the run.
-        history: read back from its folder.
-        verdict: on it.
+        played: the recorded run.
+        history: its history, read from its folder.
+        verdict: its verdict.
     """
 
     played: RecordedRun
@@ -54,5 +54,5 @@ class EndedRun(NamedTuple):
 
     @property
     def failure(self) -> KrucibleError | None:
-        """As promised by `RecordedRun.failure`."""
+        """The same as `RecordedRun.failure`."""
         return self.played.failure

@@ -31,8 +31,8 @@ from harness.vocabulary.scenario import FixedSchedule
 from harness.workloads.deleting import Deletions
 
 _BESIDE_BOUND_S = 90.0
-"""For the operation that is going on at the end: before a throttled reassignment each broker is asked, one
-after the other, and a silent one takes ten seconds."""
+"""Time for the operation in progress at the end.  Before a throttled reassignment each broker gets a request,
+one after the other, and a silent broker takes ten seconds."""
 _RETENTION_BOUND_S = 20.0
 _LOOK_TIMEOUT_S = 0.5
 
@@ -42,8 +42,8 @@ class Execution:
 
     Args:
         stage: stage of the run.
-        view: the last observations.
-        check: raises when a worker or an observer has died.
+        view: the latest observations.
+        check: raises if a worker or an observer has died.
         cancelled: set to end the schedule early.
         deletions: deletions of records, for gambits that request them.
     """
@@ -94,7 +94,7 @@ class Execution:
                 course.end()
 
     def settle(self) -> None:
-        """Take away what operators leave behind when they are done: limits on moving replicas.
+        """Remove the replication limits that operators have set.
 
         Raises:
             WireError: no broker answers, or one refuses.
@@ -109,7 +109,7 @@ class Execution:
             raise failures[0]
 
     def end_retention(self) -> Iterator[str]:
-        """Let nothing be removed for its age or size any more; yields what could not be done."""
+        """End retention by age and size; yields what could not be done."""
         limits = limits_of(self._stage.plan.scenario.workload.topics)
         if limits:
             cluster = self._stage.cluster
@@ -123,7 +123,7 @@ class Execution:
         course.carry_out(schedule)
 
     def _gambits(self) -> GambitCourse:
-        # The first operator performs what the schedule has at given times.
+        # The first operator performs the operations that the schedule has at given times.
         return GambitCourse(self._course("gambits", lambda: self._new_operator(least=2)), self._deletions)
 
     def _course(self, process: str, new_operator: Callable[[], Operator]) -> CourseContext:
@@ -133,7 +133,7 @@ class Execution:
         )
 
     def _act(self, schedule: FixedSchedule, strike: Callable[[FixedSchedule], None]) -> None:
-        """The operations and blinks of a schedule at their times, while its faults are carried out."""
+        """Carry out the operations and blinks of a schedule at their times, in parallel to its faults."""
         if schedule.acts:
             self._beside.append(
                 TimedOperations(self._new_operator(), schedule.acts, self._stage.journals.clock)
@@ -145,7 +145,7 @@ class Execution:
         try:
             strike(schedule)
         except BaseException:
-            # What ended the schedule is reported, and not what else came of it.
+            # The error that ended the schedule is reported, not its consequences.
             self._dismiss()
             raise
         self._dismiss()
@@ -153,7 +153,7 @@ class Execution:
             one.end(0.0)
 
     def _dismiss(self) -> None:
-        """Let no thread begin anything further, and wait for ongoing actions."""
+        """Let no thread begin a further action, and wait for the current ones."""
         for one in self._beside:
             one.hurry()
         for one in self._beside:
@@ -174,7 +174,7 @@ class Execution:
         return Recorder(self._stage.journals.open(name, "nemesis"), name)
 
     def _new_operator(self, least: int = 1) -> Operator:
-        """One more operator: ``admin``, ``admin-2`` and so on, of that number at least."""
+        """Another operator: ``admin``, ``admin-2`` and so on, with at least the number `least`."""
         number = self._operators_made = max(self._operators_made + 1, least)
         name = "admin" if number == 1 else f"admin-{number}"
         recorder = Recorder(self._stage.journals.open(name, "operator"), name)
@@ -182,14 +182,14 @@ class Execution:
         return self._operators[-1]
 
     def _snapshot_for_faults(self) -> ClusterSnapshot:
-        """The cluster now, with dead nodes; raises if a thread other than the faults has died."""
+        """The current state of the cluster, with dead nodes; raises if another thread has died."""
         snapshot = self._snapshot()
         for one in self._beside:
             one.check()
         return msgspec.structs.replace(snapshot, dead=self._stage.cluster.ended - self.nemesis.down)
 
     def _snapshot(self, beside: str | None = None) -> ClusterSnapshot:
-        """The cluster now; partitions of a topic that is not observed are requested."""
+        """The current state of the cluster; partitions of a topic that is not observed are requested."""
         self._check()
         stage = self._stage
         seen = self._view.snapshot(stage.cluster.nodes, stage.topics, stage.sizes)
@@ -202,7 +202,7 @@ class Execution:
         )
 
     def _partitions_of(self, topic: str) -> dict[Place, tuple[PartitionAnswer, ...]]:
-        """Partitions of a topic, as each broker that answers reports now."""
+        """Partitions of a topic, as each broker reports them that answers now."""
         found: dict[Place, tuple[PartitionAnswer, ...]] = {}
         for node, address in self._stage.cluster.observe_listeners.items():
             if node in self.nemesis.down:

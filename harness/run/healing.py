@@ -1,4 +1,4 @@
-"""`krucible heal`: undoes what a killed harness left, and nothing else."""
+"""`krucible heal`: undoes faults of a killed harness and removes its clusters, and changes nothing else."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
@@ -29,12 +29,12 @@ Say = Callable[[str], None]
 
 
 def heal(client: Engine, named: tuple[str, ...], say: Say) -> list[str]:
-    """Undo pending faults and remove the rest, run by run; returns ids of the healed runs.
+    """Undo pending faults and remove clusters, run by run; returns ids of the healed runs.
 
-    A run whose harness is alive, or that was kept, is left alone unless it is named by id.
+    A run whose harness is alive, or whose cluster was kept, is not changed unless it is named by id.
 
     Raises:
-        UsageError: if a name fits no run; nothing was touched then.
+        UsageError: if a name fits no run; then nothing was changed.
         EngineError: if the engine refuses.
     """
     found = leftovers(client)
@@ -99,9 +99,9 @@ def _unremoved(folders: Iterable[Path], owner: Owner) -> Iterator[Leftover]:
 
 
 def _keep_logs(client: Engine, leftover: Leftover, say: Say) -> None:
-    """Save the logs of nodes, unless that was done: they are removed with their containers.
+    """Save the logs of nodes if they are not saved yet, because they are removed with the containers.
 
-    The containers are removed even if that fails.
+    The containers are removed even if this fails.
     """
     if list(leftover.folder.glob(f"nodes/*/{LOG_FILE}")):
         return
@@ -114,7 +114,7 @@ def _keep_logs(client: Engine, leftover: Leftover, say: Say) -> None:
 
 
 def bench_of(cluster: Cluster) -> Bench:
-    """What faults work on."""
+    """The bench of a cluster, which faults change."""
     return Bench(
         nodes=cluster.nodes,
         containers=cluster.containers,
@@ -133,7 +133,7 @@ def _left_alone_because(leftover: Leftover, named: tuple[str, ...]) -> str | Non
 
 
 def _heal_one(client: Engine, leftover: Leftover, say: Say) -> None:
-    """Undo and remove; what the run's folder can't report any more does not keep its containers alive."""
+    """Undo faults and remove the cluster; containers are removed even if the run's folder is incomplete."""
     _keep_logs(client, leftover, say)
     cluster = _described(client, leftover)
     if cluster is None:
@@ -171,7 +171,7 @@ def _pending(leftover: Leftover) -> tuple[FaultPlanned, ...]:
 
 
 def _undid(cluster: Cluster, fault: FaultPlanned, leftover: Leftover, say: Say) -> bool:
-    """Whether every step back was taken; one that fails goes with the containers."""
+    """Undo a fault; returns whether every step succeeded.  Failed steps end with the containers."""
     try:
         for undo in fault.undo:
             _undo(cluster, undo)
@@ -183,7 +183,7 @@ def _undid(cluster: Cluster, fault: FaultPlanned, leftover: Leftover, say: Say) 
 
 
 def _note(leftover: Leftover, entries: tuple[Entry, ...], say: Say) -> None:
-    """Write down what was done; a disk that takes nothing has not kept it from being done."""
+    """Record what was done; a failure to write, for example on a full disk, is no error."""
     try:
         with disk_errors_named(), closing(Ledger(leftover.folder)) as ledger:
             for entry in entries:
@@ -193,7 +193,7 @@ def _note(leftover: Leftover, entries: tuple[Entry, ...], say: Say) -> None:
 
 
 def _undo(cluster: Cluster, undo: Undo) -> None:
-    """Undo one step; a node without containers has nothing to undo, and is not started for that."""
+    """Undo one step; a node without containers has nothing to undo, and is not started for this."""
     containers = cluster.containers.get(undo.node)
     if containers is None or not containers.has_namespace:
         return

@@ -31,11 +31,11 @@ def identify(
     """The identity of a run that is about to start.
 
     Args:
-        plan: what it will do.
-        run: its id.
+        plan: plan of the run.
+        run: id of the run.
         began_at: wall-clock time, ISO 8601 in UTC.
-        images: the bytes of Kafka; first of the run's version, then of others that nodes have at any time.
-        engine: the engine's version.
+        images: images of Kafka; first of the run's version, then of other versions that nodes have.
+        engine: version of the engine.
     """
     topology = plan.scenario.topology
     image, *others = images
@@ -99,7 +99,7 @@ def this_krucible() -> KrucibleIdentity:
 def commit() -> str:
     """Commit of krucible, with ``-dirty`` if the tree has changes; empty without a checkout.
 
-    Determined once: a campaign runs the code that it was started with, even if the tree changes meanwhile.
+    It is determined once: a campaign runs the code that it was started with, even if the tree changes later.
     """
     here = Path(__file__).parent
     try:

@@ -1,4 +1,4 @@
-"""The process of kafka-clients in a run whose workload asks for that library."""
+"""The process of kafka-clients in a run whose workload uses that library."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,14 +13,14 @@ from harness.run.stage import Stage
 from harness.workloads.context import uses
 
 _JARS = ("kafka-clients-", "lz4-java-", "snappy-java-", "zstd-jni-", "slf4j-api-")
-"""The jars of the library and of what it needs; without a backend for logging it logs nothing."""
+"""The jars of the library and its dependencies; without a logging backend it logs nothing."""
 
 
 def require_java(plan: RunPlan, say: Progress) -> None:
-    """Refuse a run that needs kafka-clients where there is none, before anything is started.
+    """Check, before anything is started, that a run that needs kafka-clients can have it.
 
     Raises:
-        KrucibleError: there is no Java here, or no jars of the run's version.
+        KrucibleError: there is no Java on this host, or there are no jars of the run's version.
     """
     if not uses(plan.scenario.workload, ClientKind.JAVA):
         return
@@ -36,7 +36,7 @@ def require_java(plan: RunPlan, say: Progress) -> None:
 
 @contextmanager
 def java_clients(stage: Stage) -> Iterator[JavaProcess | None]:
-    """The process of kafka-clients of the run's version until the end of the block; None if nobody needs it.
+    """The process of kafka-clients of the run's version until the end of the block; None if not needed.
 
     Raises:
         KrucibleError: its jars can't be resolved, or it did not start.
@@ -53,5 +53,5 @@ def java_clients(stage: Stage) -> Iterator[JavaProcess | None]:
 
 
 def jars_of_client(folder: Path) -> list[Path]:
-    """The jars of kafka-clients and of what it needs, of all jars of a version of Kafka."""
+    """The jars of kafka-clients and its dependencies, out of all jars of a version of Kafka."""
     return sorted(jar for jar in folder.glob("*.jar") if jar.name.startswith(_JARS))

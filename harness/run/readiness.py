@@ -16,7 +16,7 @@ READY_TOPIC = "krucible-ready"
 READY_BOUND_S = 90.0
 _PAUSE_S = 0.05
 _LOOK_S = 1.0
-"""Between looks at the containers, which cost the engine and so the nodes time."""
+"""Time between checks of the containers, which use CPU time of the engine and so of the nodes."""
 _ASK_TIMEOUT_S = 1.0
 
 
@@ -24,8 +24,8 @@ class NotReadyError(KrucibleError):
     """A cluster did not become ready; `harness.run.diagnosis` finds out why.
 
     Attributes:
-        waited_for: what was not reached.
-        waited_s: how long it was waited for.
+        waited_for: the condition that was not reached.
+        waited_s: how long the harness waited for it, seconds.
     """
 
     def __init__(self, told: KrucibleError, waited_for: str, waited_s: float) -> None:
@@ -37,7 +37,7 @@ class NotReadyError(KrucibleError):
 
 
 class Readiness(msgspec.Struct, frozen=True):
-    """How long each step took, seconds since the waiting began; features are the finalized levels."""
+    """When each step was complete, seconds since the wait began; features are the finalized levels."""
 
     controller_s: float
     brokers_s: float
@@ -49,8 +49,8 @@ def await_ready(cluster: Cluster, bound_s: float = READY_BOUND_S) -> Readiness:
     """Wait until the cluster is ready.
 
     Raises:
-        NotReadyError: if it is not within the bound, or a node ended meanwhile; with the end of that
-            node's log.
+        NotReadyError: if it is not ready within the bound, or if a node ended meanwhile; it has the end of
+            that node's log.
         EngineError: if the engine does not report the nodes.
     """
     began = time.monotonic()
@@ -100,7 +100,7 @@ def _awaited(cluster: Cluster, bound_s: float, began: float, waited_for: list[st
 
 
 class _Write:
-    """A write to one partition, to be tried until acknowledged."""
+    """A write to one partition that is repeated until it is acknowledged."""
 
     def __init__(self, address: Address, topic: TopicAnswer, partition: int) -> None:
         self._address = address
@@ -119,7 +119,7 @@ def _leads(address: Address) -> bool:
         return False
     finally:
         endpoint.close()
-    # The voters are listed before an election is over: only a high watermark reports that one leads.
+    # Voters are listed before an election is over; only a high watermark shows that there is a leader.
     return answer.error == 0 and answer.high_watermark >= 0
 
 

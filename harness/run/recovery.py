@@ -1,6 +1,6 @@
 """Waits until every partition has a leader and a full ISR: before the load, and after healing.
 
-After healing each has to take a write as well.
+After healing, each partition must also accept a write.
 """
 
 import os
@@ -34,12 +34,12 @@ def await_recovery(
 ) -> bool:
     """Wait for recovery and record it as the operation ``recover``; returns whether it was in time.
 
-    If a broker is dead, not everything can recover: the rest is awaited, and writes are tried.  If all are
-    dead, nothing is awaited.
+    If a broker is dead, not everything can recover: then the recovery of the rest is awaited, and writes are
+    tried.  If all brokers are dead, nothing is awaited.
 
     Args:
         recorder: writes as the process ``runner``.
-        brokers: OBSERVE listeners by node id; every one must see the recovered state.
+        brokers: OBSERVE listeners by node id; every broker must report the recovered state.
         topics: the workload's topics.
         bound_ms: how long recovery may take.
         probe: writes one value to each of a topic's partitions.
@@ -86,7 +86,7 @@ def await_settled(brokers: Sequence[Address], topics: Sequence[str], bound_s: fl
 def _await_full_isr(
     brokers: Sequence[Address], topics: Sequence[str], deadline: float, dead: frozenset[int]
 ) -> list[View]:
-    """What each answering broker saw when all was well, or at the last look."""
+    """The answers of all brokers when ISRs were full, or at the end of the wait."""
     while True:
         views = [view for address in brokers if (view := _view(address, topics))]
         if not brokers or _settled(views, len(brokers), topics, dead) or time.monotonic() > deadline:
@@ -95,7 +95,7 @@ def _await_full_isr(
 
 
 def _settled(views: Sequence[View], brokers: int, topics: Sequence[str], dead: frozenset[int]) -> bool:
-    """Whether every broker answered, sees a leader and a full ISR everywhere, and the same leaders.
+    """Whether every broker answered, and all report the same leaders and full ISRs for all partitions.
 
     An ISR that lacks only dead brokers counts as full.
     """

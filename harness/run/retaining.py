@@ -1,7 +1,7 @@
 """Ends retention, so that Kafka deletes nothing during the final read.
 
-If a reader lists where a log begins, and that offset is then out of range, it has not read everything.  So
-limits on the time and size that a topic keeps are removed once the cluster has recovered.
+A final read begins at the start offset of each log.  If records are deleted after that offset was listed, the
+read is incomplete.  So topics' retention limits on time and size are removed once the cluster has recovered.
 """
 
 import time
@@ -26,15 +26,15 @@ _PAUSE_S = 0.1
 
 
 class Performing(Protocol):
-    """What is needed of an operator."""
+    """The part of an operator that is needed here."""
 
     def perform(self, operation: AlterTopic, timeout_ms: int) -> Performed:
-        """Ask for an operation once."""
+        """Request an operation once."""
         ...
 
 
 def limits_of(topics: Iterable[WorkloadTopic]) -> tuple[tuple[str, str], ...]:
-    """Topic and name of each config by which a topic removes its oldest records."""
+    """Topic and name of each config that lets a topic delete its oldest records."""
     return tuple(
         (topic.name, limit)
         for topic in topics
@@ -46,16 +46,16 @@ def limits_of(topics: Iterable[WorkloadTopic]) -> tuple[tuple[str, str], ...]:
 def end_retention(
     operator: Performing, brokers: Iterable[Address], limits: Iterable[tuple[str, str]], bound_s: float
 ) -> Iterator[str]:
-    """Take limits back, and wait until every broker that answers reports so; yields what could not be done.
+    """Remove limits, and wait until every broker that answers reports this; yields what could not be done.
 
     Args:
-        operator: asks, and records that.
-        brokers: listeners of those that are up.
-        limits: as `limits_of` reports.
-        bound_s: for all of it, seconds.
+        operator: sends and records the requests.
+        brokers: listeners of the brokers that are up.
+        limits: limits as returned by `limits_of`.
+        bound_s: time limit for all of this, seconds.
 
     Raises:
-        JournalError: it could not be recorded.
+        JournalError: an operation could not be recorded.
     """
     deadline = time.monotonic() + bound_s
     pause = Event()
@@ -75,7 +75,7 @@ def _taken_back(operator: Performing, topic: str, limit: str) -> bool:
 
 
 def _still(broker: Address, topic: str, limit: str) -> bool:
-    """Whether a broker reports a limit; one that does not answer reports nothing."""
+    """Whether a broker still reports a limit; False if it does not answer."""
     try:
         with Connection(*broker, _LOOK_TIMEOUT_S) as connection:
             told = own_configs(connection, (topic,))

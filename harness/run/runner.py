@@ -1,8 +1,8 @@
 """A whole run, from a plan to a verdict.
 
-`execute` shows the sequence: build the cluster, load it while the schedule of faults is
-carried out, heal, wait for recovery, read everything back, gather evidence, judge.  If the harness itself
-fails on the way, what was recorded by then is judged.
+`execute` shows the sequence: start the cluster, put it under load while the schedule of faults is carried
+out, heal, wait for recovery, read all records, gather evidence, judge.  If the harness itself fails on the
+way, the part is judged that was recorded by then.
 """
 
 import threading
@@ -60,21 +60,21 @@ from harness.workloads.probing import WriteProbe
 
 FINAL_READ_BOUND_S = 120.0
 SETTLED_BOUND_S = 30.0
-"""How long the load waits for brokers that fell silent after they had been ready: hosts stall at starts."""
+"""How long the load waits for brokers that stopped answering after they were ready: hosts stall at starts."""
 TRAFFIC_BOUND_S = 20.0
-"""How long a run waits for the traffic that its assumptions ask for; without it the verdict is unknown."""
+"""How long a run waits for the traffic that its assumptions need; without it the verdict is unknown."""
 LIFTED_BOUND_S = 15.0
 LIFT_PAUSE_S = 0.5
 
 
 class Host(msgspec.Struct, frozen=True):
-    """Where a run happens.
+    """Where a run is made.
 
     Attributes:
         runs: the store that gets the run's folder.
-        keep: leave the cluster up afterwards.
-        standby: opens the stage of the run that follows while this one ends, in a series of runs.
-        following: that run, as far as it is known.
+        keep: whether the cluster is kept after the run.
+        standby: opens the stage of the following run while this one ends, in a series of runs.
+        following: plan of the following run, if it is known.
     """
 
     runs: Path = RUNS
@@ -85,7 +85,7 @@ class Host(msgspec.Struct, frozen=True):
     def stage(
         self, plan: RunPlan, listener: Listener, cancelled: threading.Event
     ) -> AbstractContextManager[Stage]:
-        """The stage of a run, to which the ``latest`` links point from its beginning on.
+        """The stage of a run; the ``latest`` links point to its folder from the beginning.
 
         Raises:
             KrucibleError: as `open_stage`.
@@ -113,8 +113,8 @@ def execute(plan: RunPlan, host: Host, listener: Listener, cancelled: threading.
         cancelled: when set, the schedule ends early, and the recorded part is judged.
 
     Raises:
-        KrucibleError: if the run ended before there was anything to judge, or the history could not be
-            written; what was recorded stays in the folder.
+        KrucibleError: if the run ended before there was anything to judge, or if the history could not be
+            written; records that were written stay in the folder.
     """
     require_java(plan, lambda line: listener(PhaseBegan("image", line)))
     played = _played(plan, host, listener, cancelled)
@@ -129,7 +129,7 @@ def execute(plan: RunPlan, host: Host, listener: Listener, cancelled: threading.
 
 
 def _played(plan: RunPlan, host: Host, listener: Listener, cancelled: threading.Event) -> RecordedRun:
-    """The run once all is recorded.
+    """Carry out a plan and return the run once its record is complete.
 
     Raises:
         KrucibleError: there is nothing to judge, or the history could not be written.
@@ -144,7 +144,7 @@ def _played(plan: RunPlan, host: Host, listener: Listener, cancelled: threading.
     except ClusterNotReadyError as error:
         return RecordedRun(error.folder, None, nothing())
     except KrucibleError as error:
-        # What can't be closed or taken away is no reason to throw away what was seen.
+        # If something can't be closed or removed, the observations are still valid.
         if mishaps is None:
             raise
         return RecordedRun(stage.folder, mishaps.failure or error, stage.going)
@@ -152,7 +152,7 @@ def _played(plan: RunPlan, host: Host, listener: Listener, cancelled: threading.
 
 
 def _play(stage: Stage, java: JavaProcess | None, mishaps: Mishaps, cancelled: threading.Event) -> None:
-    """All that is done to the cluster; a mishap ends what is going on, and heals what is in force."""
+    """All actions on the cluster; a mishap ends the current one, and faults in force are healed."""
     context = _context(stage, java)
     in_vain = False
     with mishaps.survived("observing"), _observed(stage, context) as observers:
@@ -189,7 +189,7 @@ def _context(stage: Stage, java: JavaProcess | None) -> WorkloadContext[Workload
 
 @contextmanager
 def _observed(stage: Stage, context: WorkloadContext[Workload]) -> Iterator[Observers]:
-    """Observers that look on from here to the end of the block."""
+    """Observers that run until the end of the block."""
     moving = moves_replicas(stage.plan.schedule)
     workload = stage.plan.scenario.workload
     loaded = tuple(topic.name for topic in workload.topics if topic.loaded)
@@ -216,7 +216,7 @@ def _observed(stage: Stage, context: WorkloadContext[Workload]) -> Iterator[Obse
 
 @contextmanager
 def _loaded(stage: Stage, context: WorkloadContext[Workload]) -> Iterator[Load]:
-    """Load from here to the end of the block; begun once every broker reports all topics."""
+    """Load until the end of the block; it begins once every broker reports all topics."""
     brokers = list(stage.cluster.observe_listeners.values())
     if not await_settled(brokers, context.topics, SETTLED_BOUND_S):
         stage.report(Phase.LOAD, f"not every broker reports full ISRs after {SETTLED_BOUND_S:.0f} s")
@@ -236,7 +236,7 @@ def _check(load: Load, observers: Observers) -> None:
 
 
 def _carry_out(stage: Stage, execution: Execution, mishaps: Mishaps, cancelled: threading.Event) -> None:
-    """Carry out the schedule, and always end every fault; no fault begins once a worker has died."""
+    """Carry out the schedule, and always heal every fault; no fault begins after a worker has died."""
     needed = stage.plan.scenario.assumptions.acked_before
     stage.tally.await_more(needed, TRAFFIC_BOUND_S, cancelled)
     try:
@@ -246,7 +246,7 @@ def _carry_out(stage: Stage, execution: Execution, mishaps: Mishaps, cancelled: 
         try:
             stage.phase(Phase.HEAL)
         finally:
-            # A disk that no longer takes the phase must not keep faults in force.
+            # Faults must be healed even if the disk is full and the phase can't be recorded.
             execution.nemesis.heal_all()
     mishaps.healed = True
 
@@ -254,10 +254,10 @@ def _carry_out(stage: Stage, execution: Execution, mishaps: Mishaps, cancelled: 
 def _recover(
     stage: Stage, context: WorkloadContext[Workload], mishaps: Mishaps, cancelled: threading.Event
 ) -> bool:
-    """Await recovery, while the load continues, and some traffic after it; returns whether it timed out.
+    """Await recovery under load, and some traffic after it; returns whether it timed out.
 
-    If a broker is dead, not everything recovers, and the wait ends once the rest has.  After a mishap no
-    traffic is awaited, because the worker that died may have been the last one that sends.
+    If a broker is dead, not everything recovers, and the wait ends once the rest has recovered.  After a
+    mishap no traffic is awaited, because the worker that died may have been the last one that sends.
     """
     bound_ms = stage.plan.scenario.assumptions.recovery_ms
     stage.phase(Phase.RECOVER, limit_s=bound_ms / 1000)
@@ -281,7 +281,7 @@ def _recover(
 
 
 def _lift(stage: Stage, execution: Execution, cancelled: threading.Event) -> None:
-    """Recovery is bounded, so it is not to be slowed down by limits; brokers that just began answer soon."""
+    """Remove replication limits, which would slow recovery down; brokers that just started answer soon."""
     deadline = time.monotonic() + LIFTED_BOUND_S
     while stays := _limited(execution):
         if _all_brokers_ended(stage) or time.monotonic() > deadline or cancelled.wait(LIFT_PAUSE_S):
@@ -290,13 +290,13 @@ def _lift(stage: Stage, execution: Execution, cancelled: threading.Event) -> Non
 
 
 def _all_brokers_ended(stage: Stage) -> bool:
-    """Whether every broker ended by itself: they are not restarted, so there is nothing to wait for."""
+    """Whether every broker ended by itself: they are not restarted, so nothing can recover."""
     brokers = set(stage.cluster.observe_listeners)
     return bool(brokers) and brokers <= set(stage.cluster.ended)
 
 
 def _limited(execution: Execution) -> str | None:
-    """Take limits on moving replicas away; why some stay."""
+    """Remove replication limits; returns the reason why some remain."""
     try:
         execution.settle()
     except WireError as error:
@@ -312,7 +312,7 @@ def _settle(stage: Stage, execution: Execution) -> None:
 
 
 def _read_everything(stage: Stage, context: WorkloadContext[Workload], *, in_vain: bool) -> None:
-    """All records by both clients at both isolation levels, and what else the workload wants to know."""
+    """Read all records with both clients at both isolation levels, and other data that the workload needs."""
     bound_s = 0.0 if _all_brokers_ended(stage) else FINAL_READ_BOUND_S
     stage.phase(Phase.FINAL_READ, limit_s=bound_s)
     deadline = time.monotonic() + bound_s
@@ -334,10 +334,10 @@ def _gather_disks_and_logs(stage: Stage, living: Mapping[str, tuple[str, int]]) 
 
 
 def _gather_evidence(stage: Stage, cancelled: threading.Event) -> None:
-    """Collect configs and disks in parallel: most of the time is waiting for Docker and its containers.
+    """Collect configs and disks in parallel, because both mostly wait for Docker and its containers.
 
-    Producers come after disks, because each broker must know the producers whose batches were there.  Logs
-    come last: they have every cleaning that may have changed the disks.
+    Producers are collected after disks, because each broker must know the producers of all batches on its
+    disk.  Logs are collected last, so that they have every cleaning that may have changed the disks.
     """
     stage.phase(Phase.EVIDENCE)
     names = [topic.name for topic in stage.topics]

@@ -26,7 +26,7 @@ CONTROLLER_FETCH_TIMEOUT_MS = 2_000
 
 
 def wanted_topics(workload: Workload) -> Iterator[NewTopic]:
-    """The topics of a workload as they are to be created."""
+    """The topics of a workload that must be created."""
     for topic in workload.topics:
         yield NewTopic(
             topic.name,
@@ -88,7 +88,7 @@ def setup_of_run(
 
 
 def _topics(workload: Workload, created: Sequence[TopicAnswer]) -> Iterator[Topic]:
-    """The topics that were created, as the setup has them."""
+    """The topics that were created, as recorded in the setup."""
     for made, new, asked in zip(created, wanted_topics(workload), workload.topics, strict=True):
         yield Topic(
             name=made.name,
@@ -101,7 +101,7 @@ def _topics(workload: Workload, created: Sequence[TopicAnswer]) -> Iterator[Topi
 
 
 def _operations_min(plan: RunPlan) -> dict[str, int] | None:
-    """How many of the drawn admin operations must be answered; None where chance draws none."""
+    """How many of the drawn admin operations must be answered; None if none are drawn."""
     asked = plan.scenario.schedule
     if not isinstance(asked, RandomSchedule):
         return None

@@ -38,11 +38,11 @@ from harness.vocabulary.topology import Topology
 
 
 class Stage:
-    """What every part of a run needs.
+    """The objects that every part of a run needs.
 
     Attributes:
-        sizes: numbers of partitions of the topics, including added ones.
-        going: the cluster, which is removed in another thread once the stage is closed.
+        sizes: numbers of partitions of the topics, including added partitions.
+        going: the cluster, which is removed in another thread after the stage is closed.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class Stage:
 
 
 class _Images(msgspec.Struct, frozen=True):
-    """What a cluster is made of: Kafka's images, and the reference of the holders' one."""
+    """The images of a cluster: those of Kafka, and the reference of the holders' image."""
 
     kafka: KafkaImage
     others: tuple[KafkaImage, ...]
@@ -91,13 +91,13 @@ def open_stage(
 ) -> Iterator[Stage]:
     """Get the images, make the folder, start the cluster, create the topics, record the setup.
 
-    At the exit of the context the history is ended.  The cluster and its disks are removed in another thread,
-    unless they are to be kept.
+    At the exit of the context the history ends.  The cluster and its disks are removed in another thread,
+    unless they must be kept.
 
     Raises:
-        ClusterNotReadyError: if no start became ready, for a reason other than the host.
-        KrucibleError: if anything else fails; only the folder is left, and not even that if the images are
-            not available.
+        ClusterNotReadyError: if no start became ready, and the cause is not on the host.
+        KrucibleError: if anything else fails; only the folder is left, or nothing if the images are not
+            available.
     """
     with ExitStack() as cleanup:
         client = connect()
@@ -120,7 +120,7 @@ def open_stage(
 
 
 def _images(plan: RunPlan, client: Engine, listener: Listener) -> _Images:
-    """The images, built or pulled where they are not here yet."""
+    """The images; missing ones are built or pulled."""
 
     def progress(line: str) -> None:
         listener(PhaseBegan("image", line))
@@ -132,7 +132,7 @@ def _images(plan: RunPlan, client: Engine, listener: Listener) -> _Images:
 
 
 def _opened(plan: RunPlan, folder: Path, listener: Listener, cleanup: ExitStack) -> Stage:
-    """Journals and ledger in the folder, closed at the end."""
+    """The stage with open journals and ledger, which are closed at the end."""
     tally = AcknowledgedCounter()
 
     def report_to_both(event: Event) -> None:
@@ -147,7 +147,7 @@ def _opened(plan: RunPlan, folder: Path, listener: Listener, cleanup: ExitStack)
 
 
 def _start_plan(stage: Stage, images: _Images, *, keep: bool) -> Plan:
-    """What is to be started."""
+    """The description of the cluster that must be started."""
     topology = _topology(stage)
     stage.report("start", f"{len(topology.nodes())} nodes, {topology.mode}, {topology.quorum} quorum")
     return Plan(
@@ -163,7 +163,7 @@ def _start_plan(stage: Stage, images: _Images, *, keep: bool) -> Plan:
 
 
 def _topology(stage: Stage) -> Topology:
-    """The scenario's, its nodes with a bug where one was requested."""
+    """The scenario's topology; if a seeded bug was requested, its nodes have it."""
     return with_bug(
         stage.plan.scenario.topology,
         stage.plan.options.seeded_bug or "",
@@ -174,7 +174,7 @@ def _topology(stage: Stage) -> Topology:
 
 
 def _remove(client: Engine, plan: Plan, ledger: Ledger) -> None:
-    """Take the cluster away; a run that failed before its evidence was gathered keeps its nodes' logs."""
+    """Remove the cluster; if a run failed before its evidence was gathered, its nodes' logs are kept."""
     if not list(plan.folder.glob(f"nodes/*/{LOG_FILE}")):
         with suppress(KrucibleError, OSError):
             save_logs(RunContainers(client, plan.run).nodes(), plan.folder)

@@ -1,9 +1,9 @@
 """Starts the cluster of the next run while the previous run is read, judged and reported.
 
-A cluster takes about ten seconds to be ready, most of it in JVMs that load classes, and a run is read and
-judged for as long after its load, most of it waiting.  In a series of runs both happen at the same time.
-At most one cluster waits, and only the current run's is under load.  If there is no memory for
-two, the next one is started when the previous one is removed.
+A cluster is ready after about ten seconds, in which JVMs mostly load classes.  The final read and judgement
+of a run take as long, and mostly wait.  In a series of runs both happen at the same time.  At most one
+cluster waits, and only the current run's cluster is under load.  If there is not enough memory for two
+clusters, the next one is started when the previous one is removed.
 """
 
 import shutil
@@ -24,7 +24,7 @@ from harness.run.beside import beside
 from harness.run.stage import Stage, open_stage
 
 LOAD_IS_OFF = (Phase.FINAL_READ, Phase.EVIDENCE)
-"""Phases in which the cluster has no load any more; the first one counts."""
+"""Phases in which the cluster is no longer under load; the next cluster starts at the first of them."""
 
 
 class Standby:
@@ -32,7 +32,7 @@ class Standby:
 
     Args:
         runs: the store.
-        cancelled: when set, nothing more is begun.
+        cancelled: when set, no further stage is opened.
     """
 
     def __init__(self, runs: Path, cancelled: threading.Event) -> None:
@@ -52,12 +52,12 @@ class Standby:
     def stage(
         self, plan: RunPlan, following: RunPlan | None, listener: Listener
     ) -> AbstractContextManager[Stage]:
-        """The stage of a run: the one that waits, if it is of this plan.
+        """The stage of a run: the waiting stage, if it has this plan.
 
         Args:
-            plan: the run's.
-            following: the run that is expected to come next; another one may.
-            listener: gets the events, also those from while the stage waited.
+            plan: plan of the run.
+            following: plan of the run that is expected next; another run may follow.
+            listener: gets the events, also those that occurred while the stage waited.
 
         Raises:
             KrucibleError: as `open_stage`.
@@ -108,9 +108,9 @@ class _Waiting:
             yield stage
 
     def drop(self) -> None:
-        """Take the cluster down once it is open; of a run that never began no folder is kept.
+        """Remove the cluster once the stage is open; the folder of a run that never began is not kept.
 
-        One that could not be opened has taken itself down, and its folder has what there is to see of that.
+        A stage that could not be opened has removed its cluster itself, and its folder has the evidence.
         """
         if self._stage.exception() is None:
             self._open.close()
@@ -129,7 +129,7 @@ class _Events:
         self._listener: Listener | None = None
 
     def hear(self, event: Event) -> None:
-        """Take an event, from any thread."""
+        """Receive an event, from any thread."""
         with self._lock:
             if self._listener is None:
                 self._kept.append(event)

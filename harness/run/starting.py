@@ -1,7 +1,7 @@
 """Starts a cluster, up to three times, each time with new disks.
 
-The evidence of a failed start is kept in the run's folder, ``starts/1`` and so on, and in
-the history, where it is judged.  Only a cause on the host makes the harness fail.
+The evidence of a failed start is kept in the run's folder, ``starts/1`` and so on, and in the history, where
+it is judged.  The harness fails only if the cause is on the host.
 """
 
 import shutil
@@ -30,10 +30,10 @@ DIAGNOSIS_FILE = "diagnosis.json"
 
 
 class ClusterNotReadyError(KrucibleError):
-    """No start became ready, for reasons that are not the host's; the history reports each.
+    """No start became ready, and the causes are not on the host; the history reports each start.
 
     Attributes:
-        folder: the run's.
+        folder: folder of the run.
     """
 
     def __init__(self, folder: Path, last: Diagnosis) -> None:
@@ -47,7 +47,7 @@ class ClusterNotReadyError(KrucibleError):
 
 
 class ReportingStage(Protocol):
-    """What a start needs of a run's stage."""
+    """The part of a run's stage that a start needs."""
 
     recorder: Recorder
 
@@ -57,7 +57,7 @@ class ReportingStage(Protocol):
 
 
 class Started(NamedTuple):
-    """A cluster that is ready, and how long each step to that took."""
+    """A cluster that is ready, and when each step to this was complete."""
 
     cluster: Cluster
     ready: Readiness
@@ -66,18 +66,18 @@ class Started(NamedTuple):
 def start_ready(
     stage: ReportingStage, client: Engine, plan: Plan, binary: tuple[str, ...], cancelled: threading.Event
 ) -> Started:
-    """Start a cluster and wait until it is ready; again, with fresh disks, where it does not become so.
+    """Start a cluster and wait until it is ready; if it is not, start it again with new disks.
 
     Args:
-        stage: the run's.
+        stage: stage of the run.
         client: the engine.
-        plan: what to start.
+        plan: description of the cluster.
         binary: the compose command.
         cancelled: when set, no further start is tried.
 
     Raises:
         ClusterNotReadyError: no start became ready.
-        KrucibleError: the host is the reason, or the engine refuses.
+        KrucibleError: the cause is on the host, or the engine refuses.
     """
     for number in range(1, STARTS_MAX + 1):
         cluster = start_cluster(client, plan, binary)
@@ -99,10 +99,10 @@ def start_ready(
 
 
 def _given_up(stage: ReportingStage, cluster: Cluster, error: NotReadyError, number: int) -> Diagnosis:
-    """Why a start failed, recorded, with the evidence kept.
+    """Record why a start failed, and keep the evidence.
 
     Raises:
-        NotReadyError: the host is the reason.
+        NotReadyError: the cause is on the host.
     """
     logs = save_logs(cluster.containers, cluster.folder)
     for complaint in logs.complaints():

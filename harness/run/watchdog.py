@@ -1,8 +1,8 @@
-"""Ends the harness if its interpreter hangs, which no Python code could notice.
+"""Ends the harness if its interpreter hangs, which Python code can't detect.
 
-A client library that waits while it holds the interpreter's lock stops every thread: no time limit holds any
-more, and no signal is handled.  librdkafka's `unassign` was seen to do so from within a rebalance.  The
-operating system still measures the time.
+A client library that waits while it holds the interpreter's lock stops every thread: no time limit works, and
+no signal is handled.  librdkafka's `unassign` was seen to do this during a rebalance.  A timer of the
+operating system still works.
 """
 
 import faulthandler
@@ -13,16 +13,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 BOUND_S = 120.0
-"""No call that holds the lock takes a fraction of this."""
+"""Far more than any normal call that holds the lock takes."""
 _PARTS = 10
 
 
 @contextmanager
 def watched(bound_s: float = BOUND_S) -> Iterator[None]:
-    """From here to the end of the block, a hang of `bound_s` ends the process by SIGALRM (exit code 142).
+    """Within the block, a hang of `bound_s` ends the process by SIGALRM (exit code 142).
 
-    Shortly before that, what every thread does is written to stderr.  Faults, containers and the verdict are
-    left to the parent (`harness.campaigns.apart`).  Nothing is watched where SIGALRM is in use already.
+    Shortly before that, the stacks of all threads are written to stderr.  The parent process handles faults,
+    containers and the verdict (`harness.campaigns.apart`).  If SIGALRM is already in use, nothing is watched.
     """
     if signal.getsignal(signal.SIGALRM) is not signal.SIG_DFL or signal.getitimer(signal.ITIMER_REAL)[0]:
         yield
@@ -40,7 +40,7 @@ def watched(bound_s: float = BOUND_S) -> Iterator[None]:
 
 
 def _put_off(ended: threading.Event, bound_s: float) -> None:
-    """Put the end off again and again, for as long as threads get their turn."""
+    """Restart the timer again and again, as long as threads can run."""
     while not ended.is_set():
         signal.setitimer(signal.ITIMER_REAL, bound_s)
         if sys.__stderr__ is not None:

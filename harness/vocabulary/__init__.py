@@ -1,6 +1,6 @@
 """The types that scenarios are written with: topologies, workloads, faults, schedules, expectations.
 
-Everything here is a frozen value that can be written to JSON and read back; nothing here does anything.
+All of them are frozen values that can be written to JSON and read back.  They have no behaviour.
 """
 
 from checkers.history.error_codes import ErrorCode
@@ -57,6 +57,8 @@ from harness.vocabulary.gambits import (
     QuorumLedByAnother,
     RecordsDeleted,
     RemovePart,
+    Request,
+    RequestThere,
     Strike,
     TopicsRemoved,
     Until,
@@ -194,6 +196,8 @@ __all__ = [
     "RemovePart",
     "RemoveVoter",
     "ReplicasAre",
+    "Request",
+    "RequestThere",
     "Role",
     "RollingSchedule",
     "Scenario",

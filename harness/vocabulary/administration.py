@@ -1,8 +1,8 @@
 """Admin operations in scenarios: elections, voters, reassignments, features, configs.
 
 Nodes and brokers are named by their place in the topology, so that a scenario reads the same in combined and
-isolated mode.  Operations with a ``draw`` are symbolic: what they mean is decided when they are performed, by
-what the cluster looks like then, and recorded.
+isolated mode.  Operations with a ``draw`` are symbolic: when one is performed, the state of the cluster
+decides what it means, and this is recorded.
 """
 
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from harness.vocabulary.topology import Node, Role
 
 
 class Member(msgspec.Struct, frozen=True):
-    """A node by its role and its place among those of that role, counted from 1."""
+    """A node, named by its role and its place among the nodes with that role, counted from 1."""
 
     role: Role
     number: int
@@ -26,28 +26,28 @@ class Member(msgspec.Struct, frozen=True):
 
 
 def broker(number: int) -> Member:
-    """The broker with that id: brokers are numbered from 1 in both modes."""
+    """The broker with this id.  Brokers are numbered from 1 in both modes."""
     return Member(Role.BROKER, number)
 
 
 def controller(number: int) -> Member:
-    """The controller in that place."""
+    """The controller at this place, counted from 1."""
     return Member(Role.CONTROLLER, number)
 
 
 class ElectionType(StrEnum):
-    """KIP-460's types of elections."""
+    """The types of leader elections in KIP-460."""
 
     PREFERRED = "preferred"
     UNCLEAN = "unclean"
 
 
 class ElectLeaders(msgspec.Struct, frozen=True, tag_field="kind", tag="elect-leaders"):
-    """Ask for elections (KIP-460).
+    """Request leader elections (KIP-460).
 
     Attributes:
         type: preferred or unclean.
-        partitions: topic and partition; None asks for all of the cluster.
+        partitions: topic and partition of each; None requests elections for all partitions of the cluster.
     """
 
     type: ElectionType
@@ -55,31 +55,31 @@ class ElectLeaders(msgspec.Struct, frozen=True, tag_field="kind", tag="elect-lea
 
 
 class AddVoter(msgspec.Struct, frozen=True, tag_field="kind", tag="add-voter"):
-    """Ask for a voter to be added (KIP-853): its directory id is read from its disk when that is done.
+    """Request that a voter is added (KIP-853).  Its directory id is read from its disk before the request.
 
     Attributes:
-        member: who; None: the first controller that the leader does not report as a voter.
+        member: the node; None: the first controller that the leader does not report as a voter.
     """
 
     member: Member | None = None
 
 
 class RemoveVoter(msgspec.Struct, frozen=True, tag_field="kind", tag="remove-voter"):
-    """Ask for a voter to be removed, by the directory id that the leader's set of voters has for it.
+    """Request that a voter is removed, with the directory id that it has in the leader's set of voters.
 
     Attributes:
-        member: who; None: the leader.
+        member: the node; None: the leader.
     """
 
     member: Member | None = None
 
 
 class Reassign(msgspec.Struct, frozen=True, tag_field="kind", tag="reassign"):
-    """Ask for other replicas (KIP-455).
+    """Request a reassignment of partitions (KIP-455).
 
     Attributes:
-        targets: topic, partition and the broker ids wanted; None cancels.
-        throttle_bytes_per_s: limit for moving, None for none.
+        targets: topic, partition and the requested broker ids; None instead of ids cancels a reassignment.
+        throttle_bytes_per_s: limit of the replication rate; None: no limit.
     """
 
     targets: tuple[tuple[str, int, tuple[int, ...] | None], ...]
@@ -87,11 +87,11 @@ class Reassign(msgspec.Struct, frozen=True, tag_field="kind", tag="reassign"):
 
 
 class UpdateFeature(msgspec.Struct, frozen=True, tag_field="kind", tag="update-feature"):
-    """Ask for a finalized feature level to be raised (KIP-584).
+    """Request that a finalized feature level is raised (KIP-584).
 
     Attributes:
         feature: its name, e.g. ``metadata.version``.
-        level: the level; None: the newest that the broker that is asked supports.
+        level: the level; None: the highest level that the broker supports to which the request is sent.
     """
 
     feature: str
@@ -107,10 +107,10 @@ class AlterTopic(msgspec.Struct, frozen=True, tag_field="kind", tag="alter-topic
 
 
 class AddPartitions(msgspec.Struct, frozen=True, tag_field="kind", tag="add-partitions"):
-    """Let a topic have more partitions (KIP-195).
+    """Increase the number of partitions of a topic (KIP-195).
 
     Attributes:
-        count: how many it is to have then, in all.
+        count: the new total number of partitions.
         topic: its name; None: the first topic of the workload.
     """
 
@@ -119,9 +119,9 @@ class AddPartitions(msgspec.Struct, frozen=True, tag_field="kind", tag="add-part
 
 
 class LateHeartbeat(msgspec.Struct, frozen=True, tag_field="kind", tag="late-heartbeat"):
-    """Send the active controller a heartbeat in a broker's name, as if the network had held it until now.
+    """Send the active controller a heartbeat with a broker's id, as if the network had delayed it until now.
 
-    It has the epoch of the broker's last registration, and wants neither to be fenced nor to shut down.
+    It has the epoch of the broker's last registration, and requests neither fencing nor shutdown.
 
     Attributes:
         member: the broker.
@@ -131,41 +131,42 @@ class LateHeartbeat(msgspec.Struct, frozen=True, tag_field="kind", tag="late-hea
 
 
 class ElectSome(msgspec.Struct, frozen=True, tag_field="kind", tag="elect-some"):
-    """An election of one type for a few of the workload's partitions, or all."""
+    """An election of one type for some of the workload's partitions, or for all of them."""
 
     type: ElectionType
     draw: int = 0
 
 
 class ReassignSome(msgspec.Struct, frozen=True, tag_field="kind", tag="reassign-some"):
-    """Move one of the workload's partitions to other brokers, change its order or its number of copies."""
+    """Reassign one of the workload's partitions: other brokers, another order or number of replicas."""
 
     draw: int = 0
 
 
 class CancelSome(msgspec.Struct, frozen=True, tag_field="kind", tag="cancel-some"):
-    """Cancel the ongoing reassignments; if there is none, begin a slow one for the next cancellation."""
+    """Cancel the ongoing reassignments.  If there is none, begin a slow one that the next can cancel."""
 
     draw: int = 0
 
 
 class ChangeVoters(msgspec.Struct, frozen=True, tag_field="kind", tag="change-voters"):
-    """Add an observer that is a controller, or remove a voter if a majority of the others stays up."""
+    """Add a controller that is an observer, or remove a voter if a majority of the remaining voters is up."""
 
     draw: int = 0
 
 
 class AlterSome(msgspec.Struct, frozen=True, tag_field="kind", tag="alter-some"):
-    """Set a config of one of the workload's topics that a correct Kafka accepts at any time.
+    """Set a config of one of the workload's topics to a value that a correct Kafka accepts at any time.
 
-    ``min.insync.replicas`` within what its partitions have, sizes and ages of segments, flushes, indexes.
+    The configs are ``min.insync.replicas`` (up to the number of replicas), sizes and ages of segments,
+    flushes and indexes.
     """
 
     draw: int = 0
 
 
 class AddSome(msgspec.Struct, frozen=True, tag_field="kind", tag="add-some-partitions"):
-    """Add one partition or two to the workload's first topic, until it has twice as many as it began with."""
+    """Add one or two partitions to the workload's first topic, until it has twice its initial number."""
 
     draw: int = 0
 

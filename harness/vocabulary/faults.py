@@ -1,4 +1,4 @@
-"""Faults in scenarios: kind, target and parameters; targets are symbolic until the run."""
+"""Faults in scenarios: kind, target and parameters.  Symbolic targets are resolved during the run."""
 
 from enum import StrEnum
 from typing import Literal
@@ -11,33 +11,33 @@ _PERCENT = (10, 90)
 
 
 class Pattern(StrEnum):
-    """Which nodes are cut off from which."""
+    """Which nodes are cut off from each other."""
 
     ISOLATE_ONE = "isolate-one"
-    """The target from every other node, both ways."""
+    """The target is cut off from every other node, in both directions."""
     HALVES = "halves"
-    """The nodes in two halves, the target in the smaller one."""
+    """The nodes are split into two halves; the target is in the smaller one."""
     MAJORITY_RING = "majority-ring"
-    """Every node sees a majority, no two nodes see the same one (Jepsen's ring)."""
+    """Every node sees a majority, and no two nodes see the same majority (Jepsen's ring)."""
     BRIDGE = "bridge"
-    """Two halves that share one node, the target, which sees both."""
+    """The nodes are split into two halves; only the target sees both halves."""
     ONE_WAY_PACKETS = "one-way-packets"
-    """No packet from the target reaches the others: TCP's acknowledgements are lost too."""
+    """No packet from the target reaches the others, so TCP's acknowledgements are lost too."""
     ONE_WAY_CALLS = "one-way-calls"
-    """The target can't call the others' listeners; they still can call the target."""
+    """The target can't connect to the others' listeners; they can connect to the target's."""
     LINK = "link"
-    """The target from one other node, both ways."""
+    """The target is cut off from one other node, in both directions."""
 
 
 class Flavour(StrEnum):
-    """What happens to a packet at a cut."""
+    """What happens to a packet that a partition blocks."""
 
     DROP = "drop"
     REJECT = "reject"
 
 
 class Target(StrEnum):
-    """Roles of the moment that are resolved to nodes when the fault begins; the resolution is recorded."""
+    """Roles that are resolved to nodes when the fault begins; the resolution is recorded."""
 
     ACTIVE_CONTROLLER = "active-controller"
     VOTER = "voter"
@@ -46,11 +46,11 @@ class Target(StrEnum):
     QUORUM_FOLLOWER = "quorum-follower"
     """A controller that does not lead the quorum."""
     BROKER = "broker"
-    """A broker, whether or not it is a controller too."""
+    """A broker, whether or not it is also a controller."""
 
 
 class Among(StrEnum):
-    """Which nodes a partition is drawn among."""
+    """The nodes that take part in a partition of the network."""
 
     ALL = "all"
     CONTROLLERS = "controllers"
@@ -64,10 +64,10 @@ class Partition(Injected, frozen=True, tag="partition"):
         pattern: which nodes are cut off from which.
         target: the node at the centre of the pattern.
         flavour: drop (connections hang, as in practice) or reject (connections are reset).
-        among: all nodes, or controllers or brokers only (isolated mode).
-        draw: decides among equals, so that a schedule fixes it.
-        inward: for one-way patterns, cut packets, or connections, of the other nodes to the target instead of
-            its own.
+        among: all nodes, or only controllers or only brokers (isolated mode).
+        draw: decides among nodes with the same role, so that a schedule fixes the choice.
+        inward: for one-way patterns, block packets or connections from the other nodes to the target instead
+            of those from the target.
     """
 
     glyph = "M-5 0H-1.6M1.6 0H5M-1.6 -4.5V4.5M1.6 -4.5V4.5"
@@ -80,13 +80,13 @@ class Partition(Injected, frozen=True, tag="partition"):
     inward: bool = False
 
     def unavailable_because(self, topology: Topology) -> str | None:
-        """Each side of a cut needs a node; controllers are distinct from brokers only in isolated mode."""
+        """Each side needs a node.  Controllers and brokers are separate nodes only in isolated mode."""
         many = self.pattern in (Pattern.BRIDGE, Pattern.MAJORITY_RING)
         return _lacks_nodes(f"{self.pattern} partition", 3 if many else 2, self.among, topology)
 
 
 def _lacks_nodes(what: str, needed: int, among: Among, topology: Topology) -> str | None:
-    """Why there are too few nodes to draw among; None where there are enough."""
+    """The reason why there are too few nodes for a fault; None if there are enough."""
     if among is not Among.ALL and topology.mode is Mode.COMBINED:
         return f"in combined mode controllers and brokers share an address, so {among} can't be cut alone"
     sizes = {Among.CONTROLLERS: topology.controllers, Among.BROKERS: topology.brokers}
@@ -99,7 +99,7 @@ class AtNode(Injected, frozen=True):
 
     Attributes:
         target: the node.
-        draw: decides among equals, so that a schedule fixes it.
+        draw: decides among nodes with the same role, so that a schedule fixes the choice.
     """
 
     target: Target | Member = Target.RANDOM
@@ -107,7 +107,7 @@ class AtNode(Injected, frozen=True):
 
 
 class Kill(AtNode, frozen=True, tag="kill"):
-    """SIGKILL a node, and start it again at the heal."""
+    """Kill a node with SIGKILL; the heal starts it again."""
 
     ends_processes = True
     silences = True
@@ -120,7 +120,7 @@ class Kill(AtNode, frozen=True, tag="kill"):
 
 
 class Pause(AtNode, frozen=True, tag="pause"):
-    """Freeze a node's process, and thaw it at the heal."""
+    """Freeze a node's process; the heal lets it continue."""
 
     silences = True
     drawn = True
@@ -128,7 +128,7 @@ class Pause(AtNode, frozen=True, tag="pause"):
 
 
 class Stop(AtNode, frozen=True, tag="stop"):
-    """Stop a node cleanly (SIGTERM, controlled shutdown), and start it again at the heal."""
+    """Stop a node cleanly (SIGTERM, controlled shutdown); the heal starts it again."""
 
     ends_processes = True
     silences = True
@@ -141,12 +141,12 @@ class Stop(AtNode, frozen=True, tag="stop"):
 
 
 class Upgrade(Stop, frozen=True, tag="upgrade"):
-    """Stop a node cleanly and replace its Kafka by another version, which the heal starts on the same disks.
+    """Stop a node cleanly and replace its Kafka version; the heal starts the new one on the same disks.
 
-    The node keeps that version: whatever starts it later starts it again.  An older one is a downgrade.
+    Later starts of the node use this version too.  If the version is older, this is a downgrade.
 
     Attributes:
-        version: of Kafka; None: the run's.
+        version: the version of Kafka; None: the run's.
     """
 
     drawn = False
@@ -156,9 +156,9 @@ class Upgrade(Stop, frozen=True, tag="upgrade"):
 
 
 class LostAnswers(Injected, frozen=True, tag="lost-answers"):
-    """Lose a broker's answers to its clients, but no requests: it executes them without their knowledge.
+    """Lose a broker's responses to its clients.  It still receives and executes their requests.
 
-    TCP's acknowledgements are lost with the answers, so a connection stops once its window is full.
+    TCP's acknowledgements are lost with the responses, so a connection stalls when its window is full.
     """
 
     at_brokers = True
@@ -172,26 +172,26 @@ class LossPattern(StrEnum):
     """The nodes between which packets are lost."""
 
     LINK = "link"
-    """Between the target and one other node, both ways."""
+    """Between the target and one other node, in both directions."""
     NODE = "node"
-    """Between the target and every other node, both ways."""
+    """Between the target and every other node, in both directions."""
     MESH = "mesh"
     """Between all nodes."""
     CLIENTS = "clients"
-    """From clients to the target, a broker; what other nodes send it arrives."""
+    """From clients to the target, which is a broker.  Packets from other nodes are not lost."""
 
 
 class PacketLoss(Injected, frozen=True, tag="packet-loss"):
     """Lose packets at random; no node is cut off.
 
-    TCP sends lost packets again, so links are slow: data arrives late, and in bursts.
+    TCP sends lost packets again, so data arrives late and in bursts.
 
     Attributes:
         pattern: between which nodes packets are lost.
         target: the node at the centre of the pattern.
-        among: all nodes, or controllers or brokers only (isolated mode); does not apply to clients.
+        among: all nodes, or only controllers or only brokers (isolated mode); does not apply to clients.
         percent: average percentage of lost packets, 10 to 90.
-        draw: decides among equals, so that a schedule fixes the target; which packets are lost is not fixed.
+        draw: decides among nodes with the same role; it does not fix which packets are lost.
     """
 
     glyph = "M-5 0H-3.2M-1 0H1M3.2 0H5M-2.1 -3.4V3.4M2.1 -3.4V3.4"
@@ -203,7 +203,7 @@ class PacketLoss(Injected, frozen=True, tag="packet-loss"):
     draw: int = 0
 
     def unavailable_because(self, topology: Topology) -> str | None:
-        """By less loss a probe seldom sees one, by more seldom anything that arrives; links need two ends."""
+        """A probe must see packets that are lost and packets that arrive.  A link needs two nodes."""
         least, most = _PERCENT
         if not least <= self.percent <= most:
             return f"of a hundred packets {least} to {most} can be lost, not {self.percent}"
@@ -213,13 +213,13 @@ class PacketLoss(Injected, frozen=True, tag="packet-loss"):
 
 
 class HeldRequests(Injected, frozen=True, tag="held-requests"):
-    """Hold clients' packets to a broker on half of their connections; they arrive after the heal.
+    """Delay clients' packets to a broker on half of their connections; they arrive after the heal.
 
-    New connections are not held, so requests on them overtake earlier ones.
+    Packets on new connections are not delayed, so requests on them overtake earlier ones.
 
     Attributes:
         target: the broker.
-        draw: decides which connections.
+        draw: decides which connections are affected.
     """
 
     at_brokers = True
@@ -230,10 +230,10 @@ class HeldRequests(Injected, frozen=True, tag="held-requests"):
 
 
 class HeldReports(Injected, frozen=True, tag="held-reports"):
-    """Hold a broker's packets to controllers on its current connections; they arrive after the heal.
+    """Delay a broker's packets to controllers on its current connections; they arrive after the heal.
 
-    New connections, for example of its next process, are not held, so requests on them overtake earlier ones.
-    Needs isolated mode: in combined mode packets between voters would be held too.
+    Packets on new connections, for example of its next process, are not delayed, so requests on them overtake
+    earlier ones.  Needs isolated mode: in combined mode packets between voters would be delayed too.
     """
 
     glyph = "M-4.6 0H3.4M.4 -3L3.4 0L.4 3M4.6 -4.4V4.4M-4.6 -4.4V4.4"
@@ -242,39 +242,39 @@ class HeldReports(Injected, frozen=True, tag="held-reports"):
     draw: int = 0
 
     def unavailable_because(self, topology: Topology) -> str | None:
-        """Where a broker votes, what it sends controllers is not its reports alone."""
+        """A broker that is also a voter sends controllers more than its reports as a broker."""
         if topology.mode is Mode.COMBINED:
             return "in combined mode a broker's connections to controllers are those of a voter too"
         return None
 
 
 class Scope(StrEnum):
-    """How much of a disk goes."""
+    """Which files of a disk are removed."""
 
     ALL = "all"
-    """Everything, as with a new disk: it is formatted when the node starts again."""
+    """All files, as with a new disk: it is formatted when the node starts again."""
     KEEP_META = "keep-meta"
-    """Everything but what formatting wrote: meta.properties and the bootstrap checkpoints."""
+    """All files except those that formatting wrote: meta.properties and the bootstrap checkpoints."""
     TOPIC = "topic"
     """The folders of a topic's partitions."""
 
 
 class WipeDisk(Injected, frozen=True, tag="wipe-disk"):
-    """Stop a node and remove files of its disk; start it again at the heal.
+    """Stop a node and remove files of its disk; the heal starts it again.
 
     Attributes:
         target: the node.
-        scope: which part of the disk is removed.
+        scope: which files of the disk are removed.
         by: whether the node is killed or stopped cleanly first.
         topic: topic whose partitions are removed, if the scope is a topic; None: all except the cluster's
             metadata.
         new_directory_id: whether a completely new disk has another directory id.  Then a voter of a dynamic
-            quorum is no voter any more, and is formatted as an observer.  With its old id it is formatted
-            with the quorum's first set of voters, as a repeated set-up script would do.
+            quorum is no longer a voter, and is formatted as an observer.  With its old id it is formatted
+            with the quorum's first set of voters, as a set-up script would do that is run again.
         log_dir: which log directory, counted from 1; None: all log directories of the node.
-        draw: decides among equals.
-        sparing: inject it only if Kafka promises that no acknowledged record is lost with the disk, by the
-            cluster's reports at that moment; otherwise the fault is withheld.
+        draw: decides among nodes with the same role.
+        sparing: inject the fault only if, by the cluster's reports at that moment, Kafka promises that no
+            acknowledged record is lost with the disk; otherwise the fault is withheld.
     """
 
     ends_processes = True
@@ -296,22 +296,22 @@ class WipeDisk(Injected, frozen=True, tag="wipe-disk"):
 
     @property
     def exits_cleanly(self) -> bool | None:
-        """The file about a clean end goes with a disk, and stays where topics alone go."""
+        """A wipe of the disk removes the file that marks a clean shutdown; a wipe of topics keeps it."""
         return None if self.by == "stop" and self.scope is Scope.TOPIC else self.ends_cleanly
 
     def unavailable_because(self, topology: Topology) -> str | None:
-        """The log directory must be there."""
+        """The topology must have the log directory."""
         return lacks_log_dir(self.log_dir, topology)
 
 
 class PowerLoss(Injected, frozen=True, tag="power-loss"):
-    """Kill a node and lose what its disk was not asked to sync; start it again at the heal.
+    """Kill a node and lose the data that was not synced to its disk; the heal starts it again.
 
     Needs a topology whose disks are separate file systems.
 
     Attributes:
         target: the node.
-        draw: decides among equals.
+        draw: decides among nodes with the same role.
         sparing: as for `WipeDisk`.
     """
 
@@ -328,19 +328,19 @@ class PowerLoss(Injected, frozen=True, tag="power-loss"):
     sparing: bool = False
 
     def unavailable_because(self, topology: Topology) -> str | None:
-        """A folder of the host loses nothing."""
+        """A folder of the host can't lose unsynced data."""
         return lacks_file_systems(topology)
 
 
 class DeadDisk(Injected, frozen=True, tag="dead-disk"):
-    """Let every access to a running node's disk fail; at the heal the disk is back, unsynced data lost.
+    """Let every access to a running node's disk fail.  The heal restores the disk without its unsynced data.
 
     Needs a topology whose disks are separate file systems.
 
     Attributes:
         target: the node.
         log_dir: which log directory, counted from 1; None: all log directories of the node.
-        draw: decides among equals.
+        draw: decides among nodes with the same role.
         sparing: as for `WipeDisk`.
     """
 
@@ -361,13 +361,13 @@ class DeadDisk(Injected, frozen=True, tag="dead-disk"):
 
 
 class TornWrite(Injected, frozen=True, tag="torn-write"):
-    """Kill a node in the middle of its writes; start it again at the heal.
+    """Kill a node in the middle of its writes; the heal starts it again.
 
-    Each of its logs, but the metadata's, ends with a part of a batch then; what was whole stays.
+    Each of its logs, except the metadata log, then ends with an incomplete batch.  Complete batches stay.
 
     Attributes:
         target: the node.
-        draw: decides among equals, and how much of each batch is there.
+        draw: decides among nodes with the same role, and how much of each batch is written.
     """
 
     ends_processes = True
@@ -383,9 +383,9 @@ class TornWrite(Injected, frozen=True, tag="torn-write"):
 
 
 OfNetwork = Partition | PacketLoss | LostAnswers | HeldRequests | HeldReports
-"""Faults that keep packets from arriving, and leave every process alone."""
+"""Faults that lose or delay packets, and don't affect processes."""
 OfDisk = WipeDisk | PowerLoss | DeadDisk
-"""Faults after which a node may lack what it had."""
+"""Faults after which a node may have lost data."""
 OfProcess = Kill | Pause | Stop | Upgrade | TornWrite
-"""Faults that take a node's process away and leave it what it had."""
+"""Faults that end or freeze a node's process and keep its data."""
 Fault = OfNetwork | OfProcess | OfDisk

@@ -1,8 +1,8 @@
 """Gambits: short scripts whose nodes are chosen by the state of the cluster when they start.
 
-A move names nodes by the parts that a choice gave them: ``leader`` and ``follower-1`` … of a partition,
-``controller`` and ``voter-1`` … of the quorum, ``successor`` of a leader that is gone, ``newcomer-1`` … of
-those that have no copy of the partition.
+A move names a node by the part that a choice assigned to it.  ``leader`` and ``follower-1`` … are the
+replicas of a partition, ``controller`` and ``voter-1`` … the voters of the quorum.  ``successor`` is the
+leader after the one that failed, ``newcomer-1`` … are brokers without a replica of the partition.
 """
 
 import msgspec
@@ -12,20 +12,20 @@ from harness.vocabulary.faults import Fault
 from harness.vocabulary.moves import Acknowledged, NothingMoves, Pass
 
 Part = str | Member
-"""A node: by the part that a choice gave it, or by its place in the topology."""
+"""A node, named by the part that a choice assigned to it, or by its place in the topology."""
 
 
 class ChooseCopies(msgspec.Struct, frozen=True, tag_field="move", tag="choose-copies"):
     """Choose a partition of which every replica is in sync.
 
-    Its leader is ``leader`` from then on, the others are ``follower-1`` and so on in drawn order.
+    Its leader is ``leader`` from then on.  The others are ``follower-1`` and so on, in random order.
 
     Attributes:
         draw: decides among partitions, and among followers.
-        topic: of which topic; None: any of the workload's.
-        copies: how many replicas it has at least.
-        preferred_follows: only one that its preferred leader does not lead, which is ``follower-1`` then.
-        within_ms: how long to wait for one to be there.
+        topic: the partition's topic; None: any of the workload's.
+        copies: the minimum number of replicas.
+        preferred_follows: choose only a partition whose preferred leader does not lead; it is ``follower-1``.
+        within_ms: how long to wait for such a partition.
     """
 
     draw: int
@@ -36,10 +36,10 @@ class ChooseCopies(msgspec.Struct, frozen=True, tag_field="move", tag="choose-co
 
 
 class ChooseQuorum(msgspec.Struct, frozen=True, tag_field="move", tag="choose-quorum"):
-    """Choose the quorum's leader: it is ``controller``, the other voters are ``voter-1`` and so on.
+    """Choose the quorum's leader as ``controller`` and the other voters as ``voter-1`` and so on.
 
     Attributes:
-        draw: decides among the others.
+        draw: decides the order of the other voters.
         within_ms: how long to wait for a leader.
     """
 
@@ -48,7 +48,7 @@ class ChooseQuorum(msgspec.Struct, frozen=True, tag_field="move", tag="choose-qu
 
 
 class ChooseSuccessor(msgspec.Struct, frozen=True, tag_field="move", tag="choose-successor"):
-    """The current leader of the chosen partition is ``successor`` from then on.
+    """Choose the current leader of the chosen partition as ``successor``.
 
     Attributes:
         within_ms: how long to wait for a leader.
@@ -58,12 +58,12 @@ class ChooseSuccessor(msgspec.Struct, frozen=True, tag_field="move", tag="choose
 
 
 class ChooseNewcomers(msgspec.Struct, frozen=True, tag_field="move", tag="choose-newcomers"):
-    """Choose brokers that have no copy of the chosen partition: ``newcomer-1`` and so on, in drawn order.
+    """Choose brokers without a replica of the chosen partition as ``newcomer-1`` and so on, in random order.
 
     Attributes:
-        draw: decides among them.
-        count: how many there are at least.
-        within_ms: how long to wait for them to be up.
+        draw: decides their order.
+        count: the minimum number of these brokers.
+        within_ms: how long to wait until they are up.
     """
 
     draw: int
@@ -72,12 +72,12 @@ class ChooseNewcomers(msgspec.Struct, frozen=True, tag_field="move", tag="choose
 
 
 class Given(msgspec.Struct, frozen=True, tag_field="move", tag="given"):
-    """Take those who were chosen in another run.
+    """Use the nodes that another run chose.
 
     Attributes:
         parts: nodes by part.
-        where: topic and number of the partition; its replicas are to be in sync.  None: no partition.
-        within_ms: how long to wait for that.
+        where: topic and number of the partition; None: no partition.
+        within_ms: how long to wait until all replicas of the partition are in sync.
     """
 
     parts: dict[str, Member]
@@ -86,15 +86,15 @@ class Given(msgspec.Struct, frozen=True, tag_field="move", tag="given"):
 
 
 Choice = ChooseCopies | ChooseQuorum | ChooseSuccessor | ChooseNewcomers | Given
-"""Moves that give parts."""
+"""Moves that assign parts to nodes."""
 
 
 class Blow(msgspec.Struct, frozen=True):
     """A fault and its target.
 
     Attributes:
-        name: name of the fault, within its gambit.
-        at: the part that it hits, instead of the fault's own target.
+        name: name of the fault, unique within its gambit.
+        at: the part that the fault hits; the fault's own target is ignored.
         fault: the fault.
     """
 
@@ -106,11 +106,11 @@ class Blow(msgspec.Struct, frozen=True):
 class Strike(msgspec.Struct, frozen=True, tag_field="move", tag="strike"):
     """Begin faults in parallel: none waits until another is proven.
 
-    A blow at a node that is down already has nothing to do.
+    A blow has no effect on a node that is already down.
 
     Attributes:
         blows: the faults with their targets.
-        apart_ms: time from the beginning of one to that of the next, milliseconds.
+        apart_ms: time from the beginning of one fault to the beginning of the next, milliseconds.
     """
 
     blows: tuple[Blow, ...]
@@ -118,11 +118,11 @@ class Strike(msgspec.Struct, frozen=True, tag_field="move", tag="strike"):
 
 
 class Mend(msgspec.Struct, frozen=True, tag_field="move", tag="mend"):
-    """End faults side by side, and wait until each is seen to be over.
+    """Heal faults in parallel, and wait until a probe has seen the end of each.
 
     Attributes:
-        names: which, in the order in which they end.
-        apart_ms: from the end of one to that of the next.
+        names: names of the faults, in the order in which they are healed.
+        apart_ms: time from the heal of one fault to the heal of the next, milliseconds.
     """
 
     names: tuple[str, ...]
@@ -130,13 +130,13 @@ class Mend(msgspec.Struct, frozen=True, tag_field="move", tag="mend"):
 
 
 class LedBy(msgspec.Struct, frozen=True, tag_field="kind", tag="led-by"):
-    """The chosen partition is led by a node."""
+    """This node leads the chosen partition."""
 
     part: Part
 
 
 class LedByAnother(msgspec.Struct, frozen=True, tag_field="kind", tag="led-by-another"):
-    """The chosen partition has a leader, which is none of these."""
+    """The chosen partition has a leader that is none of these nodes."""
 
     parts: tuple[Part, ...] = ()
 
@@ -148,7 +148,7 @@ class InSyncAlone(msgspec.Struct, frozen=True, tag_field="kind", tag="in-sync-al
 
 
 class OutOfSync(msgspec.Struct, frozen=True, tag_field="kind", tag="out-of-sync"):
-    """The chosen partition is led, and this node is not in sync."""
+    """The chosen partition has a leader, and this node is not in sync."""
 
     part: Part
 
@@ -158,27 +158,27 @@ class Leaderless(msgspec.Struct, frozen=True, tag_field="kind", tag="leaderless"
 
 
 class AllInSync(msgspec.Struct, frozen=True, tag_field="kind", tag="all-in-sync"):
-    """Every partition of the workload is led, and all its replicas are in sync."""
+    """Every partition of the workload has a leader, and all its replicas are in sync."""
 
 
 class QuorumLedByAnother(msgspec.Struct, frozen=True, tag_field="kind", tag="quorum-led-by-another"):
-    """The quorum has a leader, which is not this node."""
+    """The quorum has a leader that is not this node."""
 
     part: Part
 
 
 class QuorumLed(msgspec.Struct, frozen=True, tag_field="kind", tag="quorum-led"):
-    """The quorum has a leader that knows what is committed."""
+    """The quorum has a leader with a high watermark."""
 
 
 class Observing(msgspec.Struct, frozen=True, tag_field="kind", tag="observing"):
-    """The quorum's leader reports a node as an observer: it fetches, and with that disk it has no vote."""
+    """The quorum's leader reports this node as an observer: the node fetches, but its disk has no vote."""
 
     part: Part
 
 
 class BeingAdded(msgspec.Struct, frozen=True, tag_field="kind", tag="being-added"):
-    """The chosen partition has a node among its replicas, and the node is not in sync."""
+    """This node is a replica of the chosen partition, and is not in sync."""
 
     part: Part
 
@@ -196,17 +196,17 @@ Situational = (
     | BeingAdded
     | NothingMoves
 )
-"""Conditions of the cluster that name parts, or none."""
+"""Conditions about the cluster's current state."""
 
 
 class TopicsRemoved(msgspec.Struct, frozen=True, tag_field="kind", tag="topics-removed"):
-    """At least this many topics were removed, and that was acknowledged, since the wait began."""
+    """At least this many deletions of topics were acknowledged since the wait began."""
 
     count: int
 
 
 class RecordsDeleted(msgspec.Struct, frozen=True, tag_field="kind", tag="records-deleted"):
-    """Records of the chosen partition were deleted on request, and that was acknowledged, since then."""
+    """A request to delete records of the chosen partition was acknowledged since the wait began."""
 
 
 Awaited = Situational | Acknowledged | TopicsRemoved | RecordsDeleted
@@ -227,7 +227,7 @@ class Linger(msgspec.Struct, frozen=True, tag_field="move", tag="linger"):
     within_ms: int
 
 
-class Ask(msgspec.Struct, frozen=True, tag_field="move", tag="ask"):
+class Request(msgspec.Struct, frozen=True, tag_field="move", tag="ask"):
     """Request an admin operation; the gambit continues after any answer.
 
     Attributes:
@@ -240,11 +240,11 @@ class Ask(msgspec.Struct, frozen=True, tag_field="move", tag="ask"):
 
 
 class MoveThere(msgspec.Struct, frozen=True, tag_field="kind", tag="move-there"):
-    """Other replicas for the chosen partition (KIP-455).
+    """Reassign the chosen partition (KIP-455).
 
     Attributes:
-        wanted: where its replicas are to be, the preferred leader first; None cancels what is in progress.
-        throttle_bytes_per_s: limit for moving, None for none.
+        wanted: the requested replicas, the preferred leader first; None cancels the ongoing reassignment.
+        throttle_bytes_per_s: limit of the replication rate; None: no limit.
     """
 
     wanted: tuple[Part, ...] | None
@@ -271,16 +271,16 @@ class AddPart(msgspec.Struct, frozen=True, tag_field="kind", tag="add-part"):
 
 
 class RemovePart(msgspec.Struct, frozen=True, tag_field="kind", tag="remove-part"):
-    """Remove a node from the voters, with the directory id by which the leader has it among them."""
+    """Remove a node from the voters, with the directory id that it has in the leader's set of voters."""
 
     part: Part
 
 
 There = MoveThere | AlterThere | ElectThere | AddPart | RemovePart
-"""What can be requested of those who were chosen."""
+"""Operations that can be requested for the chosen partition or nodes."""
 
 
-class AskThere(msgspec.Struct, frozen=True, tag_field="move", tag="ask-there"):
+class RequestThere(msgspec.Struct, frozen=True, tag_field="move", tag="ask-there"):
     """Request an operation on the chosen partition or nodes; the gambit continues after any answer.
 
     Attributes:
@@ -302,17 +302,19 @@ class DeleteThere(msgspec.Struct, frozen=True, tag_field="move", tag="delete-the
     share: float
 
 
-GambitMove = Choice | Strike | Mend | Until | Linger | Pass | Ask | AskThere | DeleteThere
+GambitMove = Choice | Strike | Mend | Until | Linger | Pass | Request | RequestThere | DeleteThere
+Ask, AskThere = Request, RequestThere
+"""Former names, in scenario files that earlier versions of ``krucible minimise`` wrote."""
 
 
 class Gambit(msgspec.Struct, frozen=True):
     """A script of a drawn schedule.
 
     Attributes:
-        at_ms: when it begins after the load does, at the earliest.
-        kind: its name among those that are drawn from.
-        moves: what to do; what is in force at the end is ended.
-        lasts_ms: about how long it takes; what comes after it is later where it takes longer.
+        at_ms: the earliest time at which it begins, from the beginning of the load.
+        kind: its name in `harness.plan.gambits.GAMBITS`.
+        moves: its moves; faults that are in force after the last move are healed.
+        lasts_ms: about how long it takes.  If it takes longer, the rest of the schedule is delayed.
     """
 
     at_ms: int

@@ -7,8 +7,8 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     """One configuration that a scenario is run on.
 
     Attributes:
-        version: of Kafka.
-        expected_red: whether its verdict is to be invalid.
+        version: the version of Kafka.
+        expected_red: whether the verdict must be invalid.
         features: feature levels to format with.
         config: properties of every node.
     """
@@ -20,12 +20,12 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KnownOutcome(msgspec.Struct, frozen=True):
-    """A ticket or KIP, and the scenario that must be red where Kafka has it and green where it has not.
+    """A ticket or KIP, and the scenario that must be red on some versions of Kafka and green on others.
 
     Attributes:
         ticket: Kafka's ticket or KIP.
         scenario: the scenario's name.
-        sides: what it is run on.
+        sides: the configurations that it is run on.
     """
 
     ticket: str

@@ -7,7 +7,7 @@ from harness.vocabulary.faults import Fault
 
 
 class LeaderIs(msgspec.Struct, frozen=True, tag_field="kind", tag="leader-is"):
-    """A partition is led by a broker; None: it has no leader."""
+    """This broker leads the partition; None: the partition has no leader."""
 
     topic: str
     partition: int
@@ -43,16 +43,16 @@ class IsObserver(msgspec.Struct, frozen=True, tag_field="kind", tag="is-observer
 
 
 class LeadsQuorum(msgspec.Struct, frozen=True, tag_field="kind", tag="leads-quorum"):
-    """Some node leads the quorum and has a high watermark; with a member, that one."""
+    """The quorum has a leader with a high watermark; if a member is given, it is this member."""
 
     member: Member | None = None
 
 
 class VotersCaughtUp(msgspec.Struct, frozen=True, tag_field="kind", tag="voters-caught-up"):
-    """Every voter that the quorum's leader reports has all that is committed.
+    """Every voter that the quorum's leader reports has all committed records.
 
-    What a leader remembers of a voter that fetches no more falls behind within a second: it appends something
-    twice a second.
+    The leader appends a record twice a second.  So a voter that no longer fetches falls behind in the
+    leader's reports within a second.
     """
 
 
@@ -64,11 +64,11 @@ class Moves(msgspec.Struct, frozen=True, tag_field="kind", tag="moves"):
 
 
 class NothingMoves(msgspec.Struct, frozen=True, tag_field="kind", tag="nothing-moves"):
-    """No reassignment is ongoing any more."""
+    """No reassignment is ongoing."""
 
 
 class Acknowledged(msgspec.Struct, frozen=True, tag_field="kind", tag="acknowledged"):
-    """At least this many more records have been acknowledged since the move began."""
+    """At least this many records have been acknowledged since the move began."""
 
     count: int
 
@@ -88,27 +88,28 @@ Condition = (
 
 
 class Inject(msgspec.Struct, frozen=True, tag_field="move", tag="inject"):
-    """Begin a fault, which is held until it is healed by its name."""
+    """Begin a fault; it lasts until a `Heal` with its name."""
 
     name: str
     fault: Fault
 
 
 class Heal(msgspec.Struct, frozen=True, tag_field="move", tag="heal"):
-    """End a fault, as soon as it has been in force for as long as the scenario's assumptions want."""
+    """Heal a fault as soon as it has lasted as long as the scenario's assumptions require."""
 
     name: str
 
 
 class Perform(msgspec.Struct, frozen=True, tag_field="move", tag="perform"):
-    """Ask for an admin operation.
+    """Request an admin operation.
 
     Attributes:
-        operation: what is requested.
-        expect: Kafka's error codes of which each answer must be one for the run to mean anything; empty: any.
-        timeout_ms: how long the request may take, as given to Kafka.
-        background: continue with the next move while it is under way.
-        until_ms: ask again until an expected code comes, for so long; 0: ask once.
+        operation: the operation.
+        expect: Kafka's error codes that an answer may have; with any other code the run proves nothing.
+            Empty: any code.
+        timeout_ms: the timeout that is sent to Kafka with the request.
+        background: whether the next move begins before the answer arrives.
+        until_ms: how long to repeat the request until an expected code is returned; 0: don't repeat it.
     """
 
     operation: AdminOperation
@@ -119,7 +120,7 @@ class Perform(msgspec.Struct, frozen=True, tag_field="move", tag="perform"):
 
 
 class Await(msgspec.Struct, frozen=True, tag_field="move", tag="await"):
-    """Wait for a condition; the run means nothing if it is not reached within the bound."""
+    """Wait for a condition; if it is not met within this time, the run proves nothing."""
 
     condition: Condition
     within_ms: int = 30_000
@@ -136,7 +137,7 @@ class Configure(msgspec.Struct, frozen=True, tag_field="move", tag="configure"):
 
     Attributes:
         member: the node.
-        properties: by name; a node's name in braces is replaced by its address; None removes a property.
+        properties: values by name; a node's name in braces is replaced by its address; None removes one.
     """
 
     member: Member
@@ -147,11 +148,11 @@ Move = Inject | Heal | Perform | Await | Pass | Configure
 
 
 class ScriptedSchedule(msgspec.Struct, frozen=True, tag_field="schedule", tag="scripted"):
-    """Moves in their order.
+    """Moves that are carried out in order.
 
     Attributes:
-        moves: what to do.
-        duration_ms: about how long they take; for progress alone.
+        moves: the moves.
+        duration_ms: about how long they take; only used to show progress.
     """
 
     moves: tuple[Move, ...]

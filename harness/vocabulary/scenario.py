@@ -15,7 +15,7 @@ from harness.vocabulary.workloads import LogWorkload, Workload
 
 
 class Step(msgspec.Struct, frozen=True):
-    """One fault of a schedule: when it begins after the load does, and how long it is held."""
+    """One fault of a schedule: when it begins, from the beginning of the load, and how long it lasts."""
 
     at_ms: int
     hold_ms: int
@@ -23,7 +23,7 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class TimedOperation(msgspec.Struct, frozen=True):
-    """One admin operation of a schedule: when it is requested after the load began."""
+    """One admin operation of a schedule, and when it is requested, from the beginning of the load."""
 
     at_ms: int
     operation: AdminOperation
@@ -32,7 +32,7 @@ class TimedOperation(msgspec.Struct, frozen=True):
 class FixedSchedule(msgspec.Struct, frozen=True, tag_field="schedule", tag="fixed"):
     """Steps, acts, gambits and blinks at given times; the seed decides only the draws.
 
-    Blinks are short faults in addition to all others, at nodes that no other fault has.
+    Blinks are short faults in addition to all others, at nodes that no other fault affects.
     """
 
     steps: tuple[Step, ...]
@@ -43,12 +43,12 @@ class FixedSchedule(msgspec.Struct, frozen=True, tag_field="schedule", tag="fixe
 
 
 class Majority(StrEnum):
-    """What drawn faults do to the majority of a quorum."""
+    """How random faults affect the majority of a quorum."""
 
     POSSIBLE = "possible"
-    """Overlapping faults may hold several controllers; disks go only where a majority keeps what it has."""
+    """Overlapping faults may affect several controllers; disks are lost only if a majority keeps its data."""
     LOST = "lost"
-    """All faults of one time are at different controllers, and leave no majority; disks stay."""
+    """Simultaneous faults affect different controllers, and no majority is left; no disk is lost."""
 
 
 class RandomSchedule(msgspec.Struct, frozen=True):
@@ -57,26 +57,26 @@ class RandomSchedule(msgspec.Struct, frozen=True):
     Attributes:
         duration_ms: how long the load runs, faults included.
         kinds: names of the fault kinds to draw from.
-        hold_ms: shortest and longest time a fault is held.
+        hold_ms: shortest and longest duration of a fault.
         gap_ms: shortest and longest time between faults.
-        overlap: chance that a second fault overlaps the first, if a majority is to stay possible.
-        majority: what faults do to the majority of the quorum.
-        loss_share: chance that a loss of packets takes the place of another fault.
-        disks: names of the kinds of faults of disks to draw from, by weight, as far as the topology can have
-            them; none: disks stay.
-        disk_share: chance that a fault of a disk takes the place of another fault.
-        operations: names of the kinds of admin operations to draw from, by weight; none: none are performed.
+        overlap: chance that a second fault overlaps the first, if `majority` is possible.
+        majority: how faults affect the majority of the quorum.
+        loss_share: chance that a loss of packets replaces another fault.
+        disks: kind of fault of disks to its weight; kinds that the topology can't have are not drawn.  Empty:
+            no faults of disks.
+        disk_share: chance that a fault of a disk replaces another fault.
+        operations: kind of admin operation to its weight; empty: no operations.
         operation_gap_ms: shortest and longest time between admin operations.
-        changes: further admin operations to draw, by weight, from a separate source and at separate times: a
-            schedule that gains them keeps its faults and its other operations.
-        change_gap_ms: shortest and longest time between those.
-        gambits: names of the gambits to draw from, by weight; none: none are played.
-        gambit_share: chance that a gambit takes the place of a single fault.
-        operations_min: kind of admin operations to how many of them Kafka must have answered in
-            `duration_ms`, or the verdict is unknown; never more than a third of those that were drawn.
-        blinks: names of the kinds of blinks to draw from, by weight, from a separate source: a schedule that
-            gains them keeps everything else; none: none are drawn.
-        blink_hold_ms: shortest and longest time a blink is held.
+        changes: kind of further admin operation to its weight.  They have their own random source and times,
+            so a schedule to which they are added keeps its faults and its other operations.
+        change_gap_ms: shortest and longest time between these further operations.
+        gambits: name of gambit to its weight; empty: no gambits.
+        gambit_share: chance that a gambit replaces a single fault.
+        operations_min: kind of admin operation to how many of them Kafka must have answered in
+            `duration_ms`, otherwise the verdict is unknown; never more than a third of those that were drawn.
+        blinks: kind of blink to its weight; empty: no blinks.  They have their own random source, so the rest
+            of a schedule to which they are added stays the same.
+        blink_hold_ms: shortest and longest duration of a blink.
         blink_gap_ms: shortest and longest time between blinks.
     """
 
@@ -104,18 +104,18 @@ class RandomSchedule(msgspec.Struct, frozen=True):
 class RollingSchedule(msgspec.Struct, frozen=True):
     """A rolling upgrade drawn from a seed: each node gets the run's version, with faults in between.
 
-    The order is that of Kafka's documentation, controllers before brokers, or another one.  The upgrade ends
-    with the feature levels, or is undone before all nodes have the new version.
+    The order is that of Kafka's documentation, controllers before brokers, or another one.  At the end the
+    feature levels are raised, or the upgrade is undone before all nodes have the new version.
 
     Attributes:
-        between: moves before each node and each fault: conditions under which the next node may go.
+        between: moves before each node and each fault: conditions that must be met before the next one.
         kinds: names of the fault kinds to draw from.
-        hold_ms: shortest and longest time a fault is held.
+        hold_ms: shortest and longest duration of a fault.
         fault_chance: chance that a fault follows an upgrade of a node.
-        mixed_chance: chance that the order of the nodes is another one than the documented one.
+        mixed_chance: chance that the order of the nodes differs from the documented one.
         undone_chance: chance that the upgrade is undone.
         features: features that are raised at the end.
-        duration_ms: about how long it takes; for progress alone.
+        duration_ms: about how long it takes; only used to show progress.
     """
 
     between: tuple[Move, ...]
@@ -171,20 +171,20 @@ class Scenario(msgspec.Struct, frozen=True):
     """One scenario; its name is its module's path under ``scenarios``.
 
     Attributes:
-        summary: what happens, in a sentence.
-        why: why it triggers that, in a sentence.
+        summary: what happens, in one sentence.
+        why: why this triggers a defect or tests a promise, in one sentence.
         schedule: fixed, random, rolling or scripted.
         topology: the cluster.
         workload: the load.
-        kafka_version: the version it runs on unless another is named.
+        kafka_version: the version it runs on if no other version is requested.
         versions_min: oldest Kafka version that it supports.
-        expectations: the first that applies counts; valid if none does.
-        assumptions: what a verdict needs.
+        expectations: the first one that applies is used; valid if none applies.
+        assumptions: conditions that a verdict needs.
         ticket: Kafka's ticket, or the KIPs whose promises it tests.
-        promises: KIPs that Kafka is checked against here even if its version does not keep them yet, so that
-            a positive control is invalid; checkers state which KIPs they know.
-        keeps_draws: whether the draws of its fixed or scripted schedule stay as they are written, as in one
-            that a run carried out; by default the seed decides them.
+        promises: KIPs that are checked even if the Kafka version does not implement them yet, so that a
+            positive control is invalid; checkers state which KIPs they know.
+        keeps_draws: whether the draws of its fixed or scripted schedule are used as written, as in the
+            schedule of an earlier run; by default the seed decides them.
     """
 
     summary: str

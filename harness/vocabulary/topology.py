@@ -5,20 +5,20 @@ from enum import StrEnum
 import msgspec
 
 FIRST_CONTROLLER_ID = 101
-"""Isolated controllers are numbered from here, brokers from 1, to distinguish them."""
+"""Isolated controllers are numbered from here and brokers from 1, so that their ids differ."""
 NODES_MAX = 5
 LOG_DIRS_MAX = 4
 
 
 class Mode(StrEnum):
-    """Whether a node is broker and controller at once."""
+    """Whether each node is both broker and controller."""
 
     COMBINED = "combined"
     ISOLATED = "isolated"
 
 
 class Quorum(StrEnum):
-    """How the set of voters is kept: in the configuration, or in the log itself (KIP-853)."""
+    """Where the set of voters is stored: in the configuration, or in the metadata log (KIP-853)."""
 
     STATIC = "static"
     DYNAMIC = "dynamic"
@@ -40,29 +40,29 @@ class Node(msgspec.Struct, frozen=True):
 
     @property
     def is_broker(self) -> bool:
-        """Whether clients can talk to it."""
+        """Whether it has the role broker, so that clients can connect to it."""
         return Role.BROKER in self.roles
 
     @property
     def is_controller(self) -> bool:
-        """Whether it has a vote or could have one."""
+        """Whether it has the role controller, so that it is or can become a voter."""
         return Role.CONTROLLER in self.roles
 
 
 class NodeFile(msgspec.Struct, frozen=True):
-    """A file of the host that every node gets read-only, for agents and debuggers."""
+    """A file of the host that is mounted read-only into every node, for agents and debuggers."""
 
     source: str
     destination: str
 
 
 class DiskKind(StrEnum):
-    """What the nodes' data directories lie on."""
+    """The kind of storage that holds the nodes' data directories."""
 
     FOLDER = "folder"
     """A folder of the run."""
     LOOP_EXT4 = "loop-ext4"
-    """A separate file system for each node, in a file of the run's folder: it can lose power, and fail."""
+    """A separate file system for each node, in a file of the run's folder; it can lose power and fail."""
     LOOP_XFS = "loop-xfs"
 
 
@@ -77,16 +77,16 @@ class Topology(msgspec.Struct, frozen=True):
         features: feature levels set when the storage is formatted, e.g. ``{"kraft.version": 1}``.
         config: properties that override krucible's own, for every node.
         jvm_options: extra options of every node's JVM.
-        node_files: files of the host that every node gets.
+        node_files: files of the host that are mounted into every node.
         initial_voters: how many controllers, the first ones, are voters from the beginning (dynamic quorum);
             the others begin as observers. None: all.
-        standalone: whether the first controller forms the quorum by itself (``format --standalone``).
+        standalone: whether the first controller alone forms the quorum (``format --standalone``).
         node_config: node name to properties that override all others on that node.
-        start_version: the Kafka version that nodes begin with, before an `Upgrade`; None: the run's.
-        node_versions: node name to the Kafka version that only that node begins with.
-        node_jvm_options: node name to further options of that node's JVM.
+        start_version: the Kafka version that nodes start with, before an `Upgrade`; None: the run's.
+        node_versions: node name to the Kafka version that this node starts with, instead of `start_version`.
+        node_jvm_options: node name to further options of this node's JVM.
         disk: the kind of disk of the data directories.
-        log_dirs: number of log directories of a node, each on a separate disk; the first has the metadata.
+        log_dirs: number of log directories per node, each on a separate disk; the first has the metadata log.
     """
 
     mode: Mode = Mode.COMBINED
@@ -118,20 +118,20 @@ class Topology(msgspec.Struct, frozen=True):
         return controllers + tuple(Node(f"b{i}", i, (Role.BROKER,)) for i in range(1, self.brokers + 1))
 
     def voters(self) -> tuple[Node, ...]:
-        """The controllers that vote from the beginning."""
+        """The controllers that are voters from the beginning."""
         controllers = tuple(node for node in self.nodes() if node.is_controller)
         return controllers[: 1 if self.standalone else self.initial_voters]
 
     def version_of(self, node: str, version: str) -> str:
-        """The version of Kafka that a node begins with, given the run's."""
+        """The version of Kafka that a node starts with, given the run's version."""
         return self.node_versions.get(node, self.start_version or version)
 
     def first_versions(self, version: str) -> dict[str, str]:
-        """Node name to the version of Kafka that it begins with, given the run's."""
+        """Node name to the version of Kafka that the node starts with, given the run's version."""
         return {node.name: self.version_of(node.name, version) for node in self.nodes()}
 
     def problems(self) -> list[str]:
-        """What is wrong with it, all at once; empty if nothing is."""
+        """All errors in this topology; empty if there are none."""
         found = [
             f"{name} is {count}, expected 1 to {NODES_MAX}"
             for name, count in (("controllers", self.controllers), ("brokers", self.brokers))

@@ -1,4 +1,4 @@
-"""Workloads with transactions: drawn ones, copying, and scripted ones."""
+"""Workloads with transactions: random transactions, exactly-once copying, and scripted transactions."""
 
 from enum import StrEnum
 
@@ -6,7 +6,7 @@ from harness.vocabulary.workloads import LogWorkload, WorkloadTopic
 
 
 class Script(StrEnum):
-    """What a scripted workload plays."""
+    """The script of a scripted workload."""
 
     HANGING_TRANSACTION = "hanging-transaction"
     """A Produce that arrives after its transaction was aborted (KAFKA-14402)."""
@@ -15,7 +15,7 @@ class Script(StrEnum):
 
 
 class ScriptedTransactions(LogWorkload, frozen=True, tag="scripted-transactions"):
-    """The log workload, and transactions that are sent request by request, one of which is delayed.
+    """The log workload, and transactions whose requests are sent one by one; one request is delayed.
 
     Attributes:
         script: the script.
@@ -30,12 +30,12 @@ class ScriptedTransactions(LogWorkload, frozen=True, tag="scripted-transactions"
 
     @property
     def topics(self) -> tuple[WorkloadTopic, ...]:
-        """One for the load, one for the script alone."""
+        """One topic for the load, and one that only the script uses."""
         return (WorkloadTopic("log-0"), WorkloadTopic("txn-0", loaded=False))
 
     @property
     def controls(self) -> tuple[str, ...]:
-        """Names of the controls: the script alone."""
+        """The name of the only control, which is the script."""
         return (self.script.value,)
 
     @property
@@ -45,13 +45,13 @@ class ScriptedTransactions(LogWorkload, frozen=True, tag="scripted-transactions"
 
 
 class TransactionalWorkload(LogWorkload, frozen=True, tag="transactional"):
-    """What workloads with transactional producers share; `rate` counts the sends outside of transactions.
+    """Common fields of workloads with transactional producers; `rate` counts sends outside of transactions.
 
     Attributes:
         transactors: concurrent transactional producers.
-        transaction_timeout_ms: after so long the coordinator aborts what nobody ended.
-        old_epochs_interval_ms: mean time between batches of an old epoch of an idempotent producer, which
-            leaders must refuse.
+        transaction_timeout_ms: time after which the coordinator aborts a transaction that was not ended.
+        old_epochs_interval_ms: mean time between batches with an old epoch of an idempotent producer; leaders
+            must refuse them.
     """
 
     rate: int = 10
@@ -64,7 +64,7 @@ class TransactionalWorkload(LogWorkload, frozen=True, tag="transactional"):
 
     @property
     def transactions_end_ms(self) -> int:
-        """The timeout, and what the coordinator needs to notice and to write markers."""
+        """The timeout, plus the time in which the coordinator notices it and writes the markers."""
         return self.transaction_timeout_ms + 30_000
 
     @property
@@ -79,10 +79,10 @@ class TxnWorkload(TransactionalWorkload, frozen=True, tag="txn"):
     The transactors' client libraries are those of `libraries`, in turn.
 
     Attributes:
-        transaction_rate: transactions a second, of all transactors together.
-        fencing_interval_ms: mean time between instances that take over another one's transactional id.
-        lapsing_interval_ms: mean time between transactions that are not ended in time.
-        lapsing_timeout_ms: time after which the coordinator aborts those.
+        transaction_rate: transactions per second, of all transactors together.
+        fencing_interval_ms: mean time between instances that take over another instance's transactional id.
+        lapsing_interval_ms: mean time between transactions that are kept open past their timeout.
+        lapsing_timeout_ms: time after which the coordinator aborts these transactions.
     """
 
     transaction_rate: int = 30
@@ -97,18 +97,18 @@ class TxnWorkload(TransactionalWorkload, frozen=True, tag="txn"):
 
     @property
     def processes(self) -> int:
-        """Producers, consumers, transactors, one each that fences, lapses, describes, sends in old epochs."""
+        """Producers, consumers, transactors, one each for fencing, timeouts, describing and old epochs."""
         return self.first_transactor + self.transactors + 4
 
 
 class CopyWorkload(TransactionalWorkload, frozen=True, tag="copy"):
-    """Members of one group that copy a topic to another, exactly once, their offsets in the transactions.
+    """Members of one group copy a topic to another exactly once; they commit offsets in their transactions.
 
     Attributes:
-        group: id of the group; every second member is confluent-kafka's.
-        poll_records_max: records copied by one transaction at most.
+        group: id of the group; every second member uses confluent-kafka.
+        poll_records_max: maximum number of records that one transaction copies.
         lapsing: how many members, the last ones, sometimes keep a transaction open past its timeout.
-        lapsing_interval_ms: mean time between those of one member.
+        lapsing_interval_ms: mean time between such transactions of one member.
         lapsing_timeout_ms: time after which the coordinator aborts transactions of these members.
     """
 
@@ -121,10 +121,10 @@ class CopyWorkload(TransactionalWorkload, frozen=True, tag="copy"):
 
     @property
     def topics(self) -> tuple[WorkloadTopic, ...]:
-        """What is copied, and where to."""
+        """The source topic and the destination topic."""
         return (WorkloadTopic("copy-in"), WorkloadTopic("copy-out"))
 
     @property
     def processes(self) -> int:
-        """Producers, consumers, those that copy, and one that sends in old epochs."""
+        """Producers, consumers, members that copy, and one process that sends with old epochs."""
         return self.first_transactor + self.transactors + 1

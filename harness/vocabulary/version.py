@@ -3,7 +3,7 @@
 import re
 
 _SHAPE = re.compile(r"([0-9]{1,4})\.([0-9]{1,4})\.([0-9]{1,4})(?:[-.][0-9A-Za-z][0-9A-Za-z.-]{0,40})?")
-"""The text becomes part of paths and of images' names, so that nothing else may be in it."""
+"""The text becomes a part of paths and of image names, so no other characters are allowed."""
 
 DEFAULT_VERSION = "4.4.0"
 """What runs where nothing else is requested: the newest release that krucible was tried on."""
@@ -17,10 +17,10 @@ class VersionShapeError(ValueError):
 
 
 def parse_version(text: str) -> tuple[int, int, int]:
-    """Numbers of a version; a suffix such as ``-rc1`` or ``-SNAPSHOT`` does not count.
+    """The numbers of a version; a suffix such as ``-rc1`` or ``-SNAPSHOT`` is ignored.
 
     Raises:
-        VersionShapeError: if the text is not of the shape ``MAJOR.MINOR.PATCH[-SUFFIX]``.
+        VersionShapeError: if the text does not have the form ``MAJOR.MINOR.PATCH[-SUFFIX]``.
     """
     match = _SHAPE.fullmatch(text)
     if match is None:

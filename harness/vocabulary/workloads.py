@@ -18,16 +18,16 @@ class WorkloadTopic(msgspec.Struct, frozen=True):
 
 
 class Workload(msgspec.Struct, frozen=True, tag_field="kind", tag="none"):
-    """What every workload has; the tag of a subclass is its name in histories.
+    """Common fields of all workloads; the tag of a subclass is its name in histories.
 
     Attributes:
-        partitions: partitions of each topic.
-        replication_factor: replicas of each, at most the number of brokers.
+        partitions: number of partitions of each topic.
+        replication_factor: number of replicas of each partition, at most the number of brokers.
         assignments: for scripts, ids of the brokers of each partition, from partition 0, the preferred leader
-            first; they take the place of the two above.
+            first; they replace the two fields above.
         min_insync_replicas: Kafka's ``min.insync.replicas`` of the topics.
-        rate: operations a second, of all processes together.
-        final_clients: libraries that read everything at the end, at both isolation levels.
+        rate: operations per second, of all processes together.
+        final_clients: client libraries that read all records at the end, at both isolation levels.
     """
 
     partitions: int = 6
@@ -39,12 +39,12 @@ class Workload(msgspec.Struct, frozen=True, tag_field="kind", tag="none"):
 
     @property
     def topics(self) -> tuple[WorkloadTopic, ...]:
-        """The topics that it needs, the first of which faults aim at."""
+        """The topics that it needs; faults of a partition's leader use the first one."""
         raise NotImplementedError
 
     @property
     def processes(self) -> int:
-        """How many concurrent processes the load has, numbered from 0."""
+        """The number of concurrent processes of the load, which are numbered from 0."""
         raise NotImplementedError
 
     @property
@@ -54,21 +54,21 @@ class Workload(msgspec.Struct, frozen=True, tag_field="kind", tag="none"):
 
     @property
     def controls(self) -> tuple[str, ...]:
-        """Names of the ``control`` operations that a run of it must have."""
+        """Names of the ``control`` operations that each of its runs must have."""
         return ()
 
     def key_of(self, value: int) -> int | None:
-        """Key of the record that carries a value; None where records have no keys."""
+        """The key of the record with this value; None if records have no keys."""
         del value
         return None
 
     def is_tombstone(self, value: int) -> bool:
-        """Whether the record that carries a value marks its key as deleted; never where there are no keys."""
+        """Whether the record with this value marks its key as deleted; False if records have no keys."""
         del value
         return False
 
     def is_resting(self, value: int) -> bool:
-        """Whether producers skip a value, because its key is not written at that time."""
+        """Whether producers skip this value because its key is not written at that time."""
         del value
         return False
 
@@ -81,13 +81,13 @@ class LogWorkload(Workload, frozen=True, tag="log"):
         consumers: concurrent consumer processes.
         libraries: client libraries of these processes, in turn; ``kafka-clients`` needs Java on the host.
         acks: ``all``, ``1`` or ``0``.
-        idempotent: whether producers ask for idempotence (only with acks=all).
+        idempotent: whether producers are idempotent (only with acks=all).
         batch: records per send operation.
-        pipelined: whether a send's records go to one partition, each in a separate batch, with up to five in
-            flight: then all producers are confluent-kafka's.
+        pipelined: whether the records of a send go to one partition, each in a separate batch, with up to
+            five batches in flight; then all producers use confluent-kafka.
         subscribed: how many of the consumers, the last ones, subscribe, each in a separate group.
-        deletions_interval_ms: how often on average the oldest records of a partition are deleted; 0: never.
-        config: of its topic.
+        deletions_interval_ms: mean time between deletions of the oldest records of a partition; 0: never.
+        config: configs of its topic.
     """
 
     producers: int = 4
@@ -108,7 +108,7 @@ class LogWorkload(Workload, frozen=True, tag="log"):
 
     @property
     def processes(self) -> int:
-        """Producers, then consumers, then the one that deletes records."""
+        """Producers, then consumers, then the process that deletes records."""
         return self.producers + self.consumers + (self.deletions_interval_ms > 0)
 
 
@@ -124,7 +124,7 @@ class BulkWorkload(Workload, frozen=True, tag="bulk"):
     writers: int = 2
     batch: int = 500
     final_clients: tuple[str, ...] = ("confluent-kafka",)
-    """The other one would take minutes."""
+    """kafka-python would take minutes."""
 
     @property
     def topics(self) -> tuple[WorkloadTopic, ...]:
@@ -133,7 +133,7 @@ class BulkWorkload(Workload, frozen=True, tag="bulk"):
 
     @property
     def processes(self) -> int:
-        """One for each partition: a batch is outstanding there while others are elsewhere."""
+        """One process for each partition, so that each partition can have an outstanding batch."""
         return self.partitions
 
 
@@ -141,9 +141,9 @@ class OffsetsWorkload(Workload, frozen=True, tag="offsets"):
     """Committed offsets as registers, one for each group and partition; `rate` counts commits and fetches.
 
     Attributes:
-        groups: how many groups, spread over the partitions of ``__consumer_offsets``.
-        clients: concurrent processes that commit and fetch; every second one is confluent-kafka's.
-        erasing_interval_ms: how often on average an offset of other groups is committed, or deleted.
+        groups: number of groups, spread over the partitions of ``__consumer_offsets``.
+        clients: concurrent processes that commit and fetch; every second one uses confluent-kafka.
+        erasing_interval_ms: mean time between commits and deletions of offsets of other groups.
     """
 
     partitions: int = 3
@@ -159,20 +159,20 @@ class OffsetsWorkload(Workload, frozen=True, tag="offsets"):
 
     @property
     def processes(self) -> int:
-        """The clients, and one that deletes."""
+        """The clients, and one process that deletes offsets."""
         return self.clients + 1
 
 
 class MetadataWorkload(Workload, frozen=True, tag="metadata"):
-    """Topic configs as registers, and topics that come and go; `rate` counts operations on the registers.
+    """Topic configs as registers, and topics that are created and deleted; `rate` counts register operations.
 
     Attributes:
-        clients: concurrent processes that alter and describe configs; every second one is confluent-kafka's.
-        creators: concurrent processes that create and delete topics; every second one is confluent-kafka's.
-        viewers: concurrent processes that ask one broker after the other.
-        topic_rate: topics created or deleted a second, by all creators together.
-        topics_kept: how many topics each creator leaves at a time before it deletes the oldest.
-        recreated_share: how many of the topics that were deleted are created again under their names, 0 to 1.
+        clients: concurrent processes that alter and describe configs; every second one uses confluent-kafka.
+        creators: concurrent processes that create and delete topics; every second one uses confluent-kafka.
+        viewers: concurrent processes that send requests to one broker after the other.
+        topic_rate: topics created or deleted per second, by all creators together.
+        topics_kept: how many topics each creator keeps before it deletes the oldest.
+        recreated_share: share of the deleted topics that are created again with the same name, 0 to 1.
     """
 
     partitions: int = 2
@@ -196,18 +196,18 @@ class MetadataWorkload(Workload, frozen=True, tag="metadata"):
 
 
 class GroupsWorkload(LogWorkload, frozen=True, tag="groups"):
-    """The log workload, and groups of one library each that read the same topic and commit their offsets.
+    """The log workload, and groups that read the same topic and commit offsets, each with one client library.
 
     Members leave and come back, or stall for longer than their group waits, and then try to commit.
 
     Attributes:
-        groups: ids of the groups, each named ``group-`` and its members' library.
-        modern: those of them that use KIP-848's protocol; their members are confluent-kafka's, and brokers
-            are configured with the session below.
-        members: members of each group.
+        groups: ids of the groups, each ``group-`` followed by the name of its members' library.
+        modern: groups that use KIP-848's protocol; their members use confluent-kafka, and `session_ms` is
+            configured on the brokers.
+        members: number of members of each group.
         session_ms: time without a heartbeat after which a group removes a member.
         poll_interval_ms: time without a poll after which a group removes a member.
-        churn_interval_ms: mean time between a member's leaving or stalling, of all members together.
+        churn_interval_ms: mean time between members that leave or stall, of all members together.
     """
 
     rate: int = 16
@@ -229,7 +229,7 @@ class GroupsWorkload(LogWorkload, frozen=True, tag="groups"):
 
     @property
     def first_member(self) -> int:
-        """Number of the first member, after producers and consumers."""
+        """Process number of the first member, after producers and consumers."""
         return self.producers + self.consumers
 
     @property
@@ -241,14 +241,14 @@ class GroupsWorkload(LogWorkload, frozen=True, tag="groups"):
 class CompactedWorkload(LogWorkload, frozen=True, tag="compacted"):
     """The log workload with keys, on a topic that is compacted while it is written.
 
-    A producer writes some keys several times, and then never again.  What compaction does wrong to a key that
-    is written again is soon hidden by the next record; the last record of a key shows it until the end.
+    A producer writes some keys several times, and then never again.  If compaction handles a key wrongly that
+    is written again, the next record soon hides it; the last record of a key shows it until the end.
 
     Attributes:
-        keys: a record's key is its value modulo this.
+        keys: number of keys; a record's key is its value modulo this number.
         active_keys: how many consecutive keys a producer writes in one round.  After each round the first
-            quarter of them rests until all other keys have had their turn.
-        tombstones: the records of every n-th round are tombstones; 0: none are.
+            quarter of them is not written until all other keys have been written.
+        tombstones: the records of every n-th round are tombstones; 0: no tombstones.
     """
 
     partitions: int = 3

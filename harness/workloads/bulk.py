@@ -21,13 +21,13 @@ from harness.workloads.worker import Worker
 _LOOK_S = 0.1
 _SAID_MAX = 500
 _DEATHS_MAX = 20
-"""More are no accident: something ends every process that is started."""
+"""With more deaths than this, something ends every process that is started."""
 
 BulkContext = WorkloadContext[BulkWorkload]
 
 
 def bulk_workers(context: BulkContext) -> list[Worker]:
-    """One thread for each OS process; partitions are dealt out among them."""
+    """One thread for each OS process; the partitions are distributed among them."""
     return [BulkWriter(context, number) for number in range(context.workload.writers)]
 
 

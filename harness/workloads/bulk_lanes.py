@@ -1,4 +1,4 @@
-"""Lanes of the bulk workload: one process of the history each, with one batch outstanding at most."""
+"""Lanes of the bulk workload: each is a process of the history with at most one outstanding batch."""
 
 import time
 from collections.abc import Sequence
@@ -22,8 +22,8 @@ _NO_REPORT = SendResult(OperationType.INFO, error="no delivery report within the
 class Lane:
     """Sends batches of consecutive values to one partition.
 
-    It has a separate producer, and a new one after every batch that was not completely acknowledged: after a
-    delivery timeout, librdkafka begins a new epoch, and sends all outstanding records of other batches again.
+    It has its own producer, and a new one after every batch that was not completely acknowledged.  Otherwise
+    librdkafka would, after a delivery timeout, begin a new epoch and resend outstanding records of others.
 
     Args:
         recorder: writes as the lane's process.
@@ -56,18 +56,18 @@ class Lane:
         return bool(self._payloads)
 
     def poll(self) -> None:
-        """Take what was reported meanwhile."""
+        """Process the delivery reports that have arrived."""
         if self._producer is None:
             return
         try:
             self._producer.poll(0)
         except Exception as error:  # noqa: BLE001 - every error of the library is recorded as the records' outcome
-            # A fatal error, raised once; the reports of what it hit follow.
+            # A fatal error is raised once; the reports of the affected records follow.
             self._silent = SendResult(OperationType.INFO, error=error_text(error))
             self._deadline_s = min(self._deadline_s, time.monotonic() + REPORTS_AFTER_FATAL_S)
 
     def retire(self) -> Producer | None:
-        """The producer, which the lane gives up."""
+        """Return the producer, which the lane no longer uses."""
         producer, self._producer = self._producer, None
         return producer
 
@@ -133,7 +133,7 @@ class Lane:
 
 
 def _refusal(error: object) -> tuple[OperationType, None, str]:
-    """The outcome of a record that librdkafka did not take."""
+    """The outcome of a record that librdkafka refused."""
     outcome, reason = raised_by_send(str(error))
     return outcome, None, reason
 
@@ -148,7 +148,7 @@ def _all_well(
 
 
 def _runs(offsets: Sequence[int | None]) -> list[tuple[int, int]]:
-    """Offsets as stretches of consecutive ones: first offset, length."""
+    """Offsets as ranges of consecutive offsets: first offset, length."""
     runs: list[list[int]] = []
     for offset in offsets:
         if runs and runs[-1][0] + runs[-1][1] == offset:

@@ -1,9 +1,8 @@
 """One OS process of the bulk workload: ``python -m harness.workloads.bulk_writer``.
 
-It reads its plan from the first line of its input and ends when its input does, so it cannot outlive the
-harness that started it.  It prints how many records were acknowledged since its last line.
-A process that takes the place of one that was killed continues in its journal, with processes of other
-numbers.
+It reads its plan from the first line of its input and ends when its input ends, so it ends with the harness
+that started it.  It prints how many records were acknowledged since its last line.  A process that replaces a
+killed one continues its journal, with other process numbers.
 """
 
 import sys
@@ -24,25 +23,25 @@ from harness.workloads.values import ValueCodec
 
 EXIT_JOURNAL = 4
 _IDLE_S = 0.001
-"""Where no report is there yet and no batch may begin."""
+"""Pause if no report has arrived and no batch may begin."""
 _TELL_INTERVAL_S = 0.2
 _CLOSE_BOUND_S = 5.0
 _CATCH_UP_S = 0.2
 
 
 class WriterPlan(msgspec.Struct, frozen=True):
-    """What one process does.
+    """The plan of one process.
 
     Attributes:
-        folder: the run's.
-        header: of its journal.
+        folder: folder of the run.
+        header: header of its journal.
         began_ns: the run's beginning on the host's monotonic clock.
-        options: of its producer.
+        options: options of its producer.
         lanes: worker number and partition of each lane.
-        workers: what a successor's number is above its predecessor's.
+        workers: difference between the numbers of a process and its successor.
         batch: records per operation.
-        rate: records a second, of all its lanes.
-        succeeds: whether another process wrote its journal before, and was ended from outside.
+        rate: records per second, of all its lanes.
+        succeeds: whether it continues the journal of another process, which was killed.
     """
 
     folder: str
@@ -65,9 +64,9 @@ class Writer:
     """Keeps its lanes busy, as far as the rate allows.
 
     Args:
-        plan: what to do.
-        left: what another process left in the journal; None: it is to be begun.
-        stopping: set when no batch is to begin any more.
+        plan: plan of the process.
+        left: content of the journal that another process began; None: the journal must be begun.
+        stopping: set when no further batch may begin.
 
     Raises:
         JournalError: the history could not be written.
@@ -116,7 +115,7 @@ class Writer:
             thread.join()
 
     def _turn(self) -> bool:
-        """One look at every lane; whether any batch began or ended."""
+        """Check every lane once; returns whether any batch began or ended."""
         moved = False
         for lane in self._lanes:
             if lane.busy:
@@ -145,7 +144,7 @@ class Writer:
             self._acked = 0
 
     def _close(self, lane: Lane) -> None:
-        """Close the lane's producer aside, so that the other lanes continue."""
+        """Close the lane's producer in parallel, so that the other lanes continue."""
         producer = lane.retire()
         if producer is None:
             return
@@ -172,7 +171,7 @@ def _end(producer: Producer) -> None:
 
 
 def main() -> int:
-    """Carry out the plan that comes in; the exit status."""
+    """Carry out the plan from the input; returns the exit status."""
     plan = msgspec.json.decode(sys.stdin.readline(), type=WriterPlan)
     stopping = threading.Event()
 

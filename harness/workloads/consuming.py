@@ -15,7 +15,7 @@ from harness.workloads.worker import Worker
 
 POLL_WAIT_S = 0.5
 POLL_PAUSE_S = 0.02
-"""Between polls, so that each returns several batches and the clients leave the CPU to the brokers."""
+"""Pause between polls, so that each returns several batches and brokers have the CPU meanwhile."""
 _OFFSETS_TIMEOUT_S = 4.0
 _REMAKE_PAUSE_S = 0.25
 
@@ -53,7 +53,7 @@ class ConsumerWorker(Worker):
             self.dismiss(self._client)
 
     def _take_up(self) -> None:
-        """Read added partitions from their beginning, with a new client, whose metadata has them."""
+        """Read added partitions from their beginning, with a new client whose metadata includes them."""
         added = self._context.partitions_of(self.topic)[len(self._positions) :]
         if added:
             self._positions |= dict.fromkeys(added, 0)
@@ -63,7 +63,7 @@ class ConsumerWorker(Worker):
                 self._recorder.retire()
 
     def _begin(self) -> bool:
-        """Make a client and assign it everything; False if that did not happen."""
+        """Make a client and assign all partitions to it; returns False if that failed."""
         client = None
         try:
             client = self._context.clients.consumer(self._kind, self.topic, self._isolation)
@@ -111,7 +111,7 @@ class ConsumerWorker(Worker):
 
 
 def grouped(messages: list[Message], codec: ValueCodec) -> Records:
-    """Records as a history has them: ``[partition, [offset, …], [value, …]]``, in the order returned."""
+    """Records in the form of the history: ``[partition, [offset, …], [value, …]]``, in the order returned."""
     stretches: Records = []
     for message in messages:
         if not stretches or stretches[-1][0] != message.partition:

@@ -1,4 +1,4 @@
-"""What the parts of every workload share: workload, journals, addresses, and clients."""
+"""The objects that all parts of a workload share: workload, journals, addresses, and clients."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -31,7 +31,7 @@ REQUEST_MS = 2_000
 five seconds even if nothing is acknowledged.  The final read finds records that expired too early.
 """
 FINAL_WORKERS = 4
-"""Numbers kept for the workload's own workers of the phase final-read."""
+"""Worker numbers that are reserved for the workload's own workers in the phase final-read."""
 
 
 Address = tuple[str, int]
@@ -42,7 +42,7 @@ class Clients(Protocol):
     """Makes clients of plain records for the workload's topics."""
 
     def producer(self, kind: ClientKind, topic: str, *, durable: bool = False) -> LogProducer:
-        """A producer as the workload asks for; `durable`: with acks=all and idempotence in any case.
+        """A producer with the workload's settings; if `durable`, always with acks=all and idempotence.
 
         Raises:
             ClientFailedError: it could not be made.
@@ -71,10 +71,10 @@ class KafkaClients:
 
     Args:
         bootstrap: ``host:port`` of every broker's CLIENT listener.
-        acks: what producers wait for.
+        acks: acks of the producers.
         idempotent: whether producers are idempotent.
-        pipelined: whether they have several batches on their way at once.
-        java: the process of kafka-clients, if any of them is that library's.
+        pipelined: whether producers have several batches in flight.
+        java: the process of kafka-clients, if any client uses that library.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class KafkaClients:
 
 
 class Holds(Protocol):
-    """Holds single connections back at a broker, as a recorded fault."""
+    """Delays single connections at a broker, as a recorded fault."""
 
     def host_of(self, broker: int) -> str:
         """Address of a broker, by its node id."""
@@ -132,7 +132,7 @@ class Holds(Protocol):
 def clients_for(
     workload: Workload, bootstrap: tuple[str, ...], java: JavaProcess | None = None
 ) -> KafkaClients:
-    """Clients whose producers are configured as the workload says; safe ones if it says nothing."""
+    """Clients whose producers have the workload's settings, or safe settings if it has none."""
     if isinstance(workload, LogWorkload):
         return KafkaClients(
             bootstrap,
@@ -152,8 +152,8 @@ class WorkloadContext(msgspec.Struct, Generic[W_co], frozen=True):
         journals: the run's journals, with its id and clock.
         clients: makes clients for records without transactions.
         bootstrap: ``host:port`` of every broker's CLIENT listener, for other kinds of clients.
-        brokers: every broker's OBSERVE listener, which no client cut touches.
-        holds: holds connections, for workloads that are scripts; None if that is not possible.
+        brokers: every broker's OBSERVE listener, which faults of clients' connections do not affect.
+        holds: delays connections, for workloads that are scripts; None if that is not possible.
         controllers: every controller's CONTROLLER listener.
         sizes: known numbers of partitions, including added ones.
         deletions: gets acknowledged deletions of records.
@@ -170,7 +170,7 @@ class WorkloadContext(msgspec.Struct, Generic[W_co], frozen=True):
     deletions: DeletionListeners = msgspec.field(default_factory=DeletionListeners)
 
     def partitions_of(self, topic: str) -> range:
-        """Numbers of the partitions of a topic of the workload, with those that were added meanwhile."""
+        """Numbers of the partitions of a topic of the workload, including added partitions."""
         return range(max(self.workload.partitions, self.sizes.of(topic)))
 
     @property
@@ -195,7 +195,7 @@ class WorkloadContext(msgspec.Struct, Generic[W_co], frozen=True):
 
     @property
     def probe(self) -> int:
-        """Worker number of the write probe; the final readers' follow, then the workload's own final ones."""
+        """Worker number of the write probe; then come the final readers and the workload's final workers."""
         return self.workload.processes
 
     @property
@@ -205,7 +205,7 @@ class WorkloadContext(msgspec.Struct, Generic[W_co], frozen=True):
 
     @property
     def final_readers(self) -> tuple[tuple[ClientKind, Isolation], ...]:
-        """Who reads everything at the end, and at which isolation level."""
+        """Client libraries and isolation levels of the final readers."""
         return final_readers_of(self.workload)
 
     @property
@@ -217,7 +217,7 @@ class WorkloadContext(msgspec.Struct, Generic[W_co], frozen=True):
         return workers_of(self.workload)
 
     def record(self, partition: int, value: int) -> ProducerRecord:
-        """The record that carries a value, with the key that the workload gives it."""
+        """The record with a value, and with the key that the workload defines for it."""
         key = self.workload.key_of(value)
         encoded = None if key is None else str(key).encode()
         return ProducerRecord(partition, self.codec.encode(value), encoded, self.workload.is_tombstone(value))

@@ -40,7 +40,7 @@ def delete_records(bootstrap: tuple[str, ...], topic: str, partition: int, below
         to catch up with what was answered too early.
 
     Raises:
-        ClientFailedError: it was not acknowledged; the library asks again by itself, so that it may be done.
+        ClientFailedError: it was not acknowledged; it may be done, because the library retries by itself.
     """
     clients: list[AdminClient] = []
 
@@ -60,7 +60,7 @@ def delete_records(bootstrap: tuple[str, ...], topic: str, partition: int, below
 
 
 class _Deletes(Worker):
-    """One who deletes the oldest records of partitions."""
+    """A worker that deletes the oldest records of partitions."""
 
     def __init__(self, name: str, context: AnyContext, recorder: Recorder, delete: Delete) -> None:
         super().__init__(name)
@@ -69,7 +69,7 @@ class _Deletes(Worker):
         self._asking = delete
 
     def delete(self, topic: str, partition: int, share: float) -> None:
-        """One deletion of a share of what there is, where any record can be deleted."""
+        """Delete a share of the records of a partition, if it has any."""
         first, end = self._offsets(topic, partition)
         below = first + round(share * (end - first))
         if below > first:
@@ -88,7 +88,7 @@ class _Deletes(Worker):
         del client
 
     def _offsets(self, topic: str, partition: int) -> tuple[int, int]:
-        """Where a partition begins and ends; nothing where no broker reports."""
+        """The start and end offset of a partition; equal if no broker reports them."""
         client: LogConsumer | None = None
         try:
             client = self._context.clients.consumer(ClientKind.CONFLUENT, topic, Isolation.READ_UNCOMMITTED)
@@ -100,7 +100,7 @@ class _Deletes(Worker):
 
 
 class DeletingWorker(_Deletes):
-    """One process, which deletes from a partition drawn at random at irregular times."""
+    """One process that deletes records of random partitions at irregular times."""
 
     def __init__(self, context: LogContext, number: int, delete: Delete = delete_records) -> None:
         super().__init__(f"deleting-{number}", context, context.recorder(number, _ROLE), delete)
@@ -113,7 +113,7 @@ class DeletingWorker(_Deletes):
             self.do_once()
 
     def do_once(self) -> None:
-        """One deletion, where any record can be deleted."""
+        """Make one deletion, if any record can be deleted."""
         partition = self._random.choice(self._context.partitions_of(self._context.topic))
         self.delete(self._context.topic, partition, self._random.uniform(*_SHARE))
 
@@ -136,11 +136,11 @@ class OneDeletion(_Deletes):
 
 
 class Deletions:
-    """Makes single deletions, for one process of the history: the next is made when the last has ended.
+    """Makes single deletions, for one process of the history; one begins after the previous one has ended.
 
     Args:
-        context: the run's.
-        delete: asks servers.
+        context: context of the run.
+        delete: sends the requests.
     """
 
     def __init__(self, context: AnyContext, delete: Delete = delete_records) -> None:
@@ -149,7 +149,7 @@ class Deletions:
         self._recorder: Recorder | None = None
 
     def one(self, where: Where, share: float) -> OneDeletion:
-        """Of a share of the records of a partition, by its topic and number."""
+        """A deletion of a share of the records of a partition, given its topic and number."""
         if self._recorder is None:
             self._recorder = Recorder(self._context.journals.open(_ALONE, _ROLE), _ALONE)
         return OneDeletion(self._context, self._recorder, where, share, self._delete)

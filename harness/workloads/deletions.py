@@ -15,14 +15,14 @@ class DeletionListeners:
         self._queues: list[SimpleQueue[Deleted]] = []
 
     def heard(self) -> "SimpleQueue[Deleted]":
-        """What is reported from now on, for one listener."""
+        """A queue of the deletions that are reported from now on, for one listener."""
         queue: SimpleQueue[Deleted] = SimpleQueue()
         with self._lock:
             self._queues.append(queue)
         return queue
 
     def acknowledged(self, topic: str, partition: int) -> None:
-        """Records of a partition were deleted, and that was acknowledged."""
+        """Report an acknowledged deletion of records of a partition."""
         with self._lock:
             for queue in self._queues:
                 queue.put((topic, partition))

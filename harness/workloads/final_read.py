@@ -1,9 +1,9 @@
 """The final read: all records, by both clients, at both isolation levels.
 
-Only after every partition has a leader: a Fetch to a follower of a leaderless partition is answered with
-nothing and no error, and would make a full log look empty.  If the workload has transactions, only after the
-coordinator has aborted those that no client ended, or should have done so: until then the end that
-read_committed sees, the last stable offset, is below the log's.
+It begins only after every partition has a leader.  If a partition has no leader, a Fetch to a follower is
+answered with no records and no error, so a full log would look empty.  If the workload has transactions, it
+begins only after the coordinator has aborted those that no client ended, or should have aborted them.  Until
+then the end for read_committed, the last stable offset, is below the end of the log.
 """
 
 import math
@@ -33,9 +33,9 @@ _POLL_WAIT_S = 0.5
 _PAUSE_S = 0.1
 _SHARE_FOR_LEADERS = 0.5
 _LEADERS_IN_VAIN_S = 5.0
-"""Enough where recovery has waited to its bound and all brokers answer: no leader comes in another minute.
+"""Enough if recovery has timed out and all brokers answer: a longer wait would bring no leader.
 
-A broker that does not answer may still be starting, and then leaders come after all.
+A broker that does not answer may still be starting, and then leaders may still be elected.
 """
 _SHARE_FOR_TRANSACTIONS = 0.6
 _OFFSETS_TIMEOUT_S = 5.0
@@ -95,7 +95,7 @@ def leaderless(
         context: context of the run.
         deadline: time of the monotonic clock at which waiting ends.
         dead: OBSERVE listeners of brokers whose processes have ended by themselves.
-        heard_by: time at which waiting ends already if all brokers answer.
+        heard_by: time at which waiting ends earlier if all brokers answer.
     """
     asked = [address for address in context.brokers if address not in dead]
     pause = Event()
@@ -111,9 +111,9 @@ def leaderless(
 
 
 def _leaders(address: Address, context: AnyContext) -> frozenset[tuple[str, int, int, int]] | None:
-    """Topic, partition, leader and leader epoch of all led partitions by one broker; None without an answer.
+    """Topic, partition, leader and leader epoch of all partitions with a leader; None without an answer.
 
-    Added partitions are learned here, whatever the outcome of the request was.
+    This also finds added partitions, whatever the outcome of the request that added them was.
     """
     endpoint = Endpoint(*address, timeout_s=_ASK_TIMEOUT_S)
     try:
@@ -165,7 +165,7 @@ class FinalReader(Worker):
             self._read(partition, listed)
 
     def _listed(self, partitions: list[int]) -> dict[int, tuple[int, int]] | str:
-        """First and end offsets, or why there are none."""
+        """First and end offsets, or the reason why there are none."""
         failure = "no time was left"
         while time.monotonic() < self._deadline:
             try:
@@ -192,7 +192,7 @@ class FinalReader(Worker):
             self._recorder.complete(OperationType.INFO, FinalReadPart(*told), why)
 
     def _read_until(self, partition: int, start: int, end: int) -> tuple[list[Message], int, str | None]:
-        """Records from start on until the end or the deadline, where that stopped, and the last error met."""
+        """Read from start to the end or the deadline; returns records, last position and last error."""
         messages: list[Message] = []
         position = start
         failure = None

@@ -18,36 +18,36 @@ from harness.workloads.context import REQUEST_MS, WorkloadContext
 from harness.workloads.groups_member import Former, Membered
 
 GHOST_SHARE = 0.5
-"""Of those that leave, or are in a new generation, how many still commit as what they were before."""
+"""Share of members that still commit with their old membership after they left or changed generation."""
 COMMIT_SHARE = 0.7
-"""Share of polls after which an offset is committed; after the others it waits for a later poll."""
+"""Share of polls after which offsets are committed; after the others they are committed later."""
 EARLY_INTERVAL_S = 5.0
-"""How often on average a member commits as in a generation to come."""
+"""Mean time between a member's commits with a future generation."""
 RESET_INTERVAL_S = 5.0
-"""How often on average a member's process asks for a reset of its group's offsets, as no member does."""
+"""Mean time between requests of a member's process, sent as a non-member, to reset its group's offsets."""
 _TO_COME = (1_000, 10_000)
-"""By how much that is above the member's own: so that the group can't have come there meanwhile."""
+"""By how much the future generation exceeds the member's: the group can't have reached it meanwhile."""
 _STALL_S = (0.5, 4.0)
-"""By how much longer than its group waits a member stalls."""
+"""How long a member stalls in addition to the time that its group waits."""
 
 GroupsContext = WorkloadContext[GroupsWorkload]
 Reset = Callable[[MemberOptions, Mapping[int, int]], AdminAnswer]
 """Sets a group's offsets, as `harness.clients.group_outdated.reset_offsets` does."""
 CommitAs = Callable[[MemberOptions, Membership, Mapping[int, int]], AdminAnswer]
-"""Commits for a member that is none any more, as `harness.clients.group_outdated.commit_as` does."""
+"""Commits for a former member, as `harness.clients.group_outdated.commit_as` does."""
 
 
 class Churn(StrEnum):
     """What a member does in addition to reading."""
 
     LEAVE = "leave"
-    """It leaves its group and comes back as a new member."""
+    """It leaves its group and returns as a new member."""
     STALL = "stall"
-    """It does nothing for so long that its group continues without it, and then commits what it had."""
+    """It does nothing for so long that its group continues without it, and then commits its offsets."""
 
 
 CHURNS = tuple(Churn)
-"""What a member that does something draws from."""
+"""The actions from which a member draws."""
 
 
 def kind_of(group: int) -> ClientKind:
@@ -105,7 +105,7 @@ class MemberWorker(Membered):
             self.leave()
 
     def _turn(self, member: GroupMember) -> bool:
-        """Poll once and do what follows; whether this member may continue."""
+        """Poll once, then commit or churn; returns whether this member may continue."""
         if not self.poll_once(member) or not self._repeated() or not self._anticipated() or not self._reset():
             return False
         if self.pending and time.monotonic() >= self._next_churn_s:
@@ -126,17 +126,17 @@ class MemberWorker(Membered):
         return self._committed_late(membership)
 
     def _committed_late(self, membership: Membership | None) -> bool:
-        """Commit what is pending as what the member was; whether its outcome is known."""
+        """Commit pending offsets with the old membership; returns whether the outcome is known."""
         offsets, self.pending = self.pending, {}
         return membership is None or not offsets or self._sent_late(Former(membership, offsets))
 
     def _repeated(self) -> bool:
-        """In a new generation, commit as in the one before; whether its outcome is known."""
+        """In a new generation, commit with the previous one; returns whether the outcome is known."""
         former, self.former = self.former, None
         return former is None or self._random.random() >= GHOST_SHARE or self._sent_late(former)
 
     def _anticipated(self) -> bool:
-        """Now and then, commit as in a generation to come; whether its outcome is known."""
+        """Sometimes commit with a future generation; returns whether the outcome is known."""
         now = self.membership
         if now is None or not self.positions or time.monotonic() < self._next_early_s:
             return True
@@ -145,9 +145,9 @@ class MemberWorker(Membered):
         return self._sent_late(Former(to_come, self.positions))
 
     def _reset(self) -> bool:
-        """Now and then, set the group's offsets back; whether its outcome is known.
+        """Sometimes set the group's offsets back; returns whether the outcome is known.
 
-        Kafka takes it only from a group without members.  Then what is below is given to the group again.
+        Kafka accepts this only if the group has no members.  Then the group reads earlier records again.
         """
         if not self.positions or time.monotonic() < self._next_reset_s:
             return True
@@ -166,7 +166,7 @@ class MemberWorker(Membered):
         return self._random_early.expovariate(1.0 / EARLY_INTERVAL_S)
 
     def _sent_late(self, former: Former) -> bool:
-        """Commit as what the member is not; whether its outcome is known."""
+        """Commit with a membership that the member does not have; returns whether the outcome is known."""
 
         def commit(offsets: Mapping[int, int]) -> AdminAnswer:
             return self._commit_late(self.options, former.membership, offsets)

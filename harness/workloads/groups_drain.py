@@ -1,6 +1,6 @@
 """The last member of a group: it gets all partitions and reads the records that are left.
 
-Before it leaves it asks for the group to be deleted, as an administrator does: Kafka has to refuse.
+Before it leaves, it requests the deletion of the group, as an administrator does: Kafka must refuse.
 """
 
 import time
@@ -22,11 +22,10 @@ Remove = Callable[[MemberOptions], AdminAnswer]
 _OFFSETS_TIMEOUT_S = 5.0
 _AGAIN_PAUSE_S = 0.25
 PATIENCE_S = 15.0
-"""A member without partitions for longer than any session or rebalance here is replaced, seconds.
+"""Time without partitions after which a member is replaced, seconds; longer than any session or rebalance.
 
-kafka-python 3.0 was seen to stop its heartbeats after an empty assignment, and never to join again.  A
-library that is stuck proves nothing about the group, so one member alone does not decide whether the group is
-stuck.
+kafka-python 3.0 was seen to stop its heartbeats after an empty assignment, and never to join again.  A client
+that is stuck proves nothing about the group, so one member alone does not show whether the group is stuck.
 """
 
 
@@ -60,7 +59,7 @@ class DrainWorker(Membered):
         self._owned_s = time.monotonic()
 
     def work(self) -> None:
-        """Read to the end that is listed first."""
+        """Read to the end offsets that are listed first."""
         ends = self._ends()
         try:
             while time.monotonic() < self._deadline and not self.drained(ends):
@@ -76,12 +75,12 @@ class DrainWorker(Membered):
             self.leave()
 
     def drained(self, ends: dict[int, int]) -> bool:
-        """Whether it has read every partition to its end and has committed that."""
+        """Whether it has read every partition to its end and has committed the end offsets."""
         reached = all(self.positions.get(partition, -1) >= end for partition, end in ends.items())
         return bool(ends) and reached and not self.pending
 
     def _ask_to_remove(self, member: GroupMember) -> None:
-        """Commit once more, which shows that this is a member, and ask for the group to be deleted."""
+        """Commit once more, which shows that this is a member, and request the deletion of the group."""
         if self.committed(self.positions, self.membership, member.commit) is not OperationType.OK:
             return
         self._recorder.invoke("delete-group", self.group)
@@ -101,7 +100,7 @@ class DrainWorker(Membered):
         return time.monotonic() - self._owned_s > self._patience_s
 
     def _ends(self) -> dict[int, int]:
-        """The end of each partition; empty if not all were answered in time."""
+        """The end offset of each partition; empty if not all were answered in time."""
         while time.monotonic() < self._deadline:
             client = None
             try:
@@ -109,7 +108,7 @@ class DrainWorker(Membered):
                 listed = client.offsets(range(self._context.workload.partitions), _OFFSETS_TIMEOUT_S)
                 return {partition: end for partition, (_, end) in listed.items()}
             except (ClientFailedError, ReadError):
-                # No operation has begun; it is tried again until the deadline.
+                # No operation has begun; the request is repeated until the deadline.
                 self.stopping.wait(_AGAIN_PAUSE_S)
             finally:
                 self.dismiss(client)

@@ -24,7 +24,7 @@ Commit = Callable[[Mapping[int, int]], AdminAnswer]
 
 
 class Former(NamedTuple):
-    """What a member was before it was assigned again, and how far it had read."""
+    """A member's membership before its last assignment, and how far it had read."""
 
     membership: Membership
     positions: dict[int, int]
@@ -64,7 +64,7 @@ class Membered(Worker):
         self.positions: dict[int, int] = {}
 
     def joined(self) -> GroupMember | None:
-        """The member, made where there is none; None if it can't be made."""
+        """The member, which is made if there is none; None if it can't be made."""
         if self._member is None:
             try:
                 self._member = self._join(self._kind, self.options)
@@ -73,7 +73,7 @@ class Membered(Worker):
         return self._member
 
     def poll_once(self, member: GroupMember) -> bool:
-        """Poll, and keep in mind what is to be committed; whether this member may continue."""
+        """Poll, and remember the offsets to commit; returns whether this member may continue."""
         asked = GroupPollRequested(self._kind, Isolation.READ_UNCOMMITTED, self.group)
         self._recorder.invoke("poll", self._context.topic, asked)
         try:
@@ -111,24 +111,24 @@ class Membered(Worker):
         self.membership = assigned.membership
 
     def _go_on(self, membership: Membership) -> None:
-        """With the same assignment, in a new epoch."""
+        """Continue with the same assignment in a new epoch."""
         if self.membership is not None and self.positions:
             self.former = Former(self.membership, dict(self.positions))
         self.membership = membership
 
     def commit_once(self, commit: Commit) -> OperationType | None:
-        """Commit what is pending; how that ended, None if there was nothing to commit."""
+        """Commit pending offsets; returns the outcome, or None if there was nothing to commit."""
         offsets, self.pending = self.pending, {}
         return self.committed(offsets, self.membership, commit) if offsets else None
 
     def reset(self, offsets: Mapping[int, int], commit: Commit) -> OperationType:
-        """Commit offsets as an outsider of the group; returns the outcome."""
+        """Commit offsets as a non-member of the group; returns the outcome."""
         return self._commit(offsets, None, commit, outsider=True)
 
     def committed(
         self, offsets: Mapping[int, int], membership: Membership | None, commit: Commit
     ) -> OperationType:
-        """Commit offsets as a member; how that ended."""
+        """Commit offsets as a member; returns the outcome."""
         return self._commit(offsets, membership, commit)
 
     def _commit(

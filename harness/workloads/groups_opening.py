@@ -28,6 +28,6 @@ def groups_workers(
 def groups_final_workers(
     context: GroupsContext, deadline: float, join: Join = join_group, remove: Remove = remove_group
 ) -> list[Worker]:
-    """One that drains each group."""
+    """One worker for each group that drains it."""
     groups = range(len(context.workload.groups))
     return [DrainWorker(context, group, deadline, join, remove) for group in groups]

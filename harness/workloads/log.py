@@ -8,7 +8,7 @@ from harness.workloads.worker import Worker
 
 
 def log_workers(context: LogContext) -> list[Worker]:
-    """Producers, then consumers, then the one that deletes records."""
+    """Producers, then consumers, then the worker that deletes records."""
     workload = context.workload
     deletes = workload.deletions_interval_ms > 0
     return [

@@ -27,12 +27,12 @@ MetadataContext = WorkloadContext[MetadataWorkload]
 T = TypeVar("T")
 
 CONFIG_KEYS = ("max.compaction.lag.ms", "delete.retention.ms", "flush.ms")
-"""Numbers of 64 bits that change nothing in a run, however small; 78 as `retention.ms` deletes records."""
+"""64-bit configs whose values have no effect in a run, unlike `retention.ms`, which deletes records at 78."""
 PREFIX = "made-"
-"""What the names of topics begin with that come and go."""
+"""Prefix of the names of topics that are created and deleted."""
 _PARTITIONS_MAX = 3
 _COPIES = 2
-"""Replicas of a topic that comes and goes, so that it can be created while a broker is down."""
+"""Replicas of such a topic: two, so that it can be created while a broker is down."""
 _ASK_TIMEOUT_S = 1.5
 _VIEW_PAUSE_S = 0.2
 _LISTING_SHARE = 0.5
@@ -41,7 +41,7 @@ _GROWN_SHARE = 0.3
 
 
 def metadata_workers(context: MetadataContext, make: Make = open_administrator) -> list[Worker]:
-    """Processes that alter and describe, that create and delete, and that look on."""
+    """Processes that alter and describe configs, that create and delete topics, and that view metadata."""
     workload, registers = context.workload, config_registers(context)
     clients = workload.clients
     return [
@@ -57,7 +57,7 @@ def metadata_final_workers(
     make: Make = open_administrator,
     lag_ns: int = LAGS_NS["metadata"],
 ) -> list[Worker]:
-    """One reader of every register with each library, and one that asks every node for everything."""
+    """For each library a reader of all registers, and one worker that queries every node for all of them."""
     registers = config_registers(context)
     readers = [
         FinalRegisterReader(context, index, registers, deadline, make, lag_ns=lag_ns)
@@ -128,7 +128,7 @@ class CreatorWorker(Worker):
             self._grow(name, partitions + self._random.randint(1, _PARTITIONS_MAX))
 
     def _grow(self, name: str, count: int) -> None:
-        """Add partitions to a topic that was just created, by one broker, which asks the controller.
+        """Add partitions to a topic that was just created, through one broker, which forwards the request.
 
         A broker that forwards a request may send it twice, so a refusal does not prove that nothing was
         added.
@@ -143,10 +143,9 @@ class CreatorWorker(Worker):
             self._recorder.complete(OperationType.OK, asked)
 
     def delete_once(self) -> None:
-        """One deletion, of the oldest topic; tried once.  Chance draws whether its name is taken again.
+        """Delete the oldest topic, in one attempt; whether its name is used again is random.
 
-        Before it a record is appended, if the topic's id was reported: the name's next topic must not have
-        it.
+        If the topic's id is known, a record is appended first; the next topic of this name must not have it.
         """
         name = self._kept.popleft()
         topic_id = self._ids.pop(name, None)
@@ -164,17 +163,17 @@ class CreatorWorker(Worker):
 
 
 class Viewing:
-    """Asks single nodes for their own copies of the metadata, and records the answers.
+    """Queries single nodes for their own copies of the metadata, and records the answers.
 
     Args:
-        recorder: writes as the process that asks.
+        recorder: writes as the process that sends the requests.
     """
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
 
     def list_topics(self, address: Address) -> list[tuple[str, str | None]] | None:
-        """Topics that come and go, as one broker knows them; None where it does not answer."""
+        """Topics that are created and deleted, as one broker reports them; None without an answer."""
         listener = _text(address)
         self._recorder.invoke("list-topics", listener)
         found = _asked(address, lambda connection: listed_topics(connection, PREFIX))
@@ -185,7 +184,7 @@ class Viewing:
         return found
 
     def read(self, address: Address, topic: str, key: str) -> bool:
-        """Read one register from one node; whether it answered."""
+        """Read one register from one node; returns whether it answered."""
         self._recorder.invoke("read", f"config/{topic}/{key}")
         found = _asked(address, lambda connection: described_config(connection, topic, key))
         if isinstance(found, WireError):
@@ -196,7 +195,7 @@ class Viewing:
 
 
 class ViewerWorker(Worker):
-    """Asks one broker after the other, drawn at random, for its topics or for one config."""
+    """Queries random brokers, one after the other, for their topics or for one config."""
 
     def __init__(self, context: MetadataContext, index: int) -> None:
         super().__init__(f"viewer-{index}")
@@ -208,7 +207,7 @@ class ViewerWorker(Worker):
         self._listeners = client_listeners(context)
 
     def work(self) -> None:
-        """Ask until stopped."""
+        """Send requests until stopped."""
         while not self.stopping.wait(_VIEW_PAUSE_S):
             address = self._random.choice(self._listeners)
             if self._random.random() < _LISTING_SHARE:
@@ -219,7 +218,7 @@ class ViewerWorker(Worker):
 
 
 class FinalViewer(Worker):
-    """Asks every node for every register, and every broker for its topics until all answers agree."""
+    """Queries every node for every register, and every broker for its topics until all answers agree."""
 
     def __init__(self, context: MetadataContext, index: int, deadline: float) -> None:
         super().__init__("final-viewer")
@@ -228,7 +227,7 @@ class FinalViewer(Worker):
         self._deadline = deadline
 
     def work(self) -> None:
-        """Ask until everything was answered, or no time is left."""
+        """Send requests until all were answered, or no time is left."""
         nodes = (*client_listeners(self._context), *self._context.controllers)
         left = [(node, topic, key) for node in nodes for topic in self._context.topics for key in CONFIG_KEYS]
         while left and self._has_time():
@@ -257,7 +256,7 @@ def _asked(address: Address, question: Callable[[Connection], T]) -> T | WireErr
     except WireError as error:
         return error
     except (LookupError, ValueError) as error:
-        # An answer that lacks the requested entry, or has another one instead.
+        # The answer lacks the requested entry, or has another one instead.
         return WireError(describe(error))
 
 

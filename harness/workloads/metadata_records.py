@@ -15,7 +15,7 @@ from harness.workloads.values import ValueCodec, Values
 T = TypeVar("T")
 
 _ASK_TIMEOUT_S = 0.6
-"""Shorter than a creator's turn."""
+"""Less than the time between a creator's operations."""
 _REFUSED = {19: "NOT_ENOUGH_REPLICAS", 100: "UNKNOWN_TOPIC_ID"}
 """Error codes of a Produce that was refused before anything was appended.
 
@@ -28,9 +28,9 @@ class RecordsOfTopics:
     """Appends and fetches as one process.
 
     Args:
-        recorder: writes as that process.
-        number: the process's.
-        codec: how values are carried.
+        recorder: writes as this process.
+        number: number of the process.
+        codec: encodes values as records.
         listeners: every broker's CLIENT listener.
     """
 
@@ -44,7 +44,7 @@ class RecordsOfTopics:
         self._random = Random(f"records {number}")
 
     def touch(self, topic: str, topic_id: str) -> None:
-        """Append a record to a topic's first partition, then fetch what some broker has of that."""
+        """Append a record to a topic's first partition, then fetch this partition from some broker."""
         if self._listeners:
             self._append(topic, topic_id)
             self._fetch(topic, topic_id)
@@ -79,7 +79,7 @@ class RecordsOfTopics:
 
 
 def _refused(asked: RecordRequested, answer: ProduceAnswer) -> tuple[OperationType, RecordRequested, str]:
-    """The outcome of a refused Produce; an error after which a record may be there proves nothing."""
+    """The outcome of a refused Produce; it is unknown if the record may have been appended nevertheless."""
     known = _REFUSED.get(answer.error)
     if known is None:
         return OperationType.INFO, asked, f"error {answer.error} (may stand for an append)"

@@ -12,7 +12,7 @@ OffsetsContext = WorkloadContext[OffsetsWorkload]
 
 
 def offsets_workers(context: OffsetsContext, make: Make = open_administrator) -> list[Worker]:
-    """Processes that commit and fetch, and the one that deletes."""
+    """Processes that commit and fetch, and the process that deletes."""
     registers = offset_registers(context)
     clients = context.workload.clients
     return [
@@ -24,7 +24,7 @@ def offsets_workers(context: OffsetsContext, make: Make = open_administrator) ->
 def offsets_final_workers(
     context: OffsetsContext, deadline: float, make: Make = open_administrator
 ) -> list[Worker]:
-    """One reader of every register with each library, and one of the groups that were deleted."""
+    """For each library a reader of all registers, and one reader of the deleted groups."""
     registers = offset_registers(context)
     kinds = len(EMBEDDED)
     readers = [FinalRegisterReader(context, index, registers, deadline, make) for index in range(kinds)]

@@ -1,10 +1,10 @@
 """Groups that are deleted and created again, and groups that commit once.
 
-A dropped offset that is soon committed again would not be noticed.  Still groups commit once, and that offset
-must be returned from then on.
+If a lost offset is soon committed again, the loss is not noticed.  So there are groups that commit once,
+named ``still-…``, whose offset must be returned from then on.
 
-One process alone does all of that to them, one request after the other, so that what an answer must report
-follows from its own requests.  None of the groups has members.
+One process sends all requests for these groups, one after the other, so that the correct answers follow from
+its own requests.  None of the groups has members.
 """
 
 import random
@@ -41,8 +41,8 @@ class Erasing:
     """Requests of one process to the groups' coordinators.
 
     Args:
-        context: the run's.
-        recorder: writes as that process.
+        context: context of the run.
+        recorder: writes as this process.
     """
 
     def __init__(self, context: OffsetsContext, recorder: Recorder) -> None:
@@ -135,11 +135,11 @@ class Erasing:
 
 
 class ErasingWorker(Worker):
-    """Commits and deletes, and looks at what came of it.
+    """Commits and deletes offsets, and fetches them.
 
     Args:
-        context: the run's.
-        number: of the process.
+        context: context of the run.
+        number: number of the process.
     """
 
     def __init__(self, context: OffsetsContext, number: int) -> None:
@@ -152,7 +152,7 @@ class ErasingWorker(Worker):
         self._used: list[str] = []
 
     def work(self) -> None:
-        """One group after the other, drawn at random."""
+        """Work on random groups, one after the other."""
         while not self.stopping.wait(self._random.uniform(0.5, 1.5) * self._pause_s):
             if self._random.random() < _STILL_SHARE:
                 self.commit_still()
@@ -160,14 +160,14 @@ class ErasingWorker(Worker):
                 self.change()
 
     def commit_still(self) -> None:
-        """The one commit of a group, as long as there are any left, and a look at an earlier one."""
+        """Commit once for the next such group, if any is left, and fetch the offset of an earlier one."""
         if self._unused:
             self._used.append(group := self._unused.pop())
             self._erasing.commit(group, self._random.choice(_PARTITIONS), self._values.draw())
         self._erasing.fetch(self._random.choice(self._used))
 
     def change(self) -> None:
-        """One change of one of the groups that come again, and often a look at it."""
+        """Change one of the groups that are created again, and often fetch its offsets."""
         group, partition = self._random.choice(GROUPS), self._random.choice(_PARTITIONS)
         if self._random.random() < _COMMIT_SHARE:
             self._erasing.commit(group, partition, self._values.draw())

@@ -1,10 +1,10 @@
 """Batches of an old producer epoch, which no client library sends by itself.
 
-An idempotent producer without a transactional id raises its epoch on its own (KIP-360), and no coordinator is
-asked about it, so that the partition's leader alone refuses what an earlier epoch sends.  Each turn has a new
-producer id.  It appends one record in epoch 1 to a partition.  Once that is acknowledged, it sends one in
-epoch 0, at once or after some seconds, when another broker may lead.  Both are sends like all others.  A
-leader that takes the second one leaves it behind the first one in its log, where checkers find it
+An idempotent producer without a transactional id increments its epoch without a coordinator (KIP-360), so
+only the partition's leader can refuse batches of an earlier epoch.  Each turn uses a new producer id.  It
+appends one record in epoch 1 to a partition.  Once this is acknowledged, it sends one in epoch 0, at once or
+after some seconds, when another broker may lead.  Both are recorded as sends like all others.  If a leader
+accepts the second one, it follows the first one in the log, where checkers find it
 (``producer-epoch-regression``).
 """
 
@@ -28,12 +28,12 @@ _OLD, _NEW = 0, 1
 _ASK_S = 2.5
 _WAIT_S = (0.0, 3.0)
 _REFUSALS = frozenset({47, 90})
-"""INVALID_PRODUCER_EPOCH, PRODUCER_FENCED: a leader compares epochs before it appends, and each batch is sent
-once, so that no earlier attempt can be there."""
+"""INVALID_PRODUCER_EPOCH, PRODUCER_FENCED: a leader compares epochs before it appends.  Each batch is sent
+once, so no earlier attempt can be in the log."""
 
 
 class RawSendResult(NamedTuple):
-    """How the send of a record ended: its outcome, its offset where it is ``ok``, and the error."""
+    """The result of a send: its outcome, its offset if it is ``ok``, and the error."""
 
     outcome: OperationType
     offset: int | None = None
@@ -57,13 +57,13 @@ class OldEpochWorker(Worker):
         self._listeners = tuple(_address(each) for each in context.bootstrap)
 
     def work(self) -> None:
-        """One producer after the other, at irregular times."""
+        """Use one producer after the other, at irregular times."""
         mean_s = self._context.workload.old_epochs_interval_ms / 1000
         while not self.stopping.wait(self._random.uniform(0.5, 1.5) * mean_s):
             self.do_once()
 
     def do_once(self) -> None:
-        """Both batches of one producer, the second one only if the first one was acknowledged."""
+        """Send both batches of one producer; the second one only if the first one was acknowledged."""
         partition = self._random.randrange(self._context.workload.partitions)
         wait_s = self._random.uniform(*_WAIT_S)
         try:
@@ -81,7 +81,7 @@ class OldEpochWorker(Worker):
         return producer_id
 
     def _send(self, partition: int, producer_id: int, epoch: int) -> bool:
-        """Send one record, recorded as an operation; whether it was acknowledged."""
+        """Send one record as an operation; returns whether it was acknowledged."""
         value = self._values.draw()
         self._recorder.invoke("send", self._context.topic, [[partition, value]])
         batch = RawBatch(producer_id, epoch, sequence=0, value=self._context.codec.encode(value))
@@ -91,7 +91,7 @@ class OldEpochWorker(Worker):
         return answered.outcome is OperationType.OK
 
     def _answer(self, partition: int, batch: RawBatch) -> RawSendResult:
-        """What the leader of now answers to a batch that is sent once."""
+        """The current leader's answer to a batch that is sent once."""
         try:
             topic = self._look()
             connection = self._connected(topic, partition)
@@ -112,7 +112,7 @@ class OldEpochWorker(Worker):
         return RawSendResult(outcome, error=f"[Error {code}] ({reason})")
 
     def _look(self) -> TopicAnswer:
-        """The topic as some broker knows it."""
+        """The topic, as some broker reports it."""
         endpoint = Endpoint(*self._random.choice(self._listeners), _ASK_S)
         try:
             return endpoint.cluster([self._context.topic]).topics[self._context.topic]

@@ -1,4 +1,4 @@
-"""Maps the type of a workload to its implementation; the only module that knows all of them."""
+"""Maps the type of a workload to its implementation; the only module that imports all of them."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -33,7 +33,7 @@ class Implementation(NamedTuple):
     Attributes:
         workers: the load's workers, which continue until they are stopped.
         final_workers: workers of the phase final-read in addition to the readers of all records, given the
-            time of the monotonic clock by which they have to end by themselves; at most `FINAL_WORKERS`.
+            time of the monotonic clock by which they must end by themselves; at most `FINAL_WORKERS`.
     """
 
     workers: Callable[[WorkloadContext[Any]], list[Worker]]
@@ -54,5 +54,5 @@ IMPLEMENTATIONS: Mapping[type[Workload], Implementation] = {
 
 
 def implementation_of(workload: Workload) -> Implementation:
-    """The implementation of a workload's kind."""
+    """The implementation of a kind of workload."""
     return IMPLEMENTATIONS[type(workload)]

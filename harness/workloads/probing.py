@@ -19,8 +19,8 @@ class WriteProbe:
     """Sends one value after the other to each partition until one is acknowledged.
 
     Every send is an ordinary operation of a separate process, with acks=all and idempotence, whatever the
-    workload's settings are.  Clients alternate, so that a defect of one library does not look like one of the
-    cluster.
+    workload's settings are.  Client libraries alternate, so that a defect of one of them does not look like a
+    defect of the cluster.
     """
 
     def __init__(self, context: WorkloadContext[Workload]) -> None:

@@ -12,18 +12,18 @@ from harness.workloads.values import Values
 from harness.workloads.worker import Worker
 
 HOME_SHARE = 0.75
-"""Most batches stay on the worker's own partitions: otherwise one stuck partition soon holds up everybody."""
+"""Share of batches to the worker's own partitions; otherwise one stuck partition soon blocks all workers."""
 _REMAKE_PAUSE_S = 0.25
 _CATCH_UP = 5
 _ERRORS_TOLD_MAX = 3
 
 
 class Pace:
-    """Turns at a fixed interval; of those missed, a few are made up for.
+    """Turns at a fixed interval; a few of the missed turns are taken later.
 
     Args:
-        interval_s: between turns.
-        offset_s: of the first one, so that workers take theirs in between each other's.
+        interval_s: time between turns.
+        offset_s: time of the first turn, so that workers do not have their turns at the same time.
     """
 
     def __init__(self, interval_s: float, offset_s: float = 0.0) -> None:
@@ -31,7 +31,7 @@ class Pace:
         self._next_s = time.monotonic() + offset_s
 
     def turn(self, stopping: Event) -> bool:
-        """Wait for the next turn; False if stopped meanwhile."""
+        """Wait for the next turn; returns False if stopped meanwhile."""
         now_s = time.monotonic()
         stopped = stopping.wait(max(0.0, self._next_s - now_s))
         self._next_s = max(self._next_s, now_s - _CATCH_UP * self._interval_s) + self._interval_s
@@ -68,7 +68,7 @@ class ProducerWorker(Worker):
             self.dismiss(self._client)
 
     def send_once(self) -> bool:
-        """One send operation, from invocation to completion; whether everything was acknowledged."""
+        """One send operation, from invocation to completion; returns whether all of it was acknowledged."""
         self._take_up()
         batch = self._draw()
         self._recorder.invoke("send", self._context.topic, [list(pair) for pair in batch])
@@ -84,7 +84,7 @@ class ProducerWorker(Worker):
         return complete_send(self._recorder, batch, sent) is OperationType.OK
 
     def _take_up(self) -> None:
-        """Write to added partitions, with a new client, whose metadata has them.
+        """Write to added partitions, with a new client whose metadata includes them.
 
         A replaced client ends its process, because a new client does not continue its sequence numbers.  Half
         of the workers, as many of each library, make a new client at once; the others keep theirs, with its

@@ -17,7 +17,7 @@ from harness.workloads.worker import Worker
 
 WRITE_SHARE = 0.65
 HOME_SHARE = 0.7
-"""Most operations are on registers of the worker's own; otherwise one stuck coordinator soon holds up all."""
+"""Share of operations on the worker's own registers; otherwise one stuck coordinator soon blocks all."""
 _REMAKE_PAUSE_S = 0.25
 _AGAIN_PAUSE_S = 0.2
 
@@ -33,7 +33,7 @@ class Register(NamedTuple):
 
 
 class Keeper:
-    """A client that is made when it is needed, and made again when it is spent."""
+    """A client that is made when it is needed, and replaced when it can no longer be used."""
 
     def __init__(self, worker: Worker, context: AnyContext, kind: ClientKind, make: Make) -> None:
         self._worker = worker
@@ -43,7 +43,7 @@ class Keeper:
         self._client: Administrator | None = None
 
     def ask(self, question: Callable[[Administrator], AdminAnswer]) -> AdminAnswer:
-        """The client's answer; without a client nothing is asked, and the answer says so."""
+        """The client's answer; if no client can be made, the answer reports this instead."""
         try:
             if self._client is None:
                 self._client = self._make(self._kind, self._options)
@@ -147,7 +147,7 @@ class FinalRegisterReader(Worker):
         try:
             self._read_all()
             if self._lag_s:
-                # No condition reports that a broker's cache has caught up: what is promised is a time.
+                # No condition shows that a broker's cache has caught up; only a time is promised.
                 self.stopping.wait(min(settled, self._deadline) - time.monotonic())
                 self._read_all()
         finally:

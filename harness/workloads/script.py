@@ -39,21 +39,22 @@ T = TypeVar("T")
 TOPIC = "txn-0"
 CLIENT = "raw"
 HOLD_S = 5.5
-"""Longer than the five seconds that a verdict asks of every fault."""
+"""Longer than the five seconds that a verdict requires of every fault."""
 _TRANSACTION_TIMEOUT_MS = 45_000
-"""Longer than a script takes; TCP may resend a held request seconds after its release."""
+"""Longer than a script takes; TCP may resend a delayed request seconds after its release."""
 _INSIST_S = 20.0
 _PAUSE_S = 0.1
 _ANSWER_S = 60.0
 _CLIENT_CLOSE_S = 5.0
 _NOT_YET = frozenset({14, 15, 16, 51})
-"""Coordinator loading, not available, elsewhere; concurrent transactions: ask again."""
+"""Error codes after which a request is repeated: coordinator loading, not available, not this broker;
+concurrent transactions."""
 
 ScriptContext = WorkloadContext[ScriptedTransactions]
 
 
 class ScriptError(Exception):
-    """A step did not go as the script needs it, so what follows would prove nothing."""
+    """A step failed that the script needs, so later steps would prove nothing."""
 
 
 class ScriptedSend(NamedTuple):
@@ -64,11 +65,11 @@ class ScriptedSend(NamedTuple):
 
 
 class OpenTransaction:
-    """A transaction under way.
+    """A transaction in progress.
 
     Attributes:
         sends: its records.
-        offsets: where those were appended that were acknowledged, by value.
+        offsets: offsets of the acknowledged records, by value.
     """
 
     def __init__(self, sends: Sequence[ScriptedSend]) -> None:
@@ -76,7 +77,7 @@ class OpenTransaction:
         self.offsets: dict[int, int] = {}
 
     def ended(self, end: TxnEnd, ended: TxnEnd | None) -> TxnEnded:
-        """What became of it by now, with the end that was meant, and the one that was acknowledged."""
+        """The current result, with the intended end and the acknowledged end."""
         sent = [TxnSend(TOPIC, p, value, self.offsets.get(value)) for p, value in self.sends]
         return TxnEnded(client=CLIENT, end=end, mops=[*sent], ended=ended)
 
@@ -144,10 +145,10 @@ class ScriptClient:
         return producer
 
     def abandon(self) -> None:
-        """End what may be open by initialising every producer again: a script that failed shows no bug.
+        """After a failure, end open transactions: initialise every producer again.
 
         Raises:
-            ScriptError: that did not happen.
+            ScriptError: a producer could not be initialised.
         """
         for transactional_id, process in list(self._begun.items()):
             self.begin_producer(transactional_id, process)
@@ -156,9 +157,9 @@ class ScriptClient:
     def transaction(
         self, producer: ProducerState, sends: Sequence[ScriptedSend], end: TxnEnd, process: int = 0
     ) -> Iterator[OpenTransaction]:
-        """A transaction from its invocation to its completion at the block's end, as `end` says.
+        """A transaction from its invocation to its completion at the block's end, which `end` defines.
 
-        An exception leaves it open: ``info``.
+        After an exception it stays open, and its outcome is ``info``.
         """
         opened = OpenTransaction(sends)
         asked = TxnRequested(client=CLIENT, end=end, mops=[TxnSendRequested(TOPIC, *send) for send in sends])
@@ -169,7 +170,7 @@ class ScriptClient:
             outcome.end(kind, opened.ended(end, end))
 
     def add(self, producer: ProducerState, partitions: Sequence[int]) -> None:
-        """Add partitions to the transaction, which clients of version 2 leave to their Produce."""
+        """Add partitions to the transaction; in version 2 Produce does this, so nothing is sent."""
         if self.protocol is Protocol.V1:
             connection = self.connect(self.coordinator(producer.transactional_id))
             self.insist(
@@ -223,7 +224,7 @@ class ScriptClient:
         self._until(ends, lambda pair: pair[0] == pair[1], "the transaction's marker")
 
     def insist(self, call: Callable[[], T], codes: Callable[[T], Iterable[int]], what: str) -> T:
-        """Repeat a request until every code is 0, while the codes only say that it is too early.
+        """Repeat a request until every code is 0, as long as the codes mean that it is too early.
 
         Raises:
             ScriptError: another code, no answer, or it was still too early at the end.

@@ -1,6 +1,6 @@
 """Scripts of raw transactions that reproduce two bugs of Kafka deterministically.
 
-Both delay one request on its connection until the requests that should follow it are done.
+Both delay one request on its connection until the requests are done that should follow it.
 """
 
 from collections.abc import Callable, Mapping
@@ -29,7 +29,7 @@ from harness.workloads.worker import Worker
 T = TypeVar("T")
 _LATE_ANSWER_S = 40.0
 _LEAD_S = 3.0
-"""Traffic that a verdict asks for before the first fault."""
+"""Time for the traffic that a verdict requires before the first fault."""
 
 
 def scripted_workers(context: ScriptContext) -> list[Worker]:
@@ -46,7 +46,7 @@ class ScriptWorker(Worker):
         self._recorder = Recorder(context.journals.open("script", "script"), "script")
 
     def work(self) -> None:
-        """Wait for some traffic, then play."""
+        """Wait for some traffic, then carry out the script."""
         if self.stopping.wait(_LEAD_S):
             return
         script = self._context.workload.script
@@ -75,10 +75,10 @@ class ScriptWorker(Worker):
         late: Callable[[Connection], T],
         meanwhile: Callable[[], None],
     ) -> T:
-        """Send something that waits on its connection while something else happens; its answer.
+        """Send a request that is delayed while `meanwhile` runs; returns its answer.
 
         Raises:
-            ScriptError: no answer came within 40 s of letting it go.
+            ScriptError: no answer came within 40 s after the release.
         """
         connection = client.connect(broker)
         holds = client.context.holds
@@ -132,8 +132,8 @@ def hanging_transaction(client: ScriptClient, worker: ScriptWorker) -> ScriptPla
 def delayed_end_txn(client: ScriptClient, worker: ScriptWorker) -> ScriptPlayed:
     """An EndTxn(commit) arrives in the middle of the next transaction, which is then aborted.
 
-    Without an epoch for each transaction the coordinator takes it for the next one's (KAFKA-17754): what that
-    had sent so far is committed, what it sends later is aborted.
+    Without an epoch for each transaction, the coordinator treats it as the end of the next one (KAFKA-17754):
+    the records that this one has sent so far are committed, its later records are aborted.
     """
     producer = client.begin_producer("delayed-0")
     coordinator = client.coordinator(producer.transactional_id)
@@ -146,7 +146,7 @@ def delayed_end_txn(client: ScriptClient, worker: ScriptWorker) -> ScriptPlayed:
         begun: list[tuple[ProducerState, OpenTransaction]] = []
 
         def overtake() -> None:
-            """The retry is acknowledged, and half of the next transaction is there."""
+            """Send the retry, which is acknowledged, and half of the next transaction."""
             later = client.end(producer, commit=True)
             first.close()
             sends = [ScriptedSend(0, twice), ScriptedSend(1, last)]

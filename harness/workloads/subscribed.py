@@ -1,4 +1,4 @@
-"""Consumers of the log workload: some assign themselves everything, some subscribe to a group."""
+"""Consumers of the log workload: some assign all partitions to themselves, some subscribe with a group."""
 
 from checkers.history.operations import OperationType
 from harness.clients.group import MemberOptions

@@ -30,7 +30,7 @@ TxnContext = WorkloadContext[TxnWorkload]
 
 
 def txn_workers(context: TxnContext, make: Make | None = None) -> list[Worker]:
-    """Workers of plain records, transactors, who fences them, who ends none in time, who sends old epochs."""
+    """Workers for plain records, transactors, and workers for fencing, timeouts and old epochs."""
     workload = context.workload
     make = make or context.clients.transactional
     transactors = [TransactionWorker(context, index, make) for index in range(workload.transactors)]
@@ -40,7 +40,7 @@ def txn_workers(context: TxnContext, make: Make | None = None) -> list[Worker]:
 
 
 class Drawing:
-    """Draws what transactions are to do, from the number of a worker."""
+    """Draws the content of transactions, with a worker's number as seed."""
 
     def __init__(self, context: TxnContext, number: int) -> None:
         self.random = random.Random(number)
@@ -62,7 +62,7 @@ class Drawing:
 
 
 class TransactionWorker(Worker):
-    """One process that transacts under its own id; a new instance after anything but success."""
+    """One process with its own transactional id; it makes a new producer after anything but success."""
 
     def __init__(self, context: TxnContext, index: int, make: Make) -> None:
         super().__init__(f"transactor-{index}")
@@ -76,7 +76,7 @@ class TransactionWorker(Worker):
         self._transactor = Transactor(context, staff, kind, _name(index), make)
 
     def work(self) -> None:
-        """Transact at every turn."""
+        """Carry out a transaction at every turn."""
         try:
             while self._pace.turn(self.stopping):
                 if self._transactor.ready or self._transactor.initialise():
@@ -88,7 +88,7 @@ class TransactionWorker(Worker):
 
 
 class FencingWorker(Worker):
-    """Takes over others' names, and continues with instances that were fenced in turn."""
+    """Takes over others' transactional ids, and continues with its instances that were fenced later."""
 
     def __init__(self, context: TxnContext, make: Make) -> None:
         super().__init__("fencing")
@@ -100,7 +100,7 @@ class FencingWorker(Worker):
         self._kept: Transactor | None = None
 
     def work(self) -> None:
-        """Take over a name, or use the one that was taken before, at irregular times."""
+        """Take over an id, or use the one that was taken over before, at irregular times."""
         mean_s = self._context.workload.fencing_interval_ms / 1000
         try:
             while not self.stopping.wait(self._drawing.random.uniform(0.5, 1.5) * mean_s):

@@ -29,7 +29,7 @@ def await_ended(
     Args:
         context: context of the run.
         deadline: time of the monotonic clock.
-        missing: partitions without a leader, which are not asked.
+        missing: partitions without a leader, which are not checked.
     """
     patience_ms = context.workload.transactions_end_ms
     bound = min(deadline, time.monotonic() + patience_ms / 1000)
@@ -49,7 +49,7 @@ def await_ended(
 
 
 def _stable(context: WorkloadContext[Workload], topic: str, partitions: Sequence[int]) -> list[int]:
-    """Those of the partitions in which no transaction is open."""
+    """The given partitions in which no transaction is open."""
     if not partitions:
         return []
     try:

@@ -1,10 +1,10 @@
-"""Transactions that outlive their timeout: abandoned, continued too late, or aborted by an administrator.
+"""Transactions that outlast their timeout: abandoned, continued too late, or aborted by an administrator.
 
-Each uses one of a few transactional ids that no other client has, and sends a record to each of some
-partitions, request by request.  Then it is described: its coordinator is asked for the transaction, the
-partitions' leaders for the producer (KIP-664).  An administrator aborts only transactions that no producer
-will end.  Records that a zombie sends after the timeout are recorded as a separate transaction with an
-unknown end: they may be a part of the first one, if that was not aborted yet.
+Each uses one of a few transactional ids that no other client has, and sends one record to each of several
+partitions, request by request.  Then the coordinator is asked to describe the transaction, and the
+partitions' leaders to describe the producer (KIP-664).  An administrator aborts only transactions that no
+producer will end.  Records that a zombie sends after the timeout are recorded as a separate transaction with
+an unknown end: they may be a part of the first one, if that was not aborted yet.
 """
 
 import random
@@ -53,20 +53,20 @@ TxnContext = WorkloadContext[TxnWorkload]
 
 CLIENT = "raw"
 _NAMES = 8
-"""So many names that an abandoned transaction has timed out before its name is used again."""
+"""Number of transactional ids: an abandoned transaction times out before its id is used again."""
 _PARTITIONS_MAX = 3
 _ASK_S = 2.5
 _RETRIES = 15
 _RETRY_PAUSE_S = 0.1
 _NOT_YET = frozenset({14, 15, 16, 51})
-"""Coordinator loading, not available, elsewhere; an older transaction is being ended: ask again."""
+"""Coordinator loading, not available, not this broker; a transaction is being ended: repeat the request."""
 _SETTLE_S = (0.1, 0.8)
 _LATE_S = (0.0, 4.0)
 _NEVER_ASKED = "its commit was never asked for"
 
 
 class Lapse(StrEnum):
-    """How a transaction is not ended in time."""
+    """The ways in which a transaction is not ended in time."""
 
     LEFT = "left"
     COMMITTED_LATE = "committed late"
@@ -81,8 +81,8 @@ class Open(NamedTuple):
         producer: the producer that began it.
         coordinator: id of the broker that added its partitions.
         leaders: id of the leader that each partition's record was sent to.
-        sent: its records, those that were acknowledged with their offsets.
-        value: of the operation as a history has it.
+        sent: its records; acknowledged ones have their offsets.
+        value: value of the operation in the history.
     """
 
     producer: ProducerState
@@ -93,11 +93,11 @@ class Open(NamedTuple):
 
 
 class LapsingWorker(Worker):
-    """Begins one such transaction after the other; a second process of the history records what is seen.
+    """Begins one such transaction after the other; a second process of the history records descriptions.
 
     Args:
-        context: the run's.
-        number: of the process that transacts; the next one describes.
+        context: context of the run.
+        number: number of the process of the transactions; the next number is that of the second process.
     """
 
     def __init__(self, context: TxnContext, number: int) -> None:
@@ -111,13 +111,13 @@ class LapsingWorker(Worker):
         self._turn = 0
 
     def work(self) -> None:
-        """One after the other, at irregular times."""
+        """Make one transaction after the other, at irregular times."""
         mean_s = self._context.workload.lapsing_interval_ms / 1000
         while not self.stopping.wait(self._random.uniform(0.5, 1.5) * mean_s):
             self.do_once(self._random.choice(tuple(Lapse)))
 
     def do_once(self, lapse: Lapse) -> None:
-        """One transaction, as far as brokers answer."""
+        """Make one transaction, as far as brokers answer."""
         self._turn += 1
         name = f"lapse-{self._turn % _NAMES}"
         try:
@@ -156,7 +156,7 @@ class LapsingWorker(Worker):
         self._commit(opened)
 
     def _send_late(self, opened: Open, topic: TopicAnswer) -> None:
-        """Send one more record after the timeout where the first is, unless the load ends before."""
+        """After the timeout, send another record to each partition with one, unless the load ends before."""
         there = [send.partition for send in opened.sent if send.offset is not None]
         if self._stopped_in_time() or not there:
             return
@@ -171,12 +171,12 @@ class LapsingWorker(Worker):
         self._recorder.complete(OperationType.FAIL, _ended(sent), _NEVER_ASKED)
 
     def _stopped_in_time(self) -> bool:
-        """Let the timeout pass, and some time more; whether the load ends before that."""
+        """Wait for the timeout and some more time; returns whether the load ended before that."""
         timeout_s = self._context.workload.lapsing_timeout_ms / 1000
         return self.stopping.wait(timeout_s + self._random.uniform(*_LATE_S))
 
     def _look(self, name: str) -> tuple[int, TopicAnswer]:
-        """Id of a name's coordinator, and the topic, as some broker knows them."""
+        """The coordinator of a transactional id, and the topic, as some broker reports them."""
         address = self._random.choice(self._listeners)
         with Connection(*address, _ASK_S) as connection:
             error, coordinator = find_coordinator(connection, name)
@@ -210,7 +210,7 @@ class LapsingWorker(Worker):
         return producer
 
     def _begin(self, producer: ProducerState, coordinator: int, topic: TopicAnswer) -> Open | None:
-        """Add partitions one by one, and send a record to each; None where nothing was sent."""
+        """Add partitions one by one, and send a record to each; None if nothing was sent."""
         count = min(_PARTITIONS_MAX, len(topic.partitions))
         leaders = dict(self._random.sample([(s.partition, s.leader) for s in topic.partitions], count))
         sends = [TxnSendRequested(topic.name, number, self._values.draw()) for number in leaders]
@@ -231,7 +231,7 @@ class LapsingWorker(Worker):
         return Open(producer, coordinator, leaders, sent, told)
 
     def _add(self, producer: ProducerState, coordinator: int, topic: str, partition: int) -> str | None:
-        """Why a partition was not added to the transaction; None if it was."""
+        """Add a partition to the transaction; returns the reason why it failed, or None."""
         try:
             code = self._insist(
                 coordinator, lambda it: max(add_partitions(it, producer, topic, [partition])), int
@@ -248,7 +248,7 @@ class LapsingWorker(Worker):
         leader: int,
         sequence: int = 0,
     ) -> int | None:
-        """The offset of a record, None where it was not acknowledged; sent once."""
+        """Send a record once; returns its offset, or None if it was not acknowledged."""
         record = self._context.codec.encode(send.value)
         try:
             with self._connected(leader) as connection:
@@ -266,7 +266,7 @@ class LapsingWorker(Worker):
         return answer.offset
 
     def _commit(self, opened: Open) -> None:
-        """Ask for the commit once."""
+        """Request the commit once."""
         value = replace(opened.value, ending_ns=self._recorder.journal.clock.now_ns())
         try:
             with self._connected(opened.coordinator) as connection:
@@ -281,7 +281,7 @@ class LapsingWorker(Worker):
         self._recorder.complete(fate, value, f"[Error {ended.error}] ({reason})")
 
     def _abort(self, opened: Open) -> None:
-        """Abort it in each partition, and look again."""
+        """Abort the transaction in each partition, and describe it again."""
         for partition, leader in opened.leaders.items():
             told = self._describe_producer(opened, partition, leader)
             if told is None:
@@ -301,7 +301,7 @@ class LapsingWorker(Worker):
             self._describe_producer(opened, partition, leader)
 
     def _describe(self, opened: Open) -> None:
-        """Ask the coordinator of now, and the leaders that it was sent to."""
+        """Describe it at the current coordinator, and at the leaders that received its records."""
         self._describe_transaction(opened)
         for partition, leader in opened.leaders.items():
             self._describe_producer(opened, partition, leader)
@@ -335,7 +335,7 @@ class LapsingWorker(Worker):
             )
 
     def _describe_producer(self, opened: Open, partition: int, leader: int) -> int | None:
-        """The producer's coordinator epoch as a leader knows it; None without an answer."""
+        """The producer's coordinator epoch according to a leader; None without an answer."""
         asked = _leader_asked(opened.producer, partition, leader)
         with self._describer.operation("describe-producer", self._context.topic, asked) as outcome:
             outcome.end(OperationType.FAIL, asked)
@@ -383,7 +383,7 @@ def _address(server: str) -> Address:
 
 
 def _asked(sends: list[TxnSendRequested]) -> TxnRequested:
-    """A transaction to be committed, although no commit is requested yet."""
+    """A transaction that must be committed, although no commit is requested yet."""
     return TxnRequested(client=CLIENT, end="commit", mops=[*sends])
 
 
@@ -392,7 +392,7 @@ def _answered(send: TxnSendRequested, offset: int | None) -> TxnSend:
 
 
 def _ended(sent: list[TxnSend]) -> TxnEnded:
-    """Such a transaction, of which no end was acknowledged."""
+    """Such a transaction without an acknowledged end."""
     return TxnEnded(client=CLIENT, end="commit", mops=[*sent], ended=None)
 
 

@@ -33,7 +33,7 @@ from harness.workloads.context import DELIVERY_MS, REQUEST_MS, WorkloadContext
 from harness.workloads.worker import Closable
 
 STEP_S = 2.5
-"""How long one step may take; an instance that takes longer is given up."""
+"""How long one step may take; an instance that takes longer is no longer used."""
 _ABORT_S = 1.5
 _ERRORS_TOLD_MAX = 3
 _NOT_SENT = SendResult(OperationType.FAIL, error="not sent: others before it were not acknowledged")
@@ -52,13 +52,13 @@ class TxnRecord(NamedTuple):
 
 
 class Intent(NamedTuple):
-    """What one transaction is to do.
+    """The planned content of one transaction.
 
     Attributes:
         sends: its records.
-        commits: whether it is to be committed; otherwise it is aborted on purpose.
+        commits: whether it must be committed; otherwise it is aborted on purpose.
         pause_s: how long it stays open before it is ended, seconds.
-        late: how many of its last records, and the offsets with them, are sent after that time.
+        late: how many of its last records, together with its offsets, are sent after that time.
         offsets: offsets that it commits for a group.
         consumed: the records that it copies, as in the history.
     """
@@ -77,7 +77,7 @@ class _End(NamedTuple):
     Attributes:
         outcome: outcome of the whole operation.
         ended: the end that was acknowledged, if any.
-        error: why it is not the intended end.
+        error: reason why it is not the intended end.
         ending_ns: a time before which neither commit nor abort was requested; None if neither was requested.
     """
 
@@ -88,12 +88,12 @@ class _End(NamedTuple):
 
 
 class Staff(NamedTuple):
-    """What a transactor has of the worker that it works for.
+    """The part of a worker that its transactor uses.
 
     Attributes:
         recorder: writes as the worker's process.
         stopping: ends pauses early.
-        dismiss: closes a client, or complains.
+        dismiss: closes a client, or reports that this failed.
     """
 
     recorder: Recorder
@@ -140,11 +140,11 @@ class Transactor:
 
     @property
     def ready(self) -> bool:
-        """Whether there is an instance that was initialised and of which nothing bad is known."""
+        """Whether there is an initialised instance without known errors."""
         return self._client is not None
 
     def initialise(self) -> bool:
-        """Make a new instance and initialise it; whether that happened."""
+        """Make a new instance and initialise it; returns whether this succeeded."""
         who = self._who
         nobody = ProducerInitialised(**asdict(who))
         recorder = self._staff.recorder
@@ -167,7 +167,7 @@ class Transactor:
     def carry_out(self, intent: Intent) -> bool:
         """Carry out one transaction; returns whether it ended as intended.
 
-        An instance whose transaction did not end so is given up.
+        If it did not, the instance is no longer used.
 
         Raises:
             RuntimeError: there is no instance.
@@ -208,7 +208,7 @@ class Transactor:
         return end._replace(ending_ns=ending_ns)
 
     def _transaction_value(self, intent: Intent, sent: Sequence[SendResult]) -> TxnRequested:
-        """The transaction as a history has it, with the offsets of what was sent."""
+        """The transaction in the form of the history, with the offsets of sent records."""
         mops: list[TxnSendRequested | TxnOffsets] = [
             *(TxnSend(*send, one.offset) for send, one in zip(intent.sends, sent, strict=False)),
             *(TxnSendRequested(*send) for send in intent.sends[len(sent) :]),
@@ -248,7 +248,7 @@ def _committed(client: TransactionalProducer) -> _End:
 
 
 def _aborted(client: TransactionalProducer, trouble: str | None) -> _End:
-    """The end of a transaction that is not to be committed: its commit was not requested in any case."""
+    """The end of a transaction that is aborted on purpose, whose commit was certainly not requested."""
     try:
         client.abort(_ABORT_S)
     except TransactionError as error:

@@ -17,7 +17,7 @@ class Values:
 
     Args:
         worker: the worker's number.
-        is_skipped: which values are not used.
+        is_skipped: function that returns whether a value is not used.
     """
 
     def __init__(self, worker: int, is_skipped: Callable[[int], bool] = _never) -> None:
@@ -42,7 +42,7 @@ class ValueCodec:
     """Values to record bytes and back, for one run.
 
     Attributes:
-        prefix: what every record of the run begins with.
+        prefix: the beginning of every record of the run.
     """
 
     def __init__(self, run: str) -> None:
@@ -50,11 +50,11 @@ class ValueCodec:
         self._own = re.compile(re.escape(self.prefix) + rb"([1-9][0-9]{0,17}|0)")
 
     def encode(self, value: int) -> bytes:
-        """The record's bytes."""
+        """The bytes of the record."""
         return self.prefix + str(value).encode()
 
     def decode(self, record: bytes | None) -> int | str:
-        """The value; a text of what it is instead, where this run did not write it."""
+        """The value; if this run did not write the record, a text that describes it."""
         if record is None:
             return "(null)"
         own = self._own.fullmatch(record)

@@ -18,7 +18,7 @@ class WorkloadError(KrucibleError):
 
 
 class Closable(Protocol):
-    """A client of either kind."""
+    """A client that can be closed."""
 
     def close(self, timeout_s: float) -> None:
         """Close it.
@@ -33,8 +33,8 @@ class Worker(threading.Thread):
     """A thread that works until it is stopped.
 
     Attributes:
-        failure: the exception that ended it, if one did.
-        complaints: clients that did not close; reported, but no reason to stop.
+        failure: the exception that ended it, if any.
+        complaints: clients that could not be closed; they are reported, but do not end the worker.
     """
 
     def __init__(self, name: str) -> None:
@@ -44,14 +44,14 @@ class Worker(threading.Thread):
         self.stopping = threading.Event()
 
     def run(self) -> None:
-        """Work, and keep what went wrong."""
+        """Work, and keep the exception that ends it."""
         try:
             self.work()
         except BaseException as error:  # noqa: BLE001 - `join_all` raises it in the thread that waits
             self.failure = error
 
     def work(self) -> None:
-        """What the worker does until `stopping` is set."""
+        """Do the worker's task until `stopping` is set."""
         raise NotImplementedError
 
     def dismiss(self, client: Closable | None) -> None:

@@ -31,11 +31,11 @@ from harness.vocabulary.faults import Among, Fault, PacketLoss, Partition, Targe
 from harness.vocabulary.gambits import (
     AddPart,
     AlterThere,
-    AskThere,
     ElectThere,
     MoveThere,
     Part,
     RemovePart,
+    RequestThere,
     Strike,
     There,
 )
@@ -190,7 +190,7 @@ def _draws_of(planned: Planned) -> Iterator[tuple[Role | None, str]]:
     struck = ((blow.at, blow.fault) for move in moves if isinstance(move, Strike) for blow in move.blows)
     yield from ((_hit_by(at, fault), _tag(fault)) for at, fault in (*alone, *struck))
     yield from ((None, _tag(operation)) for operation in operations_of(planned))
-    yield from ((None, _tag_there(move.what)) for move in moves if isinstance(move, AskThere))
+    yield from ((None, _tag_there(move.what)) for move in moves if isinstance(move, RequestThere))
 
 
 def _hit_by(at: Part | Target, fault: Fault) -> Role | None:

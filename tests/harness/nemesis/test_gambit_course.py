@@ -23,8 +23,6 @@ from harness.vocabulary import (
     AllInSync,
     AlterThere,
     AlterTopic,
-    Ask,
-    AskThere,
     Blow,
     ChooseCopies,
     ChooseNewcomers,
@@ -44,6 +42,8 @@ from harness.vocabulary import (
     Pass,
     Pause,
     RecordsDeleted,
+    Request,
+    RequestThere,
     Strike,
     TopicsRemoved,
     Topology,
@@ -62,7 +62,7 @@ STRIKE = Strike((Blow("f1", "leader", Kill()), Blow("f2", broker(3), Pause())), 
 MEND = Mend(("f2", "f1"), apart_ms=9)
 IN_SYNC = Until(AllInSync(), 0)
 MOVED = Until(LedByAnother(("leader",)), 0)
-ASK = Ask(ElectLeaders(ElectionType.PREFERRED))
+ASK = Request(ElectLeaders(ElectionType.PREFERRED))
 
 
 class Bench:
@@ -181,7 +181,7 @@ def test_what_does_not_come_about_ends_a_gambit_and_all_is_healed(bench: Bench) 
         ((Until(Acknowledged(1), 0),), "move 1, until: acknowledged was not reached"),
         ((Until(TopicsRemoved(1), 0),), "move 1, until: topics-removed was not reached"),
         ((Until(RecordsDeleted(), 0),), "move 1, until: records-deleted was not reached"),
-        ((AskThere(AlterThere("a", "1")),), "move 1, ask-there: no partition was chosen"),
+        ((RequestThere(AlterThere("a", "1")),), "move 1, ask-there: no partition was chosen"),
     ],
 )
 def test_why_it_ended_is_told(bench: Bench, moves: tuple[GambitMove, ...], why: str) -> None:
@@ -238,7 +238,7 @@ def test_removed_topics_are_counted_from_the_beginning_of_the_waiting(bench: Ben
 
     remove()
     bench.asking = remove
-    asked = Ask(ElectLeaders(ElectionType.PREFERRED), answered=True)
+    asked = Request(ElectLeaders(ElectionType.PREFERRED), answered=True)
     ended = bench.play(asked, Until(TopicsRemoved(1), 0))
     assert ended.error == "move 2, until: topics-removed was not reached"
     assert (bench.tally.removed, bench.tally.acked) == (2, 0)
@@ -271,7 +271,7 @@ def test_a_deletion_of_the_chosen_partition_is_waited_for(bench: Bench) -> None:
 
 
 def test_what_concerns_the_partition_names_it(bench: Bench) -> None:
-    assert bench.play(CHOOSE, AskThere(AlterThere("segment.ms", "100"))).type is OK
+    assert bench.play(CHOOSE, RequestThere(AlterThere("segment.ms", "100"))).type is OK
     assert bench.asked_for == [AlterTopic("t", "segment.ms", "100")]
 
 
@@ -326,7 +326,7 @@ def test_an_answer_that_matters_is_waited_for(bench: Bench) -> None:
         return Bench.look(bench, topic)
 
     bench.asking, bench.look = answer, look_on  # type: ignore[method-assign]
-    asked = Ask(ElectLeaders(ElectionType.PREFERRED), answered=True)
+    asked = Request(ElectLeaders(ElectionType.PREFERRED), answered=True)
     assert bench.play(asked, CHOOSE).type is OK
 
 

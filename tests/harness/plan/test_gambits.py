@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness import vocabulary
 from harness.errors import UsageError
 from harness.plan import gambits, planning
 from harness.plan.chance import LEAD_MS, TAIL_MS
@@ -33,8 +34,6 @@ from harness.vocabulary import (
     AllInSync,
     AlterThere,
     Among,
-    Ask,
-    AskThere,
     BeingAdded,
     Blow,
     ChooseCopies,
@@ -74,6 +73,8 @@ from harness.vocabulary import (
     RecordsDeleted,
     RemovePart,
     RemoveVoter,
+    Request,
+    RequestThere,
     Scope,
     Stop,
     Strike,
@@ -142,11 +143,11 @@ def test_a_script_can_be_played_as_it_is_written(seed: int, kind: str) -> None:
     for move in moves:
         known |= _parts_of(move)
         match move:
-            case ChooseSuccessor() | ChooseNewcomers() | AskThere(AlterThere()):
+            case ChooseSuccessor() | ChooseNewcomers() | RequestThere(AlterThere()):
                 assert known, "no partition was chosen"
-            case AskThere(MoveThere(wanted)):
+            case RequestThere(MoveThere(wanted)):
                 assert set(wanted or ()) <= known
-            case AskThere(AddPart(part) | RemovePart(part)):
+            case RequestThere(AddPart(part) | RemovePart(part)):
                 assert part in known
             case Strike(blows, apart_ms):
                 begun += [blow.name for blow in blows]
@@ -234,7 +235,7 @@ def test_a_deaf_replica_is_elected_before_or_after_it_left_the_isr() -> None:
         assert isinstance(strike, Strike)
         assert strike.blows[0].at == "follower-1"
         waits.add(type(wait))
-        assert isinstance(ask, Ask)
+        assert isinstance(ask, Request)
     assert waits == {Pass, Until}
 
 
@@ -263,7 +264,7 @@ def test_power_goes_within_100_ms_of_an_acknowledged_change() -> None:
     lost = set()
     for seed in range(20):
         _, ask, wait, strike, *_ = script("voters-power", seed)
-        assert isinstance(ask, Ask)
+        assert isinstance(ask, Request)
         assert ask.answered
         assert isinstance(wait, Pass)
         assert wait.ms <= 100
@@ -286,14 +287,14 @@ def test_copies_lose_power_within_100_ms_of_an_acknowledged_write_or_change() ->
         assert {blow.at for blow in strike.blows} <= COPIES
         lost[len(strike.blows)] += 1
     assert set(lost) == {2, 3}
-    assert waits == {Until, Ask}
+    assert waits == {Until, Request}
 
 
 def test_a_move_is_completed_cancelled_or_overridden_in_ways_that_kafka_keeps() -> None:
     instead = Counter()
     for seed in range(80):
         moves = script("reassignment", seed)
-        first, *others = [m.what.wanted for m in moves if isinstance(m, AskThere)]
+        first, *others = [m.what.wanted for m in moves if isinstance(m, RequestThere)]
         assert first is not None
         assert "newcomer-1" in first
         instead[None if not others else "cancelled" if others == [None] else "overridden"] += 1
@@ -313,7 +314,7 @@ def test_a_move_is_completed_cancelled_or_overridden_in_ways_that_kafka_keeps() 
 def test_limits_are_switched_while_one_replica_is_left_and_none_stays() -> None:
     for seed in range(20):
         moves = script("switched-configs", seed)
-        asked = [m.what for m in moves if isinstance(m, AskThere) and isinstance(m.what, AlterThere)]
+        asked = [m.what for m in moves if isinstance(m, RequestThere) and isinstance(m.what, AlterThere)]
         unclean = [one.value for one in asked if one.config == "unclean.leader.election.enable"]
         assert unclean in (["true", "false"], ["true", "false", "false"])
         assert asked[-1] == AlterThere("min.insync.replicas", "1")
@@ -333,15 +334,15 @@ def test_a_move_is_called_off_while_its_copy_can_not_end() -> None:
     seen = Counter()
     for seed in range(80):
         moves = script("cancelled-copy", seed)
-        begun, instead = [m.what for m in moves if isinstance(m, AskThere)]
+        begun, instead = [m.what for m in moves if isinstance(m, RequestThere)]
         assert isinstance(begun, MoveThere)
         assert isinstance(instead, MoveThere)
         assert "newcomer-1" in (begun.wanted or ())
-        assert moves.index(Until(BeingAdded("newcomer-1"), 5_000)) < moves.index(AskThere(instead))
+        assert moves.index(Until(BeingAdded("newcomer-1"), 5_000)) < moves.index(RequestThere(instead))
         deaf = moves[2]
         assert isinstance(deaf, Strike)
         assert isinstance(deaf.blows[0].fault, Partition)
-        copying = Mend(("f1",)) in moves[: moves.index(AskThere(instead))]
+        copying = Mend(("f1",)) in moves[: moves.index(RequestThere(instead))]
         seen[instead.wanted is None, copying, begun.throttle_bytes_per_s is None] += 1
         if instead.wanted is not None:
             # docs/findings.md: adding alone, or taking back alone, is not done as it was answered.
@@ -353,7 +354,7 @@ def test_a_stale_copy_is_elected_by_config_or_on_request_before_the_other_is_bac
     asked = Counter()
     for seed in range(40):
         moves = script("stale-elected", seed)
-        what = [m.what for m in moves if isinstance(m, AskThere)]
+        what = [m.what for m in moves if isinstance(m, RequestThere)]
         elected = [one for one in what if isinstance(one, ElectThere)]
         switched = [one.value for one in what if isinstance(one, AlterThere) and "unclean" in one.config]
         assert elected == [] or set(elected) == {ElectThere(ElectionType.UNCLEAN)}
@@ -398,10 +399,12 @@ def test_copies_end_right_after_records_were_deleted() -> None:
 def test_three_are_asked_for_and_two_while_one_is_away() -> None:
     for seed in range(20):
         moves = script("refused-batches", seed)
-        asked = [m.what.value for m in moves if isinstance(m, AskThere) and isinstance(m.what, AlterThere)]
+        asked = [
+            m.what.value for m in moves if isinstance(m, RequestThere) and isinstance(m.what, AlterThere)
+        ]
         assert asked in (["2", *["3", "2"] * 3], ["2", *["3", "2"] * 4])
         assert moves.index(Until(OutOfSync("follower-1"), 15_000)) < moves.index(
-            AskThere(AlterThere("min.insync.replicas", "3"))
+            RequestThere(AlterThere("min.insync.replicas", "3"))
         )
 
 
@@ -441,19 +444,22 @@ def test_voters_leave_while_the_leader_can_not_commit_it() -> None:
     for moves in both:
         struck = next(place for place, move in enumerate(moves) if isinstance(move, Strike))
         first, second, passes, mend = moves[struck + 1 : struck + 5]
-        assert [type(move) for move in (first, second, passes, mend)] == [Ask, Ask, Pass, Mend]
+        assert [type(move) for move in (first, second, passes, mend)] == [Request, Request, Pass, Mend]
         assert first != second
         assert (first.answered, second.answered) == (False, False), "the second is not to wait for the first"
         assert passes.ms <= 900, "shorter than an election takes"
-    removed = {move.operation for moves in both for move in moves if isinstance(move, Ask)} - {AddVoter()}
+    removed = {move.operation for moves in both for move in moves if isinstance(move, Request)} - {AddVoter()}
     assert removed == {RemoveVoter(controller(number)) for number in (1, 2, 3)}
     order = {
-        tuple(type(move) for move in script(kind, seed) if isinstance(move, Ask | Strike | Mend))
+        tuple(type(move) for move in script(kind, seed) if isinstance(move, Request | Strike | Mend))
         for kind in ("departing-leader", "uncommitted-voters")
         for seed in range(30)
     }
-    once, twice = (Ask, Ask, Strike, Mend, Ask), (Ask, Strike, Ask, Mend, Strike, Mend, Ask)
-    assert order == {once, (Ask, Ask, Strike, Mend, Strike, Mend, Ask), twice}
+    once, twice = (
+        (Request, Request, Strike, Mend, Request),
+        (Request, Strike, Request, Mend, Strike, Mend, Request),
+    )
+    assert order == {once, (Request, Request, Strike, Mend, Strike, Mend, Request), twice}
 
 
 def _away(moves: tuple[GambitMove, ...]) -> list[tuple[set[str], int]]:
@@ -485,7 +491,7 @@ def test_without_a_wiped_voter_the_rest_lacks_one_vote(voters: int, others: int)
             assert voters - 1 - others == voters // 2, "one short of a majority"
             assert parts <= {"controller", *(f"voter-{n}" for n in range(2, voters))}
             assert ms >= 2_500, "longer than voters wait for a leader"
-        asked = [move for move in moves if isinstance(move, Ask) and move.operation != AddVoter()]
+        asked = [move for move in moves if isinstance(move, Request) and move.operation != AddVoter()]
         assert len(asked) == (len(away) == 1)
         places = [place for place, move in enumerate(moves) if isinstance(move, Strike)]
         seen["rounds", len(away)] += 1
@@ -500,7 +506,7 @@ def test_without_a_wiped_voter_the_rest_lacks_one_vote(voters: int, others: int)
 def test_a_wiped_voter_gets_its_vote_back_once_its_old_disk_has_none() -> None:
     for seed in range(20):
         moves = script("wiped-voter", seed)
-        removed, added = AskThere(RemovePart("voter-1")), AskThere(AddPart("voter-1"))
+        removed, added = RequestThere(RemovePart("voter-1")), RequestThere(AddPart("voter-1"))
         assert moves[-5:] == (
             removed,
             removed,
@@ -516,7 +522,7 @@ def test_a_voter_that_misses_changes_is_back_when_the_leader_has_gone() -> None:
     for seed in range(60):
         moves = script("lagging-candidate", seed, Topology(mode=Mode.ISOLATED, controllers=4))
         assert [type(move) for move in moves[:-1]] == 2 * [
-            ChooseQuorum, Strike, Ask, Pass, Strike, Mend, Until, Pass, Mend
+            ChooseQuorum, Strike, Request, Pass, Strike, Mend, Until, Pass, Mend
         ]  # fmt: skip
         for _, lag, ask, wait, gone, mend, led, _, back in (moves[:9], moves[9:18]):
             (blow,) = lag.blows
@@ -617,7 +623,9 @@ def test_sends_are_lost_while_batches_are_refused_or_another_leads() -> None:
         loss = blows["f1"].fault
         assert isinstance(loss, PacketLoss)
         assert (loss.pattern, blows["f1"].at) == (LossPattern.CLIENTS, "leader")
-        limits = [m.what.value for m in moves if isinstance(m, AskThere) and isinstance(m.what, AlterThere)]
+        limits = [
+            m.what.value for m in moves if isinstance(m, RequestThere) and isinstance(m.what, AlterThere)
+        ]
         assert limits in ([], ["2", "3", "2", "3", "2"]), "two at the end, as the workload has it"
         seen[str(blows["f2"].at), bool(limits)] += 1
     assert set(seen) == {("leader", False), ("follower-1", True)}
@@ -627,7 +635,7 @@ def test_sends_are_lost_while_batches_are_refused_or_another_leads() -> None:
 def test_segments_are_small_before_copies_end(kind: str) -> None:
     for seed in range(20):
         _, ask, *moves = script(kind, seed)
-        assert isinstance(ask, AskThere)
+        assert isinstance(ask, RequestThere)
         assert isinstance(ask.what, AlterThere)
         assert ask.what.config == "segment.ms"
         assert 100 <= int(ask.what.value) <= 500
@@ -646,7 +654,7 @@ def test_a_coordinator_goes_and_is_led_back(topic: str) -> None:
     assert moves[0].topic == internal
     struck = [blow.at for move in moves if isinstance(move, Strike) for blow in move.blows]
     assert struck == ["leader", "successor"]
-    assert [type(move) for move in moves[-2:]] == [Ask, Pass]
+    assert [type(move) for move in moves[-2:]] == [Request, Pass]
 
 
 def test_every_broker_is_bounced_once_and_waited_for() -> None:
@@ -742,6 +750,14 @@ def test_the_guides_gambit_can_be_drawn() -> None:
     moves = words["_both_away"](random.Random(3), ISOLATED)
     assert [type(move) for move in moves] == [ChooseCopies, Strike, Until, Until, Mend, Until]
     assert msgspec.json.decode(msgspec.json.encode(moves), type=tuple[GambitMove, ...]) == moves
+
+
+def test_requests_of_stored_schedules_and_scenarios_are_read_under_their_former_names() -> None:
+    stored = b"""[{"move": "ask", "operation": {"kind": "remove-voter"}},
+        {"move": "ask-there", "what": {"kind": "add-part", "part": "voter-1"}}]"""
+    moves = msgspec.json.decode(stored, type=tuple[GambitMove, ...])
+    assert moves == (Request(RemoveVoter()), RequestThere(AddPart("voter-1")))
+    assert moves == (vocabulary.Ask(RemoveVoter()), vocabulary.AskThere(AddPart("voter-1")))
 
 
 def test_a_run_plans_three_times_as_many_faults_as_chaos() -> None:

@@ -10,8 +10,6 @@ from harness.plan.replaying import MisfitError, Resolution, differences, resolut
 from harness.plan.schedule import decode, encode
 from harness.vocabulary import (
     AllInSync,
-    Ask,
-    AskThere,
     Blow,
     ChooseCopies,
     ChooseNewcomers,
@@ -25,6 +23,8 @@ from harness.vocabulary import (
     Mode,
     MoveThere,
     ReassignSome,
+    Request,
+    RequestThere,
     Step,
     Strike,
     Topology,
@@ -113,7 +113,7 @@ def test_what_followed_an_early_end_keeps_its_time_of_then() -> None:
 
 
 def test_what_was_not_played_is_left_out_and_what_ended_early_is_played_anew() -> None:
-    second = Gambit(20_000, "y", (ChooseCopies(1), Ask(ReassignSome(4))), 5_000)
+    second = Gambit(20_000, "y", (ChooseCopies(1), Request(ReassignSome(4))), 5_000)
     third = Gambit(28_000, "z", (ChooseCopies(2),), 5_000)
     told = recorded_gambits(chosen(3_000, "g1", {"leader": "b1"}, ("t", 0)), ends=(3_900, "g1", INFO))
     for o in (
@@ -144,7 +144,7 @@ def test_a_replay_of_a_replay_takes_its_choices_too() -> None:
 
 
 def test_newcomers_of_then_are_moved_to() -> None:
-    moves = (ChooseCopies(5), ChooseNewcomers(6), AskThere(MoveThere(("leader", "newcomer-1"))))
+    moves = (ChooseCopies(5), ChooseNewcomers(6), RequestThere(MoveThere(("leader", "newcomer-1"))))
     gambits = recorded_gambits(
         chosen(3_000, "g1", {"leader": "b1", "follower-1": "b3"}, ("log-0", 4)),
         chosen(3_100, "g1", {"newcomer-1": "b2"}, None),
