@@ -15,6 +15,9 @@ from harness.cluster.logs import LOG_FILE
 from results.store.runs import find_run, load_verdict
 
 pytestmark = pytest.mark.cluster
+UNTRACED = pytest.mark.no_cover
+"""As in test_gambits.py: the other version's run reaches the same code."""
+OLD_FILE = "regressions/kafka-19192-old-bootstrap-file"
 NODES = ("c1", "c2", "c3", "b1", "b2", "b3")
 NUMBER = re.compile(r"Kafka version: (\S+)")
 
@@ -56,3 +59,27 @@ def test_an_upgrade_can_be_undone_as_long_as_no_feature_was_raised(tmp_path: Pat
         assert list(dict.fromkeys(logged)) == ["3.9.0", "4.3.1"]
         assert logged[-1] == "3.9.0"
     assert set(versions_logged(folder, "b2")) == {"3.9.0"}
+
+
+@pytest.mark.parametrize(
+    ("scenario", "version", "expected"),
+    [
+        (OLD_FILE, "4.0.0", "node-died"),
+        pytest.param(OLD_FILE, "4.1.1", None, marks=UNTRACED),
+    ],
+)
+def test_a_bug_of_an_upgrade_is_red_where_kafka_has_it(
+    tmp_path: Path, scenario: str, version: str, expected: str | None
+) -> None:
+    words = ["run", scenario, "--kafka-version", version, "--seed", "1", "--runs", str(tmp_path)]
+    code = invoke(words)
+    folder = find_run(tmp_path, scenario)
+    verdict = load_verdict(folder)
+    found = {a.id for result in verdict.results for a in result.anomalies if a.illegal}
+    assert (code, expected in found) == ((1, True) if expected else (0, False)), verdict.reasons
+    assert verdict.as_expected is True, verdict.reasons
+    # Neither side is vacuous: every upgrade was proven, and on the green side each node came back.
+    upgrades = [window for window in fault_windows(read_history(folder)) if window.kind == "upgrade"]
+    assert upgrades
+    assert all(window.proven for window in upgrades)
+    assert expected or all(window.healed_ns is not None for window in upgrades)
