@@ -18,6 +18,7 @@ pytestmark = pytest.mark.cluster
 UNTRACED = pytest.mark.no_cover
 """As in test_gambits.py: the other version's run reaches the same code."""
 OLD_FILE = "regressions/kafka-19192-old-bootstrap-file"
+REMOVED_CONFIG = "regressions/kafka-19851-removed-config"
 NODES = ("c1", "c2", "c3", "b1", "b2", "b3")
 NUMBER = re.compile(r"Kafka version: (\S+)")
 
@@ -66,6 +67,8 @@ def test_an_upgrade_can_be_undone_as_long_as_no_feature_was_raised(tmp_path: Pat
     [
         (OLD_FILE, "4.0.0", "node-died"),
         pytest.param(OLD_FILE, "4.1.1", None, marks=UNTRACED),
+        (REMOVED_CONFIG, "4.2.0", "config-change-blocked"),
+        pytest.param(REMOVED_CONFIG, "4.2.1", None, marks=UNTRACED),
     ],
 )
 def test_a_bug_of_an_upgrade_is_red_where_kafka_has_it(
