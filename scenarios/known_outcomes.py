@@ -18,6 +18,8 @@ KNOWN = (
     _fixed("KAFKA-12670", "kafka-12670-unclean-config", "3.7.1", "3.9.0"),
     _fixed("KIP-996", "kip-996-epoch-run-away", "3.9.0", "4.1.1"),
     _fixed("KAFKA-17030", "kafka-17030-stale-voter", "3.9.0", "4.1.1"),
+    _fixed("KAFKA-19192", "kafka-19192-old-bootstrap-file", "4.0.0", "4.1.1"),
+    _fixed("KAFKA-19851", "kafka-19851-removed-config", "4.2.0", "4.2.1"),
     KnownOutcome(
         "KIP-966",
         "regressions/kip-966-last-replica",

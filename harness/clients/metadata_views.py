@@ -38,6 +38,9 @@ def described_config(connection: Connection, topic: str, key: str) -> int | None
 def own_configs(connection: Connection, topics: Sequence[str]) -> dict[str, dict[str, str]]:
     """Configs that were set for topics, by topic; topics with an error in the answer are left out.
 
+    Left out are those without a value: of a config that a broker does not know, as after an upgrade to a
+    version without it, it reports the name alone, because the value may be sensitive.
+
     Raises:
         WireError: no answer.
     """
@@ -48,7 +51,7 @@ def own_configs(connection: Connection, topics: Sequence[str]) -> dict[str, dict
         result.resource_name: {
             config.name: config.value
             for config in result.configs
-            if config.config_source == _DYNAMIC_TOPIC_CONFIG
+            if config.config_source == _DYNAMIC_TOPIC_CONFIG and config.value is not None
         }
         for result in answer.results
         if not result.error_code

@@ -26,7 +26,7 @@ class Forecast(NamedTuple):
     Attributes:
         since: the oldest of these versions.
         before: all of them are below this version; None: there is no end.
-        expectation: the expected verdict, and the feature levels for which it applies.
+        expectation: the expected verdict, and the feature levels and first versions for which it applies.
     """
 
     since: str
@@ -110,19 +110,27 @@ def known_outcomes() -> tuple[KnownOutcome, ...]:
 
 
 def expectation_for(scenario: Scenario, version: str, features: Mapping[str, int]) -> Expectation:
-    """What the scenario expects of a version and feature levels; valid by default."""
-    numbers = parse_version(version)
+    """What the scenario expects of a version and feature levels; valid by default.
+
+    The versions that nodes begin with are those of the scenario's topology.
+    """
+    begins = min(map(parse_version, scenario.topology.first_versions(version).values()))
     for expectation in scenario.expectations:
-        older = expectation.before is None or numbers < parse_version(expectation.before)
+        older = _below(parse_version(version), expectation.before)
+        older = older and _below(begins, expectation.start_before)
         if older and expectation.features.items() <= features.items():
             return expectation
     return AS_GOOD
 
 
+def _below(numbers: tuple[int, int, int], bound: str | None) -> bool:
+    return bound is None or numbers < parse_version(bound)
+
+
 def forecasts_of(scenario: Scenario) -> Iterator[Forecast]:
     """The scenario's expectations from its oldest version on, those that can never apply left out.
 
-    Of those for the same version the first whose feature levels a topology has is the one that applies.
+    Of those for the same version the first whose feature levels and first versions a topology has applies.
     """
     since = scenario.versions_min
     for expectation in scenario.expectations:
@@ -130,7 +138,7 @@ def forecasts_of(scenario: Scenario) -> Iterator[Forecast]:
         if before is not None and parse_version(before) <= parse_version(since):
             continue
         yield Forecast(since, before, expectation)
-        if expectation.features:
+        if expectation.features or expectation.start_before is not None:
             continue
         if before is None:
             return

@@ -155,7 +155,9 @@ class Expectation(msgspec.Struct, frozen=True):
         validity: the expected verdict.
         anomalies: if invalid is expected, ids of which at least one must be found; if valid is expected, ids
             that may make a run invalid nevertheless, because Kafka has them by design.
-        before: applies to Kafka versions below this one; None applies to all.
+        before: applies to Kafka versions below this one; None applies to all.  If nodes are upgraded, this is
+            the version that they are upgraded to, the run's.
+        start_before: applies only if a node begins on a Kafka version below this one, as before an upgrade.
         features: applies only to topologies that are formatted with these feature levels.
         why: the ticket or rule behind it.
     """
@@ -163,6 +165,7 @@ class Expectation(msgspec.Struct, frozen=True):
     validity: Validity
     anomalies: tuple[str, ...] = ()
     before: str | None = None
+    start_before: str | None = None
     features: dict[str, int] = {}
     why: str = ""
 

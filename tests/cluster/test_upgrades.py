@@ -16,6 +16,8 @@ from harness.vocabulary.version import DEFAULT_VERSION
 from results.store.runs import find_run, load_verdict
 
 pytestmark = pytest.mark.cluster
+OLD_FILE = "regressions/kafka-19192-old-bootstrap-file"
+REMOVED_CONFIG = "regressions/kafka-19851-removed-config"
 NODES = ("c1", "c2", "c3", "b1", "b2", "b3")
 NUMBER = re.compile(r"Kafka version: (\S+)")
 
@@ -57,3 +59,22 @@ def test_an_upgrade_can_be_undone_as_long_as_no_feature_was_raised(tmp_path: Pat
         assert list(dict.fromkeys(logged)) == ["3.9.0", DEFAULT_VERSION]
         assert logged[-1] == "3.9.0"
     assert set(versions_logged(folder, "b2")) == {"3.9.0"}
+
+
+@pytest.mark.parametrize(
+    ("scenario", "version", "expected"),
+    [(OLD_FILE, "4.0.0", "node-died"), (REMOVED_CONFIG, "4.2.0", "config-change-blocked")],
+)
+def test_a_bug_of_an_upgrade_is_red_where_kafka_has_it(
+    tmp_path: Path, scenario: str, version: str, expected: str
+) -> None:
+    words = ["run", scenario, "--kafka-version", version, "--seed", "1", "--runs", str(tmp_path)]
+    assert invoke(words) == 1
+    folder = find_run(tmp_path, scenario)
+    verdict = load_verdict(folder)
+    found = {a.id for result in verdict.results for a in result.anomalies if a.illegal}
+    assert expected in found
+    assert verdict.as_expected is True, verdict.reasons
+    upgrades = [window for window in fault_windows(read_history(folder)) if window.kind == "upgrade"]
+    assert upgrades
+    assert all(window.proven for window in upgrades)

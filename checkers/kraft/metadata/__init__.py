@@ -14,7 +14,9 @@ judged only by the last list of each broker in the final phase.
 5.  A topic that is created again has a new id, and a broker that reported the new id does not report an older
    one afterwards (`identities`): ``reused-topic-id``, ``topic-created-twice``, ``returned-topic-id``.
 6. What is fetched by a topic's id was appended to that topic (`records`): ``deleted-topic-read``.
-7.  The metadata log has every acknowledged change, not only of topics, and had it in time, and lists agree
+7. A change of a config is not refused because of another config that Kafka removed (`blocked`):
+   ``config-change-blocked``.
+8.  The metadata log has every acknowledged change, not only of topics, and had it in time, and lists agree
    with it (`kept`).
 
 If the disks of a majority of the voters were wiped, acknowledged changes may be lost (`wipes`).  Configs are
@@ -26,6 +28,7 @@ from checkers.history.operations import History
 from checkers.history.setup import recorded_setup
 from checkers.history.sources import unassigned_damage
 from checkers.kraft.metadata.anomalies import ANOMALIES, NEEDS
+from checkers.kraft.metadata.blocked import find_blocked
 from checkers.kraft.metadata.findings import find_changed_ids, find_divergence, find_in_final, find_phantoms
 from checkers.kraft.metadata.identities import find_identities
 from checkers.kraft.metadata.kept import judge_kept
@@ -63,6 +66,7 @@ def check_metadata(history: History) -> CheckerResult:
             *find_in_final(metadata, fault_windows(history)),
             *find_divergence(metadata),
             *find_identities(history, metadata),
+            *find_blocked(history),
         ]
         fetched = judge_fetched(history, metadata)
     except MetadataShapeError as error:

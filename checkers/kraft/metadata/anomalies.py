@@ -67,6 +67,15 @@ CONFIG_AGAINST_LOG = AnomalyKind(
     guarantee="Brokers apply all config changes of the metadata log in its order.",
     source="KIP-631, Broker metadata, ConfigRecord; org.apache.kafka.image.ConfigurationDelta",
 )
+CONFIG_CHANGE_BLOCKED = AnomalyKind(
+    id="config-change-blocked",
+    meaning=(
+        "A change of a topic's config was refused because the topic has another config, one that "
+        "was accepted earlier and that Kafka has removed since."
+    ),
+    guarantee="A change of one config does not depend on another one that this version of Kafka has removed.",
+    source="KIP-339, IncrementalAlterConfigs; KIP-724; KAFKA-19851, fixed in 4.2.1",
+)
 LOST_TOPIC = AnomalyKind(
     id="lost-topic",
     meaning="A broker's last list lacked a topic whose creation was acknowledged and that was not deleted.",
@@ -114,6 +123,7 @@ ANOMALIES = by_id(
     DELETED_RECORDS,
     LISTED_AGAINST_LOG,
     CONFIG_AGAINST_LOG,
+    CONFIG_CHANGE_BLOCKED,
     LOST_TOPIC,
     RESURRECTED_TOPIC,
     DIVERGENT_METADATA,

@@ -3,7 +3,7 @@
 A broker applies committed records to its cache of configs in their order, and so reports the value of the
 last one.  It may be behind for a while: a value counts as right that held `SETTLED_NS` before, or later.
 Only names are judged of which the log, or its snapshot, has every change; a topic's own values alone, no
-defaults.
+defaults.  Configs that a version of this history has removed are left out: its brokers need not report them.
 """
 
 from collections.abc import Iterator
@@ -14,6 +14,7 @@ import msgspec
 from checkers.history.observed import TopicConfigsSeen, began_ns
 from checkers.history.operations import History, Operation
 from checkers.kraft.metadata.anomalies import CONFIG_AGAINST_LOG
+from checkers.kraft.metadata.blocked import removed_configs
 from checkers.kraft.metadata.findings import found_by
 from checkers.kraft.metadata.listed import SETTLED_NS
 from checkers.kraft.metadata.logged import LoggedMetadata
@@ -37,11 +38,13 @@ def judge_configs(history: History, log: LoggedMetadata) -> ComparedConfigs:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
     """
     found: list[Anomaly] = []
-    compared = 0
+    compared, removed = 0, removed_configs(history)
     for operation in history.observed(TOPIC_CONFIGS):
         if not log.covered or operation.time_ns > log.until_ns:
             continue
         for topic, name, value in _values(msgspec.convert(operation.value, TopicConfigsSeen), log):
+            if name in removed:
+                continue
             compared += 1
             anomaly = _against(operation, log, topic, name, value)
             if anomaly is not None:

@@ -117,6 +117,8 @@ def _forecast(forecast: Forecast) -> tuple[str, str, str]:
     where = [f"from {forecast.since}"]
     if forecast.before is not None:
         where.append(f"before {forecast.before}")
+    if forecast.expectation.start_before is not None:
+        where.append(f"upgraded from before {forecast.expectation.start_before}")
     where += _assigned(forecast.expectation.features)
     return ", ".join(where), _expected(forecast.expectation), _cell(forecast.expectation.why)
 

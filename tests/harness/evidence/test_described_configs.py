@@ -10,7 +10,7 @@ from tests.harness.fakes.configs import ConfigBroker
 
 def test_configs_that_topics_were_given_are_recorded_of_each_broker_that_answers(tmp_path: Path) -> None:
     journals = Journals(tmp_path, "run", Clock())
-    with ConfigBroker({"segment.ms": "500"}) as broker:
+    with ConfigBroker({"segment.ms": "500", "message.format.version": None}) as broker:
         listeners = {"n1": broker.address, "n2": ("127.0.0.1", 1)}
         gather_configs(Recorder(journals.open("runner"), "runner"), listeners, ["log-0", "gone"])
     journals.close()

@@ -1,5 +1,6 @@
 """A broker that tells of one topic's configs."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from kafka.protocol.admin import DescribeConfigsRequest, DescribeConfigsResponse
@@ -10,11 +11,14 @@ _DESCRIBE_CONFIGS = 32
 
 
 class ConfigBroker(FakeNode):
-    """Has ``log-0``, with configs of its own and one by default; knows no other topic."""
+    """Has ``log-0``, with configs of its own and one by default; knows no other topic.
 
-    def __init__(self, own: dict[str, str]) -> None:
+    As Kafka does, it reports a config that it does not know without its value, None.
+    """
+
+    def __init__(self, own: Mapping[str, str | None]) -> None:
         super().__init__()
-        self.own = own
+        self.own = dict(own)
         self.versions |= {_DESCRIBE_CONFIGS: 4}
         self.requests |= {_DESCRIBE_CONFIGS: DescribeConfigsRequest}
         self.answers |= {_DESCRIBE_CONFIGS: self._configs}

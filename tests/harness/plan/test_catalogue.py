@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from msgspec.structs import replace
 
 from checkers.verdict.verdict import Validity
 from harness import cli
@@ -58,6 +59,29 @@ def test_an_expectation_applies_to_its_versions_and_feature_levels(
     assert expectation_for(scenario(GREEN_ON, RED_OLD, RED_OFF), version, features) == expected
 
 
+@pytest.mark.parametrize(
+    ("version", "begins", "nodes", "expected"),
+    [
+        ("4.2.0", "4.1.1", {}, Validity.INVALID),
+        ("4.2.0", "4.2.0", {"n2": "4.1.1"}, Validity.INVALID),
+        ("4.2.0", "4.2.0", {}, Validity.VALID),
+        ("4.2.0", None, {}, Validity.VALID),
+        ("4.2.1", "4.1.1", {}, Validity.VALID),
+    ],
+)
+def test_an_expectation_of_an_upgrade_depends_on_the_versions_that_nodes_begin_with(
+    version: str, begins: str | None, nodes: dict[str, str], expected: Validity
+) -> None:
+    mixed = Expectation(Validity.INVALID, ("x",), before="4.2.1", start_before="4.2.0")
+    topology = Topology(start_version=begins, node_versions=nodes)
+    upgraded = replace(scenario(mixed), topology=topology)
+    assert expectation_for(upgraded, version, {}).validity is expected
+    assert list(forecasts_of(upgraded)) == [
+        Forecast("3.7.0", "4.2.1", mixed),
+        Forecast("3.7.0", None, AS_GOOD),
+    ]
+
+
 def test_forecasts_run_from_the_oldest_version_on_and_leave_out_what_never_applies() -> None:
     too_old = Expectation(Validity.INVALID, before="3.7.0")
     shadowed = Expectation(Validity.INVALID, before="3.9.0", features={"x": 1})
@@ -74,17 +98,25 @@ def test_forecasts_run_from_the_oldest_version_on_and_leave_out_what_never_appli
 @pytest.mark.parametrize("name", scenario_names())
 def test_the_first_forecast_that_fits_is_what_a_run_expects(name: str) -> None:
     tried = load_scenario(name)
-    versions = ("3.5.2", "3.6.2", "3.7.1", "3.8.0", "3.9.0", "3.9.1", "4.0.0", "4.1.1", "4.3.1", "4.4.0")
+    versions = (
+        *("3.5.2", "3.6.2", "3.7.1", "3.8.0", "3.9.0", "3.9.1"),
+        *("4.0.0", "4.0.1", "4.1.1", "4.2.0", "4.2.1", "4.3.1", "4.4.0"),
+    )
     for version in versions:
         if parse_version(version) < parse_version(tried.versions_min):
             continue
         for features in ({}, {GAP: 0}, {GAP: 1}):
+            begins = min(map(parse_version, tried.topology.first_versions(version).values()))
             fitting = [
                 one.expectation
                 for one in forecasts_of(tried)
                 if parse_version(one.since) <= parse_version(version)
                 and (one.before is None or parse_version(version) < parse_version(one.before))
                 and one.expectation.features.items() <= features.items()
+                and (
+                    one.expectation.start_before is None
+                    or begins < parse_version(one.expectation.start_before)
+                )
             ]
             assert fitting[0] == expectation_for(tried, version, features)
 
@@ -109,6 +141,8 @@ def test_the_page_has_every_scenario_with_its_command() -> None:
     assert "- Schedule: 38 s, 1 fault at given times\n" in zombie
     assert "| from 3.6.2, before 3.7.0 | 🔴 invalid with `zombie-leader` | KAFKA-15489: " in zombie
     assert "| from 3.7.0 | 🟢 valid |  |\n" in zombie
+    upgraded = page.split("### regressions/kafka-19192-old-bootstrap-file\n")[1].split("\n### ")[0]
+    assert "| from 4.0.0, before 4.0.1, upgraded from before 4.0.0 | 🔴 invalid with " in upgraded
 
 
 def test_unusual_settings_of_a_scenario_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,9 +15,9 @@ ASKED_MS = 20_000
 """When brokers are asked; what was there until 10 s before has reached them."""
 
 
-def story() -> AdminStory:
+def story(**setup: Any) -> AdminStory:
     """A topic with a config from its beginning, and one that is altered at 1 s and at 15 s."""
-    told = AdminStory()
+    told = AdminStory(**setup)
     told.created(at_ms=-20)
     for at_ms, name, value in ((-18, MIN_ISR, "2"), (1_000, AGE, "500"), (15_000, AGE, "4000")):
         told.record(
@@ -69,3 +69,12 @@ def test_a_log_that_lacks_its_beginning_or_may_lack_its_end_tells_nothing() -> N
     observe_configs(told, {MIN_ISR: "1"})
     assert found(told, log_start=3) == []
     assert found(told, cut=len(told.records) - 1) == []
+
+
+@pytest.mark.parametrize(("version", "expected"), [("4.0.0", []), ("3.9.2", ["config-against-log"])])
+def test_a_config_that_kafka_removed_need_not_be_reported(version: str, expected: list[str]) -> None:
+    told = story(kafka_version=version, node_versions={"n1": "3.9.0"})
+    removed = {"name": "message.format.version", "value": "3.0-IV1"}
+    told.record(1_500, "CONFIG_RECORD", {"resourceType": 2, "resourceName": TOPIC} | removed)
+    observe_configs(told, {MIN_ISR: "2", AGE: "4000"})
+    assert [each.split()[0] for each in found(told)] == expected
