@@ -14,7 +14,7 @@ from harness.vocabulary import (
 )
 
 SCENARIO = Scenario(
-    summary="Stop two brokers, one after the other, that have the only replica of a partition with transactions.",
+    summary="Stop two brokers in turn, each with the only replica of a partition, while transactions end.",
     why=(
         "While a broker is down, its partition has no leader. A coordinator that ends a transaction takes "
         "it for deleted, and completes the transaction without a marker there. The records stay open, and "
