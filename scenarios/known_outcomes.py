@@ -46,7 +46,6 @@ KNOWN = (
         "regressions/kafka-20734-skipped-marker",
         (
             Side(version="4.1.1", expected_red=False),
-            Side(version="4.3.1", expected_red=True),
             Side(version="4.4.0", expected_red=True),
         ),
     ),

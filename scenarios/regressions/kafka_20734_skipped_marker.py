@@ -14,15 +14,18 @@ from harness.vocabulary import (
 )
 
 SCENARIO = Scenario(
-    summary="Stop a broker that has the only replica of a partition, while transactions end.",
+    summary="Stop two brokers in turn, each with the only replica of a partition, while transactions end.",
     why=(
-        "While the broker is down, its partition has no leader. A coordinator that ends a transaction takes "
+        "While a broker is down, its partition has no leader. A coordinator that ends a transaction takes "
         "it for deleted, and completes the transaction without a marker there. The records stay open, and "
         "the next marker of that producer decides about them: aborted records become committed."
     ),
-    schedule=FixedSchedule(steps=(Step(10_000, 7_000, Stop(broker(1))),), duration_ms=60_000),
+    schedule=FixedSchedule(
+        steps=(Step(10_000, 7_000, Stop(broker(1))), Step(28_000, 7_000, Stop(broker(2)))),
+        duration_ms=60_000,
+    ),
     topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=3),
-    workload=TxnWorkload(replication_factor=1, partitions=3),
+    workload=TxnWorkload(replication_factor=1, partitions=3, lapsing_interval_ms=300),
     ticket="KAFKA-20734",
     expectations=(
         Expectation(Validity.VALID, before="4.3.0", why="KAFKA-20734: came with 4.3.0"),
@@ -33,6 +36,7 @@ SCENARIO = Scenario(
                 "hanging-transaction",
                 "lost-write",
                 "marker-against-answer",
+                "marker-shared",
                 "markers-differ",
                 "open-producer-unknown",
                 "torn-transaction",
