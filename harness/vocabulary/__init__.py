@@ -109,6 +109,7 @@ from harness.vocabulary.workloads import (
     LogWorkload,
     MetadataWorkload,
     OffsetsWorkload,
+    ShareWorkload,
     Workload,
     WorkloadTopic,
 )
@@ -200,6 +201,7 @@ __all__ = [
     "Script",
     "ScriptedSchedule",
     "ScriptedTransactions",
+    "ShareWorkload",
     "Side",
     "Step",
     "Strike",
