@@ -115,7 +115,7 @@ def check_share_groups(history: History) -> CheckerResult:
 
 
 def _name(groups: ShareGroups, found: Found, row: int) -> SharePartition:
-    return groups.places[found.place[row]]
+    return groups.places[int(found.place[row])]
 
 
 def _examples(passed: Passed) -> list[int]:
@@ -159,7 +159,7 @@ def _unfinished(groups: ShareGroups, group: str, places: Iterable[Passed]) -> It
     if group not in groups.topics:
         yield f"no member of {group} polled"
         return
-    behind = [str(passed.name) for passed in places if not passed.finished]
+    behind = [f"{passed.open} records of {passed.name}" for passed in places if passed.open]
     if behind:
         yield f"the group did not finish {', '.join(behind)}"
 

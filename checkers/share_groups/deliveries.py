@@ -39,7 +39,7 @@ class Found(NamedTuple):
     def anomaly(self, groups: ShareGroups, times_ns: Integers, row: int) -> Anomaly:
         """The finding of one row; `times_ns` are the times of all operations of the history."""
         delivery = int(self.delivery[row])
-        name = f"{groups.places[self.place[row]]}@{groups.deliveries.offset[delivery]}"
+        name = f"{groups.places[int(self.place[row])]}@{groups.deliveries.offset[delivery]}"
         witness = sorted({int(column[row]) for column in self.witness})
         return self.kind.found(
             f"{name} {self.text(row)}",

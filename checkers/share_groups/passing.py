@@ -4,6 +4,9 @@ Each try is an acquisition.  If no member received the record, because the answe
 its lock: tries that end with a closed or lost connection don't count
 (`SharePartition.releaseAcquiredRecords`).  So a record that no member received can only be out of tries once
 as many locks have ended as the limit allows, one after another.
+
+The start offset that is stored, and so reported, is that before the last acknowledgement: the leader stores
+it with the next one.  So what is not below it is done if a broker confirmed that it was accepted or rejected.
 """
 
 from typing import NamedTuple
@@ -17,7 +20,7 @@ from checkers.history.operations import History
 from checkers.history.setup import LoadSetup
 from checkers.history.units import NS_PER_MS
 from checkers.share_groups.anomalies import UNDELIVERED
-from checkers.share_groups.loading import ShareGroups, SharePartition
+from checkers.share_groups.loading import RELEASE, ShareGroups, SharePartition
 from checkers.verdict.verdict import Anomaly
 
 
@@ -26,26 +29,19 @@ class Passed(NamedTuple):
 
     Attributes:
         name: which.
-        listed: how many records are there in the end.
         offset: shape (n,), offsets of records that the group went past and no member received, ascending.
         out_of_tries: shape (n,), whether tries that were lost may have used up the limit.
         witness: request and answer that reported the highest start offset; empty if none did.
         start: that offset, `NONE` if none was reported.
-        end: behind the last record that is there; 0 if there is none.
+        open: how many other records are there that no member is confirmed to have accepted or rejected.
     """
 
     name: SharePartition
-    listed: int
     offset: Integers
     out_of_tries: tuple[bool, ...]
     witness: tuple[int, ...]
     start: int
-    end: int
-
-    @property
-    def finished(self) -> bool:
-        """Whether the group went past all that is there."""
-        return self.start >= self.end
+    open: int
 
     def anomaly(self, history: History, row: int) -> Anomaly:
         """The finding about one of the records."""
@@ -88,9 +84,8 @@ class Passing:
         place, groups = self._places.get(name, NONE), self._groups
         answers = np.flatnonzero(groups.starts.place == place)
         given = groups.deliveries.offset[groups.deliveries.place == place]
-        end = int(there.max(initial=NONE)) + 1
         if not len(answers):
-            return Passed(name, len(there), there[:0], (), (), NONE, end)
+            return Passed(name, there[:0], (), (), NONE, self._open(place, there))
         best = answers[np.argmax(groups.starts.start[answers])]
         start = int(groups.starts.start[best])
         witness = (int(groups.starts.asked[best]), int(groups.starts.told[best]))
@@ -98,7 +93,13 @@ class Passing:
         missing = missing[missing < start]
         told_ns = self._history.operations[witness[-1]].time_ns
         lost = tuple(self._may_be_lost(name, offset, told_ns) for offset in missing.tolist())
-        return Passed(name, len(there), missing, lost, witness, start, end)
+        return Passed(name, missing, lost, witness, start, self._open(place, there[there >= start]))
+
+    def _open(self, place: int, offsets: Integers) -> int:
+        """How many of some offsets are not known to be accepted or rejected."""
+        told, all_ = self._groups.acknowledgements, self._groups.deliveries
+        done = told.delivery[(told.kind != RELEASE) & (all_.place[told.delivery] == place)]
+        return len(np.setdiff1d(offsets, all_.offset[done]))
 
     def _may_be_lost(self, name: SharePartition, offset: int, told_ns: int) -> bool:
         """Whether the tries of a record may have been used up by answers that were lost."""

@@ -39,7 +39,7 @@ class SharedRecord(NamedTuple):
     partition: int
     offset: int
     value: bytes | None
-    count: int
+    delivery_count: int
 
 
 Acknowledgement = tuple[int, int, AcknowledgeType]

@@ -179,5 +179,5 @@ def runs_of(
         offsets, values, counts = runs.setdefault(record.partition, ([], [], []))
         offsets.append(record.offset)
         values.append(codec.decode(record.value))
-        counts.append(record.count)
+        counts.append(record.delivery_count)
     return [(partition, *run) for partition, run in runs.items()]

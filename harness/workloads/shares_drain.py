@@ -1,24 +1,28 @@
-"""The last member of a share group: it accepts the records that are left, until the group is past them."""
+"""The last member of a share group: it accepts the records that are left, until there are none for long."""
 
 import time
+from collections.abc import Sequence
 
 from checkers.history.commits import GroupFound, GroupRequested
 from checkers.history.operations import OperationType
-from checkers.history.polls import Isolation
-from harness.clients.interface import ClientFailedError, LogConsumer, ReadError
-from harness.clients.share import ShareAdmin, ShareAdminOptions, ShareConsumer
+from checkers.history.units import MS_PER_S
+from harness.clients.interface import ClientFailedError, ReadError
+from harness.clients.share import ShareAdmin, ShareAdminOptions, ShareConsumer, SharedRecord
 from harness.workloads.consuming import POLL_PAUSE_S
 from harness.workloads.context import REQUEST_MS
 from harness.workloads.producing import ProducerWorker
 from harness.workloads.shares import ShareContext, ShareMember, Sharing
 from harness.workloads.worker import Worker
 
-_OFFSETS_TIMEOUT_S = 5.0
 _AGAIN_PAUSE_S = 0.25
+QUIET = 2.5
+"""How long nothing may have been returned, in locks: those of members that left have ended by then."""
 
 
 class ShareDrain(Sharing):
-    """Accepts everything until the start offsets are the ends that were listed first, or the deadline.
+    """Accepts everything until all locks must have ended and nothing was returned since, or the deadline.
+
+    The start offsets that brokers report don't tell: what is stored lags by one acknowledgement.
 
     Args:
         context: the run's.
@@ -29,50 +33,52 @@ class ShareDrain(Sharing):
     def __init__(self, context: ShareContext, index: int, deadline: float) -> None:
         super().__init__(context, context.first_final_worker + index, context.workload.groups[index])
         self._deadline = deadline
+        self._quiet_s = QUIET * context.workload.lock_ms / MS_PER_S
+        self._busy_s = time.monotonic()
 
     def work(self) -> None:
-        """Drain the group."""
-        ends = self._ends()
+        """Drain the group, then ask where it is."""
         try:
-            while time.monotonic() < self._deadline and not self._drained(ends):
-                consumer = self.joined()
-                if consumer is not None and not self._turn(consumer):
-                    self.leave()
+            while self._has_time and time.monotonic() < self._busy_s + self._quiet_s:
+                self._turn()
                 self.stopping.wait(POLL_PAUSE_S)
+            while self._has_time and not self._told_starts():
+                self.stopping.wait(_AGAIN_PAUSE_S)
         finally:
             self.leave()
 
-    def _turn(self, consumer: ShareConsumer) -> bool:
-        """Poll and accept until a poll returns nothing; whether the consumer goes on."""
-        while time.monotonic() < self._deadline:
-            records = self.poll_once(consumer)
-            if not records:
-                return records is not None
-            if not self.acknowledge(consumer, records, ["accept"] * len(records)):
-                return False
-        return True
+    @property
+    def _has_time(self) -> bool:
+        return time.monotonic() < self._deadline
 
-    def _drained(self, ends: dict[int, int]) -> bool:
-        """Ask for the start offsets; whether they are at the ends."""
-        starts = self._starts(sorted(ends))
-        return bool(starts) and all((starts[p] or 0) >= end for p, end in ends.items())
+    def _turn(self) -> None:
+        """Poll once and accept; whatever is not an empty answer begins the quiet time again."""
+        consumer = self.joined()
+        records = None if consumer is None else self.poll_once(consumer)
+        if records is not None and not records:
+            return
+        if consumer is not None and not (records and self._accepted(consumer, records)):
+            self.leave()
+        self._busy_s = time.monotonic()
 
-    def _starts(self, partitions: list[int]) -> dict[int, int | None]:
-        """Start offsets, recorded; empty if they were not answered."""
+    def _accepted(self, consumer: ShareConsumer, records: Sequence[SharedRecord]) -> bool:
+        return self.acknowledge(consumer, records, ["accept"] * len(records))
+
+    def _told_starts(self) -> bool:
+        """Ask for the start offsets of all partitions; whether they were answered."""
         topic, admin = self._context.topic, self._admin()
         if admin is None:
-            return {}
+            return False
         self._recorder.invoke("share-offsets", self._group, GroupRequested(topic))
         try:
-            found = admin.starts(self._group, topic, partitions)
+            found = admin.starts(self._group, topic, self._context.partitions_of(topic))
         except ReadError as error:
             self._recorder.complete(OperationType.FAIL, GroupRequested(topic), str(error))
-            self.stopping.wait(_AGAIN_PAUSE_S)
-            return {}
+            return False
         finally:
             self.dismiss(admin)
         self._recorder.complete(OperationType.OK, GroupFound(topic, list(found.items())))
-        return found
+        return True
 
     def _admin(self) -> ShareAdmin | None:
         options = ShareAdminOptions(self._context.bootstrap, REQUEST_MS)
@@ -80,25 +86,7 @@ class ShareDrain(Sharing):
             return self._context.clients.share_admin(options)
         except ClientFailedError:
             # No operation has begun; it is tried again until the deadline.
-            self.stopping.wait(_AGAIN_PAUSE_S)
             return None
-
-    def _ends(self) -> dict[int, int]:
-        """The end of each partition; empty if not all were answered in time."""
-        while time.monotonic() < self._deadline:
-            client: LogConsumer | None = None
-            try:
-                kind = self._context.final_readers[0][0]
-                client = self._context.clients.consumer(kind, self._context.topic, Isolation.READ_UNCOMMITTED)
-                partitions = self._context.partitions_of(self._context.topic)
-                listed = client.offsets(partitions, _OFFSETS_TIMEOUT_S)
-                return {partition: end for partition, (_, end) in listed.items()}
-            except (ClientFailedError, ReadError):
-                # No operation has begun; it is tried again until the deadline.
-                self.stopping.wait(_AGAIN_PAUSE_S)
-            finally:
-                self.dismiss(client)
-        return {}
 
 
 def share_workers(context: ShareContext) -> list[Worker]:

@@ -27,7 +27,7 @@ class Defects:
 
 @dataclass(slots=True)
 class Record:
-    """State of a record: who holds it, at most one member if all is well; whether it is archived; its count."""
+    """State of a record: who holds it, one member if all is well; whether it is archived; its count."""
 
     owners: set[int] = field(default_factory=set)
     done: bool = False

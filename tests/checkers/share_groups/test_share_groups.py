@@ -101,7 +101,7 @@ def test_a_record_that_the_group_has_not_passed_leaves_it_open() -> None:
     story.lists(*range(12))
     result = judged(story)
     assert (result.validity, result.counts) == (Validity.UNKNOWN, {})
-    assert result.unknown_because == f"the group did not finish {GROUP}: {TOPIC}/0"
+    assert result.unknown_because == f"the group did not finish 1 records of {GROUP}: {TOPIC}/0"
 
 
 @pytest.mark.parametrize(("start", "outcome"), [(None, OK), (12, FAIL), (12, INFO)])
@@ -109,7 +109,7 @@ def test_without_a_start_offset_it_is_unknown(start: int | None, outcome: Operat
     story = passed_over(*range(11))
     story.starts(start, outcome)
     story.lists(*range(12))
-    assert judged(story).unknown_because == f"the group did not finish {GROUP}: {TOPIC}/0"
+    assert judged(story).unknown_because == f"the group did not finish 1 records of {GROUP}: {TOPIC}/0"
 
 
 def test_the_highest_start_offset_counts() -> None:

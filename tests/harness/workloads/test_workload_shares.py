@@ -26,7 +26,7 @@ from tests.harness.waiting import BOUND_S, wait_until
 
 OK, FAIL, INFO, INVOKE = OperationType.OK, OperationType.FAIL, OperationType.INFO, OperationType.INVOKE
 EACH = 40
-WORKLOAD = ShareWorkload(partitions=2)
+WORKLOAD = ShareWorkload(partitions=2, lock_ms=40)
 
 
 class Bench:
@@ -165,15 +165,14 @@ def test_a_member_that_is_stopped_before_its_group_is_prepared_ends(bench: Bench
 
 def test_the_last_member_accepts_everything_and_asks_where_the_group_is(bench: Bench) -> None:
     bench.drain()
-    first, *_, last = bench.operations("share-offsets", OK)
-    assert (first.key, first.value) == ("share-0", {"topic": "shares-0", "offsets": [[0, 0], [1, 0]]})
-    assert last.value["offsets"] == [[0, EACH], [1, EACH]]
+    (told,) = bench.operations("share-offsets", OK)
+    assert (told.key, told.value) == ("share-0", {"topic": "shares-0", "offsets": [[0, EACH], [1, EACH]]})
     types = [o.value["acknowledgements"] for o in bench.operations("acknowledge", OK)]
     assert {kind for runs in types for _, _, kinds in runs for kind in kinds} == {"accept"}
     assert {o.process for o in bench.operations("share-offsets")} == {bench.context.first_final_worker}
 
 
-@pytest.mark.parametrize("hook", ["on_offsets", "on_starts", "on_poll", "on_acknowledge"])
+@pytest.mark.parametrize("hook", ["on_starts", "on_poll", "on_acknowledge"])
 def test_the_last_member_goes_on_after_an_error(bench: Bench, hook: str) -> None:
     setattr(bench.log, hook, once(ReadError("gone")))
     bench.drain()
@@ -181,22 +180,43 @@ def test_the_last_member_goes_on_after_an_error(bench: Bench, hook: str) -> None
 
 
 def test_the_last_member_makes_clients_again(bench: Bench) -> None:
-    errors = [ClientFailedError("no"), None, ClientFailedError("no"), None, ClientFailedError("no")]
-    bench.log.on_make = lambda _what: errors.pop() if errors else None
+    bench.log.on_make = once_each("share consumer", "share admin")
     bench.drain()
     assert bench.finished()
+    assert len(bench.operations("share-offsets", OK)) == 1
+
+
+def once_each(*kinds: str) -> Callable[[str], Exception | None]:
+    """The first client of each kind can't be made."""
+    left = list(kinds)
+
+    def fails(what: str) -> Exception | None:
+        if what not in left:
+            return None
+        left.remove(what)
+        return ClientFailedError("no")
+
+    return fails
+
+
+def test_the_last_member_waits_until_locks_have_ended(bench: Bench) -> None:
+    bench.log.partitions[0].clear()
+    late = [b"run:7", b"run:8"]
+
+    def appended() -> None:
+        if late and bench.log.start(1) == EACH:
+            bench.log.partitions[0].append(late.pop())
+
+    bench.log.on_poll = appended
+    bench.drain()
+    assert bench.operations("share-offsets", OK)[-1].value["offsets"] == [[0, 2], [1, EACH]]
 
 
 def test_the_last_member_ends_at_its_deadline(bench: Bench) -> None:
-    bench.log.on_offsets = lambda: ReadError("gone")
-    bench.drain(within_s=0.05)
-    assert bench.operations("share-offsets") == []
-
-
-def test_the_last_member_stops_polling_at_its_deadline(bench: Bench) -> None:
     bench.log.refuses = dict.fromkeys((0, 1), "INVALID_RECORD_STATE: no")
     bench.drain(within_s=0.2)
     assert not bench.finished()
+    assert bench.operations("share-offsets") == []
 
 
 def test_the_workload_has_producers_and_members(bench: Bench) -> None:
