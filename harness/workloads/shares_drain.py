@@ -37,19 +37,15 @@ class ShareDrain(Sharing):
         self._busy_s = time.monotonic()
 
     def work(self) -> None:
-        """Drain the group, then ask where it is."""
+        """Drain the group, and ask where it is; go on if it has not begun in some partition."""
         try:
-            while self._has_time and time.monotonic() < self._busy_s + self._quiet_s:
+            while time.monotonic() < self._deadline:
                 self._turn()
+                if time.monotonic() >= self._busy_s + self._quiet_s and self._begun():
+                    return
                 self.stopping.wait(POLL_PAUSE_S)
-            while self._has_time and not self._told_starts():
-                self.stopping.wait(_AGAIN_PAUSE_S)
         finally:
             self.leave()
-
-    @property
-    def _has_time(self) -> bool:
-        return time.monotonic() < self._deadline
 
     def _turn(self) -> None:
         """Poll once and accept; whatever is not an empty answer begins the quiet time again."""
@@ -64,8 +60,12 @@ class ShareDrain(Sharing):
     def _accepted(self, consumer: ShareConsumer, records: Sequence[SharedRecord]) -> bool:
         return self.acknowledge(consumer, records, ["accept"] * len(records))
 
-    def _told_starts(self) -> bool:
-        """Ask for the start offsets of all partitions; whether they were answered."""
+    def _begun(self) -> bool:
+        """Ask for the start offsets of all partitions; whether there are some.
+
+        Where none is stored, the coordinator of the group tries again to initialise the partition; by default
+        that takes it 30 s.
+        """
         topic, admin = self._context.topic, self._admin()
         if admin is None:
             return False
@@ -74,11 +74,13 @@ class ShareDrain(Sharing):
             found = admin.starts(self._group, topic, self._context.partitions_of(topic))
         except ReadError as error:
             self._recorder.complete(OperationType.FAIL, GroupRequested(topic), str(error))
+            self.stopping.wait(_AGAIN_PAUSE_S)
             return False
         finally:
             self.dismiss(admin)
         self._recorder.complete(OperationType.OK, GroupFound(topic, list(found.items())))
-        return True
+        self._busy_s = time.monotonic()
+        return None not in found.values()
 
     def _admin(self) -> ShareAdmin | None:
         options = ShareAdminOptions(self._context.bootstrap, REQUEST_MS)
@@ -86,6 +88,7 @@ class ShareDrain(Sharing):
             return self._context.clients.share_admin(options)
         except ClientFailedError:
             # No operation has begun; it is tried again until the deadline.
+            self.stopping.wait(_AGAIN_PAUSE_S)
             return None
 
 

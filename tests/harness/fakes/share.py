@@ -21,6 +21,8 @@ class FakeShareLog(FakeLog):
         self.on_starts: Callable[[], Exception | None] = lambda: None
         self.on_config: Callable[[], Exception | None] = lambda: None
         self.refuses: dict[int, str] = {}
+        self.begun: list[bool] = []
+        """Whether partition 0 has a start offset, answer by answer; it has one after these."""
 
     def producer(self, kind: object, topic: str, *, durable: bool = False) -> object:  # type: ignore[override]
         assert topic == "shares-0"
@@ -102,7 +104,8 @@ class FakeShareAdmin:
     def starts(self, group: str, topic: str, partitions: Sequence[int]) -> dict[int, int | None]:
         assert (group, topic) == ("share-0", "shares-0")
         raise_if(self._log.on_starts())
-        return {partition: self._log.start(partition) for partition in partitions}
+        begun = self._log.begun.pop(0) if self._log.begun else True
+        return {p: self._log.start(p) if p or begun else None for p in partitions}
 
     def close(self, timeout_s: float) -> None:
         assert timeout_s > 0

@@ -212,6 +212,13 @@ def test_the_last_member_waits_until_locks_have_ended(bench: Bench) -> None:
     assert bench.operations("share-offsets", OK)[-1].value["offsets"] == [[0, 2], [1, EACH]]
 
 
+def test_the_last_member_goes_on_where_the_group_has_not_begun(bench: Bench) -> None:
+    bench.log.begun = [False, True]
+    bench.drain()
+    told = [o.value["offsets"] for o in bench.operations("share-offsets", OK)]
+    assert told == [[[0, None], [1, EACH]], [[0, EACH], [1, EACH]]]
+
+
 def test_the_last_member_ends_at_its_deadline(bench: Bench) -> None:
     bench.log.refuses = dict.fromkeys((0, 1), "INVALID_RECORD_STATE: no")
     bench.drain(within_s=0.2)
