@@ -1,8 +1,9 @@
 """Rules about single records: each finds rows, and every row is a finding.
 
-An acknowledgement without an error is the broker's own statement that its member held the record.  One that
-failed, or whose outcome is unknown, states nothing, and permits any further delivery.  No rule measures how
-long a record is held: only the broker's clock knows.
+An acknowledgement without an error states that its member held the record, or that the start offset had
+passed it: below that a broker ignores acknowledgements, without an error (`SharePartition.acknowledge`).  One
+that failed, or whose outcome is unknown, states nothing, and permits any further delivery.  No rule measures
+how long a record is held: only the broker's clock knows.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from checkers.columns.tables import NONE, Integers, PartitionName
+from checkers.columns.tables import NONE, Booleans, Integers, PartitionName
 from checkers.share_groups import anomalies as kinds
 from checkers.share_groups.calm import Calm
 from checkers.share_groups.loading import RELEASE, ShareGroups
@@ -102,6 +103,7 @@ def _acknowledged_twice(groups: ShareGroups) -> Found:
     )
     first = np.append(finals, NONE)[earliest]
     after = (first != NONE) & (final | (told.ended[first] < told.began))
+    after &= _is_kept(groups, told.delivery, np.maximum(told.ended[first], told.ended))
     later = np.flatnonzero(after)
     first = first[later]
 
@@ -113,6 +115,19 @@ def _acknowledged_twice(groups: ShareGroups) -> Found:
 
     witness = (told.began[first], told.ended[first], told.began[later], told.ended[later])
     return _found(groups, kinds.ACKNOWLEDGED_TWICE, told.delivery[later], witness, text)
+
+
+def _is_kept(groups: ShareGroups, delivery: Integers, until: Integers) -> Booleans:
+    """Whether the start offset had certainly not passed records by some places in the history.
+
+    It had not if the record, or one below it, was acquired later.
+    """
+    all_ = groups.deliveries
+    place = all_.place[delivery]
+    # Later is earlier on a reversed line, and the lowest offset is the highest of the negative ones.
+    lowest = highest_before(all_.place, -all_.since, -all_.offset, place, -until)
+    kept: Booleans = (lowest != NONE) & (np.append(all_.offset, NONE)[lowest] <= all_.offset[delivery])
+    return kept
 
 
 def _too_many(groups: ShareGroups, limit: int) -> Found:
@@ -172,7 +187,7 @@ def _held_twice(groups: ShareGroups) -> Found:
     That member does not prefetch, so it fetched nothing in between, and has not acquired the record again.
     """
     all_, told = groups.deliveries, groups.acknowledgements
-    holds = np.flatnonzero(all_.exact[told.delivery])
+    holds = np.flatnonzero(all_.exact[told.delivery] & _is_kept(groups, told.delivery, told.ended))
     held = told.delivery[holds]
     by = highest_before(all_.record[held], all_.told[held], told.began[holds], all_.record, all_.since)
     rows = np.flatnonzero((by != NONE) & (np.append(told.began[holds], NONE)[by] > all_.told))

@@ -56,6 +56,7 @@ def test_a_history_without_share_groups_is_not_exercised() -> None:
 def test_the_judge_asks_it() -> None:
     story = whole()
     story.acknowledges(1, [3])
+    story.polls(2, {2: 2})
     verdict = judge(ended(story))
     assert [r.validity for r in verdict.results if r.checker == CHECKER] == [Validity.INVALID]
 
@@ -189,6 +190,8 @@ def test_an_acknowledgement_after_a_final_one(kind: str, again: str) -> None:
     story.polls(1, {3: 1})
     began = story.acknowledges(1, [3], kind)
     began_again = story.acknowledges(1, [3], again)
+    assert judged(story).counts == {}, "the start offset may have passed it"
+    story.polls(2, {2: 1})
     result = judged(story)
     assert result.counts == {"acknowledged-twice": 1}
     assert result.anomalies[0].witness == (began, began + 1, began_again, began_again + 1)
@@ -215,6 +218,7 @@ def test_a_release_that_may_have_come_before_is_legal_and_two_final_ones_never_a
             story.add(process, OperationType.INVOKE, "acknowledge", TOPIC, value)
         for process, value in enumerate(asked, 1):
             story.add(process, OK, "acknowledge", TOPIC, value | {"refused": []})
+        story.polls(3, {2: 1})
         return judged(story).counts
 
     assert overlapping("release") == {}
@@ -340,6 +344,7 @@ def held(*, prefetches: bool = False, outcome: OperationType = OK, early: bool =
     story.polls(1, {3: 1}, prefetches=prefetches)
     story.ends_poll(2, asked or story.begins_poll(2), {3: 2})
     story.acknowledges(1, [3], "release", outcome)
+    story.polls(3, {3: 3})
     return story
 
 
@@ -409,6 +414,7 @@ def test_a_deposed_leader_may_deliver_again_while_a_fault_is_near() -> None:
 def test_faults_do_not_excuse_two_confirmed_acknowledgements() -> None:
     story = after_fault()
     story.acknowledges(2, [3])
+    story.polls(3, {2: 1})
     assert judged(story).counts == {"acknowledged-twice": 1}
 
 
@@ -476,6 +482,7 @@ def test_missing_journals_make_the_rules_unknown_that_need_them() -> None:
     story = whole()
     story.polls(2, {3: 6})
     story.acknowledges(2, [3])
+    story.polls(2, {2: 2})
     story.lists(*range(13))
     story.starts(13)
     result = judged(story)
