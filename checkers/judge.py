@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from checkers import groups, registers
+from checkers import groups, registers, share_groups
 from checkers.administration import descriptions, elections, reassignments
 from checkers.groups import erasures
 from checkers.history.operations import History
@@ -30,6 +30,7 @@ ENTRIES = (
     descriptions.ENTRY,
     copying.ENTRY,
     groups.ENTRY,
+    share_groups.ENTRY,
     client_errors.ENTRY,
     registers.ENTRY,
     erasures.ENTRY,

@@ -113,6 +113,14 @@ from checkers.history.runner import (
 )
 from checkers.history.sends import Answered, AnsweredRun, Sent, SentRun, UnansweredRun
 from checkers.history.setup import SETUP, Setup
+from checkers.history.shares import (
+    Acknowledged,
+    Acknowledging,
+    SharePolled,
+    SharePollRequested,
+    acknowledged_problem,
+    polled_problem,
+)
 from checkers.history.transactions import (
     CoordinatorRequested,
     LeaderRequested,
@@ -289,6 +297,10 @@ _CLIENTS: Shapes = {
     **_request("commit", str, Committing, Committing | None),
     **_request("delete-group", str, None, None),
     **_request("committed-offsets", str, GroupRequested, GroupFound),
+    **_request("share-poll", str, SharePollRequested, SharePolled, rule=polled_problem),
+    **_request("acknowledge", str, Acknowledging, Acknowledged, rule=acknowledged_problem),
+    ("acknowledge", INVOKE): Shape(str, Acknowledging, acknowledged_problem),
+    **_request("share-offsets", str, GroupRequested, GroupFound),
     **_request("delete-records", str, _Offsets, _Offsets | None),
     **_request("write", str, Any, Any),
     **_request("read", str, None, Any),

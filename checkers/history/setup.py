@@ -74,6 +74,8 @@ class LoadSetup(msgspec.Struct, frozen=True):
         groups: ids of the groups that must be drained; of the workload ``offsets``, how many it has.
         modern: those of them that use KIP-848's protocol.
         session_ms: time without a heartbeat after which a group removes a member.
+        delivery_limit: how often a share group delivers a record at most; 0 if the history has no value.
+        lock_ms: how long a member of a share group may hold a record without an acknowledgement.
         recreated_share: share of topics that are created under a name that existed before.
     """
 
@@ -91,6 +93,8 @@ class LoadSetup(msgspec.Struct, frozen=True):
     groups: tuple[str, ...] | int = ()
     modern: tuple[str, ...] = ()
     session_ms: int = 0
+    delivery_limit: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)] = 0
+    lock_ms: Annotated[int, msgspec.Meta(ge=0, le=2**31)] = 0
     recreated_share: float = 0.0
 
     def is_durable(self, process: int | str) -> bool:

@@ -44,6 +44,7 @@ _FINAL = {
     "groups": ("poll",),
     "metadata": ("list-topics", "read"),
     "offsets": ("read",),
+    "shares": ("share-offsets",),
 }
 """Kind of a workload to its further questions in the phase final-read, in addition to reading all records."""
 

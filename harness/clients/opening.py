@@ -10,8 +10,15 @@ from harness.clients.interface import (
     ProducerOptions,
 )
 from harness.clients.java.process import JavaProcess
-from harness.clients.java.remote import RemoteConsumer, RemoteProducer, RemoteTransactionalProducer
+from harness.clients.java.remote import (
+    RemoteConsumer,
+    RemoteProducer,
+    RemoteShareAdmin,
+    RemoteShareConsumer,
+    RemoteTransactionalProducer,
+)
 from harness.clients.kafka_python import KafkaPythonConsumer, KafkaPythonProducer
+from harness.clients.share import ShareAdmin, ShareAdminOptions, ShareConsumer, ShareOptions
 from harness.clients.transactional import (
     GroupConsumer,
     GroupOptions,
@@ -93,6 +100,26 @@ def open_member(kind: ClientKind, options: GroupOptions) -> GroupConsumer:
             return ConfluentGroupConsumer(options)
         case ClientKind.JAVA:
             raise NotOfferedError(kind)
+
+
+def open_share_consumer(options: ShareOptions, java: JavaProcess | None) -> ShareConsumer:
+    """A member of a share group, which only kafka-clients has.
+
+    Raises:
+        ClientFailedError: it could not be made; nothing was read.
+        NotOfferedError: there is no process of kafka-clients.
+    """
+    return RemoteShareConsumer(_needed(java), options)
+
+
+def open_share_admin(options: ShareAdminOptions, java: JavaProcess | None) -> ShareAdmin:
+    """An administrator of share groups, which only kafka-clients has.
+
+    Raises:
+        ClientFailedError: it could not be made; nothing was asked.
+        NotOfferedError: there is no process of kafka-clients.
+    """
+    return RemoteShareAdmin(_needed(java), options)
 
 
 def _needed(java: JavaProcess | None) -> JavaProcess:

@@ -111,6 +111,7 @@ from harness.vocabulary.workloads import (
     LogWorkload,
     MetadataWorkload,
     OffsetsWorkload,
+    ShareWorkload,
     Workload,
     WorkloadTopic,
 )
@@ -204,6 +205,7 @@ __all__ = [
     "Script",
     "ScriptedSchedule",
     "ScriptedTransactions",
+    "ShareWorkload",
     "Side",
     "Step",
     "Strike",

@@ -238,6 +238,48 @@ class GroupsWorkload(LogWorkload, frozen=True, tag="groups"):
         return self.first_member + self.members * len(self.groups)
 
 
+class ShareWorkload(LogWorkload, frozen=True, tag="shares"):
+    """The log workload, and share groups (KIP-932) whose members acknowledge each record.
+
+    Members accept most records, release or reject some, hold some for longer than their locks, and leave.
+    Only kafka-clients has members of share groups; brokers need Kafka 4.2.
+
+    Attributes:
+        groups: ids of the share groups.
+        members: members of each group.
+        delivery_limit: how often a record is delivered at most; brokers are configured with it.
+        lock_ms: how long a member may hold a record; brokers are configured with it.
+        poll_records_max: how many records a poll returns at most.
+    """
+
+    partitions: int = 3
+    rate: int = 12
+    producers: int = 3
+    consumers: int = 0
+    batch: int = 8
+    libraries: tuple[str, ...] = ("kafka-python", "confluent-kafka", "kafka-clients")
+    groups: tuple[str, ...] = ("share-0",)
+    members: int = 4
+    delivery_limit: int = 5
+    lock_ms: int = 4_000
+    poll_records_max: int = 20
+
+    @property
+    def topics(self) -> tuple[WorkloadTopic, ...]:
+        """The one topic that it needs."""
+        return (WorkloadTopic("shares-0"),)
+
+    @property
+    def first_member(self) -> int:
+        """Number of the first member, after producers and consumers."""
+        return self.producers + self.consumers
+
+    @property
+    def processes(self) -> int:
+        """Producers, consumers, then the members of one group after the other."""
+        return self.first_member + self.members * len(self.groups)
+
+
 class CompactedWorkload(LogWorkload, frozen=True, tag="compacted"):
     """The log workload with keys, on a topic that is compacted while it is written.
 

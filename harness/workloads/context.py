@@ -17,7 +17,14 @@ from harness.clients.interface import (
     ProducerRecord,
 )
 from harness.clients.java.process import JavaProcess
-from harness.clients.opening import open_consumer, open_producer, open_transactional
+from harness.clients.opening import (
+    open_consumer,
+    open_producer,
+    open_share_admin,
+    open_share_consumer,
+    open_transactional,
+)
+from harness.clients.share import ShareAdmin, ShareAdminOptions, ShareConsumer, ShareOptions
 from harness.clients.transactional import TransactionalOptions, TransactionalProducer
 from harness.kafka.sizes import TopicSizes
 from harness.record.journal import Journals, Recorder
@@ -39,7 +46,7 @@ W_co = TypeVar("W_co", bound=Workload, covariant=True)
 
 
 class Clients(Protocol):
-    """Makes clients of plain records for the workload's topics."""
+    """Makes clients for the workload's topics."""
 
     def producer(self, kind: ClientKind, topic: str, *, durable: bool = False) -> LogProducer:
         """A producer with the workload's settings; if `durable`, always with acks=all and idempotence.
@@ -59,6 +66,22 @@ class Clients(Protocol):
 
     def transactional(self, kind: ClientKind, options: TransactionalOptions) -> TransactionalProducer:
         """A transactional producer.
+
+        Raises:
+            ClientFailedError: it could not be made.
+        """
+        ...
+
+    def share_consumer(self, options: ShareOptions) -> ShareConsumer:
+        """A member of a share group.
+
+        Raises:
+            ClientFailedError: it could not be made.
+        """
+        ...
+
+    def share_admin(self, options: ShareAdminOptions) -> ShareAdmin:
+        """An administrator of share groups.
 
         Raises:
             ClientFailedError: it could not be made.
@@ -113,6 +136,14 @@ class KafkaClients:
     def transactional(self, kind: ClientKind, options: TransactionalOptions) -> TransactionalProducer:
         """As promised by `Clients.transactional`."""
         return open_transactional(kind, options, self._java)
+
+    def share_consumer(self, options: ShareOptions) -> ShareConsumer:
+        """As promised by `ShareClients.share_consumer`."""
+        return open_share_consumer(options, self._java)
+
+    def share_admin(self, options: ShareAdminOptions) -> ShareAdmin:
+        """As promised by `ShareClients.share_admin`."""
+        return open_share_admin(options, self._java)
 
 
 class Holds(Protocol):

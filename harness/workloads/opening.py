@@ -12,6 +12,7 @@ from harness.vocabulary import (
     MetadataWorkload,
     OffsetsWorkload,
     ScriptedTransactions,
+    ShareWorkload,
     TxnWorkload,
     Workload,
 )
@@ -23,6 +24,7 @@ from harness.workloads.log import log_workers
 from harness.workloads.metadata import metadata_final_workers, metadata_workers
 from harness.workloads.offsets import offsets_final_workers, offsets_workers
 from harness.workloads.scripted import scripted_workers
+from harness.workloads.shares_drain import share_final_workers, share_workers
 from harness.workloads.txn import txn_workers
 from harness.workloads.worker import Worker
 
@@ -50,6 +52,7 @@ IMPLEMENTATIONS: Mapping[type[Workload], Implementation] = {
     OffsetsWorkload: Implementation(offsets_workers, offsets_final_workers),
     CopyWorkload: Implementation(copy_workers, copy_final_workers),
     GroupsWorkload: Implementation(groups_workers, groups_final_workers),
+    ShareWorkload: Implementation(share_workers, share_final_workers),
 }
 
 

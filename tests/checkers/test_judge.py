@@ -50,6 +50,7 @@ def test_a_whole_run_is_valid(story: Story) -> None:
         "descriptions",
         "copying",
         "groups",
+        "share-groups",
         "client-errors",
         "registers",
         "erasures",

@@ -55,3 +55,17 @@ def test_kafkas_own_client_has_its_share_of_the_load(tmp_path: Path, monkeypatch
         if worker < workload.producers
     )
     assert min(senders[library] for library in LIBRARIES) > 5, senders
+
+
+@pytest.mark.skipif(java_missing() is not None, reason=f"kafka-clients is not offered: {java_missing()}")
+def test_members_of_a_share_group_receive_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planning, "load_scenario", of_one_fault)
+    name = "exploratory/share"
+    code = invoke(["run", name, "--seed", "4", "--kafka-version", "4.3.1", "--runs", str(tmp_path)])
+
+    folder = find_run(tmp_path, name)
+    assert code == 0, load_verdict(folder).reasons
+    (result,) = [one for one in load_verdict(folder).results if one.checker == "share-groups"]
+    assert result.figures["released"] > 0
+    assert result.figures["delivery_count_max"] > 1
+    assert result.figures["acknowledged"] > result.figures["records"]

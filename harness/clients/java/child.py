@@ -19,8 +19,10 @@ from harness.clients.java import jvm
 from harness.clients.java.consuming import JavaConsumer
 from harness.clients.java.messages import Answer, ClientCall, Options, Raised, Returned
 from harness.clients.java.producing import JavaProducer
+from harness.clients.java.sharing import JavaShareAdmin, JavaShareConsumer
 from harness.clients.java.transacting import JavaTransactionalProducer
-from harness.clients.transactional import TransactionError
+from harness.clients.share import ShareAdminOptions, ShareOptions
+from harness.clients.transactional import TransactionalOptions, TransactionError
 
 READY = b"ready"
 _FORESEEN = (ClientFailedError, ReadError, TransactionError)
@@ -70,11 +72,17 @@ def opened(options: Options) -> Any:
     Raises:
         ClientFailedError: it could not be made.
     """
-    if isinstance(options, ProducerOptions):
-        return JavaProducer(options)
-    if isinstance(options, ConsumerOptions):
-        return JavaConsumer(options)
-    return JavaTransactionalProducer(options)
+    match options:
+        case ProducerOptions():
+            return JavaProducer(options)
+        case ConsumerOptions():
+            return JavaConsumer(options)
+        case TransactionalOptions():
+            return JavaTransactionalProducer(options)
+        case ShareOptions():
+            return JavaShareConsumer(options)
+        case ShareAdminOptions():
+            return JavaShareAdmin(options)
 
 
 def serve(connection: "Connection[Answer, Options | ClientCall]", make: Callable[[Options], Any]) -> None:

@@ -3,9 +3,10 @@
 from typing import Any, NamedTuple
 
 from harness.clients.interface import ConsumerOptions, ProducerOptions
+from harness.clients.share import ShareAdminOptions, ShareOptions
 from harness.clients.transactional import TransactionalOptions
 
-Options = ProducerOptions | ConsumerOptions | TransactionalOptions
+Options = ProducerOptions | ConsumerOptions | TransactionalOptions | ShareOptions | ShareAdminOptions
 
 
 class ClientCall(NamedTuple):

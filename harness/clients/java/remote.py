@@ -16,6 +16,7 @@ from harness.clients.interface import (
 )
 from harness.clients.java.messages import ClientCall, Options, Raised
 from harness.clients.java.process import JavaProcess, ask
+from harness.clients.share import Acknowledgement, ShareAdminOptions, SharedRecord, ShareOptions
 from harness.clients.transactional import (
     GroupOffsets,
     Identity,
@@ -122,12 +123,28 @@ class RemoteProducer:
         self._remote.close(timeout_s)
 
 
-class RemoteConsumer:
-    """A `LogConsumer` in the JVM."""
+class _RemoteReader:
+    """A client in the JVM whose calls raise `ReadError`, also if the process is silent."""
 
-    def __init__(self, process: JavaProcess, options: ConsumerOptions) -> None:
+    def __init__(
+        self, process: JavaProcess, options: ConsumerOptions | ShareOptions | ShareAdminOptions
+    ) -> None:
         self._request_s = options.request_ms / 1000
         self._remote = Remote(process, options)
+
+    def close(self, timeout_s: float) -> None:
+        """As promised by the protocol of the client."""
+        self._remote.close(timeout_s)
+
+    def _read(self, method: str, *arguments: object, within_s: float) -> Any:
+        try:
+            return self._remote.call(method, *arguments, within_s=within_s)
+        except SilentError as error:
+            raise ReadError(str(error)) from error
+
+
+class RemoteConsumer(_RemoteReader):
+    """A `LogConsumer` in the JVM."""
 
     def assign(self, positions: Mapping[int, int]) -> None:
         """As promised by `LogConsumer.assign`."""
@@ -149,16 +166,6 @@ class RemoteConsumer:
             "offsets", list(partitions), timeout_s, within_s=timeout_s
         )
         return found
-
-    def close(self, timeout_s: float) -> None:
-        """As promised by `LogConsumer.close`."""
-        self._remote.close(timeout_s)
-
-    def _read(self, method: str, *arguments: object, within_s: float) -> Any:
-        try:
-            return self._remote.call(method, *arguments, within_s=within_s)
-        except SilentError as error:
-            raise ReadError(str(error)) from error
 
 
 class RemoteTransactionalProducer:
@@ -206,3 +213,32 @@ class RemoteTransactionalProducer:
             return self._remote.call(method, *arguments, within_s=self._bound_s)
         except SilentError as error:
             raise TransactionError(str(error)) from error
+
+
+class RemoteShareConsumer(_RemoteReader):
+    """A `ShareConsumer` in the JVM."""
+
+    def poll(self, max_wait_s: float) -> list[SharedRecord]:
+        """As promised by `ShareConsumer.poll`."""
+        records: list[SharedRecord] = self._read("poll", max_wait_s, within_s=max_wait_s + self._request_s)
+        return records
+
+    def acknowledge(self, told: Sequence[Acknowledgement]) -> dict[int, str]:
+        """As promised by `ShareConsumer.acknowledge`."""
+        unconfirmed: dict[int, str] = self._read("acknowledge", list(told), within_s=self._request_s)
+        return unconfirmed
+
+
+class RemoteShareAdmin(_RemoteReader):
+    """A `ShareAdmin` in the JVM."""
+
+    def begin_earliest(self, group: str) -> None:
+        """As promised by `ShareAdmin.begin_earliest`."""
+        self._read("begin_earliest", group, within_s=3 * self._request_s)
+
+    def starts(self, group: str, topic: str, partitions: Sequence[int]) -> dict[int, int | None]:
+        """As promised by `ShareAdmin.starts`."""
+        found: dict[int, int | None] = self._read(
+            "starts", group, topic, list(partitions), within_s=self._request_s
+        )
+        return found

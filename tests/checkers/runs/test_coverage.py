@@ -133,11 +133,13 @@ def test_before_a_fault_and_long_after_it_a_node_is_missed(
         ("offsets", {"final-read-covered"}),
         ("metadata", {"final-list-topics-covered", "final-read-covered"}),
         ("copy", {"final-committed-offsets-covered"}),
+        ("shares", {"final-share-offsets-covered"}),
     ],
 )
 def test_what_a_workload_wants_to_know_at_the_end(kind: str, missing: set[str]) -> None:
     begun = watched("31 phase final-read")
-    early = [Operation(0, ns(30), 7, OK, f) for f in ("read", "list-topics", "committed-offsets")]
+    questions = ("read", "list-topics", "committed-offsets", "share-offsets")
+    early = [Operation(0, ns(30), 7, OK, f) for f in questions]
     asked = [Operation(0, ns(31), 8, OperationType.INVOKE, each.f) for each in early]
     told = [msgspec.structs.replace(each, time_ns=ns(32)) for each in early]
 

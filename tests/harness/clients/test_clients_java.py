@@ -31,7 +31,8 @@ from harness.clients.java import remote
 from harness.clients.java.errors import CODES, COMMIT_CODES, REFUSALS, TABLE, classify, told
 from harness.clients.java.messages import ClientCall, Raised, Returned
 from harness.clients.java.process import CRASH_FILE, LOG_FILE, JavaDiedError, JavaProcess, java_missing
-from harness.clients.opening import open_consumer, open_producer
+from harness.clients.opening import open_consumer, open_producer, open_share_admin, open_share_consumer
+from harness.clients.share import ShareAdminOptions, ShareOptions
 from harness.clients.transactional_errors import classify_commit
 from harness.errors import KrucibleError
 from tests.harness import java
@@ -163,6 +164,33 @@ def test_a_process_that_dies_is_told_by_every_client(tmp_path: Path) -> None:
     assert caught.value.where == str(tmp_path / LOG_FILE)
     assert (tmp_path / CRASH_FILE).exists()
     assert "SLF4J" not in caught.value.got
+
+
+def test_clients_of_share_groups_tell_what_fails(tmp_path: Path) -> None:
+    process = made(tmp_path)
+    with FakeBroker() as broker:
+        where = (broker.bootstrap,)
+        member = open_share_consumer(ShareOptions(where, "share-0", "log-0", 300, 5), process)
+        admin = open_share_admin(ShareAdminOptions(where, 300), process)
+        with pytest.raises(ReadError):
+            admin.begin_earliest("share-0")
+        with pytest.raises(ReadError):
+            admin.starts("share-0", "log-0", [0])
+        assert member.poll(0.1) == []
+        for client in (member, admin):
+            client.close(BOUND_S)
+        with pytest.raises(ClientFailedError):
+            open_share_consumer(ShareOptions(("nowhere",), "share-0", "log-0", 300, 5), process)
+        with pytest.raises(ClientFailedError):
+            open_share_admin(ShareAdminOptions(("nowhere",), 300), process)
+    process.close()
+
+
+def test_clients_of_share_groups_need_the_process() -> None:
+    with pytest.raises(NotOfferedError):
+        open_share_consumer(ShareOptions(("localhost:1",), "share-0", "log-0", 300, 5), None)
+    with pytest.raises(NotOfferedError):
+        open_share_admin(ShareAdminOptions(("localhost:1",), 300), None)
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])

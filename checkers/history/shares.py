@@ -1,0 +1,65 @@
+"""The types of what members of share groups receive and acknowledge, and of where share groups are to go on.
+
+The fields are those of docs/histories.md, as in `checkers.history.fields`.
+"""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from checkers.history.fields import LARGEST, Offset, Partition
+
+DeliveryCount = Annotated[int, msgspec.Meta(ge=1, lt=2**15)]
+AcknowledgeType = Literal["accept", "release", "reject"]
+
+
+class ShareMember(msgspec.Struct, frozen=True):
+    """A consumer in a share group.
+
+    Attributes:
+        client: the library.
+        group: id of the share group.
+        consumer: number of the consumer among those that its process opened one after the other.
+    """
+
+    client: str
+    group: str
+    consumer: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
+
+
+class SharePollRequested(ShareMember, frozen=True):
+    """Who polls, and whether the consumer may fetch records before they are polled."""
+
+    prefetches: bool
+
+
+class SharePolled(SharePollRequested, frozen=True):
+    """What a poll returned: runs of one partition with offsets, values and delivery counts."""
+
+    records: list[tuple[Partition, list[Offset], list[Any], list[DeliveryCount]]]
+
+
+class Acknowledging(ShareMember, frozen=True):
+    """Records that a member acknowledges: runs of one partition with offsets and types."""
+
+    acknowledgements: list[tuple[Partition, list[Offset], list[AcknowledgeType]]]
+
+
+class Acknowledged(Acknowledging, frozen=True):
+    """And the partitions whose answer is an error, each with the error."""
+
+    refused: list[tuple[Partition, str]]
+
+
+def polled_problem(value: SharePolled) -> str | None:
+    """Why the runs of a poll are not whole; None if they are."""
+    if all(len(offsets) == len(values) == len(counts) for _, offsets, values, counts in value.records):
+        return None
+    return "Expected as many values and delivery counts as offsets"
+
+
+def acknowledged_problem(value: Acknowledging) -> str | None:
+    """Why the runs of acknowledgements are not whole; None if they are."""
+    if all(len(offsets) == len(types) for _, offsets, types in value.acknowledgements):
+        return None
+    return "Expected as many types as offsets"

@@ -1,0 +1,193 @@
+"""Judges share groups (KIP-932): what their members received and acknowledged, and where the groups went on.
+
+Operations are those of docs/histories.md: *share-poll*, *acknowledge* and *share-offsets*.
+
+1. ``share-undelivered``: the group went past a record that no member received (`passing`).
+2. ``acknowledged-twice``, ``delivered-after-acknowledgement``: what was accepted or rejected came back.
+3. ``too-many-deliveries``, ``delivery-count-lost``: counts of deliveries.
+4. ``acquired-twice``: a record was given to somebody else while a member held it.
+5. ``share-start-went-back``: a record below the start offset was delivered (2 to 5: `deliveries`).
+
+A record may be delivered several times: after a release, when a lock ends, or because its leader changed;
+that is a figure.  Delivery counts may repeat, because a count is stored only with an acknowledgement
+(KIP-932: counts are not exact).  A new leader forgets acquisitions, and a deposed one may repeat them: `calm`
+leaves those times out.  What no broker confirmed permits everything: an acknowledgement that failed, or whose
+outcome is unknown.
+
+A legal loss of records of the topic with the states of share groups excuses what rests on stored states.  One
+of the partition that is read excuses what rests on offsets, because they may be written again.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+import msgspec
+import numpy as np
+
+from checkers.columns.tables import PartitionName
+from checkers.history.operations import History
+from checkers.history.setup import recorded_setup
+from checkers.history.sources import unassigned_damage
+from checkers.licences import licences_of
+from checkers.licences.internal import may_have_lost
+from checkers.share_groups.anomalies import (
+    ANOMALIES,
+    HELD_TWICE,
+    NEEDS,
+    START_WENT_BACK,
+    TOO_MANY,
+    UNDELIVERED,
+)
+from checkers.share_groups.calm import Calm
+from checkers.share_groups.deliveries import Found, found_in
+from checkers.share_groups.loading import RELEASE, ShareGroups, SharePartition, share_groups_of
+from checkers.share_groups.passing import Passed, Passing
+from checkers.verdict.entry import Entry
+from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly, Assumption, CheckerResult, result_of
+
+__all__ = ["ENTRY", "check_share_groups"]
+
+CHECKER = "share-groups"
+KIND = "shares"
+STATE_TOPIC = "__share_group_state"
+ACKNOWLEDGED_MIN = 10
+"""Least number of records that a group must have accepted or rejected, confirmed by brokers."""
+_OUT_OF_TRIES = "tries whose answers were lost may have used up the limit of deliveries"
+
+
+@dataclass(slots=True)
+class _Judged:
+    """Anomalies, at most `EXAMPLES_PER_ANOMALY` of each rule and place, their numbers, and what is open."""
+
+    anomalies: list[Anomaly] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+    doubts: list[str] = field(default_factory=list)
+
+    def add(self, rule: str, count: int, examples: Iterable[Anomaly]) -> None:
+        """Add the findings of one rule."""
+        if count:
+            self.counts[rule] = self.counts.get(rule, 0) + count
+        for anomaly in examples:
+            self.anomalies.append(anomaly)
+            if anomaly.licence is not None:
+                doubt = f"{anomaly.id} of {anomaly.subject} may follow from {anomaly.licence}"
+                if not any(known.endswith(anomaly.licence) for known in self.doubts):
+                    self.doubts.append(doubt)
+
+
+def check_share_groups(history: History) -> CheckerResult:
+    """Judge the share groups of a history; not exercised by one without any that means to have none.
+
+    Args:
+        history: as `checkers.history.reading.read_history` returns it.
+    """
+    groups, workload = share_groups_of(history), recorded_setup(history).workload
+    expected = workload.groups if workload.kind == KIND and not isinstance(workload.groups, int) else ()
+    if not groups.topics and not expected:
+        return result_of(CHECKER, [], exercised=False)
+    judged = _Judged(doubts=list(unassigned_damage(history)))
+    excuses = _Excuses(history)
+    times_ns = np.fromiter((o.time_ns for o in history.operations), np.int64)
+    for found in found_in(groups, Calm(history), workload.delivery_limit):
+        some = range(min(len(found.place), EXAMPLES_PER_ANOMALY))
+        told = [
+            excuses.judged(found.anomaly(groups, times_ns, row), _name(groups, found, row)) for row in some
+        ]
+        judged.add(found.kind.id, len(found.place), told)
+    passing = Passing(history, groups, workload)
+    assumptions: list[Assumption] = []
+    for group in expected:
+        places = [passing.of(name) for name in passing.names(group)]
+        for passed in places:
+            rows = _examples(passed)
+            anomalies = [excuses.passed(passed, row) for row in rows]
+            judged.add(UNDELIVERED.id, len(passed.offset), anomalies)
+        judged.doubts += _unfinished(groups, group, places)
+        assumptions.append(_acknowledged(groups, group))
+    return result_of(
+        CHECKER,
+        judged.anomalies,
+        counts=judged.counts,
+        assumptions=tuple(assumptions),
+        figures=_figures(groups),
+        unknown_because="; ".join(judged.doubts) or None,
+    )
+
+
+def _name(groups: ShareGroups, found: Found, row: int) -> SharePartition:
+    return groups.places[int(found.place[row])]
+
+
+def _examples(passed: Passed) -> list[int]:
+    """Rows of some records, those that are certainly lost first."""
+    rows = sorted(range(len(passed.offset)), key=passed.out_of_tries.__getitem__)
+    return rows[:EXAMPLES_PER_ANOMALY]
+
+
+class _Excuses:
+    """Events that may explain findings."""
+
+    def __init__(self, history: History) -> None:
+        self._history = history
+        setup = bool(history.of("setup"))
+        self._lost = may_have_lost(history, STATE_TOPIC) if setup else None
+
+    def judged(self, anomaly: Anomaly, name: SharePartition) -> Anomaly:
+        """A finding about one delivery, legal with its licence if an event may explain it."""
+        licence = None if anomaly.id in {HELD_TWICE.id, TOO_MANY.id} else self._lost
+        if licence is None and anomaly.id == START_WENT_BACK.id:
+            licence = self._truncated(name)
+        return _with_licence(anomaly, licence)
+
+    def passed(self, passed: Passed, row: int) -> Anomaly:
+        """A finding about a record that was passed, legal with its licence if an event may explain it."""
+        licence = _OUT_OF_TRIES if passed.out_of_tries[row] else self._truncated(passed.name)
+        return _with_licence(passed.anomaly(self._history, row), licence or self._lost)
+
+    def _truncated(self, name: SharePartition) -> str | None:
+        permits = licences_of(self._history).of(PartitionName(name.topic, name.partition))
+        texts = (each.text for each in permits if each.covers_returned and each.event.below is None)
+        return next(texts, None)
+
+
+def _with_licence(anomaly: Anomaly, licence: str | None) -> Anomaly:
+    return msgspec.structs.replace(anomaly, illegal=licence is None, licence=licence)
+
+
+def _unfinished(groups: ShareGroups, group: str, places: Iterable[Passed]) -> Iterator[str]:
+    """Why nothing can be concluded of what a group received in the end."""
+    if group not in groups.topics:
+        yield f"no member of {group} polled"
+        return
+    behind = [f"{passed.open} records of {passed.name}" for passed in places if passed.open]
+    if behind:
+        yield f"the group did not finish {', '.join(behind)}"
+
+
+def _acknowledged(groups: ShareGroups, group: str) -> Assumption:
+    told = groups.acknowledgements
+    mine = [code for code, name in enumerate(groups.places) if name.group == group]
+    final = np.isin(groups.deliveries.place[told.delivery], mine) & (told.kind != RELEASE)
+    return Assumption(
+        f"acknowledged {group}",
+        int(final.sum()) >= ACKNOWLEDGED_MIN,
+        f"at least {ACKNOWLEDGED_MIN} records accepted or rejected, confirmed by brokers",
+        str(int(final.sum())),
+    )
+
+
+def _figures(groups: ShareGroups) -> dict[str, int]:
+    all_, told = groups.deliveries, groups.acknowledgements
+    records = len(np.unique(all_.record))
+    return {
+        "deliveries": len(all_.record),
+        "records": records,
+        "deliveries_again": len(all_.record) - records,
+        "delivery_count_max": int(all_.count.max(initial=0)),
+        "acknowledged": len(told.kind),
+        "released": int((told.kind == RELEASE).sum()),
+        "unconfirmed": groups.unconfirmed,
+    }
+
+
+ENTRY = Entry(CHECKER, check_share_groups, ANOMALIES, NEEDS)

@@ -1,0 +1,68 @@
+"""What the history of a share group can show."""
+
+from checkers.history.sources import Source
+from checkers.verdict.kinds import AnomalyKind, by_id
+from checkers.verdict.needs import PERMITTED, Needs
+
+UNDELIVERED = AnomalyKind(
+    "share-undelivered",
+    "A share group went past a record that none of its members received.",
+    "A record is delivered at least once before the start offset of its share partition moves past it.",
+    "KIP-932, Concepts: at-least-once delivery, states of in-flight records",
+)
+ACKNOWLEDGED_TWICE = AnomalyKind(
+    "acknowledged-twice",
+    "A record was acknowledged successfully after it had been accepted or rejected.",
+    "An acknowledgement succeeds only if the record is acquired by the member that acknowledges it.",
+    "KIP-932, Record delivery and acknowledgement: INVALID_RECORD_STATE",
+)
+DELIVERED_AGAIN = AnomalyKind(
+    "delivered-after-acknowledgement",
+    "A record was delivered although it had been accepted or rejected before the delivery could begin.",
+    "A record that is accepted or rejected is not delivered again.",
+    "KIP-932, states of in-flight records: Acknowledged and Archived are final; AcknowledgeType (Javadoc)",
+)
+TOO_MANY = AnomalyKind(
+    "too-many-deliveries",
+    "A record was delivered with a delivery count above the limit.",
+    "A record whose delivery count has reached the limit is archived.",
+    "KIP-932; Kafka documentation, group.share.delivery.count.limit",
+)
+COUNT_LOST = AnomalyKind(
+    "delivery-count-lost",
+    "A released record was delivered again, and its delivery count had not grown.",
+    "Releasing a record stores its delivery count; each acquisition adds one to it.",
+    "KIP-932, Managing durable share-partition state: WriteShareGroupState",
+)
+HELD_TWICE = AnomalyKind(
+    "acquired-twice",
+    "A record was delivered to another member while the member that acknowledged it later still held it.",
+    "While a record is acquired, it is not available for another member.",
+    "KIP-932, states of in-flight records: Acquired; KafkaShareConsumer (Javadoc)",
+)
+START_WENT_BACK = AnomalyKind(
+    "share-start-went-back",
+    "A record was delivered that was below the start offset reported before the delivery could begin.",
+    "The start offset of a share partition moves forward until an administrator sets it.",
+    "KIP-932, share-partition start offset (SPSO), AlterShareGroupOffsets",
+)
+
+ANOMALIES = by_id(
+    UNDELIVERED, ACKNOWLEDGED_TWICE, DELIVERED_AGAIN, TOO_MANY, COUNT_LOST, HELD_TWICE, START_WENT_BACK
+)
+"""All anomalies, by id."""
+_CALM = (*PERMITTED, Source.PARTITIONS)
+"""What shows that no fault and no change of the leader was near."""
+NEEDS = Needs(
+    (Source.CLIENTS,),
+    {
+        UNDELIVERED.id: (Source.CLIENTS, *PERMITTED),
+        ACKNOWLEDGED_TWICE.id: PERMITTED,
+        DELIVERED_AGAIN.id: _CALM,
+        COUNT_LOST.id: _CALM,
+        HELD_TWICE.id: _CALM,
+        START_WENT_BACK.id: _CALM,
+    },
+    workloads=frozenset({"shares"}),
+)
+"""The journals that its rules need; a delivery count above the limit needs none but its own."""

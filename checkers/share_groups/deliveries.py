@@ -1,0 +1,228 @@
+"""Rules about single records: each finds rows, and every row is a finding.
+
+An acknowledgement without an error states that its member held the record, or that the start offset had
+passed it: below that a broker ignores acknowledgements, without an error (`SharePartition.acknowledge`).  One
+that failed, or whose outcome is unknown, states nothing, and permits any further delivery.  No rule measures
+how long a record is held: only the broker's clock knows.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from checkers.columns.tables import NONE, Booleans, Integers, PartitionName
+from checkers.share_groups import anomalies as kinds
+from checkers.share_groups.calm import Calm
+from checkers.share_groups.loading import RELEASE, ShareGroups
+from checkers.share_groups.sequences import highest_before
+from checkers.verdict.kinds import AnomalyKind
+from checkers.verdict.verdict import Anomaly
+
+
+class Found(NamedTuple):
+    """Findings of one rule, one a row.
+
+    Attributes:
+        kind: of the anomaly.
+        delivery: shape (n,), row of the delivery that breaks the promise.
+        place: shape (n,), code of the share partition.
+        witness: operations that show it, one array of shape (n,) for each, in their order.
+        text: what happened, about one row of this.
+    """
+
+    kind: AnomalyKind
+    delivery: Integers
+    place: Integers
+    witness: tuple[Integers, ...]
+    text: Callable[[int], str]
+
+    def anomaly(self, groups: ShareGroups, times_ns: Integers, row: int) -> Anomaly:
+        """The finding of one row; `times_ns` are the times of all operations of the history."""
+        delivery = int(self.delivery[row])
+        name = f"{groups.places[int(self.place[row])]}@{groups.deliveries.offset[delivery]}"
+        witness = sorted({int(column[row]) for column in self.witness})
+        return self.kind.found(
+            f"{name} {self.text(row)}",
+            subject=name,
+            time_ns=int(times_ns[witness[-1]]),
+            witness=witness,
+        )
+
+
+def found_in(groups: ShareGroups, calm: Calm, limit: int) -> Iterator[Found]:
+    """Apply all rules about single records.
+
+    Args:
+        groups: the records.
+        calm: when leaders were undisputed.
+        limit: largest legal delivery count; 0 if unknown.
+    """
+    yield _acknowledged_twice(groups)
+    yield _too_many(groups, limit)
+    for found in (_delivered_again(groups), _count_lost(groups), _held_twice(groups), _below_start(groups)):
+        yield _calm(groups, calm, found)
+
+
+def _calm(groups: ShareGroups, calm: Calm, found: Found) -> Found:
+    """Leave the findings out whose deliveries a deposed leader may have made."""
+    kept = np.zeros(len(found.place), np.bool_)
+    since, told = (column[found.delivery] for column in (groups.deliveries.since, groups.deliveries.told))
+    for place in np.unique(found.place).tolist():
+        here, name = found.place == place, groups.places[place]
+        kept[here] = calm.between(PartitionName(name.topic, name.partition), since[here], told[here])
+    rows = np.flatnonzero(kept)
+    witness = tuple(column[rows] for column in found.witness)
+    return Found(
+        found.kind, found.delivery[rows], found.place[rows], witness, lambda row: found.text(int(rows[row]))
+    )
+
+
+def _found(
+    groups: ShareGroups,
+    kind: AnomalyKind,
+    delivery: Integers,
+    witness: tuple[Integers, ...],
+    text: Callable[[int], str],
+) -> Found:
+    return Found(kind, delivery, groups.deliveries.place[delivery], witness, text)
+
+
+def _acknowledged_twice(groups: ShareGroups) -> Found:
+    """Final acknowledgements after another one of the same record, and any that began after one had ended."""
+    told, records = groups.acknowledgements, groups.deliveries.record
+    record, final = records[told.delivery], told.kind != RELEASE
+    finals = np.flatnonzero(final)
+    # The earlier a final one ended, the higher it is: so the earliest is found.
+    earliest = highest_before(
+        record[finals],
+        told.began[finals],
+        -told.ended[finals],
+        record,
+        np.where(final, told.began, told.ended),
+    )
+    first = np.append(finals, NONE)[earliest]
+    after = (first != NONE) & (final | (told.ended[first] < told.began))
+    after &= _is_kept(groups, told.delivery, np.maximum(told.ended[first], told.ended))
+    later = np.flatnonzero(after)
+    first = first[later]
+
+    def text(row: int) -> str:
+        return (
+            f"was acknowledged successfully by operation {told.ended[later[row]]}, after a final "
+            f"acknowledgement, operation {told.ended[first[row]]}"
+        )
+
+    witness = (told.began[first], told.ended[first], told.began[later], told.ended[later])
+    return _found(groups, kinds.ACKNOWLEDGED_TWICE, told.delivery[later], witness, text)
+
+
+def _is_kept(groups: ShareGroups, delivery: Integers, until: Integers) -> Booleans:
+    """Whether the start offset had certainly not passed records by some places in the history.
+
+    It had not if the record, or one below it, was acquired later.
+    """
+    all_ = groups.deliveries
+    place = all_.place[delivery]
+    # Later is earlier on a reversed line, and the lowest offset is the highest of the negative ones.
+    lowest = highest_before(all_.place, -all_.since, -all_.offset, place, -until)
+    kept: Booleans = (lowest != NONE) & (np.append(all_.offset, NONE)[lowest] <= all_.offset[delivery])
+    return kept
+
+
+def _too_many(groups: ShareGroups, limit: int) -> Found:
+    """Deliveries with a count above the limit."""
+    all_ = groups.deliveries
+    rows = np.flatnonzero(all_.count > limit) if limit else np.zeros(0, np.int64)
+
+    def text(row: int) -> str:
+        return f"was delivered with the delivery count {all_.count[rows[row]]}; the limit is {limit}"
+
+    return _found(groups, kinds.TOO_MANY, rows, (all_.asked[rows], all_.told[rows]), text)
+
+
+def _delivered_again(groups: ShareGroups) -> Found:
+    """Deliveries that can only have begun after a final acknowledgement was confirmed."""
+    all_, told = groups.deliveries, groups.acknowledgements
+    finals = np.flatnonzero(told.kind != RELEASE)
+    record, ended = all_.record[told.delivery[finals]], told.ended[finals]
+    by = highest_before(record, ended, -ended, all_.record, all_.since)
+    rows = np.flatnonzero(by != NONE)
+    by = finals[by[rows]]
+
+    def text(row: int) -> str:
+        return (
+            f"was delivered by operation {all_.told[rows[row]]}, after its final acknowledgement, operation "
+            f"{told.ended[by[row]]}"
+        )
+
+    witness = (told.began[by], told.ended[by], all_.asked[rows], all_.told[rows])
+    return _found(groups, kinds.DELIVERED_AGAIN, rows, witness, text)
+
+
+def _count_lost(groups: ShareGroups) -> Found:
+    """Deliveries after a confirmed release whose count is not above that of the released delivery."""
+    all_, told = groups.deliveries, groups.acknowledgements
+    releases = np.flatnonzero(told.kind == RELEASE)
+    released = told.delivery[releases]
+    count = all_.count[released]
+    by = highest_before(all_.record[released], told.ended[releases], count, all_.record, all_.since)
+    rows = np.flatnonzero((by != NONE) & (np.append(count, 0)[by] >= all_.count))
+    by = releases[by[rows]]
+
+    def text(row: int) -> str:
+        before = all_.count[told.delivery[by[row]]]
+        return (
+            f"was delivered with the delivery count {all_.count[rows[row]]}, after it had been released with "
+            f"the count {before}, operation {told.ended[by[row]]}"
+        )
+
+    witness = (told.began[by], told.ended[by], all_.asked[rows], all_.told[rows])
+    return _found(groups, kinds.COUNT_LOST, rows, witness, text)
+
+
+def _held_twice(groups: ShareGroups) -> Found:
+    """Deliveries between the delivery to another member and that member's acknowledgement.
+
+    That member does not prefetch, so it fetched nothing in between, and has not acquired the record again.
+    """
+    all_, told = groups.deliveries, groups.acknowledgements
+    holds = np.flatnonzero(all_.exact[told.delivery] & _is_kept(groups, told.delivery, told.ended))
+    held = told.delivery[holds]
+    by = highest_before(all_.record[held], all_.told[held], told.began[holds], all_.record, all_.since)
+    rows = np.flatnonzero((by != NONE) & (np.append(told.began[holds], NONE)[by] > all_.told))
+    by = holds[by[rows]]
+
+    def text(row: int) -> str:
+        other = told.delivery[by[row]]
+        return (
+            f"was delivered by operation {all_.told[rows[row]]}, while the member to which operation "
+            f"{all_.told[other]} had delivered it held it: its acknowledgement succeeded later, operation "
+            f"{told.ended[by[row]]}"
+        )
+
+    witness = (
+        all_.told[told.delivery[by]],
+        all_.asked[rows],
+        all_.told[rows],
+        told.began[by],
+        told.ended[by],
+    )
+    return _found(groups, kinds.HELD_TWICE, rows, witness, text)
+
+
+def _below_start(groups: ShareGroups) -> Found:
+    """Deliveries below a start offset that was reported before they can have begun."""
+    all_, starts = groups.deliveries, groups.starts
+    by = highest_before(starts.place, starts.told, starts.start, all_.place, all_.since)
+    rows = np.flatnonzero((by != NONE) & (np.append(starts.start, NONE)[by] > all_.offset))
+    by = by[rows]
+
+    def text(row: int) -> str:
+        return (
+            f"was delivered by operation {all_.told[rows[row]]}, but the start offset was already "
+            f"{starts.start[by[row]]}, operation {starts.told[by[row]]}"
+        )
+
+    witness = (starts.asked[by], starts.told[by], all_.asked[rows], all_.told[rows])
+    return _found(groups, kinds.START_WENT_BACK, rows, witness, text)

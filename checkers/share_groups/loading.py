@@ -1,0 +1,258 @@
+"""What members of share groups received and acknowledged, as columns; one row a record.
+
+The moment at which a broker acquired a record for a member is unknown; it lies between two operations:
+
+* It is over when the poll that returns the record ends.
+* If the consumer does not prefetch (``share.acquire.mode=record_limit``), its fetches are sent by polls, and
+  no fetch is outstanding after a poll that returned records.  So the acquisition came after the beginning of
+  the first poll after that one.  If it prefetches, it came after the beginning of the consumer's first poll.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from checkers.columns.rows import Codes, ValueCodes, transposed
+from checkers.columns.tables import NONE, Booleans, Integers
+from checkers.history.operations import INVOKE, OK, History, Operation
+from checkers.share_groups.sequences import codes_of, highest_before
+
+ACCEPT, RELEASE, REJECT = range(3)
+"""Codes of types of acknowledgements."""
+_TYPES = {"accept": ACCEPT, "release": RELEASE, "reject": REJECT}
+_ENDED = {"share-poll", "acknowledge", "share-offsets"}
+
+
+class SharePartition(NamedTuple):
+    """A partition that a share group reads."""
+
+    group: str
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.group}: {self.topic}/{self.partition}"
+
+
+@dataclass(frozen=True, slots=True)
+class Deliveries:
+    """Records that polls returned, in the order of completion; arrays of shape (n,), places in the history.
+
+    Attributes:
+        place: code of the share partition.
+        record: code of share partition, offset and value together.
+        offset: where the record is.
+        count: its delivery count.
+        process: code of the process that polled.
+        exact: whether the consumer does not prefetch.
+        since: the broker acquired the record after this place.
+        asked: invocation of the poll.
+        told: completion of the poll; the broker acquired the record before this place.
+    """
+
+    place: Integers
+    record: Integers
+    offset: Integers
+    count: Integers
+    process: Integers
+    exact: Booleans
+    since: Integers
+    asked: Integers
+    told: Integers
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledgements:
+    """Acknowledgements that a broker confirmed, in the order of invocation; arrays of shape (n,).
+
+    Attributes:
+        delivery: row of the delivery that is acknowledged.
+        kind: `ACCEPT`, `RELEASE` or `REJECT`.
+        began: place of the invocation in the history.
+        ended: place of the completion.
+    """
+
+    delivery: Integers
+    kind: Integers
+    began: Integers
+    ended: Integers
+
+
+class StartAnswers(NamedTuple):
+    """Start offsets of share partitions that were reported; arrays of shape (n,), places in the history."""
+
+    place: Integers
+    start: Integers
+    asked: Integers
+    told: Integers
+
+
+@dataclass(frozen=True, slots=True)
+class ShareGroups:
+    """Everything about share groups that a history records.
+
+    Attributes:
+        places: share partitions by code.
+        deliveries: records that polls returned.
+        acknowledgements: those that succeeded.
+        starts: start offsets that were reported.
+        topics: topics that each group polled.
+        failed: groups with polls that failed, or whose outcome is unknown.
+        unconfirmed: acknowledgements that failed, or whose outcome is unknown.
+    """
+
+    places: tuple[SharePartition, ...]
+    deliveries: Deliveries
+    acknowledgements: Acknowledgements
+    starts: StartAnswers
+    topics: dict[str, set[str]]
+    failed: frozenset[str]
+    unconfirmed: int
+
+
+def share_groups_of(history: History) -> ShareGroups:
+    """Load a history.
+
+    Args:
+        history: as `checkers.history.reading.read_history` returns it: its shapes are not checked again here.
+    """
+    loader = _Loader()
+    takers = {
+        "share-poll": loader.poll,
+        "acknowledge": loader.acknowledge,
+        "share-offsets": loader.offsets,
+    }
+    found = sorted((o for f in _ENDED for o in history.of(f)), key=lambda operation: operation.index)
+    for operation in found:
+        takers[operation.f](operation)
+    return loader.groups()
+
+
+class _Rows:
+    """Chunks of records, each with columns of its own, and columns of their records."""
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        self._chunks: list[tuple[int, ...]] = []
+        self._offset: list[int] = []
+
+    def add(self, chunk: tuple[int, ...], offsets: Sequence[int]) -> None:
+        """Add a chunk; its columns are the same for all of its offsets."""
+        self._chunks.append((*chunk, len(offsets)))
+        self._offset.extend(offsets)
+
+    def columns(self) -> tuple[list[Integers], Integers]:
+        """Columns of the chunks, one element a record, and the offsets."""
+        *columns, sizes = transposed(self._chunks, self._width + 1)
+        return [np.repeat(column, sizes) for column in columns], np.array(self._offset, np.int64)
+
+
+class _Loader:
+    """Takes the operations of a history in their order."""
+
+    def __init__(self) -> None:
+        self._places: Codes[SharePartition] = Codes()
+        self._processes: Codes[int | str] = Codes()
+        self._asked: dict[int | str, Operation] = {}
+        self._since: dict[tuple[int | str, int], int] = {}
+        self._delivered, self._acknowledged = _Rows(6), _Rows(4)
+        self._values: list[Any] = []
+        self._counts: list[int] = []
+        self._types: list[str] = []
+        self._starts: list[tuple[int, int, int, int]] = []
+        self._topics: dict[str, set[str]] = {}
+        self._failed: set[str] = set()
+        self._unconfirmed = 0
+
+    def poll(self, operation: Operation) -> None:
+        """Take a poll's invocation or completion."""
+        if operation.type is INVOKE:
+            self._asked[operation.process] = operation
+            self._since.setdefault((operation.process, operation.value["consumer"]), operation.index)
+            return
+        asked = self._asked.pop(operation.process)
+        group, consumer = asked.value["group"], (operation.process, asked.value["consumer"])
+        self._topics.setdefault(group, set()).add(operation.key)
+        if operation.type is not OK:
+            self._failed.add(group)
+            return
+        exact = not asked.value["prefetches"]
+        process, since = self._processes[operation.process], self._since[consumer]
+        for partition, offsets, values, counts in operation.value["records"]:
+            place = self._places[SharePartition(group, operation.key, partition)]
+            chunk = (place, process, int(exact), since, asked.index, operation.index)
+            self._delivered.add(chunk, offsets)
+            self._values.extend(values)
+            self._counts.extend(counts)
+        if exact and operation.value["records"]:
+            del self._since[consumer]
+
+    def acknowledge(self, operation: Operation) -> None:
+        """Take the invocation or the completion of acknowledgements."""
+        if operation.type is INVOKE:
+            self._asked[operation.process] = operation
+            return
+        asked = self._asked.pop(operation.process)
+        confirmed = operation.type is OK
+        refused = {partition for partition, _ in operation.value["refused"]} if confirmed else set()
+        for partition, offsets, types in asked.value["acknowledgements"]:
+            if not confirmed or partition in refused:
+                self._unconfirmed += len(offsets)
+                continue
+            place = self._places[SharePartition(asked.value["group"], operation.key, partition)]
+            chunk = (place, self._processes[operation.process], asked.index, operation.index)
+            self._acknowledged.add(chunk, offsets)
+            self._types.extend(types)
+
+    def offsets(self, operation: Operation) -> None:
+        """Take the invocation or the completion of a request for start offsets."""
+        if operation.type is INVOKE:
+            self._asked[operation.process] = operation
+            return
+        asked = self._asked.pop(operation.process)
+        if operation.type is not OK:
+            return
+        topic = operation.value["topic"]
+        for partition, start in operation.value["offsets"]:
+            place = self._places[SharePartition(operation.key, topic, partition)]
+            told = NONE if start is None else start
+            self._starts.append((place, told, asked.index, operation.index))
+
+    def groups(self) -> ShareGroups:
+        """Everything that was taken, as columns."""
+        (place, process, exact, since, asked, told), offset = self._delivered.columns()
+        deliveries = Deliveries(
+            place=place,
+            record=codes_of(place, offset, ValueCodes().of(self._values)),
+            offset=offset,
+            count=np.array(self._counts, np.int64),
+            process=process,
+            exact=exact.astype(np.bool_),
+            since=since,
+            asked=asked,
+            told=told,
+        )
+        return ShareGroups(
+            places=tuple(self._places),
+            deliveries=deliveries,
+            acknowledgements=self._confirmed(deliveries),
+            starts=StartAnswers(*transposed(self._starts, 4)),
+            topics=self._topics,
+            failed=frozenset(self._failed),
+            unconfirmed=self._unconfirmed,
+        )
+
+    def _confirmed(self, deliveries: Deliveries) -> Acknowledgements:
+        """Acknowledgements with the last delivery of the record to the process before."""
+        (place, process, began, ended), offset = self._acknowledged.columns()
+        kind = np.fromiter(map(_TYPES.__getitem__, self._types), np.int64, len(self._types))
+        both = zip(
+            (deliveries.place, deliveries.offset, deliveries.process), (place, offset, process), strict=True
+        )
+        code = codes_of(*(np.concatenate(columns) for columns in both))
+        size, told = len(deliveries.place), deliveries.told
+        row = highest_before(code[:size], told, told, code[size:], began)
+        known = row != NONE
+        return Acknowledgements(row[known], kind[known], began[known], ended[known])

@@ -1,0 +1,128 @@
+"""At least once: a group goes past a record only if a member received it, or if it is out of tries.
+
+Each try is an acquisition.  If no member received the record, because the answer was lost, the try ends with
+its lock: tries that end with a closed or lost connection don't count
+(`SharePartition.releaseAcquiredRecords`).  So a record that no member received can only be out of tries once
+as many locks have ended as the limit allows, one after another.
+
+The start offset that is stored, and so reported, is that before the last acknowledgement: the leader stores
+it with the next one.  So what is not below it is done if a broker confirmed that it was accepted or rejected.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from checkers.columns.tables import NEVER, NONE, Columns, Integers, PartitionName
+from checkers.evidence.faults import fault_windows
+from checkers.evidence.loading import columns_of
+from checkers.history.operations import History
+from checkers.history.setup import LoadSetup
+from checkers.history.units import NS_PER_MS
+from checkers.share_groups.anomalies import UNDELIVERED
+from checkers.share_groups.loading import RELEASE, ShareGroups, SharePartition
+from checkers.verdict.verdict import Anomaly
+
+
+class Passed(NamedTuple):
+    """What became of the records of one share partition.
+
+    Attributes:
+        name: which.
+        offset: shape (n,), offsets of records that the group went past and no member received, ascending.
+        out_of_tries: shape (n,), whether tries that were lost may have used up the limit.
+        witness: request and answer that reported the highest start offset; empty if none did.
+        start: that offset, `NONE` if none was reported.
+        open: how many other records are there that no member is confirmed to have accepted or rejected.
+    """
+
+    name: SharePartition
+    offset: Integers
+    out_of_tries: tuple[bool, ...]
+    witness: tuple[int, ...]
+    start: int
+    open: int
+
+    def anomaly(self, history: History, row: int) -> Anomaly:
+        """The finding about one of the records."""
+        name = f"{self.name}@{self.offset[row]}"
+        return UNDELIVERED.found(
+            f"{name} was returned to no member of the group, but the start offset was {self.start}",
+            subject=name,
+            time_ns=history.operations[self.witness[-1]].time_ns,
+            witness=self.witness,
+            explanation=[f"{len(self.offset)} records of {self.name} were returned to no member."],
+        )
+
+
+class Passing:
+    """Compares what is there in the end with what groups received.
+
+    Args:
+        history: as `checkers.history.reading.read_history` returns it.
+        groups: what members of share groups received.
+        workload: limits of deliveries and locks.
+    """
+
+    def __init__(self, history: History, groups: ShareGroups, workload: LoadSetup) -> None:
+        self._history = history
+        self._groups = groups
+        self._columns = columns_of(history)
+        self._tries_ns = workload.delivery_limit * workload.lock_ms * NS_PER_MS
+        self._places = {name: code for code, name in enumerate(groups.places)}
+        self._listed = _listed(self._columns)
+
+    def names(self, group: str) -> list[SharePartition]:
+        """What a group reads: all partitions that final reads found in its topics, or that it received."""
+        topics = self._groups.topics.get(group, set())
+        there = {SharePartition(group, *name) for name in self._listed if name.topic in topics}
+        return sorted(there.union(name for name in self._groups.places if name.group == group))
+
+    def of(self, name: SharePartition) -> Passed:
+        """Judge one share partition."""
+        there = self._listed.get(PartitionName(name.topic, name.partition), np.zeros(0, np.int64))
+        place, groups = self._places.get(name, NONE), self._groups
+        answers = np.flatnonzero(groups.starts.place == place)
+        given = groups.deliveries.offset[groups.deliveries.place == place]
+        if not len(answers):
+            return Passed(name, there[:0], (), (), NONE, self._open(place, there))
+        best = answers[np.argmax(groups.starts.start[answers])]
+        start = int(groups.starts.start[best])
+        witness = (int(groups.starts.asked[best]), int(groups.starts.told[best]))
+        missing = np.setdiff1d(there, given)
+        missing = missing[missing < start]
+        told_ns = self._history.operations[witness[-1]].time_ns
+        lost = tuple(self._may_be_lost(name, offset, told_ns) for offset in missing.tolist())
+        return Passed(name, missing, lost, witness, start, self._open(place, there[there >= start]))
+
+    def _open(self, place: int, offsets: Integers) -> int:
+        """How many of some offsets are not known to be accepted or rejected."""
+        told, all_ = self._groups.acknowledgements, self._groups.deliveries
+        done = told.delivery[(told.kind != RELEASE) & (all_.place[told.delivery] == place)]
+        return len(np.setdiff1d(offsets, all_.offset[done]))
+
+    def _may_be_lost(self, name: SharePartition, offset: int, told_ns: int) -> bool:
+        """Whether the tries of a record may have been used up by answers that were lost."""
+        sent_ns = self._sent_ns(PartitionName(name.topic, name.partition), offset)
+        if told_ns - sent_ns < self._tries_ns:
+            return False
+        disturbed = any(window.overlaps(sent_ns, told_ns) for window in fault_windows(self._history))
+        return disturbed or name.group in self._groups.failed
+
+    def _sent_ns(self, partition: PartitionName, offset: int) -> int:
+        """When the sending of a record began; 0 if no acknowledgement has its offset."""
+        sends, code = self._columns.sends, self._columns.partitions.index(partition)
+        rows = np.flatnonzero((sends.partition == code) & (sends.offset == offset))
+        return int(sends.invoked_ns[rows].min(initial=NEVER)) if len(rows) else 0
+
+
+def _listed(columns: Columns) -> dict[PartitionName, Integers]:
+    """Offsets that whole final reads at read_uncommitted returned, by partition, ascending, each once."""
+    finals, calls, reads = columns.final_reads, columns.calls, columns.reads
+    committed = np.array([reader.committed for reader in columns.readers], np.bool_)
+    whole = finals.whole & ~committed[calls.reader[finals.call]]
+    found = {}
+    for code in np.unique(finals.partition[whole]).tolist():
+        calls_here = finals.call[whole & (finals.partition == code)]
+        found[columns.partitions[code]] = np.unique(reads.offset[np.isin(reads.call, calls_here)])
+    return found

@@ -1,0 +1,183 @@
+"""Members of share groups: each polls, and acknowledges what it was given, before it polls again."""
+
+import random
+from collections.abc import Sequence
+
+from checkers.history.operations import OperationType
+from checkers.history.shares import (
+    Acknowledged,
+    AcknowledgeType,
+    Acknowledging,
+    SharePolled,
+    SharePollRequested,
+)
+from checkers.history.units import MS_PER_S
+from harness.clients.interface import ClientFailedError, ClientKind, ReadError
+from harness.clients.share import ShareAdminOptions, ShareConsumer, SharedRecord, ShareOptions
+from harness.record.journal import Recorder
+from harness.vocabulary import ShareWorkload
+from harness.workloads.consuming import POLL_PAUSE_S, POLL_WAIT_S
+from harness.workloads.context import REQUEST_MS, WorkloadContext
+from harness.workloads.values import ValueCodec
+from harness.workloads.worker import Worker
+
+ShareContext = WorkloadContext[ShareWorkload]
+TYPES: tuple[AcknowledgeType, ...] = ("accept", "release", "reject")
+WEIGHTS = (80, 17, 3)
+"""How often a member chooses each type."""
+LEAVE_SHARE = 0.04
+"""Share of polls after which a member leaves without an acknowledgement, and comes back."""
+STALL_SHARE = 0.01
+"""Share of polls after which a member acknowledges only when its locks have ended."""
+_REMAKE_PAUSE_S = 0.25
+_STALL = 1.25
+"""How long it waits then, in locks."""
+
+
+class Sharing(Worker):
+    """One process that is a member of a share group; the common part of all kinds.
+
+    Args:
+        context: the run's.
+        number: number of the process.
+        group: id of its group.
+    """
+
+    def __init__(self, context: ShareContext, number: int, group: str) -> None:
+        super().__init__(f"member-{number}")
+        self._context = context
+        self._group = group
+        self._recorder: Recorder = context.recorder(number, "member")
+        self._codec: ValueCodec = context.codec
+        self._consumer: ShareConsumer | None = None
+        self._opened = -1
+
+    def joined(self) -> ShareConsumer | None:
+        """The consumer, made where there is none; None if it can't be made."""
+        if self._consumer is None:
+            try:
+                self._consumer = self._context.clients.share_consumer(self._options())
+            except ClientFailedError:
+                self.stopping.wait(_REMAKE_PAUSE_S)
+                return None
+            self._opened += 1
+        return self._consumer
+
+    def poll_once(self, consumer: ShareConsumer) -> list[SharedRecord] | None:
+        """Poll; what was returned, None if the consumer is to be given up."""
+        asked = SharePollRequested(ClientKind.JAVA, self._group, self._opened, prefetches=False)
+        self._recorder.invoke("share-poll", self._context.topic, asked)
+        try:
+            records = consumer.poll(POLL_WAIT_S)
+        except ReadError as error:
+            self._recorder.complete(OperationType.INFO, asked, str(error))
+            return None
+        told = SharePolled(
+            asked.client, asked.group, asked.consumer, asked.prefetches, records=runs_of(records, self._codec)
+        )
+        self._recorder.complete(OperationType.OK, told)
+        return records
+
+    def acknowledge(
+        self, consumer: ShareConsumer, records: Sequence[SharedRecord], types: Sequence[AcknowledgeType]
+    ) -> bool:
+        """Acknowledge records of the last poll; whether the consumer may go on."""
+        told = [(record.partition, record.offset, kind) for record, kind in zip(records, types, strict=True)]
+        runs: dict[int, tuple[list[int], list[AcknowledgeType]]] = {}
+        for partition, offset, kind in told:
+            offsets, kinds = runs.setdefault(partition, ([], []))
+            offsets.append(offset)
+            kinds.append(kind)
+        listed = [(partition, *run) for partition, run in runs.items()]
+        asked = Acknowledging(ClientKind.JAVA, self._group, self._opened, listed)
+        self._recorder.invoke("acknowledge", self._context.topic, asked)
+        try:
+            refused = consumer.acknowledge(told)
+        except ReadError as error:
+            self._recorder.complete(OperationType.INFO, asked, str(error))
+            return False
+        answer = Acknowledged(asked.client, asked.group, asked.consumer, listed, list(refused.items()))
+        self._recorder.complete(OperationType.OK, answer)
+        return True
+
+    def leave(self) -> None:
+        """Close the consumer."""
+        consumer, self._consumer = self._consumer, None
+        self.dismiss(consumer)
+
+    def _options(self) -> ShareOptions:
+        return ShareOptions(
+            self._context.bootstrap,
+            self._group,
+            self._context.topic,
+            REQUEST_MS,
+            self._context.workload.poll_records_max,
+        )
+
+
+class ShareMember(Sharing):
+    """A member under load, which also releases, rejects, stalls and leaves.
+
+    Args:
+        context: the run's.
+        index: which of the members of all groups.
+    """
+
+    def __init__(self, context: ShareContext, index: int) -> None:
+        workload = context.workload
+        number = workload.first_member + index
+        super().__init__(context, number, workload.groups[index // workload.members])
+        self._random = random.Random(number)
+
+    def work(self) -> None:
+        """Poll and acknowledge until stopped."""
+        try:
+            self._prepare()
+            while not self.stopping.is_set():
+                consumer = self.joined()
+                if consumer is not None and not self._turn(consumer):
+                    self.leave()
+                self.stopping.wait(POLL_PAUSE_S)
+        finally:
+            self.leave()
+
+    def _prepare(self) -> None:
+        """Let the group begin at the start of the log, before any of its members polls."""
+        options = ShareAdminOptions(self._context.bootstrap, REQUEST_MS)
+        while not self.stopping.is_set():
+            admin = None
+            try:
+                admin = self._context.clients.share_admin(options)
+                admin.begin_earliest(self._group)
+            except (ClientFailedError, ReadError):
+                # No operation has begun, so none has failed; it is tried again until the load ends.
+                self.stopping.wait(_REMAKE_PAUSE_S)
+            else:
+                return
+            finally:
+                self.dismiss(admin)
+
+    def _turn(self, consumer: ShareConsumer) -> bool:
+        """Poll once, and acknowledge; whether the consumer goes on."""
+        records = self.poll_once(consumer)
+        if not records:
+            return records is not None
+        chance = self._random.random()
+        if chance < LEAVE_SHARE:
+            return False
+        if chance < LEAVE_SHARE + STALL_SHARE:
+            self.stopping.wait(_STALL * self._context.workload.lock_ms / MS_PER_S)
+        return self.acknowledge(consumer, records, self._random.choices(TYPES, WEIGHTS, k=len(records)))
+
+
+def runs_of(
+    records: Sequence[SharedRecord], codec: ValueCodec
+) -> list[tuple[int, list[int], list[int | str], list[int]]]:
+    """Records as a history has them: ``[partition, [offset, …], [value, …], [count, …]]``."""
+    runs: dict[int, tuple[list[int], list[int | str], list[int]]] = {}
+    for record in records:
+        offsets, values, counts = runs.setdefault(record.partition, ([], [], []))
+        offsets.append(record.offset)
+        values.append(codec.decode(record.value))
+        counts.append(record.delivery_count)
+    return [(partition, *run) for partition, run in runs.items()]

@@ -1,0 +1,107 @@
+"""The last member of a share group: it accepts the records that are left, until there are none for long."""
+
+import time
+from collections.abc import Sequence
+
+from checkers.history.commits import GroupFound, GroupRequested
+from checkers.history.operations import OperationType
+from checkers.history.units import MS_PER_S
+from harness.clients.interface import ClientFailedError, ReadError
+from harness.clients.share import ShareAdmin, ShareAdminOptions, ShareConsumer, SharedRecord
+from harness.workloads.consuming import POLL_PAUSE_S
+from harness.workloads.context import REQUEST_MS
+from harness.workloads.producing import ProducerWorker
+from harness.workloads.shares import ShareContext, ShareMember, Sharing
+from harness.workloads.worker import Worker
+
+_AGAIN_PAUSE_S = 0.25
+QUIET = 2.5
+"""How long nothing may have been returned, in locks: those of members that left have ended by then."""
+
+
+class ShareDrain(Sharing):
+    """Accepts everything until all locks must have ended and nothing was returned since, or the deadline.
+
+    The start offsets that brokers report don't tell: what is stored lags by one acknowledgement.
+
+    Args:
+        context: the run's.
+        index: which of the groups.
+        deadline: time of the monotonic clock by which it ends.
+    """
+
+    def __init__(self, context: ShareContext, index: int, deadline: float) -> None:
+        super().__init__(context, context.first_final_worker + index, context.workload.groups[index])
+        self._deadline = deadline
+        self._quiet_s = QUIET * context.workload.lock_ms / MS_PER_S
+        self._busy_s = time.monotonic()
+
+    def work(self) -> None:
+        """Drain the group, and ask where it is; go on if it has not begun in some partition."""
+        try:
+            while time.monotonic() < self._deadline:
+                self._turn()
+                if time.monotonic() >= self._busy_s + self._quiet_s and self._begun():
+                    return
+                self.stopping.wait(POLL_PAUSE_S)
+        finally:
+            self.leave()
+
+    def _turn(self) -> None:
+        """Poll once and accept; whatever is not an empty answer begins the quiet time again."""
+        consumer = self.joined()
+        records = None if consumer is None else self.poll_once(consumer)
+        if records is not None and not records:
+            return
+        if consumer is not None and not (records and self._accepted(consumer, records)):
+            self.leave()
+        self._busy_s = time.monotonic()
+
+    def _accepted(self, consumer: ShareConsumer, records: Sequence[SharedRecord]) -> bool:
+        return self.acknowledge(consumer, records, ["accept"] * len(records))
+
+    def _begun(self) -> bool:
+        """Ask for the start offsets of all partitions; whether there are some.
+
+        Where none is stored, the coordinator of the group tries again to initialise the partition; by default
+        that takes it 30 s.
+        """
+        topic, admin = self._context.topic, self._admin()
+        if admin is None:
+            return False
+        self._recorder.invoke("share-offsets", self._group, GroupRequested(topic))
+        try:
+            found = admin.starts(self._group, topic, self._context.partitions_of(topic))
+        except ReadError as error:
+            self._recorder.complete(OperationType.FAIL, GroupRequested(topic), str(error))
+            self.stopping.wait(_AGAIN_PAUSE_S)
+            return False
+        finally:
+            self.dismiss(admin)
+        self._recorder.complete(OperationType.OK, GroupFound(topic, list(found.items())))
+        self._busy_s = time.monotonic()
+        return None not in found.values()
+
+    def _admin(self) -> ShareAdmin | None:
+        options = ShareAdminOptions(self._context.bootstrap, REQUEST_MS)
+        try:
+            return self._context.clients.share_admin(options)
+        except ClientFailedError:
+            # No operation has begun; it is tried again until the deadline.
+            self.stopping.wait(_AGAIN_PAUSE_S)
+            return None
+
+
+def share_workers(context: ShareContext) -> list[Worker]:
+    """Producers, then the members of every group."""
+    workload = context.workload
+    members = range(workload.members * len(workload.groups))
+    return [
+        *(ProducerWorker(context, number) for number in range(workload.producers)),
+        *(ShareMember(context, index) for index in members),
+    ]
+
+
+def share_final_workers(context: ShareContext, deadline: float) -> list[Worker]:
+    """One that drains each group."""
+    return [ShareDrain(context, index, deadline) for index in range(len(context.workload.groups))]

@@ -1,0 +1,152 @@
+"""Histories of share groups, told call by call; every operation happens 10 ms after the one before."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from checkers.history.fitting import misfit_of
+from checkers.history.operations import FAIL, INFO, INVOKE, OK, History, Operation, OperationType
+from checkers.history.units import NS_PER_MS
+
+GROUP, TOPIC, CLIENT = "share-0", "shares-0", "kafka-clients"
+STEP_NS = 10 * NS_PER_MS
+LIMIT, LOCK_MS = 5, 2_000
+
+Given = Mapping[int, int]
+"""Delivery counts, by offset."""
+
+
+def value_at(offset: int) -> int:
+    """The value of the record at an offset."""
+    return 1_000 + offset
+
+
+class ShareStory:
+    """Collects what members of a share group do; `now_ns` is the time of the next operation."""
+
+    def __init__(self) -> None:
+        self.operations: list[Operation] = []
+        self.now_ns = 0
+        self.consumers: dict[int, int] = {}
+
+    def add(self, process: int | str, kind: OperationType, f: str, key: Any = None, value: Any = None) -> int:
+        """One operation; its position."""
+        at = len(self.operations)
+        self.operations.append(Operation(at, self.now_ns, process, kind, f, key, value))
+        assert misfit_of(self.operations[-1]) is None
+        self.now_ns += STEP_NS
+        return at
+
+    def setup(self, *groups: str, kind: str = "shares", unclean: bool = False, limit: int = LIMIT) -> None:
+        """The set-up of a run whose groups must receive everything."""
+        config = {"unclean.leader.election.enable": "true"} if unclean else {}
+        workload = {"kind": kind, "groups": list(groups), "delivery_limit": limit, "lock_ms": LOCK_MS}
+        topics = [{"name": TOPIC, "partitions": 1}]
+        told = {"kafka_version": "4.3.1", "workload": workload, "config": config, "topics": topics}
+        self.add("runner", OK, "setup", None, told)
+
+    def sends(self, *offsets: int) -> None:
+        """A producer sends records and is told their offsets."""
+        self.add(90, INVOKE, "send", TOPIC, [[0, value_at(o)] for o in offsets])
+        self.add(90, OK, "send", TOPIC, [[0, value_at(o), o, "ok"] for o in offsets])
+
+    def opens(self, process: int) -> None:
+        """The process closes its consumer and opens another one."""
+        self.consumers[process] = self.consumers.get(process, 0) + 1
+
+    def member(self, process: int, group: str = GROUP) -> dict[str, Any]:
+        """Who a process is."""
+        return {"client": CLIENT, "group": group, "consumer": self.consumers.get(process, 0)}
+
+    def begins_poll(self, process: int, *, prefetches: bool = False, group: str = GROUP) -> dict[str, Any]:
+        """The invocation of a poll; its value."""
+        asked = self.member(process, group) | {"prefetches": prefetches}
+        self.add(process, INVOKE, "share-poll", TOPIC, asked)
+        return asked
+
+    def ends_poll(
+        self,
+        process: int,
+        asked: Mapping[str, Any],
+        given: Given,
+        values: Mapping[int, Any] | None = None,
+        kind: OperationType = OK,
+    ) -> int:
+        """The completion of a poll; its position."""
+        if kind is not OK:
+            return self.add(process, kind, "share-poll", TOPIC, asked)
+        told = [(values or {}).get(offset, value_at(offset)) for offset in given]
+        records = [[0, list(given), told, list(given.values())]] if given else []
+        return self.add(process, OK, "share-poll", TOPIC, {**asked, "records": records})
+
+    def polls(self, process: int, given: Given, values: Mapping[int, Any] | None = None, **how: Any) -> int:
+        """A poll that returns records; the position of its completion."""
+        return self.ends_poll(process, self.begins_poll(process, **how), given, values)
+
+    def acknowledges(
+        self,
+        process: int,
+        offsets: Sequence[int],
+        kind: str = "accept",
+        outcome: OperationType | None = OK,
+        refused: str = "",
+    ) -> int:
+        """Acknowledgements of one kind; the position of their invocation."""
+        asked = self.member(process) | {"acknowledgements": [[0, list(offsets), [kind] * len(offsets)]]}
+        began = self.add(process, INVOKE, "acknowledge", TOPIC, asked)
+        if outcome is OK:
+            told = asked | {"refused": [[0, refused]] if refused else []}
+            self.add(process, OK, "acknowledge", TOPIC, told)
+        elif outcome is not None:
+            self.add(process, outcome, "acknowledge", TOPIC, asked)
+        return began
+
+    def starts(self, start: int | None, outcome: OperationType = OK) -> int:
+        """The group's start offset is asked for; the position of the answer."""
+        self.add("lister", INVOKE, "share-offsets", GROUP, {"topic": TOPIC})
+        told: dict[str, Any] = {"topic": TOPIC}
+        if outcome is OK:
+            told["offsets"] = [[0, start]]
+        return self.add("lister", outcome, "share-offsets", GROUP, told)
+
+    def lists(self, *offsets: int, client: str = CLIENT, isolation: str = "read_uncommitted") -> None:
+        """A final read finds records."""
+        asked = {"client": client, "isolation": isolation, "partition": 0}
+        self.add("reader", INVOKE, "final-read", TOPIC, asked)
+        end = max(offsets, default=-1) + 1
+        records = [[0, list(offsets), [value_at(o) for o in offsets]]] if offsets else []
+        told = {**asked, "start": 0, "end": end, "position": end, "records": records}
+        self.add("reader", OK, "final-read", TOPIC, told)
+
+    def fault(self, *, healed: bool = True) -> None:
+        """A node is paused, and resumed unless said otherwise."""
+        plan = {"id": "f1", "kind": "pause", "target": "b1"}
+        self.add("nemesis", INVOKE, "inject", "f1", plan)
+        self.add("nemesis", OK, "inject", "f1", {**plan, "targets": ["b1"]})
+        if healed:
+            self.add("nemesis", INVOKE, "heal", "f1", plan)
+            self.add("nemesis", OK, "heal", "f1", {**plan, "targets": ["b1"]})
+
+    def history(self) -> History:
+        """Everything so far."""
+        return History(run="r", began_at="2026-11-20T21:56:57Z", operations=tuple(self.operations))
+
+
+def whole(records: int = 12) -> ShareStory:
+    """A run in which one member accepted all records that are there, at offsets from 0."""
+    story = ShareStory()
+    story.setup(GROUP)
+    offsets = range(records)
+    story.sends(*offsets)
+    story.polls(1, dict.fromkeys(offsets, 1))
+    story.acknowledges(1, offsets)
+    return story
+
+
+def ended(story: ShareStory, records: int = 12) -> History:
+    """The history with what is asked and read at the end."""
+    story.starts(records)
+    story.lists(*range(records))
+    return story.history()
+
+
+__all__ = ["FAIL", "GROUP", "INFO", "LOCK_MS", "OK", "TOPIC", "ShareStory", "ended", "value_at", "whole"]

@@ -1,0 +1,112 @@
+"""A share group in memory whose errors the test decides."""
+
+import threading
+from collections.abc import Callable, Sequence
+
+from harness.clients.share import Acknowledgement, ShareAdminOptions, SharedRecord, ShareOptions
+from tests.harness.fakes.log import FakeLog, raise_if
+
+
+class FakeShareLog(FakeLog):
+    """A log with one share group; every hook returns what is to go wrong, or None."""
+
+    def __init__(self, partitions: int) -> None:
+        super().__init__(partitions)
+        self.counts: dict[tuple[int, int], int] = {}
+        self.held: dict[tuple[int, int], FakeShareConsumer] = {}
+        self.done: set[tuple[int, int]] = set()
+        self.earliest: list[str] = []
+        self.options: list[ShareOptions] = []
+        self.on_acknowledge: Callable[[], Exception | None] = lambda: None
+        self.on_starts: Callable[[], Exception | None] = lambda: None
+        self.on_config: Callable[[], Exception | None] = lambda: None
+        self.refuses: dict[int, str] = {}
+        self.begun: list[bool] = []
+        """Whether partition 0 has a start offset, answer by answer; it has one after these."""
+
+    def producer(self, kind: object, topic: str, *, durable: bool = False) -> object:  # type: ignore[override]
+        assert topic == "shares-0"
+        return super().producer(kind, "log-0", durable=durable)  # type: ignore[arg-type]
+
+    def consumer(self, kind: object, topic: str, isolation: object) -> object:  # type: ignore[override]
+        assert topic == "shares-0"
+        return super().consumer(kind, "log-0", isolation)  # type: ignore[arg-type]
+
+    def share_consumer(self, options: ShareOptions) -> "FakeShareConsumer":
+        assert self.earliest, "a member must not join before its group begins at the start of the log"
+        self._make("share consumer")
+        self.options.append(options)
+        return FakeShareConsumer(self, options)
+
+    def share_admin(self, options: ShareAdminOptions) -> "FakeShareAdmin":
+        assert options.request_ms > 0
+        self._make("share admin")
+        return FakeShareAdmin(self)
+
+    def start(self, partition: int) -> int:
+        """Offset of the first record that is not done."""
+        end = len(self.partitions[partition])
+        return next((o for o in range(end) if (partition, o) not in self.done), end)
+
+
+class FakeShareConsumer:
+    """A member of the group."""
+
+    def __init__(self, log: FakeShareLog, options: ShareOptions) -> None:
+        self._log = log
+        self._options = options
+        self._lock = threading.Lock()
+
+    def poll(self, max_wait_s: float) -> list[SharedRecord]:
+        assert max_wait_s > 0
+        raise_if(self._log.on_poll())
+        assert self not in self._log.held.values(), "all records must be acknowledged before the next poll"
+        found: list[SharedRecord] = []
+        with self._log.lock:
+            for partition, records in enumerate(self._log.partitions):
+                for offset, value in enumerate(records):
+                    place = (partition, offset)
+                    if place in self._log.done or place in self._log.held:
+                        continue
+                    if len(found) < self._options.poll_records_max:
+                        self._log.held[place] = self
+                        count = self._log.counts[place] = self._log.counts.get(place, 0) + 1
+                        found.append(SharedRecord(partition, offset, value, count))
+        return found
+
+    def acknowledge(self, told: Sequence[Acknowledgement]) -> dict[int, str]:
+        raise_if(self._log.on_acknowledge())
+        with self._log.lock:
+            for partition, offset, kind in told:
+                del self._log.held[partition, offset]
+                if kind != "release" and partition not in self._log.refuses:
+                    self._log.done.add((partition, offset))
+        return self._log.refuses
+
+    def close(self, timeout_s: float) -> None:
+        assert timeout_s > 0
+        with self._log.lock:
+            for place in [place for place, holder in self._log.held.items() if holder is self]:
+                del self._log.held[place]
+        self._log.close()
+
+
+class FakeShareAdmin:
+    """An administrator of the group."""
+
+    def __init__(self, log: FakeShareLog) -> None:
+        self._log = log
+
+    def begin_earliest(self, group: str) -> None:
+        raise_if(self._log.on_config())
+        self._log.earliest.append(group)
+
+    def starts(self, group: str, topic: str, partitions: Sequence[int]) -> dict[int, int | None]:
+        assert (group, topic) == ("share-0", "shares-0")
+        raise_if(self._log.on_starts())
+        begun = self._log.begun.pop(0) if self._log.begun else True
+        return {p: self._log.start(p) if p or begun else None for p in partitions}
+
+    def close(self, timeout_s: float) -> None:
+        assert timeout_s > 0
+        self._log.close()

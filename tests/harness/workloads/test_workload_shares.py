@@ -1,0 +1,234 @@
+"""Members of share groups record what they were given and acknowledged, whatever goes wrong."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from checkers.history.fitting import misfit_of
+from checkers.history.operations import Operation, OperationType
+from harness.clients.interface import ClientFailedError, ReadError
+from harness.record.journal import Clock, Journals
+from harness.vocabulary import ShareWorkload
+from harness.workloads import shares, shares_drain
+from harness.workloads.context import WorkloadContext
+from harness.workloads.opening import implementation_of
+from harness.workloads.producing import ProducerWorker
+from harness.workloads.shares import ShareContext, ShareMember
+from harness.workloads.shares_drain import ShareDrain, share_workers
+from harness.workloads.worker import Worker, join_all
+from tests.harness.fakes.log import once
+from tests.harness.fakes.share import FakeShareLog
+from tests.harness.recorded import recorded
+from tests.harness.waiting import BOUND_S, wait_until
+
+OK, FAIL, INFO, INVOKE = OperationType.OK, OperationType.FAIL, OperationType.INFO, OperationType.INVOKE
+EACH = 40
+WORKLOAD = ShareWorkload(partitions=2, lock_ms=40)
+
+
+class Bench:
+    """A share group with records to receive, and the history."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.log = FakeShareLog(2)
+        self.log.partitions = [[f"run:{p}{n:03}".encode() for n in range(EACH)] for p in (1, 2)]
+        self.journals = Journals(folder, "run", Clock())
+        self.context: ShareContext = WorkloadContext(WORKLOAD, self.journals, self.log, ("localhost:1",))
+
+    def operations(self, f: str, *kinds: OperationType) -> list[Operation]:
+        found = recorded(self.folder)
+        assert all(misfit_of(operation) is None for operation in found)
+        return [o for o in found if o.f == f and (not kinds or o.type in kinds)]
+
+    def finished(self) -> bool:
+        return [self.log.start(partition) for partition in (0, 1)] == [EACH, EACH]
+
+    def member(self, enough: Callable[[], bool] | None = None) -> None:
+        self.run(ShareMember(self.context, 0), enough or self.finished)
+
+    def drain(self, within_s: float = BOUND_S) -> None:
+        self.log.earliest.append("share-0")
+        worker = ShareDrain(self.context, 0, time.monotonic() + within_s)
+        self.run(worker, lambda: not worker.is_alive())
+
+    def run(self, worker: Worker, enough: Callable[[], bool]) -> None:
+        worker.start()
+        wait_until(enough)
+        worker.stopping.set()
+        assert join_all([worker], BOUND_S) == []
+        assert self.log.closed == len(self.log.made)
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+    for module in (shares, shares_drain):
+        monkeypatch.setattr(module, "POLL_PAUSE_S", 0.001)
+    monkeypatch.setattr(shares, "_REMAKE_PAUSE_S", 0.005)
+    monkeypatch.setattr(shares_drain, "_AGAIN_PAUSE_S", 0.005)
+    monkeypatch.setattr(shares, "LEAVE_SHARE", 0.0)
+    monkeypatch.setattr(shares, "STALL_SHARE", 0.0)
+    made = Bench(tmp_path)
+    yield made
+    made.journals.close()
+
+
+def test_a_member_tells_what_it_was_given_and_acknowledged(bench: Bench) -> None:
+    bench.member()
+    first = bench.operations("share-poll", OK)[0]
+    assert first.key == "shares-0"
+    assert first.value == {
+        "client": "kafka-clients",
+        "group": "share-0",
+        "consumer": 0,
+        "prefetches": False,
+        "records": [[0, list(range(20)), [1_000 + n for n in range(20)], [1] * 20]],
+    }
+    told = bench.operations("acknowledge", OK)[0].value
+    ((partition, offsets, types),) = told["acknowledgements"]
+    assert (partition, offsets, told["refused"]) == (0, list(range(20)), [])
+    assert set(types) <= {"accept", "release", "reject"}
+    assert bench.log.earliest == ["share-0"]
+    assert {options.group for options in bench.log.options} == {"share-0"}
+
+
+def test_a_member_chooses_all_types_and_gets_released_records_again(bench: Bench) -> None:
+    bench.member()
+    told = [o.value["acknowledgements"] for o in bench.operations("acknowledge", OK)]
+    assert {kind for runs in told for _, _, kinds in runs for kind in kinds} == set(shares.TYPES)
+    counts = [counts for o in bench.operations("share-poll", OK) for *_, counts in o.value["records"]]
+    assert max(max(some) for some in counts) > 1
+
+
+def test_a_member_that_leaves_comes_back_as_another_consumer(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shares, "LEAVE_SHARE", 0.5)
+    bench.member()
+    polls = bench.operations("share-poll", INVOKE)
+    assert {o.process for o in polls} == {WORKLOAD.producers}
+    assert [o.value["consumer"] for o in polls] == sorted(o.value["consumer"] for o in polls)
+    assert polls[-1].value["consumer"] > 0
+
+
+def test_a_member_that_stalls_acknowledges_after_its_locks_have_ended(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shares, "STALL_SHARE", 1.0)
+    short = msgspec.structs.replace(WORKLOAD, lock_ms=8)
+    bench.context = msgspec.structs.replace(bench.context, workload=short)
+    bench.member()
+    polled, acknowledged = bench.operations("share-poll", OK)[0], bench.operations("acknowledge", INVOKE)[0]
+    assert acknowledged.time_ns - polled.time_ns >= 10_000_000
+
+
+def test_what_the_broker_refuses_is_told_by_partition(bench: Bench) -> None:
+    bench.log.refuses = {1: "INVALID_RECORD_STATE: no"}
+    bench.member(lambda: bench.log.start(0) == EACH and len(bench.operations("acknowledge", OK)) > 5)
+    refused = [o.value["refused"] for o in bench.operations("acknowledge", OK)]
+    assert [[1, "INVALID_RECORD_STATE: no"]] in refused
+
+
+@pytest.mark.parametrize(("hook", "f"), [("on_poll", "share-poll"), ("on_acknowledge", "acknowledge")])
+def test_after_an_unknown_outcome_another_process_goes_on(bench: Bench, hook: str, f: str) -> None:
+    setattr(bench.log, hook, once(ReadError("gone")))
+    bench.member()
+    (lost,) = bench.operations(f, INFO)
+    assert (lost.process, lost.error) == (WORKLOAD.producers, "gone")
+    processes = [o.process for o in bench.operations("share-poll", INVOKE)]
+    assert processes[-1] == WORKLOAD.producers + bench.context.workers
+
+
+def test_a_member_that_can_not_be_made_is_made_later(bench: Bench) -> None:
+    errors = [ClientFailedError("no"), None, ClientFailedError("no")]
+    bench.log.on_make = lambda _what: errors.pop() if errors else None
+    bench.log.on_config = once(ReadError("no controller"))
+    bench.member()
+    assert bench.log.earliest == ["share-0"]
+    assert bench.operations("share-poll", FAIL, INFO) == []
+
+
+def test_a_member_that_is_stopped_before_its_group_is_prepared_ends(bench: Bench) -> None:
+    asked: list[int] = []
+
+    def fails() -> ReadError:
+        asked.append(1)
+        return ReadError("no controller")
+
+    bench.log.on_config = fails
+    bench.member(lambda: len(asked) > 1)
+    assert bench.operations("share-poll") == []
+
+
+def test_the_last_member_accepts_everything_and_asks_where_the_group_is(bench: Bench) -> None:
+    bench.drain()
+    (told,) = bench.operations("share-offsets", OK)
+    assert (told.key, told.value) == ("share-0", {"topic": "shares-0", "offsets": [[0, EACH], [1, EACH]]})
+    types = [o.value["acknowledgements"] for o in bench.operations("acknowledge", OK)]
+    assert {kind for runs in types for _, _, kinds in runs for kind in kinds} == {"accept"}
+    assert {o.process for o in bench.operations("share-offsets")} == {bench.context.first_final_worker}
+
+
+@pytest.mark.parametrize("hook", ["on_starts", "on_poll", "on_acknowledge"])
+def test_the_last_member_goes_on_after_an_error(bench: Bench, hook: str) -> None:
+    setattr(bench.log, hook, once(ReadError("gone")))
+    bench.drain()
+    assert bench.operations("share-offsets", OK)[-1].value["offsets"] == [[0, EACH], [1, EACH]]
+
+
+def test_the_last_member_makes_clients_again(bench: Bench) -> None:
+    bench.log.on_make = once_each("share consumer", "share admin")
+    bench.drain()
+    assert bench.finished()
+    assert len(bench.operations("share-offsets", OK)) == 1
+
+
+def once_each(*kinds: str) -> Callable[[str], Exception | None]:
+    """The first client of each kind can't be made."""
+    left = list(kinds)
+
+    def fails(what: str) -> Exception | None:
+        if what not in left:
+            return None
+        left.remove(what)
+        return ClientFailedError("no")
+
+    return fails
+
+
+def test_the_last_member_waits_until_locks_have_ended(bench: Bench) -> None:
+    bench.log.partitions[0].clear()
+    late = [b"run:7", b"run:8"]
+
+    def appended() -> None:
+        if late and bench.log.start(1) == EACH:
+            bench.log.partitions[0].append(late.pop())
+
+    bench.log.on_poll = appended
+    bench.drain()
+    assert bench.operations("share-offsets", OK)[-1].value["offsets"] == [[0, 2], [1, EACH]]
+
+
+def test_the_last_member_goes_on_where_the_group_has_not_begun(bench: Bench) -> None:
+    bench.log.begun = [False, True]
+    bench.drain()
+    told = [o.value["offsets"] for o in bench.operations("share-offsets", OK)]
+    assert told == [[[0, None], [1, EACH]], [[0, EACH], [1, EACH]]]
+
+
+def test_the_last_member_ends_at_its_deadline(bench: Bench) -> None:
+    bench.log.refuses = dict.fromkeys((0, 1), "INVALID_RECORD_STATE: no")
+    bench.drain(within_s=0.2)
+    assert not bench.finished()
+    assert bench.operations("share-offsets") == []
+
+
+def test_the_workload_has_producers_and_members(bench: Bench) -> None:
+    workers = share_workers(bench.context)
+    assert [type(worker) for worker in workers] == [ProducerWorker] * 3 + [ShareMember] * 4
+    assert len(workers) == WORKLOAD.processes
+    (drain,) = implementation_of(WORKLOAD).final_workers(bench.context, 0.0)
+    assert isinstance(drain, ShareDrain)
