@@ -32,7 +32,6 @@ class Calm:
     def __init__(self, history: History) -> None:
         self._facts = Facts(history)
         self._times_ns: Integers = np.fromiter((o.time_ns for o in history.operations), np.int64)
-        self._known: dict[PartitionName, Integers] = {}
 
     def between(self, partition: PartitionName, begin: Integers, end: Integers) -> Booleans:
         """Whether a partition's leader was undisputed all the time.
@@ -42,13 +41,9 @@ class Calm:
             begin: shape (n,), places in the history.
             end: shape (n,), places in the history.
         """
-        spans = self._known.get(partition)
-        if spans is None:
-            found = [*self._faults, *self._moves(partition)]
-            spans = self._known[partition] = np.array(found, np.int64).reshape(-1, 2)
         begin_ns, end_ns = self._times_ns[begin] - SETTLED_NS, self._times_ns[end]
         calm = np.ones(len(begin), np.bool_)
-        for from_ns, to_ns in spans.tolist():
+        for from_ns, to_ns in (*self._faults, *self._moves(partition)):
             calm &= (end_ns < from_ns) | (to_ns < begin_ns)
         return calm
 

@@ -58,19 +58,32 @@ def found_in(groups: ShareGroups, calm: Calm, limit: int) -> Iterator[Found]:
         calm: when leaders were undisputed.
         limit: largest legal delivery count; 0 if unknown.
     """
-    yield _acknowledged_twice(groups)
+    steady = _steady(groups, calm)
+    yield _acknowledged_twice(groups, steady)
     yield _too_many(groups, limit)
-    for found in (_delivered_again(groups), _count_lost(groups), _held_twice(groups), _below_start(groups)):
-        yield _calm(groups, calm, found)
+    of_steady_leaders = (
+        _delivered_again(groups),
+        _count_lost(groups),
+        _held_twice(groups, steady),
+        _below_start(groups),
+    )
+    for found in of_steady_leaders:
+        yield _kept(found, steady[found.delivery])
 
 
-def _calm(groups: ShareGroups, calm: Calm, found: Found) -> Found:
-    """Leave the findings out whose deliveries a deposed leader may have made."""
-    kept = np.zeros(len(found.place), np.bool_)
-    since, told = (column[found.delivery] for column in (groups.deliveries.since, groups.deliveries.told))
-    for place in np.unique(found.place).tolist():
-        here, name = found.place == place, groups.places[place]
-        kept[here] = calm.between(PartitionName(name.topic, name.partition), since[here], told[here])
+def _steady(groups: ShareGroups, calm: Calm) -> Booleans:
+    """Whether no deposed leader can have made a delivery; one element for each delivery."""
+    all_ = groups.deliveries
+    steady = np.zeros(len(all_.place), np.bool_)
+    for place in np.unique(all_.place).tolist():
+        here, name = all_.place == place, groups.places[place]
+        where = PartitionName(name.topic, name.partition)
+        steady[here] = calm.between(where, all_.since[here], all_.told[here])
+    return steady
+
+
+def _kept(found: Found, kept: Booleans) -> Found:
+    """Leave the other findings out."""
     rows = np.flatnonzero(kept)
     witness = tuple(column[rows] for column in found.witness)
     return Found(
@@ -88,7 +101,7 @@ def _found(
     return Found(kind, delivery, groups.deliveries.place[delivery], witness, text)
 
 
-def _acknowledged_twice(groups: ShareGroups) -> Found:
+def _acknowledged_twice(groups: ShareGroups, steady: Booleans) -> Found:
     """Final acknowledgements after another one of the same record, and any that began after one had ended."""
     told, records = groups.acknowledgements, groups.deliveries.record
     record, final = records[told.delivery], told.kind != RELEASE
@@ -103,7 +116,7 @@ def _acknowledged_twice(groups: ShareGroups) -> Found:
     )
     first = np.append(finals, NONE)[earliest]
     after = (first != NONE) & (final | (told.ended[first] < told.began))
-    after &= _is_kept(groups, told.delivery, np.maximum(told.ended[first], told.ended))
+    after &= _is_kept(groups, steady, told.delivery, np.maximum(told.ended[first], told.ended))
     later = np.flatnonzero(after)
     first = first[later]
 
@@ -117,16 +130,17 @@ def _acknowledged_twice(groups: ShareGroups) -> Found:
     return _found(groups, kinds.ACKNOWLEDGED_TWICE, told.delivery[later], witness, text)
 
 
-def _is_kept(groups: ShareGroups, delivery: Integers, until: Integers) -> Booleans:
+def _is_kept(groups: ShareGroups, steady: Booleans, delivery: Integers, until: Integers) -> Booleans:
     """Whether the start offset had certainly not passed records by some places in the history.
 
-    It had not if the record, or one below it, was acquired later.
+    It had not if the record, or one below it, was acquired later.  A deposed leader may deliver a record that
+    the start offset has passed, so that its deliveries show nothing.
     """
     all_ = groups.deliveries
-    place = all_.place[delivery]
+    place, offset = all_.place[delivery], all_.offset[steady]
     # Later is earlier on a reversed line, and the lowest offset is the highest of the negative ones.
-    lowest = highest_before(all_.place, -all_.since, -all_.offset, place, -until)
-    kept: Booleans = (lowest != NONE) & (np.append(all_.offset, NONE)[lowest] <= all_.offset[delivery])
+    lowest = highest_before(all_.place[steady], -all_.since[steady], -offset, place, -until)
+    kept: Booleans = (lowest != NONE) & (np.append(offset, NONE)[lowest] <= all_.offset[delivery])
     return kept
 
 
@@ -181,13 +195,13 @@ def _count_lost(groups: ShareGroups) -> Found:
     return _found(groups, kinds.COUNT_LOST, rows, witness, text)
 
 
-def _held_twice(groups: ShareGroups) -> Found:
+def _held_twice(groups: ShareGroups, steady: Booleans) -> Found:
     """Deliveries between the delivery to another member and that member's acknowledgement.
 
     That member does not prefetch, so it fetched nothing in between, and has not acquired the record again.
     """
     all_, told = groups.deliveries, groups.acknowledgements
-    holds = np.flatnonzero(all_.exact[told.delivery] & _is_kept(groups, told.delivery, told.ended))
+    holds = np.flatnonzero(all_.exact[told.delivery] & _is_kept(groups, steady, told.delivery, told.ended))
     held = told.delivery[holds]
     by = highest_before(all_.record[held], all_.told[held], told.began[holds], all_.record, all_.since)
     rows = np.flatnonzero((by != NONE) & (np.append(told.began[holds], NONE)[by] > all_.told))

@@ -6,6 +6,9 @@ The moment at which a broker acquired a record for a member is unknown; it lies 
 * If the consumer does not prefetch (``share.acquire.mode=record_limit``), its fetches are sent by polls, and
   no fetch is outstanding after a poll that returned records.  So the acquisition came after the beginning of
   the first poll after that one.  If it prefetches, it came after the beginning of the consumer's first poll.
+* If a poll without records came before the one that returned some, the answer may be that of the earlier
+  poll's fetch, while the later poll sent another one (``ShareConsumeRequestManager.fetch``).  Then the next
+  acquisition may have come after the beginning of the poll that returned records, and is not exact.
 """
 
 from collections.abc import Sequence
@@ -46,7 +49,7 @@ class Deliveries:
         offset: where the record is.
         count: its delivery count.
         process: code of the process that polled.
-        exact: whether the consumer does not prefetch.
+        exact: whether the consumer does not prefetch, and no fetch of an earlier poll may have been answered.
         since: the broker acquired the record after this place.
         asked: invocation of the poll.
         told: completion of the poll; the broker acquired the record before this place.
@@ -157,6 +160,7 @@ class _Loader:
         self._processes: Codes[int | str] = Codes()
         self._asked: dict[int | str, Operation] = {}
         self._since: dict[tuple[int | str, int], int] = {}
+        self._outstanding: set[tuple[int | str, int]] = set()
         self._delivered, self._acknowledged = _Rows(6), _Rows(4)
         self._values: list[Any] = []
         self._counts: list[int] = []
@@ -178,16 +182,26 @@ class _Loader:
         if operation.type is not OK:
             self._failed.add(group)
             return
-        exact = not asked.value["prefetches"]
+        records, alone = operation.value["records"], not asked.value["prefetches"]
+        exact = alone and consumer not in self._outstanding
         process, since = self._processes[operation.process], self._since[consumer]
-        for partition, offsets, values, counts in operation.value["records"]:
+        for partition, offsets, values, counts in records:
             place = self._places[SharePartition(group, operation.key, partition)]
             chunk = (place, process, int(exact), since, asked.index, operation.index)
             self._delivered.add(chunk, offsets)
             self._values.extend(values)
             self._counts.extend(counts)
-        if exact and operation.value["records"]:
+        if alone and records:
+            self._go_on(consumer, since, asked.index)
+
+    def _go_on(self, consumer: tuple[int | str, int], since: int, asked: int) -> None:
+        """Remember from where on the next records of a consumer that does not prefetch may be acquired."""
+        if since == asked:
             del self._since[consumer]
+            self._outstanding.discard(consumer)
+        else:
+            self._since[consumer] = asked
+            self._outstanding.add(consumer)
 
     def acknowledge(self, operation: Operation) -> None:
         """Take the invocation or the completion of acknowledgements."""

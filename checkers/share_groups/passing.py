@@ -1,12 +1,12 @@
 """At least once: a group goes past a record only if a member received it, or if it is out of tries.
 
 Each try is an acquisition.  If no member received the record, because the answer was lost, the try ends with
-its lock: tries that end with a closed or lost connection don't count
-(`SharePartition.releaseAcquiredRecords`).  So a record that no member received can only be out of tries once
-as many locks have ended as the limit allows, one after another.
+its lock or with the connection (`SharePartition.releaseAcquiredRecords`), and counts.  So a record that no
+member received can be out of tries if faults, or polls that failed, may have cost its answers.
 
 The start offset that is stored, and so reported, is that before the last acknowledgement: the leader stores
-it with the next one.  So what is not below it is done if a broker confirmed that it was accepted or rejected.
+it with the next one.  So what is not below it is done if a broker confirmed that it was accepted or rejected,
+or if it was delivered as often as the limit allows: then a release, or the end of its lock, archives it.
 """
 
 from typing import NamedTuple
@@ -18,7 +18,6 @@ from checkers.evidence.faults import fault_windows
 from checkers.evidence.loading import columns_of
 from checkers.history.operations import History
 from checkers.history.setup import LoadSetup
-from checkers.history.units import NS_PER_MS
 from checkers.share_groups.anomalies import UNDELIVERED
 from checkers.share_groups.loading import RELEASE, ShareGroups, SharePartition
 from checkers.verdict.verdict import Anomaly
@@ -61,14 +60,14 @@ class Passing:
     Args:
         history: as `checkers.history.reading.read_history` returns it.
         groups: what members of share groups received.
-        workload: limits of deliveries and locks.
+        workload: has the limit of deliveries.
     """
 
     def __init__(self, history: History, groups: ShareGroups, workload: LoadSetup) -> None:
         self._history = history
         self._groups = groups
         self._columns = columns_of(history)
-        self._tries_ns = workload.delivery_limit * workload.lock_ms * NS_PER_MS
+        self._limit = workload.delivery_limit
         self._places = {name: code for code, name in enumerate(groups.places)}
         self._listed = _listed(self._columns)
 
@@ -96,16 +95,15 @@ class Passing:
         return Passed(name, missing, lost, witness, start, self._open(place, there[there >= start]))
 
     def _open(self, place: int, offsets: Integers) -> int:
-        """How many of some offsets are not known to be accepted or rejected."""
+        """How many of some offsets are not known to be accepted or rejected, nor out of tries."""
         told, all_ = self._groups.acknowledgements, self._groups.deliveries
         done = told.delivery[(told.kind != RELEASE) & (all_.place[told.delivery] == place)]
-        return len(np.setdiff1d(offsets, all_.offset[done]))
+        spent = (all_.place == place) & (all_.count >= self._limit) & (self._limit > 0)
+        return len(np.setdiff1d(offsets, np.concatenate((all_.offset[done], all_.offset[spent]))))
 
     def _may_be_lost(self, name: SharePartition, offset: int, told_ns: int) -> bool:
         """Whether the tries of a record may have been used up by answers that were lost."""
         sent_ns = self._sent_ns(PartitionName(name.topic, name.partition), offset)
-        if told_ns - sent_ns < self._tries_ns:
-            return False
         disturbed = any(window.overlaps(sent_ns, told_ns) for window in fault_windows(self._history))
         return disturbed or name.group in self._groups.failed
 

@@ -1,6 +1,7 @@
 """Makes the plan of a run from a scenario and its overrides; all errors are reported at once."""
 
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,9 +22,9 @@ from harness.plan.topologies import topology_of
 from harness.plan.upgrades import later_versions, upgrade_problems, versions_of
 from harness.seeded_bugs.catalogue import bug_named
 from harness.vocabulary.scenario import Expectation, Majority, RandomSchedule, RollingSchedule, Scenario
-from harness.vocabulary.topology import Mode, NodeFile, Quorum
+from harness.vocabulary.topology import Mode, NodeFile, Quorum, Topology
 from harness.vocabulary.version import VersionShapeError, parse_version
-from harness.vocabulary.workloads import LogWorkload, Workload
+from harness.vocabulary.workloads import LogWorkload, ShareWorkload, Workload
 
 ACKS = ("all", "1", "0")
 DURATION_S_MIN = 20
@@ -300,7 +301,19 @@ def problems_of_load(scenario: Scenario) -> list[str]:
         found.append("libraries is empty, expected at least one client library")
     if workload.rate < 1:
         found.append(f"rate is {workload.rate}, expected at least 1 send operation a second")
+    if isinstance(workload, ShareWorkload):
+        found += _config_problems(workload, scenario.topology)
     return found
+
+
+def _config_problems(workload: ShareWorkload, topology: Topology) -> Iterator[str]:
+    """Share groups are judged by the workload's limits, so that brokers must have the same."""
+    for name, expected in workload.broker_config.items():
+        for where, config in {"the topology": topology.config, **topology.node_config}.items():
+            given = config.get(name) if where == "the topology" else config.get(name, expected)
+            if given != expected:
+                found = f"has {name}={given}" if given is not None else f"does not set {name}"
+                yield f"{where} {found}, expected {expected} as the workload has it"
 
 
 def _schedule_problems(options: RunOptions, scenario: Scenario) -> list[str]:

@@ -247,8 +247,8 @@ class ShareWorkload(LogWorkload, frozen=True, tag="shares"):
     Attributes:
         groups: ids of the share groups.
         members: members of each group.
-        delivery_limit: how often a record is delivered at most; brokers are configured with it.
-        lock_ms: how long a member may hold a record; brokers are configured with it.
+        delivery_limit: how often a record is delivered at most; the topology's config must have it too.
+        lock_ms: how long a member may hold a record; the topology's config must have it too.
         poll_records_max: how many records a poll returns at most.
     """
 
@@ -263,6 +263,14 @@ class ShareWorkload(LogWorkload, frozen=True, tag="shares"):
     delivery_limit: int = 5
     lock_ms: int = 4_000
     poll_records_max: int = 20
+
+    @property
+    def broker_config(self) -> dict[str, str]:
+        """Properties that brokers must have, because the records are judged by them."""
+        return {
+            "group.share.delivery.count.limit": str(self.delivery_limit),
+            "group.share.record.lock.duration.ms": str(self.lock_ms),
+        }
 
     @property
     def topics(self) -> tuple[WorkloadTopic, ...]:

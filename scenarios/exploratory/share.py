@@ -18,10 +18,9 @@ SCENARIO = Scenario(
             "share.coordinator.state.topic.replication.factor": "3",
             "share.coordinator.state.topic.min.isr": "2",
             "group.share.initialize.retry.interval.ms": "5000",
-            "group.share.delivery.count.limit": str(WORKLOAD.delivery_limit),
             "group.share.min.record.lock.duration.ms": "1000",
-            "group.share.record.lock.duration.ms": str(WORKLOAD.lock_ms),
         }
+        | WORKLOAD.broker_config
     ),
     workload=WORKLOAD,
     versions_min="4.2.0",

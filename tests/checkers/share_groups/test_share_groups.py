@@ -143,7 +143,7 @@ def test_a_group_that_acknowledged_little_does_not_meet_its_assumption() -> None
     assert [(a.name, a.observed) for a in result.assumptions] == [(f"acknowledged {GROUP}", "9")]
 
 
-def lost_tries(later_ms: int, *, fault: bool = False, failed: bool = False) -> CheckerResult:
+def lost_tries(*, later_ms: int = 1, fault: bool = False, failed: bool = False) -> CheckerResult:
     story = passed_over(*range(11))
     if fault:
         story.fault()
@@ -155,18 +155,31 @@ def lost_tries(later_ms: int, *, fault: bool = False, failed: bool = False) -> C
 
 @pytest.mark.parametrize("how", [{"fault": True}, {"failed": True}])
 def test_tries_that_no_member_received_may_use_up_the_limit(how: dict[str, bool]) -> None:
-    result = lost_tries(5 * LOCK_MS, **how)
+    result = lost_tries(**how)
     assert result.validity is Validity.UNKNOWN
     assert result.counts == {"share-undelivered": 1}
     assert "may have used up the limit" in str(result.unknown_because)
 
 
-def test_tries_do_not_end_before_their_locks() -> None:
-    assert lost_tries(4 * LOCK_MS, fault=True).validity is Validity.INVALID
-
-
 def test_tries_are_not_lost_without_a_reason() -> None:
-    assert lost_tries(5 * LOCK_MS).validity is Validity.INVALID
+    assert lost_tries(later_ms=5 * LOCK_MS).validity is Validity.INVALID
+
+
+@pytest.mark.parametrize(
+    ("count", "limit", "validity"),
+    [(5, 5, Validity.VALID), (4, 5, Validity.UNKNOWN), (5, 0, Validity.UNKNOWN)],
+)
+def test_a_release_at_the_limit_finishes_a_record(count: int, limit: int, validity: Validity) -> None:
+    story = ShareStory()
+    story.setup(GROUP, limit=limit)
+    story.sends(*range(12))
+    story.polls(1, dict.fromkeys(range(11), 1) | {11: count})
+    story.acknowledges(1, range(11))
+    story.acknowledges(1, [11], "release")
+    story.starts(11)
+    story.lists(*range(12))
+    result = judged(story)
+    assert result.validity is validity
 
 
 def test_when_an_unacknowledged_record_was_sent_is_unknown() -> None:
@@ -359,6 +372,33 @@ def test_a_member_that_may_not_have_held_it(how: dict[str, Any]) -> None:
     assert judged(held(**how)).counts == {}
 
 
+@pytest.mark.parametrize(("empty", "again", "found"), [(0, 1, 1), (1, 1, 0), (1, 2, 1)])
+def test_a_fetch_of_a_poll_without_records_may_be_answered_in_the_next_poll(
+    empty: int, again: int, found: int
+) -> None:
+    """The poll that returned records may have sent one more fetch, whose records the next poll returns."""
+    story = ShareStory()
+    for _ in range(empty):
+        story.polls(1, {})
+    story.polls(1, {4: 1})
+    story.polls(2, {3: 1})
+    story.acknowledges(2, [3])
+    for _ in range(again):
+        story.polls(1, {3: 1})
+    assert judged(story).counts.get("delivered-after-acknowledgement", 0) == found
+
+
+def test_a_member_whose_fetches_are_uncertain_may_have_acquired_a_record_again() -> None:
+    story = ShareStory()
+    story.polls(1, {})
+    story.polls(1, {3: 1})
+    story.polls(1, {3: 2})
+    story.polls(2, {3: 2})
+    story.acknowledges(1, [3], "release")
+    story.polls(3, {3: 3})
+    assert judged(story).counts == {}
+
+
 def test_a_delivery_that_may_have_ended_after_the_acknowledgement_is_legal() -> None:
     story = ShareStory()
     story.polls(1, {3: 1})
@@ -415,6 +455,8 @@ def test_faults_do_not_excuse_two_confirmed_acknowledgements() -> None:
     story = after_fault()
     story.acknowledges(2, [3])
     story.polls(3, {2: 1})
+    assert judged(story).counts == {}, "a deposed leader may deliver what the start offset has passed"
+    calmed(story).polls(4, {2: 1})
     assert judged(story).counts == {"acknowledged-twice": 1}
 
 

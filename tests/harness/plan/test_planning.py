@@ -109,6 +109,37 @@ def test_a_load_of_libraries_that_nobody_has_is_refused(workload: LogWorkload, t
     assert any(told in problem for problem in problems_of_load(scenario))
 
 
+@pytest.mark.parametrize(
+    ("config", "node_config", "told"),
+    [
+        (
+            {},
+            {},
+            "the topology does not set group.share.delivery.count.limit, expected 5 as the workload has it",
+        ),
+        (
+            {"group.share.delivery.count.limit": "10"},
+            {},
+            "the topology has group.share.delivery.count.limit=10",
+        ),
+        (
+            None,
+            {"n1": {"group.share.record.lock.duration.ms": "9"}},
+            "n1 has group.share.record.lock.duration.ms=9",
+        ),
+    ],
+)
+def test_brokers_have_the_limits_by_which_share_groups_are_judged(
+    config: dict[str, str] | None, node_config: dict[str, dict[str, str]], told: str
+) -> None:
+    scenario = load_scenario("exploratory/share")
+    assert problems_of_load(scenario) == []
+    given = scenario.topology.config if config is None else config
+    topology = msgspec.structs.replace(scenario.topology, config=given, node_config=node_config)
+    problems = problems_of_load(msgspec.structs.replace(scenario, topology=topology))
+    assert any(problem.startswith(told) for problem in problems), problems
+
+
 def test_all_problems_are_reported_together() -> None:
     with pytest.raises(UsageError) as caught:
         plan_run(
