@@ -25,6 +25,8 @@ _COUNT = struct.Struct(">i")
 _NO_ID = "A" * 22
 """The id of no directory."""
 _LISTINGS_MAX = 5
+_FORMATTED = f"{0:020}-{0:010}.checkpoint"
+"""The snapshot that formatting a disk writes."""
 
 MessageFields = Mapping[str, Any]
 """Fields of a message of Kafka's, as its definition names them."""
@@ -171,6 +173,8 @@ def first_difference(logs: Mapping[str, NodeControlRecords]) -> Difference | Non
 
     Logs of one quorum have the same record at the same offset, except for an uncommitted tail on a node
     without contact to the leader since (KIP-595).  Snapshots have only committed records (KIP-630).
+    The first snapshot is not replicated: each node's is written when its disk is formatted.  Without initial
+    voters it has none, and since 4.4.0 it is there nevertheless (KIP-853).
 
     Args:
         logs: by node; those that could not be read are left out.
@@ -191,11 +195,17 @@ def _first_in_logs(logs: Mapping[str, NodeControlRecords]) -> Difference | None:
 def _first_in_snapshots(logs: Mapping[str, NodeControlRecords]) -> Difference | None:
     for name in sorted({name for log in logs.values() for name in log.snapshots}):
         held = {node: log.snapshots[name] for node, log in logs.items() if name in log.snapshots}
-        for place in range(max(map(len, held.values()))):
+        if name == _FORMATTED:
+            held = {node: records for node, records in held.items() if _has_voters(records)}
+        for place in range(max(map(len, held.values()), default=0)):
             seen = {node: records[place] if place < len(records) else None for node, records in held.items()}
             if _differ(seen.values()):
                 return Difference(name, place, seen)
     return None
+
+
+def _has_voters(records: Iterable[ControlRecord]) -> bool:
+    return any(record.kind == "KRAFT_VOTERS" for record in records)
 
 
 def _differ(seen: Iterable[ControlRecord | None]) -> bool:

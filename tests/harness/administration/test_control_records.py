@@ -224,6 +224,26 @@ def test_snapshots_of_one_name_must_be_alike(tmp_path: Path) -> None:
     assert first_difference({"c1": logs["c1"], "c3": logs["c3"]}) is None
 
 
+@pytest.mark.parametrize(("others", "differ"), [(None, False), (1, False), (2, True)])
+def test_the_snapshot_of_formatting_is_compared_where_it_has_voters(
+    tmp_path: Path,
+    others: int | None,
+    differ: bool,  # noqa: FBT001 - pytest's way
+) -> None:
+    """Since 4.4.0 a disk that is formatted without initial voters has that snapshot too, without voters."""
+    name = "00000000000000000000-0000000000.checkpoint"
+    logs = {}
+    for node, voter in {"c1": 1, "c2": others}.items():
+        data = control_batch(0, VERSION, kraft_version(1))
+        if voter is not None:
+            data += control_batch(1, VOTERS, voters(voter))
+        logs[node] = metadata_log(tmp_path / node, {0: b""})
+        (tmp_path / node / name).write_bytes(data)
+    logs = {node: read_metadata_log(tmp_path / node) for node in logs}
+    assert all(name in log.snapshots for log in logs.values())
+    assert (first_difference(logs) is not None) is differ
+
+
 def test_three_logs_of_two_epochs_contradict_where_two_of_one_epoch_differ() -> None:
     one, other = (ControlRecord(1, 1, "KRAFT_VOTERS", content(each)) for each in (1, 2))
     seen = {"c1": one, "c2": other, "c3": None}
