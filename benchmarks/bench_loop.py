@@ -20,7 +20,7 @@ from benchmarks.tables import Table
 from harness.campaigns.keeping import keep
 from harness.plan.planning import RunOptions, RunPlan, plan_run
 from harness.record.events import Event, PhaseBegan
-from harness.run.identification import this_krucible
+from harness.run.own_identity import this_krucible
 from harness.run.runner import Host, execute
 from harness.run.standby import Standby
 from harness.vocabulary import Mode

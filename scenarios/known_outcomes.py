@@ -42,14 +42,6 @@ KNOWN = (
         (Side(version="4.3.1", expected_red=True),),
     ),
     KnownOutcome(
-        "KAFKA-20734",
-        "regressions/kafka-20734-skipped-marker",
-        (
-            Side(version="4.1.1", expected_red=False),
-            Side(version="4.4.0", expected_red=True),
-        ),
-    ),
-    KnownOutcome(
         "KAFKA-19850", "regressions/kafka-19850-auto-join", (Side(version="4.3.1", expected_red=False),)
     ),
     KnownOutcome("KAFKA-19850", "kips/kip-853-remove-leader", (Side(version="4.3.1", expected_red=False),)),

@@ -11,7 +11,7 @@ from harness.campaigns.console import console_for
 from harness.campaigns.keeping import keep, show
 from harness.plan.planning import RunPlan
 from harness.record.events import Event, Listener
-from harness.run.identification import this_krucible
+from harness.run.own_identity import this_krucible
 from harness.run.runner import Host, execute
 from harness.seeded_bugs.reach import reach_text, read_traces
 

@@ -9,7 +9,7 @@ from checkers.history.reading import read_history
 from checkers.judge import CHECKERS, judge_by
 from harness.campaigns.doing import showing, shown_on_terminal
 from harness.campaigns.keeping import EXIT_CODES, keep, show
-from harness.run.identification import this_krucible
+from harness.run.own_identity import this_krucible
 
 
 def check_run(folder: Path, *, as_json: bool) -> int:

@@ -1,12 +1,9 @@
 """The identity of a run: what ran, with which options and on which host, collected at its beginning."""
 
-import functools
 import os
 import platform
-import subprocess
 import sys
 from collections.abc import Sequence
-from importlib import metadata
 from pathlib import Path
 
 import msgspec
@@ -14,7 +11,6 @@ import msgspec
 from checkers.history.identity import (
     HostIdentity,
     ImageIdentity,
-    KrucibleIdentity,
     NodeFileIdentity,
     RunIdentity,
 )
@@ -22,6 +18,7 @@ from harness.clients.interface import ClientKind
 from harness.clients.versions import version_of
 from harness.cluster.images import KafkaImage
 from harness.plan.planning import RunPlan
+from harness.run.own_identity import commit
 from harness.workloads.context import uses
 
 
@@ -84,32 +81,3 @@ def _host(engine: str) -> HostIdentity:
         memory_mib=memory_bytes >> 20,
         engine=engine,
     )
-
-
-def this_krucible() -> KrucibleIdentity:
-    """The krucible of this process; its version is empty if the package is not installed."""
-    try:
-        version = metadata.version("krucible")
-    except metadata.PackageNotFoundError:
-        version = ""
-    return KrucibleIdentity(version=version, commit=commit())
-
-
-@functools.cache
-def commit() -> str:
-    """Commit of krucible, with ``-dirty`` if the tree has changes; empty without a checkout.
-
-    It is determined once: a campaign runs the code that it was started with, even if the tree changes later.
-    """
-    here = Path(__file__).parent
-    try:
-        commit = _git(here, "rev-parse", "--short=12", "HEAD")
-        changes = _git(here, "status", "--porcelain")
-    except (FileNotFoundError, subprocess.CalledProcessError):
-        return ""
-    return f"{commit}-dirty" if changes else commit
-
-
-def _git(folder: Path, *arguments: str) -> str:
-    command = ["git", "-C", str(folder), *arguments]
-    return subprocess.run(command, capture_output=True, check=True, text=True).stdout.strip()

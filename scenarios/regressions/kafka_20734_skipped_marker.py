@@ -32,16 +32,11 @@ SCENARIO = Scenario(
         Expectation(
             Validity.INVALID,
             (
-                "G1a",
                 "hanging-transaction",
-                "int-poll-skip",
-                "lost-write",
                 "marker-against-answer",
                 "marker-shared",
                 "markers-differ",
                 "open-producer-unknown",
-                "poll-skip",
-                "torn-transaction",
             ),
             why="KAFKA-20734: a partition without a leader counts as deleted",
         ),

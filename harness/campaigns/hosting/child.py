@@ -26,7 +26,7 @@ from harness.campaigns.keeping import keep
 from harness.errors import KrucibleError
 from harness.plan.planning import plan_run
 from harness.record.events import Event, RunBegan
-from harness.run.identification import this_krucible
+from harness.run.own_identity import this_krucible
 from harness.run.runner import Host, execute
 from harness.seeded_bugs.reach import reach_text, read_traces
 from results.store.runs import StoreError

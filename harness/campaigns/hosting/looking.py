@@ -12,7 +12,7 @@ from harness.campaigns.hosting.orders import PROOF_FILE, decode, encode
 from harness.cluster.folders import cache_folder
 from harness.host.doctor import Check, CheckState, checks_for_runs
 from harness.plan.planning import RequestedImage
-from harness.run.identification import commit
+from harness.run.own_identity import commit
 
 LOOK = f"{__name__}:look"
 _MOUNTS = Path("/proc/self/mountinfo")

@@ -12,7 +12,7 @@ from harness.campaigns.hosting.looking import LOOK, HostChecks, Question
 from harness.campaigns.hosting.orders import ReportFolder, decode, encode
 from harness.host.doctor import Check, CheckState
 from harness.plan.planning import RequestedImage
-from harness.run.identification import commit
+from harness.run.own_identity import commit
 from results.markup.markdown import number
 from results.pipeline.spark.hosts import Hosts
 

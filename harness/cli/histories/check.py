@@ -33,7 +33,7 @@ from harness.cli.options.places import Folder
 from harness.cli.options.shared import runs_option
 from harness.cli.parsing import Command
 from harness.errors import UsageError, disk_errors_named
-from harness.run.identification import this_krucible
+from harness.run.own_identity import this_krucible
 from results.markup.cleaning import clean
 from results.report import write_report
 from results.run.measures import measure

@@ -27,7 +27,7 @@ from harness.record.folder import create_run_folder
 from harness.record.journal import RUNNER, Clock, Journals, Recorder
 from harness.record.ledger import FaultPlanned, Ledger, RunOpened, Undo
 from harness.record.ownership import this_process
-from harness.run.identification import this_krucible
+from harness.run.own_identity import this_krucible
 from harness.run.runner import Host
 from tests.checkers.logs.log.log_simulator import Simulation
 from tests.harness.recorded_run import SETUP, identity_of_plan

@@ -7,7 +7,7 @@ import pytest
 
 from checkers.verdict.verdict import Validity
 from harness import cli
-from harness.run import identification
+from harness.run import own_identity
 from results.store.judges import load_judge
 from tests.harness.recorded_run import a_verdict, planned, store_run
 
@@ -30,7 +30,7 @@ def test_a_check_keeps_and_says_who_judged_again(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert load_judge(folder).commit == ""
-    monkeypatch.setattr(identification, "commit", lambda: commit)
+    monkeypatch.setattr(own_identity, "commit", lambda: commit)
     assert cli.invoke(["check", str(folder)]) == 2
     assert capsys.readouterr().out.count(TOLD) == times
     assert json.loads((folder / "verdict.json").read_text())["judged_by"].get("commit", "") == commit
@@ -40,7 +40,7 @@ def test_a_check_keeps_and_says_who_judged_again(
 
 def test_a_report_says_it_and_leaves_the_verdict(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = (folder / "verdict.json").read_bytes()
-    monkeypatch.setattr(identification, "commit", lambda: OTHER)
+    monkeypatch.setattr(own_identity, "commit", lambda: OTHER)
     assert cli.invoke(["report", str(folder)]) == 0
     assert "Judged again by" in (folder / "report.html").read_text()
     assert (folder / "verdict.json").read_bytes() == before
