@@ -195,17 +195,21 @@ def _first_in_logs(logs: Mapping[str, NodeControlRecords]) -> Difference | None:
 def _first_in_snapshots(logs: Mapping[str, NodeControlRecords]) -> Difference | None:
     for name in sorted({name for log in logs.values() for name in log.snapshots}):
         held = {node: log.snapshots[name] for node, log in logs.items() if name in log.snapshots}
-        if name == _FORMATTED:
-            held = {node: records for node, records in held.items() if _has_voters(records)}
-        for place in range(max(map(len, held.values()), default=0)):
-            seen = {node: records[place] if place < len(records) else None for node, records in held.items()}
+        short = {node for node, records in held.items() if name == _FORMATTED and _lacks_voters(records)}
+        for place in range(max(map(len, held.values()))):
+            seen = {
+                node: records[place] if place < len(records) else None
+                for node, records in held.items()
+                if place < len(records) or node not in short
+            }
             if _differ(seen.values()):
                 return Difference(name, place, seen)
     return None
 
 
-def _has_voters(records: Iterable[ControlRecord]) -> bool:
-    return any(record.kind == "KRAFT_VOTERS" for record in records)
+def _lacks_voters(formatted: Iterable[ControlRecord]) -> bool:
+    """Whether a disk was formatted without initial voters: then the version of KRaft is all there is."""
+    return [record.kind for record in formatted] == ["KRAFT_VERSION"]
 
 
 def _differ(seen: Iterable[ControlRecord | None]) -> bool:

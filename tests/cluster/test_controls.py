@@ -47,7 +47,7 @@ def test_a_request_that_comes_late_is_red_where_the_bug_is(
 
 
 def test_a_transaction_that_ends_while_a_partition_has_no_leader_is_red(tmp_path: Path) -> None:
-    name = "regressions/kafka-20734-skipped-marker"
+    name = "findings/skipped-marker"
     assert invoke(["run", name, "--kafka-version", "4.4.0", "--seed", "7", "--runs", str(tmp_path)]) == 1
 
     verdict = load_verdict(find_run(tmp_path, name))

@@ -361,7 +361,7 @@ def test_an_invalid_verdict_outweighs_a_harness_that_failed(
     ended = EndedRun(RecordedRun(tmp_path, failure, nothing()), MagicMock(), verdict)
     monkeypatch.setattr(performing, "execute", lambda *_: ended)
     kept: list[Verdict] = []
-    monkeypatch.setattr(performing, "keep", lambda _folder, _history, one: kept.append(one))
+    monkeypatch.setattr(performing, "keep", lambda _folder, _history, one, _by: kept.append(one))
     monkeypatch.setattr(performing, "show", lambda _text: None)
 
     def run() -> tuple[Path, Verdict]:

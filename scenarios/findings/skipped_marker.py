@@ -1,4 +1,4 @@
-"""regressions/kafka-20734-skipped-marker: transactions end while a partition has no leader."""
+"""findings/skipped-marker: transactions end while a partition has no leader."""
 
 from harness.vocabulary import (
     Expectation,
