@@ -122,7 +122,7 @@ def _stored_side(job: Job, outcomes: Sequence[RunOutcome]) -> SideRecord:
 
 
 def on_record(build: Build) -> Iterator[OnRecord]:
-    """Every anomaly that a scenario expects of a version."""
+    """Every anomaly that a scenario expects of a version, without mere consequences."""
     for name in scenario_names():
         scenario = load_scenario(name)
         expected = expectation_for(scenario, build.version, scenario.topology.features)

@@ -83,7 +83,7 @@ def setup_of_run(
         evidence=(*EVIDENCE, EVIDENCE_COORDINATORS, EVIDENCE_PRODUCERS),
         ready=msgspec.convert(ready, ReadyAfter, from_attributes=True),
         expected=plan.expectation.validity,
-        expected_anomalies=plan.expectation.anomalies,
+        expected_anomalies=plan.expectation.accepted,
     )
 
 

@@ -155,6 +155,8 @@ class Expectation(msgspec.Struct, frozen=True):
         validity: the expected verdict.
         anomalies: if invalid is expected, ids of which at least one must be found; if valid is expected, ids
             that may make a run invalid nevertheless, because Kafka has them by design.
+        consequences: ids that a run may have too, because the others cause them.  Many bugs cause them, so
+            that a qualification doesn't take them for a sign of this one.
         before: applies to Kafka versions below this one; None applies to all.  If nodes are upgraded, this is
             the version that they are upgraded to, the run's.
         start_before: applies only if a node begins on a Kafka version below this one, as before an upgrade.
@@ -164,10 +166,16 @@ class Expectation(msgspec.Struct, frozen=True):
 
     validity: Validity
     anomalies: tuple[str, ...] = ()
+    consequences: tuple[str, ...] = ()
     before: str | None = None
     start_before: str | None = None
     features: dict[str, int] = {}
     why: str = ""
+
+    @property
+    def accepted(self) -> tuple[str, ...]:
+        """Ids of all anomalies that a run may have and be as expected."""
+        return self.anomalies + self.consequences
 
 
 class Scenario(msgspec.Struct, frozen=True):

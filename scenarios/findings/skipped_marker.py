@@ -38,6 +38,7 @@ SCENARIO = Scenario(
                 "markers-differ",
                 "open-producer-unknown",
             ),
+            consequences=("G1a", "int-poll-skip", "lost-write", "poll-skip", "torn-transaction"),
             why="KAFKA-20734: a partition without a leader counts as deleted",
         ),
     ),

@@ -125,7 +125,7 @@ def _forecast(forecast: Forecast) -> tuple[str, str, str]:
 
 def _expected(expectation: Expectation) -> str:
     words = {Validity.VALID: "🟢 valid", Validity.INVALID: "🔴 invalid", Validity.UNKNOWN: "unknown"}
-    names = " or ".join(f"`{name}`" for name in expectation.anomalies)
+    names = " or ".join(f"`{name}`" for name in expectation.accepted)
     if names and expectation.validity is not Validity.INVALID:
         return f"{words[expectation.validity]}, or invalid with nothing but {names}"
     return f"{words[expectation.validity]}{' with ' if names else ''}{names}"

@@ -160,7 +160,7 @@ def answers_min(plan: RunPlan) -> dict[str, int]:
 
 def _expected(plan: RunPlan) -> str:
     expectation = plan.expectation
-    names = " or ".join(expectation.anomalies)
+    names = " or ".join(expectation.accepted)
     if not names:
         return expectation.validity.value
     if expectation.validity is Validity.INVALID:

@@ -144,7 +144,7 @@ def document_of(plan: RunPlan, store: str = "") -> str:
             answers_min=answers_min(plan),
             why_lowered=assumed.why_lowered or "",
         ),
-        expected=Expected(plan.expectation.validity.value, plan.expectation.anomalies),
+        expected=Expected(plan.expectation.validity.value, plan.expectation.accepted),
         reproduce=f"{plan.reproduce}{store}",
     )
     return msgspec.json.encode(document).decode()

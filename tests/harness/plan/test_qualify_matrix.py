@@ -4,6 +4,7 @@ from collections import Counter
 
 import pytest
 
+from harness.campaigns.qualifying_runs import on_record
 from harness.errors import UsageError
 from harness.plan.planning import plan_run
 from harness.plan.qualification import (
@@ -143,3 +144,10 @@ def test_a_pair_does_not_name_the_build() -> None:
     (mine, theirs) = (job for job in jobs if job.options.scenario == "exploratory/txn")
     assert pair_of(mine.options) == pair_of(theirs.options)
     assert "kafka" not in mine.pair
+
+
+def test_consequences_of_a_bug_put_nothing_on_record() -> None:
+    build = Build("4.4.0", "4.4.0", {"kafka_version": "4.4.0"})
+    mine = {one.id for one in on_record(build) if one.scenario == "findings/skipped-marker"}
+    assert "marker-shared" in mine
+    assert "lost-write" not in mine

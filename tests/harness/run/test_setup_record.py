@@ -49,6 +49,12 @@ def test_what_chance_drew_is_told_of_a_random_schedule_alone() -> None:
     assert '"drawn_faults"' not in LINE
 
 
+def test_a_run_may_have_the_consequences_of_what_is_expected() -> None:
+    plan = planned("findings/skipped-marker", kafka_version="4.4.0")
+    setup = msgspec.json.decode(written(plan), type=Setup)
+    assert {"marker-shared", "lost-write"} <= set(setup.expected_anomalies)
+
+
 def test_a_reader_takes_what_was_written() -> None:
     plan = planned("exploratory/groups", kafka_version="4.3.1")
     setup = msgspec.json.decode(written(plan), type=Setup)
