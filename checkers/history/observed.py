@@ -325,6 +325,11 @@ class NodeSeen(msgspec.Struct, frozen=True):
         """Whether its process has ended."""
         return self.status == "exited"
 
+    @property
+    def alive(self) -> bool:
+        """Whether it has a process: it was started, and has not ended.  A paused process is alive too."""
+        return self.status not in {"created", "exited"}
+
 
 def nodes_seen(history: History, node: str) -> list[Decoded[NodeSeen]]:
     """All reported states of a node's container.

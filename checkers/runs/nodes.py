@@ -87,7 +87,8 @@ def _ended_since(status: NodeSeen, last: NodeSeen | None) -> bool:
     """Whether a process ended that had not when the node was looked at last.
 
     One that was started and ended again between two looks is known by the time of its start, and so is
-    one that ended and was started again.
+    one that ended and was started again.  A container that was created and not yet started has no process:
+    an upgrade replaces a node's container, and may be looked at in between.
     """
     if last is None:
         return status.exited
@@ -95,7 +96,7 @@ def _ended_since(status: NodeSeen, last: NodeSeen | None) -> bool:
     if status.exited:
         return not last.exited or another
     told = last.started_at and status.started_at
-    return not last.exited and another and bool(told)
+    return last.alive and another and bool(told)
 
 
 def _explained(

@@ -289,6 +289,11 @@ def _running(_: float, __: str, words: list[str]) -> Node:
     yield {"key": "node", "value": value}
 
 
+def _created(_: float, __: str, ___: list[str]) -> Node:
+    never = "0001-01-01T00:00:00Z"
+    yield {"key": "node", "value": {"status": "created", "exit_code": 0, "oom": False, "started_at": never}}
+
+
 def _paused(_: float, __: str, ___: list[str]) -> Node:
     yield {"key": "node", "value": {"status": "paused", "exit_code": None, "oom": False, "started_at": ""}}
 
@@ -326,6 +331,7 @@ _NODES = {
     "hangs": _hangs,
     "file": _file,
     "metadata": _metadata,
+    "created": _created,
     "running": _running,
     "paused": _paused,
     "exited": _exited,

@@ -89,6 +89,25 @@ def test_a_node_that_dies_by_itself(story: Story) -> None:
             0,
             id="killed, then stopped",
         ),
+        pytest.param(
+            "4 c1 running started=1\n5 f1 stop c1 ok\n5.1 c1 exited 143 started=1\n"
+            "6 c1 created\n7 c1 running started=6\n9 f1 heal ok",
+            0,
+            id="upgraded, its new container seen before it was started",
+        ),
+        pytest.param(
+            "4 c1 running started=1\n5 f1 stop c1 ok\n6 c1 created\n"
+            "7 c1 running started=6\n8 c1 running started=7\n9 f1 heal ok",
+            1,
+            id="upgraded, dead and started unseen",
+        ),
+        pytest.param(
+            "4 c1 running started=1\n5 f1 stop c1 ok\n5.1 c1 exited 143 started=1\n"
+            "6 c1 created\n7 c1 exited 1 started=6\n9 f1 heal ok",
+            1,
+            id="upgraded, dead before it was seen running",
+        ),
+        pytest.param("4 c1 running started=1\n6 c1 created", 1, id="replaced without a fault"),
         pytest.param("5 f1 kill c1 lost\n6 c1 exited 137\n6 c2 exited 137", 0, id="perhaps both killed"),
         pytest.param("5 c1 exited 1\n6 c1 exited 1", 1, id="one death, seen twice"),
         pytest.param("5 c1 exited 1\n6 c1 running\n7 c1 exited 1", 2, id="two deaths"),
