@@ -46,6 +46,7 @@ def test_a_request_that_comes_late_is_red_where_the_bug_is(
     assert answer.items() <= control.value.items()
 
 
+@pytest.mark.no_cover  # as in test_gambits.py
 def test_a_transaction_that_ends_while_a_partition_has_no_leader_is_red(tmp_path: Path) -> None:
     name = "findings/skipped-marker"
     assert invoke(["run", name, "--kafka-version", "4.4.0", "--seed", "7", "--runs", str(tmp_path)]) == 1

@@ -15,10 +15,10 @@ pytestmark = pytest.mark.cluster
 @pytest.mark.parametrize(
     ("scenario", "done"),
     [
-        # Not traced, as in test_gambits.py: test_sensitivity.py has a run of it as well.
+        # Not traced, as in test_gambits.py.
         pytest.param("exploratory/offsets", ("write", "read"), marks=pytest.mark.no_cover),
         ("exploratory/metadata", ("write", "read", "create-topic", "delete-topic", "list-topics")),
-        ("exploratory/compacted", ("send", "poll")),
+        pytest.param("exploratory/compacted", ("send", "poll"), marks=pytest.mark.no_cover),
     ],
 )
 def test_what_is_kept_survives_chaos(tmp_path: Path, scenario: str, done: tuple[str, ...]) -> None:
