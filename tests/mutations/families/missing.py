@@ -27,6 +27,8 @@ KINDS = {
     "who-erases-offsets": "worker-18",
     "who-lets-transactions-lapse": "worker-12",
     "who-has-them-described": "worker-13",
+    "a-member-of-a-share-group": "worker-5",
+    "who-drains-share-groups": "worker-12",
 }
 """Whose journal, and how its name begins."""
 RUNS = {
@@ -54,6 +56,7 @@ RUNS = {
     "erasures": ("who-erases-offsets",),
     "lapses": ("who-has-them-described", "who-lets-transactions-lapse"),
     "elections": ("quorum-state-files", "the-admin", "the-runner"),
+    "share": ("a-member-of-a-share-group", "who-drains-share-groups"),
 }
 """Of each run the journals that are maimed."""
 
