@@ -72,7 +72,7 @@ class Endpoint:
             self._connection = None
 
     def ask(self, question: Callable[[Connection], T]) -> T:
-        """Ask, or raise `WireError`; renews a broken connection once, and does not ask a silent node again."""
+        """Ask, or raise `WireError`; renews a broken connection once, but asks a silent node only once."""
         deadline_s = time.monotonic() + self.timeout_s
         if self._connection is not None:
             try:

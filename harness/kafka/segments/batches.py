@@ -152,8 +152,8 @@ def control_record(data: bytes, position: int) -> tuple[int, int] | None:
     """Type of the control record that begins here, and its coordinator's epoch, -1 if it is no marker.
 
     None if it is no control record.  A record consists of length, attributes (one byte), deltas of timestamp
-    and offset, key and value, each after its length.  A marker's key is version and type, its value version and
-    coordinator epoch (KIP-98, Control Messages).
+    and offset, key and value, each after its length.  A marker's key is version and type.  Its value is
+    version and coordinator epoch (KIP-98, Control Messages).
     """
     fields = _record_fields(data, position)
     if fields is None:
