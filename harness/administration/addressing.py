@@ -1,4 +1,4 @@
-"""The nodes that an admin command asks: listeners of a krucible cluster, or those that the user names."""
+"""The nodes that an admin command asks: listeners of a krucible cluster, or addresses from the user."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -26,11 +26,11 @@ class Reach(msgspec.Struct, frozen=True):
     """Listeners of one cluster that answered just now; there is at least one.
 
     Attributes:
-        brokers: of brokers: OBSERVE for a cluster of ours, what they advertise for others.
-        controllers: of controllers; empty where they are unknown.
-        folder: the cluster's folder; None for a cluster that is not ours.
-        names: what to call each: the node's name, or ``host:port``.
-        ids: ``node.id`` by address, where it is known.
+        brokers: listeners of brokers: OBSERVE for a krucible cluster, the advertised ones for others.
+        controllers: listeners of controllers; empty if they are unknown.
+        folder: the cluster's folder; None if krucible did not start the cluster.
+        names: a name for each listener: the node's name, or ``host:port``.
+        ids: ``node.id`` by address, if it is known.
     """
 
     brokers: tuple[Address, ...]
@@ -114,7 +114,7 @@ def find_reach(named: Sequence[Address] | None, folder: Path | None) -> Reach:
 
 
 def listeners(cluster: Cluster) -> Reach:
-    """The listeners of a cluster of ours that answer: OBSERVE ones, which faults leave alone, and CONTROLLER.
+    """The listeners of a krucible cluster that answer: OBSERVE, which no fault affects, and CONTROLLER.
 
     Raises:
         KrucibleError: if none does.
@@ -153,7 +153,7 @@ def _only(found: Sequence[Leftover]) -> Path:
 
 
 def _named(named: Sequence[Address]) -> Reach:
-    """What the addresses lead to: every broker of that cluster; controllers only where they were named."""
+    """Every broker of the cluster at these addresses, and the controllers among the addresses."""
     where = ", ".join(map(_text, named))
     alive = _answering(named, where)
     told = {address: _advertised(address) for address in alive}
@@ -161,7 +161,7 @@ def _named(named: Sequence[Address]) -> Reach:
     others = tuple(address for address, found in told.items() if found is None)
     reachable = _answering((*brokers, *alive), where)
     return Reach(
-        # Where what they advertise can't be reached from here, those that were named can.
+        # If the advertised listeners can't be reached from here, the given addresses can.
         brokers=tuple(a for a in brokers if a in reachable) or tuple(a for a in alive if a not in others),
         controllers=others,
         folder=None,
@@ -171,20 +171,20 @@ def _named(named: Sequence[Address]) -> Reach:
 
 
 def _advertised(address: Address) -> dict[Address, int] | None:
-    """Brokers by what they advertise on this listener; None from a controller, which has no Metadata."""
+    """Brokers by their advertised listeners according to a node; None from a controller (no Metadata)."""
     try:
         with Connection(*address, ANSWER_LIMIT_S) as connection:
             if not connection.supports(MetadataRequest):
                 return None
             request = MetadataRequest(topics=[], allow_auto_topic_creation=False)
             answer = connection.ask(request, MetadataResponse)
-    except WireError:  # it answered a moment ago, and stays one to ask
+    except WireError:  # it answered a moment ago, so it stays in the list
         return {}
     return {(broker.host, broker.port): broker.node_id for broker in answer.brokers}
 
 
 def _answering(addresses: Sequence[Address], where: str) -> tuple[Address, ...]:
-    """Those that answer.  All are asked at once, so several paused nodes take no longer than one.
+    """The addresses that answer.  All are asked at once, so several paused nodes take no longer than one.
 
     Raises:
         KrucibleError: if none does.

@@ -18,22 +18,22 @@ from harness.kafka.segments.records import BatchRecord, records_of
 _SKIPPED = ("SNAPSHOT_HEADER", "SNAPSHOT_FOOTER")
 _CONTROL_BIT = 0x20
 _HEAD = struct.Struct(">qii5xHi")
-"""Of a batch: base offset, length, epoch, (magic, checksum,) attributes, last offset delta."""
+"""Batch header: base offset, length, epoch, (magic, checksum,) attributes, last offset delta."""
 _LENGTH_COUNTS_FROM = 12
 _COUNT = struct.Struct(">i")
-"""How many records, at the end of the header."""
+"""The number of records, at the end of the header."""
 _NO_ID = "A" * 22
-"""The id of no directory."""
+"""The id that means no directory."""
 _LISTINGS_MAX = 5
 _FORMATTED = f"{0:020}-{0:010}.checkpoint"
 """The snapshot that formatting a disk writes."""
 
 MessageFields = Mapping[str, Any]
-"""Fields of a message of Kafka's, as its definition names them."""
+"""Fields of a Kafka message, named as in its definition."""
 
 
 class _Head(NamedTuple):
-    """Of a batch: position, bytes, first offset, the one after its last, epoch, attributes, records."""
+    """Batch header: position, bytes, first offset, offset after its last, epoch, attributes, records."""
 
     position: int
     size: int
@@ -48,12 +48,12 @@ class ControlRecord(msgspec.Struct, frozen=True):
     """One control record.
 
     Attributes:
-        offset: its offset; in a snapshot, its place in that file.
-        epoch: the leader's that wrote it.
-        kind: ``LEADER_CHANGE``, ``KRAFT_VERSION``, ``KRAFT_VOTERS``, ``CONTROL_<type>`` of any other, or
-            ``CONTROL`` where not even the type can be read.
-        content: decoded; None where its type or version is not known.
-        error: why it could not be decoded.
+        offset: its offset; in a snapshot, its index in that file.
+        epoch: epoch of the leader that wrote it.
+        kind: ``LEADER_CHANGE``, ``KRAFT_VERSION``, ``KRAFT_VOTERS``, ``CONTROL_<type>`` for other types, or
+            ``CONTROL`` if not even the type can be read.
+        content: decoded; None if its type or version is unknown.
+        error: the reason why it could not be decoded.
     """
 
     offset: int
@@ -67,13 +67,13 @@ class NodeControlRecords(msgspec.Struct, frozen=True):
     """The control records on one node's disk.
 
     Attributes:
-        start: offset of the first segment; what was before it is in a snapshot at most.
+        start: offset of the first segment; earlier records can only be in a snapshot.
         end: offset after the last whole batch.
-        records: of the log, in order.
+        records: records of the log, in order.
         snapshots: records of each snapshot by the file's name, in order.
-        epochs: leader epochs of the log's batches and where each begins, in order.
-        damage: places that hold no sound batch: file, position, reason.
-        error: why nothing could be read.
+        epochs: leader epochs of the log's batches and the first offset of each, in order.
+        damage: places without a valid batch: file, position, reason.
+        error: the reason why nothing could be read.
     """
 
     start: int = 0
@@ -89,19 +89,19 @@ class NodeControlRecords(msgspec.Struct, frozen=True):
         return self.start <= offset < self.end
 
     def epoch_at(self, offset: int) -> int:
-        """Epoch of the batch that has this offset; -1 where there is none."""
+        """Epoch of the batch that has this offset; -1 if there is none."""
         before = bisect_right(self.epochs, offset, key=lambda each: each[1])
         return self.epochs[before - 1][0] if before and self.covers(offset) else -1
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """A place at which nodes that all have it hold different records.
+    """A place that several nodes have, but with different records.
 
     Attributes:
-        snapshot: name of the file, None for the log.
-        offset: where.
-        seen: what each node holds there, None where that is no control record.
-        epochs: of what each node holds there; empty for a snapshot.
+        snapshot: name of the snapshot's file, None for the log.
+        offset: offset in the log, or index in the snapshot.
+        seen: each node's record there, None if it is no control record.
+        epochs: epoch of each node's record there; empty for a snapshot.
     """
 
     snapshot: str | None
@@ -111,13 +111,13 @@ class Difference(msgspec.Struct, frozen=True):
 
     @property
     def is_contradiction(self) -> bool:
-        """Whether it can't be a tail that a node has yet to truncate: that has another epoch (KIP-595)."""
+        """Whether it can't be a tail that a node will truncate; such a tail has another epoch (KIP-595)."""
         held = {(self.epochs[node], repr(record)) for node, record in self.seen.items() if self.epochs}
         return not self.epochs or len({epoch for epoch, _ in held}) < len(held)
 
 
 def read_metadata_log(folder: Path, read: Callable[[Path], bytes] = Path.read_bytes) -> NodeControlRecords:
-    """Read the control records of a node's ``__cluster_metadata-0``; the node may run.
+    """Read the control records of a node's ``__cluster_metadata-0``; the node may be running.
 
     Args:
         folder: the partition's folder, or a copy of it.
@@ -149,7 +149,7 @@ def read_metadata_log(folder: Path, read: Callable[[Path], bytes] = Path.read_by
 
 
 def control_records(data: bytes) -> Iterator[ControlRecord]:
-    """The sound control records of a segment or snapshot, but for a snapshot's header and footer."""
+    """The valid control records of a segment or snapshot, without a snapshot's header and footer."""
     damaged = {place.position for place in read_segment(data).damage}
     for head in _heads(data):
         if head.attributes & _CONTROL_BIT and head.position not in damaged:
@@ -169,15 +169,15 @@ def _of_batch(batch: bytes, head: _Head) -> Iterator[ControlRecord]:
 
 
 def first_difference(logs: Mapping[str, NodeControlRecords]) -> Difference | None:
-    """The first place at which nodes differ: the log in order of offsets, then snapshots of the same name.
+    """The first place at which nodes differ: in the log by offset, then in snapshots of the same name.
 
     Logs of one quorum have the same record at the same offset, except for an uncommitted tail on a node
-    without contact to the leader since (KIP-595).  Snapshots have only committed records (KIP-630).
-    The first snapshot is not replicated: each node's is written when its disk is formatted.  Without initial
-    voters it has none, and since 4.4.0 it is there nevertheless (KIP-853).
+    that has had no contact with the leader since (KIP-595).  Snapshots have only committed records (KIP-630).
+    The first snapshot is not replicated: each node writes its own when its disk is formatted.  It has no
+    voters if the disk was formatted without initial voters; since 4.4.0 it exists even then (KIP-853).
 
     Args:
-        logs: by node; those that could not be read are left out.
+        logs: logs by node; logs that could not be read are ignored.
     """
     readable = {node: log for node, log in logs.items() if log.error is None}
     return _first_in_logs(readable) or _first_in_snapshots(readable)
@@ -208,7 +208,7 @@ def _first_in_snapshots(logs: Mapping[str, NodeControlRecords]) -> Difference | 
 
 
 def _lacks_voters(formatted: Iterable[ControlRecord]) -> bool:
-    """Whether a disk was formatted without initial voters: then the version of KRaft is all there is."""
+    """Whether a disk was formatted without initial voters; its snapshot then only has the KRaft version."""
     return [record.kind for record in formatted] == ["KRAFT_VERSION"]
 
 
@@ -221,19 +221,19 @@ def _contents(folder: Path, read: Callable[[Path], bytes]) -> dict[str, bytes]:
     """Segments and snapshots by name, in the order of names.
 
     Raises:
-        OSError: they can't be read, or are replaced all the time.
+        OSError: they can't be read, or are replaced again and again.
     """
     for _ in range(_LISTINGS_MAX):
         names = sorted(path.name for path in folder.iterdir() if path.suffix in (".log", ".checkpoint"))
         try:
             return {name: read(folder / name) for name in names}
-        except FileNotFoundError as error:  # deleted since: a snapshot replaces what is older
+        except FileNotFoundError as error:  # deleted since: a snapshot replaces older files
             last = error
     raise last
 
 
 def _heads(data: bytes) -> Iterator[_Head]:
-    """What is needed of the headers of all whole batches."""
+    """The needed fields of the headers of all complete batches."""
     for position in batch_positions(np.frombuffer(data, dtype=np.uint8))[0].tolist():
         base, length, epoch, attributes, delta = _HEAD.unpack_from(data, position)
         (count,) = _COUNT.unpack_from(data, position + HEADER_BYTES - _COUNT.size)
@@ -249,7 +249,7 @@ def _epochs(heads: Iterable[_Head]) -> Iterator[tuple[int, int]]:
 
 
 def _decoded(record: BatchRecord, offset: int, epoch: int) -> ControlRecord:
-    """A record as it is reported.
+    """The record, decoded for the report.
 
     Raises:
         ValueError: not even its type can be read.
@@ -298,7 +298,7 @@ def _keys(voters: Sequence[MessageFields]) -> list[list[object]]:
 
 
 def _directory_id(voter: MessageFields) -> str | None:
-    """None for none and for zero."""
+    """The directory id in base64; None if it is absent or zero."""
     told = voter.get("voterDirectoryId", _NO_ID)
     return None if told == _NO_ID else str(told)
 

@@ -1,6 +1,6 @@
-"""Elections over the wire (KIP-460): preferred and unclean, for some partitions or for all of a cluster.
+"""Requests for elections (KIP-460): preferred or unclean, for some partitions or for all of a cluster.
 
-A broker passes the request on to the active controller; a controller answers only while it is the active one.
+A broker forwards the request to the active controller.  A controller answers only while it is active.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,17 +13,17 @@ from harness.kafka.wire import Connection, WireError
 from harness.vocabulary.administration import ElectionType
 
 ANSWER_SLACK_S = 1.0
-"""An answer may come so much later than the timeout that Kafka was given: its own refusal comes first."""
+"""Time to wait for an answer after Kafka's own timeout, so that Kafka's refusal arrives first."""
 TYPES = {ElectionType.PREFERRED: 0, ElectionType.UNCLEAN: 1}
 FIRST_WITH_TYPES = 1
-"""Before this version of the request every election is a preferred one, and none has a type."""
+"""In earlier versions of the request every election is a preferred one, and there is no type."""
 
 
 Address = tuple[str, int]
 
 
 class ElectionResult(msgspec.Struct, frozen=True):
-    """What was answered of one partition; `code` is Kafka's, 0 where a leader was elected."""
+    """The answer for one partition; `code` is Kafka's, 0 if a leader was elected."""
 
     topic: str
     partition: int
@@ -32,11 +32,12 @@ class ElectionResult(msgspec.Struct, frozen=True):
 
 
 class ElectionAnswer(msgspec.Struct, frozen=True):
-    """What was answered.
+    """The answer to a request for elections.
 
     Attributes:
-        code: Kafka's, of the request as a whole.
-        results: of each partition that was named; where all were meant, not of those that needed none.
+        code: Kafka's error code for the request as a whole.
+        results: result of each requested partition; without a list of partitions, those that needed no
+            election are absent.
     """
 
     code: int
@@ -53,8 +54,8 @@ def elect_leaders(
 
     Args:
         address: its listener.
-        election: preferred, or unclean; an unclean one takes any live replica, and only if there is no
-            leader.
+        election: preferred or unclean; an unclean election takes any live replica, but only if there is
+            no leader.
         partitions: topic and partition; None for all partitions of the cluster.
         timeout_ms: how long Kafka may take, milliseconds.
 
@@ -83,7 +84,7 @@ def elect_leaders(
 
 
 def _by_topic(partitions: Iterable[tuple[str, int]]) -> list[object]:
-    """Each topic once, as the request wants it, each partition once."""
+    """Partitions by topic, as the request needs them: each topic and each partition once."""
     found: dict[str, list[int]] = {}
     for topic, partition in dict.fromkeys(partitions):
         found.setdefault(topic, []).append(partition)

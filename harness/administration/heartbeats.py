@@ -1,4 +1,4 @@
-"""A broker's heartbeat (KIP-631), sent in its name: what a controller gets if the network delayed it."""
+"""A broker's heartbeat (KIP-631), sent in its name, as if the network had delayed it."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ _REFUSED = frozenset(
         ErrorCode.BROKER_ID_NOT_REGISTERED,
     }
 )
-"""Codes of what is looked at before anything is written; a controller that is deposed may have written."""
+"""Errors that are checked before anything is written; a deposed controller may have written."""
 
 Address = tuple[str, int]
 
@@ -30,11 +30,11 @@ class _Registered(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Heartbeat(msgspec.Struct, frozen=True):
-    """What a healthy broker reports to the controller: it wants neither to be fenced nor to shut down.
+    """The report of a healthy broker: it requests neither fencing nor a shutdown.
 
     Attributes:
         broker: its id.
-        epoch: broker epoch that its registration returned.
+        epoch: the broker epoch from its registration.
         metadata_offset: offset up to which it claims to have applied the metadata log.
     """
 
@@ -44,13 +44,13 @@ class Heartbeat(msgspec.Struct, frozen=True):
 
 
 class HeartbeatAnswer(msgspec.Struct, frozen=True):
-    """What the controller answered.
+    """The controller's answer to a heartbeat.
 
     Attributes:
         code: Kafka's error code, 0 for none.
-        is_caught_up: whether the broker has what the controller wants it to have.
+        is_caught_up: whether the broker has applied the metadata that the controller requires.
         is_fenced: whether the broker is fenced from now on.
-        should_shut_down: whether the broker may end its process.
+        should_shut_down: whether the broker may shut down.
     """
 
     code: int
@@ -60,7 +60,7 @@ class HeartbeatAnswer(msgspec.Struct, frozen=True):
 
     @property
     def outcome(self) -> OperationType:
-        """Whether it was taken (ok), certainly had no effect (fail), or may have had one (info)."""
+        """Whether it was accepted (ok), certainly had no effect (fail), or may have had one (info)."""
         if self.code == ErrorCode.NONE:
             return OperationType.OK
         return OperationType.FAIL if self.code in _REFUSED else OperationType.INFO
@@ -70,7 +70,7 @@ def registered_epoch(log: Path, broker: int) -> int | None:
     """The epoch of a broker's newest registration in a metadata log; None if there is none.
 
     Args:
-        log: the folder of the log, best that of the active controller.
+        log: the folder of the log, preferably the active controller's.
         broker: its id.
 
     Raises:
@@ -86,10 +86,10 @@ def registered_epoch(log: Path, broker: int) -> int | None:
 
 
 def send_heartbeat(address: Address, heartbeat: Heartbeat, timeout_ms: int) -> HeartbeatAnswer:
-    """Send a controller one heartbeat; only the active one takes it.
+    """Send one heartbeat to a controller; only the active controller accepts it.
 
     Raises:
-        WireError: no answer, so it may have been taken or not; or the node knows no such request.
+        WireError: no answer, so it may have been accepted; or the node does not support the request.
     """
     request = BrokerHeartbeatRequest(
         broker_id=heartbeat.broker,

@@ -1,4 +1,4 @@
-"""The progress of a request for reassignments, from the request and what is observed; pure."""
+"""The progress of a request for reassignments, computed from the request and observations; pure."""
 
 from collections.abc import Mapping
 
@@ -18,13 +18,13 @@ from harness.kafka.answers import Ongoing, Place
 
 
 class ReassignmentView(msgspec.Struct, frozen=True):
-    """What is seen of reassignments, for the console.
+    """The observed state of reassignments, for the console.
 
     Attributes:
-        ongoing: the ongoing reassignments, as the controller knows them.
-        partitions: each as a broker sees it, asked after the former; absent where there is no such partition.
+        ongoing: the ongoing reassignments according to the controller.
+        partitions: each partition as a broker sees it, asked after `ongoing`; absent if it does not exist.
         sizes: bytes of each partition's log, by broker; a broker that did not answer is absent.
-        settled: whether that broker had time to learn what the controller knows.
+        settled: whether that broker had enough time to learn what the controller knows.
     """
 
     ongoing: Mapping[Place, Ongoing]
@@ -66,7 +66,7 @@ def _status(
 def _while(
     asked: RequestedPartition, request: Request, requests: Requests, going: Ongoing
 ) -> tuple[ReassignmentState, str]:
-    """While something is in progress: it is this request's, or another's."""
+    """The status while a reassignment is in progress: this request's or another's."""
     if set(going.target) == set(asked.wanted):
         return ReassignmentState.ONGOING, ""
     wants = ", ".join(map(str, going.target))
@@ -78,7 +78,7 @@ def _while(
 
 
 def _doubtful(asked: RequestedPartition, view: ReassignmentView, what: str) -> tuple[ReassignmentState, str]:
-    """What shows neither a beginning nor a good end."""
+    """The status if neither a beginning nor a successful end was observed."""
     if asked.is_uncertain:
         return ReassignmentState.UNKNOWN, f"there was no answer; {what}"
     return (
@@ -94,7 +94,7 @@ def _receiving(
     brokers = [broker for broker in asked.wanted if broker not in asked.before]
     if going is not None and set(going.target) == set(asked.wanted):
         brokers = list(going.adding)
-    # A leader's log without bytes, or of unknown size, gives no divisor.
+    # A leader's log that is empty, or of unknown size, can't be a divisor.
     leader = (None if seen is None else view.sizes.get(seen.leader, {}).get(asked.place)) or None
     received = (view.sizes.get(broker) for broker in brokers)
     return tuple(

@@ -1,4 +1,4 @@
-"""The leader of the quorum, and its description of it (DescribeQuorum, KIP-595, KIP-836, KIP-853)."""
+"""Finds the leader of the quorum and reads its description (DescribeQuorum, KIP-595, KIP-836, KIP-853)."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ from harness.kafka.wire import METADATA_TOPIC, Connection, WireError
 
 NOT_LEADER_OR_FOLLOWER = 6
 _ROUND_S, _ROUND_MIN_S = 2.0, 0.5
-"""How long one round of requests may take, and the least time that is left to the last one."""
+"""Time limit of one round of requests, and the minimum limit of the last round."""
 _PAUSE_S = 0.05
 _BROKERS, _CONTROLLERS = 1, 2
 """Kafka's types of endpoints (KIP-919)."""
@@ -30,19 +30,19 @@ Address = tuple[str, int]
 
 
 class QuorumAnswer(msgspec.Struct, frozen=True):
-    """What one node answered.
+    """One node's answer to DescribeQuorum.
 
     Attributes:
-        error: Kafka's code; of controllers only the leader answers with 0.
-        leader_id: -1 where the node does not know.
-        leader_epoch: its epoch.
-        high_watermark: -1 until something is committed in this epoch.
-        voters: as the leader knows them.
-        observers: all others who fetched within five minutes.
-        endpoints: of voters, by id; empty from versions before 3.9.
+        error: Kafka's error code; among controllers, only the leader answers with 0.
+        leader_id: the leader's id; -1 if the node does not know it.
+        leader_epoch: the leader's epoch.
+        high_watermark: the high watermark; -1 until something is committed in this epoch.
+        voters: the voters according to the leader.
+        observers: all other nodes that fetched within the last five minutes.
+        endpoints: endpoints of voters, by id; empty from versions before 3.9.
         cluster_id: None if the node does not report it.
         controllers: every registered controller's address by id; None from brokers and before 3.7.
-        kraft_version: the finalized level; None where the node reports none.
+        kraft_version: the finalized level; None if the node reports none.
     """
 
     error: int
@@ -58,7 +58,7 @@ class QuorumAnswer(msgspec.Struct, frozen=True):
 
 
 def describe_quorum(address: Address, timeout_ms: int) -> QuorumAnswer:
-    """Ask one node; a broker passes it on to the leader, and is silent while there is none.
+    """Ask one node; a broker forwards the request to the leader, and does not answer while there is none.
 
     Raises:
         WireError: no answer.
@@ -94,7 +94,7 @@ def find_leader(
     """Ask all given nodes, and the controllers that they report, until the leader answers.
 
     Returns:
-        The leader and its answer, of the highest epoch if several nodes claim to lead; or, if none answered
+        The leader and its answer, with the highest epoch if several nodes claim to lead; or, if none answered
             within the bound, the last answer of each.
     """
     deadline = time.monotonic() + bound_ms / 1000
@@ -135,7 +135,7 @@ def _words(told: QuorumAnswer | str) -> str:
 
 
 def _cluster(connection: Connection) -> tuple[str | None, dict[int, Address] | None]:
-    """The cluster's id; from a controller of 3.7 or newer also where every controller is (KIP-919)."""
+    """The cluster's id; a controller of 3.7 or newer also reports all controllers' addresses (KIP-919)."""
     if not connection.supports(DescribeClusterRequest):
         return None, None
     is_broker = connection.supports(MetadataRequest)

@@ -1,4 +1,4 @@
-"""The quorum as its leader reports it: what is needed to add or remove a voter (KIP-595, KIP-853)."""
+"""The quorum as its leader reports it, with the facts for adding or removing a voter (KIP-595, KIP-853)."""
 
 from collections.abc import Container, Mapping
 from enum import StrEnum
@@ -10,11 +10,11 @@ from harness.administration.quorum_leader import Address, QuorumAnswer
 from harness.administration.voters import VoterEndpoint
 
 CAUGHT_UP_WITHIN_MS = 3_600_000
-"""The leader takes a new voter that has fetched within this time (LeaderState.isReplicaCaughtUp)."""
+"""The leader accepts a new voter that has fetched within this time (LeaderState.isReplicaCaughtUp)."""
 
 
 class Status(StrEnum):
-    """What a replica of the metadata log is."""
+    """The role of a replica of the metadata log."""
 
     LEADER = "leader"
     FOLLOWER = "follower"
@@ -22,7 +22,7 @@ class Status(StrEnum):
 
 
 class QuorumReplica(msgspec.Struct, frozen=True):
-    """One replica of the metadata log; None for values that the leader does not know or is not asked for.
+    """One replica of the metadata log; None for values that the leader does not report.
 
     Attributes:
         id: ``node.id``.
@@ -35,7 +35,7 @@ class QuorumReplica(msgspec.Struct, frozen=True):
         last_caught_up_ago_ms: milliseconds since it had all records of the leader, by the leader's clock.
         could_vote: for an observer, whether adding it can succeed; None for voters, and if it is unknown
             whether it is a controller.
-        because: the reason, for an observer.
+        because: the reason for `could_vote`, for an observer.
     """
 
     id: int
@@ -56,9 +56,9 @@ class QuorumView(msgspec.Struct, frozen=True):
     Attributes:
         cluster_id: None if not reported.
         kraft_version: 1 if voters can be added and removed; None if not reported.
-        leader_id: who leads.
-        leader_epoch: its epoch.
-        high_watermark: None until something is committed in this epoch.
+        leader_id: id of the leader.
+        leader_epoch: the leader's epoch.
+        high_watermark: the high watermark; None until something is committed in this epoch.
         replicas: leader, other voters, observers, each by id.
     """
 
@@ -81,7 +81,7 @@ class QuorumView(msgspec.Struct, frozen=True):
 
     @property
     def majority(self) -> int:
-        """How many voters must have a record before it is committed."""
+        """The number of voters that must have a record before it is committed."""
         return len(self.voters) // 2 + 1
 
     def voter(self, node_id: int) -> QuorumReplica | None:
@@ -100,7 +100,7 @@ def view_of(told: QuorumAnswer, controllers: Mapping[int, Address], now_ms: int)
     known = {**(told.controllers or {}), **controllers}
     leader = next((voter for voter in told.voters if voter.id == told.leader_id), None)
     end = leader.log_end_offset if leader else -1
-    if leader and leader.last_caught_up_ms > 0:  # for itself it gives its clock
+    if leader and leader.last_caught_up_ms > 0:  # for itself the leader reports its current time
         now_ms = leader.last_caught_up_ms
     listener = next((each[0][0] for each in told.endpoints.values() if each), "CONTROLLER")
 
@@ -140,7 +140,7 @@ def view_of(told: QuorumAnswer, controllers: Mapping[int, Address], now_ms: int)
 def _could_vote(
     replica: ReplicaState, told: QuorumAnswer, controllers: Container[int], now_ms: int
 ) -> tuple[bool | None, str]:
-    """Whether AddRaftVoter can succeed for an observer, by the leader's own conditions, and why."""
+    """Whether AddRaftVoter can succeed for an observer, by the leader's own conditions, and the reason."""
     is_controller = replica.id in controllers
     refusals = (
         (_kraft_version(told) == 0, "kraft.version is 0: voters are configured"),
@@ -165,7 +165,7 @@ def _could_vote(
 
 
 def _kraft_version(told: QuorumAnswer) -> int | None:
-    """Nodes leave out features of level 0, at which voters are configured and have no directory ids."""
+    """Nodes don't report features of level 0; at this level voters are configured, without directory ids."""
     is_static = all(voter.directory_id is None for voter in told.voters)
     return 0 if told.kraft_version is None and is_static else told.kraft_version
 
@@ -175,5 +175,5 @@ def _known(offset: int) -> int | None:
 
 
 def _ago(then_ms: int, now_ms: int) -> int | None:
-    """Milliseconds since a time; never negative, even if clocks differ."""
+    """Milliseconds since a time; never negative, even if clocks disagree."""
     return None if then_ms <= 0 else max(0, now_ms - then_ms)

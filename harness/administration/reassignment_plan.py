@@ -14,10 +14,10 @@ Wanted = tuple[str, int, tuple[int, ...]]
 
 
 def read_plan(path: Path) -> tuple[Wanted, ...]:
-    """Topic, partition and replicas wanted of each entry.
+    """Topic, partition and wanted replicas of each entry.
 
     Raises:
-        UsageError: it is not such a file, or can't be read; reports all that is wrong with it at once.
+        UsageError: it is not such a file, or can't be read; the error reports all problems at once.
     """
     try:
         found = json.loads(path.read_bytes())
@@ -25,7 +25,7 @@ def read_plan(path: Path) -> tuple[Wanted, ...]:
         raise _wrong(path, [f"line {error.lineno}, column {error.colno}: {error.msg}"]) from error
     except OSError as error:
         raise _wrong(path, [error.strerror or str(error)]) from error
-    except (ValueError, RecursionError) as error:  # not UTF-8, a number beyond all bounds, too deep
+    except (ValueError, RecursionError) as error:  # not UTF-8, a number that is too long, too deep
         raise _wrong(path, [f"not JSON: {error}"]) from error
     problems = list(_problems(found))
     if problems:
@@ -89,5 +89,5 @@ def _is_number(value: object) -> bool:
 
 
 def _kind(value: object) -> str:
-    """What was found, short enough to be shown."""
+    """A short description of the value that was found."""
     return "nothing" if value is None else json.dumps(value)[:60]

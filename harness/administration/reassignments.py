@@ -1,6 +1,6 @@
-"""Reassignments over the wire: requested, cancelled, listed (KIP-455), and how much of a log a broker has.
+"""Requests that start, cancel and list reassignments (KIP-455), and the sizes of a broker's logs.
 
-Each function asks the one broker that it is given; brokers forward the first two to the active controller.
+Each function asks one given broker.  Brokers forward the first two requests to the active controller.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,18 +19,18 @@ from harness.kafka.answers import Ongoing
 from harness.kafka.wire import Connection, WireError
 
 ANSWER_SLACK_S = 1.0
-"""An answer may come so much later than the timeout that Kafka was given: its own refusal comes first."""
+"""Time to wait for an answer after Kafka's own timeout, so that Kafka's refusal arrives first."""
 LIST_TIMEOUT_MS = 5000
 MAY_HAPPEN = (ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NOT_CONTROLLER)
-"""Error codes after which the record may have been appended nevertheless."""
+"""Error codes after which the change may have been appended nevertheless."""
 
 Address = tuple[str, int]
 Target = tuple[str, int, Sequence[int] | None]
-"""Topic, partition and the broker ids wanted, preferred leader first; None cancels."""
+"""Topic, partition and wanted broker ids, preferred leader first; None cancels."""
 
 
 class ReassignmentResult(msgspec.Struct, frozen=True):
-    """What was answered of one partition; `code` is Kafka's."""
+    """The answer for one partition; `code` is Kafka's error code."""
 
     topic: str
     partition: int
@@ -39,7 +39,7 @@ class ReassignmentResult(msgspec.Struct, frozen=True):
 
 
 class ReassignmentAnswer(msgspec.Struct, frozen=True):
-    """What was answered of the request as a whole, and of each partition."""
+    """The answer for the request as a whole, and for each partition."""
 
     code: int
     message: str | None
@@ -54,9 +54,9 @@ class LogSize(msgspec.Struct, frozen=True):
         topic: the partition's topic.
         partition: its number.
         directory: the log directory that holds it.
-        size_bytes: of its segments.
-        offset_lag: offsets by which it is behind the high watermark; of a future log, behind the current one.
-        is_future: whether it is to take the place of another log of the same broker (KIP-113).
+        size_bytes: size of its segments.
+        offset_lag: offsets behind the high watermark; for a future log, behind the current log.
+        is_future: whether it will replace another log of the same broker (KIP-113).
     """
 
     broker: int
@@ -69,18 +69,18 @@ class LogSize(msgspec.Struct, frozen=True):
 
 
 def alter_reassignments(address: Address, targets: Sequence[Target], timeout_ms: int) -> ReassignmentAnswer:
-    """Ask for other replicas of partitions, or (None) for an end of what goes on; the last target counts.
+    """Request other replicas, or cancel (None); of several targets for a partition the last one counts.
 
-    Answered with 0, a reassignment has begun, not ended.  A partition is refused by itself, and those that
-    are not go ahead together.
+    After an answer with 0, a reassignment has begun, but not ended.  Each partition is accepted or refused
+    separately.
 
     Args:
         address: a broker's listener.
-        targets: what is wanted.
-        timeout_ms: how long Kafka may take.
+        targets: the wanted replicas.
+        timeout_ms: how long Kafka may take, milliseconds.
 
     Raises:
-        WireError: no answer: it may have happened.
+        WireError: no answer, so it is unknown whether it happened.
     """
     request_type = AlterPartitionReassignmentsRequest
     partition = request_type.ReassignableTopic.ReassignablePartition
@@ -126,7 +126,7 @@ def list_reassignments(
 def listed(
     connection: Connection, timeout_ms: int, partitions: Iterable[tuple[str, int]] | None = None
 ) -> tuple[Ongoing, ...]:
-    """As `list_reassignments`, over a connection that is there already.
+    """As `list_reassignments`, over an existing connection.
 
     Raises:
         WireError: no answer, or an error.
@@ -170,7 +170,7 @@ def log_sizes(
 
     Args:
         address: that broker's listener; the request is never forwarded.
-        broker: its id, which the answer does not have.
+        broker: its id, because the answer does not contain it.
         partitions: partitions to list; None for all.
         timeout_ms: how long it may take, milliseconds.
 

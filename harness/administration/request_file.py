@@ -1,4 +1,4 @@
-"""Where the requests for reassignments are kept: one file for a cluster, written before a request leaves."""
+"""Stores requests for reassignments: one file per cluster, written before a request is sent."""
 
 import fcntl
 import os
@@ -19,10 +19,10 @@ T = TypeVar("T")
 
 
 def place_of(folder: Path | None, cluster_id: str) -> Path:
-    """In the folder of a cluster of ours; else ``$XDG_STATE_HOME/krucible/<cluster id>.json``.
+    """Path of the file: in a krucible cluster's folder, else ``$XDG_STATE_HOME/krucible/<cluster id>.json``.
 
     Args:
-        folder: the cluster's folder, None for a cluster that is not ours.
+        folder: the cluster's folder, None if krucible did not start the cluster.
         cluster_id: its id.
     """
     if folder is not None:
@@ -36,14 +36,14 @@ class RequestFile:
     """The requests of one cluster on disk, replaced as a whole under a lock.
 
     Args:
-        path: of the file; it need not exist.
+        path: path of the file; it need not exist.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def read(self) -> Requests:
-        """All that is remembered.
+        """Return all stored requests.
 
         Raises:
             KrucibleError: the file is damaged or can't be read.
@@ -63,7 +63,7 @@ class RequestFile:
                 ) from error
 
     def update(self, change: Callable[[Requests], tuple[Requests, T]]) -> T:
-        """Replace the file by what follows from it, and return what else follows.
+        """Replace the file's content with that from `change`, and return the second result of `change`.
 
         Raises:
             KrucibleError: the file is damaged or can't be written.

@@ -1,7 +1,7 @@
 """Requests for reassignments, numbered and stored, as KIP-179 proposed and Kafka never implemented.
 
-Kafka knows the partitions that are being reassigned, not the requests.  Here every request gets a number,
-one higher than the last.  The values are frozen; pure functions derive one from another.
+Kafka stores the partitions that are being reassigned, but not the requests.  Here every request gets a
+number, one higher than the last.  The values are frozen; pure functions derive one from another.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,12 +15,12 @@ from harness.administration.throttles import Throttle
 from harness.errors import UsageError
 
 KEEP_FINISHED_S = 24 * 60 * 60
-"""For so long the outcome of a request is kept, as KIP-179 has it."""
+"""How long the outcome of a request is kept, as KIP-179 proposes."""
 _VERSION = 1
 
 
 class ReassignmentState(StrEnum):
-    """What became of one partition of a request."""
+    """The state of one partition of a request."""
 
     UNKNOWN = "unknown"
     ONGOING = "ongoing"
@@ -35,10 +35,10 @@ FINISHED = frozenset(ReassignmentState) - {ReassignmentState.UNKNOWN, Reassignme
 
 
 class Received(msgspec.Struct, frozen=True):
-    """How much of a partition a broker that is to have it has.
+    """How much of a partition a new replica has copied.
 
     Attributes:
-        broker: its id.
+        broker: id of the broker with the new replica.
         numerator: bytes that it has; None if unknown.
         denominator: bytes that the partition's leader has; None if unknown, and never 0.
     """
@@ -49,7 +49,7 @@ class Received(msgspec.Struct, frozen=True):
 
     @property
     def percentage(self) -> float | None:
-        """Of 100, None if unknown; goes back when the leader grows faster than the copy does."""
+        """From 0 to 100, None if unknown; it falls while the leader's log grows faster than the copy."""
         if self.numerator is None or self.denominator is None:
             return None
         return min(100.0, 100 * self.numerator / self.denominator)
@@ -72,11 +72,11 @@ class RequestedPartition(msgspec.Struct, frozen=True):
         topic: its name.
         partition: its number.
         wanted: the replicas requested.
-        before: its replicas at the request; empty if unknown.
-        code: Kafka's error code; None: no answer so far.
+        before: its replicas at the time of the request; empty if unknown.
+        code: Kafka's error code; None without an answer so far.
         message: Kafka's error message.
         cancel_asked: whether its cancellation was requested, with or without an answer.
-        ended: its last status, once that is final.
+        ended: its last status, if that is final.
     """
 
     topic: str
@@ -90,12 +90,12 @@ class RequestedPartition(msgspec.Struct, frozen=True):
 
     @property
     def place(self) -> tuple[str, int]:
-        """Topic and partition."""
+        """The topic and the partition's number."""
         return self.topic, self.partition
 
     @property
     def is_uncertain(self) -> bool:
-        """Whether it is unknown if it began or never will."""
+        """Whether it is unknown if the reassignment began or never will."""
         return self.code is None or self.code in MAY_HAPPEN
 
 
@@ -105,10 +105,10 @@ class Request(msgspec.Struct, frozen=True):
     Attributes:
         id: its number.
         asked_at_s: Unix time.
-        keep_finished_s: how long it is kept once all of it has ended, seconds.
-        partitions: what it requested.
+        keep_finished_s: how long it is kept after all of it has ended, seconds.
+        partitions: the requested partitions.
         throttle: throttles that it set and that have not been removed since.
-        finished_at_s: when all of it was first seen to have ended, Unix time.
+        finished_at_s: time of the first observation that all of it had ended, Unix time.
     """
 
     id: int
@@ -120,7 +120,7 @@ class Request(msgspec.Struct, frozen=True):
 
 
 class Requests(msgspec.Struct, frozen=True):
-    """All requests of a cluster that are remembered, oldest first; `next_id` was never given to any."""
+    """All stored requests of a cluster, oldest first; `next_id` has never been assigned."""
 
     version: int = _VERSION
     next_id: int = 1
@@ -134,13 +134,13 @@ def opened(
     now_s: int,
     keep_finished_s: int = KEEP_FINISHED_S,
 ) -> tuple[Requests, Request]:
-    """A request is about to be sent."""
+    """Store a request that is about to be sent."""
     request = Request(requests.next_id, now_s, keep_finished_s, tuple(partitions), throttle)
     return Requests(_VERSION, request.id + 1, (*requests.requests, request)), request
 
 
 def answered(requests: Requests, number: int, answer: ReassignmentAnswer) -> Requests:
-    """It was answered; what it began overrides what earlier ones began with the same partitions."""
+    """Store the answer; a reassignment that began overrides earlier requests for the same partition."""
     results = {(one.topic, one.partition): (one.code, one.message) for one in answer.results}
 
     def completed(asked: RequestedPartition) -> RequestedPartition:
@@ -162,7 +162,7 @@ def answered(requests: Requests, number: int, answer: ReassignmentAnswer) -> Req
 
 
 def abandoned(requests: Requests, number: int, why: str) -> Requests:
-    """It was never sent."""
+    """Mark a request as never sent."""
     return _each(
         requests,
         lambda one, asked: (
@@ -172,7 +172,7 @@ def abandoned(requests: Requests, number: int, why: str) -> Requests:
 
 
 def cancelling(requests: Requests, number: int, places: Sequence[tuple[str, int]]) -> Requests:
-    """An end of some of its partitions is about to be requested."""
+    """Store that the cancellation of some of its partitions is about to be requested."""
     wanted = set(places)
     return _each(
         requests,
@@ -185,7 +185,7 @@ def cancelling(requests: Requests, number: int, places: Sequence[tuple[str, int]
 
 
 def cancelled(requests: Requests, number: int, answer: ReassignmentAnswer) -> Requests:
-    """That was answered: where with 0, Kafka has put the replicas back."""
+    """Store the answer to a cancellation; after 0 Kafka has restored the replicas."""
     done = {(one.topic, one.partition) for one in answer.results if not one.code and not answer.code}
     return _each(
         requests,
@@ -223,7 +223,7 @@ def concluded(requests: Requests, number: int, statuses: Sequence[PartitionStatu
 
 
 def freed(requests: Requests, number: int, rest: Throttle | None = None) -> Requests:
-    """Remove a request's throttles, except for a rest."""
+    """Remove a request's throttles, except for a given rest."""
     return _one(requests, number, lambda one: msgspec.structs.replace(one, throttle=rest))
 
 
@@ -238,7 +238,7 @@ def remembered(requests: Requests, now_s: int) -> Requests:
 
 
 def find(requests: Requests, number: int | None) -> Request:
-    """The request of that number, the newest where None.
+    """The request with this number; the newest for None.
 
     Raises:
         UsageError: there is none.
@@ -259,7 +259,7 @@ def find(requests: Requests, number: int | None) -> Request:
 
 
 def holder(requests: Requests, place: tuple[str, int]) -> int | None:
-    """Number of the newest request for a partition that Kafka did not refuse; None if there is none."""
+    """Number of the newest request for a partition that Kafka did not refuse, or None."""
     held = (
         one.id
         for one in requests.requests

@@ -1,4 +1,4 @@
-"""Feature levels (KIP-584), single configs of topics, and partitions for them, requested of one broker."""
+"""Requests to one broker for feature levels (KIP-584), configs of topics and new partitions."""
 
 import msgspec
 from kafka.protocol.admin import (
@@ -21,14 +21,14 @@ Address = tuple[str, int]
 
 
 class SettingAnswer(msgspec.Struct, frozen=True):
-    """Kafka's answer: 0 where it is set now."""
+    """Kafka's answer; the code is 0 if the change was made."""
 
     code: int
     message: str | None
 
 
 def update_feature(address: Address, feature: str, level: int, timeout_ms: int) -> SettingAnswer:
-    """Ask for a finalized level to be raised.
+    """Request a higher finalized level of a feature.
 
     Raises:
         WireError: no answer.
@@ -47,7 +47,7 @@ def newest_level(address: Address, feature: str) -> int:
     """The newest level of a feature that a node supports.
 
     Raises:
-        WireError: no answer, or the node does not know the feature.
+        WireError: no answer, or the node does not support the feature.
     """
     with Connection(*address, _TIMEOUT_S) as connection:
         if feature not in connection.newest_features:
@@ -56,7 +56,7 @@ def newest_level(address: Address, feature: str) -> int:
 
 
 def alter_topic(address: Address, topic: str, config: str, value: str | None) -> SettingAnswer:
-    """Ask for one config of a topic to be set.
+    """Request one config of a topic to be set.
 
     Raises:
         WireError: no answer.
@@ -71,7 +71,7 @@ def alter_topic(address: Address, topic: str, config: str, value: str | None) ->
 
 
 def add_partitions(address: Address, topic: str, count: int, timeout_ms: int) -> SettingAnswer:
-    """Request a number of partitions for a topic (KIP-195), at brokers that Kafka chooses.
+    """Request a total number of partitions for a topic (KIP-195); Kafka chooses the brokers.
 
     Raises:
         WireError: no answer.

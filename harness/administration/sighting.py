@@ -19,7 +19,7 @@ from harness.kafka.wire import WireError
 
 ASK_TIMEOUT_MS = 3000
 SETTLE_BOUND_S = 3.0
-"""A broker has learnt by then what the controller reported before; seen to take milliseconds."""
+"""Bound for a broker to learn what the controller reported; observed to take milliseconds."""
 _PAUSE_S = 0.1
 
 T = TypeVar("T")
@@ -29,14 +29,14 @@ def cluster_of(reach: Reach, topics: Iterable[str]) -> ClusterAnswer:
     """The cluster as the first broker that answers sees it.
 
     Raises:
-        KrucibleError: none does.
+        KrucibleError: no broker answers.
     """
     names = sorted(set(topics))
     return _first(reach, lambda address: _cluster(address, names))
 
 
 def status_of(reach: Reach, request: Request, requests: Requests) -> tuple[PartitionStatus, ...]:
-    """How far a request has come; waits for a broker that has not yet learnt what the controller knows.
+    """The status of a request; waits until a broker has learnt what the controller knows.
 
     Raises:
         KrucibleError: no broker answers.
@@ -59,7 +59,7 @@ def status_of(reach: Reach, request: Request, requests: Requests) -> tuple[Parti
 
 
 def look(reach: Reach, places: Sequence[Place]) -> ReassignmentView:
-    """Ask the controller through a broker, then that broker, then each broker for its own logs.
+    """Ask the controller (through a broker), then that broker, then each broker about its own logs.
 
     Raises:
         KrucibleError: no broker answers.
@@ -84,7 +84,7 @@ def look(reach: Reach, places: Sequence[Place]) -> ReassignmentView:
 
 
 def _sizes(reach: Reach, places: Sequence[Place]) -> dict[int, Mapping[Place, int]]:
-    """Bytes by broker; all are asked at once, and one that is silent is left out."""
+    """Bytes by broker; all are asked at once, and a broker without an answer is absent."""
     asked = [(address, reach.ids[address]) for address in reach.brokers if address in reach.ids]
     if not asked:
         return {}
@@ -111,7 +111,7 @@ def _place(status: PartitionStatus) -> Place:
 
 
 def _first(reach: Reach, ask: Callable[[Address], T]) -> T:
-    """The answer of the first broker that gives one."""
+    """The answer of the first broker that answers."""
     failures = []
     for address in reach.brokers:
         try:

@@ -1,6 +1,6 @@
-"""Limits on the traffic of reassignments (KIP-73): rates of brokers, and the replicas that they count for.
+"""Limits on the traffic of reassignments (KIP-73): rates of brokers, and the throttled replicas.
 
-Kafka's own tool leaves them set until a reassignment is verified; so does the user of this module.  A broker
+Kafka's own tool keeps them until a reassignment is verified, and so does the user of this module.  A broker
 accepts no rate for another broker, so each broker gets its own request.
 """
 
@@ -15,7 +15,7 @@ from harness.administration.reassignments import Address
 from harness.kafka.wire import Connection, WireError
 
 RATES = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")
-"""Bytes a second, of each broker."""
+"""Configs of a broker, bytes per second."""
 LEADERS = "leader.replication.throttled.replicas"
 FOLLOWERS = "follower.replication.throttled.replicas"
 TIMEOUT_S = 5.0
@@ -29,11 +29,11 @@ Change = tuple[int, str, Configs]
 
 
 class RefusedError(WireError):
-    """A broker answered that it won't."""
+    """A broker refused the change."""
 
 
 class Move(msgspec.Struct, frozen=True):
-    """A partition that is to go from some brokers to others."""
+    """A partition that moves from some brokers to others."""
 
     topic: str
     partition: int
@@ -42,13 +42,13 @@ class Move(msgspec.Struct, frozen=True):
 
 
 class Throttle(msgspec.Struct, frozen=True):
-    """What is limited.
+    """The limits of one request.
 
     Attributes:
-        bytes_per_s: of every broker, once for what it sends and once for what it receives.
+        bytes_per_s: rate of every broker, once for sending and once for receiving.
         brokers: their ids.
-        leaders: by topic, ``partition:broker`` of the replicas that are copied from.
-        followers: by topic, of the replicas that are filled.
+        leaders: by topic, ``partition:broker`` of the replicas that send.
+        followers: by topic, ``partition:broker`` of the replicas that receive.
     """
 
     bytes_per_s: int
@@ -63,9 +63,9 @@ class Throttle(msgspec.Struct, frozen=True):
 
 
 def throttle_for(moves: Iterable[Move], bytes_per_s: int) -> Throttle:
-    """What to limit for some moves: replicas that are there may send, those that are added receive.
+    """The throttle for some moves: existing replicas may send, and added replicas receive.
 
-    A replica that is there already is not limited as a follower: it would fall out of sync (KIP-73).
+    An existing replica is not limited as a follower, because it would fall out of sync (KIP-73).
     """
     brokers: set[int] = set()
     leaders: dict[str, tuple[str, ...]] = {}
@@ -84,10 +84,10 @@ def set_throttle(address: Address, throttle: Throttle) -> tuple[int, ...]:
 
     Args:
         address: a broker's listener, used to find the others.
-        throttle: what to limit.
+        throttle: the throttle to set.
 
     Returns:
-        Ids of brokers that did not answer: whether they have the limit is unknown.
+        Ids of brokers that did not answer: it is unknown whether they have the limit.
 
     Raises:
         RefusedError: some of it was refused; the rest may have been set.
@@ -99,11 +99,11 @@ def set_throttle(address: Address, throttle: Throttle) -> tuple[int, ...]:
 
 
 def remove_throttle(address: Address, throttle: Throttle, others: Sequence[Throttle] = ()) -> tuple[int, ...]:
-    """Remove a throttle; what other throttles limit too stays limited.
+    """Remove a throttle; limits that other throttles need too are kept.
 
     Args:
         address: a broker's listener, used to find the others.
-        throttle: what was limited.
+        throttle: the throttle to remove.
         others: throttles that are still needed: their brokers and replicas keep their limits.
 
     Returns:
@@ -130,7 +130,7 @@ def remove_throttle(address: Address, throttle: Throttle, others: Sequence[Throt
 
 
 def _each(address: Address, brokers: Sequence[int], rates: Configs) -> tuple[int, ...]:
-    """Change the rates of brokers, each by itself; ids of those that did not answer."""
+    """Change the rates of brokers one by one; returns the ids of those that did not answer."""
     if not brokers:
         return ()
     known = _addresses(address)
@@ -146,7 +146,7 @@ def _each(address: Address, brokers: Sequence[int], rates: Configs) -> tuple[int
 
 
 def _addresses(address: Address) -> dict[int, Address]:
-    """Listeners of all brokers that are up, of the kind that this one is."""
+    """Addresses of all live brokers on the same kind of listener as this one."""
     with Connection(*address, TIMEOUT_S) as connection:
         request = MetadataRequest(topics=[], allow_auto_topic_creation=False)
         answer = connection.ask(request, MetadataResponse)

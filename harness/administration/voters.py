@@ -1,4 +1,4 @@
-"""Voters added and removed (KIP-853), each request sent once to one node, and what its answer means."""
+"""Requests that add and remove voters (KIP-853), each sent once to one node, and their answers' meaning."""
 
 import base64
 import time
@@ -26,7 +26,7 @@ _DIRECTORY_ID_CHARACTERS = 22
 
 
 class VoterKey(msgspec.Struct, frozen=True):
-    """Who a voter is: ``node.id``, and ``directory.id`` of its metadata log, 22 characters of base64."""
+    """Identity of a voter: ``node.id``, and its metadata log's ``directory.id`` (22 characters of base64)."""
 
     id: int
     directory_id: str
@@ -37,9 +37,9 @@ class VoterAnswer(msgspec.Struct, frozen=True):
 
     Attributes:
         code: Kafka's error code, 0 for none.
-        message: what came with it; None where nothing did.
-        took_ms: from sending to the answer.
-        forwarded: whether a broker passed the request on, which it does again when its connection breaks.
+        message: Kafka's error message; None without one.
+        took_ms: milliseconds from sending to the answer.
+        forwarded: whether a broker forwarded the request; it sends it again if its connection breaks.
     """
 
     code: int
@@ -103,7 +103,7 @@ def directory_uuid(text: str) -> UUID:
     """The 16 bytes of a directory id that Kafka writes as 22 characters of URL-safe base64.
 
     Raises:
-        ValueError: it is no such text.
+        ValueError: the text has another format.
     """
     told = f"got {text!r}, expected {_DIRECTORY_ID_CHARACTERS} characters of URL-safe base64"
     if len(text) != _DIRECTORY_ID_CHARACTERS:
@@ -126,24 +126,24 @@ def _ask(address: Address, request: Any, response_type: Any, timeout_ms: int) ->
 
 
 class Done(StrEnum):
-    """Whether the change that was answered so is in a leader's log."""
+    """Whether the change is in a leader's log after this answer."""
 
     YES = "yes"
     NO = "no"
     NO_UNLESS_RETRIED = "no, unless a broker forwarded it twice"
-    """The second attempt is refused so also where the first one was carried out."""
+    """The second attempt is also refused in this way if the first one succeeded."""
     MAYBE = "maybe"
 
 
 class VoterAnswerRule(NamedTuple):
-    """One answer and what it means.
+    """One answer and its meaning.
 
     Attributes:
         code: Kafka's error code.
         name: Kafka's name for it.
         message_part: text in the message; "" for no message, None for any.
         done: whether the change was made.
-        reason: why that is so.
+        reason: the reason for `done`.
     """
 
     code: int
@@ -154,7 +154,7 @@ class VoterAnswerRule(NamedTuple):
 
 
 class AnswerMeaning(NamedTuple):
-    """Kafka's name for an answer, whether the change was done, and why one knows."""
+    """Kafka's name for an answer, whether the change was done, and the reason."""
 
     name: str
     outcome: OperationType
@@ -205,20 +205,20 @@ TABLE: tuple[VoterAnswerRule, ...] = (
     VoterAnswerRule(126, "DUPLICATE_VOTER", None, _RETRIED, "a voter has this id, with any directory"),
     VoterAnswerRule(127, "VOTER_NOT_FOUND", None, _RETRIED, "no voter has both ids, or it is the last one"),
 )
-"""First fit counts.  Read in Kafka's source, 3.9 to 4.3: AddVoterHandler, RemoveVoterHandler, LeaderState,
-KafkaRaftClient; a broker's retries in NodeToControllerChannelManager."""
+"""The first rule that fits counts.  Source: Kafka 3.9 to 4.3, AddVoterHandler, RemoveVoterHandler,
+LeaderState, KafkaRaftClient; for a broker's retries, NodeToControllerChannelManager."""
 
 _UNKNOWN = "not in the table, so unknown"
 _TWICE = "but a broker that loses its connection sends the request again; the first one may have succeeded"
 
 
 def outcome_of(answer: VoterAnswer) -> OperationType:
-    """Whether the change was done (ok), certainly was not and will not be (fail), or may be (info)."""
+    """Whether the change was done (ok), certainly never will be (fail), or may be (info)."""
     return meaning_of(answer).outcome
 
 
 def meaning_of(answer: VoterAnswer) -> AnswerMeaning:
-    """Meaning of an answer, with the reason; an unknown code leaves the outcome open."""
+    """Meaning of an answer, with the reason; the outcome of an unknown code is open."""
     for row in TABLE:
         if row.code == answer.code and _fits(row.message_part, answer.message or ""):
             return _meaning(row, forwarded=answer.forwarded)

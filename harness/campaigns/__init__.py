@@ -1,1 +1,1 @@
-"""Runs for a command or a session of pytest: made, judged, stored, resumed and reported."""
+"""Makes, judges, stores, resumes and reports runs for a command or a session of pytest."""

@@ -1,4 +1,4 @@
-"""The console's lines about admin operations, and about conditions that a script waits for."""
+"""The console's lines about admin operations and about conditions that a script awaits."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -22,7 +22,7 @@ _SHOWN = 3
 
 
 class _Answer(msgspec.Struct, frozen=True):
-    """The fields that are read from every completion; no code: no answer, or a request of the workload."""
+    """The common fields of all completions; without a code there was no answer, or the workload sent it."""
 
     code: int | None = None
     message: str | None = None

@@ -1,4 +1,4 @@
-"""Campaigns: one scenario with many seeds, resumable, with one summary."""
+"""Campaigns: runs of one scenario with many seeds, which can be resumed and have one summary."""
 
 import hashlib
 import shlex
@@ -36,14 +36,14 @@ _FOLDER = "campaigns"
 
 
 class _State(msgspec.Struct):
-    """What a campaign has done so far; seeds are text because they are keys of JSON.
+    """The state of a campaign; seeds are text because they are keys in JSON.
 
     Attributes:
-        asked: what distinguishes it from other campaigns; the name of its folder is a hash of this text.
-        done: folders of runs.
-        failed: why the harness failed.
-        kafka: which build of Kafka it runs, as a text for people.
-        options: of `RunOptions`, those that its plans share; empty where its plans are not of seeds.
+        asked: text that distinguishes it from other campaigns; the name of its folder is a hash of it.
+        done: folders of runs, by seed.
+        failed: the reasons why the harness failed, by seed.
+        kafka: its build of Kafka, as a text for people.
+        options: the `RunOptions` that its plans share; empty if its plans are not for seeds.
         seeds: of its plans.
     """
 
@@ -56,13 +56,13 @@ class _State(msgspec.Struct):
 
 
 class Recalled(NamedTuple):
-    """What a campaign's folder reports.
+    """The content of a campaign's folder.
 
     Attributes:
-        options: of `RunOptions`, those that its plans share, the seed not among them; empty if unknown.
+        options: the `RunOptions` that its plans share, without the seed; empty if unknown.
         seeds: of its plans.
         done: folders of runs that have a verdict and are still in the store, by seed.
-        failed: why the harness failed, by seed.
+        failed: the reasons why the harness failed, by seed.
     """
 
     options: dict[str, Any]
@@ -80,10 +80,10 @@ class Campaign:
         runs: the store.
         scenario: the scenario's name.
         plans: a plan for every seed.
-        keep_complete: do not begin again if nothing is missing.
-        asked: what distinguishes it from other campaigns; by default the options of its plans, Kafka's
-            content in place of its path, and the seeds.
-        each: what the keys of `plans` are.
+        keep_complete: do not begin again if no run is missing.
+        asked: text that distinguishes it from other campaigns; by default the options of its plans, with
+            Kafka's content instead of its path, and the seeds.
+        each: the word for a key of `plans`.
         contents: looks up Kafka's content; by default a new one.
 
     Raises:
@@ -125,11 +125,11 @@ class Campaign:
 
     @property
     def failed(self) -> dict[int, str]:
-        """Why the harness failed, by seed."""
+        """The reasons why the harness failed, by seed."""
         return {int(seed): why for seed, why in self._state.failed.items()}
 
     def require_its_kafka(self, folder: Path) -> None:
-        """Refuse a run of another build: a tarball may have been rebuilt while the campaign ran.
+        """Refuse a run of another build, because a tarball may have been rebuilt during the campaign.
 
         Raises:
             KrucibleError: the run has another Kafka.
@@ -166,7 +166,7 @@ class Campaign:
         return EXIT_CODES[summary.outcome]
 
     def outcomes(self) -> list[RunOutcome]:
-        """Outcomes of the runs that exist, and of those in which the harness failed."""
+        """Outcomes of the existing runs, and of those in which the harness failed."""
         outcomes = [outcome_of(Path(folder)) for folder in self._state.done.values()]
         outcomes += [
             RunOutcome(folder=f"seed {seed}", outcome=Outcome.FAILED, reasons=(why,))
@@ -214,9 +214,9 @@ def sum_up(
     """Write the summary of some runs into a folder and for GitHub's step; returns the exit code.
 
     Args:
-        folder: that gets ``summary.md``, ``summary.html`` and ``summary.json``.
-        title: of the step.
-        outcomes: of the runs.
+        folder: folder for ``summary.md``, ``summary.html`` and ``summary.json``.
+        title: title of the step.
+        outcomes: outcomes of the runs.
         what: the number and kind of the planned runs, for the first line.
         reports: by name of a run's folder, the address of its report from this folder.
     """
@@ -236,7 +236,7 @@ def sum_up(
 def look_up(
     runs: Path, scenario: str, plans: Mapping[int, RunPlan], contents: Contents
 ) -> tuple[dict[int, Path], dict[int, str]]:
-    """The state of a campaign in a store, by seed: folders of runs, and why the harness failed.
+    """The state of a campaign in a store, by seed: folders of runs, and the harness's failures.
 
     Nothing is written, and the store may have been moved here from another machine.
 
@@ -273,13 +273,13 @@ def recall(folder: Path) -> Recalled:
 
 
 def _here(state: _State, place: Path, content: Content) -> dict[int, Path]:
-    """The runs that count, by their current paths: recorded paths depend on where the command was called."""
+    """The current paths of the runs that count; recorded paths depend on the command's working directory."""
     done = {int(seed): place / Path(folder).name for seed, folder in state.done.items()}
     return {seed: folder for seed, folder in done.items() if _counts(folder, content)}
 
 
 def _counts(folder: Path, content: Content) -> bool:
-    """Whether a run exists and did not use another build: a tag may have been moved since.
+    """Whether a run exists and did not use another build; a tag may have been moved since.
 
     A run that was copied only in part does not count.  A damaged run does; its report shows the damage.
     """
@@ -304,8 +304,8 @@ def _folder_of(runs: Path, scenario: str, asked: str) -> Path:
 def _options_text(plans: Mapping[int, RunPlan], content: Content) -> str:
     """A text of the options that all plans share, Kafka's content, the seeds and a scenario's file.
 
-    If only a version is given, it is the content.  An edited file is another
-    scenario: runs of both must not be counted together.
+    If only a version is given, it is the content.  An edited file is another scenario, so its runs must not
+    be counted with those of the old one.
     """
     options = next(iter(plans.values())).options
     asked = f"{key_of(options, content)} of seeds {min(plans)}..{max(plans)}"

@@ -31,13 +31,13 @@ _WORDS = {"inject": "inject", "heal": "heal", "recover": "recover"}
 
 
 class RunConsole(Protocol):
-    """A listener with a beginning and an end."""
+    """A listener that shows a run; it has a beginning and an end."""
 
     def hear(self, event: Event) -> None:
         """Receive an event, from any thread."""
 
     def __enter__(self) -> Self:
-        """Begin to show."""
+        """Begin to show the run."""
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -46,13 +46,13 @@ class RunConsole(Protocol):
 
 
 def console_for(stream: TextIO) -> RunConsole:
-    """The live panel on a terminal, plain lines in CI and pipes."""
+    """A live panel on a terminal, plain lines in CI and pipes."""
     live = stream.isatty() and not os.environ.get("CI")
     return LiveConsole(Console(file=stream)) if live else LineConsole(stream)
 
 
 class LineConsole:
-    """One line per event: phases, faults, leaders, nodes; not single operations."""
+    """One line per event: phases, faults, leaders, nodes, but not single operations."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -65,7 +65,7 @@ class LineConsole:
             self._board.take(event)
             text = self._board.news(event)
             if text:
-                # The reader may be gone, or a log's disk may be full: neither ends the run.
+                # The reader may be gone, or a log's disk may be full; neither must end the run.
                 with suppress(OSError):
                     print(f"{self._board.elapsed_s():7.1f} s  {text}", file=self._stream, flush=True)
 

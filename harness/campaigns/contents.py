@@ -1,4 +1,4 @@
-"""Identifies the Kafka of a run by the content of its files, not by their place."""
+"""Identifies the Kafka of a run by the content of its files, not by their paths."""
 
 from collections.abc import Mapping
 from contextlib import closing, suppress
@@ -21,12 +21,12 @@ class Content(NamedTuple):
     """A build of Kafka, as far as it is known before a run.
 
     Attributes:
-        version: Kafka's, as it was resolved.
+        version: Kafka's resolved version.
         key: differs between builds of a version: ``tarball sha256:…``, ``image sha256:…``, or
             ``image REF`` if only a tag is known; empty if only the version was requested.
-        name: name of the tarball or image; only for people, no part of the key.
-        marks: the identity of every run of this build has one: SHA-256 of the tarball, digests of the
-            image, the reference of krucible's own image; empty if that can't be known before a run.
+        name: name of the tarball or image; only for people and no part of the key.
+        marks: SHA-256 of the tarball, digests of the image, the reference of krucible's own image; the
+            identity of every run of this build has one of them.  Empty if unknown before a run.
     """
 
     version: str
@@ -35,7 +35,7 @@ class Content(NamedTuple):
     marks: frozenset[str] = frozenset()
 
     def text(self) -> str:
-        """For people: ``Kafka 4.4.0 of kafka_2.13-4.4.0.tgz, tarball sha256:…``."""
+        """A text for people: ``Kafka 4.4.0 of kafka_2.13-4.4.0.tgz, tarball sha256:…``."""
         of = [text for text in (self.name, self.key) if text]
         return f"Kafka {self.version}{' of ' if of else ''}{', '.join(of)}"
 
@@ -45,7 +45,7 @@ class Content(NamedTuple):
         return identity.kafka_version != self.version or bool(self.marks and had and not self.marks & had)
 
     def is_of(self, identity: RunIdentity) -> bool:
-        """Whether a run used this build, by what it recorded.
+        """Whether a run used this build, according to its record.
 
         If only an image's tag is known, tags are compared; if only a version is known, versions.
         """
@@ -58,13 +58,13 @@ class Content(NamedTuple):
 
 
 class Contents:
-    """Looks builds up; reads each tarball and inspects each image only once."""
+    """Looks up builds; reads each tarball and inspects each image only once."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str, str], Content] = {}
 
     def of(self, options: RunOptions, version: str) -> Content:
-        """The build that options name.
+        """The build of Kafka that options name.
 
         Raises:
             UsageError: if a tarball can't be read.
@@ -99,7 +99,7 @@ def key_of(options: RunOptions, content: Content) -> str:
 
 
 def require_two(candidate: Content, baseline: Content) -> None:
-    """Refuse to compare a build with itself, even if the names differ.
+    """Refuse to compare a build with itself, even under two names.
 
     Raises:
         UsageError: if both are the same.

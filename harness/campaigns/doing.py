@@ -57,7 +57,7 @@ def shown_on_terminal(steps: int) -> Iterator[Show]:
     Args:
         steps: number of steps that will be reported.
     """
-    # Stderr is None if the caller closed it; rich would take FORCE_COLOR for a terminal.
+    # Stderr is None if the caller closed it; rich would treat FORCE_COLOR as a terminal.
     if sys.stderr is None or not sys.stderr.isatty() or os.environ.get("CI"):
         yield show_nothing
         return
@@ -72,7 +72,7 @@ def shown_on_terminal(steps: int) -> Iterator[Show]:
 
     def show(step: str) -> None:
         bar.update(task, description=step, completed=next(begun))
-        # Compiled checkers hold the interpreter: the thread that draws may not come before they end.
+        # Compiled checkers hold the interpreter, so the thread that draws may not run before they end.
         bar.refresh()
 
     late = threading.Timer(PATIENCE_S, bar.start)
@@ -87,7 +87,7 @@ def shown_on_terminal(steps: int) -> Iterator[Show]:
 
 
 def showing(tell: Show, checkers: Mapping[str, Checker]) -> dict[str, Checker]:
-    """The same checkers; each shows its name when it begins."""
+    """The same checkers, but each one shows its name when it begins."""
     return {name: _showing(tell, name, checker) for name, checker in checkers.items()}
 
 

@@ -36,7 +36,7 @@ def coded(action: Callable[[], object]) -> int:
         error.show()
         return EXIT_USAGE
     except SystemExit as error:  # raised by click for shell completions, or when the reader is gone
-        return 0 if error.code == 0 else EXIT_FAILED  # its 1 would mean invalid
+        return 0 if error.code == 0 else EXIT_FAILED  # here 1 would mean invalid
     except Exception as error:  # noqa: BLE001 - last line of defence: the error is printed or saved to a file, never hidden
         text, code = _explained(error)
         click.echo(f"krucible: {text}", err=True)

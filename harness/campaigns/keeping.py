@@ -1,4 +1,4 @@
-"""Stores a verdict: files, the report, files for CI; and prints the last lines of a run."""
+"""Stores a verdict with the report and files for CI, and prints the last lines of a run."""
 
 import shlex
 from pathlib import Path
@@ -27,12 +27,12 @@ def keep(folder: Path, history: History, verdict: Verdict, by: KrucibleIdentity)
 
     Args:
         folder: the run's folder.
-        history: what the run recorded.
+        history: the recorded history of the run.
         verdict: the verdict on it.
-        by: the krucible that gave the verdict.
+        by: the version of krucible that gave the verdict.
 
     Raises:
-        KrucibleError: if the disk does not take them; the history is untouched.
+        KrucibleError: if they can't be written; the history does not change.
     """
     measures = measure(observe(history), verdict)
     identity = identity_of(folder)
@@ -54,10 +54,10 @@ def keep(folder: Path, history: History, verdict: Verdict, by: KrucibleIdentity)
 def keep_for_ci(
     folder: Path, verdict: Verdict, identity: RunIdentity | None, measures: Measures | None
 ) -> None:
-    """Write ``junit.xml``, and ``issue.md`` where the run is not as expected.
+    """Write ``junit.xml``, and ``issue.md`` if the run is not as expected.
 
     Raises:
-        OSError: if the disk does not take them.
+        OSError: if they can't be written.
     """
     duration_ms = 0 if measures is None else measures.duration_ms
     save_junit(folder, suite_of(folder, verdict, identity, duration_ms))
@@ -73,7 +73,7 @@ def identity_of(folder: Path) -> RunIdentity | None:
 
 
 def show(text: str) -> None:
-    """Print last lines, the verdict in its colour on a terminal, unless NO_COLOR is set."""
+    """Print the last lines; on a terminal the verdict has a colour, unless NO_COLOR is set."""
     first, _, rest = text.partition("\n")
     colour = {"VALID": "green", "INVALID": "red", "UNKNOWN": "yellow"}
     word = next((name for name in ("INVALID", "UNKNOWN", "VALID") if name in first), "VALID")

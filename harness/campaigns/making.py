@@ -20,7 +20,7 @@ def run_one(plan: RunPlan, venue: Venue, cancelled: threading.Event) -> tuple[Pa
     """Make a run, judge it, write verdict and report, and print the result.
 
     Raises:
-        KrucibleError: the harness failed, and what was recorded by then shows nothing illegal.
+        KrucibleError: the harness failed, and the history until then shows nothing illegal.
     """
     if venue.series is not None:
         return venue.series.run(plan, venue)
@@ -36,7 +36,7 @@ def run_missing(
     Args:
         campaign: the campaign.
         plans: a plan for every seed.
-        venue: where the runs happen; `following` there is the run after the campaign's last one.
+        venue: the place of the runs; its `following` is the run after the campaign's last one.
         cancelled: set to end the campaign early.
     """
     missing = campaign.missing()

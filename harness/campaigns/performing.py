@@ -1,4 +1,4 @@
-"""Performs one run in this process: carries it out, judges it, stores the results, reports them."""
+"""Performs one run in this process: makes and judges it, and stores and reports the results."""
 
 import sys
 import threading
@@ -25,10 +25,10 @@ def perform(
         plan: plan of the run.
         host: host of the run.
         cancelled: when set, the run ends early.
-        listener: gets the events, in addition to the console.
+        listener: receives the events in addition to the console.
 
     Raises:
-        KrucibleError: the harness failed, and what was recorded by then shows nothing illegal.
+        KrucibleError: the harness failed, and the history until then shows nothing illegal.
     """
     with console_for(sys.stdout) as console:
 

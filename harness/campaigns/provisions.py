@@ -19,7 +19,7 @@ def require_images(plans: Iterable[RunPlan]) -> None:
     Raises:
         UsageError: if there is no such version.
         EngineError: if no engine answers.
-        KrucibleError: if images are missing and can't be pulled or built; names each of them and its remedy.
+        KrucibleError: if images are missing and can't be pulled or built; it names each one and its remedy.
     """
     asked = dict.fromkeys(image for plan in plans for image in plan.images)
     if not asked:

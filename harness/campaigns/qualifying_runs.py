@@ -26,7 +26,7 @@ class GatheredRuns(NamedTuple):
     """All runs that a report covers.
 
     Attributes:
-        runs: of candidate and baseline, those that were not run among them.
+        runs: runs of candidate and baseline, including those that were not made.
         controls: the positive controls.
         elsewhere: other runs in the stores.
     """
@@ -49,12 +49,12 @@ class Stores:
         self.contents = contents or Contents()
 
     def folder_of(self, plan: RunPlan) -> Path | None:
-        """The outcome of the run that has a verdict; None if none has."""
+        """Folder of the run with a verdict; None if no store has one."""
         found = (done for done, _failed in self._looked_up(plan))
         return next((folder for folder in found if folder is not None), None)
 
     def failure_of(self, plan: RunPlan) -> str | None:
-        """Why the harness failed in a run, if it did."""
+        """The reason why the harness failed in a run, if it did."""
         found = (failed for _done, failed in self._looked_up(plan))
         return next((why for why in found if why is not None), None)
 
@@ -66,7 +66,7 @@ class Stores:
             yield done.get(seed), failed.get(seed)
 
     def every(self) -> tuple[RunSummary, ...]:
-        """All runs, from the oldest on, each folder once."""
+        """All runs, oldest first, each folder once."""
         listed = {run.folder.resolve(): run for root in self._roots for run in list_runs(root)}
         return tuple(listed[folder] for folder in sorted(listed, key=lambda folder: (folder.name, folder)))
 

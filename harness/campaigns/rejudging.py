@@ -14,7 +14,7 @@ from harness.run.own_identity import this_krucible
 
 def check_run(folder: Path, *, as_json: bool) -> int:
     """Judge a run's folder, write verdict and report, print them, and return the exit code."""
-    by = this_krucible()  # before it judges: the tree may change meanwhile, the loaded code does not
+    by = this_krucible()  # first: files may change during the judgement, loaded code does not
     with shown_on_terminal(len(CHECKERS) + 2) as tell:
         tell("reading")
         history = read_history(folder)

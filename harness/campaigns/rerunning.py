@@ -1,7 +1,7 @@
 """Plans stored runs again, from their options and seeds.
 
-A rerun names its original, as a replay does (`replay_of`). The original keeps its verdict.
-`results.repeats.flakes` compares both, because the same line plans both.
+A rerun names its original, as a replay does (`replay_of`).  The original keeps its verdict.
+`results.repeats.flakes` compares both, because the same command line plans both.
 """
 
 import contextlib
@@ -44,9 +44,9 @@ class Again(NamedTuple):
     """A run that is to be made again.
 
     Attributes:
-        name: folder of the original, or the seed where none is left.
+        name: folder of the original, or the seed if the folder no longer exists.
         why: how the original ended; ``valid`` if the scenario expects another verdict.
-        plan: of the rerun.
+        plan: plan of the rerun.
     """
 
     name: str
@@ -58,10 +58,10 @@ class Failures(NamedTuple):
     """Failed runs, in the sense of Kafka's CI: every run that is not as expected.
 
     Attributes:
-        of: number of runs.
+        of: number of all runs.
         again: failed runs, in the order of their names.
-        left_out: failed runs that can't be planned again, a sentence each.
-        missing: number of runs of a qualification that were not made yet.
+        left_out: one sentence for each failed run that can't be planned again.
+        missing: number of runs of a qualification that have not been made yet.
     """
 
     of: int
@@ -80,7 +80,7 @@ def plan_again(folder: Path) -> RunPlan:
     """Plan a stored run again.
 
     Raises:
-        UsageError: it carried out the schedule of another run, or can't be planned any more.
+        UsageError: it repeated the schedule of another run, or can't be planned any more.
         RunUnreadableError: its identity can't be read.
     """
     identity = load_identity(folder)
@@ -117,14 +117,14 @@ def record_qualification(runs: Path, name: str, plans: Iterable[RunPlan], conten
 
 
 def failures_named(runs: Path, name: str) -> tuple[Path, Failures]:
-    """What failed in a campaign, a qualification or any folder of runs.
+    """The failures of a campaign, a qualification or any folder of runs.
 
     Args:
         runs: the store.
         name: place of the folder in the store, or any path.
 
     Raises:
-        UsageError: there is nothing of that name.
+        UsageError: nothing has that name.
         KrucibleError: it is damaged.
     """
     places = (runs / name, Path(name))
@@ -202,7 +202,7 @@ def _failures_of_parts(campaigns: Sequence[Path]) -> Failures:
 
 
 def failures_below(folder: Path, runs: Path) -> Failures:
-    """Failed runs below a folder; of runs of one command line the newest counts, without replays and reruns.
+    """Failed runs below a folder, without replays and reruns; of each command line, the newest run counts.
 
     Raises:
         UsageError: there are no runs.
@@ -230,7 +230,7 @@ def failures_below(folder: Path, runs: Path) -> Failures:
 def campaigns_of(
     failures: Failures, runs: Path, contents: Contents
 ) -> list[tuple[Campaign, dict[int, RunPlan]]]:
-    """A campaign for all reruns that differ by nothing but their seeds, each with its plans.
+    """One campaign for all reruns that differ only in their seeds, each with its plans.
 
     The same command continues with the missing reruns, and begins again if none is missing.
     """
@@ -308,7 +308,7 @@ def _newest_first(files: Iterable[Path]) -> list[Path]:
 def _wholes(records: Sequence[Path]) -> dict[Path, Path]:
     """By campaign, the newest qualification that includes it: each of its runs is a campaign of one seed.
 
-    A record that can't be read is ignored: it may be an old one that is not needed.
+    An unreadable record is ignored, because it may be an old one that is not needed.
     """
     wholes: dict[Path, Path] = {}
     for record in records:
@@ -372,7 +372,7 @@ def _options(recalled: Recalled, seed: int, folder: Path) -> RunOptions:
 
 
 def _with_its_tarball(options: RunOptions, folder: Path) -> RunOptions:
-    """The options, if this machine has the tarball that they name: runs of CI name one of another machine.
+    """The options, if this machine has their tarball; runs of CI name a tarball of another machine.
 
     Raises:
         UsageError: the tarball is missing.

@@ -1,4 +1,4 @@
-"""A series of runs: if the process of one dies, the next run is made nevertheless."""
+"""A series of runs; if the process of one run dies, the next run is made nevertheless."""
 
 import os
 import threading
@@ -23,11 +23,11 @@ TOGETHER = "KRUCIBLE_TOGETHER"
 
 
 class Venue(msgspec.Struct, frozen=True):
-    """Where a run happens, and to which series it belongs.
+    """The place of a run, and the series that it belongs to.
 
     Attributes:
         runs: the store that gets the run's folder.
-        keep: leave the cluster up afterwards.
+        keep: whether to leave the cluster up afterwards.
         series: the series that it belongs to; None for a single run.
         following: the run that follows, as far as it is known.
     """
@@ -64,7 +64,7 @@ class Series:
         """Make a run, judge it, write verdict and report, and print the result.
 
         Raises:
-            KrucibleError: the harness failed, and what was recorded by then shows nothing illegal.
+            KrucibleError: the harness failed, and the history until then shows nothing illegal.
         """
         return self._where.run(plan, venue)
 
@@ -96,7 +96,7 @@ class _Apart:
         self._begun: list[Path] = []
 
     def run(self, plan: RunPlan, venue: Venue) -> tuple[Path, Verdict]:
-        """A run whose process dies is not repeated: its recorded part is judged."""
+        """Make a run; if its process dies, the run is not repeated, and its recorded part is judged."""
         fresh = self._process is None
         process = self._process = self._process or Process(self._runs)
         under_way: list[Path] = []
@@ -123,7 +123,7 @@ class _Apart:
         process, self._process = self._process, None
         if process is None:
             return
-        if self._cancelled.is_set():  # a cluster that is starting need not become ready before it is removed
+        if self._cancelled.is_set():  # a starting cluster need not become ready before it is removed
             process.cancel()
         process.close()
 

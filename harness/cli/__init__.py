@@ -8,7 +8,7 @@ from harness.cli.commands import krucible
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run a command and exit; whatever goes wrong, no traceback reaches the user."""
+    """Run a command and exit; the user never sees a traceback, whatever fails."""
     forgive_streams()
     sys.exit(invoke(sys.argv[1:] if arguments is None else arguments))
 

@@ -1,4 +1,4 @@
-"""What the exit codes of the commands mean: the tables of docs/cli.md."""
+"""The meanings of the commands' exit codes: the tables of docs/cli.md."""
 
 from typing import NamedTuple
 

@@ -1,1 +1,1 @@
-"""Clusters: from a topology to running containers, and their removal."""
+"""Starts clusters from topologies as containers, and removes them."""

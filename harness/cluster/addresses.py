@@ -12,18 +12,18 @@ from harness.errors import KrucibleError
 from harness.record.ownership import owner_from_label, this_process
 
 POOL = IPv4Network("10.213.0.0/16")
-"""Private space (RFC 1918) that home and office networks rarely use."""
+"""Private addresses (RFC 1918) that home and office networks rarely use."""
 
 
 @contextmanager
 def reserved_subnet(in_use: list[str], pool: IPv4Network = POOL) -> Iterator[str]:
-    """Hold a /24 that neither the engine, nor the host's routes, nor another run uses.
+    """Reserve a /24 that neither the engine, nor the host's routes, nor another run uses.
 
-    The reservation lasts as long as the block; once the engine has a network there, it is not needed.
+    The reservation lasts as long as the block.  It is no longer needed once the engine has a network there.
 
     Args:
-        in_use: subnets of the engine's networks, CIDR.
-        pool: where to look.
+        in_use: subnets of the engine's networks, in CIDR notation.
+        pool: addresses to choose from.
 
     Raises:
         KrucibleError: if the pool is exhausted.
@@ -66,7 +66,7 @@ def _first_free(pool: IPv4Network, taken: list[IPv4Network], folder: Path) -> IP
 
 
 def _is_reserved(reservation: Path) -> bool:
-    """One that was never written whole, because its process was killed or the disk was full, is void."""
+    """Whether a live process holds it; an incomplete one, after a kill or on a full disk, does not count."""
     try:
         return owner_from_label(reservation.read_text()).is_alive
     except (FileNotFoundError, ValueError):
@@ -74,7 +74,7 @@ def _is_reserved(reservation: Path) -> bool:
 
 
 def _host_routes(table: Path = Path("/proc/net/route")) -> list[IPv4Network]:
-    """Networks that the host routes itself, the default route left out."""
+    """Networks in the host's routes, without the default route."""
     if not table.exists():
         return []
     routes = []

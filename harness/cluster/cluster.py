@@ -1,4 +1,4 @@
-"""A running cluster: started in a run's folder, queried for its nodes, and removed completely."""
+"""A cluster in a run's folder: starts it, returns its nodes, and removes it completely."""
 
 import os
 import shutil
@@ -42,17 +42,17 @@ DESCRIPTION_FILE = "cluster.json"
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """What is to be started.
+    """The cluster to start.
 
     Attributes:
         run: id of the run.
-        folder: the run's folder; it exists.
+        folder: the run's folder, which exists.
         topology: the cluster.
         version: the run's version of Kafka.
         kafka_image: reference of the image that runs Kafka.
         holder_image: reference of the image that owns the network namespaces.
         kept: whether the cluster stays when the harness ends.
-        images_by_version: references for the other versions of Kafka that nodes have, at first or later.
+        images_by_version: references of images of the other versions of Kafka that nodes have at any time.
     """
 
     run: str
@@ -66,7 +66,7 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 class Description(msgspec.Struct, frozen=True):
-    """What is kept on disk about a cluster, enough to find and use it again: ``cluster.json``.
+    """The description of a cluster in ``cluster.json``, by which it is found and used again.
 
     Attributes:
         run: id of the run.
@@ -136,7 +136,7 @@ class Cluster:
 
     @property
     def ended(self) -> frozenset[str]:
-        """Names of nodes that have no process now.
+        """Names of nodes that currently have no process.
 
         Raises:
             EngineError: if the engine refuses.
@@ -144,11 +144,11 @@ class Cluster:
         return self._containers.ended()
 
     def disk(self, node: Node) -> Path:
-        """Path of the node's log directory on the host; the first one, if it has several."""
+        """Path of the node's log directory on the host; of several, the first one."""
         return self.disks(node)[0]
 
     def disks(self, node: Node) -> tuple[Path, ...]:
-        """Where the node's log directories lie on the host."""
+        """Paths of the node's log directories on the host."""
         return _disks(self.folder, self.description.topology, node)
 
     def home(self, node: Node) -> NodeHome:
@@ -164,7 +164,7 @@ class Cluster:
         self.home(node).set_properties(overrides)
 
     def set_format_arguments(self, node: Node, arguments: Sequence[str]) -> None:
-        """Change what a node's disk is formatted with if it is empty at its next start.
+        """Change the arguments that format a node's disk if it is empty at its next start.
 
         Raises:
             OSError: the file can't be written.
@@ -172,7 +172,7 @@ class Cluster:
         self.home(node).set_format_arguments(arguments)
 
     def remove(self) -> None:
-        """Take everything down, disks included.
+        """Remove all containers, networks and disks.
 
         Raises:
             EngineError: if the engine refuses.
@@ -232,7 +232,7 @@ def remove_run(client: docker.DockerClient, run: str, folder: Path) -> None:
 
 
 def find_cluster(client: docker.DockerClient, folder: Path) -> Cluster:
-    """The cluster that was started in a folder.
+    """Find the cluster that was started in a folder.
 
     Raises:
         KrucibleError: if the folder describes none.
@@ -241,7 +241,7 @@ def find_cluster(client: docker.DockerClient, folder: Path) -> Cluster:
 
 
 def describe(folder: Path) -> Description:
-    """What is kept of the cluster that was started in a folder.
+    """Read the description of the cluster that was started in a folder.
 
     Raises:
         KrucibleError: if the folder describes none.
@@ -259,7 +259,7 @@ def describe(folder: Path) -> Description:
 
 
 def make_mount_points(folder: Path, topology: Topology) -> None:
-    """Make empty folders where the disks were, so that the compose file can start the cluster by hand.
+    """Make empty folders in place of the disks, so that users can start the cluster from its compose file.
 
     Folders that Docker makes would belong to root, but Kafka runs as the user of the harness.
 

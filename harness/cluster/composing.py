@@ -1,4 +1,4 @@
-"""Starts a compose file by testcontainers, with the compose binary of the host."""
+"""Starts a compose file through testcontainers, with the compose binary of the host."""
 
 import os
 from functools import cached_property
@@ -13,9 +13,9 @@ COMPOSE_FILE = "compose.yaml"
 
 
 class _Compose(DockerCompose):
-    """testcontainers' compose with the binary found here.
+    """Compose of testcontainers, with the binary of this host.
 
-    testcontainers always runs ``<binary> compose``; docker-compose 1.x is itself that command, and knows
+    testcontainers always runs ``<binary> compose``.  docker-compose 1.x is that command itself, and supports
     neither ``--wait`` nor ``ps --format json``.  We wait for Kafka ourselves and find containers by label.
     """
 
@@ -28,10 +28,10 @@ class _Compose(DockerCompose):
 
 
 def compose_up(folder: Path, project: str, binary: tuple[str, ...]) -> None:
-    """Start what the folder's compose file describes; returns when the containers run.
+    """Start the folder's compose file; returns when the containers run.
 
     Args:
-        folder: the run's folder, holding ``compose.yaml``.
+        folder: the run's folder, with ``compose.yaml``.
         project: name of the compose project.
         binary: ``("docker", "compose")`` or ``("docker-compose",)``.
 
@@ -41,7 +41,7 @@ def compose_up(folder: Path, project: str, binary: tuple[str, ...]) -> None:
     compose = _Compose(context=str(folder), compose_file_name=COMPOSE_FILE, wait=False)
     compose.binary = binary
     compose.project = project
-    # Ryuk needs a registry and would reap clusters that were kept; our labels and the ledger do its work.
+    # Ryuk needs a registry and would remove kept clusters; our labels and the ledger replace it.
     os.environ["TESTCONTAINERS_RYUK_DISABLED"] = "true"
     try:
         compose.start()

@@ -1,4 +1,4 @@
-"""The containers of one run, found by label: kill, stop, start, pause, execute a command, remove."""
+"""The containers of one run, found by label: kills, stops, starts, pauses and removes them, runs commands."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -37,7 +37,7 @@ SIGKILLED = 137
 
 
 class NotRunningError(EngineError):
-    """A node has no process to act on: it ended by itself, and nothing was done to it."""
+    """A node has no process because it ended by itself; nothing was done to the node."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"{name} does not run", got="its process ended by itself")
@@ -46,13 +46,13 @@ class NotRunningError(EngineError):
 class NodeContainers:
     """One node: the holder of its network namespace, and the Kafka container.
 
-    A node whose version of Kafka was changed has one container for each; the earlier ones are kept, because
-    they have what Kafka printed.
+    A node whose version of Kafka was changed has one container for each version.  The earlier ones are kept,
+    because they hold Kafka's output.
 
     Args:
         name: name of the node.
         holder: the holder's container.
-        kafka: Kafka's, the earliest first; the last one counts.
+        kafka: Kafka's containers, the earliest first; the last one is current.
     """
 
     def __init__(self, name: str, holder: Container, *kafka: Container) -> None:
@@ -65,12 +65,12 @@ class NodeContainers:
     @property
     @engine_errors_named()
     def has_namespace(self) -> bool:
-        """Whether the holder runs; with it go the node's address and every rule."""
+        """Whether the holder runs; without it, the node has no address and no network rules."""
         self._holder.reload()
         return bool(self._holder.attrs["State"]["Running"])
 
     def enter_holder(self, command: str) -> str:
-        """Run a shell command in the node's network namespace and return what it printed.
+        """Run a shell command in the node's network namespace and return its output.
 
         Raises:
             EngineError: if the command fails.
@@ -86,7 +86,7 @@ class NodeContainers:
         return _enter(self._kafka, command)
 
     def command_line(self) -> str:
-        """How Kafka's JVM was started, arguments separated by blanks."""
+        """The command line of Kafka's JVM, with arguments separated by blanks."""
         return self.enter_kafka("tr '\\0' ' ' </proc/1/cmdline")
 
     @engine_errors_named()
@@ -101,7 +101,7 @@ class NodeContainers:
             self._kafka.kill(signal="KILL")
         try:
             ended = self._kafka.wait(timeout=_KILLED_WITHIN_S)
-        except (ReadTimeout, ConnectionFailedError) as error:  # the answer itself is what takes so long
+        except (ReadTimeout, ConnectionFailedError) as error:  # only the answer takes so long
             if not self.state()["Running"]:
                 raise
             raise EngineError(
@@ -110,25 +110,25 @@ class NodeContainers:
                 next_step="look for a disk that hangs: dmesg, and processes in state D",
             ) from error
         if ended["StatusCode"] != SIGKILLED:
-            # The engine takes a signal to a process that has just ended for delivered.
+            # The engine reports success for a signal to a process that has just ended.
             raise NotRunningError(self.name)
 
     @engine_errors_named()
     def stop(self, timeout_s: int) -> int:
-        """SIGTERM Kafka, SIGKILL after `timeout_s`; the exit code, 137 where it came to that.
+        """SIGTERM Kafka, SIGKILL after `timeout_s`; returns the exit code, 137 after a SIGKILL.
 
         Raises:
             NotRunningError: it had ended before.
         """
         with self._of_a_process():
-            # The engine takes a stop of what does not run for done; it refuses to send it a signal.
+            # The engine accepts a stop of a container that does not run, but refuses to send a signal to it.
             self._kafka.kill(signal="TERM")
         self._kafka.stop(timeout=timeout_s)
         return int(self.state()["ExitCode"])
 
     @engine_errors_named()
     def start(self) -> None:
-        """Start Kafka again on its disk and in its network namespace, from a new image if it has one."""
+        """Start Kafka again on its disk and in its network namespace, from its new image if it has one."""
         if self._next is None:
             self._kafka.start()
             return
@@ -138,9 +138,9 @@ class NodeContainers:
 
     @engine_errors_named()
     def replace(self, image: str) -> None:
-        """Put another image in the place of Kafka's, on the same disks, from the next start on.
+        """Replace Kafka's image from the next start on, with the same disks.
 
-        Until then `state` still reports the process that ended.
+        Until then `state` reports the process that ended.
 
         Args:
             image: reference of the image.
@@ -152,7 +152,7 @@ class NodeContainers:
     @property
     @engine_errors_named()
     def image(self) -> str:
-        """Reference of the image that Kafka's next process is started from."""
+        """Reference of the image for Kafka's next start."""
         container = self._next or self._kafka
         container.reload()
         return str(container.attrs["Config"]["Image"])
@@ -161,9 +161,9 @@ class NodeContainers:
     def pause(self) -> None:
         """Freeze every thread of Kafka.
 
-        runc fails, and thaws again, where a thread gets no CPU while runc waits for it to freeze
+        runc fails, and thaws again, if a thread gets no CPU while runc waits for it to freeze
         (opencontainers/runc#4388: the caller should try again).  On a busy host this happens several times in
-        a row, so the attempts are limited by time and not by their number.
+        a row, so the time of all attempts is limited, not their number.
 
         Raises:
             EngineError: no attempt succeeded within 10 s.
@@ -182,7 +182,7 @@ class NodeContainers:
 
     @engine_errors_named()
     def unpause(self) -> None:
-        """Let Kafka go on; nothing to do if it already does, or if its process ended while it was frozen."""
+        """Unfreeze Kafka; does nothing if it is not frozen, or if its process ended meanwhile."""
         if self.state()["Paused"]:
             try:
                 self._kafka.unpause()
@@ -192,7 +192,7 @@ class NodeContainers:
 
     @contextmanager
     def _of_a_process(self) -> Iterator[None]:
-        """What the engine refuses in the block because there is no process is reported as that."""
+        """Convert a refusal of the engine in the block, if there is no process, to a `NotRunningError`."""
         try:
             yield
         except APIError as error:
@@ -208,12 +208,12 @@ class NodeContainers:
 
     @engine_errors_named()
     def logs(self) -> bytes:
-        """All that Kafka has printed, restarts and earlier versions included."""
+        """Kafka's whole output, including restarts and earlier versions."""
         return b"".join(bytes(each.logs(stdout=True, stderr=True)) for each in (*self._earlier, self._kafka))
 
     @engine_errors_named()
     def logs_of_version(self) -> bytes:
-        """What Kafka has printed since the node has the image that it has."""
+        """Kafka's output since the node has had its current image."""
         return bytes(self._kafka.logs(stdout=True, stderr=True))
 
 
@@ -240,7 +240,7 @@ class RunContainers:
 
     @engine_errors_named()
     def ended(self) -> frozenset[str]:
-        """Names of nodes whose Kafka has no process, by one question for all of them."""
+        """Names of nodes whose Kafka has no process; one request covers all nodes."""
         listed = self._client.containers.list(
             all=True, filters=self._filter, ignore_removed=True, sparse=True
         )
@@ -254,14 +254,14 @@ class RunContainers:
 
     @engine_errors_named()
     def remove(self, before_network: Callable[[], object] = lambda: None) -> None:
-        """Remove every container, then every volume and network of the run, unless they are already gone.
+        """Remove every container, volume and network of the run that still exists, in this order.
 
         Containers on a network are removed one after the other: Docker before 23.0 may hang forever if two
         leave the same network at once (moby/moby#42545).
 
         Args:
-            before_network: called when no container uses the disks any more and the network still exists, by
-                which the run can be found again if this is interrupted.
+            before_network: called when no container uses the disks any more.  The network still exists, so
+                the run can be found again if this is interrupted.
 
         Raises:
             EngineError: if Docker refuses; the other containers are removed nevertheless.
@@ -279,7 +279,7 @@ class RunContainers:
 
     @engine_errors_named()
     def leftovers(self) -> list[str]:
-        """Names of what still exists."""
+        """Names of containers, networks and volumes that still exist."""
         networks = self._client.networks.list(filters=self._filter)
         volumes = self._client.volumes.list(filters=self._filter)
         names = [container.name for container in self._containers()]
@@ -293,7 +293,7 @@ class RunContainers:
 
 @engine_errors_named()
 def labelled_runs(client: docker.DockerClient) -> dict[str, dict[str, str]]:
-    """Every run that still has a container or a network: its id to the labels of one of them."""
+    """Every run that still has a container or a network: run id to the labels of one of them."""
     found: dict[str, dict[str, str]] = {}
     filters: dict[str, str | list[str] | bool] = {"label": RUN_LABEL}
     for network in client.networks.list(filters=filters):
@@ -314,7 +314,7 @@ def subnets_in_use(client: docker.DockerClient) -> list[str]:
 
 
 def in_parallel(action: Callable[[_Thing], _Made], things: Iterable[_Thing]) -> list[_Made]:
-    """Apply `action` to each thing at once; the engine is slow one by one and quick side by side."""
+    """Apply `action` to all things at once, because the engine takes much longer one by one."""
     listed = list(things)
     if not listed:
         return []
@@ -330,7 +330,7 @@ def _enter(container: Container, command: str) -> str:
 
 
 def _output(container: Container, command: str, code: int, output: bytes) -> str:
-    """What a command printed.
+    """Return a command's output.
 
     Raises:
         EngineError: if it failed.
@@ -351,7 +351,7 @@ def _is_holder(container: Container) -> bool:
 
 
 def _refusal(container: Container) -> EngineError | None:
-    """Remove a container; what the engine has against it, which must not keep the others."""
+    """Remove a container; returns the engine's refusal, which must not prevent other removals."""
     try:
         _ignoring_absence(lambda: container.remove(force=True, v=True))
     except EngineError as error:

@@ -21,7 +21,7 @@ from harness.errors import EngineError
 
 DEFAULT_HOST = "unix:///var/run/docker.sock"
 Engine = docker.DockerClient
-"""For the annotations of those who pass an engine on without using Docker's interface."""
+"""For annotations in modules that only pass a client on and don't use Docker's interface."""
 ANSWER_LIMIT_S = 120
 START_LIMIT_S = 60
 POLL_S = 0.2
@@ -37,8 +37,8 @@ class EngineFacts:
         storage_driver: e.g. ``overlay2``.
         data_root: the folder on the engine's host where images and volumes lie.
         cgroup_version: ``1`` or ``2``.
-        kernel: release of the kernel under it.
-        system: the operating system under it.
+        kernel: release of its kernel.
+        system: its operating system.
         processors: number of processors.
         memory_bytes: physical memory.
     """
@@ -54,7 +54,7 @@ class EngineFacts:
 
 
 def connect(limit_s: int = ANSWER_LIMIT_S) -> Engine:
-    """A client of the engine, which may be silent for `limit_s` seconds in any one request.
+    """Connect to the engine, which may be silent for `limit_s` seconds in each request.
 
     Raises:
         EngineError: if no engine answers.
@@ -72,7 +72,7 @@ def connect(limit_s: int = ANSWER_LIMIT_S) -> Engine:
 def engine_errors_named() -> Iterator[None]:
     """Convert refusals and timeouts of Docker in the block to an `EngineError`.
 
-    Use it inside of `disk_errors_named`, because errors of the network are OSErrors too.
+    Use it inside `disk_errors_named`, because network errors are OSErrors too.
     """
     try:
         yield
@@ -84,7 +84,7 @@ def engine_errors_named() -> Iterator[None]:
             where=engine_address(),
             next_step="restart the engine if docker run hangs as well, then krucible heal",
         ) from error
-    except (DockerException, RequestException, HTTPError) as error:  # the last one while a stream is read
+    except (DockerException, RequestException, HTTPError) as error:  # the last: while a stream is read
         raise EngineError(
             "the Docker engine refused, or stopped answering",
             got=" ".join(str(error).split())[:500],
@@ -94,12 +94,12 @@ def engine_errors_named() -> Iterator[None]:
 
 
 def engine_address() -> str:
-    """Where the engine is."""
+    """The address of the engine."""
     return os.environ.get("DOCKER_HOST", DEFAULT_HOST)
 
 
 def _knock(limit_s: int) -> None:
-    """Try the engine's socket ourselves: the client library leaves a socket open when that fails."""
+    """Try the engine's socket first, because the client library leaves a socket open after a failure."""
     scheme, _, path = engine_address().partition("://")
     if scheme == "unix":
         with socket.socket(socket.AF_UNIX) as door:
@@ -122,7 +122,7 @@ def client_or_new(client: Engine | None) -> Iterator[Engine]:
 
 
 def _unreachable(error: Exception) -> EngineError:
-    """The three ways in which an engine is out of reach, each with its own mend."""
+    """The error for an unreachable engine, with the remedy for each of three causes."""
     if isinstance(error, PermissionError):
         what, step = (
             "this user has no permission to use the Docker engine",
@@ -138,7 +138,7 @@ def _unreachable(error: Exception) -> EngineError:
 
 
 def engine_facts(client: Engine) -> EngineFacts:
-    """Ask an engine what it is.
+    """Read the facts that an engine reports about itself.
 
     Raises:
         EngineError: if it does not answer.
@@ -160,7 +160,7 @@ def engine_facts(client: Engine) -> EngineFacts:
 
 
 def compose_binary() -> tuple[str, ...]:
-    """The command that starts compose files: ``docker compose`` where there is one, else ``docker-compose``.
+    """The command that starts compose files: ``docker compose`` if it exists, else ``docker-compose``.
 
     Raises:
         EngineError: if there is neither.
@@ -180,10 +180,10 @@ def compose_binary() -> tuple[str, ...]:
 
 @cache
 def compose_of_process() -> tuple[str, ...]:
-    """The first result of `compose_binary`, cached because docker-compose takes half a second.
+    """The first result of `compose_binary`, which is cached because docker-compose takes half a second.
 
     Raises:
-        EngineError: as `compose_binary`; then the next call tries again.
+        EngineError: if `compose_binary` raises it; the next call tries again.
     """
     return compose_binary()
 
@@ -196,7 +196,7 @@ def start_engine() -> Path | None:
     """Start the engine and wait until it answers; it outlives the command that started it.
 
     Returns:
-        The engine's log file, or None where systemd keeps it.
+        The engine's log file, or None if systemd stores the log.
 
     Raises:
         EngineError: if it does not answer in time, with the end of its log.
@@ -211,7 +211,7 @@ def start_engine() -> Path | None:
             ["dockerd"], stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
         )
     _wait_until_it_answers(log, engine)
-    engine.returncode = 0  # it outlives this process and is not awaited, so Popen must not warn
+    engine.returncode = 0  # it outlives this process and nothing waits for it, so Popen must not warn
     return log
 
 

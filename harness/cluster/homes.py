@@ -16,11 +16,11 @@ _INITIAL = "--initial-controllers"
 
 
 class NodeHome(msgspec.Struct, frozen=True):
-    """Where one node's files lie.
+    """The places of one node's files.
 
     Attributes:
-        folder: the node's folder of the run, which it reads at every start.
-        disk: its log directory, the first one, which has the metadata.
+        folder: the node's folder within the run's, which it reads at every start.
+        disk: its first log directory, which has the metadata.
         more_disks: its other log directories.
     """
 
@@ -30,11 +30,11 @@ class NodeHome(msgspec.Struct, frozen=True):
 
     @property
     def disks(self) -> tuple[Path, ...]:
-        """All log directories, in the order in which the node knows them."""
+        """All log directories, in the node's order."""
         return (self.disk, *self.more_disks)
 
     def properties(self) -> dict[str, str]:
-        """What is in server.properties.
+        """The content of server.properties.
 
         Raises:
             OSError: it can't be read.
@@ -53,7 +53,7 @@ class NodeHome(msgspec.Struct, frozen=True):
         path.write_text("\n".join([*kept, *added]) + "\n")
 
     def format_arguments(self) -> list[str]:
-        """What an empty disk is formatted with at the node's next start.
+        """The arguments that format an empty disk at the node's next start.
 
         Raises:
             OSError: it can't be read.
@@ -61,7 +61,7 @@ class NodeHome(msgspec.Struct, frozen=True):
         return (self.folder / FORMAT_FILE).read_text().split()
 
     def set_format_arguments(self, arguments: Sequence[str]) -> None:
-        """Change what an empty disk is formatted with; a disk that is formatted is left as it is.
+        """Change the arguments that format an empty disk; a formatted disk does not change.
 
         Raises:
             OSError: it can't be written.
@@ -69,7 +69,7 @@ class NodeHome(msgspec.Struct, frozen=True):
         (self.folder / FORMAT_FILE).write_text(" ".join(arguments) + "\n")
 
     def set_directory_ids(self, directory_ids: Sequence[str]) -> None:
-        """The ids that the disks have once one was formatted, in their order; none: as formatting draws them.
+        """Set the ids of the disks, in their order, for after formatting; without any, formatting draws them.
 
         Raises:
             OSError: it can't be written.
@@ -81,12 +81,12 @@ class NodeHome(msgspec.Struct, frozen=True):
             path.unlink(missing_ok=True)
 
     def directory_id(self) -> str | None:
-        """Of the first disk as it is now; see `directory_id_of`."""
+        """The current id of the first disk; see `directory_id_of`."""
         return directory_id_of(self.disk)
 
 
 def directory_id_of(disk: Path) -> str | None:
-    """The id of a log directory; None where it is not formatted, or by a version without such ids.
+    """The id of a log directory; None if it is not formatted, or was by a version without such ids.
 
     Raises:
         OSError: it can't be read.
@@ -96,12 +96,12 @@ def directory_id_of(disk: Path) -> str | None:
 
 
 def disk_with(disks: Sequence[Path], folder: str) -> Path:
-    """The log directory that has a partition's folder; the first one where none has it."""
+    """The log directory that has a partition's folder; the first one if none has it."""
     return next((disk for disk in disks if (disk / folder).is_dir()), disks[0])
 
 
 def as_newcomer(arguments: Sequence[str]) -> list[str]:
-    """Arguments for a disk that no voter set knows: a voter of a dynamic quorum comes back an observer."""
+    """Arguments for a disk that no voter set contains: a voter of a dynamic quorum returns as an observer."""
     if _STANDALONE in arguments:
         return [_NEWCOMER if each == _STANDALONE else each for each in arguments]
     if _INITIAL not in arguments:
@@ -111,10 +111,10 @@ def as_newcomer(arguments: Sequence[str]) -> list[str]:
 
 
 def as_initial(arguments: Sequence[str], voter: str) -> list[str]:
-    """Arguments that give a standalone voter its old directory id again, where standalone would draw one.
+    """Arguments that give a standalone voter its old directory id; ``--standalone`` would draw a new one.
 
     Args:
-        arguments: as they are.
+        arguments: the current arguments.
         voter: ``id@host:port:directory-id``.
     """
     if _STANDALONE not in arguments:

@@ -16,7 +16,7 @@ class Leftover(msgspec.Struct, frozen=True):
         run: its id.
         folder: its folder.
         live: whether the harness that started it still runs.
-        kept: whether it is to be kept.
+        kept: whether its cluster is to be kept.
     """
 
     run: str
@@ -26,7 +26,7 @@ class Leftover(msgspec.Struct, frozen=True):
 
 
 def leftovers(client: Engine, owner: Owner | None = None) -> tuple[Leftover, ...]:
-    """Every run of ours that the engine still knows, or only those of one owner."""
+    """Every run of krucible that the engine still has parts of, or only those of one owner."""
     return tuple(
         Leftover(
             run=run,

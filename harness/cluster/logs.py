@@ -14,8 +14,8 @@ class SavedLogs(NamedTuple):
     """Logs of nodes, by the nodes' names.
 
     Attributes:
-        texts: what each node had printed, restarts included.
-        refused: why the engine did not give the logs of the others.
+        texts: output of each node, including restarts.
+        refused: for the other nodes, the reason why the engine did not return the log.
     """
 
     texts: dict[str, bytes]
@@ -29,7 +29,7 @@ class SavedLogs(NamedTuple):
 
 
 def save_logs(containers: Mapping[str, NodeContainers], folder: Path) -> SavedLogs:
-    """Save every node's log as ``nodes/<name>/server.log``; one that can't be fetched keeps no other.
+    """Save every node's log as ``nodes/<name>/server.log``; a failed one does not prevent the others.
 
     Raises:
         OSError: a log can't be written.
@@ -46,7 +46,7 @@ def save_logs(containers: Mapping[str, NodeContainers], folder: Path) -> SavedLo
 
 
 def in_a_line(error: EngineError) -> str:
-    """What the engine refused and why, on one line."""
+    """The engine's refusal and its reason on one line."""
     return " ".join(f"{error.what}: {error.got}".rstrip(": ").split())
 
 

@@ -1,7 +1,7 @@
 """A disk for each node: a file system in a file of the run's folder, mounted through a loop device.
 
-The file that is mounted as a node's data directory is next to it, so any process that finds the folder can
-undo it.
+The mounted file is next to the node's data directory, so any process that finds the folder can unmount and
+remove it.
 """
 
 import fcntl
@@ -17,13 +17,13 @@ from harness.errors import KrucibleError
 from harness.vocabulary.topology import DiskKind
 
 SIZE_BYTES = 1 << 30
-"""Of each file system; its file is sparse."""
+"""Size of each file system; its file is sparse."""
 LIMIT_S = 60.0
-"""For any one command: making a file system of this size takes less than a second."""
+"""Time limit of each command; making a file system of this size takes less than a second."""
 MOUNTS = Path("/proc/self/mountinfo")
 CONTROL = Path("/dev/loop-control")
 _SHUT_DOWN = 0x8004587D
-"""The ioctl that ext4 (EXT4_IOC_SHUTDOWN) and XFS (XFS_IOC_GOINGDOWN) have in common."""
+"""The ioctl for ext4 (EXT4_IOC_SHUTDOWN) and XFS (XFS_IOC_GOINGDOWN), which share the number."""
 _WITHOUT_LOG_FLUSH = 2
 _KILL_GRACE_S = 1.0
 _MAKERS = {
@@ -33,7 +33,7 @@ _MAKERS = {
 
 
 def lacking(kind: DiskKind) -> str | None:
-    """Why this host can't have such disks, as far as is known without trying; None if nothing is missing."""
+    """The reason why this host can't have such disks, without trying it; None if nothing is missing."""
     if kind is DiskKind.FOLDER:
         return None
     if os.geteuid() != 0:
@@ -48,7 +48,7 @@ def make_disk(disk: Path, kind: DiskKind) -> None:
     """Make a file system and mount it.
 
     Args:
-        disk: a folder that exists; the file with the file system is created next to it.
+        disk: an existing folder; the file with the file system is created next to it.
         kind: ext4 or XFS.
 
     Raises:
@@ -61,11 +61,11 @@ def make_disk(disk: Path, kind: DiskKind) -> None:
     mount(disk)
     lost_and_found = disk / "lost+found"
     if lost_and_found.exists():
-        lost_and_found.rmdir()  # Kafka takes every folder in a log directory for a partition's
+        lost_and_found.rmdir()  # Kafka treats every folder in a log directory as a partition's
 
 
 def mount(disk: Path) -> None:
-    """Mount a disk that was made before.
+    """Mount an existing disk.
 
     Raises:
         KrucibleError: if the host can't.
@@ -74,16 +74,16 @@ def mount(disk: Path) -> None:
 
 
 def unmount(disk: Path) -> bool:
-    """Unmount a disk; False where it is in use.
+    """Unmount a disk; False if it is in use.
 
     Raises:
-        KrucibleError: it takes longer than `LIMIT_S`.
+        KrucibleError: if it takes longer than `LIMIT_S`.
     """
     return _ended("umount", str(disk)).returncode == 0
 
 
 def unmount_below(folder: Path) -> None:
-    """Unmount every disk in a folder; one that is in use goes when it no longer is.
+    """Unmount every disk in a folder; a disk in use is unmounted once it is no longer used.
 
     Raises:
         KrucibleError: if one can't be unmounted.
@@ -93,7 +93,7 @@ def unmount_below(folder: Path) -> None:
 
 
 def shut_down(disk: Path) -> None:
-    """Let a disk fail every access until it is mounted again, what was not synced is lost then.
+    """Make a disk fail every access until it is mounted again; unsynced data is lost.
 
     Raises:
         OSError: if the file system can't do that, or this process may not.
@@ -110,7 +110,7 @@ def _image(disk: Path) -> Path:
 
 
 def _mounted_below(folder: Path) -> list[Path]:
-    """Mount points below a folder; the fifth field of each line, in which blanks are octal."""
+    """Mount points below a folder: the fifth field of each line, with blanks as octal escapes."""
     if not MOUNTS.exists():
         return []
     points = (line.split()[4] for line in MOUNTS.read_text().splitlines())
@@ -136,7 +136,7 @@ def _ended(*command: str) -> "subprocess.CompletedProcess[str]":
         _, said = process.communicate(timeout=LIMIT_S)
     except subprocess.TimeoutExpired as error:
         process.kill()
-        # One that waits for a device in the kernel outlives the signal, and must not hold us up as well.
+        # A process that waits for a device in the kernel survives the signal, and must not block us too.
         with suppress(subprocess.TimeoutExpired):
             process.communicate(timeout=_KILL_GRACE_S)
         raise KrucibleError(

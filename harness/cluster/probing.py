@@ -1,4 +1,4 @@
-"""Tries on this host what faults need, in a temporary container."""
+"""Tests in a temporary container whether this host supports what faults need."""
 
 import os
 import time
@@ -30,7 +30,7 @@ RULES = (
     "iptables -I OUTPUT 1 -p tcp -s 192.0.2.1 --sport 9 -j DROP",
     "iptables -A krucible-probe -s 192.0.2.2 -m statistic --mode random --probability 0.5 -j DROP",
 )
-"""What faults of the network put into a node's namespace; the addresses are for documentation (RFC 5737)."""
+"""Rules like those of network faults in a node's namespace; with documentation addresses (RFC 5737)."""
 IGNORES_TERM = "trap : TERM; echo ready; while :; do sleep 0.1; done"
 ENDS_AT_TERM = "trap 'exit 0' TERM; echo ready; while :; do sleep 0.1; done"
 DISK_AT = "/disk"
@@ -39,11 +39,11 @@ WRITES = f"echo something > {DISK_AT}/{WRITTEN}; {IGNORES_TERM}"
 
 
 class NotPossibleError(Exception):
-    """The host can't do it; the message has the reason."""
+    """This host does not support it; the message has the reason."""
 
 
 def probe_faults(client: DockerClient) -> dict[str, str | None]:
-    """For each kind of fault why this host can't have it, or None; takes about two seconds."""
+    """The reason why this host does not support each kind of fault, or None; takes about two seconds."""
     base = base_if_cached(client)
     if base is None:
         reason = "not tried: the base image is not built yet (krucible setup)"
@@ -61,7 +61,7 @@ def _try(client: DockerClient, base: str, probe: Callable[[DockerClient, str], N
 
 @contextmanager
 def _container(client: DockerClient, base: str, script: str, disk: Path | None = None) -> Iterator[Container]:
-    """A container that runs a script, as this user and with a folder of the host where that is given."""
+    """A container that runs a script, as this user, and with a folder of the host if one is given."""
     volumes = {str(disk): {"bind": DISK_AT, "mode": "rw"}} if disk else {}
     container = client.containers.run(
         base,
@@ -81,7 +81,7 @@ def _container(client: DockerClient, base: str, script: str, disk: Path | None =
 
 
 def _wait_until_ready(container: Container) -> None:
-    """Signals that come before the script has its trap are lost."""
+    """Wait until the script has its trap, because earlier signals are lost."""
     deadline = time.monotonic() + ANSWER_LIMIT_S
     while b"ready" not in container.logs():
         if time.monotonic() > deadline:
@@ -155,7 +155,7 @@ def _dead_disk(client: DockerClient, base: str) -> None:
 
 @contextmanager
 def _loop_disk() -> Iterator[Path]:
-    """A disk that can be made to fail; removed at the end."""
+    """Make a disk that can fail, and remove it at the end."""
     lack = lacking(DiskKind.LOOP_EXT4)
     if lack:
         raise NotPossibleError(lack)
@@ -191,4 +191,4 @@ PROBES: dict[str, Callable[[DockerClient, str], None]] = {
     "power-loss": _power_loss,
     "dead-disk": _dead_disk,
 }
-"""Probes by kind of fault; power loss and dead disks are tried on ext4."""
+"""Probes by kind of fault; power loss and dead disks are tested on ext4."""

@@ -1,4 +1,4 @@
-"""From a topology to the files of a run's folder: a compose file and each node's server.properties."""
+"""Renders a topology as the files of a run's folder: a compose file and each node's server.properties."""
 
 import base64
 import json
@@ -20,22 +20,22 @@ CLIENT_PORT = 9092
 CONTROLLER_PORT = 9093
 
 DATA_AT = "/var/lib/kafka/data"
-"""Where a node finds its first log directory; the others have the same suffixes here and on the host."""
+"""Path of a node's first log directory; the others have the same suffixes here and on the host."""
 HOME_AT = "/etc/krucible"
-"""Where a node finds its own folder of the run, which it can't write to."""
+"""Path of a node's own folder of the run, which is read-only for the node."""
 
 _FIRST_ADDRESS = 11
-"""Host part of the first node's address; lower ones are left to the bridge and to tools."""
+"""Host part of the first node's address; lower ones are reserved for the bridge and tools."""
 
 DEFAULTS = {
-    # Left on, a leftover client re-creates topics that were deleted.
+    # If this is on, a leftover client creates deleted topics again.
     "auto.create.topics.enable": "false",
     # A killed broker is fenced after 3 s instead of 9, so that faults of seconds show failover.
     "broker.session.timeout.ms": "3000",
     "broker.heartbeat.interval.ms": "500",
     # The same for followers that no longer fetch (default 30 s).
     "replica.lag.time.max.ms": "6000",
-    # A broker that is started while it can't reach a majority must outwait the fault, not exit.
+    # A broker that starts without access to a majority must wait until the fault ends, and not exit.
     "initial.broker.registration.timeout.ms": "180000",
     "group.initial.rebalance.delay.ms": "0",
     "offsets.topic.num.partitions": "4",
@@ -51,8 +51,8 @@ class Layout(msgspec.Struct, frozen=True):
 
     Attributes:
         run: the run's id.
-        project: name of the compose project, prefix of every container's name.
-        subnet: the run's own /24.
+        project: name of the compose project, which is the prefix of every container's name.
+        subnet: the run's /24.
         cluster_id: Kafka's cluster id, base64.
         directory_ids: node name to the id of its metadata directory, base64.
     """
@@ -70,7 +70,7 @@ class Layout(msgspec.Struct, frozen=True):
 
 
 def kafka_uuid() -> str:
-    """A random id in Kafka's base64 form that ``format`` does not take for an option."""
+    """A random id in Kafka's base64 form, which ``format`` can't mistake for an option."""
     while True:
         text = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         if not text.startswith("-"):
@@ -128,8 +128,8 @@ def render_compose(
         layout: its addresses and ids.
         kafka_images: node name to the reference of the image that runs Kafka on it.
         holder_image: reference of the image that owns the network namespaces.
-        user: ``uid:gid`` that Kafka runs as, so that the files on its disk can be read and removed.
-        labels: ours, put on everything.
+        user: ``uid:gid`` of Kafka's processes, so that the harness can read and remove files on the disks.
+        labels: krucible's labels for all containers, networks and volumes.
     """
     nodes = [
         {
@@ -156,12 +156,12 @@ def render_compose(
 
 
 def disk_suffixes(topology: Topology) -> list[str]:
-    """What distinguishes the names of a node's disks; nothing for the first."""
+    """Suffixes of the names of a node's disks; the first one is empty."""
     return ["", *(f"-{number}" for number in range(2, topology.log_dirs + 1))]
 
 
 def problems_with(topology: Topology, version: str) -> list[str]:
-    """What this version can't do of this topology, all at once; empty if nothing.
+    """Every part of this topology that this version does not support; empty if there is none.
 
     Raises:
         VersionShapeError: if `version`, or that of a node, is not a Kafka version.
@@ -177,14 +177,14 @@ def problems_with(topology: Topology, version: str) -> list[str]:
 
 
 def _template(name: str) -> jinja2.Template:
-    # The templates are compose and properties files, with krucible's own values.
+    # The templates are compose and properties files with krucible's own values.
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)  # noqa: S701 - nothing here is HTML
     environment.filters["literal"] = _literal
     return environment.from_string(resources.files("compose").joinpath(name).read_text())
 
 
 def _literal(text: str) -> str:
-    """Quote a text as YAML so that compose does not change it: a dollar sign would begin a variable."""
+    """Quote a text as YAML so that compose does not change it; a dollar sign would begin a variable."""
     return json.dumps(text).replace("$", "$$")
 
 
@@ -197,7 +197,7 @@ def _listeners(node: Node) -> list[tuple[str, int]]:
 def _advertised(
     topology: Topology, listeners: list[tuple[str, int]], address: str, version: str
 ) -> list[str]:
-    # Up to 3.8 a controller's listener must not be advertised; a dynamic quorum needs it to be.
+    # Up to 3.8 a controller's listener must not be advertised, but a dynamic quorum requires it.
     dynamic = topology.quorum is Quorum.DYNAMIC and parse_version(version) >= FIRST_DYNAMIC_QUORUM
     return [f"{name}://{address}:{port}" for name, port in listeners if name != "CONTROLLER" or dynamic]
 

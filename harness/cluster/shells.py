@@ -19,7 +19,7 @@ from harness.errors import EngineError
 _SHELL = ["/bin/bash"]
 _HEADER = struct.Struct(">BxxxL")
 _OVER = b"\0over "
-"""What comes between a command's output and its exit code; no command that we run prints a zero byte."""
+"""Separates a command's output from its exit code; no command that we run prints a zero byte."""
 ANSWER_LIMIT_S = 120.0
 
 
@@ -33,22 +33,22 @@ class Connection(Protocol):
         """At least one byte; none at the end."""
 
     def settimeout(self, timeout_s: float, /) -> None:
-        """How long a call may take."""
+        """Set the time limit of each call."""
 
 
 class CommandResult(NamedTuple):
-    """What came of a command: its exit code, and what it printed, errors included."""
+    """A command's exit code, and its output including errors."""
 
     code: int
     output: bytes
 
 
 class ContainerShell:
-    """A shell in one container, opened with its first command; safe to share between threads.
+    """A shell in one container, opened with its first command; threads may share it.
 
     Args:
-        name: of the container.
-        open_: opens a shell there: the connection, and what closes it.
+        name: name of the container.
+        open_: opens a shell there; returns the connection, and a function that closes it.
     """
 
     def __init__(self, name: str, open_: Callable[[], tuple[Connection, Callable[[], object]]]) -> None:
@@ -60,7 +60,7 @@ class ContainerShell:
 
     @engine_errors_named()
     def run(self, command: str) -> CommandResult:
-        """Run a command, after earlier requests.
+        """Run a command after earlier ones have ended.
 
         Raises:
             EngineError: Docker refuses, or the shell is gone; the next command opens another one.
@@ -68,11 +68,11 @@ class ContainerShell:
         with self._lock:
             try:
                 connection = self._connection or self._opened()
-                # A separate shell for each command, which reads nothing of later input.
+                # A separate subshell for each command, which can't read later input.
                 connection.sendall(f"( {command}\n) </dev/null 2>&1\nprintf '\\0over %d\\n' $?\n".encode())
                 return _ended(connection)
             except BaseException as error:
-                # What it would still print is no answer to what is asked next.
+                # Its remaining output must not be read as the answer to the next command.
                 self._connection = None
                 self._close()
                 if isinstance(error, OSError) and not isinstance(error, RequestException):
@@ -92,13 +92,13 @@ class ContainerShell:
 
 
 def shell_of(container: Any) -> ContainerShell:
-    """A shell in a container of Docker's library."""
+    """A shell in a container object of Docker's library."""
 
     def opened() -> tuple[Connection, Callable[[], object]]:
         api = container.client.api
         made = api.exec_create(container.id, _SHELL, stdin=True)
         stream = api.exec_start(made["Id"], socket=True)
-        # Over a Unix socket the library gives a reader of it alone.
+        # Over a Unix socket the library returns only a reader of it.
         connection: Connection = getattr(stream, "_sock", stream)
 
         def close() -> None:
@@ -112,7 +112,7 @@ def shell_of(container: Any) -> ContainerShell:
 
 
 def _ended(connection: Connection) -> CommandResult:
-    """What comes until a command is over."""
+    """Read the output until the command ends."""
     said = b""
     while not (said.endswith(b"\n") and _OVER in said):
         _, length = _HEADER.unpack(_exactly(connection, _HEADER.size))

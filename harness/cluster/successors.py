@@ -1,4 +1,4 @@
-"""Containers that take the place of a node's earlier one, with another image of Kafka on the same disks."""
+"""Containers that replace a node's earlier one, with another image of Kafka on the same disks."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from docker.models.containers import Container
 
 GENERATION_LABEL = "krucible.generation"
-"""How many containers of Kafka the node had before this one; none where the label is not there."""
+"""Number of containers of Kafka that the node had before this one; none without the label."""
 _OF_COMPOSE = "com.docker.compose."
 
 
@@ -16,12 +16,12 @@ def generation_of(labels: Mapping[str, str]) -> int:
 
 
 def make_successor(kafka: Container, image: str, generation: int) -> Container:
-    """Make a container like another one, with another image; it is not started.
+    """Make a container like another one, but with another image; it is not started.
 
     Args:
-        kafka: the container whose place it will take.
+        kafka: the container that it will replace.
         image: reference of the image.
-        generation: how many containers the node had before.
+        generation: number of containers that the node had before.
 
     Raises:
         APIError: the engine refuses.
@@ -29,16 +29,16 @@ def make_successor(kafka: Container, image: str, generation: int) -> Container:
     client = kafka.client
     assert client is not None, "the engine was asked for it"  # noqa: S101 - narrows a union of the library
     name = f"{str(kafka.name).split('.')[0]}.{generation}"
-    api: Any = client.api  # whose stubs don't know the types of this call
+    api: Any = client.api  # its stubs don't have the types of this call
     made = api.create_container_from_config(_described(kafka, image, generation), name)
     return client.containers.get(made["Id"])
 
 
 def _described(kafka: Container, image: str, generation: int) -> dict[str, Any]:
-    """What the engine is told of the new container.
+    """The engine's arguments for the new container.
 
-    What the old image gave to its container is left out, so that the new image gives its own.  Compose's
-    labels are left out too, because compose would take the container for one of its own.
+    Settings from the old image are left out, so that those of the new image apply.  Compose's labels are left
+    out too, because compose would treat the container as its own.
     """
     kafka.reload()
     assert kafka.image is not None, "it was made from one"  # noqa: S101 - narrows a union of the library

@@ -28,7 +28,7 @@ class NodeWatcher:
         self._thread.start()
 
     def stop(self) -> None:
-        """Look once more, end, and raise what went wrong meanwhile.
+        """Look once more, stop, and raise an error that happened meanwhile.
 
         Raises:
             EngineError: if the engine stopped answering while the cluster was being watched.

@@ -1,1 +1,1 @@
-"""Kafka's protocol and files, as the harness itself uses them: requests, topics, segments."""
+"""The parts of Kafka's protocol and files that the harness itself uses: requests, topics, segments."""

@@ -1,4 +1,4 @@
-"""Values for the answers of nodes about the quorum, brokers, topics and reassignments."""
+"""Types for nodes' answers about the quorum, brokers, topics and reassignments."""
 
 import base64
 from typing import Any
@@ -17,12 +17,12 @@ class QuorumAnswer(msgspec.Struct, frozen=True):
     """A controller's answer to DescribeQuorum.
 
     Attributes:
-        error: Kafka's code; 0 only from a node that believes itself the leader.
-        leader_id: itself, where `error` is 0.
-        leader_epoch: its epoch.
-        high_watermark: -1 until something is committed in this epoch.
-        voters: the voters, as it knows them.
-        observers: everyone else who fetched lately.
+        error: Kafka's error code; 0 only from a node that believes that it is the leader.
+        leader_id: id of the leader; the node's own id if `error` is 0.
+        leader_epoch: the leader's epoch.
+        high_watermark: the high watermark; -1 until something is committed in this epoch.
+        voters: the voters that it knows.
+        observers: all other nodes that fetched recently.
     """
 
     error: int
@@ -34,7 +34,7 @@ class QuorumAnswer(msgspec.Struct, frozen=True):
 
 
 class TopicAnswer(msgspec.Struct, frozen=True):
-    """One topic as a broker sees it; `error` is Kafka's code, 3 where it knows no such topic."""
+    """One topic as a broker sees it; `error` is Kafka's error code, 3 if it does not know the topic."""
 
     name: str
     topic_id: str
@@ -49,8 +49,8 @@ class Ongoing(msgspec.Struct, frozen=True, order=True):
         topic: its name.
         partition: its number.
         replicas: the current ones: those wanted, in their order, then those being removed.
-        adding: of these, the ones that are not yet in sync.
-        removing: of these, the ones that go when it completes.
+        adding: those of them that are not yet in sync.
+        removing: those of them that are removed when it completes.
     """
 
     topic: str
@@ -61,7 +61,7 @@ class Ongoing(msgspec.Struct, frozen=True, order=True):
 
     @property
     def target(self) -> tuple[int, ...]:
-        """The replicas that will be left."""
+        """The replicas that will remain."""
         return tuple(replica for replica in self.replicas if replica not in self.removing)
 
     @property
@@ -75,8 +75,8 @@ class ClusterAnswer(msgspec.Struct, frozen=True):
 
     Attributes:
         cluster_id: the cluster's id.
-        brokers: ids of the brokers that it believes registered and unfenced.
-        topics: by name; what was requested, or all.
+        brokers: ids of the brokers that are registered and unfenced, as far as it knows.
+        topics: the requested topics, or all, by name.
     """
 
     cluster_id: str | None
@@ -85,7 +85,7 @@ class ClusterAnswer(msgspec.Struct, frozen=True):
 
 
 def kafka_uuid(value: UUID | None) -> str | None:
-    """A UUID as Kafka writes it (22 characters of URL-safe base64), None for none and for zero."""
+    """A UUID as Kafka writes it (22 characters of URL-safe base64), None if it is absent or zero."""
     if value is None or value.int == 0:
         return None
     return base64.urlsafe_b64encode(value.bytes).rstrip(b"=").decode()

@@ -1,4 +1,4 @@
-"""A connection to one node for questions about the quorum and topics; it reconnects after errors."""
+"""A connection to one node for requests about the quorum and topics; it reconnects after errors."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -19,14 +19,14 @@ T = TypeVar("T")
 
 
 class Endpoint:
-    """One listener of one node, asked again and again over one connection that is renewed as needed.
+    """One listener of one node; all requests share one connection, which is renewed as needed.
 
-    Not for sharing between threads.
+    Threads must not share it.
 
     Args:
         host: address of the listener.
         port: its port.
-        timeout_s: for every question, with connecting where that is needed.
+        timeout_s: for every request, including a new connection.
     """
 
     def __init__(self, host: str, port: int, timeout_s: float = 1.5) -> None:
@@ -48,7 +48,7 @@ class Endpoint:
 
         Args:
             topics: names, or None for all.
-            elr: ask for eligible leader replicas too, where the broker can report (3.8 and newer).
+            elr: request eligible leader replicas too, if the broker can report them (3.8 and newer).
 
         Raises:
             WireError: no answer.
@@ -57,7 +57,7 @@ class Endpoint:
         return self.ask(lambda connection: _cluster(connection, names, elr=elr))
 
     def features(self) -> dict[str, int]:
-        """Finalized feature levels by name, as the node knows them now.
+        """Finalized feature levels by name, as the node currently knows them.
 
         Raises:
             WireError: no answer.
@@ -72,7 +72,7 @@ class Endpoint:
             self._connection = None
 
     def ask(self, question: Callable[[Connection], T]) -> T:
-        """Ask, or raise `WireError`; what broke while idle is renewed once, a silent node not asked twice."""
+        """Ask, or raise `WireError`; renews a broken connection once, but asks a silent node only once."""
         deadline_s = time.monotonic() + self.timeout_s
         if self._connection is not None:
             try:

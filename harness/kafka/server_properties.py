@@ -1,8 +1,8 @@
-"""Which properties a node of Kafka has, by version, and which of them a mistyped name is near.
+"""The properties of a node of Kafka, by version, and the one nearest to a mistyped name.
 
 ``server_properties.txt`` has the names that the jars of some versions define, internal ones included
 (``AbstractKafkaConfig.CONFIG_DEF``, in older versions ``KafkaConfig.configDef``).  Kafka accepts any other
-name: plugins may read it, and what nothing reads is ignored.
+name: plugins may read it, and otherwise it is ignored.
 """
 
 from difflib import get_close_matches
@@ -12,24 +12,24 @@ from typing import NamedTuple
 
 _FILE = Path(__file__).with_suffix(".txt")
 _NEAR_MIN = 0.8
-"""Smallest similarity to the name that was probably meant, from 0 to 1 (`difflib.SequenceMatcher.ratio`)."""
+"""Smallest similarity to the probably intended name, from 0 to 1 (`difflib.SequenceMatcher.ratio`)."""
 _PREFIXES = ("listener.name.", "config.providers.", "rsm.config.", "rlmm.config.")
-"""How names begin that Kafka passes on: to listeners, config providers and the plugins of tiered storage."""
+"""Prefixes of names that Kafka passes to listeners, config providers and plugins of tiered storage."""
 
 
 class _Known(NamedTuple):
-    """The list: its versions, oldest first, and the first and the last that have each name."""
+    """The list: its versions, oldest first, and for each name the first and the last version with it."""
 
     versions: tuple[str, ...]
     names: dict[str, tuple[str, str]]
 
 
 class UnknownProperty(NamedTuple):
-    """A name that a version of Kafka does not have as a property of its own.
+    """A name that is no property of a version of Kafka.
 
     Attributes:
-        name: as it was given.
-        near: the property that is probably meant; empty if none is near.
+        name: the given name.
+        near: the property that was probably intended; empty if none is near.
         versions: the first and the last version in the list that have it; empty if none has it.
         listed: the first and the last version in the list.
         certain: whether the version itself is in the list.
@@ -43,9 +43,9 @@ class UnknownProperty(NamedTuple):
 
 
 def unknown_property(name: str, version: str) -> UnknownProperty | None:
-    """What is known of a name that is no property of a version; None if it is one, or may well be one.
+    """The facts about a name that is no property of a version; None if it is one, or may be one.
 
-    A version that is not in the list may have any property of the list, and new ones.  Of such a version a
+    A version that is not in the list may have any property of the list, and new ones.  For such a version a
     name is only unknown if it is near one in the list.
     """
     known = _known()

@@ -1,4 +1,4 @@
-"""The number of partitions of each topic, including those that were added during the run."""
+"""The number of partitions of each topic, including partitions added during the run."""
 
 import threading
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from harness.kafka.answers import Place, TopicAnswer
 
 
 class TopicSize(msgspec.Struct, frozen=True):
-    """A topic, its number of partitions at its creation, and its known number now."""
+    """A topic, its number of partitions at its creation, and its currently known number."""
 
     name: str
     made_with: int
@@ -29,17 +29,17 @@ class TopicSizes:
         self._counts: dict[str, int] = {}
 
     def of(self, topic: str) -> int:
-        """Known number of partitions of a topic; 0 if unknown."""
+        """The known number of partitions of a topic; 0 if unknown."""
         with self._lock:
             return self._counts.get(topic, 0)
 
     def grew(self, topic: str, count: int) -> None:
-        """A topic was reported to have at least this many partitions."""
+        """Record that a topic was reported to have at least this many partitions."""
         with self._lock:
             self._counts[topic] = max(count, self._counts.get(topic, 0))
 
     def now(self, topics: Iterable[TopicAnswer]) -> tuple[TopicSize, ...]:
-        """The sizes of topics, given the answers to their creation."""
+        """The current sizes of topics, given the answers to their creation."""
         made = ((topic.name, len(topic.partitions)) for topic in topics)
         return tuple(TopicSize(name, count, max(count, self.of(name))) for name, count in made)
 

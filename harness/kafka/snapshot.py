@@ -1,4 +1,4 @@
-"""A snapshot of the cluster: its state as the nodes reported it last, for every decision that needs it."""
+"""A snapshot of the cluster: the state that its nodes reported last, for all decisions that need it."""
 
 from collections.abc import Iterable
 
@@ -12,22 +12,22 @@ from harness.vocabulary.topology import Node
 
 
 class ClusterSnapshot(msgspec.Struct, frozen=True):
-    """What is known of the cluster at one moment.
+    """The known state of the cluster at one moment.
 
     Attributes:
         nodes: all nodes.
         reported: partitions as each broker reported them recently, latest first; empty without reports.
-        quorum: the answer of the quorum's leader, None if none is seen.
+        quorum: the answer of the quorum's leader, None without one.
         ongoing: ongoing reassignments, None if unknown.
-        topics: the workload's, in its order.
+        topics: the workload's topics, in its order.
         min_insync_replicas: ``min.insync.replicas`` of the workload's partitions.
-        down: names of nodes whose process a fault holds.
-        dead: names of nodes whose process ended by itself; Docker is asked only before a fault.
-        held: names of nodes that a fault may not hit, because another has them.
-        taken_at_ms: wall-clock time, as in `quorum`.
+        down: names of nodes whose process a fault has ended or frozen.
+        dead: names of nodes whose process ended by itself; Docker is only asked before a fault.
+        held: names of nodes that a fault may not hit, because another fault holds them.
+        taken_at_ms: wall-clock time in milliseconds, as in `quorum`.
         answers: number of brokers' answers so far.
-        out_of_sync: number of the answer in which a broker last reported a replica as not in sync, by topic,
-            partition and replica.
+        out_of_sync: by topic, partition and replica, the number of the last answer in which a broker reported
+            the replica as not in sync.
     """
 
     nodes: tuple[Node, ...]
@@ -44,11 +44,11 @@ class ClusterSnapshot(msgspec.Struct, frozen=True):
     out_of_sync: dict[tuple[str, int, int], int] = {}
 
     def holding(self, names: Iterable[str]) -> "ClusterSnapshot":
-        """With more nodes that a fault may not hit."""
+        """A copy with more nodes that a fault may not hit."""
         return msgspec.structs.replace(self, held=self.held.union(names))
 
     def node(self, member: Member) -> Node:
-        """The node that a scenario means.
+        """The node that a scenario names.
 
         Raises:
             LookupError: the topology has no such node.
@@ -80,7 +80,7 @@ class ClusterSnapshot(msgspec.Struct, frozen=True):
 
     @property
     def active_controller(self) -> int | None:
-        """Id of the leader of the quorum, None if none is seen."""
+        """Id of the leader of the quorum, None without a known one."""
         return None if self.quorum is None else self.quorum.leader_id
 
     def partition(self, place: Place | None) -> PartitionAnswer | None:
@@ -104,7 +104,7 @@ class ClusterSnapshot(msgspec.Struct, frozen=True):
 
     @property
     def leaders(self) -> tuple[int, ...]:
-        """Ids of the leaders of the first topic's partitions, as far as they have one, in their order."""
+        """Ids of the leaders of the first topic's partitions, in order; a missing leader is left out."""
         first = self.first_topic
         if first is None:
             return ()
@@ -112,13 +112,13 @@ class ClusterSnapshot(msgspec.Struct, frozen=True):
         return tuple(state.leader for state in states if state is not None and state.leader >= 0)
 
     def copies_on(self, node: Node) -> frozenset[Place]:
-        """Partitions of which a broker reported that the node has, or is to have, a copy."""
+        """Partitions of which the node has, or is to get, a replica according to a broker."""
         return frozenset(
             place for place, states in self.reported.items() if any(node.id in s.replicas for s in states)
         )
 
     def in_sync(self, place: Place) -> set[int]:
-        """Who is in sync by what every broker reports; one that is cut off may report what was."""
+        """Ids of replicas that all brokers report as in sync; an isolated broker may report an old state."""
         told = [set(state.isr) for state in self.reported.get(place, ())]
         return set.intersection(*told) if told else set()
 

@@ -1,4 +1,4 @@
-"""Creates and deletes topics by direct requests, retried while a new cluster is not ready for them."""
+"""Creates and deletes topics by direct requests, which are retried until a new cluster is ready for them."""
 
 import base64
 import time
@@ -29,12 +29,12 @@ Address = tuple[str, int]
 
 
 class NewTopic(msgspec.Struct, frozen=True):
-    """A topic to create: evenly spread, or with its replicas given.
+    """A topic to create, with evenly spread or given replicas.
 
     Attributes:
         name: its name.
-        partitions: how many; ignored with `assignments`.
-        replication_factor: replicas of each; ignored with `assignments`.
+        partitions: number of partitions; ignored with `assignments`.
+        replication_factor: number of replicas of each; ignored with `assignments`.
         assignments: broker ids per partition, from partition 0.
         config: topic configs.
     """
@@ -47,7 +47,7 @@ class NewTopic(msgspec.Struct, frozen=True):
 
 
 def create_topic(brokers: Sequence[Address], topic: NewTopic, bound_s: float = 30.0) -> TopicAnswer:
-    """Create a topic and wait until a broker reports all its leaders; the topic as that broker sees it.
+    """Create a topic, wait until a broker reports all its leaders, and return it as that broker sees it.
 
     Raises:
         KrucibleError: if that did not happen within the bound.

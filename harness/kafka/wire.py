@@ -1,9 +1,9 @@
 """Requests to one node over one socket, each with a deadline.
 
-Clients hide what an observer needs to see: they ask another node, retry and cache.  Here one request goes to
-the node that was named, and its answer comes back or a `WireError` does.  Kafka-python's protocol classes
-encode and decode; versions are negotiated by ApiVersions once per connection, so a node that was restarted
-with another version is asked again.
+Clients hide facts that an observer needs: they ask another node, retry and cache.  Here one request goes to
+the given node, and the caller gets its answer or a `WireError`.  Kafka-python's protocol classes encode and
+decode.  Versions are negotiated by ApiVersions once per connection, so a node that was restarted with another
+version is asked again.
 """
 
 import socket
@@ -18,7 +18,7 @@ from kafka.protocol.metadata import (
 )
 
 API_VERSIONS_VERSION = 3
-"""Every broker from 3.6 on knows it, and it is the first that reports finalized features."""
+"""Every broker from 3.6 on supports it, and it is the first version that reports finalized features."""
 METADATA_TOPIC = "__cluster_metadata"
 FRAME_BYTES_MAX = 64 * 1024 * 1024
 CLIENT_ID = "krucible-observer"
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class WireError(Exception):
-    """The node did not answer: refused, silent past the deadline, hung up, or not to be understood."""
+    """The node refused, did not answer in time, closed the connection, or sent an unreadable answer."""
 
 
 class Connection:
@@ -36,10 +36,10 @@ class Connection:
     Args:
         host: address of the listener.
         port: its port.
-        timeout_s: for connecting, and again for every question.
+        timeout_s: for connecting, and again for every request.
 
     Raises:
-        WireError: it can't be connected, or does not answer to ApiVersions.
+        WireError: it can't be connected, or does not answer ApiVersions.
     """
 
     def __init__(self, host: str, port: int, timeout_s: float) -> None:
@@ -79,7 +79,7 @@ class Connection:
 
     @property
     def source_port(self) -> int:
-        """Our end of the connection."""
+        """The local port of the connection."""
         port: int = self._socket.getsockname()[1]
         return port
 
@@ -88,8 +88,8 @@ class Connection:
 
         Args:
             request: the request.
-            response_type: how its answer is decoded.
-            at_most: a version that is not to be exceeded: what a client of that age would send.
+            response_type: the type that decodes its answer.
+            at_most: highest version to use, to act as an older client.
 
         Raises:
             WireError: no answer within the timeout, or no common version.
@@ -101,7 +101,7 @@ class Connection:
         return self._exchange(request, response_type, version)
 
     def allow_until(self, deadline_s: float) -> None:
-        """Let all questions from now on end by this time of the monotonic clock, however many they are."""
+        """Set the time of the monotonic clock by which all further requests together must end."""
         self._allowed_until = deadline_s
 
     def close(self) -> None:
@@ -159,7 +159,7 @@ class Connection:
 
 
 def answers(host: str, port: int, timeout_s: float) -> bool:
-    """Whether a node is alive: it accepts and answers to ApiVersions (a paused one only accepts)."""
+    """Whether a node is alive: it accepts and answers ApiVersions (a paused one only accepts)."""
     try:
         Connection(host, port, timeout_s).close()
     except WireError:

@@ -1,13 +1,13 @@
-"""Requests that kafka-python has no classes for (KIP-631, KIP-853), laid out by the JSON files here.
+"""Requests without classes in kafka-python (KIP-631, KIP-853), defined by the JSON files here.
 
-The files have the form of Kafka's own definitions.
+The files have the format of Kafka's own definitions.
 """
 
 from kafka.protocol.api_message import ApiMessage
 
 
 class AddRaftVoterRequest(ApiMessage, load_json=__name__):  # type: ignore[call-arg, misc]  # published without types
-    """Asks for a voter (key 80, 3.9 and newer): on listeners of brokers and controllers alike."""
+    """Adds a voter (key 80, 3.9 and newer); listeners of brokers and of controllers accept it."""
 
 
 class AddRaftVoterResponse(ApiMessage, load_json=__name__):  # type: ignore[call-arg, misc]  # published without types
@@ -15,7 +15,7 @@ class AddRaftVoterResponse(ApiMessage, load_json=__name__):  # type: ignore[call
 
 
 class RemoveRaftVoterRequest(ApiMessage, load_json=__name__):  # type: ignore[call-arg, misc]  # published without types
-    """Asks for one voter less (key 81, 3.9 and newer)."""
+    """Removes a voter (key 81, 3.9 and newer)."""
 
 
 class RemoveRaftVoterResponse(ApiMessage, load_json=__name__):  # type: ignore[call-arg, misc]  # published without types

@@ -51,10 +51,10 @@ def take_up(death: Death, runs: Path) -> tuple[Path, Verdict]:
     """Heal, clean up and judge; returns folder and verdict of the run in progress.
 
     Raises:
-        KrucibleError: the run had recorded nothing, what it left could not be judged, or it shows nothing
+        KrucibleError: the run had recorded nothing, its record could not be judged, or it shows nothing
             illegal and could not be cleaned up.
     """
-    if sys.stdout.isatty():  # a panel that is drawn hides it
+    if sys.stdout.isatty():  # a drawn panel hides the message
         click.echo(_SHOW_CURSOR, nl=False)
     click.echo(f"krucible: {death.text}\nhealing, cleaning up, and judging the recorded history", err=True)
     failure = _cleared(death, runs)
@@ -81,7 +81,7 @@ def _kept(death: Death, folder: Path) -> KrucibleError | None:
 
 
 def clear_away(death: Death, runs: Path) -> None:
-    """Remove what a process left that died between two runs, such as the cluster of the next run.
+    """Clean up after a process that died between two runs, e.g. remove the next run's cluster.
 
     Raises:
         KrucibleError: Docker or a disk refuses.
@@ -99,7 +99,7 @@ def _cleared(death: Death, runs: Path) -> KrucibleError | None:
             for left in heal_after(
                 client, death.owner, run_folders(runs), lambda line: click.echo(line, err=True)
             ):
-                if left.folder.resolve() not in known:  # it waited for its turn, and never began
+                if left.folder.resolve() not in known:  # it was waiting, and never began
                     shutil.rmtree(left.folder)
     except KrucibleError as error:
         click.echo(f"krucible: {error}\nkrucible heal removes what is left", err=True)
@@ -108,15 +108,15 @@ def _cleared(death: Death, runs: Path) -> KrucibleError | None:
 
 
 def judge_left(folder: Path, how: str, output: IO[bytes] | None = None) -> Verdict:
-    """Judge the run that a dead process left, in a separate process.
+    """Judge the run of a dead process, in a separate process.
 
     Args:
         folder: folder of the run.
-        how: the outcome of the process.
+        how: how the process ended.
         output: where the verdict is printed; by default this process's output.
 
     Raises:
-        KrucibleError: that failed.
+        KrucibleError: the judgement failed.
     """
     with disk_errors_named():  # the process may have died after the judgement
         (folder / VERDICT_FILE).unlink(missing_ok=True)

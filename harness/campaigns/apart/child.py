@@ -27,7 +27,7 @@ def main(words: list[str]) -> int:
     """Carry out the parent's orders.
 
     Args:
-        words: number of the connection's file, and the store.
+        words: file descriptor of the connection, and the store.
 
     Returns:
         The exit code.
@@ -71,7 +71,7 @@ class OrderInbox:
         self._telling = threading.Lock()
 
     def listen(self) -> None:
-        """Receive orders of the parent until it is gone, which ends the current run."""
+        """Receive orders from the parent; when the parent is gone, end the current run."""
         try:
             while True:
                 self._take(self._connection.recv())
@@ -93,7 +93,7 @@ class OrderInbox:
             return
 
     def end(self, answer: Answer) -> None:
-        """Send how the run ended: no run is in progress any more."""
+        """Send how the run ended; after that no run is in progress."""
         self._busy.clear()
         self.reply(answer)
 

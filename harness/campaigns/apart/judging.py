@@ -1,6 +1,6 @@
-"""A process that judges the history of a run whose process died.
+"""Judges, in a separate process, the history of a run whose process died.
 
-A checker may end it too, for example because the history needs too much memory.
+A checker may end this process too, for example because the history needs too much memory.
 """
 
 import sys

@@ -32,7 +32,7 @@ class Order(NamedTuple):
 
 
 class StopRequest(StrEnum):
-    """Messages other than orders."""
+    """Requests to stop, which are no orders."""
 
     CANCEL = "end the run early, heal and judge it"
     STOP = "stop at once"

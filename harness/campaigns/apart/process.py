@@ -1,4 +1,4 @@
-"""The parent's side of the process of runs: start it, send orders, end it early, notice its death."""
+"""The parent's side: starts the process of runs, sends orders, ends it early, notices its death."""
 
 import os
 import signal
@@ -29,7 +29,7 @@ ROOT = Path(harness.__file__).parent.parent
 
 
 class DiedError(Exception):
-    """The process of a run ended although no order required it."""
+    """The process of a run ended without an order to end."""
 
 
 class Process:
@@ -77,7 +77,7 @@ class Process:
         return answer
 
     def bury(self) -> tuple[int, list[str]]:
-        """Wait for its end, and end its own processes; returns exit code and last lines of stderr."""
+        """Wait for its end, and end its child processes; returns exit code and last lines of stderr."""
         os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
         code = self._end_all()
         self._connection.close()
@@ -125,7 +125,7 @@ class Process:
 
     def _end_all(self) -> int:
         """End the process and its session, such as writers of a bulk load; returns the exit code."""
-        if self._process.returncode is None:  # its number is not reused before `wait` has returned
+        if self._process.returncode is None:  # its process id is not reused before `wait` has returned
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
         return self._process.wait()
@@ -139,7 +139,7 @@ def start(
     Args:
         module: its name.
         words: its arguments.
-        stdout: where it writes to; by default this process's output.
+        stdout: its standard output; by default this process's.
         more: further arguments of Popen.
     """
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
@@ -154,7 +154,7 @@ def start(
 
 
 def handle_of(stream: TextIO | None) -> int | None:
-    """The file behind a stream; None if there is none, so that a process inherits ours."""
+    """The file behind a stream; None without one, so that a process inherits ours."""
     if stream is None:
         return None
     with suppress(OSError):  # the reader may be gone

@@ -1,4 +1,4 @@
-"""Campaigns on hosts: distributes the runs that are missing, and records their results."""
+"""Campaigns on hosts: distributes the missing runs and records their results."""
 
 from collections import deque
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ class CampaignWork:
         self._left = deque(zip(missing, titles, strict=True))
 
     def next(self) -> RunToDo | None:
-        """The next seed; None once all were handed out."""
+        """The next seed; None after the last one."""
         if not self._left:
             return None
         seed, title = self._left.popleft()
@@ -46,7 +46,7 @@ class CampaignWork:
 
 
 def record(campaign: Campaign, plan: RunPlan, report: Report, runs: Path) -> None:
-    """Record how a run ended, by the rules of those that happen here."""
+    """Record how a run ended, by the same rules as for local runs."""
     seed = plan.options.seed
     if report.failure:
         campaign.record_failure(seed, report.failure)
@@ -66,7 +66,7 @@ def run_missing_on_hosts(
     """Let hosts make the missing runs of a campaign.
 
     Raises:
-        KrucibleError: no host can.
+        KrucibleError: no host can make runs.
         PipelineError: there is no master, or no host.
     """
     images = (image for plan in plans.values() for image in plan.images)

@@ -1,7 +1,7 @@
 """The process of one run on a host: reads its order from stdin, and ends when stdin is closed.
 
 The process that started it holds the other end.  When that process is gone, the run is lost and does not
-count: it is healed and cleaned up here, because no other process does that.
+count.  It is healed and cleaned up here, because no other process does that.
 """
 
 import faulthandler
@@ -67,11 +67,11 @@ def _carry_out(
 
 
 def _run(order: Order, desk: ReportFolder, scratch: Path, cancelled: threading.Event) -> Report:
-    """Run, hand over, judge and keep, as `krucible run` does."""
+    """Make the run, hand it over, judge it and store the results, as `krucible run` does."""
     plan = plan_run(order.options)
     console = LineConsole(sys.stdout)
     ended = execute(plan, Host(runs=scratch), _noting(console.hear, desk, order.number), cancelled)
-    failure = ended.failure  # once that is known, the cluster is removed
+    failure = ended.failure  # reading it also waits until the cluster is removed
     interrupted = cancelled.is_set()
     folder = hand_over(ended.folder, scratch, order.site.store)
     text = keep(folder, ended.history, ended.verdict, this_krucible())
@@ -119,7 +119,7 @@ def _watch_desk(desk: ReportFolder, cancelled: threading.Event) -> None:
         try:
             if desk.stopped:
                 cancelled.set()
-        except OSError as error:  # a store that can't be reached for a moment does not end the run
+        except OSError as error:  # a short failure of the store must not end the run
             click.echo(f"krucible: {desk.place} can't be read: {error.strerror}", err=True)
 
 

@@ -24,17 +24,17 @@ from results.pipeline.errors import PipelineError
 from results.pipeline.spark.hosts import Hosts, hosts_of
 
 GONE_S = 120.0
-"""After so many seconds without an executor no host is left."""
+"""Time without an executor, in seconds, after which no host is left."""
 PATIENCE_S = 60.0
-"""How long a run that was lost may take to heal and clean up on its host."""
+"""How long a lost run may take to heal and clean up on its host."""
 _POLL_S = 0.5
 
 
 class RunToDo(NamedTuple):
-    """A run that is to be done.
+    """A run that is to be made.
 
     Attributes:
-        plan: of the run.
+        plan: plan of the run.
         title: describes the run among the others, for people.
     """
 
@@ -75,7 +75,7 @@ class WorkingHosts:
 
     @property
     def at_once(self) -> int:
-        """How many runs continue at the same time."""
+        """The number of runs at the same time."""
         return self._clusters * len(self._usable)
 
     def run_all(self, work: Work, cancelled: threading.Event) -> None:
@@ -166,7 +166,7 @@ class WorkingHosts:
             click.echo(f"krucible: {asked.title} failed: {report.failure}", err=True)
 
     def _clear(self) -> None:
-        """Remove what lost runs left on every host that can be reached."""
+        """Remove the leftovers of lost runs on every reachable host."""
         patience_s = PATIENCE_S if self._lost else 0.0
         here = self._hosts.names()
         for host in self._usable:
@@ -189,9 +189,9 @@ def working_hosts(asked: OnHosts, runs: Path, images: Iterable[RequestedImage]) 
     """Check all hosts, report problems, and yield those that fulfil all requirements.
 
     Args:
-        asked: which hosts, and how.
+        asked: the options for hosts.
         runs: the shared store.
-        images: images that runs need.
+        images: images that the runs need.
 
     Raises:
         KrucibleError: no host can make runs.

@@ -22,12 +22,12 @@ def hand_over(folder: Path, scratch: Path, store: Path) -> Path:
     """Move a run from a host's disk to the store, where it appears complete; returns its new place.
 
     Args:
-        folder: the run's.
-        scratch: the folder of the host that has it, which is built like a store.
-        store: the shared one.
+        folder: the run's folder.
+        scratch: the host's folder that contains it, with the layout of a store.
+        store: the shared store.
 
     Raises:
-        KrucibleError: a disk refuses; the run stays where it was.
+        KrucibleError: a disk fails; the run stays in its place.
     """
     scenario = folder.resolve().parent.relative_to(scratch.resolve())
     parent = store / scenario
@@ -45,7 +45,7 @@ def hand_over(folder: Path, scratch: Path, store: Path) -> Path:
 
 
 def clear(site: Site, slot: int, say: Callable[[str], None] = click.echo) -> list[Path]:
-    """Remove the clusters that killed runs left in a slot of this host, for any store.
+    """Remove the clusters of killed runs in a slot of this host, for any store.
 
     Then move the folders of runs for this store there.  The caller holds the slot, so no other process works
     in it.

@@ -11,18 +11,18 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 def host_name() -> str:
-    """The host's name, as it calls itself."""
+    """The host's own name."""
     return socket.gethostname()
 
 
 def machine() -> str:
-    """An id that is equal for all executors on one machine, for any names that Spark has for it."""
+    """An id that is equal for all executors on one machine, whatever names Spark has for it."""
     return _BOOT.read_text().strip() if _BOOT.exists() else host_name()
 
 
 @cache
 def krucible_digest() -> str:
-    """SHA-256 over krucible's own files, names and content: a commit is not enough if files were changed."""
+    """SHA-256 over names and content of krucible's own files, because files may differ from their commit."""
     digest = hashlib.sha256()
     for room in ROOMS:
         for path in sorted((_ROOT / room).rglob("*")):

@@ -35,12 +35,12 @@ class Question(msgspec.Struct, frozen=True):
     """What a host is to check.
 
     Attributes:
-        digest: of krucible on the driver.
-        commit: of krucible on the driver, for people.
+        digest: digest of krucible on the driver.
+        commit: commit of krucible on the driver, for people.
         place: the folder of the command, in the shared store.
-        proof: the content of a file there, by which a host shows that it has the same store.
-        scratch: the folder on the host in which runs are to happen; None for its cache.
-        images: that runs need.
+        proof: the content of a file in `place`; a host that can read it has the same store.
+        scratch: the folder on the host for its runs; None for its cache.
+        images: images that runs need.
     """
 
     digest: str
@@ -57,9 +57,9 @@ class HostChecks(msgspec.Struct, frozen=True):
     Attributes:
         name: its host name.
         machine: the same for all executors on one machine.
-        scratch: the folder in which runs happen.
-        checks: what was looked at.
-        mark: file that it wrote into the command's folder; empty if it could write none.
+        scratch: the folder for runs.
+        checks: results of the checks.
+        mark: name of the file that it wrote into the command's folder; empty if it could write none.
     """
 
     name: str
@@ -75,7 +75,7 @@ class HostChecks(msgspec.Struct, frozen=True):
 
 
 def look(data: bytes) -> bytes:
-    """Look at this host.
+    """Check this host.
 
     Args:
         data: the `Question`.
@@ -99,7 +99,7 @@ def _krucible(question: Question) -> Check:
 
 
 def _store(question: Question) -> tuple[Check, str]:
-    """Check that the store is the same and writable; returns also the file that proves it."""
+    """Check that the store is the same and writable; also returns the file that proves it."""
     mark = f"seen-{secrets.token_hex(6)}"
     mend = "mount it there under the same path, writable"
     try:

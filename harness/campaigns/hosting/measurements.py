@@ -57,12 +57,12 @@ def run_missing_on_hosts(
 
     Args:
         measuring: the measurement.
-        on_hosts: which hosts, and how.
+        on_hosts: the options for hosts.
         limit_s: no run begins later than that, seconds from now; None: there is no such limit.
         over: called after each run.
 
     Raises:
-        KrucibleError: no host can.
+        KrucibleError: no host can make runs.
         PipelineError: there is no master, or no host.
     """
     images = [image for plan in measuring.plans() for image in plan.images]

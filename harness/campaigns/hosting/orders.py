@@ -17,20 +17,20 @@ from harness.plan.planning import RunOptions
 from results.store.runs import load_record, save_record
 
 FOLDER = "hosts"
-"""In the store: a folder for each command that had runs done on hosts."""
+"""Folder of the store with a folder for each command that made runs on hosts."""
 PROOF_FILE = "proof"
-"""In the folder of a command: a file that a host reads to show that it has the same store."""
+"""File in the folder of a command that a host reads to prove that it has the same store."""
 _Record = TypeVar("_Record", bound=msgspec.Struct)
 _WISH = "wish"
 _GO_ON, _STOP = "go on", "stop"
 
 
 class Site(msgspec.Struct, frozen=True):
-    """Where runs are made on a host, and where they are moved to.
+    """The place of runs on a host, and the store that they are moved to.
 
     Attributes:
         store: the shared store.
-        scratch: the folder on the host in which runs happen.
+        scratch: the folder for runs on the host.
         slots: number of clusters at once on the host.
     """
 
@@ -54,9 +54,9 @@ class Order(msgspec.Struct, frozen=True):
 
     Attributes:
         number: number of the order, from 1.
-        options: options of the run, as those of a command.
+        options: options of the run, as for a command.
         place: the folder of this command in the shared store.
-        site: site of the host.
+        site: the places on the host.
         machines: machines that were checked and fulfil all requirements.
     """
 
@@ -68,12 +68,12 @@ class Order(msgspec.Struct, frozen=True):
 
 
 class Begun(msgspec.Struct, frozen=True):
-    """A host began a run.
+    """The beginning of a run on a host.
 
     Attributes:
-        host: its name.
-        folder: in which the run happens, on that host.
-        began_at: when, ISO 8601 in UTC.
+        host: the host's name.
+        folder: the run's folder on that host.
+        began_at: the time, ISO 8601 in UTC.
     """
 
     host: str
@@ -86,9 +86,9 @@ class Report(msgspec.Struct, frozen=True):
 
     Attributes:
         host: the host that made the run.
-        folder: in the store; empty if there is none.
+        folder: the run's folder in the store; empty if there is none.
         text: the last lines of the run.
-        failure: why the harness failed; empty if it did not.
+        failure: the reason why the harness failed; empty if it did not.
         interrupted: whether it was ended early, and does not count as done.
     """
 
@@ -100,7 +100,7 @@ class Report(msgspec.Struct, frozen=True):
 
 
 def encode(record: msgspec.Struct) -> bytes:
-    """Encode a record that is sent to a host or back."""
+    """Encode a record for a host, or for the driver."""
     return msgspec.json.encode(record, enc_hook=str)
 
 
@@ -157,7 +157,7 @@ class ReportFolder:
         return load_record(path, Report) if path.exists() else None
 
     def end(self, number: int, report: Report) -> bool:
-        """Write a report; returns whether it is the first one, which alone counts."""
+        """Write a report; returns whether it is the first one; later ones do not count."""
         draft = save_record(self.place / f".{number}-{secrets.token_hex(4)}.json", report)
         try:
             os.link(draft, self._report(number))
@@ -170,7 +170,7 @@ class ReportFolder:
     def stop(self) -> None:
         """Order every run of the command to end early."""
         with disk_errors_named():
-            # The file exists from the beginning, because over a network a host may see a new file late.
+            # The file exists from the beginning: over a network, a host may see a new file late.
             (self.place / _WISH).write_text(_STOP)
 
     @property

@@ -48,5 +48,5 @@ def _taken(door: socket.socket, number: int) -> bool:
 
 
 def _engine() -> str:
-    """Identifies the Docker engines of a host; short, because a lock's name has about 100 bytes."""
+    """A short id of the Docker engine, because a lock's name has at most about 100 bytes."""
     return hashlib.sha256(engine_address().encode()).hexdigest()[:16]

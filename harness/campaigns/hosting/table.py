@@ -1,4 +1,4 @@
-"""The table of hosts before the first run: which are ready, and what the others lack."""
+"""The table of hosts before the first run, with the missing requirements of each host."""
 
 import socket
 from collections.abc import Sequence
@@ -18,10 +18,10 @@ from results.pipeline.spark.hosts import Hosts
 
 
 class ListedHost(NamedTuple):
-    """A host.
+    """One host of Spark's master.
 
     Attributes:
-        name: that Spark has for it.
+        name: Spark's name for it.
         seen: its identity and checks.
     """
 
@@ -36,8 +36,8 @@ def look_at(
 
     Args:
         hosts: hosts of a master.
-        desk: where they are to report.
-        scratch: the folder on each in which runs are to happen; None for its cache.
+        desk: the folder for their reports.
+        scratch: the folder for runs on each; None for its cache.
         images: images that runs need.
 
     Raises:

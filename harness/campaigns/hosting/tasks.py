@@ -29,7 +29,7 @@ class Clearing(msgspec.Struct, frozen=True):
     """An order to remove leftovers from a host.
 
     Attributes:
-        site: of the host.
+        site: the places on the host.
         patience_s: how long to wait for a slot that is in use.
     """
 
@@ -80,7 +80,7 @@ def _in_process(order: bytes, desk: ReportFolder, number: int) -> int:
 
 
 def _take_up(order: Order, desk: ReportFolder, code: int) -> None:
-    """Remove what a dead process left, and judge the run that it had begun, if any."""
+    """Clean up after a dead process, and judge the run that it had begun, if any."""
     left = [folder for number in order.site.slot_numbers for folder in _cleared(order.site, number, [])]
     begun = [Path(note.folder).name for note in desk.begun(order.number) if note.host == host_name()]
     folder = next((folder for folder in left if begun and folder.name.startswith(begun[-1])), None)
@@ -99,7 +99,7 @@ def _take_up(order: Order, desk: ReportFolder, code: int) -> None:
 
 
 def clear_slots(data: bytes) -> bytes:
-    """Remove what lost runs left on this host, and move their folders to the store.
+    """Remove the leftovers of lost runs on this host, and move their folders to the store.
 
     Args:
         data: a `Clearing`.
@@ -117,7 +117,7 @@ def clear_slots(data: bytes) -> bytes:
 
 
 def _once_late(until: float) -> Callable[[], bool]:
-    """Whether the time is over; the first call returns False, so that there is at least one attempt."""
+    """A function that returns whether the time is over; its first call returns False, for one attempt."""
     answers = chain([False], (time.monotonic() > until for _ in count()))
     return lambda: next(answers)
 

@@ -1,8 +1,8 @@
-"""Whether an anomaly returns often enough, decided by few runs: Wald's sequential test.
+"""Decides by few runs whether an anomaly returns often enough: Wald's sequential test.
 
 A. Wald, "Sequential Tests of Statistical Hypotheses", Annals of Mathematical Statistics 16 (1945), 117-186.
-After each run the odds of what was seen, under "it comes back at least `RateTest.high` of the time" against
-"at most `RateTest.low`", are compared with two bounds that follow from the share of wrong decisions.
+After each run, the likelihood ratio of the outcomes under "the rate is `RateTest.high`" and "the rate is
+`RateTest.low`" is compared with two bounds, which follow from the accepted share of wrong decisions.
 """
 
 import math
@@ -11,9 +11,9 @@ from enum import StrEnum
 from typing import NamedTuple
 
 ERROR = 0.2
-"""Share of wrong decisions at each end of a level, at most (before tests are cut off at `RUNS_MAX`)."""
+"""Maximum share of wrong decisions at each bound of a level (without the limit `RUNS_MAX`)."""
 RUNS_MAX = 12
-"""After so many runs a test is cut off, and the likelier result counts."""
+"""After this number of runs a test ends, and the likelier result counts."""
 UNDECIDED_MAX = 2
 """A candidate with this many runs without a verdict is abandoned."""
 
@@ -27,18 +27,18 @@ class ReproductionOutcome(StrEnum):
 
 
 class RateTest(NamedTuple):
-    """A test: the rate at which an anomaly must come back, and the rate that is too low.
+    """A test: the rate at which an anomaly must return, and the rate that is too low.
 
     Attributes:
-        low: a candidate that shows it this often, or less, is kept wrongly with a chance of `ERROR` at most.
-        high: one that shows it this often, or more, is dropped wrongly with a chance of `ERROR` at most.
+        low: a candidate with this rate or less is wrongly kept with a probability of at most `ERROR`.
+        high: a candidate with this rate or more is wrongly dropped with a probability of at most `ERROR`.
     """
 
     low: float
     high: float
 
     def text(self) -> str:
-        """Both bounds as a text."""
+        """Both rates as a text."""
         return (
             f"kept if it comes back {self.high:.0%} of the time, dropped if {self.low:.0%} "
             f"(each wrong at most {ERROR:.0%} of the time)"
@@ -50,7 +50,7 @@ LEVELS = (RateTest(0.5, 0.9), RateTest(0.2, 0.5), RateTest(0.05, 0.25))
 
 
 class Evidence:
-    """What the runs of one candidate showed."""
+    """The outcomes of one candidate's runs."""
 
     def __init__(self) -> None:
         self._counts: Counter[ReproductionOutcome] = Counter()

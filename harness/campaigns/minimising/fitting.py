@@ -1,4 +1,4 @@
-"""Whether a smaller scenario can still be run: all nodes that its schedule names must exist."""
+"""Checks whether a smaller scenario can still be run: all nodes that its schedule names must exist."""
 
 from collections.abc import Iterable, Iterator
 
@@ -13,7 +13,7 @@ from harness.vocabulary.scenario import RandomSchedule, RollingSchedule, Scenari
 
 
 def fits(scenario: Scenario) -> bool:
-    """Whether topology, schedule and load go together."""
+    """Whether topology, schedule and load fit together."""
     schedule, topology = scenario.schedule, scenario.topology
     if isinstance(schedule, RandomSchedule | RollingSchedule) or problems_with(
         topology, scenario.kafka_version

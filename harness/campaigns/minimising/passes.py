@@ -1,6 +1,6 @@
 """Ways to make a scenario smaller: fewer pieces, less time, shorter holds, fewer nodes and clients.
 
-Each is pure: it yields smaller scenarios and is sent whether they were kept.
+Each is pure: it yields smaller scenarios, and the caller sends back whether each was kept.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -25,9 +25,9 @@ from harness.vocabulary.scenario import FixedSchedule, Scenario, Step, TimedOper
 from harness.vocabulary.topology import Mode
 
 _GAP_MS = 2_000
-"""Time that is left between an event and the next fault."""
+"""Remaining time between an event and the next fault, milliseconds."""
 _WORTH_MS = 2_000
-"""A candidate that shortens the schedule by less than this is not tried."""
+"""A candidate that shortens the schedule by less than this, in milliseconds, is not tried."""
 _CLIENTS = ("producers", "consumers", "transactors", "clients", "creators", "viewers", "members", "writers")
 _SMALLEST = 1
 _QUORUM = 3
@@ -37,7 +37,7 @@ _Timed = TypeVar("_Timed", Step, TimedOperation, Gambit)
 
 
 def groups(scenario: Scenario) -> Trials:
-    """Leave out everything, or everything of a kind, at once."""
+    """Leave out all pieces, or all pieces of a kind, at once."""
     schedule = scenario.schedule
     if not isinstance(schedule, FixedSchedule):
         return
@@ -85,7 +85,7 @@ def moves(scenario: Scenario) -> Trials:
 
 
 def time(scenario: Scenario) -> Trials:
-    """Leave out time in which nothing happens: all of it, or what comes after the last fault."""
+    """Leave out time in which nothing happens: all of it, or the time after the last fault."""
     schedule = scenario.schedule
     if not isinstance(schedule, FixedSchedule):
         return
@@ -120,7 +120,7 @@ def holds(scenario: Scenario) -> Trials:
 
 
 def nodes(scenario: Scenario) -> Trials:
-    """Fewer controllers, and as few brokers as there are copies of a partition."""
+    """Fewer controllers, and only as many brokers as a partition has replicas."""
     topology, copies = scenario.topology, max(scenario.workload.replication_factor, _SMALLEST)
     if topology.mode is Mode.COMBINED:
         ways: tuple[tuple[tuple[str, ...], tuple[int, ...]], ...] = ((("controllers", "brokers"), (copies,)),)
@@ -193,7 +193,7 @@ def planned_of(scenario: Scenario) -> Planned:
     """The schedule of a scenario that was planned; see `Scenario.keeps_draws`.
 
     Raises:
-        TypeError: its schedule is random and not drawn yet.
+        TypeError: its schedule is random and has not been drawn yet.
     """
     if not isinstance(scenario.schedule, Planned):
         raise TypeError("a random schedule is drawn before it is made smaller")
@@ -219,7 +219,7 @@ def _with(scenario: Scenario, schedule: Planned, told: str) -> Trial:
 
 
 def _spans(schedule: FixedSchedule) -> Iterator[tuple[int, int]]:
-    """When each piece begins and ends, in ms."""
+    """The time at which each piece begins and ends, in ms."""
     yield from ((step.at_ms, step.at_ms + step.hold_ms) for step in (*schedule.steps, *schedule.blinks))
     yield from ((act.at_ms, act.at_ms) for act in schedule.acts)
     yield from ((gambit.at_ms, gambit.at_ms + gambit.lasts_ms) for gambit in schedule.gambits)

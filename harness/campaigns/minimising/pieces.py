@@ -1,4 +1,4 @@
-"""What a schedule consists of, and the same schedule with fewer pieces; pure."""
+"""The pieces of a schedule, and the same schedule with fewer pieces; pure."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -17,7 +17,7 @@ KINDS = (BLINKS, OPERATIONS, GAMBITS, FAULTS)
 
 
 class Piece(NamedTuple):
-    """One piece of a schedule: its kind, and its place among those of that kind."""
+    """One piece of a schedule: its kind, and its index among those of that kind."""
 
     kind: str
     place: int
@@ -63,12 +63,12 @@ def counts_of(schedule: Planned) -> dict[str, int]:
 
 
 def removable_moves(gambit: Gambit) -> tuple[int, ...]:
-    """Indices of moves that can be left out: moves that choose nodes are needed by others."""
+    """Indices of moves that can be left out; moves that choose nodes are needed by others."""
     return tuple(place for place, move in enumerate(gambit.moves) if not isinstance(move, Choice))
 
 
 def with_moves(gambit: Gambit, places: Iterable[int]) -> Gambit:
-    """The gambit with its choices and these moves; heals of faults that are left out are left out too."""
+    """The gambit with its choices and these moves; the heal of a removed fault is removed too."""
     kept = set(places)
     moves: list[GambitMove] = []
     begun: set[str] = set()

@@ -32,8 +32,8 @@ class RunBudget(NamedTuple):
     """Limits of a command's runs.
 
     Attributes:
-        limit_s: no run begins that would end later, by the longest one so far; the search leaves time for
-            the runs that measure the rate.
+        limit_s: no run begins that would end later, if it takes as long as the longest one so far; the
+            search leaves time for the runs that measure the rate.
         runs_max: largest number of runs; None: no limit.
         confirming: number of runs that measure the rate of the chosen scenario.
     """
@@ -51,7 +51,7 @@ class Minimising:
     """One command's work on a minimisation.
 
     Args:
-        start: what to start from.
+        start: the start of the search.
         kept: the runs so far.
         runs: the store.
         budget: limits of the runs.
@@ -83,10 +83,10 @@ class Minimising:
         self.searched = self.complete = False
 
     def go_on(self) -> None:
-        """Make the runs that the search needs, then those that measure the rate, within the budget.
+        """Make the runs for the search, then those that measure the rate, within the budget.
 
         Raises:
-            KrucibleError: the harness failed twice, one run after the other; all runs before are kept.
+            KrucibleError: the harness failed in two runs in a row; all earlier runs are kept.
         """
         with Series(self._runs, self._cancelled) as series:
             venue = Venue(self._runs, series=series)
@@ -98,7 +98,7 @@ class Minimising:
             click.echo(f"minimise   {why}; the same command continues", err=True)
 
     def outcomes(self, scenario: Scenario) -> tuple[list[ReproductionOutcome], bool]:
-        """What the runs of a scenario showed: those after the search, else those by which it was chosen."""
+        """Outcomes of a scenario's runs after the search; without any, of those by which it was chosen."""
         key = key_of(scenario)
         confirming = self._kept.outcomes(key, confirming=True)
         return (confirming, True) if confirming else (self._kept.outcomes(key), False)
@@ -181,7 +181,7 @@ class Minimising:
             return outcome
 
     def _require_budget(self, *, confirming: bool) -> None:
-        """Raise if no further run may begin."""
+        """Raise an error if no further run may begin."""
         reserved_s = 0.0 if confirming else self._budget.confirming * self._last_s
         ends_s = time.monotonic() - self._began + self._longest_s + reserved_s
         spent = self._budget.runs_max is not None and self._made >= self._budget.runs_max
@@ -189,7 +189,7 @@ class Minimising:
             raise SpentError
 
     def _plan(self, trial: Trial) -> RunPlan:
-        """The run of a trial, from a file that is written for it."""
+        """Plan the run of a trial, from a scenario file that is written for it."""
         folder = self._kept.folder / CANDIDATES
         path = (folder / f"{self._start.wanted}-{key_of(trial.scenario)}.py").resolve()
         told = f"A candidate: {trial.text}, to find out whether {self._start.wanted} comes back."

@@ -1,7 +1,7 @@
 """Searches the smallest scenario that still shows an anomaly; the caller makes the runs.
 
-Nothing is run here: the same outcomes lead to the same trials, so a search can be continued from the recorded
-outcomes.
+This module makes no runs.  The same outcomes lead to the same trials, so a search can be continued from the
+recorded outcomes.
 """
 
 import hashlib
@@ -23,9 +23,9 @@ class Trial(NamedTuple):
 
 
 Pass = Callable[[Scenario], Generator[Trial, bool, None]]
-"""Ways to make a scenario smaller: yields smaller ones, and is sent whether each was kept."""
+"""A way to make a scenario smaller: yields smaller ones, and receives whether each was kept."""
 RunsNeeded = Generator[Trial, ReproductionOutcome, None]
-"""Yields a trial for each run, and is sent the outcome of that run."""
+"""Yields a trial for each run, and receives the outcome of that run."""
 
 
 def key_of(scenario: Scenario) -> str:
@@ -34,16 +34,16 @@ def key_of(scenario: Scenario) -> str:
 
 
 class Search:
-    """One search.
+    """One search for a smaller scenario.
 
     Args:
         starts: scenarios to start from; the first that shows the anomaly is taken.
         passes: ways to make it smaller, tried one after the other.
 
     Attributes:
-        best: the smallest scenario so far that shows the anomaly; None: none does yet.
-        level: how often it must come back, by what the start showed.
-        kept: what each step removed, in order.
+        best: the smallest scenario so far that shows the anomaly; None without one.
+        level: how often the anomaly must return, by the rate of the start.
+        kept: description of each step that was kept, in order.
     """
 
     def __init__(self, starts: Sequence[Trial], passes: Sequence[Pass]) -> None:
@@ -55,7 +55,7 @@ class Search:
         self.kept: list[str] = []
 
     def runs_needed(self) -> RunsNeeded:
-        """The runs that are needed, one at a time; at the end nothing smaller is left to try."""
+        """The needed runs, one at a time; at the end nothing smaller is left to try."""
         for start in self._starts:
             level = yield from _level_of(start)
             if level is not None:
@@ -90,7 +90,7 @@ class Search:
 
 
 def _level_of(start: Trial) -> Generator[Trial, ReproductionOutcome, RateTest | None]:
-    """The strictest level that a start reaches; None where it shows the anomaly too seldom."""
+    """The strictest level that a start reaches; None if it shows the anomaly too rarely."""
     evidence = Evidence()
     for level in LEVELS:
         while (decision := evidence.decision(level)) is None:

@@ -1,4 +1,4 @@
-"""Describes how large a scenario is, and what was removed from one."""
+"""Describes the size of a scenario, and the parts that were removed from it."""
 
 from typing import NamedTuple
 
@@ -15,12 +15,12 @@ class Size(NamedTuple):
     """The size of a scenario.
 
     Attributes:
-        faults: those of the schedule and those of gambits, without blinks.
-        pieces: of its schedule, by kind.
-        nodes: of its cluster.
-        partitions: of each topic.
-        processes: of its load.
-        duration_s: about how long its schedule takes.
+        faults: number of faults of the schedule and of gambits, without blinks.
+        pieces: number of pieces of its schedule, by kind.
+        nodes: number of nodes of its cluster.
+        partitions: number of partitions of each topic.
+        processes: number of processes of its load.
+        duration_s: approximate duration of its schedule, seconds.
     """
 
     faults: int
@@ -45,7 +45,7 @@ def size_of(scenario: Scenario) -> Size:
 
 
 def reduction_text(before: Size, after: Size) -> str:
-    """What is left, such as ``2 of 14 faults, 3 nodes, 18 s``."""
+    """The remaining size, such as ``2 of 14 faults, 3 nodes, 18 s``."""
     return (
         f"{after.faults} of {before.faults} {'fault' if before.faults == 1 else 'faults'}, "
         f"{after.nodes} {'node' if after.nodes == 1 else 'nodes'}, {after.duration_s} s"

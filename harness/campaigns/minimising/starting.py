@@ -23,13 +23,13 @@ _ID = re.compile(r"[A-Za-z0-9-]+")
 
 
 class Start(NamedTuple):
-    """What a search starts from.
+    """The start of a search.
 
     Attributes:
-        wanted: id of the anomaly that is to come back.
+        wanted: id of the anomaly that must return.
         whole: the scenario of the run, with the schedule that it planned.
-        trials: what the search may start from; the first that shows the anomaly is taken.
-        options: of every run, except scenario and file.
+        trials: possible starts of the search; the first one that shows the anomaly is used.
+        options: options of every run, except scenario and file.
     """
 
     wanted: str
@@ -44,7 +44,7 @@ def start_of(recorded: RecordedActions, verdict: Verdict, asked: str | None) -> 
     Args:
         recorded: the run.
         verdict: its verdict.
-        asked: the anomaly that is to come back; None: the first that the run shows.
+        asked: the anomaly that must return; None for the first one that the run shows.
 
     Raises:
         UsageError: the run is not red, does not have that anomaly, or can't be carried out again.
@@ -113,7 +113,7 @@ def _wanted(recorded: RecordedActions, verdict: Verdict, asked: str | None) -> s
 
 
 def _scenario(replay: Replay, recorded: RecordedActions, wanted: str) -> Scenario:
-    """The scenario of a replay, as a separate scenario."""
+    """The scenario of a replay, as a scenario of its own."""
     identity, plan = recorded.identity, replay.plan
     expected = Expectation(Validity.INVALID, (wanted,), why=f"run {identity.run} of {identity.scenario}")
     return replace(
@@ -122,7 +122,7 @@ def _scenario(replay: Replay, recorded: RecordedActions, wanted: str) -> Scenari
         schedule=plan.schedule,
         kafka_version=plan.version,
         keeps_draws=True,
-        # With a bug in it the bug's anomalies are expected; without it nothing is.
+        # With a bug, the bug's anomalies are expected; without one, no anomaly is.
         expectations=() if plan.options.seeded_bug else (expected,),
     )
 

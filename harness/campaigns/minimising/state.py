@@ -23,9 +23,9 @@ class Tried(msgspec.Struct, frozen=True):
     """One run that was made.
 
     Attributes:
-        key: of the scenario that was run.
+        key: key of the scenario that was run.
         outcome: its result with regard to the anomaly.
-        folder: the run's.
+        folder: the run's folder.
         confirming: whether it was made after the search, to measure the rate of the chosen scenario.
     """
 
@@ -53,15 +53,15 @@ class MinimisationFile:
     """The state of a minimisation on disk.
 
     Args:
-        run_folder: of the run that is made smaller.
+        run_folder: folder of the run that is made smaller.
         run: its id.
-        wanted: the anomaly that is to come back.
+        wanted: the anomaly that must return.
 
     Attributes:
         folder: the files of this minimisation.
 
     Raises:
-        KrucibleError: what was kept can't be read, or is of another run.
+        KrucibleError: the stored state can't be read, or belongs to another run.
     """
 
     def __init__(self, run_folder: Path, run: str, wanted: str) -> None:
@@ -84,12 +84,12 @@ class MinimisationFile:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Keep other processes from minimising the same run for the same anomaly meanwhile.
+        """Prevent other processes from minimising the same run for the same anomaly meanwhile.
 
         Each process writes the whole state, so the last one would drop the runs of the other.
 
         Raises:
-            KrucibleError: another process does.
+            KrucibleError: another process already minimises it.
         """
         with disk_errors_named():
             self.folder.mkdir(parents=True, exist_ok=True)

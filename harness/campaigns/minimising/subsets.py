@@ -1,7 +1,7 @@
 """Delta debugging: finds the pieces that are needed, by leaving out smaller and smaller parts.
 
 A. Zeller and R. Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", IEEE Transactions on
-Software Engineering 28 (2002), 183-200; complements alone, since each question costs runs.
+Software Engineering 28 (2002), 183-200.  Only complements are tested, because each question costs runs.
 """
 
 import itertools
@@ -15,7 +15,7 @@ def needed(pieces: tuple[_Piece, ...]) -> Generator[tuple[_Piece, ...], bool, tu
     """Pieces of which none can be left out, if the answers are consistent.
 
     Yields:
-        Fewer pieces, in their order; the caller sends back whether they are enough.
+        Fewer pieces, in order; the caller sends back whether they are enough.
     """
     parts = 2
     while len(pieces) > 1:
@@ -33,6 +33,6 @@ def needed(pieces: tuple[_Piece, ...]) -> Generator[tuple[_Piece, ...], bool, tu
 
 
 def _chunks(length: int, parts: int) -> list[tuple[int, int]]:
-    """Where each of some parts of nearly the same size begins and ends."""
+    """Begin and end of each of several parts of nearly the same size."""
     bounds = [length * part // parts for part in range(parts + 1)]
     return list(itertools.pairwise(bounds))

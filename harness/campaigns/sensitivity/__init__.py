@@ -1,1 +1,1 @@
-"""Measures how many seeded bugs are found: plans runs with each bug, and reads whether they found it."""
+"""Measures how many seeded bugs are found: plans runs with each bug, and reads their results."""

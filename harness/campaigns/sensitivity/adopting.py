@@ -18,15 +18,15 @@ from results.sensitivity.outcomes import MeasurementOptions, OutcomeLine, line_o
 
 
 def adopted(store: StoredRuns, bugs: Iterable[SeededBug], asked: MeasurementOptions) -> Iterator[OutcomeLine]:
-    """The tries of each bug in the order in which they began, up to the one in which it was seen.
+    """The tries of each bug in the order of their beginning, up to the one that found it.
 
-    Runs of another version or duration, of another form of the bug, and those that repeat a command are left
-    out, with a message on stderr.  Runs without a verdict do not count.
+    Runs with another version, duration or form of the bug, and repetitions of a command, are left out with a
+    message on stderr.  Runs without a verdict do not count.
 
     Args:
         store: the runs of the store.
         bugs: bugs whose runs are used.
-        asked: how many runs of each at most, of which version and duration.
+        asked: maximum number of runs for each bug, their version and duration.
     """
     for bug in bugs:
         for number, (run, options) in enumerate(_tries(store, bug, asked), start=1):
@@ -55,7 +55,7 @@ def _tries(
 
 
 def _misfit(run: StoredRun, options: RunOptions, asked: MeasurementOptions) -> str:
-    """Why a run does not count as a try; empty if it counts."""
+    """The reason why a run does not count as a try; empty if it counts."""
     if run.identity.kafka_version != asked.kafka_version:
         return f"is of Kafka {run.identity.kafka_version}"
     if options.duration_s != asked.duration_s:
@@ -89,7 +89,7 @@ def _controls(store: StoredRuns, bug: SeededBug, number: int, options: RunOption
 
 
 def _mode(options: RunOptions) -> str:
-    """The mode of the cluster; empty if only a scenario that no longer exists gives it."""
+    """The mode of the cluster; empty if only a scenario that no longer exists defines it."""
     if options.mode is not None:
         return options.mode
     return load_scenario(options.scenario).topology.mode if options.scenario in scenario_names() else ""

@@ -14,9 +14,9 @@ _NODES = "# nodes:"
 
 
 def bug_digest(bug: SeededBug) -> str:
-    """Digest of what a bug does: its rules, and the roles of the nodes that get them.
+    """Digest of a bug's effects: its rules, and the roles of the nodes that get them.
 
-    Texts of the header and expected anomalies are left out: they do not change a run.
+    Texts of the header and expected anomalies are left out, because they do not change a run.
     """
     return _digest(_essence(bug.rules))
 
@@ -27,7 +27,7 @@ def is_script_of(script: str, bug: SeededBug) -> bool:
 
 
 def schedule_digest(schedule: Planned) -> str:
-    """Digest of what a run plans.
+    """Digest of a run's schedule.
 
     A new field of the vocabulary does not change the digest while it has its default.
     """

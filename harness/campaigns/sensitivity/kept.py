@@ -1,4 +1,4 @@
-"""Files of outcomes of a measurement: those that count, and the one to write."""
+"""Files with outcomes of a measurement: those that count, and the one to write."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -31,7 +31,7 @@ class KeptOutcomes:
         bugs: names of the bugs whose runs are about to be made; the target keeps them.
 
     Attributes:
-        rerun: bugs whose runs were made again after a change for that bug, of all files that count.
+        rerun: bugs whose runs were made again after a change for that bug, from all files that count.
         ignored: files of another measurement, with the options of that one.
 
     Raises:
@@ -70,7 +70,7 @@ class KeptOutcomes:
     def renew(self, lines: Iterable[OutcomeLine]) -> None:
         """Add the current outcomes to the target, before the older ones; nothing is removed.
 
-        The target is read again first: another process may have changed it meanwhile.
+        The target is read again first, because another process may have changed it.
         """
         if self._target is None:
             return

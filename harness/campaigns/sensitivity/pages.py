@@ -37,7 +37,7 @@ def measurement_of(
         series: its name.
         asked: its options.
         lines: the outcomes; those of other bugs are ignored.
-        bugs: the bugs that were searched for; those that do not fit the version are left out.
+        bugs: the bugs of the search; those that do not fit the version are left out.
         rerun: bugs whose runs were made again after a change for that bug.
     """
     names = {bug.name for bug in bugs}
@@ -64,7 +64,7 @@ def measurement_of(
 
 
 def _measured(series: str, files: Mapping[Path, Outcomes]) -> Sensitivity:
-    """The measurement of a series: only of the bugs that it was to find, not of the whole catalogue."""
+    """The measurement of a series; it only has the bugs of the search, not the whole catalogue."""
     asked = _options_in(series, files)
     lines: dict[Place, OutcomeLine] = {}
     for kept in files.values():
@@ -76,7 +76,7 @@ def _measured(series: str, files: Mapping[Path, Outcomes]) -> Sensitivity:
 
 
 def _options_in(series: str, files: Mapping[Path, Outcomes]) -> MeasurementOptions:
-    """The options of a series; the number of runs is that of the file with most.
+    """The options of a series; the number of runs is the largest of all files.
 
     Raises:
         UsageError: two files differ in more than that.
@@ -96,7 +96,7 @@ def _options_in(series: str, files: Mapping[Path, Outcomes]) -> MeasurementOptio
 
 
 def _misfit(line: OutcomeLine, asked: MeasurementOptions) -> str:
-    """Why a line does not count; an older krucible may have planned its run differently."""
+    """The reason why a line does not count; an older krucible may have planned its run differently."""
     bug = seeded_bugs().get(line.bug)
     if bug is None:
         return "the catalogue no longer has this bug"

@@ -1,7 +1,7 @@
 """Plans a measurement: runs of a preset with each bug, and a control without it for each of them.
 
-Pure: the same bugs, budget, preset, version and seed give the same plan, byte for byte.  What is drawn for
-one bug does not depend on the others, so that a catalogue that grows leaves the runs in a store as they are.
+Pure: the same bugs, budget, preset, version and seed give the same plan, byte for byte.  The draws for one
+bug do not depend on other bugs, so a larger catalogue does not invalidate the runs in a store.
 """
 
 import functools
@@ -44,7 +44,7 @@ from harness.vocabulary.topology import Mode, Role
 from harness.vocabulary.version import parse_version
 
 _SEEDS = 1_000_000_000
-"""Seeds of runs are below this number, so that no two controls are the same run."""
+"""Upper bound of runs' seeds, large enough that no two controls are the same run."""
 _CONTROLLERS = frozenset({Target.ACTIVE_CONTROLLER, Target.VOTER, Target.QUORUM_FOLLOWER})
 _BROKERS = frozenset({Target.PARTITION_LEADER, Target.BROKER})
 _ALONE = {Among.CONTROLLERS: Role.CONTROLLER, Among.BROKERS: Role.BROKER}
@@ -57,7 +57,7 @@ _SCHEDULES = 24
 
 
 class RunsPerBug(NamedTuple):
-    """Maximum number and the length of the runs for each bug."""
+    """Maximum number and length of the runs for each bug."""
 
     runs: int
     duration_s: int
@@ -89,11 +89,11 @@ class Slot(NamedTuple):
 
     Attributes:
         bug: the bug.
-        number: of the try, from 1 on.
+        number: number of the try, from 1.
         seeded: the run with the bug.
         control: the run without it.
-        control_first: whether the control is run before the other.
-        fitting: whether the scenario has the load and draws a fault that the bug needs.
+        control_first: whether the control is run first.
+        fitting: whether the scenario has the load, and draws a fault, that the bug needs.
     """
 
     bug: SeededBug
@@ -112,14 +112,14 @@ class Slot(NamedTuple):
 def slots(
     bugs: Iterable[SeededBug], budget: RunsPerBug, preset: Preset, version: str, seed: int
 ) -> tuple[Slot, ...]:
-    """Every try in the order in which they are made: the first of all bugs, then the second, and so on.
+    """All tries in their order: the first try of every bug, then the second of every bug, and so on.
 
     Args:
         bugs: bugs to search for; each fits the version.
         budget: budget of each bug.
-        preset: preset whose random runs are the pool, each mode as often as the preset has seeds of it.
+        preset: preset whose random runs are the pool; each mode occurs once per seed that the preset has.
         version: the version of Kafka.
-        seed: fixes scenarios, their seeds and the order.
+        seed: determines scenarios, their seeds and the order.
     """
     pool = list(drawn_runs(preset, version))
     planned = [slot for bug in bugs for slot in _of_bug(bug, budget, pool, version, seed)]
@@ -127,7 +127,7 @@ def slots(
 
 
 def in_order(some: Sequence[Slot], controls: Controls) -> Iterator[tuple[Slot, RunOptions]]:
-    """Every run of some tries in the order in which they are made, each with its try."""
+    """Every run of some tries in their order, each with its try."""
     if controls is Controls.BETWEEN:
         yield from ((slot, options) for slot in some for options in slot.both)
         return
@@ -154,16 +154,16 @@ def fits(bug: SeededBug, scenario: str) -> bool:
 def draws_of(name: str, whom: Role | None = None) -> Mapping[str, float]:
     """How often a scenario's random schedule draws each fault and admin operation, by gambits too.
 
-    Blinks are left out: every exploratory schedule has them, so a bug that needs only a blink can be found by
-    any.
+    Blinks are left out, because every exploratory schedule has them.  So any schedule can find a bug that
+    only needs a blink.
 
     Args:
         name: name of the scenario.
-        whom: role of the nodes: faults that hit only the other role are left out, unless nodes have both.
+        whom: role of the nodes; faults that only hit the other role are left out, unless nodes have both.
 
     Returns:
-        Mean numbers per schedule of the scenario's length; kinds that none of its first schedules has are
-            left out.
+        Mean numbers per schedule of the scenario's length; kinds that do not occur in its first schedules
+            are left out.
     """
     combined = load_scenario(name).topology.mode is Mode.COMBINED
     totals: Counter[str] = Counter()
@@ -247,7 +247,7 @@ def _of_bug(
 
 
 def _in_drawn_order(bug: SeededBug, runs: Iterable[Drawn], source: random.Random) -> list[Drawn]:
-    """Runs in a random order; a run that draws more of what the bug needs is likelier to be early.
+    """Runs in a random order; runs that draw more of the faults that the bug needs tend to come first.
 
     Weighted random sampling without replacement: Efraimidis and Spirakis, Information Processing Letters
     97(5), 2006.

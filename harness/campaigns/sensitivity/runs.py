@@ -1,4 +1,4 @@
-"""The runs of a measurement of sensitivity: missing ones are made, others are read from the store."""
+"""The runs of a measurement of sensitivity: makes missing ones, and reads others from the store."""
 
 import threading
 import time
@@ -30,7 +30,7 @@ class Planned(NamedTuple):
 
     Attributes:
         slot: the try that it belongs to.
-        control: whether it is the one without the bug.
+        control: whether it is the run without the bug.
         plan: its plan.
         bug: digest of the bug's file; empty for a control.
         schedule: digest of its plan.
@@ -44,11 +44,11 @@ class Planned(NamedTuple):
 
     @property
     def place(self) -> Place:
-        """Its key in a file of outcomes."""
+        """The key of the run in a file of outcomes."""
         return self.slot.bug.name, self.slot.number, self.control
 
     def misfit(self, command: str, origin: Origin) -> str:
-        """Why a stored run differs from what this run would be today; empty if it does not."""
+        """The reason why a stored run differs from this plan; empty if it does not differ."""
         if command != self.plan.reproduce:
             return "the plan has another run here now"
         if origin.bug != self.bug:
@@ -56,7 +56,7 @@ class Planned(NamedTuple):
         return "" if origin.schedule == self.schedule else "the scenario plans other faults now"
 
     def read(self, run: StoredRun) -> OutcomeLine:
-        """Its outcome, from a run of a store."""
+        """The outcome of this run, from a store."""
         bug = self.slot.bug.name
         if self.control:
             control = read_control(self.as_control(), run.folder)
@@ -115,7 +115,7 @@ class Measuring:
         self._lines: dict[Place, OutcomeLine | None] = {}
 
     def plan_text(self) -> str:
-        """A line for each run that would be made if no bug were found, then their number."""
+        """One line for each run that would be made if no bug were found, then their number."""
         missing = self._missing()
         bugs = len({one.slot.bug.name for one in missing})
         told = f"at most {number(len(missing), 'run')} for {number(bugs, 'bug')}"
@@ -143,7 +143,7 @@ class Measuring:
                     click.echo("the time is used up; the same command continues with what is missing")
                     return
                 tried.add(one.place)
-                then = self.next_missing(tried)  # unless this run finds the bug of that one
+                then = self.next_missing(tried)  # unless this run finds the same bug
                 venue = Venue(self.runs, series=series, following=then.plan if then else None)
                 self._run(one, venue, cancelled)
                 over()
@@ -181,7 +181,7 @@ class Measuring:
         return Campaign(self.runs, one.plan.options.scenario, plans, contents=self._campaigns.contents)
 
     def look(self) -> None:
-        """Read the store again."""
+        """Read the store again for new runs."""
         self._stored.look()
         self._lines.clear()
 
@@ -230,11 +230,11 @@ class Measuring:
                 return
 
     def _is_sought(self, slot: Slot) -> bool:
-        """Whether no earlier try found the bug; the control of the one that did may be missing."""
+        """Whether no earlier try found the bug; the control of the try that found it may be missing."""
         return any(one is slot for one in self._tried(slot.bug.name))
 
     def _is_done(self, one: Planned) -> bool:
-        """Whether it has a verdict; it has none if the harness failed."""
+        """Whether the run has a verdict; it has none if the harness failed."""
         line = self._line(one)
         return line is not None and not line.failed
 
@@ -249,7 +249,7 @@ class Measuring:
         return one.as_control() if line is None else line.as_control()
 
     def _line(self, one: Planned) -> OutcomeLine | None:
-        """The outcome of a run: from the store, from a file, or else why the harness failed."""
+        """The outcome of a run: from the store or a file, or else the failure of the harness."""
         if one.place not in self._lines:
             self._lines[one.place] = self._looked_up(one)
         return self._lines[one.place]

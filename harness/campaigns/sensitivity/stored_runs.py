@@ -22,7 +22,7 @@ from results.store.runs import RunUnreadableError, load_identity, load_verdict, 
 
 RUNNER_JOURNAL = "history-runner.jsonl"
 _OVER = f'"f":"{PHASE}","key":"{Phase.DONE}"'.encode()
-"""What the runner's journal has if the run reached its end; the journal of an interrupted run lacks it."""
+"""Bytes in the runner's journal if the run reached its end; the journal of an interrupted run lacks them."""
 _DIGITS = 12
 
 
@@ -32,8 +32,8 @@ class StoredRun(NamedTuple):
     Attributes:
         folder: folder of the run.
         identity: identity of the run.
-        origin: digests that show whether it has the same bug and faults as another run; a digest that can't
-            be determined is empty, and so is that of a bug whose file has changed since.
+        origin: digests that show whether it has the same bug and faults as another run.  A digest is empty if
+            it can't be determined, or if the bug's file has changed since.
     """
 
     folder: Path
@@ -42,7 +42,7 @@ class StoredRun(NamedTuple):
 
 
 class StoredRuns:
-    """A store whose runs are read once, without replays.
+    """The runs of a store without replays; each is read once.
 
     Args:
         root: the store.
@@ -54,7 +54,7 @@ class StoredRuns:
         self._judged: dict[Path, StoredRun] = {}
 
     def look(self) -> None:
-        """Look for new runs."""
+        """Read the runs that are new in the store."""
         for folder in run_folders(self._root):
             identity = self._known.get(folder) or _identity(folder)
             if identity is not None:
@@ -88,7 +88,7 @@ def _identity(folder: Path) -> RunIdentity | None:
 def _over(folder: Path) -> bool:
     """Whether a run reached its verdict, and was not interrupted before.
 
-    A run whose harness died counts too: the next run with its bug and its faults would die as well.
+    A run whose harness died counts too, because the next run with its bug and faults would die as well.
     """
     try:
         verdict = load_verdict(folder)

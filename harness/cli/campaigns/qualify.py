@@ -54,7 +54,7 @@ from results.store.runs import write_whole
 
 EXIT_CODES = {Decision.QUALIFIED: 0, Decision.NOT_QUALIFIED: 1, Decision.INCONCLUSIVE: 2}
 STORED = "none (what the store holds)"
-"""What is in the place of a preset where nothing was planned."""
+"""The text in place of a preset's name if nothing was planned."""
 NIGHTS_MAX = 1_000_000
 SHARDS_MAX = 256
 _MS_PER_MIN = 60_000
@@ -178,7 +178,7 @@ def qualify_command(
 
 
 def build_of(text: str) -> Build:
-    """A build of Kafka from what was typed: a tarball's path, an image's reference, or a version.
+    """A build of Kafka from an argument: a tarball's path, an image's reference, or a version.
 
     Raises:
         UsageError: if it is none of them, or does not report Kafka's version.
@@ -223,7 +223,7 @@ def _matrix(asked: _Arguments, preset: str) -> Matrix:
 
 
 def _require_two(asked: _Arguments) -> None:
-    """Refuse one build under two names; raises `UsageError`."""
+    """Raise `UsageError` if both names mean the same build."""
     if asked.baseline is not None:
         contents = asked.stores.contents
         require_two(
@@ -319,7 +319,7 @@ def _print_shard(jobs: Sequence[Job], stores: Stores) -> int:
 
 
 class _PlanLine(msgspec.Struct, frozen=True):
-    """One line of a plan: runs of one scenario, mode and role, and how long they take."""
+    """One line of a plan: runs of one scenario, mode and role, and their duration."""
 
     role: str
     scenario: str

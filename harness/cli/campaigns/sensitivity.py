@@ -248,7 +248,7 @@ def _compare(paths: Iterable[Path], out: Path | None, html: Path | None, *, as_j
 
 
 def _print_ignored(kept: KeptOutcomes, measuring: Measuring) -> None:
-    """Say on stderr what is known, and does not count."""
+    """Print to stderr the known outcomes that do not count."""
     for path, what in kept.ignored.items():
         click.echo(f"left out: {path} is of another measurement ({what})", err=True)
     for one in measuring.left_out():

@@ -91,7 +91,7 @@ def track_record(
 
 
 def _chosen(only: Sequence[str]) -> list[KnownOutcome]:
-    """Those requested, all if none was.
+    """The requested ones; all if none was requested.
 
     Raises:
         UsageError: if a name is neither a ticket nor a scenario of any.
@@ -111,7 +111,7 @@ def _chosen(only: Sequence[str]) -> list[KnownOutcome]:
 def _record(
     known: KnownOutcome, side: Side, seeds: range, venue: Venue, cancelled: threading.Event
 ) -> SideRecord:
-    """A side with its runs, those that are missing run first unless that is cancelled."""
+    """A side with its runs; missing ones are run first, unless that is cancelled."""
     asked = RunOptions(
         scenario=known.scenario,
         seed=seeds[0],

@@ -73,7 +73,7 @@ def up(runs: Path, **given: Any) -> None:
 
 
 def _topology(version: str, given: dict[str, Any]) -> Topology:
-    """What was requested, refused before anything is made if it does not fit."""
+    """The requested topology; an unsupported one is refused before anything is made."""
     try:
         topology = topology_of(Topology(), version, **given)
         problems = problems_with(topology, version)
@@ -89,7 +89,7 @@ def _topology(version: str, given: dict[str, Any]) -> Topology:
 
 
 def _started(client: Engine, plan: Plan) -> Cluster:
-    """A cluster that is ready; one that does not become so is taken down again."""
+    """Start a cluster and wait until it is ready; one that does not become ready is removed."""
     with closing(Ledger(plan.folder)) as ledger:
         ledger.write(RunOpened(run=plan.run, owner=this_process(os.getpid()), kept=True))
     try:

@@ -50,7 +50,7 @@ class _Places(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ElectionCounts(msgspec.Struct, frozen=True):
-    """How many partitions ended how."""
+    """The number of partitions by outcome."""
 
     elected: int
     not_needed: int
@@ -59,14 +59,14 @@ class ElectionCounts(msgspec.Struct, frozen=True):
 
     @property
     def exit_code(self) -> int:
-        """1 if any was refused, 3 if Kafka said nothing of one that was named, else 0."""
+        """1 if any was refused, 3 if Kafka's answer lacks a named partition, else 0."""
         if self.refused:
             return REFUSED
         return NO_ANSWER if self.unanswered else 0
 
 
 def _selecting(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Turn the three ways of naming partitions into one value, before anybody is looked for."""
+    """Turn the three ways to name partitions into one value, before any node is looked for."""
 
     @wraps(function)
     def selecting(
@@ -198,7 +198,7 @@ def _tallied(answer: ElectionAnswer, partitions: Partitions | None) -> ElectionC
 
 
 def _unanswered(answer: ElectionAnswer, partitions: Partitions | None) -> Partitions:
-    """What was named and is not in the answer."""
+    """The named partitions that are not in the answer."""
     told = {(result.topic, result.partition) for result in answer.results}
     return tuple(place for place in dict.fromkeys(partitions or ()) if place not in told)
 

@@ -1,4 +1,4 @@
-"""Commands to work with a running cluster, one a line."""
+"""Commands for a running cluster, one per line."""
 
 import shlex
 from pathlib import Path

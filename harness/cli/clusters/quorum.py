@@ -37,7 +37,7 @@ class DirectoryId(click.ParamType[str]):
     name = "ID"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Refuse what Kafka could not have written."""
+        """Refuse an id that Kafka could not have written."""
         try:
             directory_uuid(str(value))
         except ValueError as error:
@@ -238,7 +238,7 @@ def records(folder: Path | None, *, as_json: bool) -> int:
 
 
 def _metadata_folders(folder: Path) -> dict[str, Path]:
-    """Where each node's metadata log lies: on its disk, or where the run has kept a copy."""
+    """Folder of each node's metadata log: on its disk, or the run's copy."""
     with disk_errors_named():
         disks = {path.parent.name: path for path in sorted(folder.glob("disks/*/__cluster_metadata-0"))}
         return disks or {path.parent.name: path for path in sorted(folder.glob("nodes/*/metadata"))}
@@ -247,7 +247,7 @@ def _metadata_folders(folder: Path) -> dict[str, Path]:
 def _change(
     verb: str, asked: NodeView, voter: VoterKey, ask: Callable[[], VoterAnswer], *, as_json: bool
 ) -> int:
-    """Ask for a change, tell what came of it, and give the exit code."""
+    """Request a change, print its outcome, and return the exit code."""
     try:
         answer = ask()
     except WireError as error:

@@ -25,7 +25,7 @@ class NodeView(NamedTuple):
 
 
 def request_view(reach: Reach, controller: int | None, timeout_ms: int) -> NodeView:
-    """The leader's view: straight from it where controllers can be reached, else through a broker.
+    """The leader's view: directly from it if controllers can be reached, else through a broker.
 
     Raises:
         KrucibleError: if no node reported it.
@@ -51,7 +51,7 @@ def request_view(reach: Reach, controller: int | None, timeout_ms: int) -> NodeV
 
 
 def _one(address: Address, timeout_ms: int) -> tuple[Address, QuorumAnswer] | dict[Address, str]:
-    """What one controller says by itself."""
+    """The view of one controller."""
     try:
         told = describe_quorum(address, timeout_ms)
     except WireError as error:
@@ -60,7 +60,7 @@ def _one(address: Address, timeout_ms: int) -> tuple[Address, QuorumAnswer] | di
 
 
 def _place_of(controller: int, known: dict[int, Address], reach: Reach, timeout_ms: int) -> Address:
-    """Where a controller is: as the cluster's folder says, or as any controller does.
+    """The address of a controller, from the cluster's folder or from any controller.
 
     Raises:
         UsageError: if no node reports it.
@@ -83,7 +83,7 @@ def _place_of(controller: int, known: dict[int, Address], reach: Reach, timeout_
 
 
 def find_voter(reach: Reach, view: QuorumView, node_id: int) -> tuple[str | None, tuple[VoterEndpoint, ...]]:
-    """Directory id and endpoints of a node: from its disk, or from what the leader knows of an observer."""
+    """Directory id and endpoints of a node, from its disk or from the leader's report of observers."""
     observer = next((each for each in view.observers if each.id == node_id), None)
     told = (observer.directory_id, observer.endpoints) if observer else (None, ())
     if reach.folder is None:

@@ -1,4 +1,4 @@
-"""What ``krucible quorum`` prints: lines of text, one fact or one row each."""
+"""The output of ``krucible quorum``: lines of text, one fact or one row each."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -37,14 +37,14 @@ def status_lines(view: QuorumView) -> list[str]:
 
 
 def replication_lines(view: QuorumView) -> list[str]:
-    """One row a replica; what is said of an observer is at the end."""
+    """One row per replica; remarks about observers are at the end."""
     return _columns([_HEAD, *map(_row, view.replicas)])
 
 
 def outcome_lines(
     verb: str, voter: VoterKey, answer: VoterAnswer, meaning: AnswerMeaning, asked: str
 ) -> list[str]:
-    """What came of a change, whether it may still happen, and why one knows."""
+    """The outcome of a change, whether it may still happen, and the reason."""
     who = f"node {voter.id} with directory {voter.directory_id}"
     if meaning.outcome is OperationType.OK:
         return [f"{who} {_DONE[verb]} ({answer.took_ms} ms, asked {asked})"]
@@ -57,7 +57,7 @@ def outcome_lines(
 
 
 def records_lines(logs: "Mapping[str, NodeControlRecords]", difference: "Difference | None") -> list[str]:
-    """Every control record, who holds it, and where the nodes differ first."""
+    """Every control record, the nodes that have it, and the first difference between nodes."""
     lines = [_log_line(node, log) for node, log in logs.items()]
     readable = {node: log for node, log in logs.items() if log.error is None}
     rows = [
@@ -72,7 +72,7 @@ def records_lines(logs: "Mapping[str, NodeControlRecords]", difference: "Differe
 
 
 def _record_rows(held: "Mapping[str, Sequence[ControlRecord]]") -> Iterator[tuple[str, ...]]:
-    """Records by offset; those that several nodes hold alike once."""
+    """Records by offset; a record that several nodes have is listed once."""
     holders: dict[tuple[int, str], list[str]] = {}
     alike: dict[tuple[int, str], ControlRecord] = {}
     for node, records in held.items():
@@ -166,7 +166,7 @@ def _age(milliseconds: int | None) -> str:
 
 
 def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows with their cells below each other."""
+    """Rows with aligned columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()

@@ -52,13 +52,13 @@ _DONE, _OTHERWISE, _NOT_YET = 0, 1, 2
 
 
 class RequestStore(NamedTuple):
-    """Where requests are made and kept."""
+    """Makes and stores requests of one cluster."""
 
     reach: Reach
     file: RequestFile
 
     def requests(self) -> Requests:
-        """All that are remembered; those that ended too long ago are forgotten here."""
+        """All stored requests; this drops those that ended too long ago."""
 
         def forget(requests: Requests) -> tuple[Requests, Requests]:
             kept = remembered(requests, _now_s())
@@ -76,7 +76,7 @@ class RequestStore(NamedTuple):
         return self.file.update(both)
 
     def statuses(self, request: Request) -> tuple[PartitionStatus, ...]:
-        """See how far a request has come, and keep what can't change any more."""
+        """Read the statuses of a request, and store those that can't change any more."""
         seen = status_of(self.reach, request, self.requests())
         self.change(lambda now: concluded(now, request.id, seen, _now_s()))
         return seen
@@ -255,7 +255,7 @@ def _send(desk: RequestStore, request: Request, targets: list[Any]) -> Reassignm
 
 
 def _limit(desk: RequestStore, request: Request, limit: Throttle) -> None:
-    """Set the limits first, as Kafka's tool does; where that fails nothing is requested."""
+    """Set the limits first, as Kafka's tool does; if that fails, nothing is requested."""
     try:
         unreached = set_throttle(desk.reach.a_broker(), limit)
     except WireError as error:
@@ -266,7 +266,7 @@ def _limit(desk: RequestStore, request: Request, limit: Throttle) -> None:
 
 
 def _free(desk: RequestStore, request: Request) -> None:
-    """Free what it limited, if it did."""
+    """Remove a request's throttles, if it has any."""
     limit = request.throttle
     if limit is None:
         return

@@ -15,7 +15,7 @@ from harness.administration.requests import PartitionStatus, ReassignmentState, 
 
 
 class StatusDisplay(Protocol):
-    """What shows statuses while they change."""
+    """A display of statuses while they change."""
 
     def show(self, request: Request, statuses: Sequence[PartitionStatus]) -> None:
         """Show the latest statuses of a request."""
@@ -30,7 +30,7 @@ class StatusDisplay(Protocol):
 
 
 def view_for(stream: TextIO, *, as_json: bool) -> StatusDisplay:
-    """Bars where a person watches; lines, or JSON one a line, in CI and pipes."""
+    """Bars on a terminal; lines of text or JSON in CI and pipes."""
     if stream.isatty() and not as_json and not os.environ.get("CI"):
         return BarView(Console(file=stream))
     return LineView(stream, as_json=as_json)
@@ -45,7 +45,7 @@ class LineView:
         self._shown: Sequence[PartitionStatus] | None = None
 
     def show(self, request: Request, statuses: Sequence[PartitionStatus]) -> None:
-        """Print, unless they are as before."""
+        """Print the statuses, unless they are unchanged."""
         if statuses == self._shown:
             return
         self._shown = statuses
@@ -115,7 +115,7 @@ def lines(request: Request, statuses: Sequence[PartitionStatus]) -> list[str]:
 
 
 def as_json(request: Request, statuses: Sequence[PartitionStatus]) -> str:
-    """One object; numbers that nobody knows are null."""
+    """One JSON object; unknown numbers are null."""
     partitions = [
         {
             "topic": status.topic,

@@ -21,7 +21,7 @@ from results.run.issue import render_issue
 from results.store.runs import followed, load_verdict, run_folders, write_whole
 
 ISSUES_MAX = 10
-"""How many issues are written at once: whatever breaks everything shall not flood a tracker."""
+"""Maximum number of issues written at once, so that one defect does not flood a tracker."""
 _TEXT_MAX = 300
 
 

@@ -40,11 +40,11 @@ class JudgedFile(NamedTuple):
     """What was found in a file.
 
     Attributes:
-        file: its name, fit to be shown.
+        file: its printable name.
         workload: whose operations it holds.
-        model: what they were checked against; None where that goes without saying.
-        operations: how many there are.
-        succeeded: how many of them ended ok; None where nobody counted.
+        model: the model that they were checked against; None if the workload implies it.
+        operations: number of operations.
+        succeeded: number of them that ended ok; None if they were not counted.
         lines: the line in the file of each operation.
         verdict: what was found.
     """
@@ -236,7 +236,7 @@ def _labelled(label: str, texts: Iterator[str]) -> list[str]:
 
 
 def _warnings(verdict: Verdict) -> Iterator[str]:
-    """What was odd about the file."""
+    """Warnings about the file."""
     for result in verdict.results:
         yield from result.figures.get("warnings", ())
 

@@ -20,7 +20,7 @@ _TEXT_MAX = 240
 
 
 class VerdictLabel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What somebody said of a history.
+    """The label of a history, from other people.
 
     Attributes:
         workload: whose history it is; inferred if absent.
@@ -40,7 +40,7 @@ class VerdictLabel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def expected(self) -> Validity | None:
-        """Their verdict in our words."""
+        """The label's verdict in krucible's terms."""
         said = self.valid if self.linearizable is None else self.linearizable
         return None if said is None else Validity.VALID if said else Validity.INVALID
 
@@ -68,7 +68,7 @@ class Compared(NamedTuple):
 
     @property
     def agrees(self) -> bool | None:
-        """Whether both verdicts are one; None where there is no label. What can't be read never agrees."""
+        """Whether both verdicts are equal; None without a label.  An unreadable history never agrees."""
         if self.found is None:
             return False
         return None if self.expected is None else self.found is self.expected

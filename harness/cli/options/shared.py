@@ -17,7 +17,7 @@ from harness.vocabulary.topology import Mode, NodeFile, Quorum
 from results.store.commands import store_option
 
 SEED_MAX = 2**63 - 1
-"""The largest whole number that every reader of JSON takes as one."""
+"""The largest whole number that every reader of JSON accepts as such."""
 SEEDS_MAX = 10_000
 DAYS_MAX = 10_000
 TIME_S_MAX = 7 * 24 * 3_600

@@ -140,7 +140,7 @@ def _may_be(target: Target, node: Any) -> bool:
 
 
 def _assumed(assumptions: Assumptions, answers: dict[str, int]) -> Iterator[str]:
-    """What must be so of the run, or its verdict is unknown."""
+    """Conditions of the run without which its verdict is unknown."""
     yield f"at least {assumptions.acked_before} records acknowledged before each fault"
     yield f"at least {assumptions.invoked_during} records sent during each fault"
     yield f"at least {assumptions.acked_after} records acknowledged after each fault"
@@ -153,7 +153,7 @@ def _assumed(assumptions: Assumptions, answers: dict[str, int]) -> Iterator[str]
 
 
 def answers_min(plan: RunPlan) -> dict[str, int]:
-    """How many answers to each kind of admin operation a run needs, at least."""
+    """Minimum number of answers that a run needs for each kind of admin operation."""
     schedule = plan.scenario.schedule
     return schedule.operations_min if isinstance(schedule, RandomSchedule) else {}
 

@@ -60,7 +60,7 @@ from results.store.runs import (
 
 EXIT_BACK, EXIT_NEVER, EXIT_UNKNOWN, EXIT_FAILED = 0, 1, 2, 3
 BISECT_GOOD, BISECT_BAD, BISECT_SKIP, BISECT_ABORT = 0, 1, 125, 128
-"""What ``git bisect run`` takes them for."""
+"""Exit codes by their meaning for ``git bisect run``."""
 _TIMES_MAX = 1_000
 _TEXT_MAX = 300
 
@@ -139,7 +139,7 @@ def replay(run: str, *, times: int, bisect: bool, keep: bool, as_json: bool, **g
 
 
 class _InterruptedError(Exception):
-    """A bisection was interrupted, so that nobody knows of this step."""
+    """A bisection was interrupted, so the result of this step is unknown."""
 
 
 class _Arguments(NamedTuple):
@@ -263,7 +263,7 @@ def _run_missing(
 def _run(
     number: int, planned: Replay, campaign: Campaign, venue: Venue, cancelled: threading.Event
 ) -> Signature | None:
-    """What one run found; None where the harness failed, or was interrupted."""
+    """The result of one run; None if the harness failed or was interrupted."""
     try:
         folder, verdict = run_one(planned.plan, venue, cancelled)
     except (HistoryError, KrucibleError) as error:
@@ -299,7 +299,7 @@ def _attempt(number: int, folder: Path, recorded: RecordedActions, planned: Repl
 
 
 def _image_differs(recorded: RecordedActions, folder: Path) -> tuple[str, ...]:
-    """Whether other bytes ran under the same version."""
+    """Whether another image of the same version was used."""
     then, now = recorded.identity, load_identity(folder)
     if then.image is None or now.image is None or then.kafka_version != now.kafka_version:
         return ()

@@ -45,7 +45,7 @@ _TEXT_MAX = 300
 Telling = Callable[[RunPlan, str], str]
 """What shows a plan: the plan, and the option that names the store."""
 _BESIDE = ("runs", "keep", "dry_run", "as_json")
-"""What may be given beside ``--from``."""
+"""Options that are allowed together with ``--from``."""
 
 
 @click.command(cls=Command)
@@ -176,7 +176,7 @@ def _planned(scenario: str, seed: int, given: dict[str, Any]) -> RunPlan:
 
 
 def print_kept(folder: Path) -> None:
-    """What to do with the cluster that a run left up."""
+    """Print commands for the cluster that a run left up."""
     click.echo("kept       its cluster is up:")
     click.echo(hands_on(folder))
 

@@ -14,7 +14,7 @@ REPOSITORY = "krucible/kafka"
 
 
 class ArtifactsProvider:
-    """Builds images from jars that Maven resolves."""
+    """Builds images from the jars that Maven resolves."""
 
     source = JarSource.ARTIFACTS
 
@@ -22,7 +22,7 @@ class ArtifactsProvider:
         self._client = client
 
     def reference(self, version: str) -> str:
-        """Name and tag of the image of a version, with today's recipe."""
+        """Name and tag of the image of a version, by the current recipe."""
         return f"{REPOSITORY}:{version}-{self._recipe(version)}"
 
     def cached(self, version: str) -> KafkaImage | None:
@@ -30,11 +30,11 @@ class ArtifactsProvider:
         return find(self._client, self.reference(version))
 
     def unavailable(self, _version: str) -> str | None:
-        """Why this provider can't make the image, or None."""
+        """The reason why this provider can't make the image, or None."""
         return maven.maven_missing()
 
     def obtain(self, version: str, progress: Progress) -> KafkaImage:
-        """Build the image; a second process that wants the same waits for the first.
+        """Build the image; a second process that needs the same image waits for the first.
 
         Raises:
             KrucibleError: if Maven, Debian's mirror or the engine fails.
@@ -61,7 +61,7 @@ class ArtifactsProvider:
             **({Label.TOOLS: other} if other else {}),
         }
         image = finish(self._client, built, self.reference(version), labels, progress)
-        # Without another version's tools, which no node loads: docs/images.md says what is the same Kafka.
+        # Tools of another version are not compared, because no node loads them; see docs/images.md.
         expected = maven.checksums(maven.jar_sums(jars))
         if image.checksums != expected:
             raise KrucibleError(

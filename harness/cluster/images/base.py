@@ -34,11 +34,11 @@ def base_reference() -> str:
 
 
 def ensure_base(progress: Progress = silent, client: DockerClient | None = None) -> str:
-    """The base image's name, after building it where it is not here yet.
+    """The base image's name; the image is built first if this host does not have it.
 
     Raises:
         EngineError: if no engine answers.
-        KrucibleError: if it can't be built, with the ways that were tried.
+        KrucibleError: if it can't be built; it names all attempts.
     """
     reference = base_reference()
     with client_or_new(client) as engine:

@@ -22,7 +22,7 @@ LOG_LINES_SHOWN = 15
 
 
 def find(client: DockerClient, reference: str) -> KafkaImage | None:
-    """The Kafka image of that name on this host, if it is here and complete."""
+    """The Kafka image of that name, if this host has it and it is complete."""
     try:
         image = client.images.get(reference)
     except ImageNotFound:
@@ -44,12 +44,12 @@ def find(client: DockerClient, reference: str) -> KafkaImage | None:
 
 @contextmanager
 def context(version: str, jars: Path | None, tools: Path | None = None) -> Iterator[Path]:
-    """A folder to build a Kafka image from.
+    """Make a folder from which a Kafka image is built.
 
     Args:
         version: the version of Kafka.
-        jars: of Kafka; None if the base holds them already.
-        tools: jars of an earlier version's tools; None if `jars` or the base have tools.
+        jars: folder of Kafka's jars; None if the base image has them.
+        tools: jars of an earlier version's tools; None if `jars` or the base image have tools.
     """
     with tempfile.TemporaryDirectory(prefix="krucible-image-") as name:
         folder = Path(name)
@@ -67,7 +67,7 @@ def context(version: str, jars: Path | None, tools: Path | None = None) -> Itera
 
 
 def _copy_jars(source: Path | None, target: Path) -> None:
-    """Copy the jars of a folder, readable to all: an image keeps modes, and nodes need not run as root."""
+    """Copy the jars of a folder, readable for all: an image keeps modes, and nodes need not run as root."""
     target.mkdir()
     target.chmod(0o755)
     for jar in sorted(source.glob("*.jar")) if source else ():
@@ -135,10 +135,10 @@ def finish(
 ) -> KafkaImage:
     """Label a built Kafka image with its contents, and name it.
 
-    The name comes last, so an image with a name is complete.
+    The image gets its name last, so an image with a name is complete.
 
     Raises:
-        KrucibleError: if the broker in it is of another version than the label says.
+        KrucibleError: if the broker in it has another version than the label.
     """
     found = _read_notes(client, image_id)
     _require_version(found["jars.sha512"], labels[Label.VERSION], reference)
@@ -157,7 +157,7 @@ def finish(
 
 
 def _require_version(jars: str, version: str, reference: str) -> None:
-    """A release candidate's jars carry the version that it is a candidate of."""
+    """Require the version's broker jar; a release candidate's jars have the version of the release."""
     names = [line.rpartition("/")[2] for line in jars.splitlines()]
     expected = {
         f"kafka_{scala}-{name}.jar"
@@ -179,7 +179,7 @@ def _java(banner: str) -> str:
 
 
 def _read_notes(client: DockerClient, image_id: str) -> dict[str, str]:
-    """The notes that `prepare-image` left: file name to content."""
+    """The notes that `prepare-image` wrote: file name to content."""
     container = client.containers.create(image_id, network_disabled=True)
     try:
         return {

@@ -10,9 +10,9 @@ from harness.cluster.images.model import Progress
 
 @contextmanager
 def build_lock(name: str, progress: Progress) -> Iterator[None]:
-    """Hold the lock `name`; a second process waits here until the first has built.
+    """Hold the lock `name`; a second process waits here until the first one has finished.
 
-    The lock ends with the process that holds it, however that ends.
+    The lock also ends with the process that holds it, even after a kill.
     """
     folder = cache_folder() / "locks"
     folder.mkdir(parents=True, exist_ok=True)

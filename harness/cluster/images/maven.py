@@ -37,7 +37,7 @@ class Coordinate(NamedTuple):
     Attributes:
         group: its group id.
         artifact: its name.
-        version: one, or a range such as ``[4.0.0,4.4.0)``, of which Maven takes the newest that exists.
+        version: a version, or a range such as ``[4.0.0,4.4.0)``, of which Maven takes the newest one.
         alone: whether its dependencies are left out.
     """
 
@@ -48,10 +48,11 @@ class Coordinate(NamedTuple):
 
 
 def coordinates(version: str) -> tuple[Coordinate, ...]:
-    """What an image of Kafka is resolved from.
+    """The artifacts from which an image of Kafka is resolved.
 
-    Kafka never brings a logging backend along.  Order matters: Maven takes the version nearest to the
-    root and then the first, so the broker comes first and decides what it shares with the tools.
+    Kafka's artifacts include no logging backend.  The order matters: Maven takes the version nearest to the
+    root, and then the first one.  So the broker comes first and determines the jars that it shares with the
+    tools.
     """
     kafka = (
         Coordinate("org.apache.kafka", "kafka_2.13", version),
@@ -68,7 +69,7 @@ def coordinates(version: str) -> tuple[Coordinate, ...]:
 
 
 def pom(wanted: Iterable[Coordinate]) -> str:
-    """A project that depends on what is wanted and is nothing else."""
+    """A project that only has the given dependencies."""
     dependencies = "".join(
         f"    <dependency><groupId>{escape(group)}</groupId><artifactId>{escape(artifact)}</artifactId>"
         f"<version>{escape(version)}</version>{_NOTHING_ELSE if alone else ''}</dependency>\n"
@@ -85,12 +86,12 @@ def pom(wanted: Iterable[Coordinate]) -> str:
 
 
 def maven_missing() -> str | None:
-    """Why Maven can't be used here, or None."""
+    """The reason why Maven can't be used here, or None."""
     return None if shutil.which("mvn") else "mvn is not installed"
 
 
 def resolve(version: str, progress: Progress) -> Path:
-    """The folder with all jars of a version, resolved once and kept in the cache.
+    """The folder with all jars of a version, which is resolved once and cached.
 
     If the version has no tools, `tools_version` gives the version whose tools are used.
 
@@ -124,7 +125,7 @@ def _resolve_version(version: str, folder: Path, progress: Progress) -> None:
 
 
 def _resolve_into(work: Path, version: str, progress: Progress) -> Path:
-    """The folder of jars, below the work folder; without tools and with a note if the version has none."""
+    """The folder of jars in the work folder; without tools, but with a note, if the version has no tools."""
     what, wanted = f"Kafka {version}", coordinates(version)
     refusal = _copy_dependencies(what, wanted, work / "whole")
     if not refusal:
@@ -171,15 +172,15 @@ def _newest_tools_before(version: str, work: Path, progress: Progress) -> str:
 
 
 def resolve_jar(wanted: Coordinate, sha512: str, progress: Progress) -> Path:
-    """One jar with the expected checksum, resolved once and kept in the cache.
+    """One jar with the expected checksum, which is resolved once and cached.
 
     Args:
         wanted: the artifact.
         sha512: checksum of its bytes, hexadecimal; checked each time.
-        progress: gets a message that it is being resolved.
+        progress: receives a message when the jar is being resolved.
 
     Raises:
-        KrucibleError: if Maven is missing or fails, or the bytes are others.
+        KrucibleError: if Maven is missing or fails, or the checksum differs.
     """
     name = f"{wanted.artifact}-{wanted.version}"
     jar = cache_folder() / "jars" / name / f"{name}.jar"

@@ -65,5 +65,5 @@ class KafkaImage:
 
     @property
     def tools_note(self) -> str:
-        """What to add to a line about the image: empty if the tools are of Kafka's own version."""
+        """Text to append to a line about the image: empty if the tools have Kafka's own version."""
         return f", with the tools of {self.tools}" if self.tools else ""

@@ -1,7 +1,7 @@
 """Reads Docker's events of a pull or a build, and gives up when there is no more progress.
 
-Docker sets no limit to either.  A registry that accepts a connection and then sends nothing blocks a pull
-forever.  So events are read in a separate thread, which is abandoned when the wait is over.
+Docker has no time limit for either.  A registry that accepts a connection and then sends nothing blocks a
+pull forever.  So events are read in a separate thread, which is abandoned when the time is over.
 """
 
 import queue
@@ -15,14 +15,14 @@ Clock = Callable[[], float]
 """Returns a time in seconds."""
 
 SILENCE_MAX_S = 600
-"""So long a pull or a build may go on without news; a slow disk takes minutes for a large layer."""
+"""Longest time of a pull or a build without news; a slow disk takes minutes for a large layer."""
 
 
 class SilenceError(Exception):
     """There was no news for too long.
 
     Attributes:
-        limit_s: for how long, in seconds.
+        limit_s: the time limit, seconds.
     """
 
     def __init__(self, limit_s: float) -> None:
@@ -33,7 +33,7 @@ class SilenceError(Exception):
 class News:
     """Distinguishes events with progress of a layer from repeated ones.
 
-    Each further byte that is downloaded or extracted is progress, and so is each line of a build.
+    Every downloaded or extracted byte is progress, and so is every line of a build.
     """
 
     def __init__(self) -> None:
@@ -60,9 +60,9 @@ def until_silent(
 
     Args:
         ask: sends the request to Docker; it may block, and so may each next event.
-        heard: called at each event with progress.
+        heard: called for each event with progress.
         limit_s: longest time without progress, seconds; `SILENCE_MAX_S` by default.
-        now: the time in seconds, of a clock that is never set.
+        now: returns the time in seconds, from a monotonic clock.
 
     Raises:
         SilenceError: there was no progress for `limit_s`.

@@ -29,7 +29,7 @@ def base_packages() -> tuple[str, ...]:
 
 
 def content_hash(parts: Iterable[bytes | str]) -> str:
-    """The first `HASH_LENGTH` hexadecimal digits of a SHA-256 over parts, each with its length."""
+    """The first `HASH_LENGTH` hexadecimal digits of a SHA-256 over parts, each prefixed with its length."""
     digest = hashlib.sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part

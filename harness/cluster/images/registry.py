@@ -1,7 +1,7 @@
 """Images from the official one, pulled by tag or digest: 3.7.0 and newer.
 
 The official image lacks krucible's entry script and has another log format.  So a thin image is built on top
-of it, by the same recipe as for artifacts: jars are not changed, and nodes start in the same way.
+of it, by the same recipe as for artifacts.  Jars are not changed, and nodes start in the same way.
 """
 
 import os
@@ -31,30 +31,30 @@ OFFICIAL = "apache/kafka"
 FIRST_OFFICIAL = (3, 7, 0)
 PROBE_LIMIT_S = 5
 SILENCE_S = 30
-"""Time without progress of a pull after which that is reported, repeatedly: a large layer takes minutes."""
+"""A pull without progress is reported after this time, repeatedly; a large layer takes minutes."""
 REPOSITORY_VARIABLE = "KRUCIBLE_KAFKA_REPOSITORY"
-"""Names another repository that holds copies of the official image, e.g. a mirror's."""
+"""Names another repository with copies of the official image, e.g. a mirror."""
 
 _MIB = 1 << 20
 _STEP_MIB = 64
-"""So much more of a layer or several is reported."""
+"""Download progress is reported after each further amount of this size."""
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 
 class Wanted(NamedTuple):
-    """A version of Kafka, and the digest of the image that is to hold it, if one was named."""
+    """A version of Kafka, and the digest of its image, if one was given."""
 
     version: str
     digest: str
 
     @property
     def tag(self) -> str:
-        """What distinguishes it in the name of an image."""
+        """The tag in the image's name."""
         return f"{self.version}-{self.digest[7:19]}" if self.digest else self.version
 
 
 def wanted(text: str) -> Wanted:
-    """``4.3.1`` or ``4.3.1@sha256:…``, taken apart.
+    """Parse ``4.3.1`` or ``4.3.1@sha256:…``.
 
     Raises:
         UsageError: if it is neither.
@@ -86,10 +86,10 @@ class RegistryProvider:
     """Pulls the official image and adds our entry script.
 
     Args:
-        client: of the engine.
-        repository: that holds copies of the official image.
-        image: the one image to use, by tag or digest; it is pulled only if this host does not have it, and
-            when it changes here, another image is made of it.
+        client: client of the engine.
+        repository: repository with copies of the official image.
+        image: the only image to use, by tag or digest.  It is pulled only if this host does not have it.  If
+            it changes here, another image is made from it.
     """
 
     source = JarSource.REGISTRY
@@ -100,7 +100,7 @@ class RegistryProvider:
         self._repository = repository or os.environ.get(REPOSITORY_VARIABLE) or OFFICIAL
 
     def reference(self, version: str) -> str:
-        """Name and tag of the image of a version (or version@digest), with today's recipe."""
+        """Name and tag of the image of a version (or version@digest), by the current recipe."""
         asked = wanted(version)
         return f"{REPOSITORY}:{asked.tag}-{self._recipe(asked)}"
 
@@ -109,14 +109,14 @@ class RegistryProvider:
         return find(self._client, self.reference(version))
 
     def known_as(self, version: str) -> frozenset[str]:
-        """Digests of the image that was named, and the reference of ours; empty if this host has it not."""
+        """Digests of the given image, and the reference of ours; empty if this host does not have it."""
         if not self._here():
             return frozenset()
         digests = self._client.images.get(self._image).attrs.get("RepoDigests") or []
         return frozenset({self.reference(version), *filter(None, (digest_in(str(one)) for one in digests))})
 
     def unavailable(self, version: str) -> str | None:
-        """Why the registry can't give the image, or None; asks the registry, for `PROBE_LIMIT_S` at most."""
+        """The reason why the registry can't provide the image, or None; takes at most `PROBE_LIMIT_S`."""
         asked = wanted(version)
         if self._here():
             return None
@@ -132,7 +132,7 @@ class RegistryProvider:
         return None
 
     def obtain(self, version: str, progress: Progress) -> KafkaImage:
-        """Pull and build; a second process that wants the same waits for the first.
+        """Pull and build; a second process that needs the same image waits for the first.
 
         Raises:
             EngineError: if the pull or the build fails.
@@ -148,7 +148,7 @@ class RegistryProvider:
         )
 
     def _here(self) -> str:
-        """Id of the image that was named, if this host has it."""
+        """Id of the given image, if this host has it."""
         if not self._image:
             return ""
         try:
@@ -177,7 +177,7 @@ class RegistryProvider:
         return finish(self._client, built, reference, labels, progress)
 
     def _pull(self, upstream: str, progress: Progress) -> str:
-        """Have the image here; returns its repository digest, empty where no registry knows it."""
+        """Pull the image if needed; returns its repository digest, empty if no registry knows it."""
         try:
             if not self._here():
                 progress(f"pulling {upstream}")
@@ -202,7 +202,7 @@ class RegistryProvider:
 
 
 def known_as(client: DockerClient, image: str, version: str) -> frozenset[str]:
-    """What runs record about an image, as far as this host knows it; no registry is asked.
+    """The facts that runs record about an image, as far as this host knows them; no registry is asked.
 
     Args:
         client: client of Docker.
@@ -231,7 +231,7 @@ def repository_of(image: str) -> str:
 
 @contextmanager
 def _silence_reported(what: str, progress: Progress) -> Iterator[Callable[[], None]]:
-    """Report when there is no progress; the caller reports progress by calling the yielded function."""
+    """Report a lack of progress; the caller signals progress by calling the yielded function."""
     news, over = threading.Event(), threading.Event()
 
     def watch() -> None:
@@ -252,14 +252,14 @@ def _silence_reported(what: str, progress: Progress) -> Iterator[Callable[[], No
 
 
 def layer_progress(events: Iterator[Mapping[str, Any]], image: str) -> Iterator[str]:
-    """``3 of 7 layers`` after each layer of a pull that arrives, and between them what is downloaded.
+    """Yield ``3 of 7 layers`` after each complete layer of a pull, and the downloaded size between them.
 
     Args:
         events: Docker's events of the pull.
-        image: as it was requested.
+        image: the requested image.
 
     Raises:
-        EngineError: when Docker reports a failure.
+        EngineError: if Docker reports a failure.
     """
     seen: set[str] = set()
     done: set[str] = set()

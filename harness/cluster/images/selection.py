@@ -16,7 +16,7 @@ from harness.errors import KrucibleError, UsageError
 
 
 class Provider(Protocol):
-    """A way to come by an image; `version` is ``4.3.1``, or ``4.3.1@sha256:…`` where a digest makes sense."""
+    """A source of images; `version` is ``4.3.1``, or ``4.3.1@sha256:…`` if the source has digests."""
 
     source: JarSource
 
@@ -24,10 +24,10 @@ class Provider(Protocol):
         """The image if this host has it; takes milliseconds."""
 
     def unavailable(self, version: str) -> str | None:
-        """Why the image can't be had this way, or None; takes seconds at most."""
+        """The reason why this source can't provide the image, or None; takes seconds at most."""
 
     def obtain(self, version: str, progress: Progress) -> KafkaImage:
-        """The image, made now."""
+        """Make the image now."""
 
 
 def ensure_image(
@@ -44,12 +44,12 @@ def ensure_image(
         source: ``auto``, ``artifacts``, ``registry`` or ``tarball``.
         progress: receives messages about each step.
         client: client of Docker; by default a new one.
-        given: the one image of a registry, or the tarball, that it is to be made from.
+        given: the only image of a registry, or the tarball, to make it from.
 
     Raises:
         UsageError: if there is no such version or source.
         EngineError: if Docker does not answer, or if a build fails.
-        KrucibleError: if the image can't be had, with every way that was tried.
+        KrucibleError: if no source can provide the image; it names every attempt.
     """
     with client_or_new(client) as engine:
         providers = candidates(version, source, engine, given)
@@ -58,7 +58,7 @@ def ensure_image(
 
 
 def candidates(version: str, source: str, client: DockerClient, given: str = "") -> list[Provider]:
-    """The providers that may serve, in the order in which a cached image is looked for.
+    """The possible providers, in the order in which their cached images are looked for.
 
     Raises:
         UsageError: if there is no such source, or the version is none.
@@ -94,11 +94,11 @@ def find_cached(version: str, providers: Iterable[Provider]) -> KafkaImage | Non
 
 
 class Survey(NamedTuple):
-    """How an image can be had on this host.
+    """The ways to get an image on this host.
 
     Attributes:
         cached: the image, if it is on this host; then no provider was asked.
-        ways: for each provider, why it can't make the image, or None if it can.
+        ways: for each provider, the reason why it can't make the image, or None if it can.
     """
 
     cached: KafkaImage | None
@@ -111,7 +111,7 @@ class Survey(NamedTuple):
 
     @property
     def wants_jars(self) -> bool:
-        """Whether Maven may have to resolve Kafka's jars; an image that is here and a tarball have theirs."""
+        """Whether Maven may have to resolve Kafka's jars; a present image and a tarball contain them."""
         return JarSource.ARTIFACTS in self.ways
 
     @property
@@ -133,7 +133,7 @@ def survey(version: str, source: str, client: DockerClient, given: str = "") -> 
 
 
 def _obtain_first(version: str, providers: list[Provider], progress: Progress, mend: str) -> KafkaImage:
-    """Registry before artifacts: pulling is quicker than building."""
+    """Try the registry before artifacts, because pulling is faster than building."""
     tried: list[str] = []
     for provider in reversed(providers):
         reason = provider.unavailable(version)
@@ -157,7 +157,7 @@ def _obtain_first(version: str, providers: list[Provider], progress: Progress, m
 
 
 def mend_of(version: str, source: str = JarSource.AUTO, given: str = "") -> str:
-    """The remedy for a missing image: the set-up of this image, not of the default version's."""
+    """The remedy for a missing image: a command that sets up this image, not the default version's."""
     if given:
         words = ["--kafka-tarball", given] if source == JarSource.TARBALL else ["--kafka-image", given]
         return shlex.join(["krucible", "setup", *words, "--kafka-version", version])
@@ -165,5 +165,5 @@ def mend_of(version: str, source: str = JarSource.AUTO, given: str = "") -> str:
     if source == JarSource.ARTIFACTS:
         words += ["--image-source", source]
     line = shlex.join(words)
-    # Set-up can't make a registry answer: it can build the image, if the run then takes one that was built.
+    # Set-up can't make a registry answer.  It can build an image, which the run must then accept.
     return f"drop --image-source registry, then: {line}" if source == JarSource.REGISTRY else line

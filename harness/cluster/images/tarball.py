@@ -1,4 +1,4 @@
-"""Images from a release tarball on a Debian base: candidates, and builds of one's own."""
+"""Images from a release tarball on a Debian base, for release candidates and custom builds."""
 
 import errno
 import hashlib
@@ -24,7 +24,7 @@ from harness.vocabulary.version import VersionShapeError, parse_version
 
 REPOSITORY = "krucible/kafka"
 JARS_BYTES_MAX = 1 << 30
-"""Eight times what Kafka has: a tarball that unpacks to more is none of Kafka's."""
+"""Eight times the size of Kafka's jars; a larger tarball is not Kafka's."""
 MEMBERS_MAX = 20_000
 
 _CHUNK_BYTES = 1 << 20
@@ -38,7 +38,7 @@ class TarballProvider:
     """Builds images from the jars of one tarball.
 
     Args:
-        client: of the engine.
+        client: client of the engine.
         path: the tarball.
     """
 
@@ -49,7 +49,7 @@ class TarballProvider:
         self._path = path
 
     def reference(self, version: str) -> str:
-        """Name and tag of the image, with today's recipe; another content is another image."""
+        """Name and tag of the image, by the current recipe; another content gives another image."""
         return f"{REPOSITORY}:{version}-{self._recipe(version)}"
 
     def cached(self, version: str) -> KafkaImage | None:
@@ -57,7 +57,7 @@ class TarballProvider:
         return find(self._client, self.reference(version))
 
     def unavailable(self, version: str) -> str | None:
-        """Why the tarball gives no image of that version, or None."""
+        """The reason why the tarball can't provide this version, or None."""
         try:
             found = version_in(self._path)
         except UsageError as error:
@@ -65,10 +65,10 @@ class TarballProvider:
         return None if found == version else f"{self._path} holds Kafka {found}"
 
     def obtain(self, version: str, progress: Progress) -> KafkaImage:
-        """Build the image; a second process that wants the same waits for the first.
+        """Build the image; a second process that needs the same image waits for the first.
 
         Raises:
-            UsageError: if the tarball is none, is damaged, or is not what it should be.
+            UsageError: if the file is no tarball, is damaged, or has other content than expected.
             EngineError: if the engine can't build.
             KrucibleError: if Debian's mirror fails.
         """
@@ -114,10 +114,10 @@ def digest_of(path: Path) -> str:
 
 
 def version_in(path: Path) -> str:
-    """Kafka's version by the folder that a tarball unpacks to; reads its beginning alone.
+    """Kafka's version from the name of the tarball's folder; reads only its beginning.
 
     Raises:
-        UsageError: if it is no release of Kafka's.
+        UsageError: if it is no release of Kafka.
     """
     with _opened(path) as archive:
         first = archive.next()
@@ -128,9 +128,9 @@ def version_in(path: Path) -> str:
 
 @contextmanager
 def jars_of(path: Path, version: str) -> Iterator[Path]:
-    """A folder with the tarball's jars, for as long as the block lasts.
+    """Yield a folder with the tarball's jars, which is removed after the block.
 
-    Nothing is unpacked but the regular files ``libs/*.jar``, under their own names.
+    Only the regular files ``libs/*.jar`` are unpacked, under their own names.
 
     Raises:
         UsageError: if the tarball is damaged, holds another version, or members that lead elsewhere.
@@ -201,13 +201,13 @@ def _version_of_top(path: Path, first: tarfile.TarInfo) -> str:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tarfile.TarFile]:
-    """The tarball as a stream; all of its errors are reported as one kind of error."""
+    """Open the tarball as a stream; all errors of the library become one kind of error."""
     try:
         with tarfile.open(path, "r|gz") as archive:
             yield archive
     except _DAMAGED as error:
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise  # the place that it is unpacked to is full
+            raise  # the target disk is full
         refusal = error.strerror if isinstance(error, OSError) else None  # as for a file that is not there
         raise _no_release(path, refusal or f"{type(error).__name__}: {error}") from error
 

@@ -1,5 +1,5 @@
-"""Kafka's metadata log, decoded without Kafka by the layouts in `schemas`, and printed as its tool does.
+"""Decodes Kafka's metadata log without Kafka, by layouts in `schemas`, and prints it as Kafka's tool does.
 
-The files there are Kafka's own definitions, reduced to the parts that determine the bytes.  They
-are those of Kafka 4.4.0, and of 4.3.1 for control records: each covers all versions since the first.
+The files there are Kafka's own definitions, reduced to the parts that determine the bytes.  They come from
+Kafka 4.4.0, and for control records from 4.3.1; each covers all versions since the first.
 """

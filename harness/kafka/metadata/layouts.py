@@ -35,7 +35,7 @@ _NO_ID = "A" * 22
 
 
 class Field(msgspec.Struct, frozen=True, rename="camel"):
-    """A field as a definition reports it, or a struct that several fields share."""
+    """A field of a definition, or a struct that several fields share."""
 
     name: str
     versions: str
@@ -48,7 +48,7 @@ class Field(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Schema(msgspec.Struct, frozen=True, rename="camel"):
-    """A message as a definition reports it; of a metadata record, `api_key` is its type."""
+    """The definition of a message; for a metadata record, `api_key` is its type."""
 
     name: str
     valid_versions: str
@@ -72,7 +72,7 @@ def schemas() -> Mapping[str, Schema]:
 
 @cache
 def reader_of(name: str, version: int) -> StructReader | None:
-    """What reads this version of a message; None where its definition does not report that version."""
+    """The reader for this version of a message; None if the definition does not have the version."""
     schema = schemas()[name]
     if not _within(version, schema.valid_versions):
         return None
@@ -90,7 +90,7 @@ def _within(version: int, versions: str) -> bool:
 
 
 class _Tagged(NamedTuple):
-    """A field that is there only where it is not as usual."""
+    """A tagged field, which is present only if its value is not the default."""
 
     key: str
     read: Reader
@@ -124,7 +124,7 @@ def _struct(fields: tuple[Field, ...], version: int, shared: Mapping[str, tuple[
 
 
 def _read_tags(data: bytes, at: int, tagged: Mapping[int, _Tagged], found: dict[str, object]) -> int:
-    """Read the tagged fields, of which those that are not known are passed over, as Kafka does."""
+    """Read the tagged fields; unknown ones are skipped, as in Kafka."""
     count, at = unsigned(data, at)
     for _ in range(count):
         tag, at = unsigned(data, at)
@@ -208,7 +208,7 @@ def _array(read: Reader, *, nullable: bool) -> Reader:
 
 
 def _size(data: bytes, at: int, *, nullable: bool) -> tuple[int | None, int]:
-    """A length, which is stored as one more; None for null."""
+    """Read a length, which is stored plus one; None for null."""
     size, at = unsigned(data, at)
     if size:
         return size - 1, at
@@ -225,7 +225,7 @@ _SIZED: Mapping[str, Callable[[bytes], str]] = {
 
 
 def _default(field: Field) -> object:
-    """Value of a field that a message lacks."""
+    """The value of a field that is absent from a message."""
     if field.default == "null":
         return None
     if field.type in _NUMBERS:

@@ -1,6 +1,6 @@
 """Prints a file of a metadata log in the format of Kafka's DumpLogSegments.
 
-What Kafka 4.3 prints of a record that is known here is printed byte for byte.
+For every record that is known here, the output equals that of Kafka 4.3 byte for byte.
 """
 
 from collections.abc import Iterator
@@ -23,15 +23,15 @@ _CONTROL_NAMES = {
     OPAQUE_CONTROL: "Opaque",
 }
 _PLAIN_FROM, _PLAIN_BELOW = 1e-3, 1e7
-"""Between these, Java writes a number without an exponent."""
+"""Java writes numbers in this range without an exponent."""
 
 
 def printed(path: str, file: MetadataFile) -> Iterator[str]:
-    """The lines that report a file.
+    """The lines that describe a file.
 
     Args:
-        path: how it is named.
-        file: what it holds.
+        path: its path in the output.
+        file: its content.
     """
     name = PurePath(path)
     yield f"Dumping {path}"
@@ -89,7 +89,7 @@ def _content(offset: int, header: Header, read: Read) -> str:
 
 
 def _as_java(content: dict[str, object]) -> dict[str, object]:
-    """A record's fields, of which numbers with a fraction are written as Java writes them."""
+    """A record's fields, with fractional numbers in Java's format."""
     if not any(isinstance(value, float) for value in content.values()):
         return content
     return {
@@ -99,7 +99,7 @@ def _as_java(content: dict[str, object]) -> dict[str, object]:
 
 
 def _double(value: float) -> str:
-    """A number as Java's Double.toString writes it."""
+    """Format a number as Java's Double.toString does."""
     if value == 0 or _PLAIN_FROM <= abs(value) < _PLAIN_BELOW:
         return repr(value)
     sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()

@@ -1,4 +1,4 @@
-"""Reads a segment or snapshot of a metadata log: its batches, their records, and where reading ended."""
+"""Reads a segment or snapshot of a metadata log: its batches, their records, and the end of reading."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -12,14 +12,14 @@ from harness.kafka.segments.records import BatchRecord, records_of
 
 NO_OP = "NO_OP_RECORD"
 _OFFSET_MAX = 2**61
-"""More than this is a header that was damaged: its checksum does not cover the offset."""
+"""A larger offset means a damaged header, because the checksum does not cover the offset."""
 _COMPRESSION, _LOG_APPEND_TIME, _CONTROL = 0x07, 0x08, 0x20
 JournalRecord = tuple[int, int, str, dict[str, object] | None]
-"""Offset, epoch, type, content: a record as a history records it."""
+"""Offset, epoch, type, content: a record in a history."""
 
 
 class Header(NamedTuple):
-    """A batch's header, field by field as on disk (KIP-98); `size` is its number of records."""
+    """A batch's header with the fields on disk (KIP-98); `size` is the number of records."""
 
     base_offset: int
     length: int
@@ -37,7 +37,7 @@ class Header(NamedTuple):
 
     @property
     def is_control(self) -> bool:
-        """Whether its records are the quorum's own."""
+        """Whether its records are control records of the quorum."""
         return bool(self.attributes & _CONTROL)
 
     @property
@@ -46,14 +46,14 @@ class Header(NamedTuple):
         return "LogAppendTime" if self.attributes & _LOG_APPEND_TIME else "CreateTime"
 
     def timestamp(self, record: BatchRecord) -> int:
-        """When a record of it was made, or appended."""
+        """The time when one of its records was created, or appended."""
         if self.attributes & _LOG_APPEND_TIME:
             return self.max_timestamp
         return self.first_timestamp + record.timestamp_delta
 
 
 class Read(NamedTuple):
-    """A record and its content, or why it can't be decoded."""
+    """A record and its content, or the reason why it can't be decoded."""
 
     record: BatchRecord
     decoded: DecodedRecord | None
@@ -61,13 +61,13 @@ class Read(NamedTuple):
 
 
 class MetadataBatch(NamedTuple):
-    """A batch.
+    """One batch of a metadata log.
 
     Attributes:
         header: its header.
         sound: whether its checksum is correct.
         records: its records, as far as they can be distinguished.
-        problem: why the first undecodable record can't be decoded; None if there is none.
+        problem: the reason why the first undecodable record can't be decoded; None if there is none.
     """
 
     header: Header
@@ -90,12 +90,12 @@ class MetadataBatch(NamedTuple):
 
 
 class MetadataFile(NamedTuple):
-    """What a file holds.
+    """The content of a file.
 
     Attributes:
         batches: position and content of each, in their order.
-        left: bytes after the last whole batch.
-        problem: why what is there can't be the beginning of a batch, or the first problem of a batch.
+        left: number of bytes after the last complete batch.
+        problem: the reason why these bytes can't begin a batch, or the first problem of a batch.
     """
 
     batches: tuple[tuple[int, MetadataBatch], ...]
@@ -108,7 +108,7 @@ class MetadataFile(NamedTuple):
 
 
 class FileReader:
-    """Reads files of the metadata logs of one quorum: what its nodes have in common is decoded once."""
+    """Reads files of the metadata logs of one quorum; data that nodes have in common is decoded once."""
 
     def __init__(self) -> None:
         self._known: dict[bytes, MetadataBatch] = {}

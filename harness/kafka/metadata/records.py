@@ -1,7 +1,8 @@
-"""Decodes records of the metadata log; of unknown ones it gives type, version and size.
+"""Decodes records of the metadata log; for unknown ones it returns type, version and size.
 
-A record's value is the version of its frame, its type and its version, each a number of variable length, and
-the message (KIP-631).  A control record's key is a version and its type, its value begins with its version.
+A record's value consists of its frame's version, its type and its version, each a number of variable length,
+and the message (KIP-631).  A control record's key consists of a version and its type; its value begins with
+its version.
 """
 
 import struct
@@ -95,10 +96,10 @@ def decode_control(record: BatchRecord) -> DecodedRecord:
 
 
 def control_type(record: BatchRecord) -> int:
-    """The type of a control record, a key of `CONTROL_KINDS` where it is known.
+    """The type of a control record, a key of `CONTROL_KINDS` if it is known.
 
     Raises:
-        ValueError: its key is too short for one.
+        ValueError: its key is too short for a type.
     """
     try:
         _, kind = _CONTROL_KEY.unpack_from(record.key or b"")
@@ -108,7 +109,7 @@ def control_type(record: BatchRecord) -> int:
 
 
 def _message(name: str, version: int, value: bytes, at: int) -> dict[str, object] | None:
-    """The fields of a message; None where its version is not known."""
+    """The fields of a message; None if its version is unknown."""
     read = reader_of(name, version)
     if read is None:
         return None

@@ -41,7 +41,7 @@ _MARKER_BYTES = 6
 _LENGTH_COUNTS_FROM = 12
 _VARINT_BYTES_MAX = 5
 _COMPRESSION = 0b111
-"""Bits of a batch's attributes that report how it is compressed."""
+"""Bits of a batch's attributes that state its compression."""
 
 REASONS = {
     SearchEnd.CUT: "the batch is longer than what is left of the file",
@@ -53,7 +53,7 @@ BAD_CONTROL = "the control record can't be read"
 
 
 class Damage(NamedTuple):
-    """A place in a segment that holds no sound batch; `offset` is the batch's first, where that is known."""
+    """A place in a segment without a valid batch; `offset` is the batch's first, if it is known."""
 
     position: int
     offset: int | None
@@ -61,7 +61,7 @@ class Damage(NamedTuple):
 
 
 class Tail(NamedTuple):
-    """What is after the last whole batch: where, how much, and ``cut`` or ``zeros``."""
+    """The bytes after the last complete batch: position, number, and ``cut`` or ``zeros``."""
 
     position: int
     size: int
@@ -69,15 +69,15 @@ class Tail(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """What one file holds.
+    """The content of one segment file.
 
     Attributes:
-        size: its bytes.
-        columns: by the names of `COLUMN_TYPES`, shape (batches,).
-        damage: places that hold no sound batch; nothing is read after one where no batch begins.
-        tail: what may be the beginning of a batch, or nothing yet; None where the file ends with a batch.
-        left: offsets of the records in batches that have fewer records than offsets, and some, ascending;
-            None where such a batch is compressed, or its records can't be read.
+        size: size of the file, bytes.
+        columns: arrays by the names of `COLUMN_TYPES`, shape (batches,).
+        damage: places without a valid batch; reading stops at one where no batch begins.
+        tail: bytes at the end that may begin a batch or are zeros; None if the file ends with a batch.
+        left: ascending offsets of the records in batches that have fewer records than offsets, but not none;
+            None if such a batch is compressed, or its records can't be read.
     """
 
     size: int
@@ -102,7 +102,7 @@ def read_segment(data: bytes) -> Segment:
 
 
 def _headers(view: Bytes, positions: Positions) -> NDArray[Any]:
-    """Headers at these positions, one record each."""
+    """Headers at these positions as an array, one element each."""
     if not len(positions):
         return np.empty(0, dtype=HEADER)
     windows = np.lib.stride_tricks.sliding_window_view(view, HEADER_BYTES)
@@ -126,7 +126,7 @@ def _bad_checksums(view: Bytes, positions: Positions, headers: NDArray[Any]) -> 
 
 
 def _tail(view: Bytes, position: int, stop: SearchEnd) -> Tail | None:
-    """What is left where the search ended, if a write under way or a power loss can have left it so."""
+    """The bytes where the search ended, if an unfinished write or a power loss can explain them."""
     rest = view[position:]
     if stop is SearchEnd.END:
         return None
@@ -149,11 +149,11 @@ def _read_control(data: bytes, positions: Positions, columns: dict[str, NDArray[
 
 
 def control_record(data: bytes, position: int) -> tuple[int, int] | None:
-    """Type of the control record that begins here, and its coordinator's epoch, -1 where it is no marker.
+    """Type of the control record that begins here, and its coordinator's epoch, -1 if it is no marker.
 
-    None if it is no control record.  A record is: length, attributes (one byte), distances of timestamp and
-    offset, key and value, each after its length; a marker's key is version and type, its value version and
-    coordinator epoch (KIP-98, Control Messages).
+    None if it is no control record.  A record consists of length, attributes (one byte), deltas of timestamp
+    and offset, key and value, each after its length.  A marker's key is version and type.  Its value is
+    version and coordinator epoch (KIP-98, Control Messages).
     """
     fields = _record_fields(data, position)
     if fields is None:
@@ -182,7 +182,7 @@ def _record_fields(data: bytes, position: int) -> tuple[bytes, bytes] | None:
 
 
 def _left(data: bytes, positions: Positions, columns: dict[str, NDArray[Any]]) -> NDArray[Any] | None:
-    """Offsets of the records that are left of batches that lost some, as compaction makes them."""
+    """Offsets of the remaining records in batches that lost some, for example by compaction."""
     span = columns["last_offset"] - columns["base_offset"] + 1
     rows = np.flatnonzero((columns["count"] > 0) & (columns["count"] < span))
     if bool((columns["attributes"][rows] & _COMPRESSION).any()):
@@ -201,7 +201,7 @@ def _left(data: bytes, positions: Positions, columns: dict[str, NDArray[Any]]) -
 
 
 def _offset_delta(data: bytes, position: int) -> tuple[int, int] | None:
-    """Distance of a record's offset, and where the next record begins; None where there is no record."""
+    """A record's offset delta, and the position of the next record; None if there is no record."""
     size, start = varint(data, position)
     _, at = varint(data, start + 1) if start is not None else (0, None)
     delta, at = varint(data, at) if at is not None else (0, None)
@@ -209,7 +209,7 @@ def _offset_delta(data: bytes, position: int) -> tuple[int, int] | None:
 
 
 def varint(data: bytes, position: int) -> tuple[int, int | None]:
-    """A zigzag number of variable length and the position after it, None where it does not end."""
+    """A zigzag number of variable length and the position after it; None if it does not end."""
     value = 0
     for index, byte in enumerate(data[position : position + 2 * _VARINT_BYTES_MAX]):
         value |= (byte & 0x7F) << 7 * index

@@ -12,7 +12,7 @@ from harness.kafka.segments.growing import segments_in
 from harness.kafka.segments.offset_commits import CommitBatch, read_commits
 
 READ_BYTES_MAX = 2**23
-"""So much of a file is read at once."""
+"""Number of bytes of a file that are read at once."""
 _NOTHING_BEFORE = -1
 
 
@@ -29,11 +29,11 @@ class Placed(NamedTuple):
 
 
 def commits_seen(began_ns: int, new: Iterable[tuple[int, Sequence[Placed]]]) -> CommitsSeen:
-    """What was read, as docs/histories.md has it.
+    """The new commits in the format of docs/histories.md.
 
     Args:
-        began_ns: when reading began.
-        new: numbers of partitions, and batches of each in the order of a log.
+        began_ns: time when reading began.
+        new: numbers of partitions, each with its batches in the order of the log.
     """
     stretches: list[CommitsStretch] = []
     removals: list[OffsetDeleted] = []
@@ -70,10 +70,10 @@ def joined(partition: int, placed: Iterable[Placed]) -> list[CommitsStretch]:
 
 
 class CommitsLog:
-    """One replica's log; reads on where it ended last time, through every segment.
+    """One replica's log; each call continues where the last one ended, through every segment.
 
     Args:
-        folder: of the replica; it need not be there.
+        folder: the replica's folder; it need not exist.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -86,10 +86,10 @@ class CommitsLog:
         self._epoch = _NOTHING_BEFORE
 
     def read(self) -> list[Placed]:
-        """Whole batches that were not read yet; after a truncation all that is there.
+        """Complete batches that were not read yet; after a truncation, all that exist.
 
         Raises:
-            OSError: a segment is there but may not be read.
+            OSError: a segment exists, but can't be read.
         """
         found: list[Placed] = []
         try:
@@ -126,12 +126,12 @@ class CommitsLog:
             os.close(descriptor)
 
     def _stands(self, descriptor: int) -> bool:
-        """Whether the last batch that was read is still there: the log may have been truncated since."""
+        """Whether the last batch that was read still exists; the log may have been truncated since."""
         position, header = self._last
         return os.pread(descriptor, len(header), position) == header
 
     def _go_on(self, descriptor: int, found: list[Placed]) -> bool:
-        """Read what is there, up to a bound; whether there may be more."""
+        """Read up to `READ_BYTES_MAX` bytes; returns whether there may be more."""
         data = os.pread(descriptor, READ_BYTES_MAX, self._position)
         part = read_commits(data)
         for batch in part.batches:

@@ -1,8 +1,8 @@
-"""The two loops over a segment's bytes, compiled: the begins of batches, and their correct checksums.
+"""Two compiled loops over a segment's bytes: one finds batches, the other computes their checksums.
 
-Both go byte by byte, each step depending on the one before it, so no array operation can do them; numba runs
-them at hundreds of megabytes a second, 40 times kafka-python's checksum.  The compiled code is cached next to
-this file.
+Both process byte by byte, and each step depends on the one before, so no array operation can replace them.
+numba runs them at hundreds of megabytes per second, 40 times as fast as kafka-python's checksum.  The
+compiled code is cached next to this file.
 """
 
 from enum import IntEnum
@@ -18,9 +18,9 @@ Positions = NDArray[np.int64]
 HEADER_BYTES = 61
 """Size of a batch without its records (KIP-98, format version 2)."""
 _LENGTH_AT, _MAGIC_AT, _BODY_AT = 8, 16, 12
-"""Positions of length and magic, and the position from which the length counts."""
+"""Positions of length and magic, and the position where the counted length begins."""
 _CHECKED_FROM = 21
-"""Where the part begins that the CRC covers: the attributes."""
+"""Position of the attributes, where the part that the CRC covers begins."""
 _LENGTH_MAX = 0x7FFFFFFF
 _MAGIC = 2
 _POLYNOMIAL = 0x82F63B78
@@ -29,7 +29,7 @@ _STRIDE = 8
 
 
 class SearchEnd(IntEnum):
-    """Why the search for batches ended."""
+    """The reason why the search for batches ended."""
 
     END = 0
     CUT = 1
@@ -55,7 +55,7 @@ _TABLES = _tables()
 
 
 def batch_positions(data: Bytes) -> tuple[Positions, int, SearchEnd]:
-    """Where whole batches begin, in their order; where the search ended, and why.
+    """Positions of complete batches, in order; the position where the search ended, and the reason.
 
     Args:
         data: a segment's bytes, which begin with a batch.
@@ -66,7 +66,7 @@ def batch_positions(data: Bytes) -> tuple[Positions, int, SearchEnd]:
 
 
 def checksums(data: Bytes, starts: Positions, ends: Positions) -> NDArray[np.uint32]:
-    """CRC-32C of the checked part of every batch; shape of `starts`."""
+    """CRC-32C of the covered part of every batch, in the shape of `starts`."""
     sums = np.empty(len(starts), dtype=np.uint32)
     _checksums(data, starts + _CHECKED_FROM, ends, _TABLES, sums)
     return sums

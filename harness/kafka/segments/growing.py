@@ -11,16 +11,16 @@ from harness.kafka.segments.compiled import HEADER_BYTES
 
 SEGMENT = re.compile(r"(\d{20})\.log")
 _HEADER = struct.Struct(">qiib4sHi")
-"""Base offset, length, leader epoch, format version, checksum, attributes, distance of the last offset."""
+"""Base offset, length, leader epoch, format version, checksum, attributes, last offset delta."""
 _LENGTH_COUNTS_FROM = 12
 _MAGIC = 2
 
 
 class LogEnd:
-    """The end of one replica's log; reads on where it ended last time.
+    """The end of one replica's log; each call continues where the last one ended.
 
     Args:
-        folder: of the replica; it need not be there.
+        folder: the replica's folder; it need not exist.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -32,10 +32,10 @@ class LogEnd:
         self._last = (0, b"")
 
     def read(self) -> int | None:
-        """The offset behind the last whole batch; None where no segment can be read now.
+        """The offset after the last complete batch; None if no segment can be read now.
 
         Raises:
-            OSError: a segment is there but may not be read.
+            OSError: a segment exists, but can't be read.
         """
         segments = segments_in(self._folder)
         try:
@@ -64,12 +64,12 @@ class LogEnd:
         self._last = (0, b"")
 
     def _stands(self, descriptor: int) -> bool:
-        """Whether the last batch that was read is still there: the log may have been truncated since."""
+        """Whether the last batch that was read still exists; the log may have been truncated since."""
         position, header = self._last
         return os.pread(descriptor, len(header), position) == header
 
     def _go_on(self, descriptor: int, size: int) -> None:
-        """Read whole batches up to the size, or up to what is none."""
+        """Read complete batches up to the size, or up to bytes that are no batch."""
         while self._position + HEADER_BYTES <= size:
             header = os.pread(descriptor, _HEADER.size, self._position)
             if len(header) < _HEADER.size:
@@ -85,10 +85,10 @@ class LogEnd:
 
 
 def segments_in(folder: Path) -> list[str]:
-    """Names of the segments in a replica's folder, in no order; none where it can't be read now.
+    """Names of the segments in a replica's folder, unordered; none if it can't be read now.
 
     Raises:
-        OSError: it may not be read.
+        OSError: it can't be read for another reason.
     """
     return [name for name in names_in(folder) if name.endswith(".log") and SEGMENT.fullmatch(name)]
 
@@ -97,7 +97,7 @@ def names_in(folder: Path) -> list[str]:
     """Names in a folder; empty if it does not exist, or if its disk has no power.
 
     Raises:
-        OSError: it may not be read.
+        OSError: it can't be read for another reason.
     """
     with suppress(FileNotFoundError, NotADirectoryError):
         try:

@@ -13,15 +13,15 @@ from harness.kafka.segments.batches import REASONS, Damage, Segment, Tail, read_
 from harness.kafka.segments.compiled import SearchEnd
 
 START_CHECKPOINT = "log-start-offset-checkpoint"
-"""File next to the partitions' folders: log starts that are not the start of a segment."""
+"""File next to the partitions' folders, with log starts that are not the start of a segment."""
 _PAPERS = "partition.metadata"
 _LISTINGS_MAX = 5
-"""How often a folder is listed again because a segment that was listed has been deleted or replaced since."""
+"""Maximum number of listings of a folder whose segments are deleted or replaced after they were listed."""
 _PAUSE_S = 0.02
 
 
 class FolderDamage(NamedTuple):
-    """A place in one of the log's files that holds no sound batch."""
+    """A place in one of the log's files without a valid batch."""
 
     file: str
     damage: Damage
@@ -33,14 +33,14 @@ class LogRead(NamedTuple):
     Attributes:
         topic_id: topic id in the folder's ``partition.metadata``; None if it has none.
         start: first offset that the node serves.
-        end: offset after the last whole batch.
+        end: offset after the last complete batch.
         files: names of the segments, in order.
-        size: bytes of all segments.
-        columns: by the names of `COLUMN_TYPES`, shape (batches,), all segments together.
-        damage: places without a sound batch.
-        tail: file and place of what is after the last whole batch of the last segment.
-        active: base offset of the last segment, which no cleaner touches.
-        left: offsets of the records of batches that lost some, all segments together; None if unknown.
+        size: size of all segments, bytes.
+        columns: arrays by the names of `COLUMN_TYPES`, shape (batches,), of all segments together.
+        damage: places without a valid batch.
+        tail: file and place of the bytes after the last complete batch of the last segment.
+        active: base offset of the last segment, which the cleaner does not change.
+        left: offsets of the remaining records in batches that lost some, of all segments; None if unknown.
     """
 
     topic_id: str | None
@@ -56,10 +56,10 @@ class LogRead(NamedTuple):
 
 
 def read_log(folder: Path, read: Callable[[Path], bytes] = Path.read_bytes) -> LogRead:
-    """Read the log in a partition's folder; the node may run.
+    """Read the log in a partition's folder; the node may be running.
 
     Raises:
-        OSError: it is not there, has no segment, or may not be read.
+        OSError: it does not exist, has no segment, or can't be read.
     """
     for left in reversed(range(_LISTINGS_MAX)):
         start = _checkpointed_start(folder)
@@ -77,15 +77,15 @@ def read_log(folder: Path, read: Callable[[Path], bytes] = Path.read_bytes) -> L
 def _segments(folder: Path, *, swapping: bool) -> list[Path]:
     """The segments of a folder; segments that are being created or deleted have another suffix.
 
-    The cleaner first renames the old segments, and then their replacement, from ``.swap``: in between the log
-    lacks both.  A node that died meanwhile leaves it in that state.
+    The cleaner first renames the old segments, and then their replacement, from ``.swap``.  In between, the
+    log lacks both.  If the node dies at that time, the log stays in this state.
 
     Args:
-        folder: the partition's.
-        swapping: whether such a folder is read nevertheless.
+        folder: the partition's folder.
+        swapping: whether to read a folder in this state nevertheless.
 
     Raises:
-        OSError: it is not there, or has no segment, or they are being replaced.
+        OSError: it does not exist, or has no segment, or segments are being replaced.
     """
     files = [*folder.iterdir()]
     if not swapping and any(path.name.endswith(".log.swap") for path in files):
@@ -97,10 +97,10 @@ def _segments(folder: Path, *, swapping: bool) -> list[Path]:
 
 
 def _log(folder: Path, files: list[Path], read: list[Segment], start: int) -> LogRead:
-    """The log that was read; `start` is the checkpoint's value from before the segments were listed.
+    """The log from its segments; `start` is the checkpoint's value from before they were listed.
 
-    A node that deletes the first segments removes the start from the checkpoint, because the first segment's
-    name gives it.
+    A node that deletes the first segments removes the start from the checkpoint, because then it is the first
+    segment's name.
     """
     segments = [*map(_whole, read[:-1]), read[-1]]
     columns = {name: np.concatenate([s.columns[name] for s in segments]) for name in COLUMN_TYPES}
@@ -127,7 +127,7 @@ def _log(folder: Path, files: list[Path], read: list[Segment], start: int) -> Lo
 
 
 def _whole(segment: Segment) -> Segment:
-    """A segment before the last: it must not end in something that is no whole batch."""
+    """A segment before the last one; an incomplete batch at its end is damage."""
     if segment.tail is None:
         return segment
     damage = Damage(segment.tail.position, None, REASONS[SearchEnd.CUT])
@@ -135,10 +135,10 @@ def _whole(segment: Segment) -> Segment:
 
 
 def topic_id_of(folder: Path) -> str | None:
-    """The id of a folder's topic, None without papers; the metadata log has those of the one that always is.
+    """The id of a folder's topic, None without ``partition.metadata``; the metadata log's id is fixed.
 
     Raises:
-        OSError: they can't be read.
+        OSError: the file can't be read.
     """
     try:
         lines = (folder / _PAPERS).read_text().splitlines()

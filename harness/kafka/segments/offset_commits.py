@@ -1,7 +1,8 @@
-"""Offset commits in batches of ``__consumer_offsets``, by Kafka's OffsetCommitKey and OffsetCommitValue.
+"""Decodes offset commits in batches of ``__consumer_offsets`` (OffsetCommitKey and OffsetCommitValue).
 
-A key is its version (0 or 1; others are of other records), group, topic and partition; a value its version
-and the offset, then what does not matter here.  A record without a value deletes an offset.
+A key consists of its version (0 or 1; other records have others), group, topic and partition.  A value
+begins with its version and the offset; the rest does not matter here.  A record without a value deletes an
+offset.
 """
 
 import struct
@@ -18,7 +19,7 @@ Deleted = tuple[int, str, str, int]
 
 _TRANSACTIONAL, _CONTROL, _COMPRESSED = 0x10, 0x20, 0x07
 _ENDS: dict[int, Literal["commit", "abort"]] = {0: "abort", 1: "commit"}
-"""By the types of the control records that end transactions (KIP-98)."""
+"""Outcomes by the types of the control records that end transactions (KIP-98)."""
 _KEY_VERSIONS = range(2)
 _VALUE_VERSIONS = range(5)
 """Known versions; in all of them the offset comes first."""
@@ -28,16 +29,16 @@ _MARKER = struct.Struct(">hh")
 
 
 class CommitBatch(NamedTuple):
-    """A sound batch of a log.
+    """A valid batch of a log.
 
     Attributes:
         first: offset of its first record.
-        end: the offset behind its last one.
+        end: the offset after its last record.
         leader_epoch: leader epoch in which it was appended.
-        whole: whether it has a record for each of its offsets, so that compaction took none.
+        whole: whether it has a record for each of its offsets, so compaction removed none.
         rows: commits; None if it is compressed, or if a record can't be read.
         deleted: offset in the log, group, topic and partition of each deletion of an offset.
-        producer: id of the producer in whose transaction it is, or that it ends; None outside of one.
+        producer: id of the producer whose transaction it belongs to or ends; None outside transactions.
         ends: for a marker that ends a transaction, whether it is a commit or an abort; else None.
     """
 
@@ -55,8 +56,8 @@ class FileChunk(NamedTuple):
     """Content of a part of a file.
 
     Attributes:
-        batches: in their order, up to the first that is cut short or damaged.
-        last: position of the last batch, from the begin of the part.
+        batches: batches in order, up to the first incomplete or damaged one.
+        last: position of the last batch within the part.
         size: number of bytes of all batches.
     """
 
@@ -66,7 +67,7 @@ class FileChunk(NamedTuple):
 
 
 def read_commits(data: bytes) -> FileChunk:
-    """Read the batches of a part that begins with one; never fails, for any bytes."""
+    """Read the batches of a part that begins with a batch; never fails, whatever the bytes are."""
     view = np.frombuffer(data, dtype=np.uint8)
     positions, ended, _ = batch_positions(view)
     headers = [np.frombuffer(data, HEADER, 1, position)[0] for position in positions.tolist()]
@@ -98,14 +99,14 @@ def _batch(data: bytes, header: np.void) -> CommitBatch:
 
 
 def _ends(data: bytes) -> Literal["commit", "abort"] | None:
-    """How a batch ends a transaction; None where its record is of another type."""
+    """How a batch ends a transaction; None if its record has another type."""
     record = _record(data, HEADER_BYTES)
     key = b"" if record is None or record.key is None else record.key
     return _ENDS.get(_MARKER.unpack(key)[1]) if len(key) == _MARKER.size else None
 
 
 class _Record(NamedTuple):
-    """A record: distance of its offset, its key and value, and where the next one begins."""
+    """A record: its offset delta, key and value, and the position of the next one."""
 
     delta: int
     key: bytes | None
@@ -147,7 +148,7 @@ def _record(data: bytes, position: int) -> _Record | None:
 
 
 def _field(data: bytes, position: int | None) -> tuple[bytes | None, int | None]:
-    """A field after its length, which is -1 where it is null; and the position after it, None without one."""
+    """A field after its length, which is -1 for null, and the position after it; None without one."""
     size, at = varint(data, position) if position is not None else (0, None)
     if at is None or size > len(data) - at:
         return None, None
@@ -155,10 +156,10 @@ def _field(data: bytes, position: int | None) -> tuple[bytes | None, int | None]
 
 
 def commit_of(key: bytes | None, value: bytes | None) -> tuple[str, str, int, int | None] | None:
-    """Group, topic, partition and offset that a record commits, None as the offset where it deletes that.
+    """Group, topic, partition and offset that a record commits; the offset is None if it is deleted.
 
     Returns:
-        None where the record is of another type.
+        None if the record has another type.
 
     Raises:
         ValueError: it is a commit, or a deletion, that can't be read.

@@ -1,4 +1,4 @@
-"""Decodes the records of one batch: deltas of time and offset, key, value, names of headers (KIP-98)."""
+"""Decodes the records of one batch: deltas of time and offset, key, value, header names (KIP-98)."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -12,7 +12,7 @@ class BatchRecord(NamedTuple):
 
     Attributes:
         timestamp_delta: milliseconds after the batch's first timestamp.
-        offset_delta: distance from the batch's first offset.
+        offset_delta: difference from the batch's first offset.
         key: None if it has none.
         value: None if it has none.
         headers: names of its headers.
@@ -26,14 +26,14 @@ class BatchRecord(NamedTuple):
 
 
 def records_of(batch: bytes, count: int) -> Iterator[BatchRecord]:
-    """The records of a batch that is not compressed.
+    """The records of an uncompressed batch.
 
     Args:
         batch: its bytes, including the header.
         count: number of records in its header.
 
     Raises:
-        ValueError: a record can't be read; those before it were returned.
+        ValueError: a record can't be read; earlier records were returned.
     """
     at = HEADER_BYTES
     for _ in range(count):
@@ -49,7 +49,7 @@ def records_of(batch: bytes, count: int) -> Iterator[BatchRecord]:
 def _record(data: bytes, at: int) -> tuple[BatchRecord, int]:
     size, at = signed(data, at)
     end = at + size
-    timestamp_delta, at = signed(data, at + 1)  # after the attributes, of which none is in use
+    timestamp_delta, at = signed(data, at + 1)  # after the attributes, which are not used
     offset_delta, at = signed(data, at)
     key, at = _bytes(data, at)
     value, at = _bytes(data, at)
@@ -65,7 +65,7 @@ def _record(data: bytes, at: int) -> tuple[BatchRecord, int]:
 
 
 def _bytes(data: bytes, at: int) -> tuple[bytes | None, int]:
-    """What is after its length; None where that is negative."""
+    """The bytes after their length; None if the length is negative."""
     size, at = signed(data, at)
     if size < 0:
         return None, at

@@ -1,8 +1,8 @@
-"""How far a broker had flushed the logs of a disk, by its own word, beside where these logs end.
+"""Reads how far a broker flushed the logs of a disk, according to its checkpoint, and where these logs end.
 
 A broker writes a log's recovery point to ``recovery-point-offset-checkpoint`` once all records below it are
-flushed.  It writes the file anew, syncs it, and renames it (``CheckpointFile.write``).  So on a disk that
-lost power each log reaches the recovery point that the same disk has.
+flushed.  It writes a new file, syncs it, and renames it (``CheckpointFile.write``).  So on a disk that lost
+power, each log reaches at least its recovery point on the same disk.
 """
 
 from collections.abc import Iterator
@@ -13,21 +13,21 @@ from harness.kafka.segments.growing import LogEnd
 from harness.kafka.segments.log_folder import topic_id_of
 
 CHECKPOINT = "recovery-point-offset-checkpoint"
-"""File beside the partitions' folders: a version, the number of entries, lines ``topic partition offset``."""
+"""File next to the partitions' folders: version, number of entries, lines ``topic partition offset``."""
 _UNFINISHED = f"{CHECKPOINT}.tmp"
 _PAPERS = "partition.metadata"
 _VERSION = "0"
 
 
 def flushed_logs(disk: Path) -> list[LogFlushed]:
-    """The recovery points on a disk whose broker does not run, and the ends of their logs.
+    """The recovery points on a disk whose broker is not running, and the ends of their logs.
 
-    A log is cut off, or removed, before the checkpoint says so.  So nothing is returned where the broker was
-    writing another checkpoint, and no log that is younger than the checkpoint: a removed one may have had the
-    same name.
+    A broker truncates or removes a log before it writes the checkpoint.  So nothing is returned if the broker
+    was writing another checkpoint.  Logs younger than the checkpoint are left out, because a removed log may
+    have had the same name.
 
     Raises:
-        OSError: a file is there but may not be read.
+        OSError: a file exists, but can't be read.
     """
     checkpoint = disk / CHECKPOINT
     if (disk / _UNFINISHED).exists() or not checkpoint.exists():
@@ -43,7 +43,7 @@ def flushed_logs(disk: Path) -> list[LogFlushed]:
 
 
 def _entries(text: str) -> Iterator[tuple[str, int, int]]:
-    """Topic, partition and offset of each line; nothing where the file is not whole or of another format."""
+    """Topic, partition and offset of each line; nothing if the file is incomplete or has another format."""
     version, _, rest = text.partition("\n")
     count, _, rest = rest.partition("\n")
     lines = [line.split() for line in rest.splitlines()]
@@ -57,6 +57,6 @@ def _is_entry(words: list[str]) -> bool:
 
 
 def _is_older(folder: Path, written_ns: int) -> bool:
-    """Whether a partition's folder was made before a time; its papers are written once, when it is made."""
+    """Whether a partition's folder is older; its ``partition.metadata`` is written once, at its creation."""
     papers = folder / _PAPERS
     return papers.exists() and papers.stat().st_mtime_ns < written_ns and topic_id_of(folder) is not None

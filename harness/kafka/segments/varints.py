@@ -1,4 +1,4 @@
-"""Numbers of variable length (KIP-98, KIP-482): seven bits a byte, the lowest first."""
+"""Numbers of variable length (KIP-98, KIP-482): seven bits per byte, the lowest first."""
 
 _MORE = 0x80
 """The bit that marks a continued number."""
@@ -10,7 +10,7 @@ def unsigned(data: bytes, at: int, bits_max: int = BITS_MAX) -> tuple[int, int]:
     """An unsigned number and the position after it.
 
     Raises:
-        ValueError: it has more bits than it may.
+        ValueError: it has too many bits.
         IndexError: the bytes end before it does.
     """
     value = data[at]
@@ -28,6 +28,6 @@ def unsigned(data: bytes, at: int, bits_max: int = BITS_MAX) -> tuple[int, int]:
 
 
 def signed(data: bytes, at: int) -> tuple[int, int]:
-    """A signed number (zigzag, both signs by turns) and the position after it; raises as `unsigned` does."""
+    """A signed number in zigzag encoding and the position after it; raises the errors of `unsigned`."""
     value, at = unsigned(data, at, LONG_BITS_MAX)
     return (value >> 1) ^ -(value & 1), at
