@@ -41,6 +41,12 @@ def test_it():
         pathlib.Path("child.new").write_text(str(child.pid))
         pathlib.Path("child.new").rename("child")
 """
+HEARING = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
+"""
+"""Starts Python so that SIGINT interrupts it: background jobs of a shell, and their children, ignore it."""
 FILES = (
     "tests/a/test_it.py",
     "tests/b/test_it.py",
@@ -105,7 +111,7 @@ def test_what_a_test_has_started_ends_when_the_tests_are_interrupted(pytester: p
     path.write_text(A_TEST_THAT_WAITS)
     for name in ("conftest.py", "sharing.py", "live_failures.py"):
         shutil.copy(ROOT / "tests" / name, pytester.path / "tests")
-    words = [sys.executable, "-m", "pytest", "tests", "-n", "1", "--import-mode=importlib"]
+    words = [sys.executable, "-c", HEARING, "-m", "pytest", "tests", "-n", "1", "--import-mode=importlib"]
     with subprocess.Popen(
         words, cwd=pytester.path, stdout=subprocess.DEVNULL, start_new_session=True
     ) as tests:
