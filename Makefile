@@ -18,9 +18,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install
 PIP_LOCKED := $(PIP) --require-hashes --no-deps
 PIP_CHECK := @$(BIN)/python -m pip --disable-pip-version-check check --quiet
 PIP_TOOLS := 7.6.2
-# One worker more than cores, because the one with the clusters often waits; tests/sharing.py says which tests each has.
-WORKERS = $(shell cores=$$(getconf _NPROCESSORS_ONLN); echo $$((cores < 4 ? cores + 1 : 4)))
-PYTEST = $(BIN)/python -m pytest --numprocesses=$(WORKERS) --durations=10 --durations-min=5
+# One worker a core; tests/sharing.py says which tests each has.
+PYTEST := $(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --durations=10 --durations-min=5
 LOCK := pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-header \
         --no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 

@@ -4,9 +4,8 @@ Tests on clusters stay together on one worker, which has them one after the othe
 cluster at a time.  They are begun first, for they take longest, and most of that is waiting: the other
 workers have the tests that need no Docker meanwhile.  These make themselves nice, lest a cluster be slower
 than its time limits expect.  Tests of the pipeline stay together as well, because each worker would start a
-Spark of its own, and so do those of each other file, for what they build once.  They are less nice than the
-rest, because their processes have time limits too.  Mutations are the largest file: of these stays together
-what is made of one recorded run.
+Spark of its own, and so do those of each other file, for what they build once.  Mutations are the largest
+file: of these stays together what is made of one recorded run.
 """
 
 import os
@@ -24,9 +23,7 @@ LONG = ("tests/mutations/", "tests/checkers/")
 """Folders that are begun next, so that no long file is the last one, for which others would wait."""
 _OF_A_RUN = re.compile(r"tests/mutations/.*\[.*-(?P<run>[a-z]+|\d)-\d+\]")
 """A mutation of a recorded run at one place, as its id ends; of a name with dashes it takes the last word."""
-NICENESS = dict(zip(TOGETHER, (0, 10), strict=True))
-"""Of the tests in these folders; all others are as nice as can be."""
-NICEST = 19
+NICENESS = 10
 AUTOGROUP = Path("/proc/self/autogroup")
 """Is there where the kernel shares processors between sessions first; see sched(7), the autogroup feature."""
 _WATCHING = """
@@ -58,39 +55,32 @@ class Sharing(LoadScopeScheduling):
         return group_of(nodeid)
 
 
-def niceness_of(nodeid: str) -> int:
-    """How much nicer than the tests' command a test is."""
-    return NICENESS.get(group_of(nodeid), NICEST)
-
-
 class Niceness:
-    """Makes a worker nicer before a test that is nicer than those before; that can't be undone."""
+    """Makes a worker nice before its first test without a cluster."""
 
     def __init__(self) -> None:
-        self._nice = 0
+        self._nice = False
         self._watcher: subprocess.Popen[bytes] | None = None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        wanted = niceness_of(item.nodeid)
-        if wanted <= self._nice:
+        if self._nice or group_of(item.nodeid) == TOGETHER[0]:
             return
-        os.nice(wanted - self._nice)
+        os.nice(NICENESS)
         if AUTOGROUP.exists():
-            if self._watcher is None:
-                os.setsid()
-                self._watcher = _ending_with_us()
-            _make_session_nice(wanted)
-        self._nice = wanted
+            _leave_session()
+            self._watcher = _ending_with_us()
+        self._nice = True
 
 
-def _make_session_nice(niceness: int) -> None:
-    """Make the worker's own session nice; only where sessions share processors.
+def _leave_session() -> None:
+    """Make a nice session of this process; only where sessions share processors.
 
     There a process's own niceness counts within its session alone.  Nodes of Kafka are in none, and all of
     them together would get no more than the session of the tests.
     """
-    AUTOGROUP.write_text(str(niceness))
+    os.setsid()
+    AUTOGROUP.write_text(str(NICENESS))
 
 
 def _ending_with_us() -> "subprocess.Popen[bytes]":
