@@ -14,17 +14,15 @@ pytestmark = pytest.mark.cluster
 HANGING = "regressions/kafka-14402-hanging-transaction"
 DELAYED = "regressions/kafka-17754-delayed-end-txn"
 TOLD_APART = "regressions/kafka-17754-transaction-version-2"
-UNTRACED = pytest.mark.no_cover
-"""As in test_gambits.py: the other version's run reaches the same code."""
 
 
 @pytest.mark.parametrize(
     ("scenario", "version", "expected", "answer"),
     [
         (HANGING, "3.5.2", {"hanging-transaction"}, {"late_produce_error": 0}),
-        pytest.param(HANGING, "3.6.2", set(), {"late_produce_error": 48}, marks=UNTRACED),
+        (HANGING, "3.6.2", set(), {"late_produce_error": 48}),
         (DELAYED, "4.3.1", {"G1a"}, {"late_end_error": 0}),
-        pytest.param(TOLD_APART, "4.3.1", set(), {"late_end_error": 90}, marks=UNTRACED),
+        (TOLD_APART, "4.3.1", set(), {"late_end_error": 90}),
     ],
 )
 def test_a_request_that_comes_late_is_red_where_the_bug_is(
@@ -46,7 +44,6 @@ def test_a_request_that_comes_late_is_red_where_the_bug_is(
     assert answer.items() <= control.value.items()
 
 
-@pytest.mark.no_cover  # as in test_gambits.py
 def test_a_transaction_that_ends_while_a_partition_has_no_leader_is_red(tmp_path: Path) -> None:
     name = "findings/skipped-marker"
     assert invoke(["run", name, "--kafka-version", "4.4.0", "--seed", "7", "--runs", str(tmp_path)]) == 1

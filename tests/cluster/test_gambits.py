@@ -116,7 +116,6 @@ def test_a_run_stands_for_another_scenario_of_the_same_cluster_and_load(name: st
     assert (one.topology, one.workload) == (other.topology, other.workload)
 
 
-@pytest.mark.no_cover  # runs of other tests reach what these do; what is traced takes time from the cluster
 @pytest.mark.usefixtures("in_time")
 @pytest.mark.parametrize(
     ("name", "kinds"),

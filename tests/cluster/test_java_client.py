@@ -26,7 +26,6 @@ def of_one_fault(name: str) -> Scenario:
     return msgspec.structs.replace(load_scenario(name), schedule=schedule)
 
 
-@pytest.mark.no_cover  # as in test_gambits.py
 @pytest.mark.skipif(java_missing() is not None, reason=f"kafka-clients is not offered: {java_missing()}")
 def test_kafkas_own_client_has_its_share_of_the_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planning, "load_scenario", of_one_fault)

@@ -29,7 +29,6 @@ def found(verdict: Verdict, *, illegal: bool) -> set[str]:
     return {a.id for result in verdict.results for a in result.anomalies if a.illegal is illegal}
 
 
-@pytest.mark.no_cover  # as in test_gambits.py
 @pytest.mark.parametrize(("level", "expected"), [(0, {"known-gap"}), (1, set())])
 def test_the_last_replica_loses_its_disk(tmp_path: Path, level: int, expected: set[str]) -> None:
     feature = f"eligible.leader.replicas.version={level}"

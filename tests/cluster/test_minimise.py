@@ -46,7 +46,6 @@ ZOMBIE = Scenario(
 )
 
 
-@pytest.mark.no_cover  # as in test_gambits.py
 def test_a_bug_of_an_old_kafka_comes_back_and_what_shows_it_is_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -32,7 +32,6 @@ def uploaded(store: Path, place: Path) -> None:
     shutil.copytree(store, place, symlinks=True, dirs_exist_ok=True, ignore=shutil.ignore_patterns("latest"))
 
 
-@pytest.mark.no_cover  # as in test_gambits.py
 def test_two_shards_make_one_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for shard in ("1/2", "2/2"):
         store = tmp_path / f"machine-{shard[0]}"

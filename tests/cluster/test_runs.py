@@ -50,7 +50,6 @@ def nothing_left(engine: docker.DockerClient, tmp_path: Path) -> Iterator[None]:
     assert not left
 
 
-@pytest.mark.no_cover  # as in test_gambits.py
 @pytest.mark.parametrize(
     ("version", "validity", "anomalies"),
     [("3.6.2", Validity.INVALID, {"zombie-leader"}), ("3.7.1", Validity.VALID, set())],
@@ -89,7 +88,6 @@ def test_a_campaign_over_seeds_is_summed_up_and_resumed(
     assert "seed 4 (1 of 1)" in said
 
 
-@pytest.mark.no_cover  # as in test_gambits.py
 def test_chaos_is_valid_or_says_that_a_fault_left_nobody_to_send_to(tmp_path: Path) -> None:
     """A drawn fault may stop every producer for as long as it lasts; nothing else is an excuse."""
     words = ["run", "exploratory/chaos", "--mode", "isolated", "--duration-s", "30", "--seeds", "3..4"]

@@ -50,7 +50,6 @@ def test_transactions_are_committed_aborted_and_fenced_by_both_clients(tmp_path:
     assert any(r.value["records"][-1][1][-1] + 1 < r.value["end"] for r in reads if r.value["records"])
 
 
-@pytest.mark.no_cover  # as in test_gambits.py
 def test_records_are_copied_once_by_both_clients(tmp_path: Path) -> None:
     # On a busy machine half a minute did not suffice: half the partitions had no copy before the end.
     operations = run(tmp_path, "exploratory/copy", "--feature", "transaction.version=0", duration_s=60)

@@ -34,7 +34,6 @@ def run(runs: Path, scenario: str) -> Path:
     return folder
 
 
-@pytest.mark.no_cover  # as in test_gambits.py
 def test_a_rolling_upgrade_under_load_keeps_what_kafka_promised(tmp_path: Path) -> None:
     folder = run(tmp_path, "upgrades/rolling")
     history = read_history(folder)
@@ -62,7 +61,6 @@ def test_an_upgrade_can_be_undone_as_long_as_no_feature_was_raised(tmp_path: Pat
     assert set(versions_logged(folder, "b2")) == {"3.9.0"}
 
 
-@pytest.mark.no_cover  # as in test_gambits.py
 @pytest.mark.parametrize(
     ("scenario", "version", "expected"),
     [(OLD_FILE, "4.0.0", "node-died"), (REMOVED_CONFIG, "4.2.0", "config-change-blocked")],

@@ -15,10 +15,9 @@ pytestmark = pytest.mark.cluster
 @pytest.mark.parametrize(
     ("scenario", "done"),
     [
-        # Not traced, as in test_gambits.py.
-        pytest.param("exploratory/offsets", ("write", "read"), marks=pytest.mark.no_cover),
+        ("exploratory/offsets", ("write", "read")),
         ("exploratory/metadata", ("write", "read", "create-topic", "delete-topic", "list-topics")),
-        pytest.param("exploratory/compacted", ("send", "poll"), marks=pytest.mark.no_cover),
+        ("exploratory/compacted", ("send", "poll")),
     ],
 )
 def test_what_is_kept_survives_chaos(tmp_path: Path, scenario: str, done: tuple[str, ...]) -> None:
