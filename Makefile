@@ -41,7 +41,7 @@ test: announced $(DEV_STAMP) check ## all tests, on real clusters too, with cove
 	$(BIN)/python -m coverage report --omit='checkers/*' --fail-under=85
 
 announced:
-	@echo "All tests take about 70 minutes on two cores.  'make test-fast' leaves out those on real clusters."
+	@echo "All tests take about 80 minutes on two cores.  'make test-fast' leaves out those on real clusters."
 
 test-fast: $(DEV_STAMP) ## the tests that need no Docker
 	$(PYTEST) -m 'not cluster'

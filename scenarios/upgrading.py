@@ -1,6 +1,6 @@
 """Moves that change versions of nodes one after the other, each when the whole cluster is in sync again."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from harness.vocabulary import (
     Assumptions,
@@ -35,13 +35,14 @@ WHOLE: tuple[Move, ...] = (
 """Nothing is out of sync, so that the next node may go."""
 
 
-def changed(*members: Member, version: str | None = None) -> Iterator[Move]:
+def changed(*members: Member, version: str | None = None, whole: Sequence[Move] = WHOLE) -> Iterator[Move]:
     """Give one node after the other another version.
 
     Args:
         members: the nodes.
         version: of Kafka; None: the run's.
+        whole: waits until the next node may go.
     """
     for member in members:
         name = f"{member.role}-{member.number}-{'up' if version is None else 'back'}"
-        yield from (Inject(name, Upgrade(member, version=version)), Heal(name), *WHOLE)
+        yield from (Inject(name, Upgrade(member, version=version)), Heal(name), *whole)

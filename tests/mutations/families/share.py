@@ -10,7 +10,6 @@ from tests.mutations.suite import VALID, invalid, mutation, unknown
 
 RUNS = ("share",)
 MS_NS = 1_000_000
-GROUP = "share-0"
 LIMIT = 5
 """Of deliveries, as the run has it."""
 LOCK_MS = 4_000
