@@ -14,15 +14,19 @@ from harness.vocabulary import (
 )
 
 SCENARIO = Scenario(
-    summary="Stop two brokers in turn, each with the only replica of a partition, while transactions end.",
+    summary="Stop brokers in turn, each with the only replica of a partition, while transactions end.",
     why=(
         "While a broker is down, its partition has no leader. A coordinator that ends a transaction takes "
         "it for deleted, and completes the transaction without a marker there. The records stay open, and "
         "the next marker of that producer decides about them: aborted records become committed."
     ),
+    # An outage shows nothing unless a transaction with records in the partition ends while it lasts.
     schedule=FixedSchedule(
-        steps=(Step(10_000, 7_000, Stop(broker(1))), Step(28_000, 7_000, Stop(broker(2)))),
-        duration_ms=60_000,
+        steps=tuple(
+            Step(8_000 + 17_000 * place, 5_000, Stop(broker(number)))
+            for place, number in enumerate((1, 2, 3, 1))
+        ),
+        duration_ms=75_000,
     ),
     topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=3),
     workload=TxnWorkload(replication_factor=1, partitions=3, lapsing_interval_ms=300),
