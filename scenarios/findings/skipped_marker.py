@@ -23,10 +23,10 @@ SCENARIO = Scenario(
     # An outage shows nothing unless a transaction with records in the partition ends while it lasts.
     schedule=FixedSchedule(
         steps=tuple(
-            Step(8_000 + 17_000 * place, 5_000, Stop(broker(number)))
+            Step(8_000 + 13_000 * place, 5_000, Stop(broker(number)))
             for place, number in enumerate((1, 2, 3, 1))
         ),
-        duration_ms=75_000,
+        duration_ms=60_000,
     ),
     topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=3),
     workload=TxnWorkload(replication_factor=1, partitions=3, lapsing_interval_ms=300),
