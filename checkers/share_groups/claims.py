@@ -76,14 +76,14 @@ class Sent(NamedTuple):
     """What is known of the sends of each claim's value to its partition; arrays of shape (claims,).
 
     Attributes:
-        count: how many there are.
+        sends: how many there are.
         possible: how many of them did not definitely fail.
         since_ns: when the first began; `NEVER` without one.
         until_ns: when the last was acknowledged, after which the value is not written again; `NEVER` if
             nothing shows that.
     """
 
-    count: Integers
+    sends: Integers
     possible: Integers
     since_ns: Integers
     until_ns: Integers

@@ -95,7 +95,7 @@ def _phantoms(told: Comparison, rows: Integers) -> Compared:
         elsewhere = np.unique(sends.partition[sends.value == told.claims.value[claim]]).tolist()
         partitions = ", ".join(str(told.partitions[code]) for code in elsewhere)
         said = f"was sent to {partitions} only" if partitions else "was never sent"
-        if told.sent.count[claim]:
+        if told.sent.sends[claim]:
             said = "was not written, because its send failed"
         return f"was {_told(told, claim)}, but this value {said}"
 
@@ -123,7 +123,7 @@ def _contradictions(told: Comparison, judged: Booleans) -> Compared:
         pairs[0],
         np.minimum(_since_ns(told, pairs[0]), _since_ns(told, pairs[1])),
         claims.known_ns[pairs[1]],
-        claims.kept[pairs].all(axis=0),
+        claims.kept[pairs[0]] & claims.kept[pairs[1]],
     )
     witness = (*_witness(told, mine), *_witness(told, other))
     return Compared(_found(told, kinds.WRONG_RECORD, mine, witness, text), licence, permits)
@@ -152,7 +152,8 @@ def _missing(told: Comparison, judged: Booleans) -> Compared:
 
     kept = np.ones(len(rows), np.bool_)
     since_ns = _since_ns(told, rows)
-    licence, permits = _permitted(told, rows, since_ns, until_ns[rows], kept, removable=True)
+    last_ns = np.maximum(until_ns[rows], claims.known_ns[rows])
+    licence, permits = _permitted(told, rows, since_ns, last_ns, kept, removable=True)
     witness = (*_witness(told, rows), calls.op[finals.call[call[rows]]])
     return Compared(_found(told, kinds.NOT_IN_LOG, rows, witness, text), licence, permits)
 

@@ -149,6 +149,15 @@ def test_a_value_of_a_worker_whose_journal_is_missing(
     assert check_share_groups(history).counts == counts
 
 
+def test_if_all_values_may_be_of_a_missing_journal_nothing_is_compared() -> None:
+    story = Story()
+    story.configured()
+    story.polls(1, {0: 1}, {0: 5 * VALUES_PER_WORKER})
+    story.polls(1, {0: 2}, {0: 5 * VALUES_PER_WORKER + 1})
+    history = msgspec.structs.replace(story.history(), lacking=frozenset({"worker-5"}))
+    assert check_share_groups(history).counts == {}
+
+
 # What other readers find.
 
 
