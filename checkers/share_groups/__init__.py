@@ -7,6 +7,8 @@ Operations are those of docs/histories.md: *share-poll*, *acknowledge* and *shar
 3. ``too-many-deliveries``, ``delivery-count-lost``: counts of deliveries.
 4. ``acquired-twice``: a record was given to somebody else while a member held it.
 5. ``share-start-went-back``: a record below the start offset was delivered (2 to 5: `deliveries`).
+6. ``share-phantom``, ``share-wrong-record``, ``share-not-in-log``: what was delivered is not what producers
+   wrote and other readers found (`contents`).
 
 A record may be delivered several times: after a release, when a lock ends, or because its leader changed;
 that is a figure.  Delivery counts may repeat, because a count is stored only with an acknowledgement
@@ -15,10 +17,11 @@ leaves those times out.  What no broker confirmed permits everything: an acknowl
 outcome is unknown.
 
 A legal loss of records of the topic with the states of share groups excuses what rests on stored states.  One
-of the partition that is read excuses what rests on offsets, because they may be written again.
+of the partition that is read excuses what rests on offsets, because they may be written again.  Rule 6. has
+the licences of the log checker.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -39,6 +42,7 @@ from checkers.share_groups.anomalies import (
     UNDELIVERED,
 )
 from checkers.share_groups.calm import Calm
+from checkers.share_groups.contents import compared_with_log
 from checkers.share_groups.deliveries import Found, found_in
 from checkers.share_groups.loading import RELEASE, ShareGroups, SharePartition, share_groups_of
 from checkers.share_groups.passing import Passed, Passing
@@ -63,16 +67,20 @@ class _Judged:
     counts: dict[str, int] = field(default_factory=dict)
     doubts: list[str] = field(default_factory=list)
 
-    def add(self, rule: str, count: int, examples: Iterable[Anomaly]) -> None:
-        """Add the findings of one rule."""
-        if count:
-            self.counts[rule] = self.counts.get(rule, 0) + count
+    def add(self, rule: str, count: int, examples: Sequence[Anomaly]) -> None:
+        """Add the findings of one rule; a licence that may explain one leaves it open."""
+        self.add_certain(rule, count, examples)
         for anomaly in examples:
-            self.anomalies.append(anomaly)
             if anomaly.licence is not None:
                 doubt = f"{anomaly.id} of {anomaly.subject} may follow from {anomaly.licence}"
                 if not any(known.endswith(anomaly.licence) for known in self.doubts):
                     self.doubts.append(doubt)
+
+    def add_certain(self, rule: str, count: int, examples: Sequence[Anomaly]) -> None:
+        """Add the findings of one rule, whose licences permit them."""
+        if count:
+            self.counts[rule] = self.counts.get(rule, 0) + count
+        self.anomalies += examples
 
 
 def check_share_groups(history: History) -> CheckerResult:
@@ -94,6 +102,14 @@ def check_share_groups(history: History) -> CheckerResult:
             excuses.judged(found.anomaly(groups, times_ns, row), _name(groups, found, row)) for row in some
         ]
         judged.add(found.kind.id, len(found.place), told)
+    for compared in compared_with_log(history, groups):
+        found = compared.found
+        told = [
+            _with_licence(found.anomaly(groups, times_ns, row), compared.text(row))
+            for row in compared.examples(EXAMPLES_PER_ANOMALY)
+        ]
+        judged.add_certain(found.kind.id, len(found.place), told)
+        judged.doubts += compared.doubts()
     passing = Passing(history, groups, workload)
     assumptions: list[Assumption] = []
     for group in expected:

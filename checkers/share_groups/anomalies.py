@@ -46,9 +46,36 @@ START_WENT_BACK = AnomalyKind(
     "The start offset of a share partition moves forward until an administrator sets it.",
     "KIP-932, share-partition start offset (SPSO), AlterShareGroupOffsets",
 )
+PHANTOM = AnomalyKind(
+    "share-phantom",
+    "A share poll returned a value that was not sent to that partition, or whose send failed.",
+    "A share group delivers only records that producers wrote to that partition.",
+    "KIP-932, Concepts: share-partition; Kafka documentation, Design, Message delivery semantics",
+)
+WRONG_RECORD = AnomalyKind(
+    "share-wrong-record",
+    "A share poll returned another value at an offset than an acknowledgement or another reader has there.",
+    "An offset identifies the same record of a partition for share groups as for every other reader.",
+    "KIP-932, Concepts: share-partition; Kafka documentation, Introduction, Topics and partitions",
+)
+NOT_IN_LOG = AnomalyKind(
+    "share-not-in-log",
+    "A share poll returned a record at an offset where final reads, which cover it, found none.",
+    "A share group delivers only committed records, and these stay in the log.",
+    "KIP-932, Concepts: share-partition end offset; Kafka documentation, Design, Replication",
+)
 
 ANOMALIES = by_id(
-    UNDELIVERED, ACKNOWLEDGED_TWICE, DELIVERED_AGAIN, TOO_MANY, COUNT_LOST, HELD_TWICE, START_WENT_BACK
+    UNDELIVERED,
+    ACKNOWLEDGED_TWICE,
+    DELIVERED_AGAIN,
+    TOO_MANY,
+    COUNT_LOST,
+    HELD_TWICE,
+    START_WENT_BACK,
+    PHANTOM,
+    WRONG_RECORD,
+    NOT_IN_LOG,
 )
 """All anomalies, by id."""
 _CALM = (*PERMITTED, Source.PARTITIONS)
@@ -62,7 +89,14 @@ NEEDS = Needs(
         COUNT_LOST.id: _CALM,
         HELD_TWICE.id: _CALM,
         START_WENT_BACK.id: _CALM,
+        WRONG_RECORD.id: PERMITTED,
+        NOT_IN_LOG.id: PERMITTED,
     },
     workloads=frozenset({"shares"}),
+    not_deleted=frozenset({NOT_IN_LOG.id}),
 )
-"""The journals that its rules need; a delivery count above the limit needs none but its own."""
+"""The journals that its rules need.
+
+A delivery count above the limit needs none but its own.  Nor does a value that nobody wrote: values that a
+missing journal may have are left out.
+"""

@@ -19,6 +19,7 @@ import numpy as np
 
 from checkers.columns.rows import Codes, ValueCodes, transposed
 from checkers.columns.tables import NONE, Booleans, Integers
+from checkers.evidence.loading import columns_of
 from checkers.history.operations import INVOKE, OK, History, Operation
 from checkers.share_groups.sequences import codes_of, highest_before
 
@@ -47,6 +48,7 @@ class Deliveries:
         place: code of the share partition.
         record: code of share partition, offset and value together.
         offset: where the record is.
+        value: code of its value, as `Columns` and `ShareGroups.others` have it.
         count: its delivery count.
         process: code of the process that polled.
         exact: whether the consumer does not prefetch, and no fetch of an earlier poll may have been answered.
@@ -58,6 +60,7 @@ class Deliveries:
     place: Integers
     record: Integers
     offset: Integers
+    value: Integers
     count: Integers
     process: Integers
     exact: Booleans
@@ -98,6 +101,8 @@ class ShareGroups:
 
     Attributes:
         places: share partitions by code.
+        others: values that are not integers from 0, those of the columns first; the code of ``others[i]`` is
+            ``-1 - i``.
         deliveries: records that polls returned.
         acknowledgements: those that succeeded.
         starts: start offsets that were reported.
@@ -107,6 +112,7 @@ class ShareGroups:
     """
 
     places: tuple[SharePartition, ...]
+    others: tuple[object, ...]
     deliveries: Deliveries
     acknowledgements: Acknowledgements
     starts: StartAnswers
@@ -130,7 +136,7 @@ def share_groups_of(history: History) -> ShareGroups:
     found = sorted((o for f in _ENDED for o in history.of(f)), key=lambda operation: operation.index)
     for operation in found:
         takers[operation.f](operation)
-    return loader.groups()
+    return loader.groups(columns_of(history).others if loader.delivers else ())
 
 
 class _Rows:
@@ -234,13 +240,22 @@ class _Loader:
             told = NONE if start is None else start
             self._starts.append((place, told, asked.index, operation.index))
 
-    def groups(self) -> ShareGroups:
-        """Everything that was taken, as columns."""
+    @property
+    def delivers(self) -> bool:
+        """Whether any poll returned a record."""
+        return bool(self._values)
+
+    def groups(self, others: Sequence[object]) -> ShareGroups:
+        """Everything that was taken, as columns; `others` are values that have the first codes."""
+        codes = ValueCodes()
+        codes.of(others)
+        value = codes.of(self._values)
         (place, process, exact, since, asked, told), offset = self._delivered.columns()
         deliveries = Deliveries(
             place=place,
-            record=codes_of(place, offset, ValueCodes().of(self._values)),
+            record=codes_of(place, offset, value),
             offset=offset,
+            value=value,
             count=np.array(self._counts, np.int64),
             process=process,
             exact=exact.astype(np.bool_),
@@ -250,6 +265,7 @@ class _Loader:
         )
         return ShareGroups(
             places=tuple(self._places),
+            others=tuple(codes.others),
             deliveries=deliveries,
             acknowledgements=self._confirmed(deliveries),
             starts=StartAnswers(*transposed(self._starts, 4)),

@@ -327,6 +327,7 @@ def _read_everything(stage: Stage, context: WorkloadContext[Workload], *, in_vai
 def _gather_disks_and_logs(stage: Stage, living: Mapping[str, tuple[str, int]]) -> None:
     places = stage.sizes.places(stage.topics)
     try:
+        gather_producers(stage.recorder, living, places)
         gather_disks(stage.cluster, places, stage.journals)
         gather_producers(stage.recorder, living, places)
     finally:
@@ -336,8 +337,9 @@ def _gather_disks_and_logs(stage: Stage, living: Mapping[str, tuple[str, int]]) 
 def _gather_evidence(stage: Stage, cancelled: threading.Event) -> None:
     """Collect configs and disks in parallel, because both mostly wait for Docker and its containers.
 
-    Producers are collected after disks, because each broker must know the producers of all batches on its
-    disk.  Logs are collected last, so that they have every cleaning that may have changed the disks.
+    Producers are collected before and after disks: what a broker knew before must be on its disk, and it must
+    know what was on its disk after that.  Logs are collected last, so that they have every cleaning that may
+    have changed the disks.
     """
     stage.phase(Phase.EVIDENCE)
     names = [topic.name for topic in stage.topics]

@@ -175,6 +175,15 @@ PRODUCER_FORGOTTEN = AnomalyKind(
     source="KIP-98, Producer ID and sequence numbers; KIP-664, DescribeProducers; Kafka's "
     "ProducerStateManager and UnifiedLog.rebuildProducerState",
 )
+PRODUCER_AHEAD = AnomalyKind(
+    id="producer-ahead",
+    meaning="At the end the broker of an in-sync replica knows a later sequence number of a producer than "
+    "the last one of that epoch in its log, although the log was read afterwards.",
+    guarantee="A broker that truncates a log takes back what it knows of the producers whose records are "
+    "gone, so that it does not take their next try for a duplicate.",
+    source="KIP-98, Producer ID and sequence numbers; KIP-664, DescribeProducers; Kafka's "
+    "ProducerStateManager.truncateAndReload",
+)
 FLUSHED_LOST = AnomalyKind(
     id="flushed-lost",
     meaning="After a loss of power a log ends below the recovery point that its broker had written to the "
@@ -226,6 +235,7 @@ ANOMALIES = by_id(
     DELETED_RECORDS_RETURNED,
     DELETION_NOT_KEPT,
     PRODUCER_FORGOTTEN,
+    PRODUCER_AHEAD,
     FLUSHED_LOST,
     STRAY_REPLICA,
     METADATA_DIVERGENCE,
@@ -246,6 +256,7 @@ NEEDS = Needs(
         "markers-differ": PERMITTED,
         "marker-shared": PERMITTED,
         "producer-forgotten": (Source.PARTITIONS, Source.RUNNER),
+        "producer-ahead": (Source.PARTITIONS, Source.RUNNER),
         "deleted-records-returned": (*PERMITTED, Source.NODES),
         "deletion-not-kept": (*PERMITTED, Source.NODES),
         "stray-replica": (Source.FAULTS, Source.NODES),

@@ -4,10 +4,10 @@ For each producer in a log a broker knows the epoch and the sequence number of t
 them when it appends a batch, as a leader and as a follower.  It builds them again from a snapshot and the log
 when it starts, or truncates the log (KIP-98; ``UnifiedLog.rebuildProducerState``).
 
-Brokers are asked after the disks were read.  So they must know all producers that were on the disk then, with
-the same or later numbers.  Only in-sync replicas are judged, below the committed end, because nothing there
-is truncated any more.  Nothing is judged if brokers are configured to forget producers earlier than after a
-day (``producer.id.expiration.ms``).
+Brokers are asked again after the disks were read.  So they must know all producers that were on the disk
+then, with the same or later numbers.  Only in-sync replicas are judged, below the committed end, because
+nothing there is truncated any more.  Nothing is judged if brokers are configured to forget producers earlier
+than after a day (``producer.id.expiration.ms``).
 
 Compaction keeps the last batch of each producer, if necessary without its records (KIP-98).  Empty control
 batches are ignored, as brokers do: their marker is gone.
@@ -29,9 +29,13 @@ from checkers.logs.replicas.anomalies import PRODUCER_FORGOTTEN
 from checkers.logs.replicas.together import ComparedRange
 from checkers.verdict.verdict import Anomaly
 
-_NUMBERS = 2**31
+NUMBERS = 2**31
 """Number of sequence numbers; after the last one they begin at 0 again."""
 _NONE = -1
+
+
+Replica = tuple[str, PartitionName]
+"""Node and partition."""
 
 
 class DescribedProducers(NamedTuple):
@@ -67,22 +71,30 @@ class Last(NamedTuple):
 
 
 @once
-def answers_of(history: History) -> dict[tuple[str, PartitionName], DescribedProducers]:
-    """The last answer of each broker for each partition; refusals are left out.
+def answers_of(history: History) -> dict[Replica, DescribedProducers]:
+    """The last answer of each broker for each partition; where that is a refusal, none.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
     """
-    found: dict[tuple[str, PartitionName], DescribedProducers] = {}
+    last = dict(answered(history))
+    return {replica: answer for replica, answer in last.items() if answer is not None}
+
+
+def answered(history: History) -> Iterator[tuple[Replica, DescribedProducers | None]]:
+    """All answers of brokers for their replicas, in order; None for a refusal.
+
+    Raises:
+        msgspec.ValidationError: an observation is not as docs/histories.md says.
+    """
     for operation in history.observed(PRODUCERS):
         seen = msgspec.convert(operation.value, ProducersSeen)
         for topic, partitions in seen.topics.items():
             for each in partitions:
-                if each.error == 0:
-                    known = {producer.id: producer for producer in each.known}
-                    answer = DescribedProducers(operation.index, operation.time_ns, seen.began_ns, known)
-                    found[operation.node or "", PartitionName(topic, each.partition)] = answer
-    return found
+                known = {producer.id: producer for producer in each.known}
+                answer = DescribedProducers(operation.index, operation.time_ns, seen.began_ns, known)
+                replica = operation.node or "", PartitionName(topic, each.partition)
+                yield replica, answer if each.error == 0 else None
 
 
 def unanswered(history: History, logs: Sequence[ReplicaLog]) -> list[str]:
@@ -96,8 +108,13 @@ def unanswered(history: History, logs: Sequence[ReplicaLog]) -> list[str]:
     return [
         f"{log.node} did not answer which producers it knows of {log.partition}"
         for log in logs
-        if log.node in asked and (log.node, log.partition) not in answers
+        if log.node in asked and not _answered_after(log, answers.get((log.node, log.partition)))
     ]
+
+
+def _answered_after(log: ReplicaLog, answer: DescribedProducers | None) -> bool:
+    """Whether a broker was asked after its log was read, and answered."""
+    return answer is not None and answer.began_ns >= log.time_ns
 
 
 def last_of(log: ReplicaLog, end: int) -> Last:
@@ -116,7 +133,7 @@ def last_of(log: ReplicaLog, end: int) -> Last:
     row = numbered[::-1][at]
     sequence = np.full(len(ids), _NONE, dtype=np.int64)
     span = log["last_offset"][row] - log["base_offset"][row]
-    sequence[np.searchsorted(ids, having)] = (log["base_sequence"][row] + span) % _NUMBERS
+    sequence[np.searchsorted(ids, having)] = (log["base_sequence"][row] + span) % NUMBERS
     return Last(ids, epoch[last], sequence, log["last_offset"][last])
 
 
@@ -134,7 +151,7 @@ def find_forgotten(
     answers = answers_of(history)
     for log in logs:
         answer = answers.get((log.node, log.partition))
-        if answer is None or answer.began_ns < log.time_ns:
+        if answer is None or not _answered_after(log, answer):
             continue
         last = last_of(log, committed.end)
         figures["producers_known"] += len(last.producer_id)

@@ -19,7 +19,7 @@
    compaction does not explain the difference, ``compacted-away``, ``compacted-early``,
    ``compacted-returned``, ``on-disk-not-read``; and tombstones (`deleted_keys`), ``deleted-key-returned``.
 7. Producers that a broker does not know although its log has their batches (`forgotten`),
-   ``producer-forgotten``.
+   ``producer-forgotten``, and those of which it knows more than its log has (`ahead`), ``producer-ahead``.
 8. Logs of topics that were removed long ago, or of partitions that are elsewhere, are gone or set aside
    (`stray`): ``stray-replica``.
 9. What a loss of power left of logs that were flushed (`flushed`), ``flushed-lost``, which needs no disk.
@@ -42,6 +42,7 @@ from checkers.evidence.replicas import Batches, ReplicaLog, batches_of
 from checkers.history.operations import History
 from checkers.history.setup import Setup, recorded_setup
 from checkers.history.sources import Source, lacking
+from checkers.logs.replicas.ahead import find_ahead
 from checkers.logs.replicas.alone import Finds, find_alone, open_transactions
 from checkers.logs.replicas.anomalies import ANOMALIES, NEEDS, REPLICA_DIVERGENCE
 from checkers.logs.replicas.clients import find_against_clients
@@ -193,6 +194,7 @@ FIGURES = (
     "neighbours_compared",
     "producer_batches",
     "producers_known",
+    "producers_taken_back",
     "epochs_traced",
     "epoch_notes",
     "epoch_batches",
@@ -247,6 +249,7 @@ def _judge_partition(
     if not limits.forgetting:
         findings.doubts += unanswered(history, logs)
         findings.add(find_forgotten(history, logs, committed, findings.figures))
+        findings.add(find_ahead(history, logs, committed, findings.figures))
     if partition.topic in limits.compacted:
         findings.figures["compacted_partitions"] += 1
         if logs and not logs[0].seen.corrupt:

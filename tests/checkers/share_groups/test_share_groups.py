@@ -296,7 +296,7 @@ def test_another_record_at_the_same_offset_is_another_record() -> None:
     story.acknowledges(1, [3])
     story.polls(2, {3: 1}, values={3: "another"})
     story.acknowledges(2, [3])
-    assert judged(story).counts == {}
+    assert judged(story).counts == {"share-wrong-record": 1}
 
 
 def test_an_acknowledgement_of_what_was_not_delivered_states_nothing() -> None:
@@ -313,6 +313,7 @@ def test_an_acknowledgement_of_what_was_not_delivered_states_nothing() -> None:
 
 def test_a_delivery_count_above_the_limit() -> None:
     story = whole()
+    story.sends(12, 13)
     story.polls(2, {12: 5, 13: 6})
     result = judged(story)
     assert result.counts == {"too-many-deliveries": 1}

@@ -12,7 +12,8 @@ from checkers.history.operations import History, Operation
 from checkers.share_groups import check_share_groups
 from checkers.share_groups.sequences import codes_of, highest_before
 from checkers.verdict.verdict import Validity
-from tests.checkers.share_groups.share_simulator import Defects, Simulation
+from tests.checkers.share_groups.share_histories import value_at
+from tests.checkers.share_groups.share_simulator import RECORDS, Defects, Simulation
 
 SEEDS = st.integers(0, 2**32)
 STEPS = 150
@@ -91,6 +92,24 @@ def test_a_delivery_count_that_is_raised_above_the_limit(seed: int, data: st.Dat
     raised = [partition, offsets, values, [counts[0] + 5, *counts[1:]]]
     changed = _changed(history, operation, operation.value | {"records": [raised]})
     assert check_share_groups(changed).counts["too-many-deliveries"] == 1
+
+
+@SOME
+@given(SEEDS, st.data())
+def test_a_value_that_is_replaced(seed: int, data: st.DataObject) -> None:
+    history = Simulation(seed, STEPS).history()
+    polls = [o for o in history.of("share-poll") if o.type == "ok" and o.value["records"]]
+    operation = data.draw(st.sampled_from(polls))
+    (partition, offsets, values, counts) = operation.value["records"][0]
+    other = data.draw(st.sampled_from((value_at(RECORDS - 1 - offsets[0]), 1)))
+    assume(other != values[0])
+    changed = _changed(
+        history,
+        operation,
+        operation.value | {"records": [[partition, offsets, [other, *values[1:]], counts]]},
+    )
+    found = check_share_groups(changed).counts
+    assert found["share-phantom" if other == 1 else "share-wrong-record"] == 1
 
 
 ROWS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9), st.integers(-3, 3)), max_size=12)

@@ -154,7 +154,7 @@ def test_logs_are_read_after_disks_whatever_becomes_of_these(
     monkeypatch.setattr(runner, "gather_logs", lambda *_: done.append("logs"))
     with pytest.raises(EngineError, match="no disk") if failing else nullcontext():
         runner._gather_disks_and_logs(MagicMock(), {})
-    assert done == ["disks", *([] if failing else ["producers"]), "logs"]
+    assert done == ["producers", "disks", *([] if failing else ["producers"]), "logs"]
 
 
 def test_retention_that_goes_on_is_told() -> None:

@@ -57,8 +57,10 @@ def _answers(edit: Edit) -> Iterator[_Told]:
             yield _Told(str(replica.node), value["topic"], value["partition"], _learned(replica))
 
 
-def _all_told(edit: Edit, change: Callable[[Producer], Producer | None] | None = None) -> None:
-    """Let every broker answer after the disks were read; `change` concerns one producer of one replica."""
+def _all_told(
+    edit: Edit, change: Callable[[Producer], Producer | None] | None = None, *, before: bool = False
+) -> None:
+    """Let every broker answer after the disks were read, or before; `change` concerns one producer."""
     answers = [*_answers(edit)]
     if change is not None:
         places = [(n, i) for n, told in enumerate(answers) for i in range(len(told.known))]
@@ -66,8 +68,11 @@ def _all_told(edit: Edit, change: Callable[[Producer], Producer | None] | None =
         known = answers[place].known
         changed = change(known[number])
         known[number : number + 1] = [] if changed is None else [changed]
-    last_ns = max(operation.time_ns for operation in edit.original.observed("replica"))
-    _tell(edit, answers, last_ns + 1_000_000)
+    replicas = edit.original.observed("replica")
+    if before:
+        _tell(edit, answers, min(operation.value["began_ns"] for operation in replicas) - 2_000)
+    else:
+        _tell(edit, answers, max(operation.time_ns for operation in replicas) + 1_000_000)
 
 
 def _tell(edit: Edit, answers: list[_Told], at_ns: int) -> None:
@@ -91,6 +96,18 @@ def all_producers_are_known(edit: Edit) -> None:
 def later_numbers_are_known(edit: Edit) -> None:
     """One broker knows a later sequence number of a producer than its log had when it was read."""
     _all_told(edit, lambda known: [known[0], known[1], known[2] + 1])
+
+
+@mutation("forgotten", VALID, ("chaos", "txn"), 1)
+def all_producers_are_known_before_the_disks_are_read(edit: Edit) -> None:
+    """Every broker knows what its log has, before it is read."""
+    _all_told(edit, before=True)
+
+
+@mutation("forgotten", invalid("producer-ahead"), ("chaos", "groups", "deletions", "compacted"), 3)
+def a_later_number_was_known_before_the_disks_were_read(edit: Edit) -> None:
+    """One broker knew a later sequence number of a producer than its log has that is read afterwards."""
+    _all_told(edit, lambda known: [known[0], known[1], known[2] + 1], before=True)
 
 
 @mutation("forgotten", _FORGOTTEN, RUNS, 3)

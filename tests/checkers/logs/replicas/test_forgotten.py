@@ -30,10 +30,10 @@ Known = Sequence[tuple[int, int, int]]
 
 
 def answered(
-    node: str, known: Known, *, began_ns: int = 5, error: int = 0, topic: str = "log-0"
+    node: str, known: Known, *, began_ns: int = 5, at_ns: int = 9, error: int = 0, topic: str = "log-0"
 ) -> Operation:
     value = {"began_ns": began_ns, "topics": {topic: [[0, error, [list(each) for each in known]]]}}
-    return Operation(0, 9, "runner", OK, "observe", "producers", value, node=node)
+    return Operation(0, at_ns, "runner", OK, "observe", "producers", value, node=node)
 
 
 def run(
@@ -136,6 +136,54 @@ class TestEpochs:
         assert len(found(run(answered("n1", ((7, 0, 0),)), log=(batch, Batch(3)), end=4))) == 1
 
 
+class TestAhead:
+    """A broker knows no more of a producer than its log has."""
+
+    BEFORE = 3
+
+    def before(self, known: Known, *, log: Sequence[Batch] = LOG, isr: Sequence[int] = (1, 2)) -> History:
+        """A run whose second node answered before its log was read, which began at 4."""
+        return run(answered("n2", known, began_ns=2, at_ns=self.BEFORE), log=log, isr=isr, began_ns=4)
+
+    def test_what_the_log_has_is_known(self) -> None:
+        result = check_replicas(self.before(KNOWN))
+        assert (result.anomalies, result.figures["producers_taken_back"]) == ((), 2)
+
+    def test_a_later_number_is_known(self) -> None:
+        ((subject, summary),) = found(self.before(((7, 0, 6), (8, 1, 2))))
+        assert subject == "log-0/0@6"
+        assert summary == (
+            "n2 knows sequence number 6 of producer 7 in epoch 0, "
+            "and the last one in its log of log-0/0 is 4, at offset 6"
+        )
+
+    @pytest.mark.parametrize(
+        "known", [((7, 0, 3), (8, 1, 0)), ((7, 1, 9), (8, 2, 9)), (*KNOWN, (9, 0, 5)), ()], ids=str
+    )
+    def test_earlier_numbers_other_epochs_and_other_producers_are_not_judged(self, known: Known) -> None:
+        assert found(self.before(known)) == []
+
+    def test_numbers_go_round(self) -> None:
+        log = (Batch(0, 3, producer_id=7, producer_epoch=0, base_sequence=2**31 - 4), Batch(3, 5))
+        assert len(found(self.before(((7, 0, 0),), log=log))) == 1
+
+    def test_an_epoch_of_markers_alone_has_no_numbers(self) -> None:
+        marker = Batch(7, producer_id=7, producer_epoch=0, attributes=CONTROL | TRANSACTIONAL, control=1)
+        assert found(self.before(((7, 0, 5),), log=(Batch(0, 7), marker))) == []
+
+    def test_only_who_is_in_sync_is_judged(self) -> None:
+        assert found(self.before(((7, 0, 6),), isr=(1,))) == []
+
+    def test_an_answer_that_came_when_the_log_was_being_read_is_not_judged(self) -> None:
+        assert found(run(answered("n2", ((7, 0, 6),), began_ns=2, at_ns=5), began_ns=4)) == []
+
+    def test_the_first_answer_counts(self) -> None:
+        first = answered("n2", ((7, 0, 6),), began_ns=2, at_ns=self.BEFORE)
+        assert len(found(run(first, answered("n2", KNOWN), began_ns=4))) == 1
+        refused = answered("n2", (), began_ns=1, at_ns=2, error=6)
+        assert len(found(run(refused, first, answered("n2", KNOWN), began_ns=4))) == 1
+
+
 class TestUnanswered:
     SETUP: Mapping[str, Any] = {"evidence": ["replicas", "producers"]}
 
@@ -144,6 +192,12 @@ class TestUnanswered:
         result = check_replicas(run(answered("n1", KNOWN), refused, setup=self.SETUP))
         assert result.validity is Validity.UNKNOWN
         assert "n2 did not answer which producers it knows of log-0/0" in str(result.unknown_because)
+
+    def test_who_answered_before_and_not_after_the_disks_were_read_is_doubted(self) -> None:
+        early = answered("n2", KNOWN, began_ns=1, at_ns=2)
+        for later in ((), (answered("n2", (), error=6),)):
+            history = run(early, *later, answered("n1", KNOWN), setup=self.SETUP)
+            assert "n2 did not answer" in str(check_replicas(history).unknown_because)
 
     def test_who_did_not_answer_at_all_is_not_doubted_here(self) -> None:
         result = check_replicas(run(answered("n1", KNOWN), setup=self.SETUP))

@@ -1,0 +1,231 @@
+"""Compares what share polls returned with the log: its values and its end.
+
+A share group reads the same log as any other reader, up to the high watermark, so what it is given is
+committed.  Values are unique.  So three rules hold for every record that a share poll returned:
+
+* ``share-phantom``: its value was sent to that partition, and the send did not definitely fail.  A topic to
+  which the history has no send at all is left out.
+* ``share-wrong-record``: no acknowledgement and no reader, share polls included, has another value at that
+  offset.
+* ``share-not-in-log``: the final reads at read_uncommitted that cover the record returned some record at that
+  offset.  A final read covers the offsets that it passed.  If it reached the end that was listed, it also
+  covers what was in the log before that: what was returned by then, and every copy of a value whose send was
+  acknowledged by then.
+
+The licences are those of the log checker: none for the first rule, truncations for the second one,
+truncations and deletions for the third one.  The third rule leaves compacted topics out.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from checkers.columns.tables import NEVER, NONE, Booleans, Integers
+from checkers.history.operations import History
+from checkers.licences import Permit, first_permit, licences_of
+from checkers.share_groups import anomalies as kinds
+from checkers.share_groups.claims import Comparison
+from checkers.share_groups.deliveries import Found
+from checkers.share_groups.loading import ShareGroups
+from checkers.verdict.kinds import AnomalyKind
+
+_BY = ("the acknowledgement", "the read", "the share poll")
+
+
+class Compared(NamedTuple):
+    """Findings of one rule, and what permits them.
+
+    Attributes:
+        found: the findings.
+        licence: shape (n,), which of the permits permits each, `NONE` where none does.
+        permits: events that permit losses.
+    """
+
+    found: Found
+    licence: Integers
+    permits: tuple[Permit, ...]
+
+    def text(self, row: int) -> str | None:
+        """What permits a finding; None if it is illegal."""
+        licence = int(self.licence[row])
+        return None if licence == NONE else self.permits[licence].text
+
+    def examples(self, count: int) -> list[int]:
+        """Rows of at most so many findings, illegal ones first."""
+        some: list[int] = np.argsort(self.licence != NONE, kind="stable")[:count].tolist()
+        return some
+
+    def doubts(self) -> Iterator[str]:
+        """Why it is unknown whether something is permitted that was taken to be."""
+        used = np.unique(self.licence[self.licence != NONE]).tolist()
+        yield from filter(None, (self.permits[row].event.doubt for row in used))
+
+
+def compared_with_log(history: History, groups: ShareGroups) -> Iterator[Compared]:
+    """Apply all rules about values and offsets.
+
+    Args:
+        history: as `checkers.history.reading.read_history` returns it.
+        groups: what members of share groups received.
+    """
+    if len(groups.deliveries.place):
+        told = Comparison(history, groups)
+        phantom = _phantom(told)
+        yield _phantoms(told, np.flatnonzero(phantom))
+        yield _contradictions(told, ~phantom)
+        yield _missing(told, ~phantom)
+
+
+def _phantom(told: Comparison) -> Booleans:
+    """Shape (claims,), which of them share polls returned and nobody can have written."""
+    topics = {told.partitions[code].topic for code in np.unique(told.columns.sends.partition).tolist()}
+    fed = np.array([name.topic in topics for name in told.partitions], np.bool_)
+    claims = told.claims
+    phantom: Booleans = (claims.delivery != NONE) & (told.sent.possible == 0) & fed[claims.partition]
+    return phantom
+
+
+def _phantoms(told: Comparison, rows: Integers) -> Compared:
+    """Values that nobody can have written to the partition."""
+    sends = told.columns.sends
+
+    def text(row: int) -> str:
+        claim = int(rows[row])
+        elsewhere = np.unique(sends.partition[sends.value == told.claims.value[claim]]).tolist()
+        partitions = ", ".join(str(told.partitions[code]) for code in elsewhere)
+        said = f"was sent to {partitions} only" if partitions else "was never sent"
+        if told.sent.sends[claim]:
+            said = "was not written, because its send failed"
+        return f"was {_told(told, claim)}, but this value {said}"
+
+    nothing = np.full(len(rows), NONE)
+    return Compared(_found(told, kinds.PHANTOM, rows, _witness(told, rows), text), nothing, ())
+
+
+def _contradictions(told: Comparison, judged: Booleans) -> Compared:
+    """Pairs of claims about one offset, next to each other in time, one of them of a share poll."""
+    claims = told.claims
+    order = np.flatnonzero(judged)
+    order = order[np.lexsort((claims.known_ns[order], claims.slot[order]))]
+    pairs = np.stack((order[:-1], order[1:]))
+    delivered = claims.delivery[pairs] != NONE
+    rivals = (claims.slot[pairs[0]] == claims.slot[pairs[1]]) & delivered.any(axis=0)
+    pairs = pairs[:, rivals]
+    later = claims.delivery[pairs[1]] != NONE
+    mine, other = np.where(later, pairs[::-1], pairs)
+
+    def text(row: int) -> str:
+        return f"was {_told(told, int(mine[row]))}, and {_told(told, int(other[row]))}"
+
+    licence, permits = _permitted(
+        told,
+        pairs[0],
+        np.minimum(_since_ns(told, pairs[0]), _since_ns(told, pairs[1])),
+        claims.known_ns[pairs[1]],
+        claims.kept[pairs[0]] & claims.kept[pairs[1]],
+    )
+    witness = (*_witness(told, mine), *_witness(told, other))
+    return Compared(_found(told, kinds.WRONG_RECORD, mine, witness, text), licence, permits)
+
+
+def _missing(told: Comparison, judged: Booleans) -> Compared:
+    """Records that share polls returned, at offsets where no final read that covers them found anything."""
+    claims = told.claims
+    call, until_ns = np.full(len(claims.slot), NONE), np.full(len(claims.slot), NEVER)
+    for partition in np.unique(claims.partition).tolist():
+        if told.partitions[partition].topic in told.columns.keys:
+            continue
+        here = np.flatnonzero(judged & (claims.delivery != NONE) & (claims.partition == partition))
+        _cover(told, partition, here, call, until_ns)
+    rows = np.flatnonzero(call != NONE)
+    finals, calls = told.columns.final_reads, told.columns.calls
+
+    def text(row: int) -> str:
+        claim = int(rows[row])
+        final = int(call[claim])
+        span = f"from offset {finals.start[final]} to {finals.position[final]}"
+        operation = calls.op[finals.call[final]]
+        return (
+            f"was {_told(told, claim)}, but a final read {span} found no record there, operation {operation}"
+        )
+
+    kept = np.ones(len(rows), np.bool_)
+    since_ns = _since_ns(told, rows)
+    last_ns = np.maximum(until_ns[rows], claims.known_ns[rows])
+    licence, permits = _permitted(told, rows, since_ns, last_ns, kept, removable=True)
+    witness = (*_witness(told, rows), calls.op[finals.call[call[rows]]])
+    return Compared(_found(told, kinds.NOT_IN_LOG, rows, witness, text), licence, permits)
+
+
+def _cover(told: Comparison, partition: int, here: Integers, call: Integers, until_ns: Integers) -> None:
+    """Note, for claims of one partition that final reads should have found, the first that covers them."""
+    claims, columns = told.claims, told.columns
+    finals = columns.final_reads
+    offset, present_ns = claims.offset[here], np.minimum(claims.known_ns[here], told.sent.until_ns[here])
+    final = np.flatnonzero(columns.calls.final[columns.reads.call] & (columns.reads.partition == partition))
+    lacking = ~np.isin(offset, columns.reads.offset[final])
+    for row in told.finals(partition):
+        covered = offset < finals.position[row]
+        covered |= finals.whole[row] & (present_ns < finals.listed_ns[row])
+        ended_ns = columns.calls.completed_ns[finals.call[row]]
+        rows = here[lacking & covered & (ended_ns < until_ns[here])]
+        call[rows], until_ns[rows] = row, ended_ns
+
+
+def _permitted(
+    told: Comparison,
+    claims: Integers,
+    since_ns: Integers,
+    until_ns: Integers,
+    kept: Booleans,
+    *,
+    removable: bool = False,
+) -> tuple[Integers, tuple[Permit, ...]]:
+    """What permits that records are gone; `claims` are those that were known first."""
+    licence, permits = np.full(len(claims), NONE), list[Permit]()
+    partitions, offset = told.claims.partition[claims], told.claims.offset[claims]
+    known_ns = told.claims.known_ns[claims]
+    for partition in np.unique(partitions).tolist():
+        here = np.flatnonzero(partitions == partition)
+        some = licences_of(told.history).of(told.partitions[partition])
+        first = first_permit(
+            some,
+            since_ns[here],
+            until_ns[here],
+            kept[here],
+            offset[here],
+            known_ns=known_ns[here],
+            removable=removable,
+        )
+        licence[here] = np.where(first == NONE, NONE, first + len(permits))
+        permits += some
+    return licence, tuple(permits)
+
+
+def _since_ns(told: Comparison, claims: Integers) -> Integers:
+    """Time before which records were not there: their sends had not begun, or nothing had reported them."""
+    return np.minimum(told.claims.known_ns[claims], told.sent.since_ns[claims])
+
+
+def _witness(told: Comparison, claims: Integers) -> tuple[Integers, Integers]:
+    """Invocation and completion of the operations that report claims."""
+    report = told.claims.report[claims]
+    return told.reports.began[report], told.reports.ended[report]
+
+
+def _told(told: Comparison, claim: int) -> str:
+    report = int(told.claims.report[claim])
+    by = _BY[told.reports.by[report]]
+    return f"{told.value(claim)!r} to {by} of operation {told.reports.ended[report]}"
+
+
+def _found(
+    told: Comparison,
+    kind: AnomalyKind,
+    claims: Integers,
+    witness: tuple[Integers, ...],
+    text: Callable[[int], str],
+) -> Found:
+    delivery = told.claims.delivery[claims]
+    return Found(kind, delivery, told.groups.deliveries.place[delivery], witness, text)
