@@ -1,6 +1,7 @@
 """Every gambit is played to its end on a real cluster, its faults proven and healed, and nothing is lost."""
 
 import random
+from collections import Counter
 from operator import itemgetter
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import msgspec
 import pytest
 
 from checkers.evidence.faults import fault_windows
-from checkers.history.operations import OperationType
+from checkers.history.operations import History, OperationType
 from checkers.history.reading import read_history
 from checkers.verdict.verdict import Validity, Verdict
 from harness.cli import invoke
@@ -29,15 +30,24 @@ from results.store.runs import find_run, load_verdict
 
 pytestmark = pytest.mark.cluster
 CLEANING = ("interrupted-cleaning", "interrupted-truncation")
-DELETIONS = (*CLEANING, "trimmed-log", "torn-writes", "trimmed-while-held")
+DELETIONS = ("trimmed-log", "torn-writes", "trimmed-while-held")
 MOVES = ("reassignment", "cancelled-copy")
 METADATA = ("absent-replica",)
 PIPELINED = ("held-sends", "refused-batches", "lossy-sends")
 TRANSACTIONS = ("transaction-coordinator", "held-requests")
 VOTERS = ("departing-leader", "overlapping-changes", "uncommitted-voters", "wiped-voter")
 POWER = ("voters-power", "copies-power", "eligible-again")
-ELSEWHERE = {*DELETIONS, *TRANSACTIONS, *POWER, *MOVES, *PIPELINED, *METADATA, *VOTERS, "group-coordinator"}
+ELSEWHERE = {
+    *CLEANING, *DELETIONS, *TRANSACTIONS, *POWER, *MOVES, *PIPELINED, *METADATA, *VOTERS, "group-coordinator"
+}  # fmt: skip
 """Those that need another workload, more nodes, or disks of their own."""
+WORKED = {
+    "exploratory/gambits-offsets": ("write", "read"),
+    "exploratory/gambits-metadata": ("write", "read", "create-topic", "delete-topic", "list-topics"),
+    "exploratory/gambits-compacted": ("send", "poll"),
+}
+"""Operations of workloads that no other test has on a cluster; of each at least `OFTEN` succeed."""
+OFTEN = 20
 OTHERS = tuple(kind for kind in GAMBITS if kind not in ELSEWHERE)
 EARLIER = ("rolling-bounce", "deaf-preferred")
 """A bounce leaves partitions that are not led by their preferred leaders."""
@@ -183,6 +193,7 @@ def play(name: str, kinds: tuple[str, ...], runs: Path, monkeypatch: pytest.Monk
         assert (code, verdict.validity) == (1, Validity.INVALID), verdict.reasons
     else:
         assert (code, verdict.validity) == (0, Validity.VALID), verdict.reasons
+    assert_worked(history, verdict, name)
     windows = fault_windows(history)
     played = frozenset(kind for kind in ended if kind not in errors)
     whole = {str(ended[kind].key) for kind in played}
@@ -190,3 +201,16 @@ def play(name: str, kinds: tuple[str, ...], runs: Path, monkeypatch: pytest.Monk
     assert all(window.healed_ns is not None for window in windows)
     assert {window.gambit for window in windows} >= whole
     return played
+
+
+def assert_worked(history: History, verdict: Verdict, name: str) -> None:
+    """The load did what the workload is for, and the checkers saw it."""
+    if name not in WORKED:
+        return
+    succeeded = Counter(o.f for o in history.operations if o.type is OperationType.OK)
+    assert min(succeeded[f] for f in WORKED[name]) >= OFTEN, succeeded
+    # Two clients at two isolation levels, each partition of at least two.
+    assert succeeded["final-read"] >= 2 * 2 * 2
+    kept = {result.checker: result for result in verdict.results}
+    assert (kept["registers"].figures["registers"] > 0) == ("write" in WORKED[name])
+    assert bool(kept["log"].counts.get("lost-write")) == (name == "exploratory/gambits-compacted")
