@@ -1,4 +1,4 @@
-"""What lines of nodes' logs mean: fatal errors, uncaught exceptions, dead threads, and what is harmless."""
+"""What lines of nodes' logs mean: fatal and uncaught errors, stopped fetchers, dead threads."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -57,6 +57,15 @@ MARKER_SKIPPED = _seen(
 )
 
 
+FETCHER_STOPPED = AnomalyKind(
+    "fetcher-stopped",
+    "A follower stopped fetching a partition because of an error that it did not expect.",
+    "A follower fetches from its leader as long as both run and reach each other.",
+    "Kafka's AbstractFetcherThread, processFetchRequest and doTruncate: the partition is set aside until its "
+    "next leader epoch",
+)
+
+
 class _Pattern(NamedTuple):
     text: re.Pattern[str]
     reason: str
@@ -80,6 +89,10 @@ REFUSED = re.compile(
 SKIPPED = "Couldn't find leader endpoint for partitions"
 """How a coordinator logs, at level INFO, that it skips markers (TransactionMarkerChannelManager)."""
 _MEANINGS = (
+    (
+        FETCHER_STOPPED,
+        re.compile(r"Unexpected error occurred (while processing data for partition|during truncation for) "),
+    ),
     (MARKER_SKIPPED, re.compile(re.escape(SKIPPED))),
     (
         UNCAUGHT_EXCEPTION,
@@ -90,8 +103,9 @@ _MEANINGS = (
 )
 """Kinds of entries whose level is not enough, by text; the first that fits counts.
 
-The texts are those of Kafka's TransactionMarkerChannelManager, KafkaThread, KafkaScheduler,
-ShutdownableThread, ProcessTerminatingFaultHandler and Kafka.main, and of the JVM's own handler.
+The texts are those of Kafka's AbstractFetcherThread, TransactionMarkerChannelManager, KafkaThread,
+KafkaScheduler, ShutdownableThread, ProcessTerminatingFaultHandler and Kafka.main, and of the JVM's own
+handler.
 """
 
 
@@ -180,9 +194,14 @@ def harmless_reason(line: LogLine) -> str | None:
 
 
 def findings(lines: Sequence[LogLine], windows: Sequence[FaultWindow]) -> Iterator[Anomaly]:
-    """One legal finding for every line that has a meaning, except refusals, which other rules read."""
+    """One finding for every line that has a meaning, except refusals, which other rules read.
+
+    A fetcher that stops while its node may have been told to stop is left out.
+    """
     for line in lines:
         kind = _meaning(line.level, line.text)
+        if kind is FETCHER_STOPPED and _is_ending(line, windows):
+            continue
         if kind is not None and harmless_reason(line) is None:
             yield kind.found(
                 f"{line.node} at {line.time_ns / 1e9:.1f} s: {_on_one_line(line.text)[:EXCERPT_CHARACTERS]}",
@@ -226,6 +245,16 @@ def _on_one_line(text: str) -> str:
 def _meaning(level: str, text: str) -> AnomalyKind | None:
     meant = next((kind for kind, pattern in _MEANINGS if pattern.search(text)), None)
     return FATAL_LINE if meant is None and level == "FATAL" else meant
+
+
+def _is_ending(line: LogLine, windows: Iterable[FaultWindow]) -> bool:
+    """Whether the node may have been told to stop when it wrote the line; a killed one writes nothing."""
+    stops = [window for window in windows if window.concerns(line.node) and _may_stop(window)]
+    return any(not line.logged or window.overlaps(line.time_ns, line.time_ns) for window in stops)
+
+
+def _may_stop(window: FaultWindow) -> bool:
+    return window.ends_processes and not window.kills
 
 
 def _context(line: LogLine, windows: Iterable[FaultWindow]) -> str:

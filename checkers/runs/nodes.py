@@ -7,6 +7,7 @@ from checkers.evidence.faults import FaultWindow, fault_windows
 from checkers.evidence.node_logs import (
     EXCERPT_CHARACTERS,
     FATAL_LINE,
+    FETCHER_STOPPED,
     MARKER_SKIPPED,
     THREAD_DIED,
     UNCAUGHT_EXCEPTION,
@@ -36,16 +37,19 @@ NODE_DIED = AnomalyKind(
     guarantee="A broker or controller keeps running until it is told to stop.",
     source="krucible: every planned end is recorded in the history as a kill, a stop or a disk fault",
 )
-ANOMALIES = by_id(NODE_DIED, FATAL_LINE, UNCAUGHT_EXCEPTION, THREAD_DIED, MARKER_SKIPPED)
-NEEDS = Needs((Source.NODES, Source.BROKER_LOGS, Source.CONTROLLER_LOGS), {"node-died": (Source.FAULTS,)})
+ANOMALIES = by_id(NODE_DIED, FETCHER_STOPPED, FATAL_LINE, UNCAUGHT_EXCEPTION, THREAD_DIED, MARKER_SKIPPED)
+NEEDS = Needs(
+    (Source.NODES, Source.BROKER_LOGS, Source.CONTROLLER_LOGS),
+    {"node-died": (Source.FAULTS,), "fetcher-stopped": (Source.FAULTS,)},
+)
 """The journals that its rules need."""
 
 
 def check_nodes(history: History) -> CheckerResult:
     """Judge whether all processes ran and ended as planned, and list errors in their logs.
 
-    Unknown if a node of the setup was never observed, or not when it was killed or stopped.  Log lines never
-    make a history invalid.
+    Unknown if a node of the setup was never observed, or not when it was killed or stopped.  Of the lines in
+    logs only those of a fetcher that stopped make a history invalid.
 
     Raises:
         KeyError, msgspec.ValidationError: the history is not as docs/histories.md says.

@@ -15,7 +15,7 @@ from results.store.runs import list_runs
 pytestmark = pytest.mark.cluster
 SCENARIOS = ("exploratory/offsets", "exploratory/txn")
 MINIATURE = Preset(
-    "Two scenarios.", tuple(PresetScenario(name, duration_s=8) for name in SCENARIOS), controls=()
+    "Two scenarios.", tuple(PresetScenario(name, duration_s=20) for name in SCENARIOS), controls=()
 )
 CANDIDATE, BASELINE = DEFAULT_VERSION, "4.3.1"
 ASKED = ("--candidate", CANDIDATE, "--baseline", BASELINE, "--preset", "smoke")

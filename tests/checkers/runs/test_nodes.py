@@ -210,6 +210,18 @@ def test_lines_that_are_listed_but_redden_nothing(story: Story, line: str, kind:
     assert anomaly.explanation == ("Line 7 of its log. Faults at that time: f1 (pause of c2).",)
 
 
+@pytest.mark.parametrize("doing", ["while processing data for partition", "during truncation for"])
+@pytest.mark.parametrize(("fault", "expected"), [("pause", 1), ("kill", 1), ("stop", 0)])
+def test_a_fetcher_that_stops_is_red_unless_its_node_was_told_to_stop(
+    story: Story, doing: str, fault: str, expected: int
+) -> None:
+    line = f"ERROR [ReplicaFetcher replicaId=1] Unexpected error occurred {doing} log-0-1 at offset 621"
+    seen = "6 c1 exited 137\n7 c1 running\n" if fault != "pause" else ""
+    result = check_nodes(story(ALL + f"5 f1 {fault} c1 ok\n{seen}8 f1 heal ok\n30 c1 log {line}"))
+    assert result.counts == ({"fetcher-stopped": expected} if expected else {})
+    assert result.validity is (Validity.INVALID if expected else Validity.VALID)
+
+
 def test_ordinary_errors_are_counted_only(story: Story) -> None:
     text = """
         30 c1 log ERROR [KafkaApi-1] Unexpected error handling request

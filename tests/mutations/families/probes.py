@@ -1,5 +1,6 @@
 """Probes of faults, and what the runner and the nodes' observer tell of the run as a whole."""
 
+from datetime import datetime, timedelta
 from typing import Any
 
 from checkers.history.operations import Operation
@@ -124,6 +125,32 @@ def a_node_started_again_by_itself(edit: Edit) -> None:
     seen = next(iter(reversed([o for o in edit.original.observed("node") if o.value["status"] == "running"])))
     at_ns = max(seen.time_ns, phase_ns(edit.original, "heal")) + 1_000_000
     edit.add(seen, at_ns, value=seen.value | {"started_at": "2026-11-22T23:59:59.0Z"})
+
+
+UNEXPECTED = "Unexpected error occurred while processing data for partition log-0-1 at offset 621"
+
+
+@mutation("probes", invalid("fetcher-stopped"), RUNS, 1)
+def a_fetcher_stopped(edit: Edit) -> None:
+    """A broker logged, before the load, an error for which its fetcher set a partition aside."""
+    _logged(edit, UNEXPECTED)
+
+
+@mutation("probes", VALID, RUNS, 1)
+def a_fetcher_goes_on(edit: Edit) -> None:
+    """A broker logged an error of its fetcher after which it tries again."""
+    _logged(edit, UNEXPECTED.replace("Unexpected error occurred", "Error"))
+
+
+def _logged(edit: Edit, text: str) -> None:
+    """Add a line to a broker's log that was written when the load began."""
+    setup = next(iter(edit.original.of("setup")))
+    broker = edit.chosen(n["name"] for n in setup.value["nodes"] if "broker" in n["roles"])
+    began = datetime.fromisoformat(edit.original.began_at)
+    at = began + timedelta(microseconds=phase_ns(edit.original, "load") // 1_000)
+    like = edit.original.observed("node")[-1]
+    value = {"line": 77, "at": at.isoformat(), "level": "ERROR", "text": text}
+    edit.add(like, phase_ns(edit.original, "done") - 1, key="node-log", node=broker, value=value)
 
 
 @mutation("probes", VALID, ("chaos",), 1)
