@@ -250,11 +250,19 @@ def _meaning(level: str, text: str) -> AnomalyKind | None:
 def _is_ending(line: LogLine, windows: Iterable[FaultWindow]) -> bool:
     """Whether the node may have been told to stop when it wrote the line; a killed one writes nothing."""
     stops = [window for window in windows if window.concerns(line.node) and _may_stop(window)]
-    return any(not line.logged or window.overlaps(line.time_ns, line.time_ns) for window in stops)
+    return any(not line.logged or _stopping(window, line.time_ns) for window in stops)
 
 
 def _may_stop(window: FaultWindow) -> bool:
-    return window.ends_processes and not window.kills
+    """A disk may be wiped after a stop as well as after a kill, and leaves no trace of a clean end then."""
+    return window.ends_processes and (window.wipes or not window.kills)
+
+
+def _stopping(window: FaultWindow, time_ns: int) -> bool:
+    """Whether the process that the fault ends may have run then, and not yet the one that the heal starts."""
+    healing_ns = window.heal_invoked_ns if window.down else None
+    end_ns = window.end_ns if healing_ns is None else healing_ns
+    return window.invoked_ns <= time_ns <= end_ns
 
 
 def _context(line: LogLine, windows: Iterable[FaultWindow]) -> str:

@@ -250,9 +250,9 @@ class KnownProducer(NamedTuple):
         sequence: of the last record in that epoch; -1 without one.
     """
 
-    id: int
-    epoch: int
-    sequence: int
+    id: Annotated[int, msgspec.Meta(ge=-1, le=LARGEST)]
+    epoch: Annotated[int, msgspec.Meta(ge=-1, le=LARGEST)]
+    sequence: Annotated[int, msgspec.Meta(ge=-1, le=LARGEST)]
 
 
 class PartitionProducers(NamedTuple):

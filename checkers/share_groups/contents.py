@@ -144,7 +144,9 @@ def _missing(told: Comparison, judged: Booleans) -> Compared:
     def text(row: int) -> str:
         claim = int(rows[row])
         final = int(call[claim])
-        span = f"from offset {finals.start[final]} to {finals.position[final]}"
+        end = finals.position[final]
+        listed = "the listed end " if claims.offset[claim] >= end else ""
+        span = f"from offset {finals.start[final]} to {listed}{end}"
         operation = calls.op[finals.call[final]]
         return (
             f"was {_told(told, claim)}, but a final read {span} found no record there, operation {operation}"
@@ -182,7 +184,10 @@ def _permitted(
     *,
     removable: bool = False,
 ) -> tuple[Integers, tuple[Permit, ...]]:
-    """What permits that records are gone; `claims` are those that were known first."""
+    """What permits that records are gone; `claims` are those that were known first.
+
+    A known gap of Kafka explains a loss and does not permit it.
+    """
     licence, permits = np.full(len(claims), NONE), list[Permit]()
     partitions, offset = told.claims.partition[claims], told.claims.offset[claims]
     known_ns = told.claims.known_ns[claims]
@@ -198,7 +203,8 @@ def _permitted(
             known_ns=known_ns[here],
             removable=removable,
         )
-        licence[here] = np.where(first == NONE, NONE, first + len(permits))
+        gaps = np.array([permit.gap for permit in some] + [True])  # `NONE` is the last row
+        licence[here] = np.where(gaps[first], NONE, first + len(permits))
         permits += some
     return licence, tuple(permits)
 

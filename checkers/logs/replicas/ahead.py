@@ -5,9 +5,11 @@ When a broker truncates a log it takes back what it knows of the producers whose
 takes the producer's next try to append these records for a duplicate when it leads, and acknowledges what is
 not in the log.
 
-Brokers are asked before the disks are read.  Logs of in-sync replicas lose nothing at their end then: faults
-are over, and no load is left.  So what a broker had appended when it answered is on its disk.  Only the epoch
-of the last batch in the log is compared, and only if that epoch has records: markers have no numbers.
+Brokers are asked before the disks are read, and again after that.  A number is only compared if both answers
+have it.  If the log was truncated in between, the second answer has what is left, and if something was
+appended, it has what is new.  So a number that is in both answers is of a batch that was in the log when it
+was read.  Only the epoch of the last batch in the log is compared, and only if that epoch has records:
+markers have no numbers.
 """
 
 from collections import Counter
@@ -15,11 +17,21 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from checkers.columns.tables import NEVER, Integers
 from checkers.evidence.replicas import ReplicaLog
-from checkers.history.observed import KnownProducer
+from checkers.history.observed import PRODUCERS, KnownProducer
 from checkers.history.operations import History, once
 from checkers.logs.replicas.anomalies import PRODUCER_AHEAD
-from checkers.logs.replicas.forgotten import NUMBERS, DescribedProducers, Last, Replica, answered, last_of
+from checkers.logs.replicas.forgotten import (
+    NUMBERS,
+    DescribedProducers,
+    Last,
+    Replica,
+    answered,
+    answered_after,
+    answers_of,
+    last_of,
+)
 from checkers.logs.replicas.together import ComparedRange
 from checkers.verdict.verdict import Anomaly
 
@@ -27,13 +39,36 @@ _NONE = -1
 
 
 @once
-def _first_answers(history: History) -> dict[Replica, DescribedProducers]:
-    """The first answer of each broker for each partition; refusals are left out."""
-    found: dict[Replica, DescribedProducers] = {}
+def _answers(history: History) -> dict[Replica, list[DescribedProducers]]:
+    """All answers of each broker for each partition, in order; refusals are left out."""
+    found: dict[Replica, list[DescribedProducers]] = {}
     for replica, answer in answered(history):
         if answer is not None:
-            found.setdefault(replica, answer)
+            found.setdefault(replica, []).append(answer)
     return found
+
+
+def _answer_before(history: History, log: ReplicaLog) -> DescribedProducers | None:
+    """The last answer of a broker before its log was read."""
+    answers = _answers(history).get((log.node, log.partition), [])
+    return next((each for each in reversed(answers) if each.time_ns <= log.seen.began_ns), None)
+
+
+def unanswered_before(history: History, logs: Sequence[ReplicaLog]) -> list[str]:
+    """Brokers without an answer before their logs were read, where brokers were asked then.
+
+    Histories of earlier versions have no such answers at all.
+
+    Args:
+        history: has what brokers answered.
+        logs: of the replicas in sync.
+    """
+    asked_ns = min((operation.time_ns for operation in history.observed(PRODUCERS)), default=NEVER)
+    return [
+        f"{log.node} did not answer which producers it knew of {log.partition} before its log was read"
+        for log in logs
+        if asked_ns <= log.seen.began_ns and _answer_before(history, log) is None
+    ]
 
 
 def find_ahead(
@@ -50,23 +85,30 @@ def find_ahead(
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
     """
-    answers = _first_answers(history)
+    answers = answers_of(history)
     for log in logs:
-        answer = answers.get((log.node, log.partition))
-        if answer is None or answer.time_ns > log.seen.began_ns:
+        answer, again = _answer_before(history, log), answers.get((log.node, log.partition))
+        if answer is None or again is None or not answered_after(log, again):
             continue
         last = last_of(log, log.end)
-        nothing = KnownProducer(_NONE, _NONE, _NONE)
-        known = [answer.known.get(number, nothing) for number in last.producer_id.tolist()]
-        same = np.array([each.epoch for each in known], dtype=np.int64) == last.epoch
-        number = np.array([each.sequence for each in known], dtype=np.int64)
-        compared = same & (last.sequence != _NONE)
+        epoch, number = _known(answer, last)
+        again_epoch, again_number = _known(again, last)
+        compared = (epoch == last.epoch) & (number != _NONE) & (last.sequence != _NONE)
+        compared &= (again_epoch == epoch) & (again_number == number)
         figures["producers_taken_back"] += int(compared.sum())
         # Numbers begin again after the last one, so only what is less than half of them ahead is later.
         by = np.where(compared, (number - last.sequence) % NUMBERS, 0)
         wrong = np.flatnonzero((by > 0) & (by < NUMBERS // 2))
         if len(wrong):
             yield _found((log, answer), last, int(wrong[np.argmax(by[wrong])]), committed, len(wrong))
+
+
+def _known(answer: DescribedProducers, last: Last) -> tuple[Integers, Integers]:
+    """Epoch and sequence number of each producer in an answer, `_NONE` where it does not have it."""
+    nothing = KnownProducer(_NONE, _NONE, _NONE)
+    known = [answer.known.get(number, nothing) for number in last.producer_id.tolist()]
+    rows = np.array([(each.epoch, each.sequence) for each in known], dtype=np.int64).reshape(-1, 2)
+    return rows[:, 0], rows[:, 1]
 
 
 def _found(
@@ -83,8 +125,8 @@ def _found(
         witness=(*committed.witness, log.op, answer.op),
         explanation=(
             committed.reason,
-            f"The broker answered which producers it knows at {answer.time_ns / 1e9:.3f} s.",
+            f"The broker answered which producers it knows at {answer.time_ns / 1e9:.3f} s, and later again.",
             f"The log of {log.node} was read from {log.seen.began_ns / 1e9:.3f} s on.",
-            f"It knows later numbers of {number} of {len(last.producer_id)} producers with batches there.",
+            f"The broker knows later numbers of {number} of {len(last.producer_id)} producers with batches.",
         ),
     )

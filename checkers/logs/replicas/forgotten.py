@@ -108,11 +108,11 @@ def unanswered(history: History, logs: Sequence[ReplicaLog]) -> list[str]:
     return [
         f"{log.node} did not answer which producers it knows of {log.partition}"
         for log in logs
-        if log.node in asked and not _answered_after(log, answers.get((log.node, log.partition)))
+        if log.node in asked and not answered_after(log, answers.get((log.node, log.partition)))
     ]
 
 
-def _answered_after(log: ReplicaLog, answer: DescribedProducers | None) -> bool:
+def answered_after(log: ReplicaLog, answer: DescribedProducers | None) -> bool:
     """Whether a broker was asked after its log was read, and answered."""
     return answer is not None and answer.began_ns >= log.time_ns
 
@@ -151,7 +151,7 @@ def find_forgotten(
     answers = answers_of(history)
     for log in logs:
         answer = answers.get((log.node, log.partition))
-        if answer is None or not _answered_after(log, answer):
+        if answer is None or not answered_after(log, answer):
             continue
         last = last_of(log, committed.end)
         figures["producers_known"] += len(last.producer_id)

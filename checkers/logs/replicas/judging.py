@@ -42,7 +42,7 @@ from checkers.evidence.replicas import Batches, ReplicaLog, batches_of
 from checkers.history.operations import History
 from checkers.history.setup import Setup, recorded_setup
 from checkers.history.sources import Source, lacking
-from checkers.logs.replicas.ahead import find_ahead
+from checkers.logs.replicas.ahead import find_ahead, unanswered_before
 from checkers.logs.replicas.alone import Finds, find_alone, open_transactions
 from checkers.logs.replicas.anomalies import ANOMALIES, NEEDS, REPLICA_DIVERGENCE
 from checkers.logs.replicas.clients import find_against_clients
@@ -247,7 +247,7 @@ def _judge_partition(
     if partition.topic not in limits.retained:
         findings.add(find_late(logs, committed._replace(first=end.start)))
     if not limits.forgetting:
-        findings.doubts += unanswered(history, logs)
+        findings.doubts += [*unanswered(history, logs), *unanswered_before(history, logs)]
         findings.add(find_forgotten(history, logs, committed, findings.figures))
         findings.add(find_ahead(history, logs, committed, findings.figures))
     if partition.topic in limits.compacted:

@@ -211,7 +211,7 @@ def test_lines_that_are_listed_but_redden_nothing(story: Story, line: str, kind:
 
 
 @pytest.mark.parametrize("doing", ["while processing data for partition", "during truncation for"])
-@pytest.mark.parametrize(("fault", "expected"), [("pause", 1), ("kill", 1), ("stop", 0)])
+@pytest.mark.parametrize(("fault", "expected"), [("pause", 1), ("kill", 1), ("stop", 0), ("wipe-disk", 0)])
 def test_a_fetcher_that_stops_is_red_unless_its_node_was_told_to_stop(
     story: Story, doing: str, fault: str, expected: int
 ) -> None:
@@ -220,6 +220,12 @@ def test_a_fetcher_that_stops_is_red_unless_its_node_was_told_to_stop(
     result = check_nodes(story(ALL + f"5 f1 {fault} c1 ok\n{seen}8 f1 heal ok\n30 c1 log {line}"))
     assert result.counts == ({"fetcher-stopped": expected} if expected else {})
     assert result.validity is (Validity.INVALID if expected else Validity.VALID)
+
+
+def test_a_fetcher_of_the_process_that_a_heal_started_is_judged(story: Story) -> None:
+    line = "ERROR [ReplicaFetcher replicaId=1] Unexpected error occurred during truncation for log-0-1"
+    text = f"4 f1 stop c1 ok\n4.2 c1 exited 143\n5.45 f1 heal ok\n5.46 c1 running\n30 c1 log {line}"
+    assert check_nodes(story(ALL + text)).counts == {"fetcher-stopped": 1}
 
 
 def test_ordinary_errors_are_counted_only(story: Story) -> None:

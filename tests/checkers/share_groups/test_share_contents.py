@@ -290,7 +290,7 @@ def test_a_record_past_the_end_of_the_log() -> None:
     assert anomaly.witness == (at - 1, at, last)
     assert anomaly.summary == (
         f"{PLACE}@9 was {value_at(2)} to the share poll of operation {at}, but a final read from offset 0 "
-        f"to 3 found no record there, operation {last}"
+        f"to the listed end 3 found no record there, operation {last}"
     )
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from checkers.history.operations import Operation
 from tests.mutations.edits import Edit
 from tests.mutations.looking import OK, columns_of, phase_ns
-from tests.mutations.suite import VALID, Must, invalid, mutation
+from tests.mutations.suite import VALID, Must, invalid, mutation, unknown
 
 RUNS = ("chaos", "txn", "copy", "groups", "deletions", "compacted")
 _FORGOTTEN: Must = invalid("producer-forgotten")
@@ -58,9 +58,13 @@ def _answers(edit: Edit) -> Iterator[_Told]:
 
 
 def _all_told(
-    edit: Edit, change: Callable[[Producer], Producer | None] | None = None, *, before: bool = False
+    edit: Edit,
+    change: Callable[[Producer], Producer | None] | None = None,
+    *,
+    before: bool = False,
+    after: bool = True,
 ) -> None:
-    """Let every broker answer after the disks were read, or before; `change` concerns one producer."""
+    """Let every broker answer after the disks were read, and before; `change` concerns one producer."""
     answers = [*_answers(edit)]
     if change is not None:
         places = [(n, i) for n, told in enumerate(answers) for i in range(len(told.known))]
@@ -71,8 +75,12 @@ def _all_told(
     replicas = edit.original.observed("replica")
     if before:
         _tell(edit, answers, min(operation.value["began_ns"] for operation in replicas) - 2_000)
-    else:
+    if after:
         _tell(edit, answers, max(operation.time_ns for operation in replicas) + 1_000_000)
+
+
+def _a_later_number(known: Producer) -> Producer:
+    return [known[0], known[1], known[2] + 1]
 
 
 def _tell(edit: Edit, answers: list[_Told], at_ns: int) -> None:
@@ -95,19 +103,36 @@ def all_producers_are_known(edit: Edit) -> None:
 @mutation("forgotten", VALID, RUNS, 1)
 def later_numbers_are_known(edit: Edit) -> None:
     """One broker knows a later sequence number of a producer than its log had when it was read."""
-    _all_told(edit, lambda known: [known[0], known[1], known[2] + 1])
+    _all_told(edit, _a_later_number)
 
 
 @mutation("forgotten", VALID, ("chaos", "txn"), 1)
 def all_producers_are_known_before_the_disks_are_read(edit: Edit) -> None:
-    """Every broker knows what its log has, before it is read."""
+    """Every broker knows what its log has, before it is read and after."""
     _all_told(edit, before=True)
 
 
 @mutation("forgotten", invalid("producer-ahead"), ("chaos", "groups", "deletions", "compacted"), 3)
 def a_later_number_was_known_before_the_disks_were_read(edit: Edit) -> None:
-    """One broker knew a later sequence number of a producer than its log has that is read afterwards."""
-    _all_told(edit, lambda known: [known[0], known[1], known[2] + 1], before=True)
+    """One broker knows a later number of a producer than its log has, before the log is read and after."""
+    _all_told(edit, _a_later_number, before=True)
+
+
+@mutation("forgotten", VALID, ("chaos", "groups", "deletions", "compacted"), 1)
+def a_later_number_was_forgotten_when_the_disks_were_read(edit: Edit) -> None:
+    """One broker truncated its log before it was read, and knew a later number of a producer before that."""
+    _all_told(edit, _a_later_number, before=True, after=False)
+    _all_told(edit)
+
+
+@mutation("forgotten", unknown("did not answer which producers it knew"), ("chaos",), 2)
+def one_broker_was_not_asked_before_the_disks_were_read(edit: Edit) -> None:
+    """All brokers answered after the disks were read, and all but one before as well."""
+    node = edit.chosen(sorted({told.node for told in _answers(edit)}))
+    replicas = edit.original.observed("replica")
+    began_ns = min(operation.value["began_ns"] for operation in replicas) - 2_000
+    _tell(edit, [told for told in _answers(edit) if told.node != node], began_ns)
+    _all_told(edit)
 
 
 @mutation("forgotten", _FORGOTTEN, RUNS, 3)

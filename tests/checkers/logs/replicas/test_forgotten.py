@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
 import pytest
 
 from checkers.history.operations import History, Operation, OperationType
@@ -136,21 +137,28 @@ class TestEpochs:
         assert len(found(run(answered("n1", ((7, 0, 0),)), log=(batch, Batch(3)), end=4))) == 1
 
 
+def ahead(history: History) -> list[tuple[str, str]]:
+    anomalies = check_replicas(history).anomalies
+    return [(each.subject, each.summary) for each in anomalies if each.id == "producer-ahead"]
+
+
 class TestAhead:
     """A broker knows no more of a producer than its log has."""
 
     BEFORE = 3
 
     def before(self, known: Known, *, log: Sequence[Batch] = LOG, isr: Sequence[int] = (1, 2)) -> History:
-        """A run whose second node answered before its log was read, which began at 4."""
-        return run(answered("n2", known, began_ns=2, at_ns=self.BEFORE), log=log, isr=isr, began_ns=4)
+        """A run whose second node answered the same before its log was read, which began at 4, and after."""
+        first = answered("n2", known, began_ns=2, at_ns=self.BEFORE)
+        return run(first, answered("n2", known), log=log, isr=isr, began_ns=4)
 
     def test_what_the_log_has_is_known(self) -> None:
         result = check_replicas(self.before(KNOWN))
         assert (result.anomalies, result.figures["producers_taken_back"]) == ((), 2)
+        assert "n1 did not answer which producers it knew of log-0/0 before" in str(result.unknown_because)
 
     def test_a_later_number_is_known(self) -> None:
-        ((subject, summary),) = found(self.before(((7, 0, 6), (8, 1, 2))))
+        ((subject, summary),) = ahead(self.before(((7, 0, 6), (8, 1, 2))))
         assert subject == "log-0/0@6"
         assert summary == (
             "n2 knows sequence number 6 of producer 7 in epoch 0, "
@@ -161,27 +169,39 @@ class TestAhead:
         "known", [((7, 0, 3), (8, 1, 0)), ((7, 1, 9), (8, 2, 9)), (*KNOWN, (9, 0, 5)), ()], ids=str
     )
     def test_earlier_numbers_other_epochs_and_other_producers_are_not_judged(self, known: Known) -> None:
-        assert found(self.before(known)) == []
+        assert ahead(self.before(known)) == []
 
     def test_numbers_go_round(self) -> None:
         log = (Batch(0, 3, producer_id=7, producer_epoch=0, base_sequence=2**31 - 4), Batch(3, 5))
-        assert len(found(self.before(((7, 0, 0),), log=log))) == 1
+        assert len(ahead(self.before(((7, 0, 0),), log=log))) == 1
 
     def test_an_epoch_of_markers_alone_has_no_numbers(self) -> None:
         marker = Batch(7, producer_id=7, producer_epoch=0, attributes=CONTROL | TRANSACTIONAL, control=1)
-        assert found(self.before(((7, 0, 5),), log=(Batch(0, 7), marker))) == []
+        assert ahead(self.before(((7, 0, 5),), log=(Batch(0, 7), marker))) == []
+
+    def test_a_broker_that_knows_no_number_is_not_ahead(self) -> None:
+        log = (Batch(0, 3, producer_id=7, producer_epoch=0, base_sequence=2**31 - 4), Batch(3, 5))
+        assert ahead(self.before(((7, 0, -1),), log=log)) == []
 
     def test_only_who_is_in_sync_is_judged(self) -> None:
-        assert found(self.before(((7, 0, 6),), isr=(1,))) == []
+        assert ahead(self.before(((7, 0, 6),), isr=(1,))) == []
 
     def test_an_answer_that_came_when_the_log_was_being_read_is_not_judged(self) -> None:
-        assert found(run(answered("n2", ((7, 0, 6),), began_ns=2, at_ns=5), began_ns=4)) == []
+        assert ahead(run(answered("n2", ((7, 0, 6),), began_ns=2, at_ns=5), began_ns=4)) == []
 
-    def test_the_first_answer_counts(self) -> None:
+    def test_both_answers_must_have_the_number(self) -> None:
         first = answered("n2", ((7, 0, 6),), began_ns=2, at_ns=self.BEFORE)
-        assert len(found(run(first, answered("n2", KNOWN), began_ns=4))) == 1
+        again = answered("n2", ((7, 0, 6),))
+        assert len(ahead(run(first, again, began_ns=4))) == 1
+        assert ahead(run(first, answered("n2", KNOWN), began_ns=4)) == []
+        assert ahead(run(first, answered("n2", ((7, 0, 7), (8, 1, 1))), began_ns=4)) == []
+        assert ahead(run(first, began_ns=4)) == []
         refused = answered("n2", (), began_ns=1, at_ns=2, error=6)
-        assert len(found(run(refused, first, answered("n2", KNOWN), began_ns=4))) == 1
+        assert len(ahead(run(refused, first, again, began_ns=4))) == 1
+
+    def test_numbers_that_no_kafka_has_are_refused(self) -> None:
+        with pytest.raises(msgspec.ValidationError):
+            check_replicas(self.before(((7, 2**70, 6),)))
 
 
 class TestUnanswered:
