@@ -12,7 +12,7 @@ from checkers.verdict.verdict import Validity
 from harness.cli import invoke
 from harness.plan import planning
 from harness.plan.catalogue import load_scenario
-from harness.vocabulary import FixedSchedule, Kill, Scenario, Step, Target
+from harness.vocabulary import CopyWorkload, FixedSchedule, Kill, Scenario, Step, Target
 from results.store.runs import find_run, load_verdict
 
 pytestmark = pytest.mark.cluster
@@ -55,13 +55,16 @@ def test_transactions_are_committed_aborted_and_fenced_by_both_clients(tmp_path:
 
 
 def of_one_fault(name: str) -> Scenario:
-    """A scenario whose schedule is one kill.
+    """A scenario whose schedule is one kill, once all copiers have joined, with a partition for each of them.
 
-    On a busy machine random faults left a copier without its coordinator for half a minute, and a partition
-    without a copy.
+    On a busy machine random faults left a copier without its coordinator for half a minute, and one that had
+    several partitions did not come to the last one before the end.
     """
-    schedule = FixedSchedule((Step(5_000, 6_000, Kill(Target.PARTITION_LEADER)),), 25_000)
-    return msgspec.structs.replace(load_scenario(name), schedule=schedule)
+    scenario = load_scenario(name)
+    assert isinstance(scenario.workload, CopyWorkload)
+    schedule = FixedSchedule((Step(12_000, 5_000, Kill(Target.PARTITION_LEADER)),), 30_000)
+    workload = msgspec.structs.replace(scenario.workload, partitions=scenario.workload.transactors)
+    return msgspec.structs.replace(scenario, schedule=schedule, workload=workload)
 
 
 def test_records_are_copied_once_by_both_clients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
