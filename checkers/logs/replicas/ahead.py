@@ -17,9 +17,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from checkers.columns.tables import NEVER, Integers
+from checkers.columns.tables import NEVER
 from checkers.evidence.replicas import ReplicaLog
-from checkers.history.observed import PRODUCERS, KnownProducer
+from checkers.history.observed import PRODUCERS
 from checkers.history.operations import History, once
 from checkers.logs.replicas.anomalies import PRODUCER_AHEAD
 from checkers.logs.replicas.forgotten import (
@@ -30,6 +30,7 @@ from checkers.logs.replicas.forgotten import (
     answered,
     answered_after,
     answers_of,
+    known_of,
     last_of,
 )
 from checkers.logs.replicas.together import ComparedRange
@@ -91,8 +92,8 @@ def find_ahead(
         if answer is None or again is None or not answered_after(log, again):
             continue
         last = last_of(log, log.end)
-        epoch, number = _known(answer, last)
-        again_epoch, again_number = _known(again, last)
+        epoch, number = known_of(answer, last)
+        again_epoch, again_number = known_of(again, last)
         compared = (epoch == last.epoch) & (number != _NONE) & (last.sequence != _NONE)
         compared &= (again_epoch == epoch) & (again_number == number)
         figures["producers_taken_back"] += int(compared.sum())
@@ -101,14 +102,6 @@ def find_ahead(
         wrong = np.flatnonzero((by > 0) & (by < NUMBERS // 2))
         if len(wrong):
             yield _found((log, answer), last, int(wrong[np.argmax(by[wrong])]), committed, len(wrong))
-
-
-def _known(answer: DescribedProducers, last: Last) -> tuple[Integers, Integers]:
-    """Epoch and sequence number of each producer in an answer, `_NONE` where it does not have it."""
-    nothing = KnownProducer(_NONE, _NONE, _NONE)
-    known = [answer.known.get(number, nothing) for number in last.producer_id.tolist()]
-    rows = np.array([(each.epoch, each.sequence) for each in known], dtype=np.int64).reshape(-1, 2)
-    return rows[:, 0], rows[:, 1]
 
 
 def _found(

@@ -178,7 +178,7 @@ PRODUCER_FORGOTTEN = AnomalyKind(
 PRODUCER_AHEAD = AnomalyKind(
     id="producer-ahead",
     meaning="At the end the broker of an in-sync replica knows a later sequence number of a producer than "
-    "the last one of that epoch in its log, although the log was read afterwards.",
+    "the last one of that epoch in its log, both before the log is read and after that.",
     guarantee="A broker that truncates a log takes back what it knows of the producers whose records are "
     "gone, so that it does not take their next try for a duplicate.",
     source="KIP-98, Producer ID and sequence numbers; KIP-664, DescribeProducers; Kafka's "

@@ -137,6 +137,14 @@ def last_of(log: ReplicaLog, end: int) -> Last:
     return Last(ids, epoch[last], sequence, log["last_offset"][last])
 
 
+def known_of(answer: DescribedProducers, last: Last) -> tuple[Integers, Integers]:
+    """Epoch and sequence number that an answer has of each producer in `last`; -1 where it has none."""
+    nothing = KnownProducer(_NONE, _NONE, _NONE)
+    known = [answer.known.get(number, nothing) for number in last.producer_id.tolist()]
+    rows = np.array([(each.epoch, each.sequence) for each in known], dtype=np.int64).reshape(-1, 2)
+    return rows[:, 0], rows[:, 1]
+
+
 def find_forgotten(
     history: History, logs: Sequence[ReplicaLog], committed: ComparedRange, figures: Counter[str]
 ) -> Iterator[Anomaly]:
@@ -155,9 +163,7 @@ def find_forgotten(
             continue
         last = last_of(log, committed.end)
         figures["producers_known"] += len(last.producer_id)
-        known = [answer.known.get(number, KnownProducer(number, _NONE, _NONE)) for number in last.producer_id]
-        epoch = np.array([each.epoch for each in known], dtype=np.int64)
-        sequence = np.array([each.sequence for each in known], dtype=np.int64)
+        epoch, sequence = known_of(answer, last)
         behind = (epoch < last.epoch) | ((epoch == last.epoch) & (sequence < last.sequence))
         wrong = np.flatnonzero(behind)
         if len(wrong):

@@ -6,10 +6,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from checkers.columns.tables import PartitionName
 from checkers.history.journals import VALUES_PER_WORKER
-from checkers.history.operations import FAIL, INFO, INVOKE, OK, OperationType
+from checkers.history.operations import FAIL, INFO, INVOKE, OK, History, OperationType
 from checkers.judge import NEEDS
-from checkers.share_groups import CHECKER, check_share_groups
+from checkers.licences import Permit, licences_of
+from checkers.share_groups import CHECKER, check_share_groups, contents
 from checkers.verdict.verdict import Anomaly, CheckerResult, Validity
 from checkers.verdict.withholding import Hole, withheld
 from tests.checkers.share_groups.share_histories import CLIENT, GROUP, TOPIC, ShareStory, value_at
@@ -409,6 +411,26 @@ def test_an_unclean_election_permits_a_shorter_log() -> None:
     assert [(anomaly.id, anomaly.illegal) for anomaly in result.anomalies] == [(MISSING, False)]
     assert result.validity is Validity.UNKNOWN
     assert "may have been truncated legally" in str(result.unknown_because)
+
+
+def test_a_known_gap_of_kafka_permits_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Gaps:
+        """What permits losses, each as a known gap."""
+
+        def __init__(self, history: History) -> None:
+            self._sound = licences_of(history)
+
+        def of(self, partition: PartitionName) -> tuple[Permit, ...]:
+            return tuple(permit._replace(gap=True) for permit in self._sound.of(partition))
+
+    monkeypatch.setattr(contents, "licences_of", Gaps)
+    story = fed(0, 1, 2)
+    story.polls(1, {2: 1})
+    story.asks("elect-leaders", "unclean", {"partitions": [[TOPIC, 0]]}, INFO)
+    story.reads(log(0, 1))
+    anomaly = only(story)
+    assert (anomaly.id, anomaly.illegal, anomaly.licence) == (MISSING, True, None)
+    assert judged(story).validity is Validity.INVALID
 
 
 def test_two_partitions_have_licences_of_their_own() -> None:
