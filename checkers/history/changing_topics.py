@@ -19,6 +19,13 @@ class TopicCreated(TopicRequested, frozen=True):
     topic_id: str | None = None
 
 
+class TopicConfigured(msgspec.Struct, frozen=True):
+    """A config of a topic, and the value that it is to have."""
+
+    config: str
+    value: str
+
+
 class TopicById(msgspec.Struct, frozen=True):
     """A topic of which records are fetched."""
 

@@ -18,6 +18,7 @@ from checkers.history.changing_topics import (
     RecordRequested,
     RecordsFetched,
     TopicById,
+    TopicConfigured,
     TopicCreated,
     TopicRequested,
 )
@@ -311,6 +312,7 @@ _CLIENTS: Shapes = {
     **_request("delete-offsets", str, OffsetsDeleted, OffsetsDeleted),
     **_request("fetch-offsets", str, OffsetsWanted, OffsetsFetched),
     **_request("create-topic", str, TopicRequested, TopicCreated),
+    **_request("configure-topic", str, TopicConfigured, TopicConfigured),
     **_request("delete-topic", str, None, None),
     **_request("list-topics", str, None, list[tuple[str, str | None]]),
     **_request("append-record", str, RecordRequested, RecordAppended),

@@ -1,4 +1,4 @@
-"""The metadata of a single node, requested from that node; and requests to add partitions."""
+"""The metadata of a single node, requested from that node; and requests to add partitions and set configs."""
 
 from collections.abc import Sequence
 
@@ -7,6 +7,8 @@ from kafka.protocol.admin import (
     CreatePartitionsResponse,
     DescribeConfigsRequest,
     DescribeConfigsResponse,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
 )
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 
@@ -16,6 +18,7 @@ from harness.kafka.wire import Connection, WireError
 _TOPIC = 2
 _DYNAMIC_TOPIC_CONFIG = 1
 _GROW_TIMEOUT_MS = 1_000
+_SET = 0
 
 
 def described_config(connection: Connection, topic: str, key: str) -> int | None:
@@ -81,4 +84,18 @@ def grown(connection: Connection, topic: str, count: int) -> int:
     wanted = CreatePartitionsRequest.CreatePartitionsTopic(name=topic, count=count, assignments=None)
     request = CreatePartitionsRequest(topics=[wanted], timeout_ms=_GROW_TIMEOUT_MS, validate_only=False)
     code: int = connection.ask(request, CreatePartitionsResponse).results[0].error_code
+    return code
+
+
+def configured(connection: Connection, topic: str, config: str, value: str) -> int:
+    """Request a value for a topic's config (KIP-339), once; returns Kafka's error code.
+
+    Raises:
+        WireError: no answer.
+    """
+    resource = IncrementalAlterConfigsRequest.AlterConfigsResource
+    change = resource.AlterableConfig(name=config, config_operation=_SET, value=value)
+    wanted = resource(resource_type=_TOPIC, resource_name=topic, configs=[change])
+    request = IncrementalAlterConfigsRequest(resources=[wanted], validate_only=False)
+    code: int = connection.ask(request, IncrementalAlterConfigsResponse).responses[0].error_code
     return code

@@ -6,14 +6,14 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from checkers.history.changing_topics import TopicCreated, TopicRequested
+from checkers.history.changing_topics import TopicConfigured, TopicCreated, TopicRequested
 from checkers.history.error_codes import error_name
 from checkers.history.operations import OperationType
 from checkers.history.requested import PartitionsAdded
 from checkers.registers.kept import LAGS_NS
 from harness.clients.administrator_opening import Make, open_administrator
 from harness.clients.interface import EMBEDDED
-from harness.clients.metadata_views import described_config, grown, listed_topics
+from harness.clients.metadata_views import configured, described_config, grown, listed_topics
 from harness.kafka.wire import Connection, WireError
 from harness.record.journal import Recorder, describe
 from harness.vocabulary import MetadataWorkload
@@ -38,6 +38,9 @@ _VIEW_PAUSE_S = 0.2
 _LISTING_SHARE = 0.5
 _GROWN_SHARE = 0.3
 """Share of created topics that get more partitions."""
+_CONFIGURED_SHARE = 0.5
+"""Share of created topics that get a config of their own, which is deleted with them."""
+_CONFIG_MAX = 2**40
 
 
 def metadata_workers(context: MetadataContext, make: Make = open_administrator) -> list[Worker]:
@@ -124,18 +127,31 @@ class CreatorWorker(Worker):
             self._kept.append(name)
         if answer.value is not None:
             self._ids[name] = answer.value
-        if answer.outcome is OperationType.OK and self._random.random() < _GROWN_SHARE and self._listeners:
-            self._grow(name, partitions + self._random.randint(1, _PARTITIONS_MAX))
+        if answer.outcome is OperationType.OK and self._listeners:
+            if self._random.random() < _GROWN_SHARE:
+                self._grow(name, partitions + self._random.randint(1, _PARTITIONS_MAX))
+            if self._random.random() < _CONFIGURED_SHARE:
+                self._configure(name, self._random.choice(CONFIG_KEYS), self._random.randint(1, _CONFIG_MAX))
 
     def _grow(self, name: str, count: int) -> None:
-        """Add partitions to a topic that was just created, through one broker, which forwards the request.
-
-        A broker that forwards a request may send it twice, so a refusal does not prove that nothing was
-        added.
-        """
+        """Add partitions to a topic that was just created."""
         asked = PartitionsAdded(count=count)
         self._recorder.invoke("create-partitions", name, asked)
-        found = _asked(self._random.choice(self._listeners), lambda it: grown(it, name, count))
+        self._change(asked, lambda it: grown(it, name, count))
+
+    def _configure(self, name: str, config: str, value: int) -> None:
+        """Set a config of a topic that was just created; a later topic of this name must not have it."""
+        asked = TopicConfigured(config, str(value))
+        self._recorder.invoke("configure-topic", name, asked)
+        self._change(asked, lambda it: configured(it, name, config, str(value)))
+
+    def _change(self, asked: PartitionsAdded | TopicConfigured, change: Callable[[Connection], int]) -> None:
+        """Request a change once, through one broker, which forwards the request.
+
+        A broker that forwards a request may send it twice, so a refusal does not prove that nothing was
+        changed.
+        """
+        found = _asked(self._random.choice(self._listeners), change)
         if isinstance(found, WireError) or found:
             error = str(found) if isinstance(found, WireError) else error_name(found)
             self._recorder.complete(OperationType.INFO, asked, error)

@@ -17,6 +17,8 @@ _FIELDS_MAX = 24
 _PAGE_MAX = 1_000_000
 _FILTERS = ("scenario", "version", "verdict", "anomaly", "fault", "text")
 _DIGITS = re.compile(r"[0-9]{1,18}|[^0-9]+")
+_END = (1, 0, "")
+"""Sorts a version after the same one with a suffix, and before the same one with a further number."""
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,9 +99,15 @@ def choose(entries: Iterable[ListedRun], query: Query) -> Page:
 
 
 def version_order(version: str) -> tuple[tuple[int, int, str], ...]:
-    """Sort key of versions: 3.9 before 3.10; a version with a suffix comes after the one without."""
-    parts = _DIGITS.findall(version)
-    return tuple((1, int(part), "") if part[0] in "0123456789" else (0, 0, part) for part in parts)
+    """Sort key of versions: 3.9 before 3.10, and a release candidate before its release."""
+    return (*map(_part_order, _DIGITS.findall(version)), _END)
+
+
+def _part_order(part: str) -> tuple[int, int, str]:
+    """Sort key of a number, of a suffix such as ``-rc``, or of other text between them."""
+    if part[0] in "0123456789":
+        return 3, int(part), ""
+    return (0 if part[0] == "-" else 2), 0, part
 
 
 def _fits(entry: ListedRun, query: Query) -> bool:

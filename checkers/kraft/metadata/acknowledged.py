@@ -13,7 +13,7 @@ from checkers.columns.tables import NEVER
 from checkers.evidence.administration import AdminOperation, elections_of, reassignments_of, requests_of
 from checkers.evidence.fates import fits
 from checkers.evidence.partition_changes import PartitionChanges, PartitionState, partition_changes
-from checkers.history.changing_topics import TopicRequested
+from checkers.history.changing_topics import TopicConfigured, TopicRequested
 from checkers.history.error_codes import ErrorCode
 from checkers.history.operations import OK, History, Operation
 from checkers.history.requested import PartitionsAdded, TopicAltered
@@ -182,6 +182,10 @@ def _of_configs(history: History, log: LoggedMetadata) -> Iterator[Acknowledgeme
         if _done(request.ended):
             asked = msgspec.convert(request.began.value, TopicAltered)
             yield _config(log, str(request.began.key), asked.config, asked.value, request)
+    for request in requests_of(history, "configure-topic"):
+        if _done(request.ended):
+            wanted = msgspec.convert(request.began.value, TopicConfigured)
+            yield _config(log, str(request.began.key), wanted.config, wanted.value, request)
     for request in requests_of(history, "write"):
         key = request.began.key
         if isinstance(key, str) and key.startswith(CONFIG_REGISTER) and _done(request.ended):

@@ -10,10 +10,11 @@ from tests.harness.fakes.configs import ConfigBroker
 
 def test_configs_that_topics_were_given_are_recorded_of_each_broker_that_answers(tmp_path: Path) -> None:
     journals = Journals(tmp_path, "run", Clock())
-    with ConfigBroker({"segment.ms": "500", "message.format.version": None}) as broker:
+    own = {"segment.ms": "500", "message.format.version": None}
+    with ConfigBroker(own, ["made-1", "__consumer_offsets"]) as broker:
         listeners = {"n1": broker.address, "n2": ("127.0.0.1", 1)}
         gather_configs(Recorder(journals.open("runner"), "runner"), listeners, ["log-0", "gone"])
     journals.close()
     (told,) = read_history(tmp_path).observed("topic-configs")
     assert told.node == "n1"
-    assert told.value["topics"] == {"log-0": {"segment.ms": "500"}}
+    assert told.value["topics"] == {"log-0": {"segment.ms": "500"}, "made-1": {"segment.ms": "500"}}

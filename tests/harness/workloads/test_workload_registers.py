@@ -13,6 +13,8 @@ from kafka.protocol.admin import (
     CreatePartitionsResponse,
     DescribeConfigsRequest,
     DescribeConfigsResponse,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
 )
 from kafka.protocol.metadata import MetadataResponse
 
@@ -47,7 +49,7 @@ from tests.harness.waiting import BOUND_S, StandingTime, wait_until
 OK, FAIL, INFO, INVOKE = OperationType.OK, OperationType.FAIL, OperationType.INFO, OperationType.INVOKE
 OFFSETS = OffsetsWorkload(rate=2000, groups=2, clients=4)
 TOPICS = MetadataWorkload(rate=400, clients=2, creators=2, viewers=1, topic_rate=400)
-DESCRIBE_CONFIGS, CREATE_PARTITIONS = 32, 37
+DESCRIBE_CONFIGS, CREATE_PARTITIONS, ALTER_CONFIGS = 32, 37, 44
 
 
 @pytest.fixture(autouse=True)
@@ -257,6 +259,11 @@ class FakeBrokerOfTopics(FakeNode):
         self.requests |= {CREATE_PARTITIONS: CreatePartitionsRequest}
         self.answers |= {CREATE_PARTITIONS: self._grown}
         self.refusals = [37, 7]
+        self.versions |= {ALTER_CONFIGS: 1}
+        self.requests |= {ALTER_CONFIGS: IncrementalAlterConfigsRequest}
+        self.answers |= {ALTER_CONFIGS: self._configured}
+        self.changes: list[tuple[str, str, str]] = []
+        self.unwilling = [40, 7]
 
     @property
     def bootstrap(self) -> str:
@@ -269,6 +276,18 @@ class FakeBrokerOfTopics(FakeNode):
         result = CreatePartitionsResponse.CreatePartitionsTopicResult
         told = result(name=wanted.name, error_code=error, error_message=None)
         return CreatePartitionsResponse(throttle_time_ms=0, results=[told])
+
+    def _configured(self, request: Any) -> Any:
+        (wanted,) = request.resources
+        (config,) = wanted.configs
+        assert (wanted.resource_type, config.config_operation) == (2, 0)
+        self.changes.append((wanted.resource_name, config.name, config.value))
+        error = self.unwilling.pop() if self.unwilling else 0
+        result = IncrementalAlterConfigsResponse.AlterConfigsResourceResponse
+        told = result(
+            error_code=error, error_message=None, resource_type=2, resource_name=wanted.resource_name
+        )
+        return IncrementalAlterConfigsResponse(throttle_time_ms=0, responses=[told])
 
     def _metadata(self, _request: Any) -> Any:
         assert self.cluster is not None
@@ -320,7 +339,7 @@ def test_topics_come_and_go_and_brokers_are_asked(
 
     def enough() -> bool:
         changed = len(made.operations("delete-topic", OK)) >= 10 and len(made.operations("write", OK)) >= 20
-        grown = made.operations("create-partitions", OK)
+        grown = made.operations("create-partitions", OK) and made.operations("configure-topic", OK)
         return changed and grown != [] and len(made.operations("list-topics", OK)) >= 5
 
     made.load(metadata_workers(made.context, made.cluster.administrator), enough)
@@ -336,6 +355,13 @@ def test_topics_come_and_go_and_brokers_are_asked(
         "INVALID_PARTITIONS",
         "REQUEST_TIMED_OUT",
     }
+    altered = made.operations("configure-topic", INVOKE)
+    assert sorted((o.key, o.value["config"], o.value["value"]) for o in altered) == sorted(node.changes)
+    assert {o.error for o in made.operations("configure-topic", INFO)} == {
+        "INVALID_CONFIG",
+        "REQUEST_TIMED_OUT",
+    }
+    assert {o.value["config"] for o in altered} <= set(metadata.CONFIG_KEYS)
     assert min(asked.values()) >= len(EMBEDDED), "a slow machine reads the first time that late, too"
 
     created = [operation.key for operation in made.operations("create-topic", OK)]

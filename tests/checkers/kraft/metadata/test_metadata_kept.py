@@ -233,6 +233,14 @@ class TestConfigs:
         config(told, 21, "flush.ms", "7", kind=4)
         assert found(told) == [f"metadata-ack-lost {TOPIC}"]
 
+    def test_a_value_of_a_topic_that_was_created_during_the_load(self) -> None:
+        told = story()
+        wanted = {"config": "flush.ms", "value": "7"}
+        told.both(20, 22, "configure-topic", wanted, answer=wanted, key=TOPIC)
+        assert found(told) == [f"metadata-ack-lost {TOPIC}"]
+        config(told, 21, "flush.ms", "7")
+        assert found(told) == []
+
     def test_one_of_its_own_that_it_never_had(self) -> None:
         told = story()
         alter(told, 20, 22, None)
