@@ -73,7 +73,7 @@ def tables_option(function: F) -> F:
 
 
 def runs_argument(function: F) -> F:
-    """Add the argument ``[RUNS_FOLDER]``; see `require_runs`. The default is the store of the other commands."""
+    """Add the argument ``[RUNS_FOLDER]``; see `require_runs`. It has the same default as ``--runs``."""
     return click.argument(
         "runs",
         default=RUNS,

@@ -103,7 +103,7 @@ def _value(value: Any, topology: Topology) -> str:
 
 
 def targets_of(plan: RunPlan) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield each target with the nodes that it can be. A node that the scenario names has no such list."""
+    """Yield each target with the nodes that it can be; no nodes if the scenario names the node itself."""
     topology = plan.scenario.topology
     for target in dict.fromkeys(_targets_in(plan.schedule)):
         if isinstance(target, Member):
@@ -126,7 +126,7 @@ def _targets(plan: RunPlan) -> Iterator[str]:
 def _targets_in(value: Any) -> Iterator[Target | Member]:
     if isinstance(value, Injected) and (target := getattr(value, "target", None)) is not None:
         yield target
-    elif isinstance(value, Blow):  # its own target replaces that of its fault
+    elif isinstance(value, Blow):  # its own target replaces the target of its fault
         yield from [value.at] if isinstance(value.at, Member) else []
     else:
         for part in parts_of(value):

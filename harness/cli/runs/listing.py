@@ -164,7 +164,7 @@ def _scenario_lines(scenarios: dict[str, Scenario | UsageError]) -> Iterator[str
     width = min(max(map(len, scenarios), default=0), _SCENARIO_WIDTH_MAX)
     for name, scenario in scenarios.items():
         if isinstance(scenario, UsageError):
-            # The error is not cut, because it must be fixed.
+            # Not cut to 80 columns, because this error must be fixed.
             text = clean(" ".join(scenario.got.split()), _TEXT_MAX)
             yield f"{name:<{width}}  can't be loaded: {scenario.where}: {text}"
         else:

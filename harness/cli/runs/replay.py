@@ -299,7 +299,7 @@ def _attempt(number: int, folder: Path, recorded: RecordedActions, planned: Repl
 
 
 def _image_differs(recorded: RecordedActions, folder: Path) -> tuple[str, ...]:
-    """Report a difference if another image of the same version was used."""
+    """Report a difference if the image of the same version has other jars."""
     then, now = recorded.identity, load_identity(folder)
     if then.image is None or now.image is None or then.kafka_version != now.kafka_version:
         return ()
