@@ -69,7 +69,7 @@ def facts_of(summary: Summary) -> Iterator[tuple[str, str]]:
 
 
 def _judged_again(summary: Summary) -> Iterator[tuple[str, str]]:
-    """The number of runs that another commit judged than the one that recorded them, and these commits."""
+    """Number of runs that were recorded by one commit and judged by another, and the judging commits."""
     pairs = ((run.identity.krucible_commit, run.judged_by) for run in summary.runs if run.identity)
     commits = [again for recorded, by in pairs if (again := judged_again_by(recorded, by))]
     if commits:
