@@ -15,7 +15,7 @@ from harness.cli.parsing import Group
 
 
 class CommandEntry(NamedTuple):
-    """The module of a command, and the first sentence of its help."""
+    """The module of a command, its name in the module, and the first sentence of its help."""
 
     module: str
     name: str

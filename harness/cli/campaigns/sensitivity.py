@@ -259,7 +259,7 @@ def _print_ignored(kept: KeptOutcomes, measuring: Measuring) -> None:
 def _chosen(
     names: Collection[str], areas: Collection[Area], version: str
 ) -> tuple[Mapping[str, SeededBug], tuple[str, ...]]:
-    """Return the bugs to look for in the catalogue's order, and the names of bugs that don't fit.
+    """Return the bugs to look for in catalogue order, and the names of bugs that don't fit the version.
 
     Raises:
         UsageError: a named bug does not exist, or does not fit the version.

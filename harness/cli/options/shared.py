@@ -134,7 +134,7 @@ class Time(click.ParamType[int]):
 
 
 def require_nothing_else(option: str, *allowed: str) -> None:
-    """Refuse all other options and arguments beside an option that determines the whole command.
+    """Refuse other options and arguments beside an option that takes all options from a stored run.
 
     Args:
         option: the option as it is typed.
