@@ -1,4 +1,4 @@
-"""Starts of followers' logs: DeleteRecords is answered once every live replica has moved its own (KIP-107).
+"""Starts of followers' logs: DeleteRecords is answered after every live replica moved its start (KIP-107).
 
 Every replica answers where its log begins, not only the leader.  A leader waits for all replicas that its
 metadata show alive.  So a follower that was in sync, and thus unfenced, from before the request until it
@@ -28,17 +28,17 @@ from checkers.logs.replicas.removed import MARGIN_NS, RecordsDeletion, deletions
 from checkers.verdict.verdict import Anomaly
 
 _REACH_NS = 60_000_000_000
-"""A question asks after what was deleted shortly before; older deletions have had theirs."""
+"""Answers are compared with deletions of this time before; earlier answers covered older ones."""
 
 
 class ReportedLogStart(NamedTuple):
-    """Where a broker reported that its log of a partition begins.
+    """The start of a partition's log, as a broker reported it.
 
     Attributes:
         op: index of the observation.
         node: the broker's name.
         began_ns: when it was asked.
-        time_ns: when its answer was there.
+        time_ns: when its answer arrived.
         offset: the start.
     """
 
@@ -70,7 +70,7 @@ def starts_of(history: History) -> dict[PartitionName, list[ReportedLogStart]]:
 
 
 def find_early(story: ListedHistory, figures: Counter[str]) -> Iterator[Anomaly]:
-    """At most one follower of each partition that began below what had been deleted.
+    """At most one follower of each partition whose log started below an acknowledged deletion.
 
     Args:
         story: the history.
@@ -94,7 +94,7 @@ def find_early(story: ListedHistory, figures: Counter[str]) -> Iterator[Anomaly]
 def _had_to_move(
     story: ListedHistory, name: PartitionName, deletion: RecordsDeletion, start: ReportedLogStart
 ) -> bool:
-    """Whether the leader certainly had to wait for this broker, and it can't have lost its start since."""
+    """Whether the leader certainly had to wait for this broker, which can't have lost its start since."""
     changes, number = story.facts.changes, story.facts.ids.get(start.node)
     from_ns = deletion.from_ns - MARGIN_NS
     if number is None or not changes.is_complete(name, start.time_ns):
