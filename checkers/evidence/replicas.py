@@ -141,12 +141,13 @@ class Fates(NamedTuple):
     """What replicas report of a partition's offsets.  All but `held` have the shape (offsets,).
 
     Attributes:
-        nodes: names that the rows of `held` belong to, those whose log was read.
+        nodes: names of the nodes whose logs were read; one for each row of `held`.
         held: shape (nodes, offsets), whether a batch of that node's log spans the offset.
         producer_id: of the batch on the first node that holds it; `NONE` if no node does.
-        producer_epoch: of that batch too.
-        sequence: the record's own, which is the batch's base plus the distance; `NONE` where there is none.
-        leader_epoch: the same as the producer's id, of the leader that appended it.
+        producer_epoch: of the same batch.
+        sequence: the record's sequence number, which is the batch's base sequence plus the distance; `NONE`
+            if there is none.
+        leader_epoch: of the same batch: the epoch of the leader that appended it.
         transactional: whether its batch belongs to a transaction.
         control: whether it is a marker, not a record of a producer.
     """

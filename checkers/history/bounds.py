@@ -28,8 +28,8 @@ def check_file(path: Path) -> None:
     """Refuse a file with a line that is too long, and a non-file, because reading it may never end.
 
     Raises:
-        HistoryError: it is refused.
-        OSError: it can't be determined.
+        HistoryError: the path is refused.
+        OSError: the type of the path can't be determined.
     """
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):

@@ -26,7 +26,7 @@ class TopicById(msgspec.Struct, frozen=True):
 
 
 class RecordsFetched(TopicById, frozen=True):
-    """Fetched records: the first partition's start, and each record's offset and value (else a text)."""
+    """Start of the first partition; offset and value of each record, a text for a foreign value."""
 
     log_start: int
     records: tuple[tuple[int, int | str], ...]

@@ -192,7 +192,7 @@ def read_history(folder: Path) -> History:
 
 
 def read_journals(paths: Sequence[Path]) -> History:
-    """Read some journals of one run; the other journals do not count as missing.
+    """Read some journals of one run like `read_history`; the others do not count as missing.
 
     Raises:
         HistoryError: the content of one of them violates the format.

@@ -51,7 +51,7 @@ class Topic(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def cleanup(self) -> frozenset[str]:
-        """The cleanup policies of the topic: ``delete`` unless ``cleanup.policy`` is set."""
+        """The topic's cleanup policies, such as ``compact``; ``delete`` if ``cleanup.policy`` is not set."""
         return frozenset(part.strip() for part in str(self.config.get("cleanup.policy", "delete")).split(","))
 
 

@@ -32,7 +32,7 @@ def log_starts(facts: Facts) -> Iterator[LicenceEvent]:
     """Where logs that start above offset 0 start at the end of the run, by the final reads' lists.
 
     If only age limits what a topic keeps, a segment is deleted once its youngest record is too old
-    (``retention.ms``).  So records at or above a record that is still young enough must not be deleted.
+    (``retention.ms``).  So records at or above a record that is still within that age must not be deleted.
     """
     starts: dict[PartitionName, tuple[int, int]] = {}
     for operation, read in final_limits(facts.history):

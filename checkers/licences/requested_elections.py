@@ -23,7 +23,7 @@ from checkers.licences.permission import permitted, topic_named
 FORWARDED_NS = 60_000_000_000
 """How long a broker continues to forward a request to controllers."""
 ACTING_NS = 3 * FORWARDED_NS
-"""How long after its start an unanswered request may take effect, not counting time under faults."""
+"""How long an unanswered request may take effect, not counting the time while faults are in force."""
 
 
 def by_request(facts: Facts, partition: PartitionName) -> dict[int, tuple[Election, ...]]:

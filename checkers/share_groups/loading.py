@@ -48,14 +48,14 @@ class Deliveries:
     Attributes:
         place: code of the share partition.
         record: code of share partition, offset and value together.
-        offset: where the record is.
-        value: code of its value, as `Columns` and `ShareGroups.others` have it.
+        offset: the record's offset.
+        value: code of its value, as in `Columns` and `ShareGroups.others`.
         count: its delivery count.
         process: code of the process that polled.
         exact: whether the consumer does not prefetch, and no fetch of an earlier poll may have been answered.
-        since: the broker acquired the record after this place.
+        since: position after which the broker acquired the record.
         asked: invocation of the poll.
-        told: completion of the poll; the broker acquired the record before this place.
+        told: completion of the poll; the broker acquired the record before this position.
     """
 
     place: Integers

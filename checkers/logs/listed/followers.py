@@ -1,13 +1,14 @@
 """Starts of followers' logs: DeleteRecords is answered after every live replica moved its start (KIP-107).
 
-Every replica answers where its log begins, not only the leader.  A leader waits for all replicas that its
-metadata show alive.  So a follower that was in sync, and thus unfenced, from before the request until it
-answered, in one process and under one leader, begins at the offset or above.  Other explanations:
+Every replica reports the start of its log, not only the leader.  A leader waits for all replicas that are
+alive according to its metadata.  So consider a follower that was in sync, and thus unfenced, from before the
+request until its own answer, in one process and under one leader: its log starts at or above the offset.
+There are exceptions:
 
-- The leader remembers what a follower reported in an earlier process, whose start has been lost since.  So an
-  offset counts only if no earlier request deleted up to it, and nothing else removes records.
-- A follower that truncates its log may begin lower: it does so under a new leader, or after an unclean
-  election.
+- The leader remembers the start that a follower reported in an earlier process, which may have been lost
+  since. So an offset counts only if no earlier request deleted up to it, and nothing else removes records.
+- The log of a follower that truncates may start lower.  A follower truncates under a new leader, or after an
+  unclean election.
 - A replica in another log directory is another log.
 """
 

@@ -104,7 +104,7 @@ class _Placed:
                     self._states.setdefault((step.content.topic_id, folder), []).append(step.after)
 
     def left_ns(self, node: str, folder: str, topic_id: str, until_ns: int) -> int | None:
-        """When the change by which a broker has had no replica until a time was committed.
+        """The time since which a broker, according to committed records, has had no replica until a time.
 
         None if the broker has one, or if that is unknown.
         """
