@@ -1,4 +1,4 @@
-"""Rows of a history's columns, as they are gathered: codes of names and values, records sent and returned."""
+"""Collects rows of a history's columns: codes of names and values, records sent and returned."""
 
 from collections.abc import Hashable, Sequence
 from itertools import chain, repeat
@@ -33,7 +33,7 @@ class Codes(dict[_Name, int]):
 
 
 class PartitionCodes(dict[int, int]):
-    """Codes of one topic's partitions, handed out from the codes of all."""
+    """Codes of one topic's partitions, assigned from the codes of all partitions."""
 
     def __init__(self, topic: str, codes: Codes[PartitionName]) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ class PartitionCodes(dict[int, int]):
 
 
 class ValueCodes:
-    """Turns any JSON values to integers; equal values have equal codes, 1 and 1.0 and true differ."""
+    """Converts JSON values to integers; equal values have equal codes, and 1, 1.0 and true differ."""
 
     def __init__(self) -> None:
         self._codes: Codes[bytes] = Codes()
@@ -69,7 +69,7 @@ class ValueCodes:
 
 
 class SendRows:
-    """Rows of records sent; a completion fills in the rows that its invocation made."""
+    """Rows of sent records; a completion fills in the rows that its invocation added."""
 
     def __init__(self) -> None:
         self._rows = 0
@@ -94,14 +94,14 @@ class SendRows:
         *,
         transactional: bool = False,
     ) -> None:
-        """Make a row for each record of an invocation."""
+        """Add a row for each record of an invocation."""
         self._listed.append((self._rows, len(values)))
         self._partition.extend(partitions)
         self._value.extend(values)
         self._begin(operation, process, len(values), transactional=transactional)
 
     def invoke_run(self, operation: Operation, process: int, partition: int) -> None:
-        """Make rows for consecutive values that are sent to one partition."""
+        """Add rows for consecutive values that are sent to one partition."""
         first, count = operation.value["first"], operation.value["count"]
         self._runs.append((self._rows, count, partition, first))
         self._begin(operation, process, count, transactional=False)
@@ -112,20 +112,20 @@ class SendRows:
         self._rows += count
 
     def complete(self, operation: Operation, offsets: list[int], outcomes: list[int]) -> None:
-        """Note the outcome of each record."""
+        """Store the outcome of each record."""
         self._offset.extend(offsets)
         self._outcome.extend(outcomes)
         self._answered.append(self._complete(operation))
 
     def complete_alike(self, operation: Operation, outcome: int) -> None:
-        """Note the outcome of all records alike, without offsets."""
+        """Store the same outcome for all records, without offsets."""
         row, count = self._complete(operation)
         self._offset.extend(repeat(NONE, count))
         self._outcome.extend(repeat(outcome, count))
         self._answered.append((row, count))
 
     def complete_run(self, operation: Operation) -> None:
-        """Store the offsets of a run's records, all acknowledged."""
+        """Store the offsets of a run's records, which are all acknowledged."""
         row, _ = self._complete(operation)
         for offset, count in operation.value["offsets"]:
             self._stretches.append((row, count, offset))
@@ -137,7 +137,7 @@ class SendRows:
         return row, count
 
     def sends(self, codes: ValueCodes) -> Sends:
-        """All rows as columns."""
+        """Return all rows as columns."""
         size = self._rows
         count, process, invoked_ns, invoke_op, transactional = transposed(self._invoked, 5)
         first, filled, completed_ns, complete_op = transposed(self._completed, 4)
@@ -184,7 +184,7 @@ class SendRows:
 
 
 class ReadRows:
-    """Rows of records returned, of the calls that returned them, and of what final reads covered."""
+    """Rows of returned records, of the calls that returned them, and of final reads."""
 
     def __init__(self) -> None:
         self.value: list[object] = []
@@ -194,14 +194,14 @@ class ReadRows:
         self._final: list[tuple[int, int, int, int, int, int, int]] = []
 
     def call(self, operation: Operation, process: int, reader: int, assignment: int, invoked_ns: int) -> None:
-        """Note a call that returned."""
+        """Add a call that returned."""
         final = int(operation.f == "final-read")
         self._calls.append(
             (operation.index, process, reader, assignment, final, invoked_ns, operation.time_ns)
         )
 
     def records(self, records: list[Any], codes: PartitionCodes) -> None:
-        """Make a row for each record that the last call returned."""
+        """Add a row for each record that the last call returned."""
         call = len(self._calls) - 1
         for partition, offsets, values in records:
             self._chunks.append((codes[partition], len(offsets), call))
@@ -209,7 +209,7 @@ class ReadRows:
             self.value.extend(values)
 
     def coverage(self, operation: Operation, codes: PartitionCodes, listed_ns: int) -> None:
-        """Note how far the last call, a final read, came."""
+        """Store how far the last call, a final read, read."""
         value = operation.value
         whole = operation.type is OK and value["position"] >= value["end"]
         self._final.append(
@@ -225,7 +225,7 @@ class ReadRows:
         )
 
     def reads(self, values: Integers) -> Reads:
-        """All rows as columns."""
+        """Return all rows as columns."""
         partition, count, call = transposed(self._chunks, 3)
         return Reads(
             partition=np.repeat(partition, count),
@@ -235,18 +235,18 @@ class ReadRows:
         )
 
     def calls(self) -> Calls:
-        """All calls as columns."""
+        """Return all calls as columns."""
         op, process, reader, assignment, final, invoked_ns, completed_ns = transposed(self._calls, 7)
         return Calls(op, process, reader, assignment, _booleans(final), invoked_ns, completed_ns)
 
     def final_reads(self) -> FinalReads:
-        """What final reads covered, as columns."""
+        """Return the ranges that final reads covered, as columns."""
         call, partition, start, end, position, listed_ns, whole = transposed(self._final, 7)
         return FinalReads(call, partition, start, end, position, listed_ns, _booleans(whole))
 
 
 def _plain(values: Sequence[object]) -> Integers | None:
-    """Values that are all integers from 0; None if one is not."""
+    """The values, if all are integers from 0; None otherwise."""
     if not set(map(type, values)) <= {int}:
         return None
     try:
@@ -265,13 +265,13 @@ def _booleans(values: Integers) -> Booleans:
 
 
 def transposed(rows: list[Any], width: int) -> list[Integers]:
-    """Columns of equally wide rows of integers."""
+    """Columns of rows of integers, which have equal widths."""
     flat = np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=len(rows) * width)
     return list(np.ascontiguousarray(flat.reshape(-1, width).T))
 
 
 def _ranges(first: Integers, count: Integers) -> Integers:
-    """The integers from each `first`, `count` of them, one range after the other."""
+    """The `count` integers from each `first` on, one range after the other."""
     before = np.cumsum(count) - count
     return np.repeat(first - before, count) + np.arange(int(count.sum()))
 

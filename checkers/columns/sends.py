@@ -1,4 +1,4 @@
-"""Sends as columns of times: which records were acknowledged where and when, and when sending began."""
+"""Times of sends as columns: acknowledged records with topic, partition and time, and starts of sends."""
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
@@ -18,9 +18,9 @@ class AcknowledgedSends(NamedTuple):
     """Records whose send completed with ``ok``; arrays of one shape, one element per record.
 
     Attributes:
-        topics: names that `topic` points into.
+        topics: names of the topics.
         topic: index of the record's topic in `topics`.
-        partition: its partition.
+        partition: the record's partition.
         time_ns: when its send completed; ascending.
     """
 
@@ -32,10 +32,12 @@ class AcknowledgedSends(NamedTuple):
 
 @once
 def acknowledged(history: History) -> AcknowledgedSends:
-    """All acknowledged records, in order of completion; of sends, loops over operations, never over records.
+    """All acknowledged records, in order of completion.
 
-    A batch that ended ``fail`` or ``info`` counts with those of its records that were acknowledged, a
-    transaction with all of its records once it is known to be committed.
+    Python loops over operations, never over records.
+
+    In a batch that ended with ``fail`` or ``info``, only acknowledged records count.  In a transaction, all
+    records count if it is known to be committed.
     """
     topics: dict[str, int] = {}
     listed, alike = _Listed(topics), _Alike(topics)
@@ -56,15 +58,15 @@ def acknowledged(history: History) -> AcknowledgedSends:
 
 
 def invoked_ns(history: History) -> Integers:
-    """When the sending of each record began, acknowledged or not; ascending, one element a record."""
+    """When the send of each record began, acknowledged or not; ascending, one element for each record."""
     begun = [o for o in history.operations if o.f in {"send", "txn"} and o.type is INVOKE]
     return np.repeat(_integers(operation.time_ns for operation in begun), _integers(map(_size_of, begun)))
 
 
 def calls_of(history: History) -> tuple[Integers, Integers]:
-    """When the sending of each record, or a write to a register, began, and when it ended; each ascending.
+    """When the send of each record, or a write to a register, began, and when each ended; both ascending.
 
-    What never ended has no end; acknowledged or not does not matter.
+    Calls that never ended have no end.  Whether a call was acknowledged does not matter.
     """
     begun: dict[int | str, int] = {}
     begins: list[tuple[int, int]] = []
@@ -82,7 +84,7 @@ def calls_of(history: History) -> tuple[Integers, Integers]:
 
 
 def _records(calls: list[tuple[int, int]]) -> Integers:
-    """The time of each call once for each of its records."""
+    """The time of each call, repeated for each of its records."""
     times, sizes = _table(calls, 2)
     return np.sort(np.repeat(times, sizes))
 
@@ -113,7 +115,7 @@ class _Listed:
 
 
 class _Alike:
-    """Records that were acknowledged together: runs, and those of transactions."""
+    """Records that were acknowledged together: runs, and records of transactions."""
 
     def __init__(self, topics: dict[str, int]) -> None:
         self._topics = topics
@@ -130,7 +132,7 @@ class _Alike:
 
 
 def _table(rows: Sequence[tuple[int, ...]], width: int) -> Integers:
-    """Equally wide rows of integers as columns, shape (width, rows)."""
+    """Rows of integers, which have equal widths, as columns; shape (width, rows)."""
     return _integers(chain.from_iterable(rows)).reshape(-1, width).T
 
 

@@ -17,19 +17,19 @@ Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 
 NEVER = np.iinfo(np.int64).max
-"""Time of what did not happen while the history lasted."""
+"""The time of events that did not happen during the history."""
 NONE = -1
-"""No offset, no operation, no row."""
+"""The value for no offset, no operation, or no row."""
 
 
 class SendOutcome(IntEnum):
-    """What became of one record that was sent."""
+    """The outcome of one sent record."""
 
     OK = 0
     FAIL = 1
     INFO = 2
     ABORTED = 3
-    """Its transaction did not commit: it may be in the log, and no read_committed reader is given it."""
+    """Its transaction did not commit: it may be in the log, but no read_committed reader receives it."""
 
 
 class PartitionName(NamedTuple):
@@ -43,14 +43,14 @@ class PartitionName(NamedTuple):
 
 
 class ReaderName(NamedTuple):
-    """A client and the isolation at which it reads."""
+    """A client and its isolation level."""
 
     client: str
     isolation: str
 
     @property
     def committed(self) -> bool:
-        """Whether it reads only what transactions committed."""
+        """Whether it reads only committed records."""
         return self.isolation == "read_committed"
 
     def __str__(self) -> str:
@@ -59,7 +59,7 @@ class ReaderName(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Sends:
-    """Records that were sent, one row each, in the order of invocation and, within a batch, of the batch.
+    """Sent records, one row each, in the order of invocation and, within a batch, in the order of the batch.
 
     So the rows of one process are in the order in which it sent them.
 
@@ -71,9 +71,9 @@ class Sends:
         outcome: a `SendOutcome`.
         process: code of the process.
         invoked_ns: time of the invocation, nanoseconds.
-        completed_ns: time of the completion, nanoseconds; `NEVER` without one.
+        completed_ns: time of the completion, nanoseconds; `NEVER` if there is none.
         invoke_op: index of the invocation in the history.
-        complete_op: index of the completion in the history, `NONE` without one.
+        complete_op: index of the completion in the history, `NONE` if there is none.
         transactional: whether it was sent in a transaction.
     """
 
@@ -91,11 +91,11 @@ class Sends:
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """Records that were returned, one row each, in the order of completion and, within it, as returned.
+    """Returned records, one row each, in the order of completion and, within a completion, as returned.
 
     Attributes:
         partition: code of the partition.
-        offset: where the record is.
+        offset: the record's offset.
         value: the record's value, or its code.
         call: row of `Calls` that returned it.
     """
@@ -113,8 +113,8 @@ class Calls:
     Attributes:
         op: index of the completion in the history.
         process: code of the process.
-        reader: code of client and isolation.
-        assignment: number of the assignment in which it polled; a final read has one of its own.
+        reader: code of client and isolation level.
+        assignment: number of the assignment in which it polled; a final read has its own number.
         final: whether it is a final read.
         invoked_ns: time of the invocation, nanoseconds.
         completed_ns: time of the completion, nanoseconds.
@@ -136,7 +136,7 @@ class Assigns:
     Attributes:
         assignment: number of the assignment, unique in the history.
         partition: code of the partition.
-        offset: where reading begins.
+        offset: offset at which reading begins.
         op: index of the operation in the history.
     """
 
@@ -148,16 +148,16 @@ class Assigns:
 
 @dataclass(frozen=True, slots=True)
 class FinalReads:
-    """Final reads that reported how far they came, one row each.
+    """Final reads that reported how far they read, one row each.
 
     Attributes:
         call: row of `Calls`.
         partition: code of the partition.
         start: first offset of the log, as listed before reading.
         end: end of the log, as listed before reading.
-        position: where reading stopped.
+        position: offset at which reading stopped.
         listed_ns: a time before which start and end were not listed, nanoseconds.
-        whole: whether it reached the end that was listed.
+        whole: whether it reached the listed end.
     """
 
     call: Integers
@@ -172,14 +172,14 @@ class FinalReads:
 class Tombstones(NamedTuple):
     """Records of a compacted topic that mark their keys as deleted, and how long they are kept.
 
-    Compaction removes what is before a mark, and the mark itself when ``delete.retention.ms`` have passed
-    (Kafka documentation, Design, Log Compaction).  They count from the cleaning that found it (KIP-534), so
-    that it is kept for no less after its sending.
+    Compaction removes earlier records of the key, and the tombstone itself when ``delete.retention.ms`` have
+    passed (Kafka documentation, Design, Log Compaction).  This time counts from the cleaning that found the
+    tombstone (KIP-534), so the tombstone is kept at least that long after its send.
 
     Attributes:
         keys: a record's key is its value modulo this.
-        every: where values are divided by `keys`, those that are one less than a multiple of it are marks.
-        kept_ns: so long they are kept at least.
+        every: a value is a tombstone if its quotient by `keys` is one less than a multiple of this number.
+        kept_ns: the least time for which they are kept.
     """
 
     keys: int
@@ -187,7 +187,7 @@ class Tombstones(NamedTuple):
     kept_ns: int
 
     def among(self, values: Integers) -> Booleans:
-        """Which of some values are carried by tombstones."""
+        """Whether each of some values belongs to a tombstone."""
         marks: Booleans = (values >= 0) & ((values // self.keys + 1) % self.every == 0)
         return marks
 
@@ -198,22 +198,23 @@ class Columns:
 
     Attributes:
         partitions: names by code: those of the set-up, then others in order of appearance.
-        readers: names of clients and isolations by code.
+        readers: clients and isolation levels by code.
         others: values that are not integers from 0; the code of ``others[i]`` is ``-1 - i``.
-        sends: records sent.
-        reads: records returned.
+        sends: sent records.
+        reads: returned records.
         calls: operations that returned records.
-        assigns: where consumers began.
-        final_reads: what the final reads covered.
+        assigns: the offsets at which consumers began.
+        final_reads: the ranges that final reads covered.
         final_readers: codes of readers that began a final read of any partition.
-        phases: name and beginning of each phase, nanoseconds.
-        acks: what producers waited for: ``all``, ``1`` or ``0``.
+        phases: name and start of each phase, nanoseconds.
+        acks: the acks setting of producers: ``all``, ``1`` or ``0``.
         idempotent: whether producers were idempotent.
         pipelined: whether they had several batches in flight to one partition.
         durable: shape (processes,), which processes were idempotent and had acks=all.
         keys: for compacted topics: a record's key is its value modulo this; None if unknown.
         tombstones: tombstones of compacted topics, if there are any.
-        foreign: whether another harness recorded it: no set-up, and no final reads to expect.
+        foreign: whether another harness recorded it, so that there is no set-up and no final reads are
+            expected.
     """
 
     partitions: tuple[PartitionName, ...]
@@ -235,7 +236,7 @@ class Columns:
     foreign: bool = False
 
     def is_strict(self, rows: Integers) -> Booleans:
-        """Which sends were idempotent and waited for all replicas, whatever other sends did.
+        """Which sends were idempotent and waited for all replicas, independent of other sends.
 
         Transactions require both (KIP-98).
         """

@@ -1,4 +1,4 @@
-"""Admin operations, each as a request with its answer; see docs/histories.md."""
+"""Admin operations, each as a request and its answer; see docs/histories.md."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from checkers.history.requested import (
 
 PREFERRED, UNCLEAN = "preferred", "unclean"
 _UNKNOWN = (ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NETWORK_EXCEPTION)
-"""Errors after which it may have been done."""
+"""Errors after which the operation may have been performed."""
 
 
 class AdminOperation(NamedTuple):
@@ -39,19 +39,19 @@ class AdminOperation(NamedTuple):
 
     @property
     def to_ns(self) -> int:
-        """When it was over; `NEVER` where that is not known."""
+        """When it had ended; `NEVER` if that is not known."""
         return NEVER if self.ended is None or self.unknown else self.ended.time_ns
 
     @property
     def unknown(self) -> bool:
-        """Whether its outcome is unknown, which some error codes of a refusal mean too."""
+        """Whether its outcome is unknown.  Some error codes of a refusal also mean that."""
         if self.ended is None or self.ended.type is not FAIL:
             return self.ended is None or self.ended.type is INFO
         return isinstance(self.ended.value, dict) and self.ended.value.get("code") in _UNKNOWN
 
     @property
     def failed(self) -> bool:
-        """Whether it certainly was not done."""
+        """Whether it certainly was not performed."""
         return self.ended is not None and self.ended.type is FAIL and not self.unknown
 
     @property
@@ -66,7 +66,7 @@ class Election(NamedTuple):
     Attributes:
         request: its operations.
         type: ``preferred`` or ``unclean``.
-        asked: its partitions, None for all.
+        asked: the requested partitions, None for all.
         codes: error code by partition, as far as it was answered.
     """
 
@@ -76,19 +76,19 @@ class Election(NamedTuple):
     codes: dict[PartitionName, int]
 
     def may_have_elected(self, partition: PartitionName) -> bool:
-        """Whether it may be why a partition has another leader."""
+        """Whether it may be the reason for a partition's new leader."""
         if self.request.failed or (self.asked is not None and partition not in self.asked):
             return False
         if self.request.unknown:
             return True
-        # A broker that loses the controller's answer asks again.  By then no election is needed any more.  An
+        # If a broker loses the controller's answer, it asks again, and no election is needed any more.  An
         # answer for all partitions leaves out those that need no election.
         code = self.codes.get(partition, ErrorCode.ELECTION_NOT_NEEDED)
         return code in {ErrorCode.NONE, ErrorCode.ELECTION_NOT_NEEDED} or code in _UNKNOWN
 
 
 class Reassignment(NamedTuple):
-    """What one partition was requested to do in a request for reassignments.
+    """The part of a reassignment request that concerns one partition.
 
     Attributes:
         request: its operations.
@@ -104,18 +104,18 @@ class Reassignment(NamedTuple):
 
     @property
     def acknowledged(self) -> bool:
-        """Whether Kafka acknowledged that it would be done."""
+        """Whether Kafka acknowledged the request."""
         return self.code == ErrorCode.NONE
 
     @property
     def refused(self) -> bool:
-        """Whether it certainly was not accepted."""
+        """Whether Kafka certainly did not accept it."""
         answered = self.code is not None and self.code != ErrorCode.NONE and self.code not in _UNKNOWN
         return self.request.failed or answered
 
     @property
     def cancelled_unheard(self) -> bool:
-        """Whether nothing was left to cancel: a broker that lost the first answer gets this second one."""
+        """Whether nothing was left to cancel.  A broker that lost the first answer gets this one."""
         return self.target is None and self.code == ErrorCode.NO_REASSIGNMENT_IN_PROGRESS
 
 
@@ -134,7 +134,7 @@ def requests_of(history: History, f: str) -> list[AdminOperation]:
 
 
 def alterations_of(history: History) -> list[Decoded[TopicAltered]]:
-    """All operations that ask for a config of a topic, invocations and completions.
+    """All requests that alter a topic's config, invocations and completions.
 
     Raises:
         msgspec.ValidationError: one is not as docs/histories.md says.
@@ -176,7 +176,7 @@ def _asked(request: AdminOperation) -> Iterator[Reassignment]:
 
 
 def _codes(request: AdminOperation) -> dict[PartitionName, int]:
-    """Error codes by partition; none where the request was not acknowledged."""
+    """Error codes by partition; empty if the request was not acknowledged."""
     if request.ended is None or request.ended.type is not OK:
         return {}
     results = msgspec.convert(request.ended.value, PartitionsAnswered).results
@@ -185,7 +185,7 @@ def _codes(request: AdminOperation) -> dict[PartitionName, int]:
 
 @once
 def performed(history: History) -> dict[str, int]:
-    """How many admin operations of each kind Kafka answered, by the names of random schedules.
+    """The number of admin operations of each kind that Kafka answered, by the names of random schedules.
 
     A request that changes some reassignments and cancels others counts as both.
     """

@@ -1,11 +1,11 @@
-"""Up to which offset brokers had compacted a log, according to their own logs.
+"""The offsets up to which brokers had compacted a log, according to the brokers' own logs.
 
 A broker logs the range of offsets before it looks for the keys in it.  It removes only records that a record
 of that range replaces.  The range ends below the active segment and below the first undecided offset.  So
-records behind all ranges of all brokers have replaced nothing, on any replica: a replica that fetched from
-another one fetched its cleaned log.  This holds only if all cleanings were recorded: by every node, until
-after the judged disk was read, and in log lines of one version of Kafka.  If no broker logged a cleaning of
-the log, it is unknown whether it would log one.
+records above all ranges of all brokers have replaced nothing on any replica, because a replica that fetches
+from another one fetches its cleaned log.  This holds only if all cleanings were recorded: by every node,
+until after the judged disk was read, and in log lines of one version of Kafka.  If no broker logged a
+cleaning of the log, it is unknown whether it would log one.
 """
 
 from collections.abc import Mapping
@@ -20,11 +20,11 @@ from checkers.history.setup import recorded_setup
 
 
 class Cleaned(NamedTuple):
-    """Up to which offset a partition had been cleaned.
+    """The offset up to which a partition had been cleaned.
 
     Attributes:
         end: records at or above this offset were in no range.
-        known_ns: the cleanings until then are known.
+        known_ns: all cleanings until this time are known.
         node: name of the node that cleaned up to there.
         line: number of the line in its log.
         op: index of the observation.
@@ -47,7 +47,7 @@ class Cleaned(NamedTuple):
 
 @once
 def cleanings_of(history: History) -> Mapping[PartitionName, Cleaned]:
-    """Up to which offset each partition had been cleaned; empty if not all nodes reported it.
+    """The offset up to which each partition had been cleaned; empty if not all nodes reported it.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
@@ -69,6 +69,6 @@ def cleanings_of(history: History) -> Mapping[PartitionName, Cleaned]:
 
 
 def cleaned_by(history: History, partition: PartitionName, time_ns: int) -> Cleaned | None:
-    """Up to which offset a partition had been cleaned when a disk was read; None if unknown."""
+    """The offset up to which a partition had been cleaned when a disk was read; None if unknown."""
     cleaned = cleanings_of(history).get(partition)
     return cleaned if cleaned is not None and time_ns <= cleaned.known_ns else None

@@ -17,7 +17,7 @@ _TOPIC = 2
 
 
 class ConfigChange(NamedTuple):
-    """A record that set a topic's config, or removed it (value None); and its time."""
+    """A record that set a topic's config, or removed it (value None), and the record's time."""
 
     topic: str
     config: str
@@ -30,7 +30,7 @@ class ConfigChanges(NamedTuple):
 
     Attributes:
         changes: in the order of the log.
-        complete: whether these are all changes, from the beginning to the end.
+        complete: whether these are all changes, from the start of the cluster to the end of the run.
     """
 
     changes: tuple[ConfigChange, ...]
@@ -47,7 +47,7 @@ class ConfigChanges(NamedTuple):
         return [each for each in self.changes if each[:3] == wanted and each.span.to_ns >= request.from_ns]
 
     def fate(self, request: AdminOperation) -> Fate:
-        """What became of an unanswered request."""
+        """Return the outcome of an unanswered request."""
         return fate(found=bool(self.of(request)), told=self.complete)
 
 

@@ -12,11 +12,11 @@ OFFSETS_TOPIC = "__consumer_offsets"
 TRANSACTIONS_TOPIC = "__transaction_state"
 _BITS = 32
 _FACTOR = 31
-"""Of ``java.lang.String.hashCode``."""
+"""The multiplier of ``java.lang.String.hashCode``."""
 
 
 def offsets_partition(history: History, group: str) -> PartitionName | None:
-    """The partition that keeps a group's offsets; None if no metadata log shows their number.
+    """The partition that stores a group's offsets; None if no metadata log shows the number of partitions.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
@@ -25,7 +25,7 @@ def offsets_partition(history: History, group: str) -> PartitionName | None:
 
 
 def transactions_partition(history: History, transactional_id: str) -> PartitionName | None:
-    """The partition that keeps a transactional id's state; None if their number is unknown.
+    """The partition that stores a transactional id's state; None if the number of partitions is unknown.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
@@ -47,5 +47,5 @@ def number_of(group: str, partitions: int) -> int:
     for high, low in zip(units[::2], units[1::2], strict=True):
         code = (_FACTOR * code + (high << 8 | low)) % 2**_BITS
     signed = code - 2**_BITS if code >= 2 ** (_BITS - 1) else code
-    # Kafka takes the absolute value, or 0 if an int has none.
+    # Kafka takes the absolute value, or 0 if an int can't represent it.
     return (0 if signed == -(2 ** (_BITS - 1)) else abs(signed)) % partitions

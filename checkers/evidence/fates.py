@@ -1,4 +1,4 @@
-"""What happened to requests without an answer: done, not done, or undecided so far."""
+"""The outcomes of requests without an answer: done, not done, or still undecided."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -26,7 +26,7 @@ def fate(*, found: bool, told: bool) -> Fate:
     """The outcome of a request.
 
     Args:
-        found: whether a record since the request does what it requested.
+        found: whether a record since the request made the requested change.
         told: whether all records up to the end are known.
     """
     if found:
@@ -35,7 +35,7 @@ def fate(*, found: bool, told: bool) -> Fate:
 
 
 def counted(fates: Iterable[Fate]) -> dict[str, int]:
-    """Numbers of requests by outcome; outcomes without any are left out."""
+    """Numbers of requests by outcome; outcomes without requests are left out."""
     return {str(each): count for each, count in sorted(Counter(fates).items())}
 
 
@@ -52,7 +52,7 @@ def fate_of_reassignment(asked: Reassignment, changes: PartitionChanges) -> Fate
 
 
 def fits(request: Reassignment, state: PartitionState) -> bool:
-    """Whether a state has what a request requested, or is on its way there."""
+    """Whether a state has the requested replicas, or is being changed to them."""
     return not state.moving if request.target is None else state.target == request.target
 
 

@@ -8,25 +8,25 @@ from checkers.history.faults import FaultRecorded, PlannedFault, recorded_fault
 from checkers.history.operations import FAIL, INVOKE, OK, History, Operation, OperationType, once
 
 FOREVER_NS = 2**63 - 1
-"""End of a window whose end was not recorded; later than any run."""
+"""The end of a window whose end was not recorded; it is later than the end of any run."""
 _DOWN = frozenset({"kill", "stop", "torn-write", "wipe-disk", "power-loss"})
 _ENDING = _DOWN | {"dead-disk"}
-"""Kinds that end processes, for histories in which injections do not state it themselves."""
+"""Kinds that end processes, for histories whose injections do not state this."""
 _SILENT = _DOWN | {"pause"}
-"""Kinds that silence nodes, in those histories."""
+"""Kinds that silence nodes, for those histories."""
 _CLEAN = frozenset({"stop"})
-"""Kinds whose processes end cleanly, in those histories."""
+"""Kinds whose processes end cleanly, for those histories."""
 _HARD = _DOWN - _CLEAN
-"""Kinds whose processes leave no file about a clean end, in those histories."""
+"""Kinds whose processes leave no clean-shutdown file, for those histories."""
 _TEARING = frozenset({"torn-write"})
-"""Kinds that leave half a batch in logs, in those histories."""
+"""Kinds that may leave half a batch in logs, for those histories."""
 _UNSYNCED = frozenset({"power-loss", "dead-disk"})
-"""Kinds after which a disk may lack what was not synced, in those histories."""
+"""Kinds after which a disk may lack data that was not synced, for those histories."""
 _WIPING = frozenset({"wipe-disk"})
-"""Kinds that remove what a disk has, in those histories."""
+"""Kinds that remove the data of a disk, for those histories."""
 _OF_NETWORK = ("partition", "packet-loss", "lost-answers", "held-requests", "held-reports", "hold")
 _KNOWN = _ENDING.union(_SILENT, _OF_NETWORK)
-"""All kinds that there were in those histories."""
+"""All kinds that existed when those histories were recorded."""
 
 
 class FaultWindow(msgspec.Struct, frozen=True):
@@ -41,16 +41,16 @@ class FaultWindow(msgspec.Struct, frozen=True):
         effective_ns: when a probe had confirmed it; None if none did.
         heal_invoked_ns: when healing began; None if it never did.
         healed_ns: when a probe had confirmed the heal; None if none did.
-        operations: indices into the history of all that belongs to it, in order.
-        gambit: id of the gambit that it is a part of; None for other faults.
+        operations: indices of all its operations in the history, in order.
+        gambit: id of the gambit that it belongs to; None for other faults.
         blink: whether it is one of the short faults that are injected in addition to all others.
         ends_processes: whether it ends one process of its targets: at once, or between the inject and the end
             of the heal.
         silences: whether its targets can't answer any request until the heal.
         ends_cleanly: whether a process that it ends records that it ended cleanly; None if unknown.
         tears_writes: whether logs of its targets may end with half a batch.
-        loses_unsynced: whether a disk of its targets may lack what was not synced.
-        wipes: whether what a disk of its targets had may be removed.
+        loses_unsynced: whether a disk of its targets may lack data that was not synced.
+        wipes: whether data on a disk of its targets may be removed.
     """
 
     id: str
@@ -73,22 +73,22 @@ class FaultWindow(msgspec.Struct, frozen=True):
 
     @property
     def stops(self) -> bool:
-        """Whether it ends a process that certainly can write what it has to before it ends."""
+        """Whether it ends a process that certainly has time to write its data before it ends."""
         return self.ends_processes and self.ends_cleanly is True
 
     @property
     def kills(self) -> bool:
-        """Whether it ends a process that certainly leaves no file about a clean shutdown."""
+        """Whether it ends a process that certainly leaves no clean-shutdown file."""
         return self.ends_processes and self.ends_cleanly is False
 
     @property
     def may_kill(self) -> bool:
-        """Whether a process that it ends may have had no time to write anything."""
+        """Whether it may end a process without leaving it time to write anything."""
         return self.ends_processes and self.ends_cleanly is not True
 
     @property
     def strikes(self) -> bool:
-        """Whether a disk of its targets may lack what it had before."""
+        """Whether a disk of its targets may lack data that it had before."""
         return self.loses_unsynced or self.wipes
 
     @property
@@ -118,12 +118,12 @@ class FaultWindow(msgspec.Struct, frozen=True):
 
     @property
     def end_ns(self) -> int:
-        """When it certainly was over; `FOREVER_NS` if that was not seen."""
+        """When it certainly had ended; `FOREVER_NS` if that was not observed."""
         return FOREVER_NS if self.healed_ns is None else self.healed_ns
 
     @property
     def held_ns(self) -> int:
-        """How long it certainly was in force: from its proof until healing began; 0 if not proven."""
+        """How long it certainly was in force: from its confirmation until healing began, else 0."""
         if self.effective_ns is None or self.heal_invoked_ns is None:
             return 0
         return self.heal_invoked_ns - self.effective_ns
@@ -133,7 +133,7 @@ class FaultWindow(msgspec.Struct, frozen=True):
         return self.invoked_ns <= end_ns and start_ns <= self.end_ns
 
     def concerns(self, node: str) -> bool:
-        """Whether the node was, or for all that was recorded may have been, a target."""
+        """Whether the node was a target, or may have been one because the targets were not recorded."""
         return node in self.targets or not self.targets
 
 
@@ -202,10 +202,10 @@ def _cleanly(told: PlannedFault) -> bool | None:
 
 
 def _may(told: PlannedFault, kinds: frozenset[str], *, said: bool | None) -> bool:
-    """Whether a fault may do what it does not rule out.
+    """Whether a fault may have an effect that its injection does not rule out.
 
-    A fault of an unknown kind is assumed to do it, so losses after it are permitted.  A fault that ends no
-    process leaves disks unchanged.
+    A fault of an unknown kind is assumed to have the effect, so losses after it are permitted.  A fault that
+    ends no process leaves disks unchanged.
     """
     if said is not None:
         return said

@@ -1,9 +1,10 @@
-"""At which offset each leader epoch of a partition began, as replicas noted it (KIP-101).
+"""The offset at which each leader epoch of a partition started, as replicas stored it (KIP-101).
 
-A broker notes, when it becomes leader, its log's end as the beginning of its epoch, and followers take that
-over with the records.  An epoch that began where the next one did is not kept: it added nothing.  Epochs that
-ended below the start of the log are not kept either: DeleteRecords and retention take the notes with the
-records.  The broker's log still has the line with which it began such an epoch.
+When a broker becomes leader, it stores its log's end as the start of its epoch.  Followers take this entry
+over with the records.  An epoch that started where the next one did is not kept, because it added no records.
+Epochs that ended below the start of the log are not kept either, because DeleteRecords and retention remove
+their entries with the records.  The broker's log file still has the line that it wrote when it started such
+an epoch.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,11 +21,11 @@ from checkers.history.observed import Entries, LeaderEpochsSeen
 from checkers.history.operations import History, Operation, once
 
 LEADER_EPOCHS = "leader-epochs"
-"""Key of the observations."""
+"""The key of the observations."""
 
 
 class Noted(msgspec.Struct, frozen=True):
-    """What one node's replica noted.
+    """The leader epochs that one node's replica stored.
 
     Attributes:
         node: name of the node.
@@ -46,7 +47,7 @@ class Starts(msgspec.Struct, frozen=True):
 
     Attributes:
         epoch: the epoch itself, or the next one that a replica has recorded.
-        offsets: all answers, ascending; more than one where replicas disagree.
+        offsets: all reported offsets, ascending; more than one if replicas disagree.
     """
 
     epoch: int
@@ -55,12 +56,12 @@ class Starts(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class LeaderEpochs:
-    """Beginnings of leader epochs.
+    """The offsets at which leader epochs started.
 
     Attributes:
-        noted: what replicas noted, by partition and node.
-        appended: the same by the first batches of each epoch in their logs.
-        begun: what brokers logged of the epochs that they led.
+        noted: the entries that replicas stored, by partition and node.
+        appended: the same, from the first batch of each epoch in the replicas' logs.
+        begun: the starts that brokers logged for the epochs that they led.
     """
 
     noted: Mapping[PartitionName, Mapping[str, Entries]]
@@ -68,15 +69,15 @@ class LeaderEpochs:
     begun: Mapping[PartitionName, Mapping[str, Mapping[int, int]]]
 
     def of(self, partition: PartitionName, node: str) -> Entries:
-        """What one node noted; nothing where it reported nothing."""
+        """The entries that one node stored; none if it reported none."""
         return self.noted.get(partition, {}).get(node, [])
 
     def begun_by(self, partition: PartitionName, node: str) -> Mapping[int, int]:
-        """Epochs that one node led, each with the end of its log as it began, as it logged them."""
+        """Epochs that one node led, each with the end of its log at the start, as the node logged it."""
         return self.begun.get(partition, {}).get(node, {})
 
     def starts(self, partition: PartitionName, epoch: int) -> Starts | None:
-        """Where an epoch, or the next one that a replica has recorded, began; None if not recorded."""
+        """Where an epoch, or the next epoch that a replica recorded, started; None if not recorded."""
         for told in (self.noted, self.appended):
             entries = [each for some in told.get(partition, {}).values() for each in some if each[0] >= epoch]
             if entries:
@@ -86,7 +87,7 @@ class LeaderEpochs:
 
 
 def checkpoints_of(history: History) -> Iterator[Noted]:
-    """Every checkpoint that the history reports, in the order of the observations.
+    """Every leader-epoch checkpoint that the history reports, in the order of the observations.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
@@ -97,7 +98,7 @@ def checkpoints_of(history: History) -> Iterator[Noted]:
 
 @once
 def leader_epochs(history: History) -> LeaderEpochs:
-    """What replicas report about the beginnings of leader epochs.
+    """The starts of leader epochs that replicas report.
 
     Raises:
         msgspec.ValidationError, ValueError: an observation is not as docs/histories.md says.
@@ -109,7 +110,7 @@ def leader_epochs(history: History) -> LeaderEpochs:
 
 
 def starts_of(history: History) -> dict[str, tuple[tuple[int, int], ...]]:
-    """By partition, each leader epoch with its lowest first offset, of those that had more than one.
+    """Each leader epoch with several first offsets, and the lowest of them, by partition.
 
     Raises:
         msgspec.ValidationError, ValueError: an observation is not as docs/histories.md says.
@@ -135,10 +136,13 @@ def _noted(operation: Operation) -> Noted:
 
 
 def _begun(history: History) -> dict[PartitionName, dict[str, dict[int, int]]]:
-    """What processes that knew an earlier epoch logged; one that starts as the leader reports its end then.
+    """The epoch starts that brokers logged while their process already knew an earlier epoch.
 
-    Of a topic that was deleted and created again, numbers of epochs mean several things, so nothing is known.
-    A node whose lines about epochs are not all recorded tells nothing: the rest may be of an earlier topic.
+    A process that starts as the leader logs the end that its log has then, so that line does not count.
+
+    If a topic was deleted and created again, an epoch's number is ambiguous, so its lines do not count.  If
+    not all of a node's lines about epochs were recorded, none of them counts: they may be of an earlier
+    topic.
     """
     cut = nodes_lacking(history, EPOCH_BEGUN)
     found: dict[PartitionName, dict[str, dict[int, int]]] = {}

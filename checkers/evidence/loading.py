@@ -40,12 +40,12 @@ _OF_TRANSACTIONS = {
 
 _RETENTION = "delete.retention.ms"
 _RETENTION_MS = 86_400_000
-"""Kafka's default."""
+"""Kafka's default of ``delete.retention.ms``."""
 
 
 @once
 def columns_of(history: History) -> Columns:
-    """Load the columns of a history, without records from which no rule about senders may conclude.
+    """Load the columns of a history, without records whose sender can't be judged.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it: its shapes are not checked again here.
@@ -56,7 +56,7 @@ def columns_of(history: History) -> Columns:
 
 @once
 def all_columns_of(history: History) -> Columns:
-    """As `columns_of`, with all records that readers received, also if their sender is unknown."""
+    """Load columns as `columns_of` does, including received records whose sender is unknown."""
     loader = _Loader()
     for added in partitions_of(history):
         loader.know(added.name)
@@ -68,15 +68,16 @@ def all_columns_of(history: History) -> Columns:
 
 
 def _kept_ns(topic: Topic) -> int:
-    """For how long a topic keeps tombstones at least."""
+    """The least time for which a topic keeps tombstones."""
     told = str(topic.config.get(_RETENTION, ""))
     return (int(told) if told.isdigit() else _RETENTION_MS) * 1_000_000
 
 
 def _heard(columns: Columns, is_unheard: Callable[[Integers], Booleans]) -> Columns:
-    """Leave out the records of which it is unknown whether they were sent, or what happened to them.
+    """Leave out records if it is unknown whether they were sent, or what happened to them.
 
-    They were returned by readers, and are in no complete journal: no rule may conclude from them.
+    Readers returned these records, but no complete journal has them.  No rule may draw a conclusion from
+    them.
     """
     reads = columns.reads
     odd = np.flatnonzero((reads.value >= 0) & ~np.isin(reads.value, columns.sends.value))
@@ -87,7 +88,7 @@ def _heard(columns: Columns, is_unheard: Callable[[Integers], Booleans]) -> Colu
 
 
 class _Loader:
-    """Takes the operations of a history in their order."""
+    """Collects the operations of a history in their order."""
 
     def __init__(self) -> None:
         self.takers: dict[str, Callable[[Operation], None]] = {
@@ -118,7 +119,7 @@ class _Loader:
         self._foreign = True
 
     def columns(self) -> Columns:
-        """Everything that was taken, as columns."""
+        """Return everything that was collected as columns."""
         codes = ValueCodes()
         return Columns(
             sends=self._sends.sends(codes),
@@ -183,7 +184,7 @@ class _Loader:
             self._sends.complete(operation, offsets, [_OUTCOMES[entry[3]] for entry in value])
 
     def _txn(self, operation: Operation) -> None:
-        """Add a transaction: its sends, whose outcome is that of the transaction, and its polls."""
+        """Add a transaction: its sends, which have the outcome of the transaction, and its polls."""
         sends = [] if operation.value is None else sends_of(operation)
         if operation.type is INVOKE:
             self._invoked_ns[operation.process] = operation.time_ns
@@ -220,7 +221,7 @@ class _Loader:
             self._assigns.append((self._assignments, codes[partition], offset, operation.index))
 
     def _reassigned(self, operation: Operation, topic: str) -> None:
-        """Begin the assignment, if any, that the consumer's group gave it in a poll."""
+        """Start the assignment that the consumer's group gave it in a poll, if there was one."""
         assigned = operation.value.get("assigned")
         if assigned is not None:
             self._begin_assignment(operation, topic, assigned)
@@ -243,7 +244,7 @@ class _Loader:
             self._reads.coverage(operation, self._codes_of(operation.key), self._listed_ns())
 
     def _listed_ns(self) -> int:
-        """Time before which no final read listed offsets: the begin of the phase, or of the first final read.
+        """The start of the final-read phase, or else of the first final read: offsets were listed later.
 
         A reader lists once and then reads one partition after the other, so the invocation of a single final
         read would be too late: records that were appended in between need not be below the listed end.
@@ -267,11 +268,11 @@ class _Loader:
 
 
 def _reader_of(operation: Operation) -> ReaderName:
-    """Who reads; a transaction without an isolation level reads committed records."""
+    """The reader of an operation.  A transaction without an isolation level reads committed records."""
     return ReaderName(operation.value["client"], operation.value.get("isolation", "read_committed"))
 
 
 def _offset_of(mop: list[Any]) -> int | None:
-    """Offset of a send within a transaction; None where it was not acknowledged."""
+    """Offset of a send within a transaction; None if it was not acknowledged."""
     offset: int | None = mop[4] if len(mop) > len(("send", "topic", "partition", "value")) else None
     return offset

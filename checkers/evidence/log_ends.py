@@ -14,7 +14,7 @@ SLACK_NS = 2_000_000_000
 
 
 class Loaded(LogLoaded, frozen=True, kw_only=True):
-    """A log that a node loaded, and where and when that was logged.
+    """A log that a node loaded, and where and when the node logged that.
 
     Attributes:
         index: the observation's place in the history.
@@ -28,12 +28,12 @@ class Loaded(LogLoaded, frozen=True, kw_only=True):
 
     @property
     def name(self) -> PartitionName:
-        """The partition that the log is of."""
+        """The partition of the log."""
         return PartitionName(self.topic, self.partition)
 
 
 class Shrunk(IsrShrunk, frozen=True, kw_only=True):
-    """An ISR that shrank, and where and when that was logged; the rest as in `Loaded`."""
+    """An ISR that shrank, and where and when the leader logged that; attributes as in `Loaded`."""
 
     index: int = 0
     node: str = ""
@@ -46,7 +46,7 @@ class Shrunk(IsrShrunk, frozen=True, kw_only=True):
 
 
 class Truncated(LogTruncated, frozen=True, kw_only=True):
-    """A log that was cut off below its high watermark, and where and when that was logged; as in `Loaded`."""
+    """A log that was truncated below its high watermark; attributes as in `Loaded`."""
 
     index: int = 0
     node: str = ""
@@ -54,7 +54,7 @@ class Truncated(LogTruncated, frozen=True, kw_only=True):
 
     @property
     def name(self) -> PartitionName:
-        """The partition that the log is of."""
+        """The partition of the log."""
         return PartitionName(self.topic, self.partition)
 
 
@@ -62,7 +62,7 @@ _L = TypeVar("_L", Loaded, Shrunk, Truncated)
 
 
 def loaded_logs(history: History) -> list[Loaded]:
-    """Every log that a node loaded as it started.
+    """Every log that a node loaded when it started.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
@@ -71,7 +71,7 @@ def loaded_logs(history: History) -> list[Loaded]:
 
 
 def shrunk_isrs(history: History) -> list[Shrunk]:
-    """Every ISR that a leader shrank because replicas lagged.
+    """Every ISR that a leader shrank because replicas had fallen behind.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
@@ -80,7 +80,7 @@ def shrunk_isrs(history: History) -> list[Shrunk]:
 
 
 def truncated_logs(history: History) -> list[Truncated]:
-    """Every log that a follower cut off below its high watermark.
+    """Every log that a follower truncated below its high watermark.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.

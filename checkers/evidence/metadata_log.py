@@ -1,12 +1,12 @@
-"""The longest metadata log, when its records were appended, and until when it is complete.
+"""The longest metadata log, when its records were appended, and up to what time it is complete.
 
-Records have no times of their own.  What the quorum's leaders reported about their logs bounds them.  A
-record below a high watermark had been appended when that was answered.  A record at or above the end of a
-leader's log, in the record's epoch, had not been appended when that was asked.
+Records have no times of their own.  The quorum leaders' reports about their logs bound these times.  A record
+below a reported high watermark had been appended before the answer.  A record at or above the reported end of
+the leader's log, in the record's epoch, had not been appended when the request was sent.
 
-Of the logs that were read, the one of the newest epoch is taken; of several, the longest; of equally long
-ones, the one that begins first.  If it belongs to a replica that lagged or was cut off, leaders have reported
-more than it has.
+The log with the newest epoch is used.  If several have it, the longest is used; of equally long ones, the one
+with the lowest start.  If that log belongs to a replica that lagged or was isolated, leaders have reported
+more records than it has.
 """
 
 from bisect import bisect_right
@@ -23,13 +23,13 @@ from checkers.history.replicas import METADATA_LOG, MetadataLogSeen, unpack
 
 
 class TimeBounds(NamedTuple):
-    """When something began, or a record was appended: after one time, before another; nanoseconds."""
+    """When something began, or a record was appended: after one time, and before another; nanoseconds."""
 
     from_ns: int
     to_ns: int
 
     def meets(self, from_ns: int, to_ns: int) -> bool:
-        """Whether it may have been at a time between these."""
+        """Whether it may have happened between these times."""
         return self.from_ns <= to_ns and from_ns <= self.to_ns
 
 
@@ -39,8 +39,9 @@ class MetadataLog(NamedTuple):
     Attributes:
         operation: the observation that reports it.
         seen: its content.
-        epoch: epoch of its last record, -1 where it has none.
-        end: offset after its last record; where records are missing at its end, after the last that is there.
+        epoch: epoch of its last record, -1 if it has no record.
+        end: offset after its last record; if records are missing at its end, offset after the last present
+            record.
     """
 
     operation: Operation
@@ -51,7 +52,7 @@ class MetadataLog(NamedTuple):
 
 @once
 def farthest(history: History) -> MetadataLog | None:
-    """The metadata log that reaches farthest of all that could be read; None if none could.
+    """The metadata log that reaches farthest of those that could be read; None if none could be read.
 
     A log with missing records is taken only if there is no other.
 
@@ -75,10 +76,10 @@ def _log(operation: Operation) -> MetadataLog:
 
 
 def _end(seen: MetadataLogSeen, epoch: int) -> int:
-    """Where its records end.
+    """The offset at which its records end.
 
     Records that change nothing are left out if each is alone in its batch.  So records are missing if a batch
-    behind the last one has several records, control records, or a later epoch.
+    after the last decoded record has several records, control records, or a later epoch.
     """
     end = seen.end or 0
     last = seen.records[-1][0] if seen.records else (seen.log_start or 0) - 1
@@ -111,14 +112,14 @@ class AppendTimes:
             if end != NONE:
                 ends.setdefault(told.leader_epoch, []).append((end, told.began_ns))
             if NONE < end < told.high_watermark:
-                continue  # an answer that contradicts itself reports no times
+                continue  # an answer that contradicts itself gives no times
             committed.append((told.high_watermark, operation.time_ns))
             self._told.add((told.leader_epoch, told.high_watermark))
         self._ends = {epoch: _latest_up_to(some) for epoch, some in ends.items()}
         self._committed = _earliest_from(committed)
 
     def span(self, offset: int, epoch: int) -> TimeBounds:
-        """When the record at an offset, of one epoch of the quorum, was appended."""
+        """When the record at an offset, in one epoch of the quorum, was appended."""
         ends, asked_ns = self._ends.get(epoch, ([], []))
         place = bisect_right(ends, offset) - 1
         marks, answered_ns = self._committed
@@ -129,13 +130,14 @@ class AppendTimes:
         )
 
     def complete_until_ns(self, log: MetadataLog) -> int:
-        """Until when a log certainly contains all committed records; `NEVER` if no more were reported.
+        """The time up to which a log certainly contains all committed records; `NEVER` if nothing is missing.
 
-        A log is incomplete if a high watermark behind its end was reported, or a high watermark of a later
-        epoch, in which at least the new leader's record is committed.  The last record of its own epoch that
-        was reported as committed shows that no later epoch had begun when it was appended, and all before it
-        is in the log.  If a leader of an earlier epoch had more, committed records are gone, and nothing is
-        certain.
+        A log is incomplete if a high watermark above its end was reported.  It is also incomplete if a high
+        watermark of a later epoch was reported, because at least the new leader's record is committed in that
+        epoch.  The log is then complete up to the last record of its own epoch that was reported as
+        committed: when that record was appended, no later epoch had begun, and all records before it are in
+        the log.  If a leader of an earlier epoch had reported more records, committed records are lost, and
+        nothing is certain.
         """
         newest, end = log.epoch, log.end
         beyond = {epoch for epoch, mark in self._told if mark > end}
@@ -147,7 +149,7 @@ class AppendTimes:
 
 
 append_times = once(AppendTimes)
-"""`AppendTimes` of a history."""
+"""Returns the `AppendTimes` of a history."""
 
 
 def _latest_up_to(told: list[tuple[int, int]]) -> tuple[list[int], list[int]]:

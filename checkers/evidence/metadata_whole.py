@@ -3,7 +3,7 @@
 The records of a log are recorded twice: by its batches, and decoded.  Records that change nothing
 (NO_OP_RECORD) are left out of the decoded ones only if each is alone in its batch.  So at least one record of
 a batch of several is decoded.  The same batch has the same records in all nodes' logs.  A log that begins
-above offset 0 proves nothing without a snapshot of what was below.  A record whose type or version was
+above offset 0 proves nothing without a snapshot of the records below.  A record whose type or version was
 unknown when it was read proves nothing either.
 """
 
@@ -21,7 +21,7 @@ _COLUMNS = ("base_offset", "last_offset", "count", "control", "crc")
 
 
 class _Decoded(NamedTuple):
-    """A log's batches, and how many records were decoded of each; all of the shape (batches,)."""
+    """A log's batches, and the number of decoded records of each; all arrays have the shape (batches,)."""
 
     node: str
     base: Integers
@@ -33,7 +33,7 @@ class _Decoded(NamedTuple):
 
 @once
 def thinned_logs(history: History) -> Mapping[int, str]:
-    """Incomplete metadata logs: index of the observation to what is missing.
+    """Incomplete metadata logs: from the index of the observation to a text about the missing records.
 
     Raises:
         msgspec.ValidationError, ValueError: an observation is not as docs/histories.md says.
@@ -47,7 +47,7 @@ def thinned_logs(history: History) -> Mapping[int, str]:
 
 
 def begun_later(history: History) -> Iterator[str]:
-    """Metadata logs that begin above offset 0 without a snapshot of what was below, one text each."""
+    """Metadata logs that begin above offset 0 without a snapshot of the records below, one text each."""
     for operation in history.observed(METADATA_LOG):
         start = operation.value.get("log_start")
         if start and operation.value.get("checkpoint") is None:
@@ -55,9 +55,9 @@ def begun_later(history: History) -> Iterator[str]:
 
 
 def opaque_records(history: History) -> Iterator[str]:
-    """Metadata logs with records that could not be decoded for want of their layout, one text each.
+    """Metadata logs with records that could not be decoded because their layout was unknown, one text each.
 
-    Kafka's own tool, which decoded them before, left the content of some control records out.
+    Kafka's own tool, which decoded records before, omitted the content of some control records.
     """
     for operation in history.observed(METADATA_LOG):
         seen = msgspec.convert(operation.value, MetadataLogSeen)
@@ -85,7 +85,7 @@ def _decoded(node: str, seen: MetadataLogSeen) -> _Decoded:
 
 
 def _thin(logs: Mapping[int, _Decoded]) -> Iterator[tuple[int, str]]:
-    """Logs with a batch of which records are missing, with the first of these batches."""
+    """Logs of which a batch lacks records, each with a text about the first such batch."""
     most: dict[tuple[int, int], int] = {}
     for log in logs.values():
         for batch, records in zip(_names(log), log.records.tolist(), strict=True):
@@ -101,5 +101,5 @@ def _thin(logs: Mapping[int, _Decoded]) -> Iterator[tuple[int, str]]:
 
 
 def _names(log: _Decoded) -> list[tuple[int, int]]:
-    """What batches are known by on every node."""
+    """The pairs that identify batches on every node: base offset and checksum."""
     return list(zip(log.base.tolist(), log.crc.tolist(), strict=True))

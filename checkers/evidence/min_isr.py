@@ -1,7 +1,8 @@
 """The ``min.insync.replicas`` of a topic, from the metadata log and the properties of nodes.
 
-Kafka takes the topic's own value, else a dynamic one of the node, else the cluster's, else that of the node's
-properties, else 1 (KIP-226).  A node's are its own, so several values may be in force at once.
+Kafka uses the first value that is set, in this order: the topic's own, the node's dynamic one, the cluster's
+dynamic one, the one in the node's properties, and 1 (KIP-226).  Nodes may differ, so several values may be in
+force at once.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +17,7 @@ from checkers.history.setup import setup_of
 CONFIG = "min.insync.replicas"
 CONFIG_RECORD = "CONFIG_RECORD"
 _TOPIC, _BROKER = 2, 4
-"""Kafka's numbers for configs of topics, and of brokers."""
+"""Kafka's numbers for the configs of topics and of brokers."""
 _CLUSTER = ""
 """The broker name under which Kafka stores the dynamic configs of all brokers."""
 _DEFAULT = "1"
@@ -37,10 +38,10 @@ class _ConfigRecord(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class MinIsr:
-    """The values as they are after the records that were taken.
+    """The values after the records that were applied.
 
     Args:
-        static: values that properties of nodes give, `None` for those without one.
+        static: values in the properties of nodes, `None` for nodes without one.
     """
 
     def __init__(self, static: set[str]) -> None:
@@ -48,10 +49,10 @@ class MinIsr:
         self._told: dict[tuple[int, str], str] = {}
 
     def take(self, data: Mapping[str, Any]) -> str | None:
-        """Apply a config's record.
+        """Apply a config record.
 
         Returns:
-            The topic whose value changed; an empty text for all topics; None if no value changed.
+            The topic whose value changed; an empty string for all topics; None if no value changed.
 
         Raises:
             msgspec.ValidationError: the record is not as docs/histories.md says.
@@ -67,27 +68,27 @@ class MinIsr:
         return told.resource_name if told.resource_type == _TOPIC else ""
 
     def forget(self, topic: str) -> None:
-        """A topic is removed: one that is created under its name has none of its configs.
+        """Remove a topic's configs: a new topic with the same name has none of them.
 
         Source: Kafka's ReplicationControlManager, replay of a RemoveTopicRecord.
         """
         self._told.pop((_TOPIC, topic), None)
 
     def of(self, topic: str) -> MinIsrBounds:
-        """What may be in force for a topic."""
+        """The bounds of the value in force for a topic."""
         own = self._told.get((_TOPIC, topic))
         values = sorted(map(int, [own] if own is not None else self._of_nodes()))
         return MinIsrBounds(values[0], values[-1])
 
     def _of_nodes(self) -> set[str]:
-        """Values that may be in force on some node for a topic without a value of its own."""
+        """Values that may be in force on some node for a topic without its own value."""
         dynamic = {v for (kind, name), v in self._told.items() if kind == _BROKER and name != _CLUSTER}
         cluster = self._told.get((_BROKER, _CLUSTER))
         return dynamic | (self._static if cluster is None else {cluster})
 
 
 def min_isr_of(history: History) -> MinIsr:
-    """The values before the first record of the metadata log: those of the properties of nodes.
+    """The values before the first record of the metadata log, which are those in the nodes' properties.
 
     Raises:
         msgspec.ValidationError: the setup is not as docs/histories.md says.
@@ -112,7 +113,7 @@ class MinIsrPeriod(NamedTuple):
     Attributes:
         offset: the record's offset.
         low: the lowest value that may be in force.
-        to_ns: until when certainly no record had given another one, nanoseconds.
+        to_ns: the time until which certainly no record had changed the value, nanoseconds.
     """
 
     offset: int
@@ -127,11 +128,11 @@ class _Record(NamedTuple):
 
 
 class LoggedMinIsr:
-    """The values that were in force, by the metadata log.
+    """The values that were in force, according to the metadata log.
 
     Args:
-        static: values that properties of nodes give.
-        records: those that gave another value, in the order of the log.
+        static: values in the properties of nodes.
+        records: the records that changed a value, in the order of the log.
     """
 
     def __init__(self, static: set[str], records: Sequence[_Record]) -> None:
@@ -139,7 +140,7 @@ class LoggedMinIsr:
         self._records = records
 
     def pieces(self, topic: str, offset: int, to_ns: int) -> Iterator[MinIsrPeriod]:
-        """What was in force for a topic from one record on until a time, piece by piece."""
+        """The values in force for a topic from a record until a time, one period after the other."""
         values = MinIsr(self._static)
         for record in self._records:
             low, begins = values.of(topic).low, record.offset > offset
@@ -152,7 +153,7 @@ class LoggedMinIsr:
 
 @once
 def logged_min_isr(history: History) -> LoggedMinIsr:
-    """The values that were in force, by the metadata log that reaches farthest.
+    """The values that were in force, according to the metadata log that reaches farthest.
 
     Raises:
         msgspec.ValidationError: an observation, or a record of the log, is not as docs/histories.md says.

@@ -1,4 +1,4 @@
-"""What lines of nodes' logs mean: fatal and uncaught errors, stopped fetchers, dead threads."""
+"""The meaning of lines in nodes' logs: fatal and uncaught errors, stopped fetchers, dead threads."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,15 +15,15 @@ from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import Anomaly
 
 EXCERPT_CHARACTERS = 300
-"""How much of a line a summary shows."""
+"""The length to which a summary shortens a line."""
 _CAUSE_CHARACTERS = 200
 _BEFORE_DEATH_NS = 10_000_000_000
 _AFTER_DEATH_NS = 1_000_000_000
-"""Clocks of nodes and harness are one; a node may be seen dead a little late."""
+"""Nodes and harness share a clock.  A node's death may be observed a little later."""
 _HEAD = re.compile(r"^\S+ [A-Z]+ +(?:\[[^\]]*\] +)*")
-"""Time, level and thread, as a line begins."""
+"""Time, level and thread at the start of a line."""
 _EXCEPTION = re.compile(r"^(?:Caused by: )?[\w.$]+(?:Exception|Error|Throwable)\b.*$", re.MULTILINE)
-"""How Java begins to print an exception: below the line that logs it, at the margin."""
+"""The start of a Java exception: it is printed below the line that logs it, without indentation."""
 
 
 def _seen(identity: str, meaning: str, guarantee: str, whose: str) -> AnomalyKind:
@@ -78,16 +78,16 @@ HARMLESS = (
         "nevertheless (KafkaRaftClientDriver.initiateShutdown)",
     ),
 )
-"""Lines that look bad and are not, each with its reason; they are counted by reason and listed nowhere."""
+"""Lines that look like errors but are harmless, each with its reason; only their numbers are reported."""
 
 REFUSED = re.compile(
     r"Out of order sequence number for producer (?P<producer>\d+) at offset \d+ in partition"
     r" (?P<topic>\S+)-(?P<partition>\d+): (?P<incoming>\d+) \(incoming seq\. number\), (?P<end>\d+)"
     r" \(current end sequence number\)"
 )
-"""How a broker refuses a batch as out of order (ProducerAppendInfo)."""
+"""The text with which a broker refuses a batch as out of order (ProducerAppendInfo)."""
 SKIPPED = "Couldn't find leader endpoint for partitions"
-"""How a coordinator logs, at level INFO, that it skips markers (TransactionMarkerChannelManager)."""
+"""The text a coordinator logs, at INFO, when it skips markers (TransactionMarkerChannelManager)."""
 _MEANINGS = (
     (
         FETCHER_STOPPED,
@@ -101,7 +101,7 @@ _MEANINGS = (
     (THREAD_DIED, re.compile(r"\]:? (Error due to|Stopped due to fatal error with exit code)")),
     (FATAL_LINE, re.compile(r"Encountered fatal fault:|Exiting Kafka due to fatal exception")),
 )
-"""Kinds of entries whose level is not enough, by text; the first that fits counts.
+"""Kinds of entries that the level alone does not identify, by text; the first match counts.
 
 The texts are those of Kafka's AbstractFetcherThread, TransactionMarkerChannelManager, KafkaThread,
 KafkaScheduler, ShutdownableThread, ProcessTerminatingFaultHandler and Kafka.main, and of the JVM's own
@@ -114,14 +114,14 @@ class LogLine(msgspec.Struct, frozen=True):
 
     Attributes:
         index: the observation's place in the history.
-        node: whose log it is from.
+        node: name of the node whose log has it.
         time_ns: when it was written, on the history's clock; when it was gathered if that can't be
             determined.
-        number: the line's number in the log; None for the last entry of a log of which not all was kept.
-        level: INFO, WARN, ERROR or FATAL; empty where the entry is no line.
-        text: the line, with what belongs to it.
+        number: the line's number in the log; None for the last entry of a log that was not kept completely.
+        level: INFO, WARN, ERROR or FATAL; empty if the entry is not a line.
+        text: the line, with the following lines that belong to it.
         logged: whether `time_ns` is when it was written.
-        unjudged: of an entry without a number, that no rule reads any of the lines that it counts.
+        unjudged: for an entry without a number, whether no rule reads any of the lines that it counts.
     """
 
     index: int
@@ -159,7 +159,7 @@ def _log_line(history: History, operation: Operation) -> LogLine:
 
 
 def logged_at_ns(history: History, at: str | None) -> int | None:
-    """When a line was written, in ns on the history's clock; None if it or the history has no time to read.
+    """When a line was written, in ns on the history's clock; None if the line or the history has no time.
 
     Args:
         history: the history that has the line.
@@ -170,7 +170,7 @@ def logged_at_ns(history: History, at: str | None) -> int | None:
 
 
 def moment(text: str) -> datetime | None:
-    """A moment in ISO 8601 or as log4j writes it; UTC where no zone is given; None if it is neither."""
+    """Parse a time in ISO 8601 or in log4j's form; UTC if it has no zone; None if it is neither."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
@@ -179,24 +179,24 @@ def moment(text: str) -> datetime | None:
 
 
 def ns_between(earlier: datetime, later: datetime) -> int:
-    """Nanoseconds from one moment to another."""
+    """Nanoseconds from one time to another."""
     return (later - earlier) // timedelta(microseconds=1) * NS_PER_US
 
 
 def is_judged(level: str, text: str) -> bool:
-    """Whether a rule reads such a line: a refusal, a skipped marker, a fatal or uncaught error, a death."""
+    """Whether a rule reads the line: a refusal, skipped marker, fatal or uncaught error, or dead thread."""
     return REFUSED.search(text) is not None or _meaning(level, text) is not None
 
 
 def harmless_reason(line: LogLine) -> str | None:
-    """Why the line means nothing bad; None if no such reason is known."""
+    """The reason why a line is harmless; None if no reason is known."""
     return next((pattern.reason for pattern in HARMLESS if pattern.text.search(line.text)), None)
 
 
 def findings(lines: Sequence[LogLine], windows: Sequence[FaultWindow]) -> Iterator[Anomaly]:
-    """One finding for every line that has a meaning, except refusals, which other rules read.
+    """One finding for every line that has a meaning, except refusals, which other rules judge.
 
-    A fetcher that stops while its node may have been told to stop is left out.
+    A fetcher that stops while its node may have been stopping is left out.
     """
     for line in lines:
         kind = _meaning(line.level, line.text)
@@ -213,12 +213,12 @@ def findings(lines: Sequence[LogLine], windows: Sequence[FaultWindow]) -> Iterat
 
 
 def cause_of_death(lines: Sequence[LogLine], node: str, time_ns: int) -> LogLine | None:
-    """The last fatal line that a node logged shortly before it was seen dead; None if there is none.
+    """The last fatal line that a node logged shortly before it was found dead; None if there is none.
 
     Args:
-        lines: those of all nodes.
+        lines: the lines of all nodes.
         node: name of the dead node.
-        time_ns: when it was seen dead.
+        time_ns: when it was found dead.
     """
     since_ns, until_ns = time_ns - _BEFORE_DEATH_NS, time_ns + _AFTER_DEATH_NS
     near = [
@@ -232,7 +232,7 @@ def cause_of_death(lines: Sequence[LogLine], node: str, time_ns: int) -> LogLine
 
 
 def excerpt(line: LogLine) -> str:
-    """The exception that a line reports, or the line itself where it reports none; shortened."""
+    """The exception that a line reports, or the line itself if it reports none; shortened."""
     told = _EXCEPTION.search(line.text)
     text = told[0] if told else _HEAD.sub("", line.text)
     return _on_one_line(text)[:_CAUSE_CHARACTERS]
@@ -248,18 +248,18 @@ def _meaning(level: str, text: str) -> AnomalyKind | None:
 
 
 def _is_ending(line: LogLine, windows: Iterable[FaultWindow]) -> bool:
-    """Whether the node may have been told to stop when it wrote the line; a killed one writes nothing."""
+    """Whether the node may have been stopping when it wrote the line.  A killed node writes nothing."""
     stops = [window for window in windows if window.concerns(line.node) and _may_stop(window)]
     return any(not line.logged or _stopping(window, line.time_ns) for window in stops)
 
 
 def _may_stop(window: FaultWindow) -> bool:
-    """A disk may be wiped after a stop as well as after a kill, and leaves no trace of a clean end then."""
+    """Whether a fault may stop a node.  A wipe may follow a stop or a kill, and leaves no trace of either."""
     return window.ends_processes and (window.wipes or not window.kills)
 
 
 def _stopping(window: FaultWindow, time_ns: int) -> bool:
-    """Whether the process that the fault ends may have run then, and not yet the one that the heal starts."""
+    """Whether the process that the fault ends may still have run, and the heal's process had not started."""
     healing_ns = window.heal_invoked_ns if window.down else None
     end_ns = window.end_ns if healing_ns is None else healing_ns
     return window.invoked_ns <= time_ns <= end_ns

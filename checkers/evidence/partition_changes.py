@@ -1,9 +1,9 @@
 """The states that partitions went through, as the metadata log shows them, and when they may have begun.
 
-The log is replayed as in brokers (KIP-631): ``PARTITION_RECORD`` makes a partition, and
-``PARTITION_CHANGE_RECORD`` changes the fields that it has.  A change that names a leader, be it -1 for none,
-begins a new leader epoch.  ``CLEAR_ELR_RECORD`` empties what is eligible of a topic (KIP-966).  When a record
-was appended is known to within bounds (`checkers.evidence.metadata_log`).
+The log is replayed as in brokers (KIP-631): ``PARTITION_RECORD`` creates a partition, and
+``PARTITION_CHANGE_RECORD`` changes the fields that it contains.  A change that names a leader (-1 for none)
+starts a new leader epoch.  ``CLEAR_ELR_RECORD`` removes the eligible leader replicas of a topic (KIP-966).
+The time at which a record was appended is known within bounds (`checkers.evidence.metadata_log`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,9 +20,9 @@ from checkers.history.replicas import MetadataLogSeen, MetadataRecord
 _T = TypeVar("_T")
 
 NOBODY = -1
-"""The leader of a partition that has none."""
+"""The leader's id for a partition that has no leader."""
 MADE, CHANGED, ELR_CLEARED = "PARTITION_RECORD", "PARTITION_CHANGE_RECORD", "CLEAR_ELR_RECORD"
-"""Types of the records that are about partitions."""
+"""Types of the records that concern partitions."""
 REMOVED = "REMOVE_TOPIC_RECORD"
 _RECOVERING = 1
 _UNFENCED = -1
@@ -45,10 +45,10 @@ class PartitionState(NamedTuple):
         directories: ids of the log directories of the replicas, in their order; none if not recorded.
         recovering: whether its leader was elected uncleanly and has not yet reported that it recovered
             (KIP-704).
-        elected: whether this record chose a leader.
-        unclean: whether it chose one that was neither in sync nor eligible.
-        last_leader: whether it chose one of the last known leaders.
-        was_eligible: whether it chose one that was eligible, but not in sync.
+        elected: whether this record elected a leader.
+        unclean: whether it elected a replica that was neither in sync nor eligible.
+        last_leader: whether it elected one of the last known leaders.
+        was_eligible: whether it elected a replica that was eligible, but not in sync.
     """
 
     offset: int
@@ -77,7 +77,7 @@ class PartitionState(NamedTuple):
 
     @property
     def target(self) -> tuple[int, ...]:
-        """The replicas that are wanted in the end."""
+        """The replicas that the partition will have when the reassignment is complete."""
         return tuple(replica for replica in self.replicas if replica not in self.removing)
 
     @property
@@ -106,7 +106,7 @@ class BrokerState(NamedTuple):
 
 
 class PartitionRecord(msgspec.Struct, frozen=True, rename="camel"):
-    """Content of a partition's record, as far as it matters here; None where it changes nothing."""
+    """The fields of a partition's record that matter here; None if the record does not change the field."""
 
     partition_id: int
     topic_id: str
@@ -128,8 +128,8 @@ class PartitionChange(NamedTuple):
     Attributes:
         record: the record.
         partition: its name; if no record named the topic, the topic's id replaces the name.
-        before: the state before; None if no record or snapshot has it.
-        after: the state after; None if a record changes a partition that no record or snapshot has.
+        before: the state before the record; None if no record or snapshot has it.
+        after: the state after the record; None if it changes a partition that no record or snapshot has.
         content: fields of the record.
         has_topic: whether an earlier record created the topic, and none has removed it since; a snapshot may
             contain later records and does not count.
@@ -169,13 +169,13 @@ class _TopicRemoved(msgspec.Struct, frozen=True, rename="camel"):
 
 @dataclass(frozen=True, slots=True)
 class PartitionChanges:
-    """All partitions whose states are known from their creation on.
+    """All partitions whose states are known since their creation.
 
     Attributes:
         states: by partition, in the order of the log.
         brokers: by id, in the order of the log.
-        op: index of the observation that reported the log; None where none could be used.
-        complete_until_ns: until when they certainly are all changes; `NEVER`: to the end.
+        op: index of the observation that reported the log; None if none could be used.
+        complete_until_ns: time until which these certainly are all changes; `NEVER` if they are to the end.
     """
 
     states: dict[PartitionName, tuple[PartitionState, ...]]
@@ -185,15 +185,15 @@ class PartitionChanges:
     _times: AppendTimes
 
     def is_complete(self, partition: PartitionName, until_ns: int) -> bool:
-        """Whether all states of a partition are known that it had until a time."""
+        """Whether all states that a partition had until a time are known."""
         return partition in self.states and until_ns <= self.complete_until_ns
 
     def span(self, state: PartitionState | BrokerState) -> TimeBounds:
-        """When the record that began a state was appended."""
+        """When the record with which a state began was appended."""
         return self._times.span(state.offset, state.epoch)
 
     def possible(self, partition: PartitionName, from_ns: int, to_ns: int) -> Sequence[PartitionState]:
-        """The states that may have been a partition's at some time between two, in the order of the log."""
+        """The states that a partition may have had between two times, in the order of the log."""
         states = self.states[partition]
         spans = [self.span(state) for state in states]
         ends = [*(span.to_ns for span in spans[1:]), NEVER]
@@ -234,13 +234,13 @@ def _replayed(seen: MetadataLogSeen) -> dict[PartitionName, tuple[PartitionState
 
 
 class PartitionReplay:
-    """Replays the records of a metadata log that are about partitions.
+    """Replays the partition records of a metadata log.
 
     Args:
         seen: the log; its snapshot gives the names of topics.
 
     Attributes:
-        removed: names of the topics that were removed by the records that were taken.
+        removed: names of the topics that the applied records removed.
 
     Raises:
         msgspec.ValidationError: a record is not as docs/histories.md says.
@@ -256,17 +256,17 @@ class PartitionReplay:
                 self._name(data)
 
     def name_of(self, topic_id: str) -> str:
-        """The name of a topic that was made; if not recorded, the id."""
+        """The name of a topic that was created; its id if no name was recorded."""
         return self._names.get(topic_id, topic_id)
 
     def held_by(self, broker: int) -> Iterator[tuple[PartitionName, PartitionState]]:
-        """Partitions that have a broker in their ISR or ELR, and their states."""
+        """Partitions that have a broker in their ISR or ELR, with their states."""
         for (topic_id, number), state in self._states.items():
             if broker in state.isr or broker in state.elr:
                 yield PartitionName(self.name_of(topic_id), number), state
 
     def take(self, record: MetadataRecord) -> Iterator[PartitionChange]:
-        """Apply the next record; partitions of topics that are removed later are included.
+        """Apply the next record, also of topics that are removed later.
 
         Raises:
             msgspec.ValidationError: it is not as docs/histories.md says.
@@ -292,7 +292,7 @@ class PartitionReplay:
         self._states = {place: state for place, state in self._states.items() if place[0] != topic_id}
 
     def _cleared(self, record: MetadataRecord, topic: str) -> Iterator[PartitionChange]:
-        """Steps of the partitions of a topic, or of all where it has no name, that have any eligible."""
+        """Changes of a topic's partitions that have eligible replicas; of all topics if it has no name."""
         for (topic_id, number), state in list(self._states.items()):
             if (state.elr or state.last_known) and topic in {"", self._names.get(topic_id)}:
                 told = PartitionRecord(number, topic_id, eligible_leader_replicas=(), last_known_elr=())
@@ -314,8 +314,8 @@ class PartitionReplay:
 def _brokers(seen: MetadataLogSeen) -> dict[int, tuple[BrokerState, ...]]:
     """Brokers' states over time.
 
-    A broker registers fenced.  In a change of its registration, 1 begins a condition (fenced, in controlled
-    shutdown), and -1 ends it.
+    A broker is fenced when it registers.  In a change of its registration, 1 means that a condition begins
+    (fenced, in controlled shutdown), and -1 that it ends.
     """
     states: dict[int, list[BrokerState]] = {}
     for offset, epoch, kind, data in seen.records:
@@ -349,7 +349,7 @@ def _changed(offset: int, epoch: int, old: PartitionState, told: PartitionRecord
     leader = old.leader if told.leader is None else told.leader
     isr = old.isr if told.isr is None else told.isr
     elected = told.leader is not None and leader != NOBODY
-    # While a leader recovers, another unclean election does not write the state again.
+    # While a leader recovers, another unclean election does not write the recovery state again.
     again = old.recovering and elected and leader not in (*old.isr, *old.elr) and isr == (leader,)
     recovery = told.leader_recovery_state
     return PartitionState(

@@ -6,14 +6,14 @@ from checkers.history.observed import NODE, NodeSeen
 from checkers.history.operations import History, once
 
 Span = tuple[int, int]
-"""From when until when, in nanoseconds of the history."""
+"""Start and end of a span, in nanoseconds of the history."""
 
 
 @once
 def not_running(history: History) -> dict[str, tuple[Span, ...]]:
-    """Of each node that was observed, the spans in which its process had ended or was frozen, in order.
+    """The spans in which each observed node's process had ended or was frozen, in order.
 
-    One that does not run when it is looked at last does not run until the history ends.
+    A process that was not running at the last observation counts as not running until the end of the history.
     """
     return {
         node: tuple(
@@ -26,13 +26,13 @@ def not_running(history: History) -> dict[str, tuple[Span, ...]]:
 
 
 def gone(history: History) -> frozenset[str]:
-    """Nodes whose processes did not run when they were last observed."""
+    """Nodes whose processes were not running when they were last observed."""
     return frozenset(node for node, states in _states(history).items() if not states[-1][1])
 
 
 @once
 def _states(history: History) -> dict[str, list[tuple[int, bool]]]:
-    """Of each node when it was looked at, and whether it ran."""
+    """The times at which each node was observed, and whether it was running."""
     told: dict[str, list[tuple[int, bool]]] = {}
     for operation, node in history.seen(NODE, NodeSeen):
         told.setdefault(operation.node or "", []).append((operation.time_ns, node.running))

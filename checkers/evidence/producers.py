@@ -8,30 +8,30 @@ from checkers.history.operations import INVOKE, OK, History, Operation, once
 from checkers.history.transactions import sends_of
 
 _OFFSET = 4
-"""Place of the offset in a send of a completed transaction."""
+"""Index of the offset in a send of a completed transaction."""
 
 
 class OperationPair(NamedTuple):
-    """An operation from its invocation to its completion; `ended` is None if it has none."""
+    """An operation as its invocation and its completion; `ended` is None if it has none."""
 
     begun: Operation
     ended: Operation | None
 
     @property
     def to_ns(self) -> int:
-        """When it took effect at the latest; unknown if it was not acknowledged."""
+        """The latest time at which it took effect; `NEVER` if it was not acknowledged."""
         return self.ended.time_ns if self.ended is not None and self.ended.type is OK else NEVER
 
 
 @once
 def transactions(history: History) -> tuple[OperationPair, ...]:
-    """All transactions, those that have no completion last."""
+    """All transactions; those without a completion come last."""
     return tuple(_calls(history.of("txn")))
 
 
 @once
 def initialisations(history: History) -> tuple[OperationPair, ...]:
-    """All initialisations of transactional producers, those that have no completion last."""
+    """All initialisations of transactional producers; those without a completion come last."""
     return tuple(_calls(history.of("init-transactions")))
 
 
@@ -43,7 +43,7 @@ def is_acknowledged(mop: Sequence[object]) -> bool:
 def is_decided(call: OperationPair) -> bool:
     """Whether a transaction was certainly committed, or aborted on purpose, by its coordinator.
 
-    An end of which no record was acknowledged is decided by the client alone.
+    If no record of the transaction was acknowledged, the client alone decides its end.
     """
     ended = call.ended
     if ended is None or ended.error is not None or not isinstance(ended.value, dict):
@@ -58,8 +58,8 @@ def earlier_transactions(
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
-        call: the transaction before which they began.
-        producer: the initialisation after which they began.
+        call: the later transaction.
+        producer: the initialisation.
     """
     return [
         each
@@ -71,14 +71,14 @@ def earlier_transactions(
 
 
 def asked_ns(call: OperationPair) -> int:
-    """When a transaction's end was requested at the earliest."""
+    """The earliest time at which a transaction's end was requested."""
     value = call.ended.value if call.ended is not None else None
     told = value.get("ending_ns") if isinstance(value, dict) else None
     return call.begun.time_ns if told is None else int(told)
 
 
 def _calls(operations: Sequence[Operation]) -> Iterator[OperationPair]:
-    """Invocations with their completions, in the order of completion; what has none comes last."""
+    """Invocations with their completions, in the order of completion; those without one come last."""
     outstanding: dict[int | str, Operation] = {}
     for operation in operations:
         if operation.type is INVOKE:

@@ -1,4 +1,4 @@
-"""Which replicas had which records at the end: the batches of all logs that were read, in columns.
+"""Which replicas had which records at the end: the batches of all logs that were read, as columns.
 
 `batches_of` reads them from a history.  To resolve a record whose outcome is unknown:
 
@@ -8,10 +8,11 @@
     fates.producer_id, fates.producer_epoch, fates.sequence     # int64, shape (n,): who appended it
     fates.leader_epoch, fates.transactional, fates.control      # under which leader, and as what
 
-A log is known to the precision of a batch: an offset is held if a batch spans it.  In a compacted topic a
-batch may span offsets whose records are gone, so held means possible there, and not held means gone.
-`readable` says which nodes' logs were read at all: an offset that none of them holds is nowhere only if all
-logs were read.  If one log has an offset twice, which the checker reports, the batch that begins last counts.
+A log is known to the precision of a batch: an offset is held if a batch spans it.  In a compacted topic, a
+batch may span offsets whose records were removed.  There, held means that the record may exist, and not held
+means that it was removed. `readable` lists the nodes whose logs were read.  An offset that none of them holds
+is lost only if all logs were read.  If one log has an offset twice, which the checker reports, the batch that
+starts last counts.
 
 Nothing loops over batches in Python; memory is 60 bytes per batch and replica.
 """
@@ -51,7 +52,7 @@ class ReplicaLog:
     Attributes:
         node: name of the node.
         partition: which partition.
-        seen: the observation without its columns.
+        seen: the observation, without its columns.
         op: index of the observation in the history.
         time_ns: when it was reported.
         columns: by the names of docs/histories.md, shape (batches,), each in its own integer type.
@@ -81,12 +82,12 @@ class ReplicaLog:
 
     @property
     def start(self) -> int:
-        """First offset that the node would still serve; 0 where that is unknown."""
+        """First offset that the node would still serve; 0 if unknown."""
         return self.seen.log_start or 0
 
     @property
     def end(self) -> int:
-        """Offset after its last whole batch; 0 where that is unknown."""
+        """Offset after its last whole batch; 0 if unknown."""
         return self.seen.end or 0
 
     @property
@@ -102,7 +103,7 @@ class ReplicaLog:
         return flags
 
     def rows_at(self, offsets: Integers) -> Integers:
-        """The batch that spans each offset, `NONE` where none does; shape of `offsets`."""
+        """The batch that spans each offset, `NONE` if no batch does; has the shape of `offsets`."""
         if not len(self):
             return np.full(len(offsets), NONE, dtype=np.int64)
         base = self["base_offset"]
@@ -113,7 +114,10 @@ class ReplicaLog:
         return np.where(spanned, rows, NONE)
 
     def has(self, offsets: Integers) -> Booleans:
-        """Whether a record is at each offset, or may where it is unknown what is left of a batch."""
+        """Whether the log has a record at each offset.
+
+        An offset counts as held if it is unknown which records of its batch are left.
+        """
         rows = self.rows_at(offsets)
         there: Booleans = (rows != NONE) & (np.append(self["count"], 0)[rows] > 0)
         if self.left is not None:
@@ -134,15 +138,16 @@ class ReplicaLog:
 
 
 class Fates(NamedTuple):
-    """What replicas report about some offsets of one partition; all but `held` have the shape (offsets,).
+    """What replicas report of a partition's offsets.  All but `held` have the shape (offsets,).
 
     Attributes:
-        nodes: names that the rows of `held` belong to, those whose log was read.
+        nodes: names of the nodes whose logs were read; one for each row of `held`.
         held: shape (nodes, offsets), whether a batch of that node's log spans the offset.
         producer_id: of the batch on the first node that holds it; `NONE` if no node does.
-        producer_epoch: of that batch too.
-        sequence: the record's own, which is the batch's base plus the distance; `NONE` where there is none.
-        leader_epoch: the same as the producer's id, of the leader that appended it.
+        producer_epoch: of the same batch.
+        sequence: the record's sequence number, which is the batch's base sequence plus the distance; `NONE`
+            if there is none.
+        leader_epoch: of the same batch: the epoch of the leader that appended it.
         transactional: whether its batch belongs to a transaction.
         control: whether it is a marker, not a record of a producer.
     """
@@ -159,10 +164,10 @@ class Fates(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Batches:
-    """All recorded logs of the run's topics, by partition and node in the order of their names.
+    """All recorded logs of the run's topics, by partition and node, in the order of their names.
 
     Attributes:
-        logs: every replica's log, also those that could not be read.
+        logs: every replica's log, including those that could not be read.
         metadata_logs: every node's metadata log.
     """
 
@@ -171,7 +176,7 @@ class Batches:
 
     @property
     def partitions(self) -> tuple[PartitionName, ...]:
-        """Every partition of which a log was reported, in the order of their names."""
+        """Every partition that has a reported log, in the order of their names."""
         return tuple(dict.fromkeys(log.partition for log in self.logs))
 
     def of(self, partition: PartitionName) -> tuple[ReplicaLog, ...]:
@@ -183,11 +188,11 @@ class Batches:
         return tuple(log.node for log in self.of(partition) if log.readable)
 
     def ranges(self, partition: PartitionName) -> dict[str, list[tuple[int, int]]]:
-        """First and last offset of every stretch that a node holds, by node; of those that were read."""
+        """First and last offset of every gapless range that a node holds, by node, of logs that were read."""
         return {log.node: log.ranges() for log in self.of(partition) if log.readable}
 
     def fates(self, partition: PartitionName, offsets: Integers) -> Fates:
-        """What became of these offsets of a partition."""
+        """The state of these offsets of a partition on all replicas."""
         logs = [log for log in self.of(partition) if log.readable]
         rows = [log.rows_at(offsets) for log in logs]
         told = {name: np.full(len(offsets), unknown, dtype=np.int64) for name, unknown in _TOLD.items()}
@@ -216,12 +221,12 @@ _TOLD = {
     "leader_epoch": NONE,
     "attributes": 0,
 }
-"""Columns that fates are reported by, each with its value for unknown."""
+"""Columns of `Fates` that come from batches, each with its value for unknown."""
 
 
 @once
 def batches_of(history: History) -> Batches:
-    """All replicas' logs in the history; of a log that was recorded twice, the last.
+    """All replicas' logs in the history.  If a log was recorded twice, the last one counts.
 
     Raises:
         msgspec.ValidationError, ValueError: an observation is not as docs/histories.md says.

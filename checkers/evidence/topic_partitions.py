@@ -1,4 +1,4 @@
-"""Which partitions the run's topics have, and since when; all checkers use this module for that.
+"""The partitions of the run's topics, and since when they exist; all checkers use this module for that.
 
 The set-up has the initial number of each topic.  Partitions are added by *create-partitions* (KIP-195):
 
@@ -29,8 +29,8 @@ class TopicPartition(NamedTuple):
 
     Attributes:
         name: its topic and number.
-        loaded: whether the load itself writes to its topic.
-        added: whether it was requested during the run.
+        loaded: whether the load writes to its topic.
+        added: whether its creation was requested during the run.
         there_ns: time from which it certainly existed; 0 for one of the set-up, `NEVER` if its existence is
             unknown.
     """
@@ -84,7 +84,7 @@ def _of_topic(history: History, topic: Topic) -> Iterator[TopicPartition]:
 
 
 def _there_ns(history: History, request: AdminOperation, name: PartitionName) -> int:
-    """From when on a partition was there, by the answer to a request for it, or else by the metadata log."""
+    """When a partition certainly existed: by the answer to its request, or else by the metadata log."""
     if request.ended is not None and request.ended.type is OK:
         return request.to_ns
     changes = partition_changes(history)

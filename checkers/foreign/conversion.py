@@ -1,4 +1,4 @@
-"""Operations of imported objects and transactions in the shape of docs/histories.md."""
+"""Converts operations on imported objects and transactions to the shape of docs/histories.md."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ _SHORT = {"read": "r", "write": "w"}
 def history_of(foreign: Foreign, workload: ForeignWorkload) -> History:
     """The history of an object, or of transactions over lists or registers.
 
-    Where every operation's value is a pair, its first part is the key (``jepsen.independent``).
+    If every operation's value is a pair, the first part is the key (``jepsen.independent``).
 
     Raises:
         HistoryError: an operation's value does not have the workload's shape.
@@ -40,7 +40,7 @@ def history_of(foreign: Foreign, workload: ForeignWorkload) -> History:
 
 
 def _value_of(record: ForeignOperation, asked: ForeignOperation) -> Any:
-    """An operation's value; where it is not ok that of its invocation, for Jepsen's clients give a reason."""
+    """An operation's value; if it is not ok, that of its invocation, as Jepsen's clients give a reason."""
     return asked.value if record.type in {FAIL, INFO} else record.value
 
 
@@ -65,12 +65,12 @@ def _object_value(
 
 
 def imported(foreign: Foreign, operations: list[Operation]) -> History:
-    """A history of these operations."""
+    """Return a history of these operations."""
     return History(run=RUN, began_at="", operations=tuple(operations), damage=foreign.damage)
 
 
 def invocations_of(foreign: Foreign) -> list[ForeignOperation]:
-    """For every operation the invocation that it belongs to; an invocation's is itself."""
+    """The invocation of every operation; the invocation of an invocation is itself."""
     asked = list(foreign.records)
     for call in foreign.calls:
         if call.completed is not None:
@@ -79,13 +79,13 @@ def invocations_of(foreign: Foreign) -> list[ForeignOperation]:
 
 
 class PositionClock:
-    """Times that increase with every operation, for an operation's place in the history is what counts."""
+    """Times that increase with every operation, because only an operation's position matters."""
 
     def __init__(self) -> None:
         self._last_ns = -1
 
     def time_of(self, record: ForeignOperation) -> int:
-        """The recorded time, or as soon after the last operation's as can be."""
+        """The recorded time, or the earliest possible time after the last operation's."""
         self._last_ns = max(self._last_ns + 1, record.time_ns or 0)
         return self._last_ns
 
@@ -123,12 +123,12 @@ def _check_transactions(foreign: Foreign) -> None:
 
 
 def _is_keyed(foreign: Foreign) -> bool:
-    """Whether every invocation has a pair of key and value, a compare-and-set one of key and pair."""
+    """Whether every invocation's value is a pair of key and value, or of key and pair for a cas."""
     return all(_has_key(foreign, call) for call in foreign.calls)
 
 
 def _has_key(foreign: Foreign, call: OperationPositions) -> bool:
-    """Whether a call's value is a pair, and where the object's own values are pairs, one of key and pair."""
+    """Whether a call has a key: its value is a pair, or of key and pair if the object's values are pairs."""
     begun = foreign.records[call.invoked]
     if begun.f == "cas":
         return _is_pair(begun.value) and _is_pair(begun.value[1])

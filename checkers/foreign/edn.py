@@ -1,9 +1,9 @@
-"""Reads EDN, Clojure's notation of data, one element after the other.
+"""Reads EDN, Clojure's data notation, one element after the other.
 
 Source: https://github.com/edn-format/edn.  A history is one vector or list of maps, or else every value of
-the text.  What has no Python type is read as text: keywords (without their colon), symbols, characters,
+the text.  Types that Python lacks are read as text: keywords (without their colon), symbols, characters,
 ratios, exact decimals.  Vectors, lists and sets become lists (a set's in a fixed order), maps become dicts.
-The tag of a tagged literal is passed over: ``#jepsen.history.Op{…}`` is a map, ``#inst "…"`` a text.
+The tag of a tagged literal is ignored: ``#jepsen.history.Op{…}`` is a map, ``#inst "…"`` a text.
 
 The parser keeps its own stack, so nesting costs no recursion, and one regular expression finds all tokens.
 """
@@ -66,11 +66,11 @@ _SHOWN_MAX = 40
 
 
 class _Unreadable(Exception):  # noqa: N818 - never leaves this module
-    """A token that is no EDN; the message has the reason."""
+    """A token that is not EDN; the message has the reason."""
 
 
 class _Frame(NamedTuple):
-    """An open collection: its items so far, how it began, and the prefixes that wait for their value."""
+    """An open collection: its items so far, its start, and the prefixes that wait for their value."""
 
     items: list[object]
     opener: str
@@ -78,14 +78,14 @@ class _Frame(NamedTuple):
 
 
 def read_elements(pieces: Iterator[str], file: str) -> Iterator[Element]:
-    """Read a history's elements: those of its one vector or list, or else every value.
+    """Read a history's elements: those of its single vector or list, or otherwise every value.
 
     Args:
         pieces: the text, in any pieces.
         file: name for messages.
 
     Raises:
-        HistoryError: it is no EDN, or an element is larger or nested deeper than what is read.
+        HistoryError: it is not EDN, or an element exceeds the limits of size or nesting.
     """
     return _Parser(Pieces(pieces, file), unwrap=True).elements()
 
@@ -96,17 +96,17 @@ def read_values(text: str, place: FilePlace, offset: int) -> list[object]:
     Args:
         text: the part.
         place: where the line begins.
-        offset: where in the line the part begins.
+        offset: offset of the part in the line.
 
     Raises:
-        HistoryError: it is no EDN.
+        HistoryError: it is not EDN.
     """
     pieces = Pieces(iter([text]), place.file, place.line, place.column + offset)
     return [element.value for element in _Parser(pieces, unwrap=False).elements()]
 
 
 class _Parser:
-    """Goes through a text once."""
+    """Parses a text in one pass."""
 
     def __init__(self, text: Pieces, *, unwrap: bool) -> None:
         self._text = text
@@ -135,7 +135,7 @@ class _Parser:
         self._check_end()
 
     def _window(self) -> Generator[Element, None, int]:
-        """Every element that ends in the window; returns the offset from which more must be seen."""
+        """Yield every element that ends in the window; return the offset from which more text is needed."""
         atoms, outer, whole, length = self._atoms, self._outer, self._text.whole, len(self._text.window)
         items, waiting, inside = self._frame.items, self._frame.waiting, len(outer) > self._level
         for match in _TOKEN.finditer(self._text.window):
@@ -162,14 +162,14 @@ class _Parser:
         return length
 
     def _begin(self, offset: int, kind: int) -> None:
-        """Note where an element begins."""
+        """Store where an element begins."""
         self._place = self._text.place(offset)
         self._began = self._text.position(offset)
         if self._ended and kind != _COMMENT:
             raise self._place.error("something follows the history's end", "nothing after the last bracket")
 
     def _take(self, value: object) -> None:
-        """A value is complete: it belongs to the collection that is open, unless it is to be discarded."""
+        """Add a complete value to the open collection, unless the value must be discarded."""
         items, _, waiting = self._frame
         while waiting:
             if waiting.pop() == "#_":
@@ -228,7 +228,7 @@ class _Parser:
 
 
 class _Atoms(dict[str, object]):
-    """Values of atomic tokens, cached as long as there are not too many."""
+    """Values of atomic tokens, cached up to a limit."""
 
     def __missing__(self, token: str) -> object:
         value = _atom(token)
@@ -283,7 +283,7 @@ def _unescaped(found: re.Match[str]) -> str:
 
 
 def _code_point(code: int) -> str:
-    # Java writes what is beyond 16 bits as two escapes; alone, half of a pair is no character.
+    # Java writes characters beyond 16 bits as two escapes; half of such a pair is no character.
     if code in _SURROGATES:
         raise _Unreadable(f"\\u{code:04x} is half a character")
     return chr(code)
@@ -307,7 +307,7 @@ def _collection(opener: str, items: list[object]) -> object:
     if len(items) % 2:
         raise _Unreadable("a map has a key without a value")
     keys = items[::2]
-    if not set(map(type, keys)) <= _NAMES:  # A key that JSON can't have is replaced by its text.
+    if not set(map(type, keys)) <= _NAMES:  # A key that is impossible in JSON is replaced by its text.
         keys = [key if type(key) in _NAMES else json_of(key) for key in keys]
     found = dict(zip(keys, items[1::2], strict=True))
     if len(found) * 2 != len(items):

@@ -1,6 +1,6 @@
-"""Opens a history of any of the known notations and yields its elements, one at a time.
+"""Opens a history in any of the known notations and yields its elements, one at a time.
 
-The notation is detected by the beginning of the text, compression by the file's first two bytes.
+The notation is detected from the beginning of the text, and compression from the file's first two bytes.
 """
 
 import codecs
@@ -28,7 +28,7 @@ _EDN = re.compile(r"[\s,]*[\[({;#]")
 
 
 class Notation(StrEnum):
-    """How a history is written."""
+    """The notation of a history."""
 
     EDN = "EDN"
     JSON_LINES = "JSON Lines"
@@ -37,12 +37,12 @@ class Notation(StrEnum):
 
 
 class OpenHistory(NamedTuple):
-    """A history that is about to be read.
+    """A history that is ready to be read.
 
     Attributes:
-        notation: how it is written.
+        notation: the notation of the history.
         elements: its operations as they were written, one at a time.
-        damage: what was cut off; complete when all elements were taken.
+        damage: parts that were cut off; complete when all elements were read.
     """
 
     notation: Notation
@@ -51,14 +51,14 @@ class OpenHistory(NamedTuple):
 
 
 def open_source(stream: io.BufferedReader, file: str) -> OpenHistory:
-    """Begin to read a history; gzip-compressed or not.
+    """Open a history, gzip-compressed or not.
 
     Args:
-        stream: where it comes from; need not be seekable.
+        stream: the source; need not be seekable.
         file: its name, for messages.
 
     Raises:
-        HistoryError: now or while elements are taken: it is empty, not UTF-8, cut short, or not well-formed.
+        HistoryError: now, or while elements are read: it is empty, not UTF-8, cut short, or not well-formed.
     """
     pieces = _decoded(_unpacked(stream, file), file)
     first = next(pieces, "")

@@ -1,7 +1,7 @@
-"""Reads operations out of a Jepsen log: ``INFO  jepsen.util - PROCESS  :type  :f  value  error``.
+"""Reads operations from a Jepsen log: ``INFO  jepsen.util - PROCESS  :type  :f  value  error``.
 
 The fields are separated by tabs or spaces.  Text before ``jepsen.util`` (times, threads) is ignored, and so
-are all other lines.  Value and error are EDN.  An operation without an answer, ``:info`` or ``:fail``, may
+are all other lines.  Value and error are EDN.  An operation without an answer (``:info`` or ``:fail``) may
 have the reason instead of its value.
 """
 
@@ -27,10 +27,10 @@ def read_log(text: Pieces, damage: list[str]) -> Iterator[Element]:
 
     Args:
         text: all lines.
-        damage: gets an entry if the last line was cut short.
+        damage: receives an entry if the last line was cut short.
 
     Raises:
-        HistoryError: a line is too long, or a value is no EDN.
+        HistoryError: a line is too long, or a value is not EDN.
     """
     for begin, end in text.lines():
         line = text.window[begin:end]
@@ -49,7 +49,7 @@ def read_log(text: Pieces, damage: list[str]) -> Iterator[Element]:
 
 
 def _operation(line: str, place: FilePlace) -> dict[str, object] | None:
-    """The operation that a line reports; None where it reports none."""
+    """The operation that a line reports; None if it reports none."""
     found = OPERATION.match(line)
     if found is None:
         return None

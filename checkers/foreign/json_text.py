@@ -1,4 +1,4 @@
-"""Reads operations written as JSON: one object a line, or one array of objects."""
+"""Reads operations in JSON: one object per line, or one array of objects."""
 
 import json
 import re
@@ -29,10 +29,10 @@ def read_lines(text: Pieces, damage: list[str]) -> Iterator[Element]:
 
     Args:
         text: all lines.
-        damage: gets an entry if the last line was cut short.
+        damage: receives an entry if the last line was cut short.
 
     Raises:
-        HistoryError: a line is no JSON, too long, or nested too deep.
+        HistoryError: a line is not JSON, too long, or nested too deep.
     """
     for begin, end in text.lines():
         line = text.window[begin:end]
@@ -50,7 +50,8 @@ def read_array(text: Pieces) -> Iterator[Element]:
     """Read the objects of an array.
 
     Raises:
-        HistoryError: it is no array of objects, is cut short, or one of them is too long or nested too deep.
+        HistoryError: it is not an array of objects, is cut short, or one of them is too long or nested too
+            deep.
     """
     offset = _after(_OPENING, text, 0)
     while True:
@@ -69,7 +70,7 @@ def read_array(text: Pieces) -> Iterator[Element]:
 
 
 def _after(pattern: re.Pattern[str], text: Pieces, offset: int) -> int:
-    """Offset behind what a pattern matches; what is matched may continue in what is not seen yet."""
+    """Offset after a pattern's match, which may continue in text that is not loaded yet."""
     found = pattern.match(text.window, offset)
     end = found.end() if found else offset
     while end == len(text.window) and not text.whole:
@@ -80,7 +81,7 @@ def _after(pattern: re.Pattern[str], text: Pieces, offset: int) -> int:
 
 
 def _object(text: Pieces, begin: int) -> tuple[int, int]:
-    """Begin and end of the value that begins at an offset."""
+    """Start and end of the value that begins at an offset."""
     while True:
         try:
             return begin, _SCANNER.raw_decode(text.window, begin)[1]
@@ -109,7 +110,7 @@ def _decoded(line: str, place: FilePlace) -> object:
     """The value of a text.
 
     Raises:
-        HistoryError: it is no JSON, or one that can't be judged.
+        HistoryError: it is not JSON, or JSON that can't be judged.
     """
     if len(line) > VALUE_CHARACTERS_MAX:
         raise place.error(TOO_LONG, f"at most {VALUE_CHARACTERS_MAX:,} characters an operation")
@@ -135,7 +136,7 @@ def _check_depth(line: str, place: FilePlace) -> None:
 
 
 def _check_integers(value: object, line: str, place: FilePlace) -> None:
-    """Refuse integers that no column of 64 bits takes."""
+    """Refuse integers that do not fit 64 bits."""
     left = [value]
     while left:
         item = left.pop()
@@ -149,7 +150,7 @@ def _check_integers(value: object, line: str, place: FilePlace) -> None:
 
 
 def _moved(place: FilePlace, line: str, problem: str) -> FilePlace:
-    """The place that a decoder's message names by its byte."""
+    """The place of the byte that a decoder's message names."""
     found = re.search(r"\(byte ([0-9]+)\)", problem)
     before = line.encode()[: int(found[1])].decode(errors="ignore") if found else line
     lines = before.count("\n")

@@ -1,4 +1,4 @@
-"""Judges an imported history: only by the checkers of its workload."""
+"""Judges an imported history, using only the checkers of its workload."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -26,19 +26,19 @@ from checkers.verdict.entry import Checker
 from checkers.verdict.verdict import CheckerResult, Verdict, result_of
 
 STRICTEST = ConsistencyModel.STRICT_SERIALIZABLE
-"""What transactions are checked against unless another model is requested."""
+"""The model that transactions are checked against unless another one is requested."""
 
 _NAMED_MAX = 3
 
 READING = "reading"
-"""Name of the result that reports what was read."""
+"""Name of the result about reading the history."""
 
 
 class UnfitError(ValueError):
     """A workload, a model or an initial value that does not fit the others, or the history.
 
     Attributes:
-        expected: what would fit.
+        expected: the values that would fit.
     """
 
     def __init__(self, problem: str, expected: str) -> None:
@@ -47,7 +47,7 @@ class UnfitError(ValueError):
 
 
 class JudgingOptions(NamedTuple):
-    """How a history is to be judged, as given by the caller.
+    """Options for judging a history, as given by the caller.
 
     Attributes:
         workload: name of a `ForeignWorkload`; inferred if None.
@@ -121,7 +121,7 @@ def _meant(foreign: Foreign, asked: JudgingOptions) -> tuple[ForeignWorkload, st
 
 
 def _check_functions(foreign: Foreign, workload: ForeignWorkload) -> None:
-    """Refuse a workload whose checkers would ignore some of the operations."""
+    """Refuse a workload whose checkers would ignore some operations."""
     known = functions_of(workload)
     strange = sorted(foreign.functions - known) if known else []
     if strange:
@@ -177,7 +177,7 @@ def _names_of(history: History) -> list[object]:
 
 
 def _check_names(history: History, initial: Mapping[Any, Any]) -> None:
-    """Refuse initial values that belong to other registers, such as "0" where the history's is 0."""
+    """Refuse initial values for registers that do not exist, such as "0" if the history's is 0."""
     used = {shown(canonical(name)) for name in _names_of(history)}
     told = [shown(canonical(name)) for name in initial]
     if told and used.isdisjoint(told):
@@ -188,7 +188,7 @@ def _check_names(history: History, initial: Mapping[Any, Any]) -> None:
 
 
 def _is_zoned(history: History, initial: object) -> bool:
-    """Whether zones decide: values are unique, and no read of null is a read without a result."""
+    """Whether zones can decide: values are unique, and no read of null is a read without a result."""
     if not applies(history, initial):
         return False
     blind = (o for o in history.operations if o.f == "read" and o.type is OK and o.value is None)
@@ -214,9 +214,9 @@ def _judge_kafka(foreign: Foreign, initial: object) -> ForeignJudgement:
 
 
 def _reading(foreign: Foreign, workload: ForeignWorkload, more: Mapping[str, object]) -> CheckerResult:
-    """Assumptions about reading the history; if any of it was cut off, the whole verdict is unknown.
+    """Assumptions about reading the history; if a part was cut off, the whole verdict is unknown.
 
-    It is unknown too if no transaction committed, as with Elle (``empty-transaction-graph``).  An object on
+    It is also unknown if no transaction committed, as with Elle (``empty-transaction-graph``).  An object on
     which no operation succeeded is linearizable, as with Knossos.
     """
     succeeded = foreign.succeeded

@@ -8,11 +8,11 @@ log: a partition of the one topic `TOPIC`.  If all keys are numbers, the partiti
 - In a test with transactions (one ``:txn`` is enough), each operation that sends is a ``txn``, and readers
   are read_committed.
 - A poll with records is ok, whatever the outcome of its operation.
-- ``:assign`` does not say where reading begins, except with ``:seek-to-beginning?``; but Kafka's consumer
-  continues with the partitions that it was assigned before, and so does Jepsen's checker.  A subscribed
-  consumer may be assigned other partitions in every poll, unless a ``:rebalance-log`` says when: positions
-  before and after are then unrelated.  A consumer whose transaction failed continues after the transaction's
-  records, or where it began, or before that (`kafka_positions`).
+- ``:assign`` does not state where reading begins, except with ``:seek-to-beginning?``.  But Kafka's consumer
+  continues with the partitions that it was assigned before, and Jepsen's checker assumes the same.  A
+  subscribed consumer may be assigned other partitions in every poll, unless a ``:rebalance-log`` states when.
+  Positions before and after such a change are unrelated.  A consumer whose transaction failed continues after
+  the transaction's records, at the transaction's start, or before that (`kafka_positions`).
 - A transaction with an unknown outcome, and all its records of all keys, committed if another client received
   one of its records with read_committed (compare ``must-have-committed?``): it is converted as ok.
 """
@@ -30,7 +30,7 @@ TOPIC = "jepsen"
 """Topic whose partitions are the keys."""
 
 CLIENT = "jepsen"
-"""Who reads; Jepsen's client is Kafka's own for Java."""
+"""The client that reads; Jepsen's client is Kafka's Java client."""
 
 _TYPE = OperationType
 _MICRO = frozenset({"send", "poll", "txn"})
@@ -40,13 +40,13 @@ _REBALANCES = "rebalance-log"
 
 
 class KafkaHistory(NamedTuple):
-    """An imported history, and what its partitions are called.
+    """An imported history, and the names of its partitions.
 
     Attributes:
         history: its operations.
         transactional: whether the test used transactions.
-        committed: how many transactions with an unknown outcome are known to have committed.
-        names: key of each partition; empty where partitions have their keys' numbers.
+        committed: number of transactions with an unknown outcome that are known to have committed.
+        names: key of each partition; empty if partitions have their keys' numbers.
     """
 
     history: History
@@ -59,7 +59,7 @@ def kafka_history_of(foreign: Foreign) -> KafkaHistory:
     """Convert a history of Jepsen's kafka workload.
 
     Raises:
-        HistoryError: a micro-operation has no shape of that workload, or an offset is none.
+        HistoryError: a micro-operation does not have a shape of that workload, or an offset is invalid.
     """
     asked = invocations_of(foreign)
     parts = [
@@ -79,7 +79,7 @@ def kafka_history_of(foreign: Foreign) -> KafkaHistory:
 
 
 class _Conversion:
-    """Converts operations in their order, and knows where the positions of consumers were lost."""
+    """Converts operations in order, and tracks where the positions of consumers become unknown."""
 
     def __init__(self, partitions: dict[str, int], *, transactional: bool) -> None:
         self._partitions = partitions
@@ -92,7 +92,7 @@ class _Conversion:
     def operation(
         self, position: int, record: ForeignOperation, parts: tuple[Part, ...], *, committed: bool
     ) -> Operation:
-        """Convert a record to an operation; `committed`: it is known to have committed, whatever it says."""
+        """Convert a record to an operation; `committed` means that it is known to have committed."""
         f, kind, value = self._translated(record, parts, _TYPE.OK if committed else record.type)
         key = f"process {record.process}" if f == "txn" else TOPIC
         return operation_of(position, record, self._clock, f=f, key=key, value=value, kind=kind)
@@ -124,7 +124,7 @@ class _Conversion:
         return [list(begin) for begin in begins]
 
     def _begins(self, record: ForeignOperation) -> list[tuple[int, int]]:
-        """Where reading begins, as far as is known: a consumer continues with what it was assigned before."""
+        """The known offsets at which reading begins; a consumer continues with its earlier assignment."""
         if record.f == "subscribe" or not isinstance(record.value, list):
             return []
         assigned = [self._partitions[text_of(key)] for key in record.value]
@@ -159,7 +159,10 @@ class _Conversion:
         return value | self._moved(record, [part for part in parts if isinstance(part, Poll)])
 
     def _moved(self, record: ForeignOperation, polls: list[Poll]) -> dict[str, object]:
-        """Follow a consumer's positions; the mark of an operation that begins elsewhere than where it was."""
+        """Follow a consumer's positions.
+
+        Returns the mark of an operation that begins at another position than the last one.
+        """
         if record.type is _TYPE.INVOKE:
             return {}
         rebalanced = record.process in self._subscribed and record.extra.get(_REBALANCES, True)

@@ -1,4 +1,4 @@
-"""The micro-operations of Jepsen's kafka workload: checked and typed, one operation after the other."""
+"""The micro-operations of Jepsen's kafka workload, checked and typed, one operation after the other."""
 
 from typing import NamedTuple
 
@@ -29,7 +29,7 @@ class Chunk(NamedTuple):
 
 
 class Poll(NamedTuple):
-    """``[:poll]`` or ``[:poll {k [[offset v] …]}]``; None where nothing was answered."""
+    """``[:poll]`` or ``[:poll {k [[offset v] …]}]``; None if there was no answer."""
 
     chunks: tuple[Chunk, ...] | None
 
@@ -42,11 +42,11 @@ def parts_of(record: ForeignOperation, asked: ForeignOperation, place: FilePlace
 
     Args:
         record: the operation.
-        asked: its invocation; itself if it is one.
-        place: where it is, for messages.
+        asked: its invocation; the operation itself if it is one.
+        place: its place in the file, for messages.
 
     Raises:
-        HistoryError: a micro-operation has another shape, or answers another one than was invoked.
+        HistoryError: a micro-operation has another shape, or differs from the one that was invoked.
     """
     begun = _listed(asked.value, place)
     told = begun if record is asked else _listed_or_none(record.value)
@@ -65,15 +65,15 @@ def parts_of(record: ForeignOperation, asked: ForeignOperation, place: FilePlace
 
 
 def text_of(key: object) -> str:
-    """One text for a key, which is a number in some places and, in JSON, a text in others."""
+    """The text of a key, which is a number in some places and, in JSON, a text in others."""
     return key if isinstance(key, str) else json_of(key)
 
 
 def partitions_of(keys: list[str]) -> dict[str, int]:
-    """A partition for each key: the key's own number where all are numbers, else one after the other.
+    """A partition for each key: the key's number if all keys are numbers, otherwise numbers from 0.
 
     Args:
-        keys: in the order of their appearance.
+        keys: the keys, in the order of their appearance.
     """
     if all(key.isdecimal() and str(int(key[:10])) == key and int(key) < _PARTITIONS_MAX for key in keys):
         return {key: int(key) for key in keys}

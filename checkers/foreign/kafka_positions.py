@@ -1,4 +1,4 @@
-"""What one operation of Jepsen's kafka workload shows about others: consumers' positions, and commits."""
+"""Conclusions from one operation of Jepsen's kafka workload about others: positions, and commits."""
 
 from collections.abc import Iterable, Sequence
 
@@ -8,11 +8,11 @@ from checkers.history.operations import INFO
 
 
 class Positions:
-    """Where one consumer continues reading, as far as is known.
+    """The known positions at which one consumer continues reading.
 
     It continues after the last record that it received.  After a failed transaction it may also continue
-    where that transaction began, or at some offset that was committed before.  From each of these positions
-    it skips nothing.  So a consumer that is found between two of them continued from the last one before.
+    where that transaction began, or at an offset that was committed before.  From each of these positions it
+    skips no record.  So a consumer that is found between two of them continued from the lower one.
     """
 
     def __init__(self) -> None:
@@ -21,20 +21,20 @@ class Positions:
         self._lost = False
 
     def of(self, partitions: Iterable[int]) -> list[tuple[int, int]]:
-        """Of some partitions; none if unknown."""
+        """The positions of some partitions; none if unknown."""
         return [] if self._lost else [(one, self._next[one]) for one in partitions if one in self._next]
 
     def assign(self, begins: Iterable[tuple[int, int]]) -> None:
-        """Forget all partitions but these, which begin here."""
+        """Remove all partitions except these, which begin at the given offsets."""
         self._next = dict(begins)
         self._rewinds = {one: some for one, some in self._rewinds.items() if one in self._next}
         self._lost = False
 
     def begin(self, chunks: Iterable[tuple[int, Sequence[int]]]) -> list[tuple[int, int]] | None:
-        """Where all partitions begin again before a poll; None where it continues, empty if unknown.
+        """New positions of all partitions before a poll; None if it continues, empty if they are unknown.
 
         Args:
-            chunks: partition and offsets of what was polled.
+            chunks: partition and offsets of the polled records.
         """
         if self._lost:
             self._next, self._rewinds, self._lost = {}, {}, False
@@ -66,7 +66,7 @@ class Positions:
 
 
 def committed_after_all(foreign: Foreign, parts: Sequence[tuple[Part, ...]]) -> frozenset[int]:
-    """Positions of completions of transactions with an unknown outcome that another client saw committed.
+    """Completions of transactions with an unknown outcome that another client saw as committed; positions.
 
     Args:
         foreign: a history of a test with transactions, in which all clients read only committed records.
@@ -81,8 +81,8 @@ def committed_after_all(foreign: Foreign, parts: Sequence[tuple[Part, ...]]) -> 
     for call in foreign.calls:
         for key, value in _returned(parts[call.completed] if call.completed is not None else ()):
             senders = sent.get((key, repr(value)), [])
-            # A value of two transactions identifies neither; and a client that reads its own record proves no
-            # commit.
+            # A value of two transactions identifies neither, and a client that reads its own record does not
+            # prove a commit.
             if len(senders) == 1 and senders[0] != call.invoked:
                 seen.add(senders[0])
     completed = {

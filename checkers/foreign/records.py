@@ -1,7 +1,7 @@
-"""Operations of an imported history: checked and paired.
+"""Operations of an imported history, checked and paired.
 
-Every history must have the properties that Jepsen guarantees: a checker can't judge operations that never
-began, or two at once in one process.
+Every history must have the properties that Jepsen guarantees.  A checker can't judge operations that were
+never invoked, or two concurrent operations of one process.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,17 +13,17 @@ from checkers.foreign.text import Element, FilePlace, json_of
 from checkers.history.operations import OperationType
 
 TIME_SLACK_NS = 1_000_000_000
-"""How far an invocation's time may lie before the completions that are recorded before it."""
+"""How far the time of an invocation may be before that of completions that are recorded before it."""
 
 _TYPES = {kind.value: kind for kind in OperationType}
 NEMESIS = "nemesis"
-"""Process and function of all operations that no client did, in krucible's format."""
+"""The process and function, in krucible's format, of all operations that are not a client's."""
 
 _OURS = ("runner", "observer-")
 _JOURNAL = "krucible_history"
 _TIME_MAX = 2**62
 _UNSET = -1
-"""Index or time of an operation to which Jepsen gave none (jepsen.history, Op)."""
+"""Index or time of an operation without a value in Jepsen (jepsen.history, Op)."""
 
 _TURN = "an invocation, then its completion, one at a time in each process"
 _ANONYMOUS_FUNCTION = "txn"
@@ -32,14 +32,14 @@ _SHOWN_MAX = 60
 
 
 class ForeignOperation(msgspec.Struct, frozen=True):
-    """One operation, as it was recorded.
+    """One operation as it was recorded.
 
     Attributes:
         type: invoke, ok, fail or info.
         process: the client's number or name.
         f: function; ``txn`` if the record has none.
         value: argument or result, as it was recorded.
-        error: the error, as a text.
+        error: the error, as text.
         time_ns: time, nanoseconds; None if the record has none.
         line: its first line in the file, from 1.
         column: its column, from 1.
@@ -58,7 +58,7 @@ class ForeignOperation(msgspec.Struct, frozen=True):
 
 
 class OperationPositions(msgspec.Struct, frozen=True):
-    """An invocation and its completion: positions in the history; completed is None if it never was."""
+    """An invocation and its completion, as positions in the history; completed is None if there is none."""
 
     invoked: int
     completed: int | None
@@ -68,11 +68,11 @@ class Foreign(msgspec.Struct, frozen=True):
     """An imported history.
 
     Attributes:
-        file: its name.
-        records: all operations; those of no client are process `NEMESIS`.
+        file: name of the file.
+        records: all operations; those that are not a client's have the process `NEMESIS`.
         calls: pairs of the clients' operations, in the order of the invocations.
-        damage: what of the file could not be read.
-        warnings: what of it is odd, and how it was taken.
+        damage: parts of the file that could not be read.
+        warnings: unusual parts of the file, and how they were interpreted.
     """
 
     file: str
@@ -83,17 +83,17 @@ class Foreign(msgspec.Struct, frozen=True):
 
     @property
     def faults(self) -> int:
-        """How many operations no client did."""
+        """Number of operations that are not a client's."""
         return sum(record.process == NEMESIS for record in self.records)
 
     @property
     def succeeded(self) -> int:
-        """How many operations of clients ended ok."""
+        """Number of clients' operations that ended with ok."""
         return sum(record.type is OperationType.OK for record in self.records if record.process != NEMESIS)
 
     @property
     def functions(self) -> frozenset[str]:
-        """Everything that clients did."""
+        """All functions of clients' operations."""
         return frozenset(record.f for record in self.records if record.process != NEMESIS)
 
     def place(self, position: int) -> FilePlace:
@@ -103,15 +103,15 @@ class Foreign(msgspec.Struct, frozen=True):
 
 
 def foreign_of(elements: Iterable[Element], file: str, damage: list[str]) -> Foreign:
-    """Take a history's elements for operations, and pair them.
+    """Convert a history's elements to operations, and pair them.
 
     Args:
         elements: as `checkers.foreign.files.open_source` yields them.
         file: its name, for messages.
-        damage: what of it was cut off; looked at when all elements were taken.
+        damage: parts that were cut off; read after all elements were read.
 
     Raises:
-        HistoryError: an element is no operation, or comes out of turn.
+        HistoryError: an element is not an operation, or is out of order.
     """
     gathering = _Gathering()
     for element in elements:
@@ -131,12 +131,15 @@ def foreign_of(elements: Iterable[Element], file: str, damage: list[str]) -> For
 
 
 def _of_nemesis(record: ForeignOperation) -> ForeignOperation:
-    """An operation of no client; Jepsen's are numbered, all others only ever inform."""
+    """An operation that is not a client's.
+
+    Processes of Jepsen's clients are numbers; all others have only info operations.
+    """
     return msgspec.structs.replace(record, type=OperationType.INFO, process=NEMESIS, f=NEMESIS)
 
 
 class _Gathering:
-    """Checks elements one by one, and against those before them."""
+    """Checks each element, alone and against earlier elements."""
 
     def __init__(self) -> None:
         self.records: list[ForeignOperation] = []
@@ -152,7 +155,7 @@ class _Gathering:
         """Add an operation.
 
         Raises:
-            HistoryError: it is none, or contradicts an earlier one.
+            HistoryError: it is not an operation, or contradicts an earlier one.
         """
         fields, place = element
         if not isinstance(fields, dict):
@@ -192,7 +195,7 @@ class _Gathering:
             )
         self._nameless = nameless
         if nameless:
-            # Records without a process: each pair becomes a process, so that only the order relates them.
+            # Records without a process: each pair gets its own process, so that only the order relates them.
             self._pairs += kind is OperationType.INVOKE
             return self._pairs
         if isinstance(process, str) and process:
@@ -213,8 +216,8 @@ class _Gathering:
     def _time_of(self, fields: Mapping[str, object], kind: OperationType, place: FilePlace) -> int | None:
         """Time of a record, nanoseconds.
 
-        Jepsen's workers take the time before they are recorded.  In published histories of older versions
-        times go back by milliseconds if workers waited.  If an operation begins well before another one
+        Jepsen's workers take the time before they are recorded.  In published histories of older versions,
+        times decrease by milliseconds if workers waited.  If an operation begins well before another one
         ended, and is recorded after that end, either the times or the order is wrong.  An index shows that
         the order is intended.
         """
@@ -238,7 +241,7 @@ class _Gathering:
         return time_ns
 
     def warnings(self) -> Iterator[str]:
-        """What is odd about all elements together."""
+        """Unusual properties of all elements together."""
         if self._late:
             yield (
                 f"{len(self._late)} operations are recorded more than 1 s behind later ones, first: "
@@ -250,7 +253,8 @@ def _paired(foreign: Foreign) -> list[OperationPositions]:
     """The calls of a history.
 
     Raises:
-        HistoryError: a process begins twice, completes nothing, or continues after an unknown outcome.
+        HistoryError: a process invokes twice, completes without an invocation, or continues after an unknown
+            outcome.
     """
     outstanding: dict[int | str, int] = {}
     completed: dict[int, int] = {}
@@ -274,7 +278,7 @@ def _paired(foreign: Foreign) -> list[OperationPositions]:
 def _out_of_turn(
     foreign: Foreign, record: ForeignOperation, invoked: int | None, retired: set[int | str]
 ) -> str | None:
-    """Why an operation may not follow what its process did before; None if it may."""
+    """Why an operation may not follow the previous one of its process; None if it may."""
     if record.type is OperationType.INVOKE:
         if invoked is not None:
             return f"invokes {record.f} while {foreign.records[invoked].f} is outstanding"
@@ -309,6 +313,6 @@ def _text_or_none(error: object) -> str | None:
 
 
 def _shown(value: object) -> str:
-    """A value for messages."""
+    """A value as text for messages."""
     text = json_of(value)
     return text if len(text) <= _SHOWN_MAX else f"{text[:_SHOWN_MAX]}…"

@@ -1,6 +1,6 @@
-"""Text that arrives in pieces, with the line and column of every place in it.
+"""Text that is read in pieces, with the line and column of every place in it.
 
-A history may be larger than memory, so only the part that is not parsed yet is held.
+A history may be larger than memory, so only the part that is not parsed yet is kept.
 """
 
 from collections.abc import Iterator
@@ -11,22 +11,22 @@ import msgspec
 from checkers.history.reading import HistoryError
 
 VALUE_CHARACTERS_MAX = 10_000_000
-"""Longest operation that is read; Jepsen's are a few hundred characters, a poll's a few thousand."""
+"""The largest size of an operation; Jepsen's have a few hundred characters, and a poll's a few thousand."""
 
 TOO_LONG = f"a value of more than {VALUE_CHARACTERS_MAX:,} characters begins here"
 """The error for longer values."""
 
 INTEGER_MAX = 2**63 - 1
-"""Largest integer that is read, and its negative the smallest."""
+"""Largest integer that is accepted, and its negative the smallest."""
 
 DEPTH_MAX = 200
-"""Deepest nesting that is read; a poll's records are nested six deep."""
+"""Deepest nesting that is accepted; a poll's records are nested six deep."""
 
 _MEND = "restore the original file, or remove the damaged part and judge the rest"
 
 
 def json_of(value: object) -> str:
-    """A value as JSON, one text for equal values; keys that JSON can't have are written as JSON in a text."""
+    """A value as JSON, with one text for equal values; keys that JSON lacks become texts of JSON."""
     return msgspec.json.encode(_ordered(value)).decode()
 
 
@@ -50,22 +50,22 @@ class FilePlace(NamedTuple):
         return f"{self.file}, line {self.line}, column {self.column}"
 
     def error(self, problem: str, expected: str, next_step: str = _MEND) -> HistoryError:
-        """What is wrong here."""
+        """The error for a problem at this place."""
         return HistoryError(problem, expected=expected, place=str(self), next_step=next_step)
 
 
 class Element(NamedTuple):
-    """One element of a history, and where it begins."""
+    """One element of a history, and its place."""
 
     value: object
     place: FilePlace
 
 
 class Pieces:
-    """A window on a text that moves forward, never back.
+    """A window on a text that only moves forward.
 
     Attributes:
-        window: what can be seen of the text now.
+        window: the part of the text in the window.
         whole: whether the window reaches the end of the text.
     """
 
@@ -81,7 +81,7 @@ class Pieces:
         self.move(0)
 
     def move(self, offset: int) -> None:
-        """Let go of what is before an offset in the window, and see one piece more."""
+        """Drop the text before an offset in the window, and read one piece more."""
         self._count(offset)
         self._passed += offset
         self._counted -= offset
@@ -92,19 +92,22 @@ class Pieces:
         self.window = rest + (piece or "")
 
     def position(self, offset: int) -> int:
-        """How many characters of the whole text are before an offset in the window."""
+        """Number of characters of the whole text before an offset in the window."""
         return self._passed + offset
 
     def place(self, offset: int) -> FilePlace:
-        """Line and column of an offset in the window; offsets must not decrease from call to call."""
+        """Line and column of an offset in the window.
+
+        Offsets must not decrease from call to call.
+        """
         self._count(offset)
         return FilePlace(self._file, self._line, offset - self._line_began + 1)
 
     def lines(self) -> Iterator[tuple[int, int]]:
-        """Begin and end of every line in the window, without its newline; what is seen moves on by itself.
+        """Start and end of every line in the window, without its newline; the window moves automatically.
 
         Raises:
-            HistoryError: a line is longer than what is read.
+            HistoryError: a line exceeds the size limit.
         """
         begin = 0
         while True:
@@ -122,10 +125,10 @@ class Pieces:
             yield begin, len(self.window)
 
     def check_size(self, offset: int) -> None:
-        """Refuse to hold more for the value that begins at an offset.
+        """Refuse a value, beginning at an offset, that is too large.
 
         Raises:
-            HistoryError: the window shows more of it than what is read.
+            HistoryError: the part of it in the window exceeds the size limit.
         """
         if len(self.window) - offset > VALUE_CHARACTERS_MAX:
             raise self.place(offset).error(

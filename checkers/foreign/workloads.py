@@ -1,4 +1,4 @@
-"""Which workload made an imported history: inferred from its operations, or given by the caller."""
+"""The workload of an imported history, which is inferred from its operations or given by the caller."""
 
 from collections.abc import Collection
 from enum import StrEnum
@@ -9,7 +9,7 @@ from checkers.history.reading import HistoryError
 
 
 class ForeignWorkload(StrEnum):
-    """What a history's operations mean."""
+    """The meaning of a history's operations."""
 
     LIST_APPEND = "list-append"
     RW_REGISTER = "rw-register"
@@ -23,7 +23,7 @@ class ForeignWorkload(StrEnum):
 
 
 TRANSACTIONS = frozenset({ForeignWorkload.LIST_APPEND, ForeignWorkload.RW_REGISTER})
-"""Workloads whose model is a consistency model; the model of the others is an object."""
+"""Workloads whose model is a consistency model; the model of other workloads is an object."""
 
 _FUNCTIONS = {
     ForeignWorkload.KAFKA: {"send", "poll", "txn", "assign", "subscribe", "crash", "debug-topic-partitions"},
@@ -43,7 +43,7 @@ _OF_KAFKA = {"send", "poll", "assign", "subscribe", "crash", "debug-topic-partit
 
 
 def workload_of(foreign: Foreign) -> ForeignWorkload:
-    """Infer what a history's operations mean.
+    """Infer the meaning of a history's operations.
 
     Raises:
         HistoryError: they fit no workload.
@@ -73,7 +73,7 @@ def workload_of(foreign: Foreign) -> ForeignWorkload:
 
 
 def functions_of(workload: ForeignWorkload) -> frozenset[str]:
-    """All functions that a workload has; empty where an operation may go by any name."""
+    """All functions of a workload; empty if an operation may have any name."""
     return frozenset(_FUNCTIONS.get(workload, ()))
 
 

@@ -1,20 +1,21 @@
-"""Judges consumer groups: what their members were assigned, were given, and committed.
+"""Judges consumer groups: the assignments, received records and commits of their members.
 
-Operations are those of docs/histories.md: *poll* with ``group`` (and, where it begins an assignment,
-``assigned`` and ``membership``) and *commit*.
+The operations are *poll* with ``group`` (and, if it begins an assignment, ``assigned`` and ``membership``)
+and *commit* of docs/histories.md.
 
 1. ``undelivered``: the group went past a record that no member received (`delivery`).
-2. ``committed-offset-lost``: an assignment began elsewhere than the group had committed (`beginnings`).
-3. ``zombie-commit``, ``premature-commit``, ``two-owners``: generations do not fence, or are not exclusive
-   (`fencing`).
+2. ``committed-offset-lost``: an assignment did not begin at the offset that the group had committed
+   (`beginnings`).
+3. ``zombie-commit``, ``premature-commit``, ``two-owners``: generations do not fence members, or are not
+   exclusive (`fencing`).
 4. ``rebalance-stuck``: a group that did not settle although the cluster had recovered (`settling`).
 5. ``outsider-commit``, ``group-deleted-with-members``: a client that is not a member set the offsets of a
    group with members, or deleted it (`outsiders`).
 
-A record may be given to a group again and again, after every rebalance: that is a figure.  What was given and
-what is there is compared by offsets; whether the records are right, and whether a member received them in
-order within its assignment, is judged by the log's checker (`checkers.logs.log`).  An event that permits
-records to vanish excuses findings of the partitions that it may have hit, and of no others (`excuses`).
+A group may receive a record repeatedly, after every rebalance; this is a figure.  Received records and
+existing records are compared by offset.  The log checker (`checkers.logs.log`) judges whether the records are
+correct, and whether a member received them in order within its assignment.  An event that permits the loss of
+records excuses findings only in the partitions that it may have hit (`excuses`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -40,19 +41,24 @@ __all__ = ["ENTRY", "check_groups"]
 CHECKER = "groups"
 KIND = "groups"
 GENERATIONS_MIN = 3
-"""Least number of generations: a group that never rebalanced under load, and then for its last member."""
+"""The least number of generations; fewer mean that the group rebalanced only for its last member."""
 COMMITS_MIN = 10
 
 
 class _Expected(NamedTuple):
-    """Groups that the set-up names, of any other nothing is required; and how long their sessions are."""
+    """The groups in the set-up, and their session timeout.
+
+    Nothing is required of other groups.
+    """
 
     groups: tuple[str, ...] = ()
     session_ms: int = 0
 
 
 def check_groups(history: History) -> CheckerResult:
-    """Judge the groups of a history; not exercised by one without any that means to have none.
+    """Judge the groups of a history.
+
+    The result is not exercised if the history has no groups and was not meant to have any.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
@@ -96,7 +102,7 @@ def _expected(history: History) -> _Expected:
 
 
 def _events(groups: Groups, group: str) -> Iterator[GroupFinding]:
-    """Everything but undelivered records."""
+    """All findings except undelivered records."""
     for one, register in beginnings(groups, group):
         if one.wrong:
             yield GroupFinding(wrong_beginning(one, register), one.place)
@@ -111,7 +117,7 @@ def _undelivered(groups: Groups, deliveries: Iterable[Delivery]) -> Iterator[Gro
 
 
 def _count(counts: dict[str, int], found: Iterable[Anomaly], deliveries: Iterable[Delivery]) -> None:
-    """Add exact numbers: of undelivered records there are more than findings."""
+    """Add exact numbers, because there are more undelivered records than findings."""
     for anomaly in found:
         if anomaly.id != UNDELIVERED.id:
             counts[anomaly.id] = counts.get(anomaly.id, 0) + 1

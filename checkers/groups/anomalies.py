@@ -1,4 +1,4 @@
-"""What the history of a consumer group can show."""
+"""The anomalies of consumer groups."""
 
 from checkers.history.sources import Source
 from checkers.verdict.kinds import AnomalyKind, by_id
@@ -77,4 +77,4 @@ NEEDS = Needs(
     PERMITTED,
     frozenset({"groups"}),
 )
-"""The journals that its rules need."""
+"""The journals that the checker's rules need."""

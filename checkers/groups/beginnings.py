@@ -1,17 +1,19 @@
 """Assignments begin at the committed offset of the group, which is a register for each partition.
 
-A member asks for the committed offset while it is assigned its partitions.  Which answers are legal?
+A member requests the committed offset while it is assigned its partitions.  The following rules determine the
+legal answers:
 
-* A commit counts while it is not known to have failed; one with an unknown outcome may take effect at any
-  later time.
+* A commit counts unless it is known to have failed; one with an unknown outcome may take effect at any later
+  time.
 * An acknowledged commit is overwritten by another acknowledged one that began after it had ended.
-* Only commits of earlier generations overwrite for certain: they were appended before the member's generation
-  was, which the coordinator that assigned it has read.  If the group has a new generation meanwhile, a member
-  may ask a deposed coordinator, and get an old offset.  That is not an anomaly: its commits are refused.
-* A client that is not a member may set the offsets of a group that is empty (`checkers.groups.outsiders`):
-  that is a commit of no generation.  A group is deleted, if it is, after the last assignment of a run.
-* Nothing committed, and so the log's start, is legal as long as no commit of an earlier generation was
-  acknowledged.
+* Only commits of earlier generations certainly overwrite: they were appended before the member's generation,
+  which the coordinator that assigned it has read.  If the group has a newer generation in the meantime, a
+  member may ask a deposed coordinator, and receive an old offset.  This is not an anomaly, because its
+  commits are refused.
+* A client that is not a member may set the offsets of a group that is empty (`checkers.groups.outsiders`);
+  such a commit has no generation.  A group is deleted, if at all, after the last assignment of a run.
+* The answer that nothing is committed, and so the log's start, is legal as long as no commit of an earlier
+  generation was acknowledged.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,7 +27,7 @@ from checkers.verdict.verdict import Anomaly
 
 
 class Beginning(NamedTuple):
-    """Where one assignment begins at one place, and the commit that shows that it should not, if any."""
+    """The offset at which an assignment begins at one place, and the commit that contradicts it, if any."""
 
     place: GroupPartition
     assignment: Assignment
@@ -35,7 +37,7 @@ class Beginning(NamedTuple):
 
     @property
     def wrong(self) -> bool:
-        """Whether no commit, nor the log's start, permits it."""
+        """Whether no commit permits this offset, and it is not the log's start."""
         return self.overwriting is not None or not self.committed
 
 
@@ -43,9 +45,9 @@ class OffsetRegister:
     """The commits of one place, in the order of their invocation.
 
     Args:
-        commits: those of the place that are not known to have failed.
-        place: which.
-        log_start: where the log began at the end.
+        commits: the commits of the place that are not known to have failed.
+        place: the partition that the group reads.
+        log_start: start offset of the log at the end of the run.
     """
 
     def __init__(self, commits: Sequence[OffsetCommit], place: GroupPartition, log_start: int) -> None:
@@ -62,7 +64,7 @@ class OffsetRegister:
         """Judge where an assignment begins."""
         start = assignment.starts[self._place.partition]
         known = [c for c in self._by_value.get(start, ()) if c.begin < assignment.end]
-        # An offset that cannot have been committed is the log's start, or unexplained.
+        # An offset that can't have been committed is the log's start, or unexplained.
         ends = [c.end if c.acknowledged else None for c in known]
         if start <= self._log_start:
             ends.append(NONE)
@@ -72,13 +74,13 @@ class OffsetRegister:
         return Beginning(self._place, assignment, start, latest, bool(ends))
 
     def newest(self, assignment: Assignment) -> OffsetCommit | None:
-        """The last commit of an earlier generation that was over before an assignment's poll began."""
+        """The last commit of an earlier generation that had ended before an assignment's poll began."""
         return self._overwriting(NONE, assignment)
 
     def _overwriting(self, end: int | None, assignment: Assignment) -> OffsetCommit | None:
-        """An acknowledged commit that began after `end` and was over before the assignment's poll began.
+        """An acknowledged commit that began after `end` and had ended before the assignment's poll began.
 
-        None if there is none, or where `end` is None: a commit that may take effect at any time.
+        None if there is none, or if `end` is None, which means a commit that may take effect at any time.
         """
         if end is None or assignment.membership is None:
             return None
@@ -93,7 +95,7 @@ class OffsetRegister:
 
 
 def beginnings(groups: Groups, group: str) -> Iterator[tuple[Beginning, OffsetRegister]]:
-    """Every partition of every assignment of a group, and the register that it was compared with."""
+    """Every partition of every assignment of a group, with the register that it was compared with."""
     registers: dict[GroupPartition, OffsetRegister] = {}
     for assignment in groups.assignments.get(group, ()):
         for partition in assignment.starts:
@@ -114,7 +116,7 @@ def _register(groups: Groups, place: GroupPartition) -> OffsetRegister:
 
 
 def wrong_beginning(beginning: Beginning, register: OffsetRegister) -> Anomaly:
-    """The finding that a wrong beginning is."""
+    """The anomaly for a wrong beginning."""
     place, assignment, start = beginning.place, beginning.assignment, beginning.start
     by = beginning.overwriting or register.newest(assignment)
     lines = [

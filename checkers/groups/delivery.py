@@ -13,14 +13,14 @@ from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """What became of the records of one place.
+    """The deliveries of the records of one place.
 
     Attributes:
-        place: which.
-        given: how many records its members were given.
-        passed: offsets of records that the group went past and that no member was given, ascending.
-        open: how many records no member was given, and the group did not go past.
-        reached: whether a member in the final phase read on to the end that was listed.
+        place: the partition that the group reads.
+        given: number of records that members received.
+        passed: offsets of records that the group passed and that no member received, ascending.
+        open: number of records that no member received, and that the group did not pass.
+        reached: whether a member in the final phase read up to the listed end.
     """
 
     place: GroupPartition
@@ -31,7 +31,7 @@ class Delivery:
 
 
 def delivery_of(groups: Groups, place: GroupPartition) -> Delivery:
-    """Compare what there is in the end with what the members were given."""
+    """Compare the records that exist at the end with those that members received."""
     listed = groups.listed.get((place.topic, place.partition))
     given = groups.offsets(place)
     if listed is None:
@@ -44,7 +44,7 @@ def delivery_of(groups: Groups, place: GroupPartition) -> Delivery:
 
 
 def find_undelivered(groups: Groups, delivery: Delivery) -> Iterator[Anomaly]:
-    """At most `EXAMPLES_PER_ANOMALY` findings, one a record."""
+    """At most `EXAMPLES_PER_ANOMALY` findings, one for each record."""
     for offset in delivery.passed[:EXAMPLES_PER_ANOMALY].tolist():
         place = delivery.place
         covering = next((by for told, by in _passing(groups, place) if told > offset), None)
@@ -69,7 +69,7 @@ def find_undelivered(groups: Groups, delivery: Delivery) -> Iterator[Anomaly]:
 
 
 def _passing(groups: Groups, place: GroupPartition) -> Iterator[tuple[int, OffsetCommit | Assignment]]:
-    """Where the group certainly went to: acknowledged commits, then where assignments began."""
+    """The offsets that the group certainly reached: acknowledged commits, then beginnings of assignments."""
     for commit in groups.commits.get(place.group, ()):
         if commit.acknowledged and commit.topic == place.topic and place.partition in commit.offsets:
             yield commit.offsets[place.partition], commit
@@ -79,7 +79,7 @@ def _passing(groups: Groups, place: GroupPartition) -> Iterator[tuple[int, Offse
 
 
 def _drained_to(groups: Groups, place: GroupPartition) -> int:
-    """The offset to which members of the final phase came; `NONE` where none was assigned the place."""
+    """The offset that members of the final phase reached; `NONE` if none was assigned the place."""
     starts = [
         assignment.starts[place.partition]
         for assignment in groups.assignments.get(place.group, ())

@@ -1,16 +1,16 @@
 """The erasures checker: a deleted offset stays deleted, and no other offset is lost.
 
-It judges *commit-offset*, *delete-offsets* and *fetch-offsets* of docs/histories.md, which come from one
-process at a time for each group, so what an answer may return follows from the requests before it:
-the last change that was acknowledged, or any of those whose outcome is unknown, which may take effect late.
+It judges *commit-offset*, *delete-offsets* and *fetch-offsets* of docs/histories.md.  For each group they
+come from one process at a time, so the requests before an answer determine what it may return: the result of
+the last acknowledged change, or of any change whose outcome is unknown, which may take effect late.
 
 A deposed coordinator that does not know of its successor yet answers with an old state, and a new one may not
-know yet which commits are committed in its log (KAFKA-14499).  So an answer counts if it comes from the
-broker that acknowledged the last change, or in the phase final-read, when all has recovered.  Before 4.0 a
-coordinator did not wait until a deletion was replicated (`GroupMetadataManager`, acks 0): so a deleted offset
-may come back there.
+know yet which commits are committed in its log (KAFKA-14499).  So an answer counts only if it comes from the
+broker that acknowledged the last change, or from the phase final-read, when the cluster has recovered.
+Before 4.0 a coordinator did not wait until a deletion was replicated (`GroupMetadataManager`, acks 0), so a
+deleted offset may return in those versions.
 
-If a broker refuses a deletion because there is no such group, that also means that the group has no offset.
+If a broker refuses a deletion because the group does not exist, this also means that the group has no offset.
 
 A legal loss of records of the offsets topic excuses a finding (`checkers.licences.internal`).
 """
@@ -37,7 +37,7 @@ from checkers.verdict.verdict import Anomaly, CheckerResult, result_of
 CHECKER = "erasures"
 COMMIT, DELETE, FETCH = "commit-offset", "delete-offsets", "fetch-offsets"
 DURABLE_SINCE = (4, 0)
-"""First version whose coordinators acknowledge a deletion once it is replicated; every node must have it."""
+"""First version whose coordinators acknowledge a deletion after its replication; all nodes must have it."""
 
 RETURNED = AnomalyKind(
     id="deleted-offset-returned",
@@ -55,7 +55,7 @@ LOST = AnomalyKind(
 )
 ANOMALIES = by_id(RETURNED, LOST)
 NEEDS = Needs((Source.CLIENTS,), all_rest_on=(Source.CLIENTS, *PERMITTED), workloads=frozenset({"offsets"}))
-"""The journals that its rules need."""
+"""The journals that the checker's rules need."""
 
 
 class _Call(NamedTuple):
@@ -83,11 +83,13 @@ class _Place:
 
 
 _Places = dict[tuple[str, int], _Place]
-"""Offsets of a group, by topic and partition, of those partitions that any operation named."""
+"""Offsets of a group, by topic and partition, for the partitions that any operation contains."""
 
 
 def check_erasures(history: History) -> CheckerResult:
-    """Judge all fetches of groups whose offsets are deleted; not exercised if there are none.
+    """Judge all fetches of groups whose offsets are deleted.
+
+    The result is not exercised if there are none.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
@@ -117,7 +119,7 @@ def check_erasures(history: History) -> CheckerResult:
 
 
 def _calls(history: History) -> Iterator[_Call]:
-    """Calls in the order in which they began; of one group none begins before the last one ended."""
+    """Calls in the order of their invocations; the calls of one group do not overlap."""
     operations = sorted((o for f in (COMMIT, DELETE, FETCH) for o in history.of(f)), key=lambda o: o.index)
     ends: dict[int, Operation] = {}
     begun: dict[int | str, int] = {}
@@ -130,7 +132,7 @@ def _calls(history: History) -> Iterator[_Call]:
 
 
 def _change(places: _Places, call: _Call, *, durable: bool) -> None:
-    """Apply a commit or a deletion, whatever its outcome."""
+    """Apply a commit or a deletion, with any outcome."""
     if call.answered is not None and call.answered.type is FAIL:
         return
     asked = _changed(call.asked)
@@ -150,7 +152,7 @@ def _change(places: _Places, call: _Call, *, durable: bool) -> None:
 
 
 def _changed(asked: Operation) -> OffsetCommitted | OffsetsDeleted:
-    """What was requested."""
+    """The requested change."""
     if asked.f == COMMIT:
         return msgspec.convert(asked.value, OffsetCommitted)
     return msgspec.convert(asked.value, OffsetsDeleted)
@@ -173,7 +175,7 @@ def _offsets_in(places: _Places, call: _Call) -> OffsetsFetched | None:
 def _compared(
     places: _Places, told: OffsetsFetched, *, final: bool
 ) -> Iterator[tuple[tuple[str, int], int | None, _Place]]:
-    """Places of which an answer must report what is there, and what it reports."""
+    """Places whose value an answer must report, and the reported values."""
     for partition, offset in told.offsets:
         place = places.get((told.topic, partition))
         if place is not None and place.by is not None and (final or told.to == place.by):

@@ -1,11 +1,12 @@
-"""Findings of groups that an event in the same partition may explain, if it permits losses.
+"""Findings of groups that an event in the same partition may explain, if that event permits losses.
 
-A group depends on two logs.  Its partition of the offsets topic keeps its commits and its generations: if
-that may have lost records, a commit may be gone, and a generation's number may be given again.  The records
-that members received are in the clients' history, whatever that log lost.  So a loss excuses neither a record
-that no member received, nor a commit in a generation that no member knew.  The partition that is read may be
-truncated: then offsets that the group had passed are written again, and a committed offset may be outside of
-the log, so that a member begins according to ``auto.offset.reset``.
+A group depends on two logs.  The first is its partition of the offsets topic, which stores its commits and
+its generations.  If this log may have lost records, a commit may be lost, and a generation's number may be
+assigned again.  The clients' history has the records that members received, independent of that log.  So such
+a loss excuses neither a record that no member received, nor a commit in a generation that no member knew.
+The second log is the partition that is read, which may be truncated.  Then offsets that the group had passed
+are written again, and a committed offset may be outside of the log, so that a member begins according to
+``auto.offset.reset``.
 """
 
 from collections.abc import Iterable, Iterator
@@ -24,7 +25,7 @@ from checkers.licences.internal import may_have_lost
 from checkers.verdict.verdict import Anomaly
 
 _OF_CLIENTS = frozenset((UNDELIVERED.id, PREMATURE_COMMIT.id))
-"""Anomalies that clients' operations alone show, so that no loss of a coordinator explains them."""
+"""Anomalies that follow from clients' operations alone, so that no loss of a coordinator explains them."""
 
 
 class GroupFinding(NamedTuple):
@@ -32,8 +33,8 @@ class GroupFinding(NamedTuple):
 
     Attributes:
         anomaly: what was found.
-        place: the partition that it is about; None where it is about the group.
-        offset: of the record that it is about, `NONE` without one.
+        place: the partition of the anomaly; None if it is about the whole group.
+        offset: offset of the record that it is about, `NONE` if it is not about a record.
     """
 
     anomaly: Anomaly
@@ -42,7 +43,7 @@ class GroupFinding(NamedTuple):
 
 
 class Excuses:
-    """What may explain findings about one group.
+    """Events that may explain findings about one group.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
@@ -54,7 +55,7 @@ class Excuses:
         self._group = group
 
     def judged(self, found: Iterable[GroupFinding]) -> Iterator[Anomaly]:
-        """The anomalies, legal with their licence where an event may explain them."""
+        """The anomalies; an anomaly is legal, with its licence, if an event may explain it."""
         for one in found:
             text = self._of(one)
             yield msgspec.structs.replace(one.anomaly, illegal=text is None, licence=text)
@@ -67,7 +68,7 @@ class Excuses:
 
     @cached_property
     def _lost(self) -> str | None:
-        """An event that may have removed commits or generations of the group; None without one."""
+        """An event that may have removed commits or generations of the group; None if there is none."""
         if not self._history.of("setup"):
             return None
         partition = offsets_partition(self._history, self._group)
@@ -84,6 +85,6 @@ def _may_explain(permit: Permit, found: GroupFinding) -> bool:
         return False
     if found.anomaly.id == OFFSET_LOST.id:
         return True
-    # A group is given what all replicas in sync have, and what was removed on request is no longer there.
+    # A group receives only records that all in-sync replicas have, and none that were deleted on request.
     truncated = permit.covers_returned and event.below is None
     return truncated and (event.above is None or found.offset >= event.above)

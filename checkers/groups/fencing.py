@@ -1,19 +1,20 @@
 """Generations: which commits a coordinator may accept, and which assignments it may make.
 
 A generation is appended to the coordinator's log before its members receive their assignments.  So once a
-member reports it, every coordinator knows it, and numbers only grow.  A group's number begins again only
-after the group was deleted: on request, which is not made before the last assignment of a run, or by Kafka,
-which takes at least ten minutes (``offsets.retention.check.interval.ms``).
+member reports it, every coordinator knows it, and numbers only increase.  A group's number starts again only
+after the group was deleted.  A deletion on request does not happen before the last assignment of a run, and a
+deletion by Kafka takes at least ten minutes (``offsets.retention.check.interval.ms``).
 
-In a group of KIP-848's protocol every member has its own epoch, and learns of others late.  So a commit is
-compared with the member's epoch, not with other members' epochs.  But a partition is assigned to another
-member only after its former owner has released it, which raises that member's epoch in the same write, or has
-been fenced.  So once a member shows that it was assigned a partition, no member commits that partition's
-offset in an earlier epoch.  The members' reports do not show whether two of them have a partition in one
-epoch: a library reads its epoch when it reports an assignment, which may be later than the assignment.
+In a group of KIP-848's protocol every member has its own epoch, and learns late of other members' epochs.  So
+a commit is compared with the member's epoch, not with other members' epochs.  But a partition is assigned to
+another member only after its former owner has released it, which raises that member's epoch in the same
+write, or has been fenced.  So once a member reports that it was assigned a partition, no member may commit
+that partition's offset in an earlier epoch.  The members' reports do not show whether two of them have a
+partition in one epoch: a library reads its epoch when it reports an assignment, which may be later than the
+assignment.
 
-A member commits with the id and generation that it got.  If no member knew a commit's generation until then,
-that generation was invented, and can't have been the coordinator's current one.
+A member commits with the id and generation that it received.  If no member knew a commit's generation by
+then, that generation can't have been the coordinator's current one.
 """
 
 from bisect import bisect_left
@@ -27,14 +28,15 @@ from checkers.groups.loading import Assignment, GroupPartition, Groups, Membersh
 from checkers.verdict.verdict import Anomaly
 
 _EVERYTHING = -1
-"""Represents all partitions, if generations belong to the group."""
+"""The key for all partitions, if generations belong to the whole group."""
 
 
 def find_zombies(groups: Groups, group: str) -> Iterator[Anomaly]:
-    """Commits that were acknowledged although a member of a later generation had its assignment already.
+    """Commits that were acknowledged although a member of a later generation already had its assignment.
 
-    Whether the partitions are the same does not matter in a classic group: a coordinator fences by
-    generation.  In one of KIP-848's protocol it does, and the other one is another member.
+    In a classic group the partitions need not be the same, because a coordinator fences by generation.  In a
+    group of KIP-848's protocol the partition must be the same, and the later assignment must belong to
+    another member.
     """
     modern = group in groups.modern
     assignments = [one for one in groups.assignments.get(group, ()) if one.membership is not None]
@@ -54,7 +56,7 @@ def find_zombies(groups: Groups, group: str) -> Iterator[Anomaly]:
 
 
 def _fences(one: Assignment, membership: Membership, *, modern: bool) -> bool:
-    """Whether an assignment is of a later generation, and in a modern group another member's."""
+    """Whether an assignment is of a later generation and, in a modern group, of another member."""
     mine = one.membership is not None and one.membership[0] == membership[0]
     return _generation(one) > membership[1] and not (modern and mine)
 
@@ -83,7 +85,7 @@ def find_premature(groups: Groups, group: str) -> Iterator[Anomaly]:
 
 
 def premature(groups: Groups, group: str) -> Iterator[tuple[OffsetCommit, int, Assignment | None]]:
-    """Commits in a generation that no poll which had begun by then reported, with any outcome.
+    """Commits, with any outcome, in a generation that no poll that had begun by then reported.
 
     If an assignment of the group was reported without a generation, members may have known any generation.
 
@@ -121,9 +123,11 @@ def _premature(commit: OffsetCommit, generation: int, known: Assignment | None) 
 
 
 def find_two_owners(groups: Groups, group: str) -> Iterator[Anomaly]:
-    """Partitions that two members were assigned in one generation; one finding a partition and generation.
+    """Partitions that were assigned to two members in one generation.
 
-    None in a group of KIP-848's protocol.
+    One finding for each partition and generation.
+
+    There are none in a group of KIP-848's protocol.
     """
     if group in groups.modern:
         return

@@ -11,7 +11,7 @@ from checkers.history.units import NS_PER_MS
 
 
 def figures_of(groups: Groups, group: str, deliveries: Sequence[Delivery]) -> dict[str, float]:
-    """Members, assignments, generations, commits and deliveries of one group, of all its places."""
+    """Members, assignments, generations, commits and deliveries of one group, over all its places."""
     assignments = groups.assignments.get(group, [])
     commits = Counter(commit.outcome for commit in groups.commits.get(group, ()))
     told = [one.membership for one in assignments if one.membership is not None]
@@ -44,7 +44,7 @@ def _unowned_ms(groups: Groups, place: GroupPartition) -> float:
 
 
 def _owned(groups: Groups, place: GroupPartition) -> Iterator[tuple[int, int]]:
-    """From when until when members that were assigned a place polled."""
+    """The periods in which members that were assigned a place polled."""
     by_process: dict[int | str, list[Assignment]] = {}
     for assignment in groups.assignments.get(place.group, ()):
         by_process.setdefault(assignment.process, []).append(assignment)
@@ -56,7 +56,7 @@ def _owned(groups: Groups, place: GroupPartition) -> Iterator[tuple[int, int]]:
 
 
 def _last_polls(groups: Groups, group: str, by_process: dict[int | str, list[Assignment]]) -> dict[int, int]:
-    """When the last poll of each assignment ended; assignments are named by their completions' positions."""
+    """When the last poll of each assignment ended; assignments are identified by completion position."""
     current: dict[int | str, int] = {}
     begins: set[int] = {one.end for one in _all(by_process.values())}
     last: dict[int, int] = {}

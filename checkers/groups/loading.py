@@ -1,4 +1,4 @@
-"""What the members of consumer groups were assigned, were given and committed, taken from a history.
+"""The assignments, received records and commits of consumer groups' members, loaded from a history.
 
 A *place* is a partition that a group reads: group, topic, partition.
 """
@@ -39,13 +39,13 @@ class Assignment:
 
     Attributes:
         group: the group's id.
-        topic: what it reads.
-        process: who polled.
+        topic: the topic that it reads.
+        process: the process that polled.
         begin: position of the poll's invocation in the history.
         end: position of its completion.
-        time_ns: of the completion.
-        membership: who the member is, and in which generation; None if not reported.
-        starts: where reading begins, partition to offset.
+        time_ns: time of the completion.
+        membership: id and generation of the member; None if not reported.
+        starts: partition to the offset at which reading begins.
     """
 
     group: str
@@ -71,9 +71,9 @@ class OffsetCommit:
         offsets: partition to offset.
         outsider: whether the committer was not a member.
         began_ns: time of the invocation.
-        end: position of the completion, `NONE` without one.
-        outcome: how it ended; info without a completion.
-        time_ns: time of the completion, or of the invocation without one.
+        end: position of the completion, `NONE` if there is none.
+        outcome: type of the completion; info if there is none.
+        time_ns: time of the completion, or of the invocation if there is none.
     """
 
     group: str
@@ -95,7 +95,7 @@ class OffsetCommit:
 
     @property
     def positions(self) -> tuple[int, ...]:
-        """Its invocation, and its completion if there is one."""
+        """Positions of its invocation, and of its completion if there is one."""
         return (self.begin,) if self.end == NONE else (self.begin, self.end)
 
 
@@ -109,7 +109,7 @@ class GroupDeletion(NamedTuple):
 
 
 class PollSpan(NamedTuple):
-    """One poll of a member that returned: who, and when it began and ended."""
+    """One poll of a member that returned: the member's process, and when the poll began and ended."""
 
     process: int | str
     began_ns: int
@@ -120,7 +120,7 @@ class PollSpan(NamedTuple):
 
 @dataclass(slots=True)
 class FinalReadOffsets:
-    """What the final reads found in a partition: end of the log, and the chunks of offsets read."""
+    """The result of the final reads of a partition: end of the log, and the offsets in chunks."""
 
     start: int
     end: int
@@ -134,20 +134,21 @@ class FinalReadOffsets:
 
 @dataclass(slots=True)
 class Groups:
-    """Everything about groups that a history records.
+    """All data about groups in a history.
 
     Attributes:
         modern: groups of KIP-848's protocol, in which an epoch is a member's own.
         assignments: of each group, in the order of their completion.
-        moved: polls of each group in which a member learned of a new epoch alone: assignments of nothing.
+        moved: polls of each group in which a member learned only of a new epoch: assignments without
+            partitions.
         commits: of each group, in the order of their invocation.
-        deletions: of each group that were acknowledged, in the order of their completion.
+        deletions: acknowledged deletions of each group, in the order of their completion.
         polls: polls of each group that returned, in the order of their completion.
         delivered: offsets returned at each place, chunk by chunk.
         last: largest offset returned at each place in the final phase.
-        listed: topic and partition to what whole final reads at read_uncommitted found there.
+        listed: topic and partition to the result of complete read_uncommitted final reads.
         topics: topics that each group reads, in the order of their appearance.
-        final: position at which the phase final-read began; None if it did not.
+        final: position at which the phase final-read began; None if it did not begin.
         recovered: whether the cluster recovered within its bound.
     """
 
@@ -166,11 +167,11 @@ class Groups:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Ids of all groups of which anything is reported, in alphabetical order."""
+        """Ids of all groups with any reported operation, in alphabetical order."""
         return tuple(sorted({*self.assignments, *self.commits, *self.polls}))
 
     def places(self, group: str) -> list[GroupPartition]:
-        """What a group reads: all partitions that final reads found in its topics, or it was given."""
+        """The places of a group: all partitions that final reads found in its topics, or that it received."""
         topics = self.topics.get(group, {})
         found = [
             GroupPartition(group, topic, partition) for topic, partition in self.listed if topic in topics
@@ -179,11 +180,11 @@ class Groups:
         return sorted({*found, *given})
 
     def offsets(self, place: GroupPartition) -> Integers:
-        """Offset of every record that a group was given at a place, ascending, each once."""
+        """Offset of every record that a group received at a place, ascending, each once."""
         return _unique(self.delivered.get(place, []))
 
     def deliveries(self, place: GroupPartition) -> int:
-        """How many records a group was given at a place, each as often as it was."""
+        """Number of records that a group received at a place; repeated deliveries count each time."""
         return sum(map(len, self.delivered.get(place, [])))
 
 
@@ -211,7 +212,7 @@ def groups_of(history: History) -> Groups:
 
 
 class _Loader:
-    """Takes the operations of a history in their order."""
+    """Collects the operations of a history in their order."""
 
     def __init__(self) -> None:
         self.groups = Groups()
@@ -220,11 +221,14 @@ class _Loader:
         self._deleting: dict[int | str, int] = {}
 
     def setup(self, operation: Operation) -> None:
-        """Note which groups are of KIP-848's protocol."""
+        """Store which groups use KIP-848's protocol."""
         self.groups.modern = frozenset(msgspec.convert(operation.value, Setup).workload.modern)
 
     def poll(self, operation: Operation) -> None:
-        """Take a poll; those without a group are another reader's."""
+        """Add a poll.
+
+        A poll without a group belongs to another reader, and is ignored.
+        """
         if operation.type is INVOKE:
             self._polling[operation.process] = operation
             return
@@ -257,7 +261,7 @@ class _Loader:
                 groups.last[place] = max(offsets, default=NONE)
 
     def commit(self, operation: Operation) -> None:
-        """Take a commit's invocation or completion."""
+        """Add a commit's invocation or completion."""
         if operation.type is INVOKE:
             begun = self._committing[operation.process] = _commit(operation)
             self.groups.commits.setdefault(begun.group, []).append(begun)
@@ -266,7 +270,7 @@ class _Loader:
         ended.end, ended.outcome, ended.time_ns = operation.index, operation.type, operation.time_ns
 
     def delete_group(self, operation: Operation) -> None:
-        """Take the deletion of a group."""
+        """Add the deletion of a group."""
         if operation.type is INVOKE:
             self._deleting[operation.process] = operation.index
             return
@@ -276,7 +280,7 @@ class _Loader:
             self.groups.deletions.setdefault(str(operation.key), []).append(deletion)
 
     def final_read(self, operation: Operation) -> None:
-        """Take a final read that came to the end of its partition."""
+        """Add a final read that reached the end of its partition."""
         if operation.type is not OK or _isolation(operation) is not Isolation.READ_UNCOMMITTED:
             return
         read = msgspec.convert(operation.value, FinalRead)
@@ -286,22 +290,22 @@ class _Loader:
         listed.chunks.extend(offsets for _, offsets, _ in read.records)
 
     def phase(self, operation: Operation) -> None:
-        """Note where the final phase begins."""
+        """Store where the final phase begins."""
         if operation.key == Phase.FINAL_READ:
             self.groups.final = operation.index
 
     def recover(self, operation: Operation) -> None:
-        """Note whether the cluster recovered."""
+        """Store whether the cluster recovered."""
         self.groups.recovered |= operation.type is OK
 
 
 def _group(polled: Operation) -> str | None:
-    """Id of the group for which something was polled; the records are not looked at."""
+    """Id of the group of a poll; does not decode the records."""
     return msgspec.convert(polled.value, GroupPollRequested).group if polled.type is OK else None
 
 
 def _isolation(read: Operation) -> Isolation:
-    """At which isolation something was read; the records are not looked at."""
+    """Isolation level of a read; does not decode the records."""
     return msgspec.convert(read.value, PollRequested).isolation
 
 
@@ -322,6 +326,6 @@ def _commit(operation: Operation) -> OffsetCommit:
 
 def _unique(chunks: Iterable[list[int]]) -> Integers:
     offsets = np.sort(np.fromiter(chain.from_iterable(chunks), np.int64))
-    # NumPy's own way to the distinct ones hashes them, which takes ten times as long.
+    # NumPy's own unique hashes the values, which takes ten times as long.
     distinct: Integers = offsets[np.diff(offsets, prepend=NONE) != 0]
     return distinct

@@ -1,13 +1,13 @@
-"""Groups that have members: no outsider may commit their offsets or delete them.
+"""No outsider may commit the offsets of a group that has members, or delete the group.
 
 An administrator who sets a group's offsets (KIP-396) commits without a member id and generation, which a
 coordinator accepts only for an empty group.  The members' operations show whether the group was empty:
 
 * A member whose commits were acknowledged before and afterwards, in one generation, was a member all the
-time: ids are used once, and a removed member is not in any later generation.
+  time, because ids are used only once, and a removed member is not in any later generation.
 * A member whose commit was just acknowledged stays a member for half a session, unless the group was about to
-remove it.  If that member was assigned everything, it was the only one, and the group was not about to remove
-it.
+  remove it.  If that member was assigned all partitions, it was the only one, and the group was not about to
+  remove it.
 """
 
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ def find_outsiders(groups: Groups, group: str) -> Iterator[Anomaly]:
 
 
 def _around(commit: OffsetCommit, some: list[OffsetCommit]) -> tuple[OffsetCommit, OffsetCommit] | None:
-    """Of a member's commits the last one before another, and the first one after it."""
+    """A member's last commit before another commit, and its first commit after it."""
     before = [one for one in some if one.end < commit.begin]
     after = [one for one in some if one.begin > commit.end]
     return (before[-1], after[0]) if before and after else None
@@ -62,9 +62,9 @@ def find_deleted(groups: Groups, group: str, session_ms: int) -> Iterator[Anomal
     """Deletions that were acknowledged while the group certainly had a member.
 
     Args:
-        groups: of a history.
+        groups: the groups of a history.
         group: its id.
-        session_ms: for how long a member is one without a sign of life.
+        session_ms: session timeout of members.
     """
     for deletion in groups.deletions.get(group, ()):
         last = _last_commit(groups, group, deletion)
@@ -86,7 +86,7 @@ def find_deleted(groups: Groups, group: str, session_ms: int) -> Iterator[Anomal
 
 
 def _last_commit(groups: Groups, group: str, deletion: GroupDeletion) -> OffsetCommit | None:
-    """The last commit before a deletion of the member that asked for it, if it was the only member."""
+    """The last commit, before a deletion, of the member that requested it, if that was the only member."""
     commits = [one for one in groups.commits.get(group, ()) if _before(one, deletion) and not one.outsider]
     assigned = [one for one in groups.assignments.get(group, ()) if _before(one, deletion)]
     if not commits or not assigned:

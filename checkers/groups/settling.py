@@ -1,4 +1,4 @@
-"""Whether a group settled: its last member got all partitions and read them to the end."""
+"""Whether a group settled: its last member was assigned all partitions and read them to the end."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,11 +8,11 @@ from checkers.groups.loading import GroupPartition, Groups, PollSpan
 from checkers.verdict.verdict import Anomaly
 
 STUCK_NS = 60_000_000_000
-"""After so long every session and rebalance has ended; members here wait seven seconds for each other."""
+"""After this time every session and rebalance has ended; members wait seven seconds for each other."""
 
 
 def find_stuck(groups: Groups, group: str) -> Iterator[Anomaly]:
-    """A group that did not assign its last member everything, although the cluster had recovered."""
+    """A group that did not assign all partitions to its last member, although the cluster had recovered."""
     polls = _final_polls(groups, group)
     left = _unassigned(groups, group)
     if not groups.recovered or not polls or not left:
@@ -30,7 +30,7 @@ def find_stuck(groups: Groups, group: str) -> Iterator[Anomaly]:
 
 
 def unsettled(groups: Groups, group: str, deliveries: Sequence[Delivery]) -> str | None:
-    """Why nothing can be concluded of what a group was given in the end; None where something can."""
+    """Why it is unknown what a group received in the end; None if it is known."""
     if not groups.polls.get(group):
         return f"no member of {group} polled"
     if not any(groups.delivered.get(place) for place in groups.places(group)):

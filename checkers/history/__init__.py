@@ -1,1 +1,1 @@
-"""What a run recorded: the types of all operations, and how journals are read, checked and merged."""
+"""The recorded data of a run: the types of all operations, and reading, checking and merging of journals."""

@@ -1,7 +1,7 @@
-"""Refuses journals that no run writes and that would take all memory or never end, before they are read.
+"""Refuses, before they are read, journals that no run writes and that would exhaust memory or never end.
 
-A few bytes can mean much data: a packed column, a run of records, a number of partitions.  That amount is
-bounded here, by figures far above those of the largest runs measured (docs/benchmarks.md).
+A few bytes can represent much data: a packed column, a run of records, a number of partitions.  This module
+limits that amount, by figures far above those of the largest measured runs (docs/benchmarks.md).
 """
 
 import stat
@@ -13,23 +13,23 @@ from checkers.history.operations import INVOKE, Operation
 from checkers.history.refusal import HistoryError
 
 LINE_BYTES_MAX = 256 << 20
-"""Longest line; the final read of one partition is one line, of about 13 bytes a record."""
+"""The longest line; the final read of one partition is one line, with about 13 bytes per record."""
 RECORDS_MAX = 100_000_000
-"""Most records that the runs of all sends may have together; each takes some 100 bytes of memory."""
+"""The largest number of records in the runs of all sends; each record takes some 100 bytes of memory."""
 RECORDS_FREE = 5_000_000
 RECORDS_PER_BYTE_MAX = 40
-"""Of more than `RECORDS_FREE`, most for each byte of the journals; krucible's own runs have about 1.5."""
+"""The largest number of records per byte of the journals, above `RECORDS_FREE`; real runs have about 1.5."""
 PARTITIONS_MAX = 200_000
-"""Most partitions of all topics of a set-up together; more than a whole cluster is documented to hold."""
+"""The largest number of partitions of all topics in a set-up; more than a cluster is documented to hold."""
 _PIECE_BYTES = 1 << 20
 
 
 def check_file(path: Path) -> None:
-    """Refuse what is no file, because reading it may never end, and a file with a line that is too long.
+    """Refuse a file with a line that is too long, and a non-file, because reading it may never end.
 
     Raises:
-        HistoryError: it is refused.
-        OSError: it can't be determined.
+        HistoryError: the path is refused.
+        OSError: the type of the path can't be determined.
     """
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):
@@ -44,10 +44,10 @@ def check_file(path: Path) -> None:
 
 
 def check_records(operations: Iterable[Operation], paths: Sequence[Path]) -> None:
-    """Refuse runs of records that are more than a run can send in so many bytes.
+    """Refuse runs with more records than a run can send in that many bytes.
 
     Raises:
-        HistoryError: they are refused.
+        HistoryError: the runs are refused.
     """
     records = sum(_records_of(operation) for operation in operations)
     if records <= RECORDS_FREE:
@@ -70,7 +70,7 @@ class _Partitioned(Protocol):
 
 
 def partitions_problem(topics: Iterable[_Partitioned]) -> str | None:
-    """What is wrong with how many partitions some topics have together, or None."""
+    """The problem with the number of partitions of some topics, or None."""
     total = sum(topic.partitions for topic in topics)
     return (
         f"Expected at most {PARTITIONS_MAX:,} partitions, got {total:,}" if total > PARTITIONS_MAX else None
@@ -92,7 +92,7 @@ def _kind_of(mode: int) -> str:
 
 
 def _check_lines(path: Path) -> None:
-    """Look for the ends of lines without holding one."""
+    """Find the ends of lines without keeping a line in memory."""
     length, number = 0, 1
     with path.open("rb") as file:
         while piece := file.read(_PIECE_BYTES):

@@ -7,14 +7,14 @@ import msgspec
 
 
 class TopicRequested(msgspec.Struct, frozen=True):
-    """A topic that is to be created: how many partitions, and how many replicas of each."""
+    """A requested topic: number of partitions, and number of replicas of each."""
 
     partitions: int
     replication_factor: int
 
 
 class TopicCreated(TopicRequested, frozen=True):
-    """And its id; None if the answer does not report it."""
+    """A created topic, with its id; None if the answer does not report it."""
 
     topic_id: str | None = None
 
@@ -27,25 +27,25 @@ class TopicConfigured(msgspec.Struct, frozen=True):
 
 
 class TopicById(msgspec.Struct, frozen=True):
-    """A topic of which records are fetched."""
+    """A topic from which records are fetched."""
 
     topic_id: str
 
 
 class RecordsFetched(TopicById, frozen=True):
-    """Where its first partition begins, and offset and value of each record; a text for a foreign value."""
+    """Start of the first partition; offset and value of each record, a text for a foreign value."""
 
     log_start: int
     records: tuple[tuple[int, int | str], ...]
 
 
 class RecordRequested(TopicById, frozen=True):
-    """A record that is to be appended to the first partition, and the id of the topic that is meant."""
+    """A record to append to the first partition, and the id of the intended topic."""
 
     value: int
 
 
 class RecordAppended(RecordRequested, frozen=True):
-    """And its offset; None if the answer does not report it."""
+    """An appended record with its offset; None if the answer does not report it."""
 
     offset: int | None

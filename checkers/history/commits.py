@@ -1,4 +1,4 @@
-"""The types of offsets that members of groups commit, and of where a group is to go on.
+"""The types of offsets that members of groups commit, and of committed offsets that are fetched.
 
 The fields are those of docs/histories.md, as in `checkers.history.fields`.
 """
@@ -11,9 +11,9 @@ from checkers.history.polls import Membership
 
 
 class Committing(msgspec.Struct, frozen=True, kw_only=True):
-    """An offset that a group is to continue from, committed by a member or by an outsider.
+    """An offset from which a group should continue, committed by a member or by an outsider.
 
-    A member's commit does not have `outsider`.
+    A member's commit does not have the field `outsider`.
     """
 
     client: str | UnsetType = UNSET
@@ -24,12 +24,12 @@ class Committing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GroupRequested(msgspec.Struct, frozen=True):
-    """Which topic a group's offsets are asked for."""
+    """A request for the offsets of a group in a topic."""
 
     topic: str
 
 
 class GroupFound(GroupRequested, frozen=True):
-    """Where a group is to go on; None where it committed nothing."""
+    """The committed offsets of a group; None if it committed none."""
 
     offsets: list[tuple[Partition, Offset | None]]

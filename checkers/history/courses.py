@@ -1,4 +1,4 @@
-"""The types of what scripts and gambits report about their moves, except faults and admin operations.
+"""The types of reports of scripts and gambits about their moves, except faults and admin operations.
 
 The fields are those of docs/histories.md, as in `checkers.history.fields`.
 """
@@ -13,16 +13,16 @@ from checkers.history.fields import written
 CHOOSE, AWAIT, PERFORM, MOVES = "choose", "await", "perform", "moves"
 """Functions of these operations."""
 Planned = dict[str, object]
-"""A value of a scenario's vocabulary, as a schedule has it; unchecked."""
+"""A value of a scenario's vocabulary, as in a schedule; it is not checked."""
 
 
 class ConditionAwaited(msgspec.Struct, frozen=True, kw_only=True):
-    """What is waited for.
+    """A condition that is awaited.
 
     Attributes:
         move: unset in gambits.
-        condition: that is awaited.
-        within_ms: in which time.
+        condition: the awaited condition.
+        within_ms: time limit, milliseconds.
     """
 
     move: Literal["await"] | UnsetType = UNSET
@@ -31,17 +31,17 @@ class ConditionAwaited(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ConditionSeen(ConditionAwaited, frozen=True, kw_only=True):
-    """What became of it.
+    """The result of awaiting a condition.
 
     Attributes:
-        saw: what the cluster showed in the end; its shape depends on the condition.
+        saw: the last observation of the cluster; its shape depends on the condition.
     """
 
     saw: object
 
 
 class ChoiceRequested(msgspec.Struct, frozen=True):
-    """A choice that a gambit is to make."""
+    """A choice that a gambit should make."""
 
     choice: Planned = written({})
 
@@ -51,8 +51,8 @@ class ChoiceMade(ChoiceRequested, frozen=True, kw_only=True):
 
     Attributes:
         parts: names of nodes by part, such as ``leader``.
-        where: topic and number of the partition; None where none was chosen.
-        as_then: in a replay, whether the chosen nodes lead now as they did then; unset otherwise.
+        where: topic and number of the partition; None if none was chosen.
+        as_then: in a replay, whether the chosen nodes lead as they did in the original run; unset otherwise.
     """
 
     parts: dict[str, str]
@@ -64,12 +64,12 @@ class OperationRequested(msgspec.Struct, frozen=True, kw_only=True):
     """An admin operation that a script performs.
 
     Attributes:
-        move: its kind of move.
-        operation: what is requested.
-        expect: Kafka's error codes of which each answer must be one; empty: any.
+        move: the kind of move.
+        operation: the requested operation.
+        expect: Kafka's error codes that each answer may have; empty for any code.
         timeout_ms: how long a request may take.
-        background: whether the script continues meanwhile.
-        until_ms: for how long it is requested again until an expected code comes.
+        background: whether the script continues during the request.
+        until_ms: how long the request is repeated until an expected code is returned.
     """
 
     move: Literal["perform"] = "perform"
@@ -81,13 +81,13 @@ class OperationRequested(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OperationPerformed(OperationRequested, frozen=True, kw_only=True):
-    """And the codes of its last answer."""
+    """A performed admin operation, with the codes of its last answer."""
 
     codes: tuple[int, ...]
 
 
 class ScriptPlanned(msgspec.Struct, frozen=True):
-    """How many moves a script has."""
+    """The number of moves of a script."""
 
     planned: int
 

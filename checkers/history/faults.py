@@ -1,4 +1,4 @@
-"""The types of faults, and of the gambits that they are parts of.
+"""The types of faults, and of the gambits that they belong to.
 
 The fields are those of docs/histories.md, as in `checkers.history.fields`.
 """
@@ -12,19 +12,19 @@ from checkers.history.operations import Operation
 
 
 class PlannedFault(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A fault that is about to be injected or healed: what is planned, and what it does to its targets.
+    """A fault that will be injected or healed: the plan, and the effects on its targets.
 
     Attributes:
-        kind: such as ``partition`` or ``kill``.
+        kind: the kind of fault, such as ``partition`` or ``kill``.
         spec: the planned fault with its symbolic target, unchecked.
         ends_processes: whether it ends one process of its targets; None if not recorded.
         silences: whether its targets can't answer any request until the heal; None if not recorded.
         ends_cleanly: whether a process that it ends records that it ended cleanly; None if unknown.
         tears_writes: whether its targets' logs may end with half a batch; None if not recorded.
-        loses_unsynced: whether its targets' disks may lack what was not synced; None if not recorded.
-        wipes: whether it removes what its targets' disks had; None if not recorded.
+        loses_unsynced: whether its targets' disks may lack data that was not synced; None if not recorded.
+        wipes: whether it removes data from its targets' disks; None if not recorded.
         glyph: its shape in the report, unchecked.
-        gambit: id of the gambit that it is a part of.
+        gambit: id of the gambit that it belongs to.
         blink: whether it is a short fault that is injected in addition to all others.
     """
 
@@ -46,7 +46,7 @@ class FaultAimed(PlannedFault, frozen=True):
 
     Attributes:
         targets: names of the nodes that it was resolved to.
-        cut: directed pairs of nodes, sender first, that are cut.
+        cut: directed pairs of nodes, sender first, whose connection is cut.
     """
 
     targets: tuple[str, ...] = written(())
@@ -54,7 +54,7 @@ class FaultAimed(PlannedFault, frozen=True):
 
 
 class FaultProbed(FaultAimed, frozen=True, kw_only=True):
-    """A fault that was healed, or held a connection, and what a probe saw of that; nothing where none did."""
+    """A fault that was healed, or held a connection, with the result of its probe; empty without a probe."""
 
     probe: Mapping[str, object]
 
@@ -64,8 +64,8 @@ class FaultInjected(FaultAimed, frozen=True, kw_only=True):
 
     Attributes:
         resolved_by: how its target was found: ``name``, ``role``, or ``fallback``.
-        roles: those that the target had at that moment.
-        probe: what a probe saw of it; nothing where none did.
+        roles: roles that the target had at that time.
+        probe: the result of the probe; empty without a probe.
     """
 
     resolved_by: str
@@ -74,24 +74,24 @@ class FaultInjected(FaultAimed, frozen=True, kw_only=True):
 
 
 class FaultRefused(PlannedFault, frozen=True, kw_only=True):
-    """A fault that hit no target, and why: ``held``, ``dead``, ``over`` or ``withheld``."""
+    """A fault that hit no target, with the reason: ``held``, ``dead``, ``over`` or ``withheld``."""
 
     refused: str
 
 
 class FaultRecorded(msgspec.Struct, frozen=True, kw_only=True):
-    """A fault as it is read, asked for or done; a completion need not repeat what was planned.
+    """A fault as it is read, from a request or a completion; a completion need not repeat the plan.
 
     Attributes:
         kind: as in `PlannedFault`.
-        spec: as there.
-        gambit: as there.
-        blink: as there.
+        spec: as in `PlannedFault`.
+        gambit: as in `PlannedFault`.
+        blink: as in `PlannedFault`.
         targets: as in `FaultAimed`.
-        cut: as there.
+        cut: as in `FaultAimed`.
         resolved_by: as in `FaultInjected`.
-        roles: as there.
-        probe: as there.
+        roles: as in `FaultInjected`.
+        probe: as in `FaultInjected`.
         refused: as in `FaultRefused`.
     """
 
@@ -117,7 +117,7 @@ class FaultRecorded(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def of_disk(self) -> "DiskProbed":
-        """What a probe of a disk saw; only for faults of disks.
+        """The result of a disk probe; only for faults of disks.
 
         Raises:
             msgspec.ValidationError: a field is of another type than docs/histories.md says.
@@ -130,10 +130,10 @@ class FaultRead(msgspec.Struct, frozen=True):
 
     Attributes:
         pattern: the pattern of a partition, or of lost packets.
-        scope: which part of a disk is removed.
-        topic: the topic whose folders are removed; None: all topics.
-        log_dir: which log directory is hit, from 1; None: all log directories of the node.
-        sparing: True where it is attempted only if no acknowledged record can be lost with the disk.
+        scope: the part of a disk that is removed.
+        topic: the topic whose folders are removed; None for all topics.
+        log_dir: number of the affected log directory, from 1; None for all log directories of the node.
+        sparing: whether it is attempted only if no acknowledged record can be lost with the disk.
     """
 
     pattern: str | None = None
@@ -144,13 +144,13 @@ class FaultRead(msgspec.Struct, frozen=True):
 
 
 class LogFlushed(msgspec.Struct, frozen=True, array_like=True):
-    """How far a log was flushed that lay on a disk after a loss of power.
+    """The flushed part of a log on a disk after a power loss.
 
     Attributes:
-        topic: of its partition.
+        topic: topic of the partition.
         partition: the partition's number.
-        recovery_point: what the same disk's checkpoint says; all records below it were flushed.
-        end: offset behind the log's last whole batch.
+        recovery_point: offset in the same disk's checkpoint; all records below it were flushed.
+        end: offset after the log's last whole batch.
     """
 
     topic: str
@@ -160,15 +160,18 @@ class LogFlushed(msgspec.Struct, frozen=True, array_like=True):
 
 
 class DiskProbed(msgspec.Struct, frozen=True):
-    """What probes of disks see; the fields depend on the fault, and on whether it is injected or healed.
+    """The result of a disk probe.
+
+    The fields depend on the fault, and on whether it is injected or healed.
 
     Attributes:
-        directory_id_before: identity of the disk before the fault; None where Kafka has no such ids.
+        directory_id_before: identity of the disk before the fault; None if this version of Kafka has no such
+            ids.
         directory_id_after: identity of the disk after the heal.
         removed: files and folders that were removed from the log directories; None if not recorded.
         running: whether the node keeps running with a failed directory.
         directory_ids: identities of the directories that have failed.
-        flushed: what was left of the logs whose recovery points were on the disks, once power was lost.
+        flushed: after a power loss, the remaining logs that have recovery points on the disks.
     """
 
     directory_id_before: str | None = None
@@ -189,13 +192,13 @@ def recorded_fault(operation: Operation) -> FaultRecorded | None:
 
 
 class GambitBegan(msgspec.Struct, frozen=True):
-    """Of which kind a gambit is."""
+    """The kind of a gambit that started."""
 
     kind: str
 
 
 class GambitEnded(GambitBegan, frozen=True):
-    """How far a gambit came, and which faults it tried."""
+    """How far a gambit got, and the faults that it tried."""
 
     planned: int
     made: int

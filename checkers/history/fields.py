@@ -1,4 +1,4 @@
-"""The types of fields that values of several operations have.
+"""The types of fields that the values of several operations have in common.
 
 The other modules here have the types of keys and values, one subject each.  `checkers.history.fitting`
 assigns them to operations.  Their fields are those of docs/histories.md.  Fields that no checker reads are
@@ -13,12 +13,12 @@ _T = TypeVar("_T")
 
 
 def written(default: _T) -> _T:
-    """The default of a field that is written in any case: msgspec omits only defaults that it can compare."""
+    """The default of a field that is always written: msgspec omits only defaults that it can compare."""
     made: _T = msgspec.field(default_factory=lambda: default)
     return made
 
 
 LARGEST = 2**62
-"""Largest time, offset or position that is accepted, so that the sum of two still fits 64 bits."""
+"""Largest accepted time, offset or position, so that the sum of two still fits 64 bits."""
 Offset = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
 Partition = Annotated[int, msgspec.Meta(ge=0, lt=2**31)]

@@ -1,4 +1,4 @@
-"""Whether keys and values of operations have the shapes that checkers rely on, per function and type."""
+"""Whether operations' keys and values have the shapes that checkers need, per function and type."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from checkers.history.schema import SHAPES, problem_of
 
 
 class Misfit(NamedTuple):
-    """Which field of an operation does not have its shape, and how."""
+    """The field of an operation that does not have its shape, and the difference."""
 
     field: str
     problem: str
@@ -31,7 +31,7 @@ def misfit_of(operation: Operation) -> Misfit | None:
 
 
 def all_fit(operations: Iterable[Operation]) -> bool:
-    """Whether `misfit_of` finds nothing in any of some operations; checking many at once costs half."""
+    """Whether all of some operations fit; checking many at once takes half the time of `misfit_of`."""
     alike: dict[tuple[str, OperationType], list[Operation]] = {}
     for operation in operations:
         alike.setdefault(name_of(operation), []).append(operation)
@@ -39,6 +39,6 @@ def all_fit(operations: Iterable[Operation]) -> bool:
 
 
 def name_of(operation: Operation) -> tuple[str, OperationType]:
-    """By which name the shape of an operation is known."""
+    """The name and type by which the shape of an operation is identified."""
     name = f"observe {operation.key}" if operation.f == "observe" else operation.f
     return name, operation.type

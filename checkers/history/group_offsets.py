@@ -1,7 +1,7 @@
 """The types of requests for single offsets of groups that one process commits, deletes and fetches.
 
 The fields are those of docs/histories.md, as in `checkers.history.fields`.  `to` is the id of the broker that
-was asked, and `code` is Kafka's error code, unset where there is no answer.
+was asked, and `code` is Kafka's error code, unset if there is no answer.
 """
 
 import msgspec
@@ -21,7 +21,7 @@ class OffsetCommitted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OffsetsDeleted(msgspec.Struct, frozen=True, kw_only=True):
-    """A deletion of one offset, or of the whole group: then `partition` is None."""
+    """A deletion of one offset, or of the whole group if `partition` is None."""
 
     topic: str
     partition: int | None = written(None)
@@ -30,13 +30,13 @@ class OffsetsDeleted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OffsetsWanted(msgspec.Struct, frozen=True, kw_only=True):
-    """A fetch of what a group committed."""
+    """A fetch of a group's committed offsets."""
 
     topic: str
     to: int
 
 
 class OffsetsFetched(OffsetsWanted, frozen=True, kw_only=True):
-    """And what was reported: partition and offset, None where nothing is committed."""
+    """Fetched offsets: partition and offset, None if nothing is committed."""
 
     offsets: tuple[tuple[int, int | None], ...]

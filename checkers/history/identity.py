@@ -8,18 +8,18 @@ IDENTITY_FILE = "run.json"
 """Name of the file in a run's folder."""
 
 IDENTITY_VERSION = 1
-"""Version of the file's format; unknown fields are ignored, another version is refused."""
+"""Version of the file's format; unknown fields are ignored, and other versions are refused."""
 
 
 class ImageIdentity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Which bytes of Kafka ran.
+    """The build of Kafka that ran.
 
     Attributes:
-        reference: what the engine calls the image.
-        source: where it came from: ``registry``, ``maven``, ``tarball``.
+        reference: the engine's name of the image.
+        source: the source of the build: ``registry``, ``maven``, ``tarball``.
         digest: the engine's digest of it, e.g. ``sha256:…``.
-        checksums: file name to checksum of what it was built from.
-        tools: version of Kafka's command-line tools in it, if that is another one; otherwise empty.
+        checksums: file name to checksum of the files from which it was built.
+        tools: version of Kafka's command-line tools in the image, if it differs; otherwise empty.
     """
 
     reference: str
@@ -30,11 +30,11 @@ class ImageIdentity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 
 class HostIdentity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """On what it ran.
+    """The host of the run.
 
     Attributes:
         kernel: release of the host's kernel.
-        cpus: how many the harness could use.
+        cpus: number of CPUs that the harness could use.
         memory_mib: memory of the host, MiB.
         engine: container engine with its version.
     """
@@ -46,11 +46,11 @@ class HostIdentity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 class KrucibleIdentity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Which krucible did something; unknown fields are empty.
+    """The version of krucible; unknown fields are empty.
 
     Attributes:
         version: version of the package.
-        commit: its commit, with ``-dirty`` where the tree had changes.
+        commit: its commit, with ``-dirty`` if the tree had changes.
     """
 
     version: str = ""
@@ -58,32 +58,31 @@ class KrucibleIdentity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
 
 
 class NodeFileIdentity(msgspec.Struct, frozen=True, kw_only=True):
-    """A file of the host that every node got: from where, to where."""
+    """A file of the host that every node received: its path on the host, and on the nodes."""
 
     source: str
     destination: str
 
 
 class RunIdentity(msgspec.Struct, frozen=True, kw_only=True):
-    """What ran, from what, where and how, and how to run it again.
+    """What ran and on which host, and how to run it again.
 
     Attributes:
         run: the run's id, carried in every record that it wrote.
         scenario: the scenario's name, e.g. ``smoke/partition``.
-        argv: the command as it was typed.
+        argv: the command as it was entered.
         seed: fixes the schedule, not the interleaving.
         reproduce: one shell line with every option that is not a default.
-        krucible_commit: our commit, with ``-dirty`` where the tree had changes; empty if unknown.
+        krucible_commit: commit of krucible, with ``-dirty`` if the tree had changes; empty if unknown.
         kafka_version: version of the image.
-        image: which bytes of Kafka ran.
-        other_images: which bytes of Kafka ran besides, on nodes that had another version at any time, by that
-            version.
+        image: the build of Kafka that ran.
+        other_images: the builds of Kafka on nodes that had another version at any time, by that version.
         clients: versions of the client libraries that the load and the final read use, by name.
         features: finalized feature levels that were requested.
-        host: on what it ran.
+        host: the host of the run.
         config: Kafka's properties as overridden, for every node.
         jvm_options: extra options of every node's JVM.
-        node_files: files of the host that every node got.
+        node_files: files of the host that every node received.
         began_at: wall-clock time of the run's beginning, ISO 8601 in UTC.
         options: options of the command that are not defaults, by name.
         replay_of: id of the run that this one replays, runs again or makes smaller; empty if there is none.
@@ -122,7 +121,7 @@ def decode_identity(data: bytes) -> RunIdentity:
     """The inverse of `encode_identity`.
 
     Raises:
-        ValueError: if the bytes are no identity, or one of another format version.
+        ValueError: if the bytes are not an identity, or have another format version.
     """
     identity = msgspec.json.decode(data, type=RunIdentity)
     if identity.krucible_run != IDENTITY_VERSION:

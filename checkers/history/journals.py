@@ -1,7 +1,7 @@
-"""Which journals a run must have left: those that its runner listed, and those that follow from its set-up.
+"""The journals that a run must have left: those that its runner listed, and those implied by its set-up.
 
-A run of format 1 lists none.  What it had to write follows from its set-up and from how far it got; of what
-it may have written (operators, scripts) nothing can be known.
+A run of format 1 lists none.  The journals that it had to write follow from its set-up and from how far it
+got. Nothing is known about journals that it may have written (operators, scripts).
 """
 
 import re
@@ -22,22 +22,22 @@ GAMBITS = "gambits"
 BLINKS = "nemesis-blinks"
 _FILE = re.compile(r"history-(.+)\.jsonl")
 _OWN = frozenset({"nemesis", "holds", "nodes", "replicas", "observer-quorum-state"})
-"""Journals that only a run of krucible itself has; where some are, its runner wrote one too."""
+"""Journals that only krucible's own runs have; if some of them exist, the runner wrote one too."""
 _OWN_AT_LEAST = 2
 _SCRIPTED = "scripted-transactions"
 _OF_SCRIPT = 2
-"""The last processes of such a workload, which write nothing before their script begins."""
+"""Number of last processes of such a workload that write nothing before their script begins."""
 VALUES_PER_WORKER = 1_000_000_000
 _WORKERS_MAX = 1_000
 """Largest accepted number of workers; no run has as many."""
 
 
 class JournalSet(msgspec.Struct, frozen=True):
-    """What journals report about the journals that must exist.
+    """The reports of journals about the journals that must exist.
 
     Attributes:
-        operations: of all journals.
-        names: name of each journal that is there, to its number of lines behind the header.
+        operations: the operations of all journals.
+        names: name of each existing journal, to its number of lines after the header.
         listed: journals that the runner listed at its end.
     """
 
@@ -47,13 +47,13 @@ class JournalSet(msgspec.Struct, frozen=True):
 
 
 def journal_of(file: str) -> str | None:
-    """Name of the journal that a file should hold; None where its name does not report."""
+    """Name of the journal that a file should hold; None if the file's name does not show it."""
     named = _FILE.fullmatch(file)
     return named[1] if named else None
 
 
 def absent_journals(run: JournalSet) -> dict[str, str]:
-    """Names of journals that must be there and are not, or must not be empty and are; with the reason."""
+    """Names of journals that are missing, or wrongly empty, each with the reason."""
     if RUNNER not in run.names:
         own = len(_OWN.intersection(run.names)) >= _OWN_AT_LEAST
         return {RUNNER: "the run wrote it, and it is not there"} if own else {}
@@ -72,7 +72,7 @@ def absent_journals(run: JournalSet) -> dict[str, str]:
 
 
 def _written(run: JournalSet) -> Iterator[str]:
-    """Names of the journals in which a run of this set-up must have written something."""
+    """Names of the journals to which a run with this set-up must have written."""
     planned = _planned_of(run.operations)
     phases = {operation.key for operation in run.operations if operation.f == PHASE}
     if planned is None or Phase.HEAL not in phases:
@@ -86,7 +86,7 @@ def _written(run: JournalSet) -> Iterator[str]:
         yield GAMBITS
     if planned.planned_blinks:
         yield BLINKS
-    # What a phase opens is there for certain only once the next one has begun.
+    # A journal that is opened in a phase certainly exists only once the next phase has begun.
     if Phase.FINAL_READ in phases:
         yield f"worker-{processes}"
     if {Phase.FINAL_READ, Phase.EVIDENCE} <= phases:
@@ -125,7 +125,7 @@ def _tried(history: History) -> set[str]:
 
 
 def _planned(history: History) -> tuple[int, int]:
-    """How many faults and blinks there must be; 0 where the run did not come to its end."""
+    """Numbers of faults and blinks that must exist; 0 if the run did not reach its end."""
     planned = _recorded_setup(history.operations)
     if planned is None or phase_began_ns(history, Phase.DONE) is None:
         return 0, 0
@@ -133,7 +133,7 @@ def _planned(history: History) -> tuple[int, int]:
 
 
 def is_unheard(history: History) -> Callable[[NDArray[np.int64]], NDArray[np.bool_]]:
-    """Find values that may or may not have been sent, because their worker's journal is missing."""
+    """Return a function that finds values that were possibly sent by workers whose journals are missing."""
     planned = _recorded_setup(history.operations)
     workload = planned.workload if planned else LoadSetup()
     workers, processes = workload.workers, next(iter(workload.durable_processes), 0)
@@ -151,7 +151,7 @@ def is_unheard(history: History) -> Callable[[NDArray[np.int64]], NDArray[np.boo
 
 
 def _sender(workload: LoadSetup, processes: int, worker: int) -> str:
-    """Name of the journal in which a worker reports what it sends."""
+    """Name of the journal in which a worker records its sends."""
     if workload.kind == "bulk" and worker < processes and workload.writers:
         return f"bulk-{worker % workload.writers}"
     return f"worker-{worker}"
@@ -176,13 +176,13 @@ def _load(workload: LoadSetup, processes: int) -> Iterator[str]:
 
 
 def _planned_of(operations: Sequence[Operation]) -> Setup | None:
-    """What the set-up reports, where it is one of krucible's own runs; None where it can't be read."""
+    """The set-up, if it is from one of krucible's own runs; None if it can't be read."""
     planned = _recorded_setup(operations)
     return planned if planned is not None and planned.scenario else None
 
 
 def _recorded_setup(operations: Sequence[Operation]) -> Setup | None:
-    """What the set-up reports; None if there is none, or it can't be read."""
+    """The recorded set-up; None if there is none, or if it can't be read."""
     value = next((operation.value for operation in operations if operation.f == SETUP), None)
     try:
         return msgspec.convert(value, Setup)

@@ -1,4 +1,4 @@
-"""The types of what is gathered from nodes' own logs: errors, votes, elections, ends of partitions' logs.
+"""The types of data from nodes' own logs: errors, votes, elections, ends of partitions' logs.
 
 The fields are those of docs/histories.md, as in `checkers.history.fields`.
 """
@@ -16,14 +16,14 @@ LOG_LACKING = "log-lacking"
 
 
 class FindingLogged(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A line that stands out, with the exception that it logs as a second one.
+    """A relevant line, with the exception that it logs on further lines.
 
     Attributes:
         line: its number, from 1; None if `text` gives the number of further lines instead.
         at: wall-clock time of the line.
         level: INFO, WARN, ERROR or FATAL.
-        text: the line, with what belongs to it.
-        unjudged: of an entry without a line, that no rule reads any of the lines that it counts.
+        text: the line, with the following lines that belong to it.
+        unjudged: for an entry without a line, whether no rule reads any of the lines that it counts.
     """
 
     line: int | None
@@ -34,11 +34,11 @@ class FindingLogged(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class LogLacking(msgspec.Struct, frozen=True):
-    """What could not be read of a node's log, or was not recorded of it.
+    """A part of a node's log that could not be read, or that was not recorded.
 
     Attributes:
-        what: ``all``, ``beginning``, or the key of those observations of which some are left out.
-        why: in words, on one line.
+        what: ``all``, ``beginning``, or the key of the observations of which some are left out.
+        why: the reason, as one line of text.
     """
 
     what: str
@@ -46,7 +46,7 @@ class LogLacking(msgspec.Struct, frozen=True):
 
 
 class VoteLogged(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A vote that a node granted or refused; its own, where it became a candidate.
+    """A vote that a node granted or refused, or its own vote if it became a candidate.
 
     Attributes:
         line: number of the line, from 1.
@@ -59,8 +59,8 @@ class VoteLogged(msgspec.Struct, frozen=True, omit_defaults=True):
         last_epoch: epoch of the last record of the candidate's log; None for its own vote.
         last_offset: end of the candidate's log; None for its own vote.
         directory_id: the voter's disk; None if not recorded.
-        pre_voters: for its own vote, the voters that it knew; None if no pre-votes came before it.
-        pre_granting: those of them that had granted it their pre-votes, itself included.
+        pre_voters: for its own vote, the voters that it knew; None if it was not preceded by pre-votes.
+        pre_granting: the voters among them that had granted it their pre-votes, including itself.
     """
 
     line: int
@@ -78,7 +78,7 @@ class VoteLogged(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def binds(self) -> bool:
-        """Whether it is a vote that counts."""
+        """Whether it is a binding vote."""
         return self.granted and not self.pre_vote
 
 
@@ -87,7 +87,7 @@ class _Line(msgspec.Struct, frozen=True):
 
 
 class VotesEnd(msgspec.Struct, frozen=True):
-    """The last entry about votes: how many lines the log has, and how many further entries were left out."""
+    """The end of the entries about votes: number of lines of the log, and number of omitted entries."""
 
     line: None
     lines: int
@@ -95,9 +95,9 @@ class VotesEnd(msgspec.Struct, frozen=True):
 
 
 class ElectedLogged(msgspec.Struct, frozen=True):
-    """A node that became the leader, with the votes that it had and the voters that it knew.
+    """A node that became the leader, with the votes that it received and the voters that it knew.
 
-    Kafka 3.9.0 does not print which votes it had; `granting` is None then.
+    Kafka 3.9.0 does not print the votes; in that case `granting` is None.
     """
 
     line: int
@@ -113,14 +113,14 @@ class ElectedLogged(msgspec.Struct, frozen=True):
 
 
 class QuorumViewLogged(msgspec.Struct, frozen=True):
-    """A state of the quorum that a node, a controller or a broker, entered.
+    """A state of the quorum that a node (controller or broker) entered.
 
     Attributes:
         line: number of the line, from 1.
         at: wall-clock time of the line.
         state: its name, such as ``FollowerState``.
         epoch: of the quorum.
-        voters: ids of the voters that the node acts by, in their order.
+        voters: ids of the voters that the node uses, in order.
         started: whether it is the first state of a process.
     """
 
@@ -133,7 +133,7 @@ class QuorumViewLogged(msgspec.Struct, frozen=True):
 
 
 class MetadataTruncated(msgspec.Struct, frozen=True):
-    """A node truncated its metadata log, because the leader's has other records from `end` on."""
+    """A truncation of a node's metadata log, because the leader's log has other records from `end` on."""
 
     line: int
     at: str | None
@@ -141,7 +141,7 @@ class MetadataTruncated(msgspec.Struct, frozen=True):
 
 
 class LogLoaded(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A log that a node found on its disk as it started, after recovery.
+    """A log that a node found on its disk when it started, after log recovery.
 
     Attributes:
         line: number of the line, from 1.
@@ -161,16 +161,16 @@ class LogLoaded(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class IsrShrunk(msgspec.Struct, frozen=True):
-    """An ISR that its leader asks the controller to shrink because replicas lag.
+    """An ISR that its leader asks the controller to shrink, because replicas lag.
 
     Attributes:
         line: number of the line, from 1.
         at: wall-clock time of the line.
-        topic: of the partition.
+        topic: topic of the partition.
         partition: its number.
-        isr: ids of the replicas in sync until then.
-        high_watermark: the leader's.
-        end: of the leader's log.
+        isr: ids of the in-sync replicas before the change.
+        high_watermark: the leader's high watermark.
+        end: end of the leader's log.
         out: id and end of each replica that lags, according to its fetches; -1 if it had not fetched yet.
     """
 
@@ -185,15 +185,15 @@ class IsrShrunk(msgspec.Struct, frozen=True):
 
 
 class LogTruncated(msgspec.Struct, frozen=True):
-    """A log that a follower cut off below its high watermark.
+    """A log that a follower truncated below its high watermark.
 
     Attributes:
         line: number of the line, from 1.
         at: wall-clock time of the line.
-        topic: of the partition.
+        topic: topic of the partition.
         partition: its number.
-        end: where the log ends since then.
-        high_watermark: the follower's until then, as its leaders had reported it.
+        end: end of the log after the truncation.
+        high_watermark: the follower's high watermark before, as its leaders had reported it.
     """
 
     line: int
@@ -205,12 +205,12 @@ class LogTruncated(msgspec.Struct, frozen=True):
 
 
 class LogsCleaned(msgspec.Struct, frozen=True):
-    """Up to where a node has cleaned its logs, as far as it had logged that.
+    """The offsets up to which a node has cleaned its logs, according to its log lines.
 
     Attributes:
         began_ns: when its log was requested, on the history's clock.
-        logs: of each log that was cleaned its topic, its partition, the largest end of a cleaning's range
-            (what is there is not in it), and the number of that line.
+        logs: topic, partition, largest end of a cleaning's range (exclusive), and number of that line, for
+            each log that was cleaned.
     """
 
     began_ns: int
@@ -218,17 +218,17 @@ class LogsCleaned(msgspec.Struct, frozen=True):
 
 
 class EpochBegun(msgspec.Struct, frozen=True):
-    """A leader epoch that a broker begins, as it becomes the leader.
+    """A leader epoch that a broker starts when it becomes the leader.
 
     Attributes:
         line: number of the line, from 1.
         at: wall-clock time of the line.
-        topic: of the partition.
-        topic_id: of this topic, which a topic that is created again under its name does not have.
+        topic: topic of the partition.
+        topic_id: id of this topic; a topic that is created again under its name has another id.
         partition: its number.
         epoch: the leader epoch.
-        start: the end of the broker's log at that moment.
-        previous_epoch: the partition's leader epoch that the process knew before; -1 where it knew none.
+        start: the end of the broker's log at that time.
+        previous_epoch: the partition's leader epoch that the process knew before; -1 if it knew none.
     """
 
     line: int

@@ -1,7 +1,7 @@
-"""Which nodes' logs a run could not read, or not from their beginnings, and of which it left lines out.
+"""Nodes' logs that a run could not read, could not read from their start, or recorded incompletely.
 
-What such a node logged is not recorded, so rules that look at the logs of nodes of its roles can't decide.
-Where only lines of one kind are lacking, only the rules that look at that kind can't.
+The lines of such a node are not recorded, so rules that look at the logs of nodes with its roles can't
+decide. If only lines of one kind are missing, only the rules that look at that kind can't decide.
 """
 
 from collections import Counter
@@ -25,15 +25,15 @@ from checkers.history.setup import recorded_setup
 
 _ROLES = ("broker", "controller")
 _KINDS = (NODE_LOG, LOADED, ISR_SHRUNK, TRUNCATED, EPOCH_BEGUN, QUORUM_VIEW, METADATA_TRUNCATED)
-"""What may be lacking alone."""
+"""Kinds of lines that may be missing separately."""
 _OLD_ENTRIES_MAX = 5_000
 _OLD_LIMITS = ((LOADED, ISR_SHRUNK, TRUNCATED), (EPOCH_BEGUN,))
-"""Older runs recorded so many entries of these kinds together for each node, and told of no further ones."""
+"""Groups of kinds for which older runs recorded a limited number of entries per node, without a note."""
 _CUT = "an older run recorded no more of its lines"
 
 
 class _Lack(NamedTuple):
-    """What is lacking of one node's log; `kind` is None where that may be any line."""
+    """The missing part of one node's log; `kind` is None if any lines may be missing."""
 
     node: str | None
     kind: str | None
@@ -42,10 +42,10 @@ class _Lack(NamedTuple):
 
 @once
 def missing_logs(history: History) -> frozenset[str]:
-    """What is missing of nodes' logs: role and name of each node, and why.
+    """The missing parts of nodes' logs: role and name of each node, and the reason.
 
-    Where only lines of one kind are lacking, that kind comes first.  A node whose roles the set-up does not
-    tell has both.
+    If only lines of one kind are missing, that kind comes first.  A node whose roles are not in the set-up
+    counts as having both.
     """
     lacks = _lacks(history)
     roles = _roles(history) if lacks else {}
@@ -57,7 +57,7 @@ def missing_logs(history: History) -> frozenset[str]:
 
 
 def nodes_lacking(history: History, kind: str) -> frozenset[str | None]:
-    """Nodes of which not all observations of a kind are there that their logs would give."""
+    """Nodes for which some observations of a kind, from their logs, are missing."""
     return frozenset(lack.node for lack in _lacks(history) if lack.kind in (None, kind))
 
 
@@ -67,7 +67,7 @@ def _lacks(history: History) -> tuple[_Lack, ...]:
 
 
 def _reported(history: History) -> Iterator[_Lack]:
-    """What the run says itself."""
+    """Missing parts that the run itself reports."""
     for operation in history.observed(LOG_LACKING):
         value = operation.value if isinstance(operation.value, dict) else {}
         what = value.get("what")
@@ -76,7 +76,7 @@ def _reported(history: History) -> Iterator[_Lack]:
 
 
 def _left_out(history: History) -> Iterator[_Lack]:
-    """Errors of a node that are only counted, and among which may be some that a rule reads."""
+    """Errors of a node that are only counted, if a rule may read some of them."""
     for operation in history.observed(NODE_LOG):
         value = operation.value if isinstance(operation.value, dict) else {}
         if value.get("line", 0) is None and not value.get("unjudged"):
@@ -84,7 +84,7 @@ def _left_out(history: History) -> Iterator[_Lack]:
 
 
 def _cut(history: History) -> Iterator[_Lack]:
-    """Nodes of which an older run recorded as many entries as it recorded at most."""
+    """Nodes for which an older run recorded its maximum number of entries."""
     for kinds in _OLD_LIMITS:
         found = Counter(operation.node for kind in kinds for operation in history.observed(kind))
         for node, number in found.items():

@@ -19,7 +19,7 @@ NODE = "node"
 
 
 class Observation(msgspec.Struct, frozen=True):
-    """What was seen, and when looking for it began, nanoseconds of the history's clock."""
+    """An observation, and when it began, in nanoseconds of the history's clock."""
 
     began_ns: int
 
@@ -34,15 +34,15 @@ def began_ns(operation: Operation) -> int:
 
 
 class PartitionAnswer(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """One partition as a broker sees it.
+    """One partition as a broker reports it.
 
     Attributes:
         partition: its number.
-        leader: id of the leader; -1 where none.
+        leader: id of the leader; -1 if there is none.
         leader_epoch: number of the leadership.
         replicas: ids of the replicas, the preferred leader first.
-        isr: ids of those in sync.
-        elr: ids of those eligible (KIP-966); None if the broker does not report it.
+        isr: ids of the in-sync replicas.
+        elr: ids of the eligible leader replicas (KIP-966); None if the broker does not report them.
     """
 
     partition: Partition
@@ -61,7 +61,7 @@ class PartitionsSeen(Observation, frozen=True):
 
 
 OngoingListed = tuple[str, int, tuple[int, ...], tuple[int, ...], tuple[int, ...]]
-"""Topic and partition, ids of all its replicas, and of those that are added and removed."""
+"""Topic and partition, ids of all replicas, ids of added replicas, and ids of removed replicas."""
 
 
 class ReassignmentsSeen(Observation, frozen=True, kw_only=True):
@@ -77,28 +77,28 @@ class ReassignmentsSeen(Observation, frozen=True, kw_only=True):
 
 
 class OffsetsRequested(StrEnum):
-    """What ListOffsets requests."""
+    """The kind of offset that ListOffsets requests."""
 
     LATEST = "latest"
-    """The end of what readers of uncommitted records are given: the high watermark."""
+    """The end for read_uncommitted readers: the high watermark."""
     STABLE = "stable"
-    """The end of what readers of committed records are given: the last stable offset."""
+    """The end for read_committed readers: the last stable offset."""
     EARLIEST = "earliest"
-    """Where the log begins."""
+    """The start of the log."""
     NEWEST = "newest"
     """The record with the largest timestamp (KIP-734)."""
     SINCE = "since"
-    """The first record with a timestamp no less than one."""
+    """The first record with a timestamp that is not lower than the requested one."""
 
 
 class ListedOffset(NamedTuple):
-    """What a leader reported about one partition.
+    """A leader's answer about one partition.
 
     Attributes:
         partition: its number.
-        leader_epoch: that in which the broker leads it.
-        offset: what was requested; -1: there is none.
-        timestamp_ms: of the record at the offset; -1 where the answer is about no record.
+        leader_epoch: epoch in which the broker leads it.
+        offset: the requested offset; -1 if there is none.
+        timestamp_ms: timestamp of the record at the offset; -1 if the answer is not about a record.
     """
 
     partition: Partition
@@ -108,13 +108,13 @@ class ListedOffset(NamedTuple):
 
 
 class OffsetsSeen(Observation, frozen=True):
-    """What a broker answered to one ListOffsets about partitions that it leads.
+    """A broker's answer to one ListOffsets request about partitions that it leads.
 
     Attributes:
         what: what was requested.
         since_ms: the timestamp that was requested, if one was.
         wall_ms: the host's wall clock at `began_ns`, milliseconds.
-        topics: by topic what it reported; the partitions that it refused are left out.
+        topics: the answers by topic; the partitions that it refused are left out.
     """
 
     began_ns: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
@@ -125,14 +125,14 @@ class OffsetsSeen(Observation, frozen=True):
 
 
 class StartsSeen(Observation, frozen=True):
-    """Where a broker's own logs began: rows of partition, Kafka's error code, offset."""
+    """Start offsets of a broker's own logs: rows of partition, Kafka's error code, offset."""
 
     began_ns: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
     topics: dict[str, list[tuple[Partition, int, Annotated[int, msgspec.Meta(ge=-1, le=LARGEST)]]]]
 
 
 class LeadingSeen(Observation, frozen=True):
-    """What a broker answered as a leader: rows of partition, leader and its epoch by its metadata, error."""
+    """A broker's answer as a leader: rows of partition, leader and its epoch by its metadata, error."""
 
     began_ns: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
     asked_ns: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
@@ -140,7 +140,7 @@ class LeadingSeen(Observation, frozen=True):
 
 
 class EndsSeen(Observation, frozen=True):
-    """Where replicas' logs ended on the brokers' disks: by node and topic rows of partition and end."""
+    """Ends of replicas' logs on the brokers' disks: rows of partition and end, by node and topic."""
 
     began_ns: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
     nodes: dict[str, dict[str, list[tuple[Partition, Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]]]]]
@@ -150,19 +150,19 @@ CommitWritten = tuple[Offset, str, str, Partition, Offset]
 """A record: offset in the log, group, topic, partition, committed offset."""
 LeaderEpoch = Annotated[int, msgspec.Meta(ge=-1, lt=2**31)]
 CommitsStretch = tuple[Partition, LeaderEpoch, Offset, Offset, LeaderEpoch | None, list[CommitWritten] | None]
-"""Partition of the offsets topic, leader epoch, begin and end, epoch of what is before it, records."""
+"""Partition of the offsets topic, leader epoch, start, end, epoch of the record before, and records."""
 OffsetDeleted = tuple[Partition, LeaderEpoch, Offset, str, str, Partition]
 """Partition of the offsets topic, leader epoch, offset in the log; group, topic, partition."""
 Transacted = tuple[
     Partition, LeaderEpoch, Offset, int, Literal["data", "commit", "abort"], list[CommitWritten] | None
 ]
-"""Partition of the offsets topic, leader epoch, first offset, producer id, what it is, records."""
+"""Partition of the offsets topic, leader epoch, first offset, producer id, kind, and records."""
 
 
 class CommitsSeen(Observation, frozen=True):
-    """What groups committed, by the brokers' logs: stretches that were read for the first time.
+    """Commits of groups in the brokers' logs: ranges that were read for the first time.
 
-    Older runs did not report what was deleted, nor of transactions.
+    Older runs did not report deletions and transactions.
     """
 
     began_ns: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
@@ -172,12 +172,12 @@ class CommitsSeen(Observation, frozen=True):
 
 
 class CommitsUnread(Observation, frozen=True):
-    """What is written of a replica of the offsets topic that could not be read.
+    """The recorded value for a replica of the offsets topic that could not be read.
 
     Attributes:
         partition: its number.
-        end: the offset behind the last whole batch.
-        epoch: leader epoch of that batch; -1 where there is none.
+        end: the offset after the last whole batch.
+        epoch: leader epoch of that batch; -1 if there is none.
         error: why nothing is reported.
     """
 
@@ -188,16 +188,16 @@ class CommitsUnread(Observation, frozen=True):
 
 
 class CommitsLeft(Observation, frozen=True):
-    """Which records one replica of the offsets topic had at the end, on one node's disk.
+    """The offsets with records in one replica of the offsets topic at the end, on one node's disk.
 
     Attributes:
         began_ns: when reading began.
         partition: its number.
-        end: the offset behind the last whole batch.
+        end: the offset after the last whole batch.
         epoch: leader epoch of that batch; -1 if there is none.
         log_start: first offset that the node still serves.
         active: base offset of the last segment.
-        left: ranges of offsets that all have a record: first offset, and offset after the last.
+        left: ranges of offsets that all have a record, as first offset and offset after the last.
         error: why the records could not be read.
     """
 
@@ -212,7 +212,7 @@ class CommitsLeft(Observation, frozen=True):
 
 
 class TopicConfigsSeen(msgspec.Struct, frozen=True):
-    """What one broker reported.
+    """The topic configs that one broker reported.
 
     Attributes:
         began_ns: when it was asked.
@@ -224,7 +224,7 @@ class TopicConfigsSeen(msgspec.Struct, frozen=True):
 
 
 class CoordinatorsSeen(msgspec.Struct, frozen=True):
-    """The value of an observation ``coordinators``; what a broker did not report is None.
+    """The value of an observation ``coordinators``; fields that a broker did not report are None.
 
     Attributes:
         began_ns: when the broker was asked, nanoseconds of the history's clock.
@@ -247,7 +247,7 @@ class KnownProducer(NamedTuple):
     Attributes:
         id: its producer id.
         epoch: the last epoch that the broker knows.
-        sequence: of the last record in that epoch; -1 without one.
+        sequence: sequence number of the last record in that epoch; -1 if there is none.
     """
 
     id: Annotated[int, msgspec.Meta(ge=-1, le=LARGEST)]
@@ -260,8 +260,8 @@ class PartitionProducers(NamedTuple):
 
     Attributes:
         partition: number of the partition.
-        error: Kafka's code; such as that of brokers that have no replica of it.
-        known: by ids; empty with an error.
+        error: Kafka's error code; brokers without a replica return one.
+        known: the producers, by id; empty with an error.
     """
 
     partition: Partition
@@ -270,7 +270,7 @@ class PartitionProducers(NamedTuple):
 
 
 class ProducersSeen(Observation, frozen=True):
-    """What a broker answered to DescribeProducers (KIP-664), by topic."""
+    """A broker's answer to DescribeProducers (KIP-664), by topic."""
 
     began_ns: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
     topics: dict[str, list[PartitionProducers]]
@@ -304,8 +304,8 @@ class NodeSeen(msgspec.Struct, frozen=True):
     """State of a node's container, as Docker reported it.
 
     Attributes:
-        status: such as ``running``, ``paused`` or ``exited``.
-        exit_code: of its last process.
+        status: the status, such as ``running``, ``paused`` or ``exited``.
+        exit_code: exit code of its last process.
         oom: whether the kernel killed it for lack of memory; None if not recorded.
         started_at: when its process was started, ISO 8601.
     """
@@ -317,7 +317,7 @@ class NodeSeen(msgspec.Struct, frozen=True):
 
     @property
     def running(self) -> bool:
-        """Whether its process runs, and is not paused."""
+        """Whether its process is running and not paused."""
         return self.status == "running"
 
     @property
@@ -327,7 +327,10 @@ class NodeSeen(msgspec.Struct, frozen=True):
 
     @property
     def alive(self) -> bool:
-        """Whether it has a process: it was started, and has not ended.  A paused process is alive too."""
+        """Whether it has a process that was started and has not ended.
+
+        A paused process is alive too.
+        """
         return self.status not in {"created", "exited"}
 
 

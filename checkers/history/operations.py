@@ -16,13 +16,13 @@ import msgspec
 _T = TypeVar("_T")
 
 FORMAT_VERSION = 2
-"""Version of the journal format that is written: each journal has an end, the runner's lists all."""
+"""Version of the written journal format: each journal has an end, and the runner's lists all."""
 READABLE_VERSIONS = frozenset({1, FORMAT_VERSION})
 """Versions that are read; others are refused."""
 
 
 class OperationType(StrEnum):
-    """How far an operation has come."""
+    """The stage of an operation."""
 
     INVOKE = "invoke"
     OK = "ok"
@@ -31,7 +31,7 @@ class OperationType(StrEnum):
 
 
 INVOKE: Final = OperationType.INVOKE
-"""As the others below: looked up in its class, a member of an enumeration costs ten times as much."""
+"""These constants avoid the lookup of an enumeration's member, which takes ten times as long."""
 OK: Final = OperationType.OK
 FAIL: Final = OperationType.FAIL
 INFO: Final = OperationType.INFO
@@ -45,8 +45,8 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
         time_ns: host's CLOCK_MONOTONIC since the run began, nanoseconds.
         process: a worker's number, or the name of a singleton such as ``nemesis`` or ``runner``.
         type: invoke, ok, fail or info.
-        f: what was done: ``send``, ``poll``, ``inject``, ``observe`` and so on.
-        key: what it was done to; its shape depends on ``f``.
+        f: function: ``send``, ``poll``, ``inject``, ``observe`` and so on.
+        key: object of the operation; its shape depends on ``f``.
         value: arguments (invoke) or result (completion); its shape depends on ``f``.
         error: for fail and info, the client's error.
         node: name of the node that was asked or changed, if there is exactly one.
@@ -64,7 +64,7 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Decoded(NamedTuple, Generic[_T]):
-    """An operation, and its value as a struct."""
+    """An operation, and its value decoded to a struct."""
 
     operation: Operation
     value: _T
@@ -95,7 +95,7 @@ class History(msgspec.Struct, frozen=True, dict=True):
         run: the run's id.
         began_at: wall-clock time of the run's beginning, ISO 8601 in UTC.
         operations: sorted by ``(time_ns, journal, index)``; ``index`` is the position here.
-        damage: what could not be read (a line cut short at the end of a journal), one text each; a
+        damage: parts that could not be read (a line cut short at the end of a journal), one text each; a
             damaged history can be judged invalid or unknown, never valid.
         lacking: names of the journals that were lost or cut off; `checkers.history.sources` uses them.
     """
@@ -108,7 +108,7 @@ class History(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def _kept(self) -> dict[Any, Any]:
-        """What functions that are computed `once` returned."""
+        """Cached results of functions that are computed `once`."""
         return {}
 
     @cached_property
@@ -126,7 +126,7 @@ class History(msgspec.Struct, frozen=True, dict=True):
         return found
 
     def of(self, f: str) -> Sequence[Operation]:
-        """All operations of one function, in order; found once and cached."""
+        """All operations of one function, in order; computed once and cached."""
         return self._by_f.get(f, ())
 
     def observed(self, key: str) -> Sequence[Operation]:
@@ -150,9 +150,9 @@ class History(msgspec.Struct, frozen=True, dict=True):
 def once(make: Callable[[History], _T]) -> Callable[[History], _T]:
     """Let a function of a history compute once for each history, because several checkers need its result.
 
-    The result is kept with the history and freed with it.  It must not be changed, and should not refer to
-    the history, which would keep both until a garbage collection.  An error is not kept: it is raised again
-    each time.  Two threads may both compute the result, and get equal ones.
+    The result is stored with the history and freed with it.  It must not be changed, and should not refer to
+    the history, because both would then be kept until a garbage collection.  Errors are not stored: the
+    function is computed again each time.  Two threads may both compute the result, and get equal ones.
     """
 
     @wraps(make)

@@ -5,11 +5,11 @@ from enum import StrEnum
 from checkers.history.operations import History
 
 PHASE = "phase"
-"""Function by which the runner records that a phase begins; its key is the phase."""
+"""Function with which the runner records that a phase begins; its key is the phase."""
 
 
 class Phase(StrEnum):
-    """A phase of a run, in the order of time; it ends when the next one begins."""
+    """A phase of a run, in the order of time; a phase ends when the next one begins."""
 
     LOAD = "load"
     HEAL = "heal"

@@ -1,4 +1,4 @@
-"""The types of what consumers poll, and of what is read of each partition at the end.
+"""The types of polls of consumers, and of final reads of each partition.
 
 The fields are those of docs/histories.md, as in `checkers.history.fields`.
 """
@@ -22,29 +22,30 @@ class Isolation(StrEnum):
 
 Records = list[tuple[Partition, list[Offset], list[Any]]]
 Membership = tuple[str, Annotated[int, msgspec.Meta(ge=0, lt=2**31)]]
-"""Id of a group's member, and the group's generation."""
+"""Id of a group's member, and the group's generation number."""
 
 
 class PollRequested(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Who polls, and at which isolation."""
+    """The client that polls, and its isolation level."""
 
     client: str
     isolation: Isolation
 
 
 class GroupPollRequested(PollRequested, frozen=True):
-    """And for which group, if any."""
+    """The client that polls, its isolation level, and its group, if any."""
 
     group: str | None = None
 
 
 class Polled(GroupPollRequested, frozen=True, kw_only=True):
-    """What a poll returned.
+    """The result of a poll.
 
     Attributes:
-        records: in runs of one partition each, in the order in which they were returned.
-        assigned: where the consumer was to begin, if its group assigned it new partitions.
-        membership: of the member, if the group reported it; None if it reported that there is none.
+        records: the records in runs of one partition each, in the order in which they were returned.
+        assigned: offsets at which the consumer should begin, if its group assigned it new partitions.
+        membership: membership of the consumer, if the group reported it; None if it reported that there is
+            none.
     """
 
     records: Records
@@ -53,13 +54,13 @@ class Polled(GroupPollRequested, frozen=True, kw_only=True):
 
 
 class FinalReadRequested(PollRequested, frozen=True):
-    """Who reads which partition to its end."""
+    """The client of a final read, and the partition that it reads to the end."""
 
     partition: Partition
 
 
 class FinalReadLimits(FinalReadRequested, frozen=True):
-    """Offsets between which a final read was to read, and where it stopped; None if not recorded."""
+    """Offsets between which a final read should read, and where it stopped; None if not recorded."""
 
     start: Offset | None = None
     end: Offset | None = None
@@ -67,13 +68,13 @@ class FinalReadLimits(FinalReadRequested, frozen=True):
 
 
 class FinalReadPart(FinalReadLimits, frozen=True):
-    """What a final read returned before it gave up; all fields are None if it has no position."""
+    """The part that a final read returned before it gave up; all fields are None if it has no position."""
 
     records: Records = written([])
 
 
 class FinalRead(FinalReadRequested, frozen=True):
-    """What a whole final read returned."""
+    """The result of a complete final read."""
 
     start: Offset
     end: Offset

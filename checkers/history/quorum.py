@@ -20,11 +20,11 @@ UNKNOWN = -1
 
 
 class ReplicaState(msgspec.Struct, frozen=True, array_like=True):
-    """What the quorum's leader reports about one replica of the metadata log; -1 if it does not know.
+    """The quorum leader's report about one replica of the metadata log; -1 for values that it does not know.
 
     Attributes:
-        id: the node's.
-        directory_id: of its disk; None before KIP-853.
+        id: id of the node.
+        directory_id: directory id of its disk; None before KIP-853.
         log_end_offset: offset up to which it has fetched; for the leader, the end of its log.
         last_fetch_ms: when it fetched last, milliseconds of the leader's wall clock.
         last_caught_up_ms: when it last had all records of the leader, milliseconds of the leader's wall
@@ -39,7 +39,7 @@ class ReplicaState(msgspec.Struct, frozen=True, array_like=True):
 
 
 class QuorumSeen(Observation, frozen=True):
-    """What became of asking a controller; all of it where the node did not answer as the leader."""
+    """The result of a request to a controller; complete if the node did not answer as the leader."""
 
     answer: Literal["leader", "not-leader", "error"]
 
@@ -50,10 +50,10 @@ class LeaderSeen(QuorumSeen, frozen=True):
     Attributes:
         leader_id: id of the leader that it names.
         leader_epoch: its epoch.
-        high_watermark: -1 until something is committed in this epoch.
-        wall_ms: the host's wall clock when the answer was there, milliseconds.
-        voters: the voters, as it knows them.
-        observers: everyone else who fetched lately.
+        high_watermark: the high watermark; -1 until a record is committed in this epoch.
+        wall_ms: the host's wall clock when the answer arrived, milliseconds.
+        voters: the voters that it knows.
+        observers: other nodes that fetched recently.
     """
 
     leader_id: int
@@ -65,7 +65,7 @@ class LeaderSeen(QuorumSeen, frozen=True):
 
     @property
     def end_offset(self) -> int:
-        """Where the leader's log ends as it reports it, -1 where it does not."""
+        """The end of the leader's log according to its report; -1 if it is not reported."""
         return next((voter.log_end_offset for voter in self.voters if voter.id == self.leader_id), UNKNOWN)
 
 

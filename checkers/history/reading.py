@@ -1,8 +1,8 @@
-"""Reads a run's journals and merges them into one history, or states exactly why it can't.
+"""Reads a run's journals and merges them into one history, or reports exactly why it can't.
 
-A crash leaves a cut last line, a journal without any line, or a journal without its end.  Lines or whole
-journals may be lost later.  All this is recorded as damage, and the journal as missing.  Anything else that
-does not fit docs/histories.md was changed after it was written, and is refused.
+A crash may leave an incomplete last line, a journal without lines, or a journal without its end.  Lines or
+whole journals may be lost later.  All this is recorded as damage, and the journal as missing.  Any other
+content that does not fit docs/histories.md was changed after it was written, and is refused.
 """
 
 import re
@@ -26,7 +26,7 @@ __all__ = ["HistoryError", "read_history", "read_journals"]
 
 
 class _Line(NamedTuple):
-    """One line of a journal, with its place."""
+    """One line of a journal, and its place."""
 
     file: str
     number: int
@@ -36,19 +36,19 @@ class _Line(NamedTuple):
         return f"{self.file}, line {self.number}, column {column}"
 
     def column_of(self, field: str) -> int:
-        """Column, from 1, where a field begins; 1 if the line does not have it."""
+        """Column, from 1, at which a field begins; 1 if the line does not have it."""
         return max(self.text.find(b'"%b":' % field.encode()), 0) + 1
 
 
 class _Journal:
-    """Content of one file.
+    """The content of one file.
 
     Attributes:
-        file: its name.
+        file: name of the file.
         name: name of the journal that the file should hold.
         header: its header; None if the run ended before it was written.
         operations: its operations.
-        damage: what could not be read.
+        damage: parts that could not be read.
         ended: its last line; None if it has none.
     """
 
@@ -62,7 +62,7 @@ class _Journal:
 
     @property
     def lines(self) -> int:
-        """How many lines were taken."""
+        """Number of lines that were read."""
         return len(self.operations) + (self.header is not None)
 
     @property
@@ -71,7 +71,7 @@ class _Journal:
         return self.operations[-1].time_ns if self.operations else 0
 
     def take_header(self, text: bytes) -> None:
-        """Take the first line.
+        """Read the first line.
 
         Raises:
             HistoryError: it does not fit.
@@ -82,7 +82,7 @@ class _Journal:
             self.damage = None
 
     def take_all(self, texts: list[bytes]) -> bool:
-        """Add the lines behind the header if all of them are complete and fit; otherwise add none."""
+        """Add the lines after the header if all of them are complete and fit; otherwise add none."""
         try:
             operations = list(map(_decode_operation, texts))
         except _UNDECODABLE:
@@ -100,7 +100,7 @@ class _Journal:
         return fit
 
     def take_each(self, texts: list[bytes]) -> None:
-        """Add the lines behind the header one by one, up to a line that was cut short.
+        """Add the lines after the header one by one, up to a line that was cut short.
 
         Raises:
             HistoryError: one of them does not fit.
@@ -131,7 +131,10 @@ class _Journal:
         self.operations = [operation for operation in self.operations if operation.f != END]
 
     def _is_whole(self, text: bytes) -> bool:
-        """Whether a line was not cut short; notes it where it was, which only the last can be."""
+        """Whether a line is complete.
+
+        Records an incomplete line as damage; only the last line can be incomplete.
+        """
         whole = text.endswith(b"\n") or _is_json(text)
         if not whole:
             self.damage = f"{self.file}, line {self.lines + 1}: cut short after {len(text)} bytes, dropped"
@@ -162,11 +165,11 @@ def read_history(folder: Path) -> History:
         folder: the run's folder.
 
     Returns:
-        The merged history, ordered by ``(time_ns, file name, index)`` and indexed again.  Run and beginning
-        are empty texts where no journal has a header.
+        The merged history, ordered by ``(time_ns, file name, index)`` and indexed again.  The run's id and
+        start are empty strings if no journal has a header.
 
     Raises:
-        HistoryError: there is no journal, or one holds what the format does not allow.
+        HistoryError: there is no journal, or the content of one violates the format.
     """
     paths = sorted(folder.glob("history*.jsonl"))
     if not paths:
@@ -189,10 +192,10 @@ def read_history(folder: Path) -> History:
 
 
 def read_journals(paths: Sequence[Path]) -> History:
-    """Read some journals of one run, as `read_history` reads all; the others do not count as missing.
+    """Read some journals of one run like `read_history`; the others do not count as missing.
 
     Raises:
-        HistoryError: one of them holds what the format does not allow.
+        HistoryError: the content of one of them violates the format.
     """
     return _history_of(_journals_of(paths))
 
@@ -201,7 +204,7 @@ def _journals_of(paths: Sequence[Path]) -> list[_Journal]:
     """Read the content of all files.
 
     Raises:
-        HistoryError: a file cannot be read, a line does not fit, or they claim to have more than any run has.
+        HistoryError: a file can't be read, a line does not fit, or they exceed the limits of `bounds`.
     """
     journals = [_read_journal(path) for path in paths]
     check_records((operation for journal in journals for operation in journal.operations), paths)
@@ -212,7 +215,7 @@ def _history_of(journals: list[_Journal]) -> History:
     """Merge the journals of one run.
 
     Raises:
-        HistoryError: they are not of one run, or one holds what the format does not allow.
+        HistoryError: they are not of one run, or the content of one violates the format.
     """
     run, began_at = _run_of(journals)
     damaged = [(journal.name, journal.damage) for journal in journals if journal.damage is not None]
@@ -227,13 +230,13 @@ def _history_of(journals: list[_Journal]) -> History:
 
 def _run_listed(journals: list[_Journal], operations: Sequence[Operation]) -> JournalSet:
     listed = [name for journal in journals if journal.ended for name, _, _ in journal.ended.journals]
-    # One that was ended without an operation is whole: its writer had nothing to write.
+    # A journal that ended without operations is complete: its writer had nothing to write.
     lines = {journal.name: len(journal.operations) + (journal.ended is not None) for journal in journals}
     return JournalSet(operations, lines, listed)
 
 
 def _contradicted(journals: list[_Journal]) -> dict[str, str]:
-    """Complete journals for which the runner recorded another number of lines."""
+    """Complete journals whose number of lines differs from the number that the runner recorded."""
     told = {
         name: lines
         for journal in journals
@@ -268,7 +271,7 @@ def _read_journal(path: Path) -> _Journal:
 
 
 def _journal_of(name: str, file: BinaryIO) -> _Journal:
-    """Read the lines of one file; a line that was cut short becomes damage.
+    """Read the lines of one file; an incomplete line is recorded as damage.
 
     Raises:
         HistoryError: a line does not fit.
@@ -276,9 +279,9 @@ def _journal_of(name: str, file: BinaryIO) -> _Journal:
     journal = _Journal(name)
     for text in file.readlines(1):
         journal.take_header(text)
-    # A journal may be written while it is read: what follows a cut line is the rest of that line.
+    # A journal may be written while it is read: the text after a cut line is the rest of that line.
     while journal.damage is None and (texts := file.readlines(_BLOCK_BYTES)):
-        # Almost always all lines fit.  Only if one does not, it is determined which one, and why.
+        # Almost always all lines fit.  If one does not, it is determined which one does not, and why.
         if not journal.take_all(texts):
             journal.take_each(texts)
     journal.conclude()
@@ -288,12 +291,12 @@ def _journal_of(name: str, file: BinaryIO) -> _Journal:
 _decode_operation = msgspec.json.Decoder(Operation).decode
 _INDEX, _TIME_NS = attrgetter("index"), attrgetter("time_ns")
 _BLOCK_BYTES = 1 << 20
-"""About how much of a journal is taken at once: decoded values are held twice while they are checked."""
+"""Approximate size of a part that is read at once; decoded values are held twice while checked."""
 _UNDECODABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def _refusal(operation: Operation, misfit: Misfit | None, earliest_ns: int, line: _Line) -> HistoryError:
-    """Why an operation may not be in its line."""
+    """Why an operation is not allowed in its line."""
     index = line.number - 2
     if operation.index != index:
         return HistoryError(
@@ -340,7 +343,7 @@ def _header_of(line: _Line) -> JournalHeader:
 def _undecodable(
     error: msgspec.DecodeError | UnicodeDecodeError | RecursionError, line: _Line
 ) -> HistoryError:
-    """Why a line is no header, or no operation."""
+    """Why a line is not a header or an operation."""
     if isinstance(error, RecursionError):
         return HistoryError("nested too deeply", expected="one JSON object", place=line.place(1))
     if isinstance(error, UnicodeDecodeError):
@@ -356,7 +359,7 @@ def _undecodable(
 
 
 def _run_of(journals: list[_Journal]) -> tuple[str, str]:
-    """Run id and beginning that all headers agree on."""
+    """The run's id and start, on which all headers agree."""
     headers = [(journal.file, journal.header) for journal in journals if journal.header is not None]
     if not headers:
         return "", ""
@@ -374,7 +377,7 @@ def _run_of(journals: list[_Journal]) -> tuple[str, str]:
 
 def _merged(journals: list[_Journal]) -> tuple[Operation, ...]:
     operations = [operation for journal in journals for operation in journal.operations]
-    # The sort is stable: operations of one time keep the order of their journals, and the order within each.
+    # The sort is stable: operations with equal times keep the order of their journals and within each.
     operations.sort(key=_TIME_NS)
     _check_processes(operations, journals)
     replace = msgspec.structs.replace
@@ -382,7 +385,7 @@ def _merged(journals: list[_Journal]) -> tuple[Operation, ...]:
 
 
 def _check_processes(operations: list[Operation], journals: list[_Journal]) -> None:
-    """Refuse completions without an invocation, and invocations while another one is outstanding."""
+    """Refuse completions without an invocation, and invocations during an outstanding operation."""
     for operation, problem in out_of_turn(operations):
         raise HistoryError(
             f"process {operation.process}: {problem}",

@@ -17,8 +17,8 @@ class RecoveredPartition(msgspec.Struct, frozen=True):
     """The state of one partition at the end of recovery.
 
     Attributes:
-        topic: its name.
-        partition: its number.
+        topic: name of the topic.
+        partition: number of the partition.
         leader: id of the leader; None if there was none.
         isr: ids of the replicas in sync.
         replicas: ids of all replicas.
@@ -33,7 +33,7 @@ class RecoveredPartition(msgspec.Struct, frozen=True):
     write_acked: bool
 
     def lacks(self, dead: Collection[int]) -> tuple[str, ...]:
-        """What it has not recovered yet, as a text, except replicas of dead brokers; empty if nothing."""
+        """The unrecovered properties as text, except replicas of dead brokers; empty if there are none."""
         missing = sorted(set(self.replicas) - set(self.isr) - set(dead))
         return (
             *(("no leader",) if self.leader is None else ()),
@@ -43,7 +43,7 @@ class RecoveredPartition(msgspec.Struct, frozen=True):
 
 
 class RecoveryAwaited(msgspec.Struct, frozen=True):
-    """How long a recovery may take."""
+    """The time limit of a recovery."""
 
     bound_ms: int | float
 
@@ -65,14 +65,14 @@ class Recovery(RecoveryAwaited, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def crowded(self) -> str:
-        """A text stating that the host was too busy for its time to count; empty if it was not."""
+        """A text that the host was too busy for the recovery time to count; empty if it was not."""
         if self.load_per_cpu is None or self.load_per_cpu < _CROWDED:
             return ""
         return f"the host had {self.load_per_cpu:.0f} tasks for each CPU, and {_CROWDED:.0f} are too many"
 
 
 class PartitionRecorded(msgspec.Struct, frozen=True):
-    """What any history records of one partition; fields as in `RecoveredPartition`."""
+    """The recorded state of one partition in any history; fields as in `RecoveredPartition`."""
 
     topic: str
     partition: int
@@ -83,7 +83,7 @@ class PartitionRecorded(msgspec.Struct, frozen=True):
 
 
 class RecoveryRecorded(msgspec.Struct, frozen=True, kw_only=True):
-    """What a completion of a recover operation may record; fields as in `Recovery`."""
+    """The recorded completion of a recover operation; fields as in `Recovery`."""
 
     bound_ms: int | float | None = None
     took_ms: int | float | None = None

@@ -1,16 +1,16 @@
-"""Why a history can't be read: what is wrong, where, what should be there, and what to do about it."""
+"""The error for an unreadable history: the problem, its place, the expected content, and a next step."""
 
 RESTORE = "restore the journal as the run wrote it, or run the scenario again"
 
 
 class HistoryError(Exception):
-    """A folder holds no history that can be judged.
+    """A folder does not contain a history that can be judged.
 
     Attributes:
-        problem: what is wrong, with what was found.
-        expected: what should have been there.
+        problem: the problem, with the content that was found.
+        expected: the expected content.
         place: folder, or file with line and column.
-        next_step: what to do about it.
+        next_step: what the user can do about it.
     """
 
     def __init__(self, problem: str, *, expected: str, place: str, next_step: str = RESTORE) -> None:

@@ -1,8 +1,8 @@
-"""What a history has of one replica's log: the values of ``replica`` and ``metadata-log`` observations.
+"""The recorded data of one replica's log: the values of ``replica`` and ``metadata-log`` observations.
 
 The fields are those of docs/histories.md, section Replicas.  A column is the base64 of a zlib stream of
-little-endian integers: a run has up to millions of batches, each of which would otherwise be a dozen objects
-of Python.
+little-endian integers: a run has up to millions of batches, and each would otherwise be a dozen Python
+objects.
 """
 
 import base64
@@ -24,7 +24,7 @@ EVIDENCE_METADATA = "metadata-log"
 EVIDENCE_FOLDERS = "folders"
 METADATA_TOPIC = "__cluster_metadata"
 OPAQUE, OPAQUE_CONTROL = "OPAQUE_RECORD", "CONTROL"
-"""Types of records, and of control records, whose own type or version was not known when they were read."""
+"""Types of records, and of control records, whose own type or version was unknown when they were read."""
 
 COLUMN_TYPES: Mapping[str, np.dtype[Any]] = {
     "base_offset": np.dtype("<i8"),
@@ -39,11 +39,11 @@ COLUMN_TYPES: Mapping[str, np.dtype[Any]] = {
     "control": np.dtype("<i2"),
     "coordinator_epoch": np.dtype("<i4"),
 }
-"""Every column of a replica's batches and the type of its numbers."""
+"""Every column of a replica's batches, and the type of its numbers."""
 
 _COMPRESSION_LEVEL = 1
 BATCHES_FREE = 100_000
-"""More than these need at least a character each; real logs have 13, for checksums can't be compressed."""
+"""More batches need at least one character each; real logs have 13: checksums can't be compressed."""
 
 Natural = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
 Tail = tuple[str, Natural, Natural, Literal["cut", "zeros"]]
@@ -52,14 +52,14 @@ MetadataRecord = tuple[Natural, int, str, Any]
 
 
 class ReplicaUnread(msgspec.Struct, frozen=True, kw_only=True):
-    """What is written of a log that could not be read: a `ReplicaSeen` without batches, and why.
+    """The recorded value for a log that could not be read: a `ReplicaSeen` without batches, and the reason.
 
     Attributes:
         began_ns: when reading began, nanoseconds of the history's clock.
-        topic: its topic.
-        partition: its partition.
+        topic: topic of the log.
+        partition: partition of the log.
         count: number of batches.
-        batches: of which there are no columns.
+        batches: the columns; none.
         error: why the log could not be read.
     """
 
@@ -76,8 +76,8 @@ class ReplicaSeen(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         began_ns: when reading began, nanoseconds of the history's clock.
-        topic: its topic.
-        partition: its partition.
+        topic: topic of the log.
+        partition: partition of the log.
         topic_id: id of the topic that the folder belongs to, if the node knew it.
         log_start: first offset that the node still serves.
         end: offset after the last whole batch.
@@ -89,7 +89,7 @@ class ReplicaSeen(msgspec.Struct, frozen=True, kw_only=True):
         tail: file, position, size and kind of what is after the last whole batch.
         corrupt: file, position, offset and reason of each damaged batch.
         error: why the log could not be read.
-        batches: packed columns by name; none where the log could not be read.
+        batches: packed columns by name; none if the log could not be read.
     """
 
     began_ns: Natural
@@ -110,10 +110,10 @@ class ReplicaSeen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MetadataLogUnread(ReplicaUnread, frozen=True, kw_only=True):
-    """What is written of a metadata log of which copies could not be read.
+    """The recorded value for a metadata log whose copies could not be read.
 
     Attributes:
-        records: those that were decoded; none.
+        records: the decoded records; none.
         checkpoint: the newest snapshot; none.
         decoder_error: why there are no decoded records.
     """
@@ -124,7 +124,7 @@ class MetadataLogUnread(ReplicaUnread, frozen=True, kw_only=True):
 
 
 class MetadataLogUncopied(msgspec.Struct, frozen=True, kw_only=True):
-    """What is written of a metadata log that could not be copied; fields as in `MetadataLogUnread`."""
+    """The recorded value for a metadata log that could not be copied; fields as in `MetadataLogUnread`."""
 
     topic: str = METADATA_TOPIC
     partition: Literal[0] = 0
@@ -154,7 +154,7 @@ class FoldersSeen(msgspec.Struct, frozen=True):
 
     Attributes:
         began_ns: when reading began, nanoseconds of the history's clock.
-        folders: their names, and of each the id of its topic.
+        folders: the names of the folders, each with the id of its topic.
     """
 
     began_ns: Natural
@@ -162,21 +162,21 @@ class FoldersSeen(msgspec.Struct, frozen=True):
 
 
 def pack(column: NDArray[Any], name: str) -> str:
-    """Pack a column into a text for a history; `name` decides the width of its numbers."""
+    """Pack a column into a text for a history; `name` determines the width of its numbers."""
     numbers = np.ascontiguousarray(column, dtype=COLUMN_TYPES[name])
     return base64.b64encode(zlib.compress(numbers.tobytes(), _COMPRESSION_LEVEL)).decode()
 
 
 def unpack(text: str, name: str, count: int) -> NDArray[Any]:
-    """Unpack a column that `pack` made.
+    """Unpack a column that was packed by `pack`.
 
     Args:
-        text: what `pack` returned.
+        text: the result of `pack`.
         name: the column's name.
         count: recorded number of values; no more are unpacked, because a small text may unpack to gigabytes.
 
     Raises:
-        ValueError: the text is no such column, or its length differs.
+        ValueError: the text is not such a column, or its length differs.
     """
     width = COLUMN_TYPES[name].itemsize
     size = count * width
@@ -191,9 +191,9 @@ def unpack(text: str, name: str, count: int) -> NDArray[Any]:
 
 
 def columns_problem(value: ReplicaSeen) -> str | None:
-    """What is wrong with the columns of an observation, or None.
+    """The problem with the columns of an observation, or None.
 
-    A log that could not be read has none; any other has all, each as long as `count` says.
+    A log that could not be read has no columns.  Any other log has all columns, each of length `count`.
     """
     if value.error is not None and not value.batches:
         return None
@@ -216,7 +216,7 @@ def columns_problem(value: ReplicaSeen) -> str | None:
 
 
 def thinned(columns: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
-    """Rows of batches that have fewer records than offsets, and some, as compaction makes them."""
+    """Rows of batches that have records, but fewer records than offsets, as after compaction."""
     span = columns["last_offset"] - columns["base_offset"] + 1
     return np.flatnonzero((columns["count"] > 0) & (columns["count"] < span))
 
@@ -229,7 +229,7 @@ def offsets_left(value: ReplicaSeen, columns: Mapping[str, NDArray[Any]]) -> NDA
         columns: its columns, unpacked.
 
     Raises:
-        ValueError: they are not as many as the batches have.
+        ValueError: their number differs from the number of records in the batches.
     """
     if value.left is None:
         return None

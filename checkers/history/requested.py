@@ -14,76 +14,76 @@ from checkers.history.bounds import PARTITIONS_MAX
 
 Place = tuple[str, int]
 Result = tuple[str, int, int, str | None]
-"""Topic, partition, error code and message."""
+"""Topic, partition, error code and error message."""
 ReassignmentTarget = tuple[str, int, tuple[int, ...] | None]
-"""Topic, partition, and the ids of the replicas that were requested; None: to cancel."""
+"""Topic, partition, and ids of the requested replicas; None to cancel."""
 Endpoint = tuple[str, str, int]
 """Name of a listener, host, port."""
 
 
 class AdminRequested(msgspec.Struct, frozen=True, kw_only=True):
-    """What all requests report.
+    """The common fields of all requests.
 
     Attributes:
-        to: name of the node that was asked; unset where a client of the workload asked.
+        to: name of the node that was asked; unset if a client of the workload sent the request.
     """
 
     to: str | UnsetType = UNSET
 
 
 class ElectionRequested(AdminRequested, frozen=True, kw_only=True):
-    """Partitions for which an election was asked; None: all of the cluster."""
+    """Partitions for which an election was requested; None for all partitions of the cluster."""
 
     partitions: tuple[Place, ...] | None = None
 
 
 class ReassignmentRequested(AdminRequested, frozen=True, kw_only=True):
-    """Replicas that were requested, by partition, and the limit for moving them; None: no limit."""
+    """Requested replicas by partition, and the throttle for moving them; None for no throttle."""
 
     targets: tuple[ReassignmentTarget, ...]
     throttle_bytes_per_s: int | None = None
 
 
 class VoterRequested(AdminRequested, frozen=True, kw_only=True):
-    """Disk of a voter that was to leave, or to join; None if not recorded."""
+    """Disk of a voter that should leave or join; None if not recorded."""
 
     directory_id: str | None = None
 
 
 class VoterOffered(VoterRequested, frozen=True, kw_only=True):
-    """Disk of a voter that was to join, and where the others reach it."""
+    """Disk of a voter that should join, and its endpoints for the other nodes."""
 
     endpoints: tuple[Endpoint, ...] = ()
 
 
 class FeatureRequested(AdminRequested, frozen=True, kw_only=True):
-    """The level that a feature was to have."""
+    """The requested level of a feature."""
 
     level: int
 
 
 class TopicAltered(AdminRequested, frozen=True, kw_only=True):
-    """A config of a topic, and its requested value; None: the topic has no value of its own."""
+    """A config of a topic and its requested value; None if the topic should have no own value."""
 
     config: str
     value: str | None = None
 
 
 class PartitionsAdded(AdminRequested, frozen=True, kw_only=True):
-    """How many partitions a topic was to have then."""
+    """The requested number of partitions of a topic."""
 
     count: Annotated[int, msgspec.Meta(ge=1, le=PARTITIONS_MAX)]
 
 
 class HeartbeatSent(AdminRequested, frozen=True, kw_only=True):
-    """A heartbeat in a broker's name: its epoch, and how much of the metadata log it claims to have read."""
+    """A heartbeat in a broker's name: the epoch, and the claimed end of the metadata log that was read."""
 
     epoch: int
     metadata_offset: int
 
 
 class AdminAnswered(msgspec.Struct, frozen=True, kw_only=True):
-    """What all answers report.
+    """The common fields of all answers.
 
     Attributes:
         took_ms: how long the answer took; unset before it is recorded.
@@ -95,13 +95,13 @@ class AdminAnswered(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AnsweredInWords(AdminAnswered, frozen=True, kw_only=True):
-    """An answer with a message; None where nothing came with it."""
+    """An answer with a message; None if there was no message."""
 
     message: str | None = None
 
 
 class PartitionsAnswered(AnsweredInWords, frozen=True, kw_only=True):
-    """What became of each of some partitions."""
+    """The results for each of some partitions."""
 
     results: tuple[Result, ...]
 
@@ -110,9 +110,9 @@ class HeartbeatAnswered(AdminAnswered, frozen=True, kw_only=True):
     """The controller's answer about the broker.
 
     Attributes:
-        is_caught_up: whether it has what the controller wants it to have.
-        is_fenced: whether it is fenced from now on.
-        should_shut_down: whether it may end its process.
+        is_caught_up: whether the broker has caught up, according to the controller.
+        is_fenced: whether the broker is now fenced.
+        should_shut_down: whether the broker may end its process.
     """
 
     is_caught_up: bool
@@ -121,7 +121,7 @@ class HeartbeatAnswered(AdminAnswered, frozen=True, kw_only=True):
 
 
 def _ended(asked: type[AdminRequested], answered: type[AdminAnswered]) -> type[msgspec.Struct]:
-    """The fields of a request, and behind them those of an answer: a struct can't have both as bases."""
+    """A struct with the fields of a request, then those of an answer; a struct can't have both as bases."""
     own = ((field.name, field.type, msgspec.field(default=field.default)) for field in fields(answered))
     return msgspec.defstruct(f"{asked.__name__}Ended", own, bases=(asked,), frozen=True, kw_only=True)
 
@@ -143,15 +143,15 @@ ENDED: dict[type[AdminRequested], type[msgspec.Struct]] = {
 
 
 def completed(asked: AdminRequested, answered: AdminAnswered) -> msgspec.Struct:
-    """The value of a completion: what was asked and what was answered.
+    """The value of a completion: the request and the answer.
 
     Raises:
-        TypeError: the answer is not one to this kind of request.
+        TypeError: the answer does not belong to this kind of request.
     """
     return ENDED[type(asked)](**asdict(asked), **asdict(answered))
 
 
 class NodeConfigured(msgspec.Struct, frozen=True):
-    """Properties of a node for its next start; None: to be taken out."""
+    """Properties of a node for its next start; None if the property should be removed."""
 
     properties: dict[str, str | None]

@@ -1,4 +1,4 @@
-"""The types of what the runner records about the run itself: starts, journals, failures of the harness.
+"""The types of the runner's records about the run itself: starts, journals, failures of the harness.
 
 The fields are those of docs/histories.md, as in `checkers.history.fields`.
 """
@@ -7,7 +7,7 @@ import msgspec
 
 
 class DeathSeen(msgspec.Struct, frozen=True):
-    """A node that ended during a start, and the line by which it reported that."""
+    """A node that ended during a start, and the line in its log that reports this."""
 
     node: str
     exit_code: int
@@ -30,24 +30,24 @@ class StartSeen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class JournalOpened(msgspec.Struct, frozen=True):
-    """Description of a journal that the run begins; None where a field was not recorded."""
+    """Description of a journal that the run opens; None for fields that were not recorded."""
 
     role: str | None = None
 
 
 class HarnessFailed(msgspec.Struct, frozen=True):
-    """What hit the harness itself, as one line."""
+    """A failure of the harness itself, as one line."""
 
     error: str
 
 
 class JournalEnded(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How many lines a journal has, the first and this last one among them.
+    """Number of lines of a journal, including the first and this last one.
 
     Attributes:
-        lines: of this journal.
-        journals: in the runner's: name, role and number of lines of every other one; None where that is not
-            known, because another OS process writes it or its writer was given up.
+        lines: number of lines of this journal.
+        journals: in the runner's journal: name, role and number of lines of every other journal; None if the
+            number is unknown, because another OS process writes the journal or its writer was given up.
     """
 
     lines: int
@@ -57,12 +57,12 @@ class JournalEnded(msgspec.Struct, frozen=True, omit_defaults=True):
 END = "end"
 """Function of a journal's last line."""
 OPENED = "journal"
-"""Function by which the runner records that a journal begins."""
+"""Function with which the runner records that a journal begins."""
 START = "start"
-"""Function by which the runner records the result of a start of the cluster."""
+"""Function with which the runner records the result of a start of the cluster."""
 FAILURE = "harness-failure"
-"""Function by which the runner records a failure of the harness itself."""
+"""Function with which the runner records a failure of the harness itself."""
 LASTED = "harness-lasted"
-"""The assumption that nothing did."""
+"""The assumption that the harness had no failure."""
 OBSERVATIONS = frozenset({"observe", "setup", "phase", OPENED, END, START, FAILURE})
 """Functions whose operations have no invocation."""

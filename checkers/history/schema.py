@@ -1,7 +1,7 @@
-"""The schema of histories: which types keys and values have, by function and type of the operation.
+"""The schema of histories: the types of keys and values, by function and type of the operation.
 
-An observation is known by its key, as in ``observe quorum``.  Where an operation failed, or nothing is known
-of it, its value is mostly that of its invocation, or nothing.
+An observation is identified by its key, as in ``observe quorum``.  If an operation failed, or its outcome is
+unknown, its value is usually that of its invocation, or none.
 """
 
 from collections.abc import Callable, Mapping
@@ -138,12 +138,12 @@ from checkers.history.transactions import (
 
 
 class Shape(msgspec.Struct, frozen=True, dict=True):
-    """Types of a key and a value, and a rule for what types cannot express.
+    """Types of a key and a value, and a rule for conditions that types can't express.
 
     Attributes:
         key: type of the key.
         value: type of the value.
-        rule: takes the value, returns which expectation it breaks, or None; None if types are enough.
+        rule: function from the value to the expectation that it violates, or None; None if types are enough.
     """
 
     key: object
@@ -152,11 +152,14 @@ class Shape(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def fields(self) -> Any:
-        """Type of both: what a struct asks for msgspec learns once, what a union asks for each time."""
+        """Combined type of key and value.
+
+        msgspec compiles a struct once, but a union at each use.
+        """
         return msgspec.defstruct("Fields", [("key", self.key), ("value", self.value)])
 
     def has_all(self, operations: list[Operation]) -> bool:
-        """Whether some operations all have this shape."""
+        """Whether all of some operations have this shape."""
         try:
             fields = msgspec.convert(operations, list[self.fields], from_attributes=True)  # type: ignore[name-defined]  # a type made at run time
         except msgspec.ValidationError:
@@ -165,7 +168,7 @@ class Shape(msgspec.Struct, frozen=True, dict=True):
 
 
 def problem_of(value: object, kind: object) -> str | None:
-    """Why a value is not of a type; None if it is."""
+    """Why a value does not have a type; None if it has."""
     try:
         msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
@@ -251,15 +254,15 @@ def _request(
     *,
     rule: Callable[[Any], str | None] | None = None,
 ) -> Shapes:
-    """Shapes of an operation that begins and ends.
+    """Shapes of an operation with an invocation and a completion.
 
     Args:
         f: its function.
         key: type of its key.
         asked: type of the invocation's value.
         answered: type of the value if it happened.
-        untold: type of the value if it did not happen or its outcome is unknown; by default that of an
-            invocation, or none.
+        untold: type of the value if it did not happen or its outcome is unknown; by default the invocation's
+            type, or none.
         rule: rule for the value if it happened, as in `Shape`.
     """
     perhaps = None if asked is None else asked | None
@@ -323,7 +326,7 @@ _CLIENTS: Shapes = {
     **_request("abort-transaction", str, LeaderRequested, MarkerAnswered),
     **_request("control", str, ScriptPlayed, ScriptPlayed),
 }
-"""What clients do, and scripts of single requests."""
+"""Operations of clients, and of scripts of single requests."""
 _NEMESIS: Shapes = {
     **_request("inject", str, PlannedFault, FaultRecorded, FaultRecorded | None),
     **_request("heal", str, PlannedFault, FaultRecorded, FaultRecorded | None),
@@ -334,7 +337,7 @@ _NEMESIS: Shapes = {
     **_request(MOVES, None, ScriptPlanned, ScriptEnded),
     **_request("configure", str, requested.NodeConfigured, requested.NodeConfigured | None),
 }
-"""Faults, gambits, and moves of scripts."""
+"""Operations of faults, gambits, and moves of scripts."""
 _ADMIN: Shapes = {
     **_administered("elect-leaders", Literal["preferred", "unclean"], requested.ElectionRequested),
     **_administered("alter-reassignments", None, requested.ReassignmentRequested),
@@ -343,10 +346,10 @@ _ADMIN: Shapes = {
     **_administered("update-feature", str, requested.FeatureRequested),
     **_administered("alter-topic", str, requested.TopicAltered),
     **_administered("late-heartbeat", int, requested.HeartbeatSent),
-    # A client of the workload creates partitions too, and records no code.
+    # A client of the workload also creates partitions, and records no code.
     **_request("create-partitions", str, requested.PartitionsAdded, requested.PartitionsAdded),
 }
-"""What an operator asks for."""
+"""Requests of operators."""
 _RUNNER: Shapes = {
     (SETUP, OK): Shape(Any, Setup, _few_partitions),
     (START, OK): Shape(str, StartSeen),
@@ -390,7 +393,7 @@ _OBSERVED: Shapes = {
     **_observed(CLEANED, LogsCleaned),
     **_observed(EPOCH_BEGUN, EpochBegun),
 }
-"""What observers see, and what is gathered at the end."""
+"""Observations during the run, and data gathered at the end."""
 SHAPES: Mapping[tuple[str, OperationType], Shape] = {
     **_CLIENTS,
     **_NEMESIS,
@@ -398,4 +401,4 @@ SHAPES: Mapping[tuple[str, OperationType], Shape] = {
     **_RUNNER,
     **_OBSERVED,
 }
-"""The shape of every operation, by its function (of an observation: ``observe`` and its key) and its type."""
+"""The shape of every operation, by its type and function (for an observation, ``observe`` and its key)."""

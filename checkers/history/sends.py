@@ -1,4 +1,4 @@
-"""The types of records that are sent and of what became of each, record by record or in runs.
+"""The types of sent records and of their outcomes, record by record or in runs.
 
 The fields are those of docs/histories.md, as in `checkers.history.fields`.
 """
@@ -11,15 +11,15 @@ from checkers.history.fields import Offset, Partition
 
 SendOutcome = Literal["ok", "fail", "info"]
 
-# Values of records are Any and not object: msgspec asks each whether it is an object, which takes longer.
+# Values of records are Any and not object, because msgspec checks each value against object.
 Sent = list[tuple[Partition, Any]]
 Answered = list[tuple[Partition, Any, Offset | None, SendOutcome]]
 LARGEST_RUN = 100_000
-"""Most records that one operation may send as a run, so that a short line can't ask for all memory."""
+"""Most records that one operation may send as a run, so that a short line can't exhaust memory."""
 
 
 class SentRun(msgspec.Struct, frozen=True):
-    """Consecutive values from `first`, `count` of them, sent to one partition."""
+    """A run of `count` consecutive values from `first` on, sent to one partition."""
 
     partition: Partition
     first: Offset
@@ -27,23 +27,23 @@ class SentRun(msgspec.Struct, frozen=True):
 
 
 class UnansweredRun(SentRun, frozen=True):
-    """A run of which nothing is known."""
+    """A run whose outcome is unknown."""
 
     offsets: None = None
 
 
 class AnsweredRun(SentRun, frozen=True):
-    """Where the records of a run, all acknowledged, are: first offset and number of each range of offsets."""
+    """Offsets of a run's records, all acknowledged: first offset and number of each range of offsets."""
 
     offsets: list[tuple[Offset, Annotated[int, msgspec.Meta(ge=1, le=LARGEST_RUN)]]]
 
 
 SendRead = list[Any] | dict[str, Any]
-"""A send's value as it is decoded: a list of its records, or a run."""
+"""A decoded value of a send: a list of its records, or a run."""
 
 
 def is_answered(value: SendRead | None) -> bool:
-    """Whether a send's completion has the outcome of each record, not only the request."""
+    """Whether a send's completion has the outcome of each record, and not only the request."""
     if isinstance(value, dict):
         return value.get("offsets") is not None
     if not value:
@@ -52,5 +52,5 @@ def is_answered(value: SendRead | None) -> bool:
 
 
 def count_of(value: SendRead) -> int:
-    """Number of records in a send's value, which lists them or gives a run."""
+    """Number of records in a send's value, which is a list or a run."""
     return int(value["count"]) if isinstance(value, dict) else len(value)

@@ -1,8 +1,8 @@
-"""The setup operation of a history: what was started, with what load, and what is expected.
+"""The setup operation of a history: the started cluster, its load, and the expectations.
 
 The harness writes a `SetupOf`, checkers read a `Setup`.  Every field has a default, because histories of
-other harnesses and of older runs lack some.  `setup_of` refuses histories that lack what assumptions are
-judged by.
+other harnesses and of older runs lack some.  `setup_of` refuses histories that lack the values by which
+assumptions are judged.
 """
 
 import re
@@ -15,11 +15,11 @@ from checkers.history.operations import OK, History, once
 from checkers.history.validity import Validity
 
 SETUP = "setup"
-"""Function by which the runner reports what the run is made of."""
+"""Function with which the runner records the configuration of the run."""
 
 _W = TypeVar("_W")
 COMPACT = "compact"
-"""What `cleanup.policy` has where batches may be rewritten."""
+"""Value of `cleanup.policy` with which batches may be rewritten."""
 
 
 class SetupNode(msgspec.Struct, frozen=True):
@@ -35,11 +35,11 @@ class Topic(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         name: its name.
-        topic_id: the id that Kafka gave it; None if the history does not report it.
-        partitions: how many it has when it is created.
-        replication_factor: replicas of each; 0 if the history does not report it.
-        config: what overrides the cluster's configuration.
-        loaded: whether the load itself writes records to every partition of it.
+        topic_id: the id that Kafka assigned; None if the history does not report it.
+        partitions: number of partitions at its creation.
+        replication_factor: number of replicas of each partition; 0 if the history does not report it.
+        config: configs that override those of the cluster.
+        loaded: whether the load writes records to each of its partitions.
     """
 
     name: str
@@ -51,30 +51,30 @@ class Topic(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def cleanup(self) -> frozenset[str]:
-        """What happens to old records: ``delete`` unless ``cleanup.policy`` says otherwise, ``compact``."""
+        """The topic's cleanup policies, such as ``compact``; ``delete`` if ``cleanup.policy`` is not set."""
         return frozenset(part.strip() for part in str(self.config.get("cleanup.policy", "delete")).split(","))
 
 
 class LoadSetup(msgspec.Struct, frozen=True):
-    """How the load was configured; Kafka's own defaults (KIP-679) where the history has no value.
+    """The configuration of the load; Kafka's own defaults (KIP-679) if the history has no value.
 
     Attributes:
-        kind: its name.
-        acks: what producers wait for.
+        kind: name of the workload.
+        acks: the acks setting of producers.
         idempotent: whether they are idempotent.
         pipelined: whether they have several batches in flight to one partition.
-        consumers: how many consumers poll meanwhile; none if the history has no value.
+        consumers: number of consumers that poll during the load; none if the history has no value.
         workers: difference between the numbers of a process and its successor; 0 if there are no successors.
         durable_processes: processes whose producers, with their successors', are idempotent and use acks=all.
         keys: in compacted topics, the key of a record is its value modulo this.
         tombstones: every n-th record of a key is a tombstone there (`columns.Tombstones`); 0: none is.
         transaction_timeout_ms: time after which the coordinator aborts a transaction that was not ended;
             None: unknown.
-        writers: OS processes that produce, in a bulk load.
+        writers: number of OS processes that produce, in a bulk load.
         groups: ids of the groups that must be drained; of the workload ``offsets``, how many it has.
         modern: those of them that use KIP-848's protocol.
         session_ms: time without a heartbeat after which a group removes a member.
-        delivery_limit: how often a share group delivers a record at most; 0 if the history has no value.
+        delivery_limit: how often a share group may deliver a record; 0 if the history has no value.
         lock_ms: how long a member of a share group may hold a record without an acknowledgement.
         recreated_share: share of topics that are created under a name that existed before.
     """
@@ -98,21 +98,21 @@ class LoadSetup(msgspec.Struct, frozen=True):
     recreated_share: float = 0.0
 
     def is_durable(self, process: int | str) -> bool:
-        """Whether a process, or one that it succeeds, is among the durable ones."""
+        """Whether a process, or one of its predecessors, is among the durable processes."""
         if isinstance(process, str) or not self.workers:
             return process in self.durable_processes
         return process % self.workers in {number % self.workers for number in self.durable_processes}
 
 
 class RequiredNumbers(msgspec.Struct, frozen=True):
-    """Numbers that a run must reach for a valid verdict.
+    """Minimum numbers that a run must reach for a valid verdict.
 
     Attributes:
-        acked_before: records acknowledged before each fault, at least.
-        acked_after: records acknowledged after each fault's heal, at least.
-        invoked_during: records whose sending began during each fault, at least.
-        fault_held_ms: how long each fault is in force, at least.
-        recovery_ms: how long recovery may take after healing.
+        acked_before: least number of records acknowledged before each fault.
+        acked_after: least number of records acknowledged after each fault's heal.
+        invoked_during: least number of records whose send began during each fault.
+        fault_held_ms: least time for which each fault is in force.
+        recovery_ms: longest time of recovery after healing.
         why_lowered: the reason, if the scenario lowered one of them.
     """
 
@@ -125,7 +125,7 @@ class RequiredNumbers(msgspec.Struct, frozen=True):
 
 
 class ReadyAfter(msgspec.Struct, frozen=True):
-    """How long each step of the cluster's start took, seconds since the waiting for it began."""
+    """Duration of each step of the cluster's start, in seconds since the wait for it began."""
 
     controller_s: float
     brokers_s: float
@@ -136,7 +136,8 @@ class SetupOf(msgspec.Struct, Generic[_W], frozen=True, kw_only=True, omit_defau
     """The value of a setup operation, in the order in which its fields are written.
 
     Attributes:
-        kafka_version: the run's, e.g. ``4.3.1``; nodes have it unless one of the next two says otherwise.
+        kafka_version: version of the run, e.g. ``4.3.1``; nodes have it unless `node_versions` or
+            `later_versions` states another one.
         scenario: name of the scenario; empty if krucible did not make the run.
         seed: seed of its schedule.
         mode: whether nodes are brokers and controllers at once.
@@ -145,13 +146,13 @@ class SetupOf(msgspec.Struct, Generic[_W], frozen=True, kw_only=True, omit_defau
         nodes: every Kafka process of the cluster.
         topics: every topic that the run created for its workload.
         config: properties that the scenario gave to every node.
-        node_config: node name to properties that override these there.
-        node_versions: node name to the Kafka version that it begins with, if it differs.
+        node_config: node name to properties that override these on that node.
+        node_versions: node name to the Kafka version with which it begins, if it differs.
         later_versions: Kafka versions that upgrades and downgrades of the schedule bring.
-        promises: KIPs that this run holds Kafka to although its version does not keep them yet.
+        promises: KIPs whose promises this run requires although its version does not keep them yet.
         workload: how producers and consumers were configured.
         controller_fetch_timeout_ms: Kafka's ``controller.quorum.fetch.timeout.ms``.
-        observe_interval_ms: how often observers ask.
+        observe_interval_ms: interval of observers' requests.
         assumptions: the scenario's numbers.
         planned_faults: number of faults in the schedule, without gambits and blinks; None if not recorded.
         planned_gambits: number of gambits in it.
@@ -160,13 +161,13 @@ class SetupOf(msgspec.Struct, Generic[_W], frozen=True, kw_only=True, omit_defau
         operations_min: kind of random admin operations to how many of them must have been answered; None if
             none were drawn.
         seeded_bug: name of the bug that was put into Kafka; empty if it ran as it was released.
-        controls: names of the scripts that must have been carried out as they are written.
-        final_readers: how many pairs of client and isolation level read everything at the end, at least.
-        evidence: what the run is to gather at its end.
+        controls: names of the scripts that must have been carried out as written.
+        final_readers: least number of pairs of client and isolation level that read all records at the end.
+        evidence: the evidence that the run must gather at its end.
         ready: how long the cluster took to become ready.
         expected: the verdict that the scenario expects for this version, if any.
-        expected_anomalies: if invalid is expected, ids of which at least one must be found; if valid is
-            expected, ids that may be found nevertheless.
+        expected_anomalies: ids of anomalies; if invalid is expected, at least one of them must be found; if
+            valid is expected, they may be found nevertheless.
     """
 
     kafka_version: str = ""
@@ -208,8 +209,9 @@ class SetupOf(msgspec.Struct, Generic[_W], frozen=True, kw_only=True, omit_defau
     def oldest_version(self) -> tuple[int, ...]:
         """The oldest Kafka version of any node at any time as numbers, e.g. (4, 3, 1).
 
-        What Kafka promises from some version on is only required if all nodes kept it all the time: during a
-        rolling upgrade any of them may have been the leader, coordinator or controller that had to keep it.
+        A promise that Kafka makes since some version is required only if all nodes had that version all the
+        time.  During a rolling upgrade any of them may have been the leader, coordinator or controller that
+        had to keep it.
         """
         return min(map(_numbers, self.versions))
 
@@ -217,7 +219,7 @@ class SetupOf(msgspec.Struct, Generic[_W], frozen=True, kw_only=True, omit_defau
     def newest_version(self) -> tuple[int, ...]:
         """The newest Kafka version of any node at any time as numbers.
 
-        What Kafka permits from some version on is permitted if any node may have had that version.
+        A behaviour that Kafka permits since some version is permitted if any node may have had that version.
         """
         return max(map(_numbers, self.versions))
 
@@ -237,7 +239,7 @@ class SetupOf(msgspec.Struct, Generic[_W], frozen=True, kw_only=True, omit_defau
         return str(value).lower() == "true"
 
     def is_of_topic(self, topic: str, topic_id: str | None) -> bool:
-        """Whether a log is of the topic that the run created, and not of another one of that name."""
+        """Whether a log belongs to the topic that the run created, and not to another one of that name."""
         ids = {made.topic_id for made in self.topics if made.name == topic}
         return topic_id is None or topic_id in ids or not ids - {None}
 
@@ -249,7 +251,7 @@ class SetupOf(msgspec.Struct, Generic[_W], frozen=True, kw_only=True, omit_defau
 
 
 class Setup(SetupOf[LoadSetup], frozen=True, kw_only=True):
-    """A setup as it is read: of a workload, only what checkers ask for."""
+    """A setup as it is read; its workload has only the fields that checkers need."""
 
     workload: LoadSetup = LoadSetup()
 

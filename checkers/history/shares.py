@@ -1,4 +1,4 @@
-"""The types of what members of share groups receive and acknowledge, and of where share groups are to go on.
+"""The types of records that members of share groups receive and acknowledge, and of groups' start offsets.
 
 The fields are those of docs/histories.md, as in `checkers.history.fields`.
 """
@@ -17,7 +17,7 @@ class ShareMember(msgspec.Struct, frozen=True):
     """A consumer in a share group.
 
     Attributes:
-        client: the library.
+        client: the client library.
         group: id of the share group.
         consumer: number of the consumer among those that its process opened one after the other.
     """
@@ -28,13 +28,13 @@ class ShareMember(msgspec.Struct, frozen=True):
 
 
 class SharePollRequested(ShareMember, frozen=True):
-    """Who polls, and whether the consumer may fetch records before they are polled."""
+    """The polling consumer, and whether it may fetch records before they are polled."""
 
     prefetches: bool
 
 
 class SharePolled(SharePollRequested, frozen=True):
-    """What a poll returned: runs of one partition with offsets, values and delivery counts."""
+    """The result of a poll: runs of one partition with offsets, values and delivery counts."""
 
     records: list[tuple[Partition, list[Offset], list[Any], list[DeliveryCount]]]
 
@@ -46,20 +46,20 @@ class Acknowledging(ShareMember, frozen=True):
 
 
 class Acknowledged(Acknowledging, frozen=True):
-    """And the partitions whose answer is an error, each with the error."""
+    """Acknowledged records, and the partitions whose answer is an error, each with the error."""
 
     refused: list[tuple[Partition, str]]
 
 
 def polled_problem(value: SharePolled) -> str | None:
-    """Why the runs of a poll are not whole; None if they are."""
+    """Why the runs of a poll are incomplete; None if they are complete."""
     if all(len(offsets) == len(values) == len(counts) for _, offsets, values, counts in value.records):
         return None
     return "Expected as many values and delivery counts as offsets"
 
 
 def acknowledged_problem(value: Acknowledging) -> str | None:
-    """Why the runs of acknowledgements are not whole; None if they are."""
+    """Why the runs of acknowledgements are incomplete; None if they are complete."""
     if all(len(offsets) == len(types) for _, offsets, types in value.acknowledgements):
         return None
     return "Expected as many types as offsets"

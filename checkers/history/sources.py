@@ -1,8 +1,8 @@
-"""Which journals contain what a rule needs, and what is missing of them.
+"""The journals that contain the data that a rule needs, and the missing parts of them.
 
-A journal that was lost, cut short or emptied does not show what its writer did from some time on.  A rule
-that needs it can't decide; all other rules can.  An action that is not recorded must cause neither a valid
-verdict nor an anomaly.
+A journal that was lost, cut short or emptied does not show what its writer did after some time.  A rule that
+needs it can't decide; all other rules can.  An action that is not recorded must cause neither a valid verdict
+nor an anomaly.
 """
 
 import re
@@ -13,7 +13,7 @@ from checkers.history.operations import History
 
 
 class Source(StrEnum):
-    """Sources of a history: what one kind of writer records, in journals of its own."""
+    """Sources of a history: the records of one kind of writer, in its own journals."""
 
     CLIENTS = "clients"
     FAULTS = "faults"
@@ -65,21 +65,21 @@ _JOURNALS = {
     Source.TRUNCATIONS: re.compile(r"truncated of broker .*", re.DOTALL),
     Source.QUORUM_VIEWS: re.compile(r"(quorum-view|metadata-truncated) of .*", re.DOTALL),
 }
-"""Names of the journals of each source, see docs/histories.md, and what `missing_logs` reports."""
+"""Names of each source's journals, see docs/histories.md, and of the entries that `missing_logs` reports."""
 
 
 def lacking(history: History, *sources: Source) -> str | None:
-    """Why a rule that needs all that some sources recorded can't decide; None where all of it is there.
+    """Why a rule that needs all data of some sources can't decide; None if nothing is missing.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
-        sources: what the rule needs.
+        sources: the sources that the rule needs.
     """
     return lacking_of(missing_journals(history), *sources)
 
 
 def lacking_of(missing: frozenset[str], *sources: Source) -> str | None:
-    """As `lacking`, given the names of the missing journals."""
+    """Return the result of `lacking`, given the names of the missing journals."""
     told = [
         f"{source} ({', '.join(names)})"
         for source in dict.fromkeys(sources)
@@ -89,5 +89,5 @@ def lacking_of(missing: frozenset[str], *sources: Source) -> str | None:
 
 
 def unassigned_damage(history: History) -> tuple[str, ...]:
-    """Damage of which it is unknown which journals it concerns, and so every rule."""
+    """Damage for which the affected journals are unknown, so that it affects every rule."""
     return () if history.lacking else history.damage

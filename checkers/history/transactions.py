@@ -1,4 +1,4 @@
-"""The types of transactions, of what their producers and administrators ask for, and of what brokers answer.
+"""The types of transactions, of requests of their producers and administrators, and of brokers' answers.
 
 The fields are those of docs/histories.md, as in `checkers.history.fields`.  Writers use `TxnRequested` and
 `TxnEnded`.  Readers get a `Txn` from either, and from histories of other harnesses.
@@ -15,12 +15,12 @@ from checkers.history.polls import Isolation, Records
 
 TxnEnd = Literal["commit", "abort"]
 Consumed = list[tuple[str, Partition, list[Offset], list[Any]]]
-"""Topic, partition, offsets and values of each stretch of the records that a transaction answers."""
+"""Topic, partition, offsets and values of each run of records that a transaction consumed."""
 _Time = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
 
 
 class TxnSendRequested(msgspec.Struct, frozen=True, array_like=True, tag="send"):
-    """A record that a transaction is to send, or did not come to."""
+    """A record that a transaction should send, or did not send."""
 
     topic: str
     partition: Partition
@@ -28,7 +28,7 @@ class TxnSendRequested(msgspec.Struct, frozen=True, array_like=True, tag="send")
 
 
 class TxnSend(TxnSendRequested, frozen=True, array_like=True, tag="send"):
-    """A record that a transaction sent; its offset is None where it was not acknowledged."""
+    """A record that a transaction sent; its offset is None if it was not acknowledged."""
 
     offset: Offset | None = None
 
@@ -49,13 +49,13 @@ class TxnPoll(msgspec.Struct, frozen=True, array_like=True, tag="poll"):
 
 
 class TxnRequested(msgspec.Struct, frozen=True, kw_only=True):
-    """What a transaction is to do.
+    """The planned operations of a transaction.
 
     Attributes:
         client: name of the library, or ``raw`` for single requests.
-        end: the end that is wanted.
-        mops: micro-operations in their order.
-        consumed: the records that it answers; unset where it answers none.
+        end: the intended end.
+        mops: micro-operations, in order.
+        consumed: the input records of the transaction; unset if there are none.
     """
 
     client: str
@@ -65,14 +65,14 @@ class TxnRequested(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TxnEnded(TxnRequested, frozen=True, kw_only=True):
-    """What a transaction did; sent records are among its micro-operations as `TxnSend`.
+    """The operations that a transaction performed; sent records are micro-operations `TxnSend`.
 
     Attributes:
         ended: the end that the coordinator acknowledged; None if it acknowledged none.
         ending_ns: a time before which neither commit nor abort was requested; None if neither was requested.
         sent_ns: a time by which every record was answered or had expired.
         coordinator: id of the broker that added its partitions.
-        leaders: partition, as a text, to the id of the broker that its records were sent to.
+        leaders: partition, as text, to the id of the broker to which its records were sent.
     """
 
     ended: TxnEnd | None
@@ -83,7 +83,7 @@ class TxnEnded(TxnRequested, frozen=True, kw_only=True):
 
 
 class Txn(msgspec.Struct, frozen=True):
-    """A transaction as it is read: what it is to do, or in a completion what it did."""
+    """A transaction as it is read: the plan in an invocation, and the result in a completion."""
 
     client: str
     mops: list[TxnSend | TxnOffsets | TxnPoll]
@@ -104,11 +104,11 @@ class TxnSent(msgspec.Struct, frozen=True):
 
 
 class ProducerRequested(msgspec.Struct, frozen=True, kw_only=True):
-    """Who initialises a transactional id.
+    """The client that initialises a transactional id.
 
     Attributes:
         client: as in `TxnRequested`.
-        timeout_ms: of its transactions; unset where it is that of the workload.
+        timeout_ms: timeout of its transactions; unset if it is that of the workload.
     """
 
     client: str
@@ -116,14 +116,14 @@ class ProducerRequested(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProducerInitialised(ProducerRequested, frozen=True, kw_only=True):
-    """And the producer that the coordinator gave it; None if the library does not report it."""
+    """The producer that the coordinator assigned; None if the library does not report it."""
 
     producer_id: int | None = written(None)
     epoch: int | None = written(None)
 
 
 class CoordinatorRequested(msgspec.Struct, frozen=True):
-    """A producer whose transaction is to be described, and the id of the broker that is asked."""
+    """A producer whose transaction should be described, and the id of the broker that is asked."""
 
     producer_id: int
     epoch: int
@@ -131,7 +131,7 @@ class CoordinatorRequested(msgspec.Struct, frozen=True):
 
 
 class TransactionDescribed(CoordinatorRequested, frozen=True):
-    """And what it answered: state, producer, and topic and number of each partition."""
+    """A coordinator's description: state, producer, and topic and number of each partition."""
 
     state: str
     told_id: int
@@ -140,7 +140,7 @@ class TransactionDescribed(CoordinatorRequested, frozen=True):
 
 
 class LeaderRequested(msgspec.Struct, frozen=True):
-    """A producer of which a partition's leader is asked, and the id of that broker."""
+    """A producer about which a partition's leader is asked, and the id of that broker."""
 
     producer_id: int
     epoch: int
@@ -149,12 +149,12 @@ class LeaderRequested(msgspec.Struct, frozen=True):
 
 
 class ProducerDescribed(LeaderRequested, frozen=True):
-    """And what it answered.
+    """A leader's description of a producer.
 
     Attributes:
         known: whether it knows the producer.
-        told_epoch: that of the producer.
-        start_offset: where the producer's open transaction begins; -1 where none is open.
+        told_epoch: the producer's epoch.
+        start_offset: start of the producer's open transaction; -1 if none is open.
     """
 
     known: bool
@@ -163,18 +163,19 @@ class ProducerDescribed(LeaderRequested, frozen=True):
 
 
 class MarkerAnswered(LeaderRequested, frozen=True):
-    """And Kafka's error code for the abort marker that it was to append."""
+    """Kafka's error code for the abort marker that the leader should append."""
 
     code: int
 
 
 class ScriptPlayed(msgspec.Struct, frozen=True):
-    """What a script of single requests is about, and what brokers answered at the steps that matter.
+    """The protocol of a script of single requests, and brokers' answers at the relevant steps.
 
     Attributes:
         transaction_version: the protocol of its transactions.
-        late_produce_error: Kafka's error code for a Produce after the end; unset where there is none.
-        late_end_error: Kafka's error code for an EndTxn after the next transaction began; unset likewise.
+        late_produce_error: Kafka's error code for a Produce request after the end; unset if there is none.
+        late_end_error: Kafka's error code for an EndTxn request after the next transaction began; unset if
+            there is none.
     """
 
     transaction_version: int
@@ -183,7 +184,7 @@ class ScriptPlayed(msgspec.Struct, frozen=True):
 
 
 def sends_of(transaction: Operation) -> list[list[Any]]:
-    """The sends of a transaction: lists of ``send``, topic, partition, value and, completed, the offset."""
+    """The sends of a transaction: ``send``, topic, partition, value and, once completed, the offset."""
     return [mop for mop in transaction.value["mops"] if mop[0] == "send"]
 
 

@@ -1,4 +1,4 @@
-"""Whether each process does one thing at a time, and completes what it invoked."""
+"""Whether each process runs one operation at a time, and completes the operations that it invoked."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -13,10 +13,10 @@ def out_of_turn(operations: Iterable[Operation]) -> Iterator[tuple[Operation, st
     """Find completions without an invocation or of another operation, and invocations during another one.
 
     Args:
-        operations: of several processes, in the order of time.
+        operations: operations of several processes, in the order of time.
 
     Yields:
-        The operation, and the rule that it breaks.
+        The operation, and the rule that it violates.
     """
     outstanding: dict[int | str, Operation] = {}
     for operation in operations:
@@ -30,7 +30,7 @@ def out_of_turn(operations: Iterable[Operation]) -> Iterator[tuple[Operation, st
 
 
 def _out_of_turn(invoked: Operation | None, operation: Operation) -> str | None:
-    """Why an operation may not follow what its process has outstanding; None if it may."""
+    """Why an operation may not follow the outstanding one of its process; None if it may."""
     if operation.type is INVOKE:
         return None if invoked is None else f"invokes {operation.f} while {invoked.f} is outstanding"
     if invoked is None:
@@ -56,7 +56,7 @@ def _answers_another(invoked: Operation, operation: Operation) -> str | None:
 
 
 def _is_same(asked: SendRead, answered: SendRead) -> bool:
-    """Whether an answer is about the records that were requested, each in its place."""
+    """Whether an answer is about the requested records, in the same order."""
     if isinstance(asked, dict) and isinstance(answered, dict):
         return _extent_of(asked) == _extent_of(answered)
     listed = _listed(answered) if isinstance(answered, dict) else [entry[:2] for entry in answered]

@@ -1,10 +1,10 @@
-"""The values of a verdict, which a setup may expect and a verdict has."""
+"""The values of a verdict, and of the expectation in a setup."""
 
 from enum import StrEnum
 
 
 class Validity(StrEnum):
-    """The three values of a verdict, and a fourth one of a checker that had nothing to judge."""
+    """The three values of a verdict, and a fourth value for checkers that had nothing to judge."""
 
     VALID = "valid"
     INVALID = "invalid"

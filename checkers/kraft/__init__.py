@@ -1,1 +1,1 @@
-"""Checkers of the quorum of controllers and of the metadata that it keeps."""
+"""Checkers of the controller quorum and of the cluster metadata that it keeps."""

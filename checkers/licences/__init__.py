@@ -1,9 +1,10 @@
 """Which events of a history permit the loss of an acknowledged record, and what else they permit.
 
 The rules are one table, `RULES`.  A rule says under which configuration it applies to a topic, which events
-of the history it needs, and whether it covers records that a consumer had already received.  What is not in
-the table permits nothing.  For acks=all these are: killing, stopping, pausing or cutting off nodes, preferred
-elections, reassignments, changes of voters, and ``min.insync.replicas=1`` (a killed process keeps its disk).
+of the history it needs, and whether it covers records that a consumer had already received.  An event that is
+not in the table permits nothing.  For acks=all, the following permit nothing: killing, stopping, pausing or
+cutting off nodes, preferred elections, reassignments, changes of voters, and ``min.insync.replicas=1`` (a
+killed process keeps its disk).
 
 The last row permits nothing either: it explains a loss by a known gap of Kafka.  Compaction depends on single
 records and is judged with them (`checkers.logs.log.licensing`).
@@ -78,7 +79,7 @@ def _keeps_none_eligible(facts: Facts, _: Topic) -> bool:
 
 
 def _retains(_: Facts, topic: Topic) -> bool:
-    """Whether a topic's own config limits how long or how much it keeps."""
+    """Whether a topic's own config limits how long, or how much, the topic keeps."""
     limits = (topic.config.get(name) for name in ("retention.ms", "retention.bytes"))
     return "delete" in topic.cleanup and any(str(limit) not in {"None", "-1"} for limit in limits)
 
@@ -159,4 +160,4 @@ RULES = (
         gap=True,
     ),
 )
-"""Which configuration and which events permit a loss; the first row that covers it is its licence."""
+"""The configurations and events that permit a loss.  The first row that covers a loss is its licence."""

@@ -1,21 +1,21 @@
 """What transaction coordinators were permitted to lose: commits, aborts, and producer epochs.
 
 A coordinator keeps the states of its transactional ids in one partition of ``__transaction_state``.  It
-answers once its decision is in that log, and has markers written afterwards (KIP-98).  A successor whose log
-lacks the end does one of the following:
+answers once its decision is in that log, and has markers written afterwards (KIP-98).  A new coordinator
+whose log lacks the last records does one of the following:
 
 - It finds the transaction ongoing and aborts it after its timeout.  Records that were acknowledged as
-  committed stay in the log, but read_committed consumers do not receive them where no marker had been
-  written.
-- It finds an older decision and writes its markers again.  They decide the transaction that is open by then.
+  committed stay in the log.  If no marker had been written, read_committed consumers do not receive them.
+- It finds an older decision and writes its markers again.  These markers end the transaction that is open at
+  that time.
 - It adds the next transaction's partitions to an aborted transaction, and commits both.
 - It finds an older epoch.  It refuses producers with the newer epoch, and assigns that epoch again.
 
 None of these removes a record, or takes back what a read_committed consumer received.
 
 A loss affects only the last transaction of a transactional id.  Before all markers of a transaction are
-written, a coordinator refuses to initialise the id and to begin another transaction of it.  So everything
-before the last transaction was complete before the loss.  What a coordinator decides after a loss, it keeps.
+written, a coordinator refuses to initialise the id and to begin another transaction of it.  So all earlier
+transactions were complete before the loss.  A decision that a coordinator makes after a loss is kept.
 """
 
 from bisect import bisect_right
@@ -59,7 +59,7 @@ def decisions_of(history: History) -> Decisions:
 
 
 def lost_state(history: History, transactional_id: str, since_ns: int, until_ns: int) -> str | None:
-    """An event by which a coordinator may have lost acknowledged state of one id; None without one.
+    """Return an event by which a coordinator may have lost an id's acknowledged state; None if there is none.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
@@ -91,7 +91,7 @@ def _found(history: History) -> Iterator[tuple[int, str]]:
 
 
 class _Following:
-    """What coordinators did that shows that the transaction before was all done.
+    """Finds the coordinators' actions that show that the previous transaction was complete.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
@@ -102,9 +102,10 @@ class _Following:
         self._decided = _by_key(call for call in transactions(history) if is_decided(call))
 
     def done_ns(self, call: OperationPair) -> int:
-        """When a transaction's decision was certainly carried out, `NEVER` if nothing shows that.
+        """When a transaction's decision certainly had been carried out; `NEVER` if nothing shows it.
 
-        If its end is unknown, its end may still be requested later, unless its id has been initialised since.
+        If the outcome of its end is unknown, the end may still be requested later, unless the id has been
+        initialised since.
         """
         if call.ended is None:
             return NEVER
@@ -115,7 +116,7 @@ class _Following:
 
 
 _Done = tuple[list[int], list[int]]
-"""Where calls began, ascending, and when the first was over of those that began there or later."""
+"""Positions where calls began, ascending; for each, the earliest completion of a call from there on."""
 
 
 def _by_key(calls: Iterator[OperationPair]) -> dict[object, _Done]:
@@ -131,7 +132,7 @@ def _done(calls: list[OperationPair]) -> _Done:
 
 
 def _first(by_key: dict[object, _Done], key: object, position: int) -> int:
-    """When the first call of a key was over that began after a position, `NEVER` if there is none."""
+    """When the first call of a key that began after a position was complete; `NEVER` if there is none."""
     begun, over_ns = by_key.get(key, ([], []))
     place = bisect_right(begun, position)
     return over_ns[place] if place < len(begun) else NEVER

@@ -1,8 +1,9 @@
-"""When too many replicas of a partition were wiped, or may have lost data that was not yet on disk.
+"""Times when too many replicas of a partition were wiped, or may have lost data that was not yet on disk.
 
-With acks=all and ``min.insync.replicas`` k a record is on k replicas at least, so k wiped ones may have been
-all that had it; of a limit that was altered meanwhile the lowest counts.  Where the metadata log shows who
-was in sync, or eligible, a fault that spared one of those is not a licence: each has all that is committed.
+With acks=all and ``min.insync.replicas`` k, a record is on at least k replicas.  So if k replicas were wiped,
+they may have been the only ones that had it.  If the limit was altered during the run, the lowest value
+counts.  If the metadata log shows which replicas were in sync or eligible, and a fault did not hit one of
+them, the fault is not a licence: each of these replicas has all committed records.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,7 +28,7 @@ _MIN_ISR = "min.insync.replicas"
 
 
 def wiped(facts: Facts) -> Iterator[LicenceEvent]:
-    """Times at which so many copies were wiped that no copy of a record must have been left."""
+    """Times at which so many copies were wiped that possibly no copy of a record was left."""
     for topic, partition in _partitions(facts):
         strikes = strikes_of(facts, partition, wiping=True)
         for strike in strikes:
@@ -41,7 +42,7 @@ def wiped(facts: Facts) -> Iterator[LicenceEvent]:
 
 
 def unsynced(facts: Facts) -> Iterator[LicenceEvent]:
-    """Times at which all copies in sync had been wiped or may have lost what was not synced."""
+    """Times at which every in-sync copy had been wiped, or may have lost data that was not synced."""
     for _, partition in _partitions(facts):
         strikes = strikes_of(facts, partition)
         for strike in strikes:
@@ -54,7 +55,7 @@ def unsynced(facts: Facts) -> Iterator[LicenceEvent]:
 
 
 def last_wiped(facts: Facts) -> Iterator[LicenceEvent]:
-    """Times at which the only copy in sync was wiped, whether or not other replicas had its records."""
+    """Times at which the only in-sync copy was wiped, whether or not other replicas had its records."""
     for _, partition in _partitions(facts):
         for strike in strikes_of(facts, partition, wiping=True):
             if any(sync == {strike.replica} for sync in in_sync(facts, partition, strike)):
@@ -63,7 +64,7 @@ def last_wiped(facts: Facts) -> Iterator[LicenceEvent]:
 
 
 def _partitions(facts: Facts) -> Iterator[tuple[Topic, PartitionName]]:
-    """Partitions of the run's topics, if any disk was ever hit by a fault."""
+    """The partitions of the run's topics; none if no fault ever hit a disk."""
     if any(window.strikes for window in facts.windows):
         topics = {topic.name: topic for topic in facts.setup.topics}
         for partition in facts.partitions:
@@ -71,7 +72,7 @@ def _partitions(facts: Facts) -> Iterator[tuple[Topic, PartitionName]]:
 
 
 def _min_isr(facts: Facts, topic: Topic, until_ns: int) -> int:
-    """On how many replicas a record had to be that was acknowledged by a time: the lowest limit there was."""
+    """The least number of replicas that had a record acknowledged by a time: the lowest limit until then."""
     of_nodes = facts.setup.config.get(_MIN_ISR, 1)
     altered = (value for value, span in alterations(facts, topic, _MIN_ISR) if span.from_ns <= until_ns)
     limits = [topic.config.get(_MIN_ISR, of_nodes), *altered]
@@ -79,12 +80,12 @@ def _min_isr(facts: Facts, topic: Topic, until_ns: int) -> int:
 
 
 def _spared(facts: Facts, partition: PartitionName, strike: CopyFault, hit: Sequence[CopyFault]) -> bool:
-    """Whether some replica certainly was in sync or eligible when a strike began, and was not hit."""
+    """Whether a replica that was certainly in sync or eligible when a strike began was not hit."""
     known = facts.changes.is_complete(partition, strike.window.end_ns)
     return known and not all_hit(facts, partition, strike, hit)
 
 
 def _losses_text(strikes: Sequence[CopyFault]) -> str:
-    """Which brokers were hit by which faults, as a text."""
+    """A text that states which brokers were hit by which faults."""
     each = [f"the disk of broker {s.replica} ({s.window.kind}, fault {s.window.id})" for s in strikes]
     return f"{' and '.join(each)} lost its data"

@@ -1,10 +1,11 @@
-"""Faults of disks: which replicas of a partition they hit, how long, and which replicas were in sync.
+"""Disk faults: which replicas of a partition they hit, for how long, and which replicas were in sync.
 
-A copy counts as hit until its broker has all committed records again.  The metadata log shows when: the
-broker joins the ISR after the heal has begun, or becomes the leader, whose log is authoritative.  (A broker
-that restarts is fenced first, and leaves the ISR unless it is the last one in it: KIP-631, KIP-966.)  Without
-that log, what brokers reported decides: that another broker, which had reported that it is not in sync,
-reports that it is, or that it is reported in sync in a leader epoch that is newer than the fault.
+A copy counts as hit until its broker has all committed records again.  The metadata log shows when this
+happens: the broker joins the ISR after the heal has started, or it becomes the leader, whose log is
+authoritative.  (A broker that restarts is fenced first, and leaves the ISR unless it is the last one in it:
+KIP-631, KIP-966.)  Without that log, the reports of other brokers decide.  The copy is in sync again when a
+broker that had reported it as out of sync reports it as in sync, or when it is reported in sync in a leader
+epoch that is newer than the fault.
 """
 
 from collections.abc import Iterator, Sequence
@@ -39,10 +40,10 @@ class CopyFault(NamedTuple):
 
 
 def hits(history: History, window: FaultWindow, topic: str, partition: int | None = None) -> bool:
-    """Whether a fault of a disk hit what the node had of a topic, or of one of its partitions.
+    """Whether a disk fault hit a node's data of a topic, or of one of its partitions.
 
-    A fault may hit only one of several log directories.  Then the recorded list of removed files decides, if
-    there is one.
+    A fault may hit only one of several log directories.  In that case the list of removed files decides, if
+    one was recorded.
     """
     if not window.strikes:
         return False
@@ -55,14 +56,14 @@ def hits(history: History, window: FaultWindow, topic: str, partition: int | Non
     )
     if planned.log_dir is None or removed is None:
         return True
-    # Of the metadata log its files may be reported, without the folder.
+    # The files of the metadata log may be reported without their folder.
     folders = [part.rpartition("-") for path in removed for part in path.split("/")]
     numbers = {number for name, _, number in folders if name == topic}
     return bool(numbers) if partition is None else str(partition) in numbers
 
 
 def strikes_of(facts: Facts, partition: PartitionName, *, wiping: bool = False) -> list[CopyFault]:
-    """Faults that hit copies of a partition, in the order of their beginnings; or only those that wipe."""
+    """Faults that hit copies of a partition, or only wiping ones, in the order of their starts."""
     found: list[CopyFault] = []
     for window in facts.windows:
         if wiping and not window.wipes:
@@ -78,7 +79,7 @@ def strikes_of(facts: Facts, partition: PartitionName, *, wiping: bool = False) 
 
 
 def active(strikes: Sequence[CopyFault], now: CopyFault) -> list[CopyFault]:
-    """For each replica that is hit when a strike begins, the strike that lasts longest; that one included."""
+    """For each replica that is hit when a strike begins, return its longest strike, this one included."""
     longest: dict[int, CopyFault] = {}
     for strike in strikes:
         known = longest.get(strike.replica)
@@ -88,16 +89,16 @@ def active(strikes: Sequence[CopyFault], now: CopyFault) -> list[CopyFault]:
 
 
 def all_hit(facts: Facts, partition: PartitionName, strike: CopyFault, hit: Sequence[CopyFault]) -> bool:
-    """Whether these strikes may have hit all that had everything when one of them began, if any had."""
+    """Whether these strikes may have hit all replicas that were in sync when one of them began."""
     replicas = {each.replica for each in hit}
     return any(sync and replicas.issuperset(sync) for sync in in_sync(facts, partition, strike))
 
 
 def in_sync(facts: Facts, partition: PartitionName, strike: CopyFault) -> Iterator[set[int]]:
-    """Sets of replicas that had all committed records, one of them on the node when it was struck.
+    """Return the sets of replicas that may have had all committed records when the node was struck.
 
-    With a metadata log these are replicas in sync and eligible ones (KIP-966); without it, those that brokers
-    reported in sync.
+    With a metadata log these are the in-sync replicas and the eligible ones (KIP-966).  Without it, they are
+    the replicas that brokers reported as in sync.
     """
     window = strike.window
     if not facts.changes.is_complete(partition, window.end_ns):
@@ -108,7 +109,7 @@ def in_sync(facts: Facts, partition: PartitionName, strike: CopyFault) -> Iterat
 
 
 def copies_at(facts: Facts, partition: PartitionName, strike: CopyFault) -> int:
-    """The least number of copies that every record had before a strike, if all of them were in sync."""
+    """The least number of copies that a record had before a strike, if all replicas were in sync."""
     if not facts.changes.is_complete(partition, strike.window.end_ns):
         return max((len(view.replicas) for view in facts.views.get(partition, ())), default=1)
     states = facts.changes.possible(partition, 0, strike.window.end_ns)
@@ -116,7 +117,7 @@ def copies_at(facts: Facts, partition: PartitionName, strike: CopyFault) -> int:
 
 
 def _holders(facts: Facts, partition: PartitionName, window: FaultWindow) -> set[int]:
-    """Brokers that had a copy when a fault hit them; where nothing shows when, those that ever had one."""
+    """Brokers that had a copy when a fault hit them; if no log shows the time, brokers that ever had one."""
     states: Sequence[PartitionState | ReportedPartitionState]
     if facts.changes.is_complete(partition, window.end_ns):
         states = facts.changes.possible(partition, window.invoked_ns, window.end_ns)
@@ -126,7 +127,7 @@ def _holders(facts: Facts, partition: PartitionName, window: FaultWindow) -> set
 
 
 def _rejoined_ns(facts: Facts, partition: PartitionName, window: FaultWindow, replica: int) -> int:
-    """When a replica had everything again after a fault, `NEVER` if not recorded."""
+    """When a replica had all committed records again after a fault; `NEVER` if that is not recorded."""
     if window.heal_invoked_ns is None:
         return NEVER
     for before, after in pairwise(facts.changes.states.get(partition, ())):
@@ -141,7 +142,7 @@ def _rejoined_ns(facts: Facts, partition: PartitionName, window: FaultWindow, re
 
 
 def _seen_again_ns(facts: Facts, partition: PartitionName, window: FaultWindow, replica: int) -> int:
-    """The same by what other brokers reported."""
+    """The time that `_rejoined_ns` returns, from the reports of other brokers."""
     views = facts.views.get(partition, ())
     epoch = max((v.leader_epoch for v in views if v.time_ns <= window.invoked_ns), default=NEVER)
     left: set[str] = set()

@@ -14,7 +14,7 @@ from checkers.licences.permits import LicenceEvent
 
 
 def always(_: Facts) -> Iterator[LicenceEvent]:
-    """One event as long as the history."""
+    """Return one event that spans the whole history."""
     yield LicenceEvent(0, NEVER, None, "the guarantee never applies")
 
 
@@ -58,7 +58,7 @@ def moves(facts: Facts) -> Iterator[EpochRise]:
 
 
 def faults(facts: Facts) -> Iterator[LicenceEvent]:
-    """Every fault that was injected, or attempted so that it may have taken effect."""
+    """Every fault that was injected, and every attempted fault that may have taken effect."""
     for window in facts.windows:
         within = span_text(window.invoked_ns, window.end_ns)
         text = f"fault {window.id} ({window.kind}) was in force {within}"
@@ -72,6 +72,6 @@ def _epochs(seen: PartitionsSeen) -> Iterator[tuple[PartitionName, int]]:
 
 
 def span_text(from_ns: int, to_ns: int) -> str:
-    """A span of time as a text."""
+    """Return a span of time as text."""
     until = "the end" if to_ns == FOREVER_NS else f"{to_ns / NS_PER_S:.3f} s"
     return f"between {from_ns / NS_PER_S:.3f} s and {until}"

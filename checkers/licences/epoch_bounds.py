@@ -1,19 +1,22 @@
 """The offset from which a log may have been truncated by an unclean election.
 
-The elected replica's log ended where its epoch begins: what was at or above that offset may be gone, what was
-below it was on that replica and must still be there (KIP-101, KIP-704).  Only that replica's own note counts.
-Others may have stored another offset, and that difference is judged separately (`checkers.logs.replicas`):
+The elected replica's log ended where its epoch starts.  Records at or above that offset may be lost.  Records
+below it were on that replica and must still exist (KIP-101, KIP-704).  Only the entry in that replica's own
+leader-epoch checkpoint counts.  Other replicas may have stored another offset; that difference is judged
+separately (`checkers.logs.replicas`).  There are three special cases:
 
-1. Its note may be gone: its disk was wiped, no record was appended in the epoch, or the log now starts behind
-   it.  The broker logged the same offset as it began the epoch.  Otherwise, what the others noted of that
-   epoch comes from its batches, so it counts if they agree.  If the epoch is unknown, the next one began at
-   the same offset if all elections since were clean, or if it was elected itself.
+1. Its entry may be missing: its disk was wiped, no record was appended in the epoch, or the log now starts
+   above it.  The broker logged the same offset when it started the epoch.  Without that line, the entries of
+   the other replicas count if they agree, because they come from the leader's batches.  If no replica has the
+   epoch, the next epoch started at the same offset, provided that all elections since were clean, or that the
+   same replica was elected.
 2.  A replica that was out of sync may have records that an earlier leader never had.  Epochs that it missed
-   may have begun below its log's end; records that were appended in them were truncated there (KIP-279).  If
-   its notes of earlier epochs are gone, it may have missed each epoch that another broker led after the last
-   one that it led itself or in which it joined the ISR.  It had what was committed while it was in the ISR.
-3.  It may have led once, and have overwritten records that another replica kept.  If that replica is elected
-   uncleanly in between, such records are back, and may vanish again.
+    may have started below its log's end; records that were appended in them were truncated there (KIP-279).
+    If its entries of earlier epochs are missing, it may have missed each epoch that another broker led after
+    the last epoch that it led itself, or in which it joined the ISR.  It had all records that were committed
+    while it was in the ISR.
+3.  It may have led before, and may have overwritten records that another replica kept.  If that other replica
+    is elected uncleanly in between, these records return, and may be lost again.
 """
 
 from collections.abc import Iterator, Sequence
@@ -34,9 +37,9 @@ class Bound(NamedTuple):
 
     Attributes:
         text: the bound as a text.
-        above: records below this offset must still be there; None: no record must.
+        above: records below this offset must still exist; None if no record must.
         doubt: why the bound is uncertain.
-        known_from_ns: it covers only records that were known to be there at this time, or later.
+        known_from_ns: it covers only records that were known to exist at this time, or later.
     """
 
     text: str
@@ -55,7 +58,7 @@ class Bound(NamedTuple):
 
 
 def bounds_of(facts: Facts, partition: PartitionName, state: PartitionState) -> Iterator[Bound]:
-    """Bounds of an unclean election that the metadata log reports; each permits what it covers."""
+    """Return the bounds of an unclean election in the metadata log.  Each permits the loss that it covers."""
     entries = _own_entries(facts, partition, state)
     begun = _begun(facts, partition, state)
     own = dict(entries).get(state.leader_epoch)
@@ -78,7 +81,7 @@ def bounds_of(facts: Facts, partition: PartitionName, state: PartitionState) -> 
 
 
 def bound_at(facts: Facts, partition: PartitionName, epoch: int | None) -> Bound:
-    """The bound of an event that ended with an epoch, or with the first one behind it that had a leader."""
+    """The bound of an event that ended with an epoch, or with the first later one that had a leader."""
     if epoch is None:
         return _unknown_bound(partition)
     later = (state for state in facts.changes.states.get(partition, ()) if state.leader_epoch >= epoch)
@@ -93,14 +96,14 @@ def bound_at(facts: Facts, partition: PartitionName, epoch: int | None) -> Bound
 
 
 def certain(epoch: int, start: int) -> Bound:
-    """The bound where nothing is in doubt."""
+    """Return a bound without doubt."""
     return Bound(
         f"leader epoch {epoch} begins at offset {start}, and records below it must still be there", start
     )
 
 
 def _own_entries(facts: Facts, partition: PartitionName, state: PartitionState) -> Entries:
-    """What the leader of a state noted, unless its disk was wiped since: then that came from others."""
+    """The entries of the leader of a state, or none if its disk was wiped since, as others restored them."""
     since_ns = facts.changes.span(state).from_ns
     strikes = strikes_of(facts, partition, wiping=True)
     if any(strike.replica == state.leader and strike.window.end_ns >= since_ns for strike in strikes):
@@ -109,14 +112,15 @@ def _own_entries(facts: Facts, partition: PartitionName, state: PartitionState) 
 
 
 def _begun(facts: Facts, partition: PartitionName, state: PartitionState) -> int | None:
-    """Where the leader of a state began its epoch, as it logged it then."""
+    """Where the leader of a state started its epoch, according to the line it logged at that time."""
     return facts.epochs.begun_by(partition, _name(facts, state.leader)).get(state.leader_epoch)
 
 
 def _own_start(facts: Facts, partition: PartitionName, state: PartitionState) -> int | None:
-    """Where the leader of a state began its epoch: by its note, or else by its broker's log.
+    """Where the leader of a state started its epoch, by its entry, or else by its broker's log.
 
-    A first note may have moved with the start of the log.
+    If the entry is the first one and is above the logged offset, the logged offset counts: the entry may have
+    moved with the start of the log.
     """
     entries, begun = _own_entries(facts, partition, state), _begun(facts, partition, state)
     noted = dict(entries).get(state.leader_epoch)
@@ -126,9 +130,9 @@ def _own_start(facts: Facts, partition: PartitionName, state: PartitionState) ->
 
 
 def _start(facts: Facts, partition: PartitionName, state: PartitionState) -> int | None:
-    """Where an epoch began: by its leader, or else by the others' notes, which come from its batches.
+    """Where an epoch started: by its leader, or else by the entries of other replicas.
 
-    A first note does not count: it may have moved with the start of the log.
+    Another replica's first entry does not count, because it may have moved with the start of the log.
     """
     own = _own_start(facts, partition, state)
     if own is not None:
@@ -147,7 +151,7 @@ def _name(facts: Facts, number: int) -> str:
 
 
 def _by_others(facts: Facts, partition: PartitionName, state: PartitionState) -> Iterator[Bound]:
-    """Bounds where the elected replica's note is gone."""
+    """Return bounds for the case that the elected replica's entry is missing."""
     starts = facts.epochs.starts(partition, state.leader_epoch)
     if starts is None:
         yield _unknown_bound(partition)
@@ -163,7 +167,7 @@ def _by_others(facts: Facts, partition: PartitionName, state: PartitionState) ->
 
 
 def _same_start(facts: Facts, partition: PartitionName, state: PartitionState, epoch: int) -> bool:
-    """Whether an epoch without any trace began no lower than the next epoch that a replica recorded."""
+    """Whether an epoch that no replica recorded started no lower than the next recorded epoch."""
     later = [
         each
         for each in facts.changes.states[partition]
@@ -175,7 +179,10 @@ def _same_start(facts: Facts, partition: PartitionName, state: PartitionState, e
 def _of_missed(
     facts: Facts, partition: PartitionName, state: PartitionState, known: tuple[int, int]
 ) -> Iterator[Bound]:
-    """Bounds for records of epochs that the elected replica never saw; `known`: its last epoch, its end."""
+    """Bounds for records of epochs that the elected replica never had.
+
+    ``known`` is the replica's last epoch and the end of its log.
+    """
     last, end = known
     for missed in _missed(facts.changes.states[partition], last, state):
         since_ns = facts.changes.span(missed).from_ns
@@ -189,7 +196,10 @@ def _of_missed(
 def _of_possibly_missed(
     facts: Facts, partition: PartitionName, state: PartitionState, end: int
 ) -> Iterator[Bound]:
-    """Bounds for records of epochs that the elected replica may not have seen; `end`: of its log."""
+    """Bounds for records of epochs that the elected replica may not have had.
+
+    ``end`` is the end of its log.
+    """
     states = facts.changes.states[partition]
     out_ns = _out_of_sync_since(facts, states, state)
     for missed in _missed(states, _followed(states, state), state):
@@ -200,9 +210,10 @@ def _of_possibly_missed(
 
 
 def _of_revived(facts: Facts, partition: PartitionName, state: PartitionState, end: int) -> Iterator[Bound]:
-    """Bounds for older records that the elected replica had overwritten, and that another one brought back.
+    """Bounds for older records that the elected replica had overwritten, and that another replica restored.
 
-    That one was elected uncleanly in between, and may not have seen an epoch that the elected replica led.
+    The other replica was elected uncleanly in between, and may not have had an epoch that the elected replica
+    led.
     """
     states = facts.changes.states[partition]
     for between in _missed(states, -1, state):
@@ -216,7 +227,7 @@ def _of_revived(facts: Facts, partition: PartitionName, state: PartitionState, e
 
 
 def _led(states: Sequence[PartitionState], leader: int, last: int, until: int) -> Iterator[PartitionState]:
-    """First state of each epoch after one and before another in which a broker led."""
+    """The first state of each epoch that a broker led, between two epochs."""
     for state in states:
         if last < state.leader_epoch < until and state.leader == leader:
             last = state.leader_epoch
@@ -224,7 +235,7 @@ def _led(states: Sequence[PartitionState], leader: int, last: int, until: int) -
 
 
 def _out_of_sync_since(facts: Facts, states: Sequence[PartitionState], until: PartitionState) -> int:
-    """From when on records may have been committed without the leader of a state, before it led.
+    """The time since which records may have been committed without the leader of a state, before it led.
 
     Returns:
         Nanoseconds of the history's clock; 0 if it never was in the ISR.
@@ -239,11 +250,11 @@ def _out_of_sync_since(facts: Facts, states: Sequence[PartitionState], until: Pa
 
 
 def _followed(states: Sequence[PartitionState], until: PartitionState) -> int:
-    """The last epoch in which the leader of a state certainly had what was appended before.
+    """The last epoch in which the leader of a state certainly had all records that were appended before.
 
-    That is the first one, before which there was nothing, one that it led, or one in which it joined the ISR:
-    then it had fetched up to the high watermark (KIP-101).  One that was in the ISR from the beginning to the
-    end may never have fetched in that epoch.
+    That is the partition's first epoch, an epoch that it led, or an epoch in which it joined the ISR, because
+    it had then fetched up to the high watermark (KIP-101).  A replica that was in the ISR for the whole epoch
+    may never have fetched in it.
     """
     epoch = states[0].leader_epoch
     for state, following in pairwise(each for each in states if each.leader_epoch < until.leader_epoch):
@@ -254,7 +265,7 @@ def _followed(states: Sequence[PartitionState], until: PartitionState) -> int:
 
 
 def _missed(states: Sequence[PartitionState], last: int, until: PartitionState) -> Iterator[PartitionState]:
-    """First state of each epoch between two epochs in which another broker led."""
+    """The first state of each epoch that another broker led, between two epochs."""
     for state in states:
         if last < state.leader_epoch < until.leader_epoch and state.leader not in {NOBODY, until.leader}:
             last = state.leader_epoch

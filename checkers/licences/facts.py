@@ -46,7 +46,7 @@ class Facts:
     def oldest_version(self) -> tuple[int, ...]:
         """Major and minor version of the oldest Kafka of any node at any time; empty if unknown.
 
-        For promises: while nodes are upgraded, only what the oldest of them keeps can be required.
+        Used for promises: during an upgrade, only promises that the oldest version keeps can be required.
         """
         return self.setup.oldest_version[:2]
 
@@ -54,7 +54,7 @@ class Facts:
     def newest_version(self) -> tuple[int, ...]:
         """Major and minor version of the newest Kafka of any node at any time; empty if unknown.
 
-        For permissions: while nodes are upgraded, what the newest of them may do can't be blamed.
+        Used for permissions: during an upgrade, everything that the newest version may do is permitted.
         """
         return self.setup.newest_version[:2]
 
@@ -70,7 +70,7 @@ class Facts:
 
     @cached_property
     def partitions(self) -> tuple[PartitionName, ...]:
-        """All partitions of the run's topics that may be there, added ones too."""
+        """All partitions of the run's topics that may exist, including added ones."""
         return tuple(each.name for each in possible_partitions(self.history))
 
     @cached_property
@@ -85,22 +85,22 @@ class Facts:
 
     @cached_property
     def changes(self) -> PartitionChanges:
-        """What the metadata log shows."""
+        """The partition states that the metadata log shows."""
         return partition_changes(self.history)
 
     @cached_property
     def configs(self) -> ConfigChanges:
-        """What the metadata log reports about configs of topics."""
+        """The topic configs that the metadata log shows."""
         return config_changes(self.history)
 
     @cached_property
     def epochs(self) -> LeaderEpochs:
-        """Where leader epochs began."""
+        """The offsets at which leader epochs started."""
         return leader_epochs(self.history)
 
     @cached_property
     def views(self) -> dict[PartitionName, list[ReportedPartitionState]]:
-        """What brokers reported about each partition, in the order of their answers."""
+        """The states that brokers reported of each partition, in the order of their answers."""
         found: dict[PartitionName, list[ReportedPartitionState]] = defaultdict(list)
         for operation in self.history.observed(PARTITIONS):
             told = msgspec.convert(operation.value, PartitionsSeen)

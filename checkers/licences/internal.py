@@ -1,9 +1,9 @@
 """Whether an internal topic may have lost records legally: committed offsets, or transaction states.
 
 These topics have no final read and no bound.  So this module only determines whether, and until when, a loss
-is possible: by a permitted unclean election of one of the topic's partitions (the checker of elections finds
-the others), or by faults of disks, one by one, until all replicas in sync of one partition were hit, and none
-of them had come back into the ISR meanwhile.
+is possible.  There are two causes.  The first is a permitted unclean election of one of the topic's
+partitions (the checker of elections finds the forbidden ones).  The second is a series of disk faults that
+hit all in-sync replicas of one partition before any of them had rejoined the ISR.
 """
 
 from collections.abc import Iterable, Iterator
@@ -24,9 +24,9 @@ class Loss(NamedTuple):
 
     Attributes:
         text: what it was.
-        until_ns: what was acknowledged of a request that came after this is kept; `NEVER` if unknown.
+        until_ns: acknowledged changes that were requested after this time are kept; `NEVER` if unknown.
         from_ns: nothing was lost before this; 0 if unknown.
-        epoch: what was appended in this leader epoch, or later, is kept; None if unknown.
+        epoch: records that were appended in this leader epoch, or later, are kept; None if unknown.
     """
 
     text: str
@@ -35,14 +35,14 @@ class Loss(NamedTuple):
     epoch: int | None = None
 
     def meets(self, since_ns: int, until_ns: int = NEVER) -> bool:
-        """Whether what was requested no earlier than one time may have been lost by another."""
+        """Whether a change that was requested at or after one time may have been lost by another time."""
         return self.until_ns >= since_ns and self.from_ns <= until_ns
 
 
 def may_have_lost(
     history: History, topic: str, partition: int | None = None, since_ns: int = 0, until_ns: int = NEVER
 ) -> str | None:
-    """An event by which a topic, or one partition, may have lost acknowledged records; None without one.
+    """Return an event by which a topic, or a partition, may have lost acknowledged records; None if none.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
@@ -61,9 +61,9 @@ def may_have_lost(
 def losses(history: History, topic: str, partition: int | None = None) -> tuple[Loss, ...]:
     """Events by which a topic, or one of its partitions, may have lost acknowledged records.
 
-    If no metadata log reports the topic to the end, any unclean election that was requested or that configs
-    allowed may have happened.  If no metadata log reports the topic at all, any struck disk may have been
-    that of its only replica in sync.
+    If no metadata log covers the topic to the end, any unclean election that was requested, or that configs
+    allowed, may have happened.  If no metadata log has the topic at all, any disk that was hit may have held
+    its only in-sync replica.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
@@ -100,7 +100,7 @@ def _of_disks(topic: str, brokers: frozenset[int], from_ns: int, until_ns: int) 
 
 
 def _unrecorded_unclean(facts: Facts, topic: str) -> str | None:
-    """What may have caused an unclean election that no evidence shows; None if nothing may."""
+    """A possible cause of an unclean election that no evidence shows; None if there is none."""
     for election in facts.elections:
         somewhere = next((where for where in election.asked or () if where.topic == topic), None)
         where = PartitionName(topic, 0) if election.asked is None else somewhere
@@ -112,7 +112,7 @@ def _unrecorded_unclean(facts: Facts, topic: str) -> str | None:
 
 
 def _struck(facts: Facts, topic: str) -> Iterator[Loss]:
-    """Strikes at any time that hit all or part of a topic on a node."""
+    """Faults at any time that hit all or part of a topic's data on a node."""
     hit = [window for window in facts.windows if hits(facts.history, window, topic)]
     struck = frozenset(facts.ids[name] for window in hit for name in window.targets if name in facts.ids)
     if struck:
@@ -120,7 +120,7 @@ def _struck(facts: Facts, topic: str) -> Iterator[Loss]:
 
 
 def _all_struck(facts: Facts, partitions: Iterable[PartitionName]) -> Iterator[Loss]:
-    """Strikes that together may have hit all brokers with all records of a partition."""
+    """Faults that together may have hit all brokers that had all records of a partition."""
     for partition in partitions:
         strikes = strikes_of(facts, partition)
         for strike in strikes:

@@ -1,13 +1,13 @@
 """When configs may have permitted unclean elections, and whether they permitted them all the time.
 
-A topic's own unclean.leader.election.enable comes first.  Without one, the value of the node that is the
-active controller applies, so one controller among several is enough (KAFKA-12670, from 3.9.0 on).  Values
+A topic's own unclean.leader.election.enable comes first.  If the topic has none, the value of the active
+controller's node applies, so one controller among several is enough (KAFKA-12670, from 3.9.0 on).  Values
 change:
 
-- a topic's by *alter-topic*, not before it was requested; the former value is gone once it is acknowledged.
-  Without an answer, the metadata log shows whether, and when, it happened;
-- a node's by *configure*, with the node's next start; the former value is gone once a fault has ended its
-  process afterwards.
+- A topic's value changes by *alter-topic*, not before the request.  Once it is acknowledged, the former value
+  no longer applies.  Without an answer, the metadata log shows whether, and when, the value changed.
+- A node's value changes by *configure*, at the node's next start.  Once a fault has ended its process after
+  that, the former value no longer applies.
 """
 
 from collections.abc import Iterable, Iterator
@@ -27,15 +27,15 @@ UNCLEAN_CONFIG = "unclean.leader.election.enable"
 HONOURED_SINCE = (3, 9)
 """First version whose KRaft controllers obey unclean.leader.election.enable (KAFKA-12670).
 
-Enough that one node has it at some time: the active controller may be of that version.
+It is enough that one node has this version at some time, because it may be the active controller.
 """
 
 
 def topic_named(facts: Facts, name: str) -> Topic:
     """A topic of the run, or an internal topic of Kafka with the config that the metadata log shows.
 
-    Kafka itself creates `__transaction_state` with unclean elections forbidden; a config that was recorded as
-    true at any time counts as true.
+    Kafka creates `__transaction_state` with unclean elections forbidden.  A config that was recorded as true
+    at any time counts as true.
     """
     for topic in facts.setup.topics:
         if topic.name == name:
@@ -54,8 +54,8 @@ class _Setting(NamedTuple):
 
     Attributes:
         enabled: whether unclean elections are allowed; None: not set here.
-        from_ns: when it came into force at the earliest.
-        set_ns: when it was set at the latest; `NEVER` if unknown.
+        from_ns: the earliest time at which it came into force.
+        set_ns: the latest time at which it was set; `NEVER` if unknown.
         alone_ns: time from which earlier values certainly are no longer in force.
     """
 
@@ -66,7 +66,7 @@ class _Setting(NamedTuple):
 
 
 def permitted(facts: Facts, topic: Topic) -> tuple[TimeBounds, ...]:
-    """Times at which configs may have allowed unclean elections of a topic, and controllers obeyed them.
+    """Times at which configs that controllers obey may have allowed unclean elections of a topic.
 
     Returns:
         Spans that do not overlap, in order of time.
@@ -83,7 +83,7 @@ def permitted(facts: Facts, topic: Topic) -> tuple[TimeBounds, ...]:
 
 
 def enabled_always(facts: Facts, topic: Topic) -> bool:
-    """Whether configs allowed unclean elections of a topic all the time, honoured or not."""
+    """Whether configs always allowed unclean elections of a topic, even if controllers ignored the config."""
     first, *later = _of_topic(facts, topic)
     if not all(setting.enabled for setting in later):
         return False
@@ -113,7 +113,7 @@ def alterations(facts: Facts, topic: Topic, config: str) -> Iterator[tuple[str |
 
 
 def _altered(facts: Facts, request: AdminOperation) -> TimeBounds | None:
-    """When a request for another value of a topic's config acted; None if it certainly never did."""
+    """When a request that alters a topic's config took effect; None if it certainly never did."""
     if request.failed or (request.unknown and facts.configs.fate(request) is Fate.NOT):
         return None
     if not request.unknown:
@@ -125,7 +125,7 @@ def _altered(facts: Facts, request: AdminOperation) -> TimeBounds | None:
 
 
 def _of_nodes(facts: Facts) -> list[list[_Setting]]:
-    """Of each node that may be the active controller what it was set to; it is false where nothing is set."""
+    """The values that were set on each node that may be the active controller; the default is false."""
     setup = facts.setup
     configured = requests_of(facts.history, "configure")
     settings: list[list[_Setting]] = []
@@ -157,7 +157,7 @@ def _meaning(value: object) -> bool | None:
 
 
 def _in_force(settings: Iterable[_Setting], *, enabled: bool | None) -> list[TimeBounds]:
-    """Times at which a setting with that value may have been in force."""
+    """Times at which a setting with a given value may have been in force."""
     told = list(settings)
     return [
         TimeBounds(

@@ -16,14 +16,14 @@ class LicenceEvent(NamedTuple):
 
     Attributes:
         from_ns: not before this time.
-        to_ns: not after this time; `NEVER` if it had not ended when the history did.
+        to_ns: not after this time; `NEVER` if it had not ended at the end of the history.
         where: the partition that it affected; None if it may have affected any.
         text: what it was.
-        below: records below this offset were removed, and nothing else happened; None: the log was truncated,
-            so its end may have been written again.
-        above: if the log was truncated, records below this offset must still be there; None: no record must.
-        doubt: why it is unknown what exactly it permits; None if that is known.
-        known_from_ns: it covers only records that were known to be there at this time, or later.
+        below: records below this offset were removed, and nothing else happened; None if the log was
+            truncated, so that its end may have been written again.
+        above: if the log was truncated, records below this offset must still exist; None if no record must.
+        doubt: why it is unknown exactly which losses it permits; None if that is known.
+        known_from_ns: it covers only records that were known to exist at this time, or later.
     """
 
     from_ns: int
@@ -41,9 +41,9 @@ class Permit(NamedTuple):
 
     Attributes:
         event: what happened, when, and where.
-        covers_returned: whether records that a consumer had been given may vanish too.
+        covers_returned: whether records that a consumer had received may be lost too.
         text: the licence, as a verdict states it.
-        gap: whether it explains the loss and does not permit it: a known gap of Kafka's promises.
+        gap: whether it explains the loss without permitting it, by a known gap of Kafka's promises.
     """
 
     event: LicenceEvent
@@ -56,12 +56,12 @@ class LicenceRule(NamedTuple):
     """One row of the table.
 
     Attributes:
-        name: the configuration, or the event, that it is about.
-        applies: whether that is in force for a topic.
+        name: the configuration, or the event, that the rule is about.
+        applies: whether the rule applies to a topic.
         events: finds the events that it needs.
-        covers_returned: whether it covers records that a consumer had been given.
+        covers_returned: whether it covers records that a consumer had received.
         reason: why the loss is permitted.
-        gap: whether the loss is explained only, see `Permit`.
+        gap: whether it only explains the loss, see `Permit`.
     """
 
     name: str
@@ -74,7 +74,7 @@ class LicenceRule(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """Transactions whose decision may be lost.
+    """Transactions whose decision may have been lost.
 
     Attributes:
         operation: shape (n,), positions of their invocations in the history, ascending.
@@ -87,14 +87,14 @@ class Decisions:
     texts: tuple[str, ...] = ()
 
     def of(self, operations: Integers) -> Integers:
-        """Row of `texts` for each of some operations, `NONE` where no decision may be lost."""
+        """Row of `texts` for each of some operations, `NONE` where no decision may have been lost."""
         place = np.searchsorted(self.operation, operations)
         known = np.append(self.operation, NONE)[place] == operations
         return np.where(known & (operations != NONE), np.append(self.licence, NONE)[place], NONE)
 
 
 def no_decisions() -> Decisions:
-    """None may be lost."""
+    """Return `Decisions` without any transaction."""
     return Decisions(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
@@ -102,7 +102,7 @@ class Licences:
     """The permits of one history, by partition.
 
     Attributes:
-        decisions: the transactions whose decision may be lost.
+        decisions: the transactions whose decision may have been lost.
     """
 
     def __init__(
@@ -144,11 +144,11 @@ def first_permit(
 
     Args:
         permits: the partition's permits.
-        since_ns: shape (n,), time before which the record was not there.
-        until_ns: shape (n,), first moment at which it is known to be gone.
+        since_ns: shape (n,), time before which the record did not exist.
+        until_ns: shape (n,), first time at which it is known to be missing.
         returned: shape (n,), whether a consumer had received it.
         offset: shape (n,), its offset, the lowest one if several are possible; `NONE` if unknown.
-        known_ns: shape (n,), when the record was first known to be there, because it was acknowledged or
+        known_ns: shape (n,), when the record was first known to exist, because it was acknowledged or
             returned; `since_ns` if not given.
         removable: whether the loss may be due to the removal of records, and not only to a truncation.
 

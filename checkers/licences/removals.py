@@ -14,11 +14,11 @@ from checkers.licences.facts import Facts
 from checkers.licences.permits import LicenceEvent
 
 _CLOCKS_NS = 1_000_000_000
-"""The host's clock may be set while a run's own clock continues."""
+"""How far the host's clock may be set off while the run's own clock continues."""
 
 
 def deletions(facts: Facts) -> Iterator[LicenceEvent]:
-    """Every DeleteRecords request that was granted, or may have been."""
+    """Every DeleteRecords request that was accepted, or may have been."""
     for request in requests_of(facts.history, "delete-records"):
         if request.failed:
             continue
@@ -29,10 +29,10 @@ def deletions(facts: Facts) -> Iterator[LicenceEvent]:
 
 
 def log_starts(facts: Facts) -> Iterator[LicenceEvent]:
-    """Where logs that begin above offset 0 begin at the end of the run, as the final reads listed it.
+    """Where logs that start above offset 0 start at the end of the run, by the final reads' lists.
 
     If only age limits what a topic keeps, a segment is deleted once its youngest record is too old
-    (``retention.ms``).  So records at or above a record that is still young enough must not be deleted.
+    (``retention.ms``).  So records at or above a record that is still within that age must not be deleted.
     """
     starts: dict[PartitionName, tuple[int, int]] = {}
     for operation, read in final_limits(facts.history):
@@ -60,7 +60,7 @@ def _age_ns(topic: Topic) -> int | None:
 
 
 def _first_sent_since(facts: Facts, since_ns: dict[PartitionName, int]) -> dict[PartitionName, int]:
-    """The lowest offset of acknowledged records whose send began after a time, by partition.
+    """The lowest offset of acknowledged records, by partition, whose send started after a time.
 
     A producer sets the timestamps of its records, so they are not older than the send.
     """
@@ -79,7 +79,10 @@ def _first_sent_since(facts: Facts, since_ns: dict[PartitionName, int]) -> dict[
 
 
 def _acknowledged(value: Any) -> Iterator[tuple[int, int]]:
-    """Partition and offset of each acknowledged record in a completion; of a run of records, the lowest."""
+    """Partition and offset of each acknowledged record in a completion.
+
+    For a run of records, the lowest offset.
+    """
     if not is_answered(value):
         return
     if isinstance(value, dict):

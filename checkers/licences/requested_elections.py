@@ -6,9 +6,9 @@ without limit.
 1. *How often.*  The controller that executes it elects each of its partitions at most once, and only one that
    has no leader.  It is executed again only if the broker that was asked forwards it again: when it loses its
    connection to the controller, or receives NOT_CONTROLLER, for 60 s at most (NodeToControllerRequestThread).
-   Neither happens while the quorum stays in one epoch and no fault is in force.  So each election that has no
-   other explanation uses up one unanswered request, unless the epoch has changed since the first of them, or
-   a fault was in force from 60 s before it on.
+   Neither happens while the quorum stays in one epoch and no fault is in force.  So each election without
+   another explanation uses up one unanswered request.  This does not hold if the epoch has changed since the
+   first of these elections, or if a fault was in force at any time since 60 s before it.
 2. *How late.*  It waits in three places: until the broker has read it, until the broker has forwarded it, and
    until the controller has processed it.  While faults are in force, it is unknown how long a packet or a
    paused process delays it.  So that time is not counted, and one minute is allowed for each place.
@@ -66,7 +66,7 @@ def allowed(facts: Facts, partition: PartitionName, state: PartitionState) -> bo
 
 
 def _otherwise(facts: Facts, partition: PartitionName, state: PartitionState) -> bool:
-    """Whether an election needed no request."""
+    """Whether an election was permitted without any request."""
     if state.last_leader and facts.eligible_replicas:
         return True
     span = facts.changes.span(state)
@@ -74,7 +74,7 @@ def _otherwise(facts: Facts, partition: PartitionName, state: PartitionState) ->
 
 
 def _again(facts: Facts, first: PartitionState, state: PartitionState) -> bool:
-    """Whether a request that caused one election may have been forwarded again and caused another."""
+    """Whether a request that caused one election may have been forwarded again and have caused another."""
     from_ns = facts.changes.span(first).from_ns - FORWARDED_NS
     to_ns = facts.changes.span(state).to_ns
     return state.epoch != first.epoch or any(window.overlaps(from_ns, to_ns) for window in facts.windows)

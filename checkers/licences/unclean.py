@@ -1,8 +1,8 @@
 """Unclean elections: when they happened, and which records they may have removed.
 
-The metadata log shows each of them with its leader epoch.  The start of that epoch bounds what is gone
-(`checkers.licences.epoch_bounds`).  If the metadata log does not reach back to the partition's creation, a
-request is assumed to be an election in the first epoch that was not observed when it was made.
+The metadata log shows each of them with its leader epoch.  The start of that epoch bounds which records may
+be lost (`checkers.licences.epoch_bounds`).  If the metadata log does not reach back to the partition's
+creation, a request is assumed to be an election in the first epoch that was not observed when it was made.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from checkers.licences.permits import LicenceEvent
 from checkers.licences.requested_elections import by_request
 
 SETTLING_NS = 1_000_000_000
-"""How much later than a broker reports a new epoch it may still act in the old one."""
+"""How long after a broker reports a new epoch it may still act in the old one."""
 
 
 def requested(facts: Facts) -> Iterator[LicenceEvent]:
@@ -39,7 +39,7 @@ def requested(facts: Facts) -> Iterator[LicenceEvent]:
 def configured(facts: Facts) -> Iterator[LicenceEvent]:
     """Unclean elections while configs may have allowed them.
 
-    If the metadata log can't show them, all events that may have been one.
+    If the metadata log can't show them, all events that may have caused one are returned.
     """
     spans = {topic.name: permitted(facts, topic) for topic in facts.setup.topics}
     for partition, states in facts.changes.states.items():
@@ -63,7 +63,7 @@ def last_known(facts: Facts) -> Iterator[LicenceEvent]:
 
 
 def epoch_after(facts: Facts, partition: PartitionName, time_ns: int) -> int | None:
-    """The first leader epoch that no broker had reported by a time; None if none was reported later."""
+    """The leader epoch after the newest one reported by a time; None if none was reported by then."""
     seen = [view.leader_epoch for view in facts.views.get(partition, ()) if view.time_ns <= time_ns]
     return max(seen) + 1 if seen else None
 
@@ -93,10 +93,10 @@ def _requested_election(
 
 
 def _as_seen(facts: Facts, election: Election, partition: PartitionName) -> LicenceEvent:
-    """An election that a request may have caused, according to the epochs that brokers reported."""
+    """An election that a request may have caused, by the epochs that brokers reported."""
     request = election.request
     epoch = epoch_after(facts, partition, request.from_ns)
-    # A request without an answer may have been executed at any time, also in a later epoch.
+    # An unanswered request may have been executed at any time, also in a later epoch.
     until_ns = NEVER if epoch is None or request.unknown else settled_ns(facts, partition, epoch)
     event = LicenceEvent(request.from_ns, until_ns, partition, _request_text(election, partition))
     return bound_at(facts, partition, epoch).limits(event)
@@ -109,7 +109,7 @@ def _request_text(election: Election, partition: PartitionName) -> str:
 def _recorded_election(
     facts: Facts, partition: PartitionName, state: PartitionState
 ) -> Iterator[LicenceEvent]:
-    """An unclean election in the metadata log, once for each of its bounds."""
+    """An unclean election in the metadata log, as one event for each of its bounds."""
     span = facts.changes.span(state)
     views = facts.views.get(partition, [])
     older = max((view.leader_epoch for view in views if view.leader_epoch < state.leader_epoch), default=-1)
@@ -122,9 +122,9 @@ def _recorded_election(
 
 
 def settled_ns(facts: Facts, partition: PartitionName, epoch: int) -> int:
-    """Time from which no broker can have acted in an older epoch, nanoseconds.
+    """The time from which no broker can have acted in an older epoch, nanoseconds.
 
-    A broker that never reported the epoch counts as gone from its last report on.
+    A broker that never reported the epoch counts as stopped since its last report.
     """
     known: dict[str, int] = {}
     last: dict[str, int] = {}

@@ -1,1 +1,1 @@
-"""Checkers of partitions: records that clients read, logs on disk, leaders, and where logs begin and end."""
+"""Checkers of partitions: records that clients read, logs on disk, leaders, and the bounds of logs."""

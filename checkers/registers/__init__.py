@@ -3,15 +3,18 @@
 Operations are *write* and *read* of docs/histories.md.  Real time is the order of the history: an operation
 precedes another if its completion is before the other's invocation.
 
-1. Reads of values that were never written are ``phantom``, of values of failed writes ``G1a`` (`findings`).
-2.  The other operations on one value of one register form a zone; conflicting zones are ``nonlinearizable``
-   (`zones`).  The witness of a conflict is four operations: the two that bound each zone.
+1. Reads of values that were never written are ``phantom``, and reads of values of failed writes are ``G1a``
+   (`findings`).
+2.  The other operations on one value of one register form a zone, and conflicting zones are
+    ``nonlinearizable`` (`zones`).  The witness of a conflict is four operations: the two that bound each
+    zone.
 3.  In runs whose registers Kafka stores, stale reads are legal, so conflicts are reported as legal.  `kept`
    judges the rules that still hold.
 
 A write with an unknown outcome happened if its value was read.  A read that failed, or has an unknown
-outcome, is ignored.  If the same value is written to a register twice, or if it is changed by
-compare-and-set, zones do not decide it.  The verdict is then unknown unless another register decides it.
+outcome, is ignored.  If the same value is written to a register twice, or if the register is changed by
+compare-and-set, zones do not decide about it.  The verdict is then unknown unless another register decides
+it.
 
 Registers are judged in parts, one in each process (`parts`).
 """
@@ -51,14 +54,14 @@ __all__ = ["ENTRY", "Judgeable", "applies", "check_registers", "judgeable", "los
 
 @dataclass(frozen=True, slots=True)
 class Judgeable:
-    """Registers that can be judged, and what is known of all of them."""
+    """The registers that can be judged, and the facts about all of them."""
 
     registers: Registers
     overview: RegistersOverview
 
 
 def check_registers(history: History, initial: object = None) -> CheckerResult:
-    """Judge the registers of a history; not exercised if it has none.
+    """Judge the registers of a history; the result is not exercised if it has none.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
@@ -75,7 +78,7 @@ def check_registers(history: History, initial: object = None) -> CheckerResult:
 
 
 def judgeable(history: History, initial: object = None) -> Judgeable | CheckerResult:
-    """Load the registers of a history; if there is none to judge, return the result at once.
+    """Load the registers of a history; return a result at once if there is nothing to judge.
 
     Arguments and errors are those of `check_registers`.
     """
@@ -105,7 +108,7 @@ def _milestones(history: History, registers: Registers) -> Milestones:
 
 
 def losing_of(history: History) -> Losing:
-    """What `put_together` asks."""
+    """Return the function that `put_together` calls to find a loss."""
     return lambda: may_have_lost(history, OFFSETS_TOPIC)
 
 
@@ -115,7 +118,7 @@ def applies(history: History, initial: object = None) -> bool:
 
 
 def obstacle_of(history: History, initial: object = None) -> str | None:
-    """Why `check_registers` can't decide, naming register and value; None where it can.
+    """Why `check_registers` can't decide, with register and value; None if it can.
 
     Arguments and errors are those of `check_registers`.
     """

@@ -1,4 +1,4 @@
-"""What the registers checker can find; the first three are found in every history of registers."""
+"""The anomalies of the registers checker; the first three can occur in every history of registers."""
 
 from checkers.history.sources import Source
 from checkers.verdict.kinds import AnomalyKind, by_id
@@ -46,7 +46,7 @@ STALE_OFFSET = AnomalyKind(
     "tracking; KAFKA-20115; KAFKA-20634",
 )
 KEPT = by_id(LOST_VALUE, NONMONOTONIC_AFTER_HEAL, STALE_OFFSET)
-"""Those of registers that Kafka keeps."""
+"""The anomalies of registers that Kafka stores."""
 ANOMALIES = by_id(NONLINEARIZABLE, PHANTOM, ABORTED_READ, *KEPT.values())
 """All anomalies by id."""
 NEEDS = Needs(
@@ -55,4 +55,4 @@ NEEDS = Needs(
     PERMITTED,
     frozenset({"offsets", "metadata"}),
 )
-"""The journals that its rules need."""
+"""The journals that the checker's rules need."""

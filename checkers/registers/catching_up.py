@@ -2,14 +2,16 @@
 
 The group coordinator of Kafka 4.0 and later answers a plain OffsetFetch as of the high watermark, and a new
 leader's high watermark is the last one that its predecessor sent.  A leader may acknowledge a commit and end
-before its followers know the new high watermark.  Then the new coordinator has read the commit, but does not
-return it until its own followers have fetched it.  A fetch that requests stable offsets (KIP-447) is answered
-once the high watermark is there.  Coordinators of earlier versions return all commits that they read.
+before its followers know the new high watermark.  In that case the new coordinator has read the commit, but
+does not return it until its own followers have fetched it.  A fetch that requests stable offsets (KIP-447) is
+answered once the high watermark has reached the commit.  Coordinators of earlier versions return all commits
+that they read.
 
 This ends with the first commit that the new coordinator acknowledges: its high watermark is above all earlier
 records.  Until then an answer may miss commits that were acknowledged since followers last learned a high
-watermark.  Without faults they learn it with each fetch, but during faults they do not.  A broker that starts
-again knows the one that it last stored (``replica.high.watermark.checkpoint.interval.ms``, 5 s).
+watermark.  Without faults they learn it with each fetch, but during faults they do not.  A broker that
+restarts knows the high watermark that it last stored (``replica.high.watermark.checkpoint.interval.ms``, 5
+s).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,20 +27,20 @@ from checkers.registers.columns import Registers
 AS_OF_HIGH_WATERMARK = (4, 0)
 """Since this version coordinators answer as of the high watermark (KAFKA-14499), which excuses old answers.
 
-Enough that one node has it at some time: any broker may be the coordinator.
+It is enough that one node has this version at some time, because any broker may be the coordinator.
 """
 LAG_NS = 6_000_000_000
-"""A broker that nothing hits learns of a high watermark, and writes it down, within this time."""
+"""Without faults, a broker learns of a high watermark and stores it within this time."""
 
 
 class Catching(NamedTuple):
-    """A coordinator after its election; all in stamps of operations, or all in nanoseconds.
+    """A coordinator after its election; all times are stamps of operations, or all are nanoseconds.
 
     Attributes:
-        known: what was acknowledged before this it must answer with.
-        begin: from when it may have been elected.
-        elected: when it certainly was.
-        end: until when its high watermark may not have reached what was there.
+        known: it must return all commits that were acknowledged before this time.
+        begin: the earliest time at which it may have been elected.
+        elected: the time by which it certainly was elected.
+        end: the time until which its high watermark may not have reached the existing commits.
     """
 
     known: int
@@ -55,12 +57,12 @@ class Commits(NamedTuple):
 
 
 def catching_up(begin: int, elected: int, end: int, windows: Sequence[FaultWindow]) -> Catching:
-    """What the coordinator that was elected between two times may not know; in nanoseconds.
+    """The period in which a coordinator, elected between two times, may not know all commits; nanoseconds.
 
     Args:
-        begin: from when it may have been elected.
-        elected: when it certainly was.
-        end: until when followers that nothing hits need to fetch from it.
+        begin: the earliest time at which it may have been elected.
+        elected: the time by which it certainly was elected.
+        end: the time until which followers without faults need to fetch from it.
         windows: all faults; followers can't fetch during them, nor learn of high watermarks.
     """
     known = begin - LAG_NS
@@ -73,11 +75,11 @@ def catching_up(begin: int, elected: int, end: int, windows: Sequence[FaultWindo
 
 
 def commits_of(registers: Registers, partitions: Mapping[str, PartitionName]) -> dict[PartitionName, Commits]:
-    """The acknowledged commits that each partition of the offsets topic keeps.
+    """The acknowledged commits that each partition of the offsets topic stores.
 
     Args:
-        registers: of a whole history.
-        partitions: by register, where its group's offsets are kept.
+        registers: the registers of a whole history.
+        partitions: by register, the partition that stores its group's offsets.
     """
     rows = registers.rows
     acknowledged = rows.write & (rows.finish < rows.horizon)
@@ -90,7 +92,7 @@ def commits_of(registers: Registers, partitions: Mapping[str, PartitionName]) ->
 
 
 def caught_up(catching: Catching, commits: Commits) -> Catching:
-    """Let a coordinator have caught up with its first commit that was begun after its election; in stamps."""
+    """End a coordinator's period at its first commit that began after its election; in stamps."""
     later = commits.finish[commits.start > catching.elected]
     end = min(catching.end, int(later.min())) if len(later) else catching.end
     return catching._replace(end=end)

@@ -1,19 +1,22 @@
-"""Register operations as columns: a row for each write that may have happened and each read that returned."""
+"""Register operations as columns: one row for each possible write and each read that returned."""
 
 from dataclasses import dataclass
 
 from checkers.columns.tables import Booleans, Integers
 
 SHIFT = 2
-"""Stamp of the history's first operation; before it the initial value is written: begun at 0, ended at 1."""
+"""Stamp of the history's first operation.
+
+The initial value is written before it: this write begins at 0 and ends at 1.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
     """Operations, one row each, in any order.
 
-    A stamp is a place in real time: the index in the history of an invocation or a completion, plus `SHIFT`.
-    No two events have the same stamp, apart from those before the history.
+    A stamp is a position in real time: the index in the history of an invocation or a completion, plus
+    `SHIFT`. Two events never have the same stamp, except events before the history.
 
     Attributes:
         key: code of the register.
@@ -21,7 +24,7 @@ class Rows:
         write: whether it is a write.
         start: stamp of the invocation.
         finish: stamp of the completion; the horizon for a write with an unknown outcome.
-        horizon: above every stamp: when that ends which never ended.
+        horizon: a stamp above all others, for the end of operations that never ended.
     """
 
     key: Integers

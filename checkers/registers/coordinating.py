@@ -1,17 +1,17 @@
 """When a coordinator may return an old value, and which commits such an answer must include anyway.
 
 The leader of a group's partition of the offsets topic coordinates it; every other broker refuses
-(NOT_COORDINATOR).  Old values come from a deposed broker that does not know of the election yet: while it is
-paused or cut off, and some time after.  A broker that is down learns of the election before it answers again.
-A deposed broker still knows what was committed until it was deposed.  So an answer may miss only commits that
-were acknowledged after an election of which the old leader may not have learned; and, from Kafka 4.0 on,
-commits that the new leader does not yet know to be committed (`catching_up`).
+(NOT_COORDINATOR).  Old values come from a deposed broker that does not know of the election yet, because it
+is or was paused or isolated.  A broker that is down learns of the election before it answers again. A deposed
+broker still knows all offsets that were committed until it was deposed.  So an answer may miss only two kinds
+of commits: those that were acknowledged after an election of which the old leader may not have learned and,
+from Kafka 4.0 on, those that the new leader does not yet know to be committed (`catching_up`).
 
 Kafka does not promise how long a broker takes to learn of an election.  In 36 runs of 4.3.1 and 4.1.1 on a
-busy machine brokers reported a new leader at most 5.6 s after the election was certain and the faults of that
-time were over (1.7 s in 99 % of 567 times); `MARGIN_NS` is about twice that.  Four of them were runs of the
-offsets workload: no read returned an acknowledged commit that another one had replaced, two returned old ones
-with an unknown outcome.
+busy machine, brokers reported a new leader at most 5.6 s after the election was certain and the faults of
+that time had ended (1.7 s in 99 % of 567 cases); `MARGIN_NS` is about twice that.  Four of these runs had the
+offsets workload.  No read returned an acknowledged commit that another one had replaced, and two reads
+returned old commits with an unknown outcome.
 
 Brokers' caches of configs have no coordinator: they may be old at any time, and are not judged here.
 """
@@ -40,25 +40,26 @@ from checkers.registers.catching_up import (
 from checkers.registers.columns import SHIFT, Registers
 
 OFFSETS = "offset/"
-"""How the names of registers begin that are committed offsets; the group's id follows, and another slash."""
+"""Prefix of the names of registers that are committed offsets; the group's id and a slash follow."""
 MARGIN_NS = 10_000_000_000
-"""After so long a broker that nothing hits has learned who coordinates."""
+"""Within this time a broker without faults has learned which broker is the coordinator."""
 LATE_NS = 3_000_000_000
-"""So long after a fault requests may wait that were sent while it was in force; clients wait 2.5 s."""
+"""How long after a fault requests may arrive that were sent during the fault; clients wait 2.5 s."""
 
 Span = tuple[int, int]
-"""From when until when, both included: nanoseconds, or stamps of operations."""
+"""Start and end of a span, both included: nanoseconds, or stamps of operations."""
 
 
 class Coordination(NamedTuple):
-    """When a group's coordinator may be doubted; all in stamps of operations.
+    """The periods in which a group's coordinator may be outdated; all in stamps of operations.
 
     Attributes:
-        elections: from when one may have been, until when the old leader may not have learned of it.
-        faults: from when a fault may have been in force until a while after; a request that was sent then may
-            be carried out late, and twice.  What a process had received goes with it when it is killed.
-        known: whether the metadata log shows who coordinates.
-        catching: coordinators that may not know yet what was committed before them.
+        elections: from the earliest time of an election until the old leader certainly has learned of it.
+        faults: from the earliest time at which a fault may have been in force until a while after it.  A
+            request that was sent in this period may be executed late, and twice.  Requests that a process had
+            received are lost when it is killed.
+        known: whether the metadata log shows the coordinator.
+        catching: coordinators that may not know yet all commits before their election.
     """
 
     elections: tuple[Span, ...]
@@ -68,7 +69,7 @@ class Coordination(NamedTuple):
 
 
 def coordinations_of(history: History, registers: Registers) -> dict[str, Coordination]:
-    """Find the times at which the coordinator of each group among the registers may be out of date.
+    """Find the periods in which the coordinator of each group among the registers may be outdated.
 
     If no metadata log has the group's partition, every fault counts as an election.
 
@@ -109,7 +110,7 @@ def group_of(key: str) -> str:
 
 
 def _elections(facts: Facts, partition: PartitionName, windows: Sequence[FaultWindow]) -> Iterator[Span]:
-    """When elections of a partition may have been unknown to the leaders that they deposed."""
+    """The periods in which deposed leaders of a partition may not have known of an election."""
     changes = facts.changes
     if changes.complete_until_ns != NEVER:
         yield changes.complete_until_ns, NEVER
@@ -128,7 +129,7 @@ def _elections(facts: Facts, partition: PartitionName, windows: Sequence[FaultWi
 
 
 def _down_ns(window: FaultWindow, begin_ns: int, elected_ns: int) -> int:
-    """Time from which a deposed leader has no process, nanoseconds; `NEVER` if it keeps it.
+    """Time from which a deposed leader has no process, nanoseconds; `NEVER` if its process continues.
 
     Its next process knows of the election.
     """
@@ -152,7 +153,7 @@ def _catching(
     times: Sequence[int],
     commits: Commits,
 ) -> Iterator[Catching]:
-    """Coordinators that may not know yet what was committed before them; in stamps."""
+    """Coordinators that may not know yet all commits before their election; in stamps."""
     if facts.newest_version and facts.newest_version < AS_OF_HIGH_WATERMARK:
         return
     for _, state in _elected(facts, partition):
@@ -164,12 +165,15 @@ def _catching(
 
 
 def _quorum_leaders(history: History) -> set[tuple[int, int]]:
-    """Epochs of the quorum and their leaders, as far as any was seen to lead."""
+    """Epochs of the quorum and their leaders, as far as they were observed."""
     return {(seen.leader_epoch, seen.leader_id) for _, seen in leaders_seen(history)}
 
 
 def _keeps(window: FaultWindow, old: str, controllers: set[str]) -> bool:
-    """Whether a fault may keep an old leader from learning: it is not down, or its informant is hit."""
+    """Whether a fault may keep an old leader from learning of an election.
+
+    A fault that ends its process does not. A fault that hits a controller may.
+    """
     learns_late = not window.down and _hits(window, old)
     return learns_late or any(_hits(window, controller) for controller in controllers)
 
@@ -179,7 +183,7 @@ def _hits(window: FaultWindow, node: str) -> bool:
 
 
 def _lengthened(span: Span, windows: Iterable[FaultWindow]) -> Span:
-    """A time in which an election becomes known, as long as faults may prevent that."""
+    """Extend the period in which an election becomes known by faults that may prevent that."""
     begin, end = span
     for window in windows:
         if window.overlaps(begin, end):

@@ -1,4 +1,4 @@
-"""Anomalies of any history of registers, with proofs."""
+"""Anomalies of any history of registers, with their proofs."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly
 Telling = Callable[[int], tuple[str, str, list[Fact]]]
 """Subject, summary and facts of the i-th finding."""
 Seen = tuple[int, int, Anomaly]
-"""An anomaly, after its rank and the stamp at which it was seen."""
+"""An anomaly, with its rank and the stamp at which it was seen."""
 
 
 @dataclass(slots=True)
@@ -52,7 +52,7 @@ class RegisterFindings:
 
 
 def find_unwritten(findings: RegisterFindings, chosen: Booleans) -> None:
-    """Find the chosen clusters without a write: ``G1a`` where one failed, else ``phantom``."""
+    """Find the chosen clusters without a write: ``G1a`` if a write failed, otherwise ``phantom``."""
     teller, zones = findings.texts, findings.texts.zones
     some = np.flatnonzero(chosen & (zones.writes == 0))
     if not len(some):
@@ -85,8 +85,8 @@ def find_unwritten(findings: RegisterFindings, chosen: Booleans) -> None:
 def find_conflicts(findings: RegisterFindings, chosen: Booleans, *, stale_allowed: bool) -> None:
     """Find values of the chosen clusters that no linearization explains: ``nonlinearizable``.
 
-    A value counts once: if it was returned before its write began, and otherwise if its zone conflicts with
-    one that begins before it.
+    A value counts once: if it was returned before its write began, or otherwise if its zone conflicts with a
+    zone that begins earlier.
 
     Args:
         findings: collects the findings.

@@ -1,19 +1,19 @@
-"""Registers that Kafka stores, such as committed offsets and configs: the rules where stale reads are legal.
+"""Rules for registers that Kafka stores, such as committed offsets and configs, where stale reads are legal.
 
-A deposed group coordinator and the metadata cache of a broker that is cut off return the last value that they
-knew (KIP-500: brokers apply the metadata log in its order, each with its own delay).  So an old value breaks
-no promise while faults last.  The following must hold nevertheless:
+A deposed group coordinator, and the metadata cache of an isolated broker, return the last value that they
+knew (KIP-500: brokers apply the metadata log in order, each with its own delay).  So an old value breaks no
+promise while faults last.  The following must hold nevertheless:
 
 1.  A read in the final phase returns the last acknowledged value, or one whose write did not end before that
    write began: ``lost-value``.  A value from a cache is compared only with writes that were acknowledged some
    time before (`LAGS_NS`).
-2.  A read that begins after recovery has succeeded returns nothing that had been overwritten when recovery
-   began, nor, by a cache, some time before the read: ``nonmonotonic-after-heal``.  A write with an unknown
-   outcome may take effect late, so its value never counts as overwritten.
-3.  During the load a read of a committed offset does not return a value that was overwritten by a commit
-   which every possible coordinator must know, a deposed one (`coordinating`) and a new one (`catching_up`):
-   ``stale-offset``.  A value that was written while a fault was in force, or shortly after, never counts as
-   overwritten, because its request may have been executed twice.
+2.  A read that begins after recovery has succeeded returns no value that had been overwritten when recovery
+    began (or, from a cache, some time before the read): ``nonmonotonic-after-heal``.  A write with an unknown
+    outcome may take effect late, so its value never counts as overwritten.
+3.  During the load, a read of a committed offset returns no value that was overwritten by a commit which
+    every possible coordinator must know: ``stale-offset``.  A possible coordinator is a deposed one
+    (`coordinating`) or a new one (`catching_up`).  A value that was written while a fault was in force, or
+    shortly after, never counts as overwritten, because its request may have been executed twice.
 """
 
 from bisect import bisect_left
@@ -45,20 +45,20 @@ _WENT = {
 LAGS_NS = {"offsets": 0, "metadata": MARGIN_NS}
 """Workloads whose registers Kafka stores, and how long an answering broker may lag, nanoseconds.
 
-A config is reported from the cache of any broker, which applies the metadata log as it arrives.  Kafka
-promises no time for that.  The margin is that of a deposed coordinator, which learns in the same way.
+Any broker reports a config from its cache, and applies the metadata log as it arrives.  Kafka promises no
+time limit for that.  The margin is the same as for a deposed coordinator, which learns in the same way.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Milestones:
-    """Stamps of the runner's phases; None for those that did not happen.
+    """Stamps of the run's phases; None for phases that did not happen.
 
     Attributes:
         recovering: recovery began, or healing, if recovery was not recorded.
         recovered: recovery had succeeded, or else the final phase began.
         final: the final phase began.
-        coordinations: by group, when its coordinator may be out of date.
+        coordinations: by group, the periods in which its coordinator may be outdated.
         lag_ns: how long an answering broker may lag behind acknowledged writes.
     """
 
@@ -101,11 +101,11 @@ _MILESTONES = frozenset({PHASE, "recover"})
 
 
 class LoadReads(NamedTuple):
-    """What became of the reads of committed offsets during the load.
+    """The result of judging reads of committed offsets during the load.
 
     Attributes:
-        compared: how many were held against at least one acknowledged commit.
-        undecided: how many were stale, and nothing shows who coordinated.
+        compared: number of reads that were compared with at least one acknowledged commit.
+        undecided: number of stale reads for which the coordinator is unknown.
     """
 
     compared: int
@@ -113,7 +113,7 @@ class LoadReads(NamedTuple):
 
 
 def find_in_kept(findings: RegisterFindings, sound: Booleans, milestones: Milestones) -> LoadReads:
-    """Find what breaks a promise: during the load, and after healing.
+    """Find violations during the load and after healing.
 
     Args:
         findings: collects the findings.
@@ -145,7 +145,7 @@ def stale_reads(teller: RegisterTexts, sound: Booleans) -> int:
 
 
 def unread(teller: RegisterTexts, milestones: Milestones) -> list[str]:
-    """Names of registers that were written and never read in the final phase; empty without a final phase."""
+    """Registers that were written but never read in the final phase; empty without a final phase."""
     if milestones.final is None:
         return []
     rows = teller.registers.rows
@@ -168,7 +168,10 @@ def _only(reads: _Reads, which: Booleans | Integers) -> _Reads:
 def _find_lost(
     findings: RegisterFindings, sound: Booleans, reads: _Reads, final: int, lag_ns: int
 ) -> Booleans:
-    """One anomaly for each register that lost a value; returns which reads show it."""
+    """One anomaly for each register that lost a value.
+
+    Returns which reads show it.
+    """
     zones = findings.texts.zones
     acknowledged = sound & (zones.write_finish < zones.horizon)
     ending = np.flatnonzero(reads.start > final)
@@ -187,7 +190,7 @@ def _find_lost(
 
 
 def _known(teller: RegisterTexts, starts: Integers, lag_ns: int) -> Integers:
-    """Stamps before which acknowledged writes must be known to a broker that answers a read.
+    """Stamps before which acknowledged writes must be known to the broker that answers a read.
 
     Args:
         teller: has the times of the stamps.
@@ -205,7 +208,7 @@ def _known(teller: RegisterTexts, starts: Integers, lag_ns: int) -> Integers:
 def _find_regressions(
     findings: RegisterFindings, sound: Booleans, reads: _Reads, before: int, lag_ns: int
 ) -> None:
-    """One anomaly for each read that went back."""
+    """One anomaly for each read that returned an overwritten value."""
     zones = findings.texts.zones
     known = _known(findings.texts, reads.start, lag_ns)
     question = Questions(reads.key, np.minimum(known, before), zones.write_finish[reads.zone])
@@ -217,7 +220,7 @@ def _find_regressions(
 def _find_stale(
     findings: RegisterFindings, sound: Booleans, reads: _Reads, coordinations: Mapping[str, Coordination]
 ) -> LoadReads:
-    """One anomaly for each read of an offset that missed a commit of which every coordinator had to know."""
+    """One anomaly for each read of an offset that missed a commit that every coordinator must know."""
     teller, zones = findings.texts, findings.texts.zones
     acknowledged = sound & (zones.write_finish < zones.horizon)
     until, doubted = reads.start.copy(), np.zeros(len(reads.row), np.bool_)
@@ -242,7 +245,7 @@ def _find_stale(
 
 
 def _until(reads: _Reads, finish: Integers, coordination: Coordination) -> Integers:
-    """Stamps before which a commit must be acknowledged so that every possible coordinator knows it."""
+    """Stamps before which a commit must be acknowledged so that every possible coordinator must know it."""
     until = reads.start.copy()
     for begin, end in coordination.elections:
         unknown = (begin <= finish) & (reads.start <= end)
@@ -254,7 +257,7 @@ def _until(reads: _Reads, finish: Integers, coordination: Coordination) -> Integ
 
 
 def _doubted(zones: Zones, reads: _Reads, coordination: Coordination) -> Booleans:
-    """Whether the value of each read was written when a fault may have let a request come late, and twice."""
+    """Whether each read's value was written when a fault may have delayed or repeated the request."""
     start, finish = zones.write_start[reads.zone], zones.write_finish[reads.zone]
     doubted = np.zeros(len(reads.row), np.bool_)
     for begin, end in coordination.faults:

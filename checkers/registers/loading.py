@@ -19,13 +19,13 @@ Objects = NDArray[np.object_]
 
 _FUNCTIONS = frozenset({"write", "read", "cas"})
 _CHUNK = 2**13
-"""Number of operations that are processed at a time, so that they stay in the processor's cache."""
+"""Number of operations that are processed at a time, so that they fit the processor's cache."""
 _PLAIN = frozenset({int, str, type(None)})
-"""Types whose values are equal in Python exactly if they are equal in JSON."""
+"""Types whose values are equal in Python if and only if they are equal in JSON."""
 
 
 class Unreadable(NamedTuple):
-    """Why the registers of a history can't be loaded."""
+    """The reason why the registers of a history can't be loaded."""
 
     reason: str
 
@@ -39,7 +39,7 @@ def registers_of(history: History, initial: object = None) -> Registers | Unread
 
     Args:
         history: its operations may be of any shape; keys and values are JSON values.
-        initial: what every register holds before it is written.
+        initial: value of every register before it is written.
     """
     chosen = bytes(map(_FUNCTIONS.__contains__, map(attrgetter("f"), history.operations)))
     if not any(chosen):
@@ -57,9 +57,9 @@ def registers_of(history: History, initial: object = None) -> Registers | Unread
 
 
 def _unheard(history: History, events: "_Events") -> Booleans:
-    """Reads of values that may or may not have been written, because the writer's journal is missing.
+    """Reads of values whose writing is unknown, because the writer's journal is missing.
 
-    Values of krucible's own runs identify their writer (`checkers.history.journals`).
+    The values in krucible's own runs identify their writer (`checkers.history.journals`).
     """
     values = events.value.tolist()
     rows = [row for row, value in enumerate(values) if type(value) is int and 0 <= value <= NEVER]
@@ -85,21 +85,21 @@ class _Events:
 
 
 class _Pairs(NamedTuple):
-    """Operations: rows of `_Events` of their invocations and of their completions, `NONE` without one."""
+    """Operations: rows of `_Events` for invocations and for completions, `NONE` if there is none."""
 
     began: Integers
     ended: Integers
 
 
 class _Codes(dict[object, int]):
-    """Gives values the numbers 0, 1, 2 … in the order of their appearance; 1, 1.0 and true differ."""
+    """Numbers values 0, 1, 2 … in the order of their appearance; 1, 1.0 and true differ."""
 
     def __missing__(self, name: object) -> int:
         code = self[name] = len(self)
         return code
 
     def of(self, values: list[object]) -> Integers:
-        """The codes of values."""
+        """Return the codes of values."""
         names = values if _plain(values) else map(_canonical, values)
         return np.fromiter(map(self.__getitem__, names), np.int64, len(values))
 
@@ -136,7 +136,7 @@ def _plain(values: Iterable[object]) -> bool:
 
 
 def _canonical(value: object) -> object:
-    """What is hashable, and equal exactly where two JSON values are: 1, 1.0 and true differ."""
+    """A hashable form, equal if and only if two JSON values are equal; 1, 1.0 and true differ."""
     if type(value) in _PLAIN:
         return value
     try:
@@ -146,7 +146,7 @@ def _canonical(value: object) -> object:
 
 
 def _paired(events: _Events) -> _Pairs | Unreadable:
-    # NumPy sorts 16 bits by radix, several times as fast as 64.
+    # NumPy sorts 16 bits by radix sort, several times as fast as 64 bits.
     narrow = events.process.astype(np.uint16) if events.process.max() < 2**16 else events.process
     order = np.argsort(narrow, kind="stable")
     invoke, process = events.invoke[order], events.process[order]
@@ -197,7 +197,7 @@ def _loaded(events: _Events, pairs: _Pairs, initial: object, length: int) -> Reg
 
 
 def _values(values: list[Any], initial: object) -> tuple[Integers, int | None]:
-    """Codes of values, and that of the initial value; None if it does not occur.
+    """Codes of values, and the code of the initial value; None if it does not occur.
 
     An integer of 64 bits is its own code.
     """
@@ -216,7 +216,7 @@ def _fits(values: Iterable[int]) -> bool:
 
 
 def _with_initial(rows: Rows, initial: int | None) -> Rows:
-    """Add the write of the initial value to the registers of which it was read."""
+    """Add a write of the initial value to each register from which it was read."""
     if initial is None:
         return rows
     keys = np.unique(rows.key[(rows.value == initial) & ~rows.write])

@@ -1,7 +1,7 @@
 """Judges registers in parts; findings of one register do not depend on any other register.
 
 `RegistersOverview` has the facts about all registers of a history; `check_part` judges some of them;
-`put_together` makes one result of all parts.  Each process has one part.
+`put_together` combines all parts in one result.  Each process has one part.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -33,18 +33,18 @@ CHECKER = "registers"
 _NAMED_MAX = 3
 
 Losing = Callable[[], str | None]
-"""What may have lost records of the topic that keeps committed offsets; asked only where any were lost."""
+"""Returns the event that may have lost records of the offsets topic; called only if values were lost."""
 
 
 @dataclass(frozen=True, slots=True)
 class RegistersOverview:
-    """What is known of all registers of a history before any is judged.
+    """The facts about all registers of a history, collected before any is judged.
 
     Attributes:
         registers: number of registers.
-        operations: number of operations on them that began.
-        swapped: why zones do not decide some of them; None if they decide all.
-        damage: what of the history could not be read.
+        operations: number of operations on them that were invoked.
+        swapped: why zones do not decide about some of them; None if they decide about all.
+        damage: parts of the history that could not be read.
         milestones: stamps of healing and of the final phase if Kafka stores the registers; else None.
     """
 
@@ -56,7 +56,7 @@ class RegistersOverview:
 
 
 class RegistersResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What some registers add to the result.
+    """The contribution of some registers to the result.
 
     Attributes:
         counts: exact number of anomalies per id.
@@ -88,7 +88,7 @@ def check_part(
     milestones: Milestones | None,
     initial: object = None,
 ) -> RegistersResult:
-    """Judge all registers of a history, or a share of them (`shares`).
+    """Judge all registers of a history, or one share of them (`shares`).
 
     Args:
         registers: registers with at least one row.
@@ -122,7 +122,7 @@ def check_part(
 def put_together(
     overview: RegistersOverview, parts: Sequence[RegistersResult], losing: Losing
 ) -> CheckerResult:
-    """Put together what was found in all parts, in the order of their registers."""
+    """Combine the results of all parts, in the order of their registers."""
     counts: dict[str, int] = {}
     for part in parts:
         for name, count in part.counts.items():
@@ -150,7 +150,7 @@ def put_together(
 
 
 def shares(registers: Registers, count: int) -> Iterator[Registers]:
-    """Divide all registers that have rows, in their order, into about `count` shares of equal size."""
+    """Divide all registers that have rows, in order, into about `count` shares of similar size."""
     ends = np.cumsum(np.bincount(registers.rows.key, minlength=len(registers.keys)))
     fair = -(-int(ends[-1]) // count)
     cuts = np.unique(np.searchsorted(ends, np.arange(fair, int(ends[-1]), fair)) + 1)
@@ -162,7 +162,7 @@ def shares(registers: Registers, count: int) -> Iterator[Registers]:
 
 
 def repeated(teller: RegisterTexts) -> str | None:
-    """The first register of which a value was written more than once; None if there is none."""
+    """A register to which a value was written more than once, the first one; None if there is none."""
     some = np.flatnonzero(teller.zones.writes > 1)
     if not len(some):
         return None
@@ -174,7 +174,7 @@ def repeated(teller: RegisterTexts) -> str | None:
 
 
 def swapped(registers: Registers) -> str | None:
-    """The first register on which zones do not decide; None if there is none."""
+    """The first register about which zones do not decide; None if there is none."""
     if not registers.swapped:
         return None
     return f"{shown(registers.keys[registers.swapped[0]])} is changed by compare-and-set"
@@ -187,7 +187,7 @@ def _share(registers: Registers, low: int, high: int) -> Registers:
 
 
 def _between(rows: Rows, low: int, high: int) -> Rows:
-    """Rows of registers from a code to below another."""
+    """Rows of the registers from code `low` to below `high`."""
     mine = (rows.key >= low) & (rows.key < high)
     return replace(
         rows,
@@ -200,7 +200,7 @@ def _between(rows: Rows, low: int, high: int) -> Rows:
 
 
 def _sound(teller: RegisterTexts) -> Booleans:
-    """Clusters with exactly one write, of registers on which nothing prevents it."""
+    """Clusters with exactly one write, of registers about which zones can decide."""
     zones = teller.zones
     unfit = np.isin(zones.key, zones.key[zones.writes > 1]) | np.isin(zones.key, teller.registers.swapped)
     sound: Booleans = (zones.writes == 1) & ~unfit
@@ -212,7 +212,7 @@ def _is_initial(zones: Zones, zone: int, registers: Registers) -> bool:
 
 
 def _earliest(found: Iterable[Seen]) -> list[Anomaly]:
-    """The first of each kind by the stamp at which they were seen; those of two registers never have one."""
+    """The first anomalies of each kind, by the stamp at which they were seen, which is unique."""
     of_kind: dict[tuple[int, str], list[Anomaly]] = {}
     for rank, _, anomaly in sorted(found, key=lambda seen: seen[:2]):
         some = of_kind.setdefault((rank, anomaly.id), [])
@@ -222,7 +222,7 @@ def _earliest(found: Iterable[Seen]) -> list[Anomaly]:
 
 
 def _licensed(anomalies: list[Anomaly], losing: Losing) -> list[Anomaly]:
-    """Make losses of committed offsets legal where the topic that keeps them may have lost records."""
+    """Make losses of committed offsets legal if the offsets topic may have lost records."""
     committed = [a.illegal and a.id in KEPT and is_offset(a.subject) for a in anomalies]
     lost = losing() if any(committed) else None
     if lost is None:
@@ -234,7 +234,7 @@ def _licensed(anomalies: list[Anomaly], losing: Losing) -> list[Anomaly]:
 
 
 def _uncoordinated(parts: Sequence[RegistersResult]) -> str | None:
-    """Why stale reads of committed offsets may be legal; None if there are none, or it is known."""
+    """Why stale reads of committed offsets may be legal; None if there are none, or this is known."""
     count = sum(part.undecided for part in parts)
     return (
         f"{count} reads of offsets were stale, and it is unknown which broker was the coordinator"
@@ -244,7 +244,7 @@ def _uncoordinated(parts: Sequence[RegistersResult]) -> str | None:
 
 
 def _undecided(milestones: Milestones, parts: Sequence[RegistersResult]) -> str | None:
-    """Why a register's last value is unknown; None where every one was read in the final phase."""
+    """Why a register's last value is unknown; None if every register was read in the final phase."""
     if milestones.final is None:
         return "phase final-read did not begin, so no register's last value was read"
     count = sum(part.unread_count for part in parts)

@@ -1,8 +1,8 @@
-"""Sorts columns by integer codes, in time that hardly grows faster than their length.
+"""Sorts columns by integer codes, in almost linear time.
 
 Columns that do not fit the cache are slow to sort and slower to gather, because each row is fetched from a
-random place in memory.  So rows are first split block by block, by ranges of codes, and then sorted range by
-range.  Each reordered piece, a block or a *part*, fits the cache.  If most codes are in few of the ranges,
+random position in memory.  So rows are first split block by block, by ranges of codes, and then sorted range
+by range.  Each reordered unit, a block or a *part*, fits the cache.  If most codes are in few of the ranges,
 parts are large, which only costs time.
 """
 
@@ -14,32 +14,32 @@ import numpy as np
 from checkers.columns.tables import Integers
 
 Columns = tuple[Integers, ...]
-"""Columns of one length; the first has the codes, from 0."""
+"""Columns of equal length; the first one has the codes, from 0."""
 
 BLOCK = 2**16
-"""How many rows are split at once."""
+"""Number of rows that are split at once."""
 PART = 2**14
-"""Least number of rows for which a separate part is faster."""
+"""The least number of rows for which a separate part is faster."""
 PARTS_MAX = 64
-"""Splitting into more would slow it down; 256 is the limit of what `_split` can do."""
+"""The largest number of parts that is fast; `_split` supports at most 256."""
 
 
 class _Split(NamedTuple):
-    """A block whose rows are ordered by parts, with the begin and end of each part."""
+    """A block whose rows are ordered by parts, with the start and end of each part."""
 
     columns: Columns
     edges: list[int]
 
 
 def blocks_of(rows: int) -> Iterator[slice]:
-    """Slices of the rows from the first to the last, in the size that is best split at once."""
+    """Slices of all rows in order, in the size that is best split at once."""
     return (slice(begin, min(begin + BLOCK, rows)) for begin in range(0, rows, BLOCK))
 
 
 def in_parts(blocks: Iterable[Columns], *, rows_max: int, codes: int) -> Iterator[Columns]:
-    """Sort rows by their codes, equal ones in the order of their arrival, and yield them part by part.
+    """Sort rows by their codes, equal codes in the order of arrival, and yield them part by part.
 
-    Rows of one code are in one part; so do those of an even code and of the odd one after it.
+    Rows of one code are in one part, and so are those of an even code and the next odd code.
 
     Args:
         blocks: the rows, split as `blocks_of` says; at least one block.
@@ -61,9 +61,9 @@ def in_parts(blocks: Iterable[Columns], *, rows_max: int, codes: int) -> Iterato
 
 
 def in_order(code: Integers) -> tuple[Integers, Integers]:
-    """The order of codes from 0, equal ones in the order of their rows; and the codes in that order.
+    """The order of codes from 0, equal codes in the order of their rows; and the codes in that order.
 
-    Codes and rows are packed into one integer of 64 bits where they fit, because NumPy sorts integers several
+    Codes and rows are packed into one integer of 64 bits if they fit, because NumPy sorts integers several
     times as fast as it finds their order.  At least one row is needed.
     """
     room, least = (len(code) - 1).bit_length(), int(code.min())
@@ -80,7 +80,7 @@ def in_order(code: Integers) -> tuple[Integers, Integers]:
 
 
 def _split(columns: Columns, width: int, edges: Integers) -> _Split:
-    # NumPy sorts 8 bits by radix, several times as fast as 64.
+    # NumPy sorts 8 bits by radix sort, several times as fast as 64 bits.
     part = (columns[0] // width).astype(np.uint8)
     order = np.argsort(part, kind="stable")
     return _Split(tuple(column[order] for column in columns), np.searchsorted(part[order], edges).tolist())

@@ -1,4 +1,4 @@
-"""Describes operations on registers in sentences."""
+"""Texts about operations on registers."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -12,23 +12,23 @@ from checkers.registers.columns import SHIFT, Registers, Rows
 from checkers.registers.zones import Zones
 
 NOWHERE = -1
-"""Index of what happened before the history."""
+"""Index of events before the history."""
 
 _LENGTH_MAX = 80
 
 Fact = tuple[int, str]
-"""Index in the history of the operation that shows it, and the sentence."""
+"""The index in the history of an operation, and the sentence that it proves."""
 
 
 def shown(value: object) -> str:
-    """A key or a value as text, cut where it is long."""
+    """A key or a value as text, shortened if it is long."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _LENGTH_MAX else f"{text[:_LENGTH_MAX]}… ({len(text)} characters)"
 
 
 @dataclass(frozen=True, slots=True)
 class RegisterTexts:
-    """Makes texts about the operations of a history.
+    """Returns texts about the operations of a history.
 
     Attributes:
         operations: operations of the history.
@@ -101,5 +101,5 @@ class RegisterTexts:
 
 
 def witness_of(facts: Iterable[Fact]) -> tuple[int, ...]:
-    """The operations of facts, those before the history left out."""
+    """The operations of facts, without those before the history."""
     return tuple(sorted({index for index, _ in facts if index != NOWHERE}))

@@ -1,22 +1,22 @@
-"""Gibbons' and Korach's zones: the kernel that decides linearizability of registers, on columns alone.
+"""Gibbons' and Korach's zones: decides linearizability of registers, on columns alone.
 
 The operations on one value of one register, its write and the reads that returned it, are a *cluster*.  Its
 zone lies between the first finish and the last start of the cluster.  If the finish comes first, the zone is
 *forward*: the register held the value all the time between them.  Otherwise all operations of the cluster
-overlap, the zone is *backward*, and holding the value for a moment within it is enough.  Where every value is
-written at most once, a history of one register is linearizable exactly if (Gibbons and Korach, Testing Shared
-Memories, 1997, section 4)
+overlap, the zone is *backward*, and holding the value for a moment within it is enough.  If every value is
+written at most once, a history of one register is linearizable if and only if (Gibbons and Korach, Testing
+Shared Memories, 1997, section 4)
 
 1. every value that was read was written, and no read finished before the write of its value started,
 2. no two forward zones overlap,
 3. no backward zone lies within a forward zone.
 
-Registers are judged together: stamps of one register are moved behind all stamps of earlier registers, so
-that one sort and one prefix maximum handle all of them.  Both work part by part (`sorting`), in the
+Registers are judged together: the stamps of one register are shifted above all stamps of earlier registers,
+so that one sort and one prefix maximum cover all of them.  Both work part by part (`sorting`), in the
 processor's cache.
 
 A write with an unknown outcome never finishes.  If its value was read, it happened, and the reads determine
-the end of its zone.  If not, it may never have happened, and it has no zone.
+the end of its zone.  If its value was not read, it may never have happened, and it has no zone.
 """
 
 from collections.abc import Iterator
@@ -30,26 +30,26 @@ from checkers.registers.columns import Rows
 from checkers.registers.sorting import Columns, blocks_of, in_order, in_parts
 
 _ROOM = 2**62
-"""Joined codes stay below this, so that they and their doubles fit 64 bits."""
+"""Upper bound of joined codes, so that they and their doubles fit 64 bits."""
 _COLUMNS = 8
-"""How many attributes of `Zones` have an element for each cluster."""
+"""Number of attributes of `Zones` that have an element for each cluster."""
 
 
 @dataclass(frozen=True, slots=True)
 class Zones:
-    """Clusters, one each, in the order of register and value.
+    """Clusters, one element each, in the order of register and value.
 
     Attributes:
         key: code of the register.
         value: code of the value.
         finish: stamp of the first completion; the horizon if there is none.
         start: stamp of the last invocation.
-        writes: how many writes the cluster has; the next two are for one.
+        writes: number of writes of the cluster; the next two attributes are valid if it is one.
         write_start: stamp of the write's invocation.
         write_finish: stamp of its completion; the horizon if unknown.
-        first: where in `order` a cluster begins.
-        order: rows, those of one cluster side by side, its writes before its reads.
-        horizon: above every stamp.
+        first: index in `order` at which a cluster begins.
+        order: rows; those of one cluster are adjacent, its writes before its reads.
+        horizon: a stamp above all others.
     """
 
     key: Integers
@@ -78,7 +78,7 @@ class Zones:
 
 
 class Conflicts(NamedTuple):
-    """Pairs of zones that no order explains, one for each zone that conflicts with one that begins before it.
+    """Pairs of conflicting zones, one for each zone that conflicts with a zone that begins before it.
 
     Attributes:
         zone: the zone, forward or backward.
@@ -91,14 +91,14 @@ class Conflicts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Joint:
-    """How register and value join to one code, in the order of both.
+    """How register and value are combined to one code, in the order of both.
 
     Attributes:
         value: code of each row's value, not below `least`.
-        least: what is taken off it.
-        values: above every code of a value that is left.
-        names: values by code; None where codes are the values themselves.
-        codes: above every joined code.
+        least: the number that is subtracted from it.
+        values: upper bound of the remaining codes of values.
+        names: values by code; None if codes are the values themselves.
+        codes: upper bound of the joined codes.
     """
 
     value: Integers
@@ -109,10 +109,10 @@ class _Joint:
 
 
 class Questions(NamedTuple):
-    """Questions whether a register was written again; arrays of one shape.
+    """Queries whether a register was written again; arrays of one shape.
 
     Attributes:
-        key: register of each.
+        key: the register of each query.
         at: stamp before which the new write must be known to have happened.
         since: stamp after which it must have begun.
     """
@@ -123,16 +123,19 @@ class Questions(NamedTuple):
 
 
 class Overwriting(NamedTuple):
-    """Answers: whether it was, and the zone of the new write; `by` means nothing where it was not."""
+    """Whether the register was written again, and the zone of the write; otherwise `by` is undefined."""
 
     found: Booleans
     by: Integers
 
 
 def zones_of(rows: Rows) -> Zones:
-    """Gather rows into clusters: one sort, O(n log n).  There must be at least one row."""
+    """Gather rows into clusters by one sort, O(n log n).
+
+    There must be at least one row.
+    """
     joint, size = _joint_of(rows), len(rows.key)
-    # There are at most as many clusters as rows; memory that is never filled is never taken.
+    # There are at most as many clusters as rows; memory that is never filled is not allocated.
     columns, order = np.empty((_COLUMNS, size), np.int64), np.empty(size, np.int64)
     clusters = done = 0
     for code, row, start, finish in in_parts(_blocks(rows, joint), rows_max=size, codes=2 * joint.codes):
@@ -156,18 +159,19 @@ def read_early(zones: Zones) -> Booleans:
 
 
 def conflicts_of(zones: Zones, chosen: Booleans) -> Conflicts:
-    """Find the zones that conflict, by one sort of their begins and one prefix maximum of their ends.
+    """Find the zones that conflict, by one sort of their starts and one prefix maximum of their ends.
 
     Args:
         zones: all clusters.
-        chosen: clusters that count; each needs exactly one write, which does not begin after a read's finish.
+        chosen: clusters that count; each must have exactly one write, which does not begin after a read's
+            finish.
     """
     codes = (int(zones.key[-1]) + 1) * (zones.horizon + 1)
     conflicts = [Conflicts(np.empty(0, np.int64), np.empty(0, np.int64))]
     furthest, its_zone = 0, 0
     for left, zone, ended in in_parts(_spans(zones, chosen), rows_max=len(zones.key), codes=codes):
         forward, right = (ended & 1) > 0, ended >> 1
-        # The part's zones, after the one of those before that reaches furthest.
+        # The part's zones, after the zone of earlier parts that reaches furthest.
         reach = np.maximum.accumulate(np.concatenate(([furthest], np.where(forward, right, 0))))
         reaching = np.concatenate(([its_zone], zone))
         before = reach[:-1]
@@ -178,13 +182,13 @@ def conflicts_of(zones: Zones, chosen: Booleans) -> Conflicts:
 
 
 def overwritten(zones: Zones, chosen: Booleans, known: Integers, asked: Questions) -> Overwriting:
-    """Ask whether some write began after one stamp and was known to have happened before another.
+    """Whether some write began after one stamp and was known to have happened before another.
 
     Args:
         zones: all clusters.
         chosen: clusters whose writes count.
         known: stamp from which each cluster's write is known to have happened, shape of `zones`.
-        asked: the questions.
+        asked: the queries.
     """
     some = np.flatnonzero(chosen)
     if not len(some):
@@ -201,7 +205,7 @@ def overwritten(zones: Zones, chosen: Booleans, known: Integers, asked: Question
 
 
 def _base(zones: Zones, key: Integers) -> Integers:
-    """What is added to stamps of a register, so that those of different registers do not meet."""
+    """The offset that is added to a register's stamps, so that registers do not overlap."""
     return key * (zones.horizon + 1)
 
 
@@ -217,7 +221,7 @@ def _joint_of(rows: Rows) -> _Joint:
 
 
 def _blocks(rows: Rows, joint: _Joint) -> Iterator[Columns]:
-    """Rows with their codes: even for a write, and one more for a read of the same value."""
+    """Rows with their codes: an even code for a write, and the next odd code for a read of the same value."""
     for block in blocks_of(len(rows.key)):
         code = rows.key[block] * joint.values + (joint.value[block] - joint.least)
         row = np.arange(block.start, block.stop)
@@ -225,7 +229,7 @@ def _blocks(rows: Rows, joint: _Joint) -> Iterator[Columns]:
 
 
 def _clusters(joint: _Joint, code: Integers, start: Integers, finish: Integers) -> Columns:
-    """Columns of `Zones`, as far as they are of clusters, from the rows of a part in order."""
+    """The columns of `Zones` that belong to clusters, from the ordered rows of a part."""
     cluster, write = code >> 1, 1 - (code & 1)
     first = np.flatnonzero(np.concatenate(([True], cluster[1:] != cluster[:-1])))
     written, writes = write[first], np.concatenate(([0], np.cumsum(write)))
@@ -245,7 +249,10 @@ def _clusters(joint: _Joint, code: Integers, start: Integers, finish: Integers) 
 
 
 def _spans(zones: Zones, chosen: Booleans) -> Iterator[Columns]:
-    """Where chosen zones begin; their numbers; twice where they end, and one more if they are forward."""
+    """The starts of chosen zones, their numbers, and their ends.
+
+    The ends are doubled, plus one for forward zones.
+    """
     for block in blocks_of(len(zones.key)):
         some = block.start + np.flatnonzero(chosen[block] & (zones.finish[block] < zones.horizon))
         finish, start, base = zones.finish[some], zones.start[some], _base(zones, zones.key[some])

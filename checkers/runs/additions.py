@@ -1,6 +1,7 @@
 """Whether the load used the partitions that were added; otherwise the verdict does not cover them.
 
-Of a single one too little time may be left, or a fault keep it from its first leader; so one is enough.
+For a single partition, too little time may be left, or a fault may keep it from getting its first leader.  So
+it is enough that one of them was used.
 """
 
 from checkers.columns.sends import AcknowledgedSends
@@ -11,7 +12,7 @@ from checkers.history.phases import Phase, phase_began_ns
 from checkers.verdict.verdict import Assumption
 
 _IN_TIME_NS = 15_000_000_000
-"""So long before healing one must have been there: longer than most faults are held."""
+"""How long before healing a partition must have existed; this is longer than most faults last."""
 
 
 def additions_loaded(acked: AcknowledgedSends, history: History) -> list[Assumption]:

@@ -1,7 +1,7 @@
-"""The assumptions checker: whether a run was whole, and its faults real, long and under load.
+"""The assumptions checker: whether a run was complete, and its faults real, long and under load.
 
-It finds no anomalies.  What it finds unmet makes a verdict unknown, because nothing can be concluded from a
-run that did not try what it was meant to try.
+It finds no anomalies.  An unmet assumption makes a verdict unknown, because nothing can be concluded from a
+run that did not do what was planned.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -34,13 +34,13 @@ from checkers.verdict.verdict import Assumption, CheckerResult, result_of
 
 CHECKER = "assumptions"
 _OFFSET = 4
-"""Where a send of a completed transaction has its offset, if it came to it."""
+"""Index of the offset in a send of a completed transaction, if the send reached that point."""
 PLAYER = "moves"
 """The process that plays a scenario's moves."""
 
 
 def check_assumptions(history: History) -> CheckerResult:
-    """Test the conditions of docs/histories.md's ``assumptions``, and that the run came to its end.
+    """Test the conditions of docs/histories.md's ``assumptions``, and that the run reached its end.
 
     Raises:
         KeyError, msgspec.ValidationError: the history is not as docs/histories.md says.
@@ -90,7 +90,7 @@ def _complete(history: History) -> Assumption:
 
 
 def _harness_lasted(history: History) -> Iterator[Assumption]:
-    """What went wrong with the harness itself, where something did: less was tried than was meant to be."""
+    """Failures of the harness itself, if there were any: the run did less than was planned."""
     failures = ((o.key, msgspec.convert(o.value, HarnessFailed)) for o in history.of(FAILURE))
     found = [f"during {key}: {failed.error}" for key, failed in failures]
     if found:
@@ -133,12 +133,12 @@ def _refused(history: History) -> list[Decoded[FaultRecorded]]:
 
 
 def _made_to_be_loaded(history: History) -> list[PartitionName]:
-    """Partitions that the load writes to from its beginning on."""
+    """Partitions that the load writes to from its start."""
     return [each.name for each in possible_partitions(history) if each.loaded and not each.added]
 
 
 def _loaded(acked: AcknowledgedSends, history: History) -> Assumption:
-    """Require that every partition took writes before the heal began: one without traffic proves nothing.
+    """Require that every partition acknowledged a write before the heal; without traffic nothing is proved.
 
     Later writes prove recovery, but nothing about the time under faults.
     """
@@ -161,7 +161,7 @@ def _loaded(acked: AcknowledgedSends, history: History) -> Assumption:
 def _loaded_by_transactions(history: History, until_ns: int) -> set[tuple[str, int]]:
     """Partitions that acknowledged a record of a transaction, whatever the end of the transaction.
 
-    `acknowledged` leaves out the transactions that did not commit; their records were appended all the same.
+    `acknowledged` leaves out transactions that did not commit, but their records were appended too.
     """
     return {
         (send[1], send[2])
@@ -173,9 +173,9 @@ def _loaded_by_transactions(history: History, until_ns: int) -> set[tuple[str, i
 
 
 def _polled(history: History, setup: Setup) -> Assumption:
-    """Where there are consumers, a poll returned something of every partition.
+    """Require that, if there are consumers, a poll returned records of every partition.
 
-    A consumer that cannot be made is tried again until the load ends, and leaves no operation behind.
+    The creation of a consumer that fails is repeated until the load ends, and leaves no operation.
     """
     polled = {
         (operation.key, stretch[0])
@@ -212,7 +212,7 @@ def _finally_read(history: History, setup: Setup) -> Assumption:
 
 
 def _performed(history: History, setup: Setup) -> list[Assumption]:
-    """As many admin operations of each drawn kind were answered as the scenario asks for."""
+    """Require that as many admin operations of each drawn kind were answered as the scenario requires."""
     if not setup.operations_min:
         return []
     answered = performed(history)
@@ -230,7 +230,7 @@ def _performed(history: History, setup: Setup) -> list[Assumption]:
 
 
 def _played(history: History, setup: Setup) -> list[Assumption]:
-    """Every script went as it is written: otherwise a bug that it would show has had no chance to show."""
+    """Require that every script was carried out as written; otherwise a bug could not have been shown."""
     controls = history.of("control")
     found = []
     for name in setup.controls:
@@ -263,7 +263,7 @@ def _scripted(history: History) -> list[Assumption]:
 
 
 def _of_faults(windows: Sequence[FaultWindow]) -> list[Assumption]:
-    """Require that every fault except blinks was seen to take effect, and that every fault was seen gone."""
+    """Require that every fault except blinks was confirmed, and that every fault's end was confirmed."""
     unproven = ", ".join(window.id for window in windows if not (window.proven or window.blink))
     unhealed = ", ".join(window.id for window in windows if window.healed_ns is None)
     return [

@@ -1,8 +1,8 @@
-"""The availability checker: measures write latency and how long partitions took no writes; no anomalies.
+"""The availability checker: measures write latency, and how long partitions accepted no writes; no anomalies.
 
-Acknowledgements of one partition that follow each other within `ISLAND_NS` are an island.  The time between
-two islands is a gap, in which nothing was acknowledged; so is the time between the last island and the end of
-the load.  A partition without writes has gaps too.  The reader has to decide whether a fault caused a gap.
+Consecutive acknowledgements of one partition within `ISLAND_NS` form an island.  The time between two islands
+is a gap, in which nothing was acknowledged; so is the time between the last island and the end of the load.
+A partition without writes has gaps too.  The reader of the report must decide whether a fault caused a gap.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,17 +24,17 @@ from checkers.verdict.verdict import CheckerResult, result_of
 CHECKER = "availability"
 """The checker's name."""
 ISLAND_NS = 1_000_000_000
-"""Longest time between two acknowledgements that is no gap."""
+"""Longest time between two acknowledgements that does not count as a gap."""
 PARTITIONS_TOLD = 20
-"""Of how many partitions the gaps are reported, those with the longest first."""
+"""Number of partitions whose gaps are reported, those with the longest gaps first."""
 
 
 class Gaps(NamedTuple):
-    """Stretches in which a partition acknowledged nothing; arrays of one shape.
+    """Periods in which a partition acknowledged nothing; arrays of one shape.
 
     Attributes:
-        names: names that `partition` points into.
-        partition: place of the partition's name.
+        names: names of the partitions.
+        partition: index of the partition in `names`.
         start_ns: the earlier acknowledgement.
         end_ns: the later one, or the end of the load.
     """
@@ -46,7 +46,9 @@ class Gaps(NamedTuple):
 
 
 def check_availability(history: History) -> CheckerResult:
-    """Measure the availability of writes; valid, or not exercised where none was acknowledged.
+    """Measure the availability of writes.
+
+    The result is valid, or not exercised if no write was acknowledged.
 
     Raises:
         KeyError, msgspec.ValidationError: the history is not as docs/histories.md says.
@@ -76,10 +78,10 @@ def check_availability(history: History) -> CheckerResult:
 
 
 def load_end_ns(history: History) -> int | None:
-    """When the load was over, nanoseconds; None if there is no evidence of a load.
+    """When the load ended, nanoseconds; None if there is no evidence of a load.
 
-    It continues through healing and recovery.  A run that was cut short ended it before the evidence was
-    gathered; one that was killed, not at all.
+    The load continues through healing and recovery.  A run that was cut short ended it before the evidence
+    was gathered; a run that was killed did not end it.
     """
     phases = {o.key: o.time_ns for o in reversed(history.of(PHASE))}
     last_ns = history.operations[-1].time_ns if Phase.LOAD in phases else None
@@ -91,9 +93,9 @@ def gaps_of(sends: AcknowledgedSends, over_ns: int | None, written: npt.NDArray[
 
     Args:
         sends: all acknowledged records.
-        over_ns: when the load was over, nanoseconds; None if unknown: then nothing is found after the last
-            one.
-        written: one element a topic, whether the load wrote to it until then.
+        over_ns: when the load ended, nanoseconds; None if unknown, in which case no gap after the last
+            acknowledgement is found.
+        written: one element for each topic, whether the load wrote to it until then.
     """
     width = int(sends.partition.max(initial=0)) + 1
     distinct, code = np.unique(sends.topic * width + sends.partition, return_inverse=True)
@@ -107,17 +109,17 @@ def gaps_of(sends: AcknowledgedSends, over_ns: int | None, written: npt.NDArray[
 
 
 def _written(history: History, topics: Sequence[str]) -> npt.NDArray[np.bool_]:
-    """Of each topic, whether the load writes to it; to some, recovery alone does."""
+    """For each topic, whether the load writes to it; only recovery writes to some topics."""
     untouched = {topic.name for topic in Facts(history).setup.topics if not topic.loaded}
     return np.array([topic not in untouched for topic in topics], dtype=np.bool_)
 
 
 def unavailability(gaps: Gaps, windows: Iterable[FaultWindow]) -> list[dict[str, object]]:
-    """For each fault the longest gap of any partition that overlaps it.
+    """For each fault, the longest gap of any partition that overlaps it.
 
     Returns:
-        One ``{"id", "kind", "targets", "partition", "unavailable_ms"}`` a fault, in order of injection;
-        partition and length are null where no gap overlaps.
+        One ``{"id", "kind", "targets", "partition", "unavailable_ms"}`` for each fault, in order of
+        injection; partition and length are null if no gap overlaps.
     """
     return [
         {"id": window.id, "kind": window.kind, "targets": list(window.targets)}
@@ -136,7 +138,7 @@ def _longest(gaps: Gaps, start_ns: int, end_ns: int) -> dict[str, object]:
 
 
 def _by_partition(gaps: Gaps) -> list[dict[str, object]]:
-    """Number, sum and longest of each partition's gaps; of those that had any, the longest gap first."""
+    """Number, sum and longest of each partition's gaps, for partitions with gaps, the longest gap first."""
     length_ns = gaps.end_ns - gaps.start_ns
     long = length_ns > ISLAND_NS
     partition, length_ns = gaps.partition[long], length_ns[long]
@@ -158,7 +160,7 @@ def _by_partition(gaps: Gaps) -> list[dict[str, object]]:
 
 
 def _calls(operations: Iterable[Operation]) -> tuple[Integers, Integers]:
-    """When each send or transaction that was acknowledged began, and when it ended; shape (n,) each."""
+    """Start and end of each acknowledged send or transaction; shape (n,) each."""
     begun: dict[int | str, int] = {}
     times: list[tuple[int, int]] = []
     for operation in operations:
@@ -174,7 +176,7 @@ def _calls(operations: Iterable[Operation]) -> tuple[Integers, Integers]:
 
 
 def _quantiles(took_ns: Integers) -> dict[str, float] | None:
-    """Median and 99th percentile, milliseconds; None where there was nothing."""
+    """Median and 99th percentile, milliseconds; None without values."""
     if not len(took_ns):
         return None
     p50, p99 = np.percentile(took_ns, (50, 99))

@@ -1,8 +1,8 @@
-"""Blinks: whether enough of the short faults of a run were seen to take effect.
+"""Blinks: whether enough of the short faults of a run were confirmed.
 
 A blink is refused if a fault of the schedule holds its target.  It ends early if such a fault begins there,
-and is given up if it is not proven at once.  So no single blink is required: only a run in which hardly any
-blink was proven fails this assumption.  No time in force and no traffic during a blink is required.  Traffic
+and is given up if it is not confirmed at once.  So no single blink is required: a run fails this assumption
+only if hardly any blink was confirmed.  No time in force and no traffic during a blink is required.  Traffic
 before the first blink and after the last is required, as for any fault.
 """
 
@@ -16,16 +16,19 @@ from checkers.history.setup import Setup
 from checkers.verdict.verdict import Assumption
 
 _SHARE_MIN = 1 / 4
-"""Of those planned: other faults may have half of the nodes, and a busy host lets blinks be late."""
+"""Required share of the planned blinks.
+
+Other faults may hold half of the nodes, and a busy host delays blinks.
+"""
 
 
 def check_blinks(history: History, setup: Setup, windows: Sequence[FaultWindow]) -> list[Assumption]:
-    """What is assumed of a run's blinks; nothing where none was planned.
+    """The assumptions about a run's blinks; none if no blink was planned.
 
     Args:
-        history: the run's.
-        setup: of that run.
-        windows: of its faults.
+        history: the history of the run.
+        setup: the setup of the run.
+        windows: the windows of its faults.
     """
     if not setup.planned_blinks:
         return []
@@ -45,7 +48,7 @@ def check_blinks(history: History, setup: Setup, windows: Sequence[FaultWindow])
 
 
 def blink_figures(setup: Setup | None, windows: Sequence[FaultWindow]) -> dict[str, int]:
-    """How many blinks were proven; nothing where none was planned."""
+    """Number of confirmed blinks; empty if no blink was planned."""
     return {} if setup is None or not setup.planned_blinks else {"blinks": _proven(windows)}
 
 

@@ -1,7 +1,7 @@
-"""Which brokers claim to coordinate a group or transactional id at the end; only one may.
+"""Brokers that claim to coordinate a group or transactional id at the end; only one may.
 
-In the phase evidence each broker is asked for the groups and the transactional ids that it coordinates, and
-again while two brokers name the same one, for longer than any coordinator needs to let go of it.
+In the phase evidence, each broker is asked which groups and transactional ids it coordinates.  If two brokers
+name the same one, they are asked again, for longer than any coordinator needs to release it.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from checkers.verdict.verdict import Anomaly
 COORDINATORS = "coordinators"
 EVIDENCE_COORDINATORS = "coordinators"
 RELEASED_WITHIN_NS = 10_000_000_000
-"""How long a broker may name what it has ceased to coordinate: it lets go as soon as it learns of that."""
+"""How long a broker may name an id after it lost it; it releases it when it learns of the change."""
 
 TWO_COORDINATORS = AnomalyKind(
     id="two-coordinators",
@@ -29,13 +29,13 @@ TWO_COORDINATORS = AnomalyKind(
 
 
 class _Claim(NamedTuple):
-    """Since when a broker has reported without interruption that it coordinates something.
+    """The period in which a broker has continuously reported that it coordinates an id.
 
     Attributes:
         first: index of the first such answer.
-        since_ns: when that was there.
-        last: index of the last one.
-        asked_ns: when that was requested.
+        since_ns: when the first answer arrived.
+        last: index of the last such answer.
+        asked_ns: when the last answer was requested.
     """
 
     first: int
@@ -60,7 +60,7 @@ def two_coordinators(history: History) -> Iterator[Anomaly]:
 
 
 def _lasting(history: History) -> dict[tuple[str, str], _Claim]:
-    """By broker and what it coordinates, claims that it made for longer than the bound, until the end."""
+    """Claims, by broker and coordinated id, that lasted longer than the bound and until the end."""
     claims: dict[tuple[str, str], _Claim] = {}
     for operation in history.observed(COORDINATORS):
         node = operation.node or ""

@@ -13,8 +13,8 @@ from checkers.verdict.verdict import Assumption
 def compaction_ran(history: History, setup: Setup) -> list[Assumption]:
     """Require that final reads of each compacted topic found fewer records than were acknowledged.
 
-    Final reads also find records with an unknown outcome.  So a little compaction may go unnoticed, but never
-    the other way round.
+    Final reads also find records with an unknown outcome.  So a small amount of compaction may be missed, but
+    compaction is never assumed wrongly.
 
     Raises:
         KeyError: the history is not as docs/histories.md says.
@@ -39,7 +39,7 @@ def compaction_ran(history: History, setup: Setup) -> list[Assumption]:
 
 
 def _found(history: History) -> dict[str, int]:
-    """How many records the reader that found most of a topic was given at the end."""
+    """The largest number of records of each topic that a reader received at the end."""
     counts: dict[tuple[str, str, str], int] = defaultdict(int)
     for operation in history.of("final-read"):
         if operation.type is OK:

@@ -1,7 +1,7 @@
-"""Whether every node was observed all the time, as the run intended; reports what was missed.
+"""Whether every node was observed all the time, as the run planned; reports missing observations.
 
 Observers make each observation at least once a second while its node runs.  A node can't answer while a fault
-holds it, while its process does not run according to its container, and until it has started again.
+is in force at it, or while its process does not run according to its container, until it has started again.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -36,9 +36,9 @@ from checkers.verdict.verdict import Assumption
 
 _NAMED_MAX = 5
 _INTERVALS = 32
-"""How many intervals of its observer a node may be silent: 8 s; in 102 clean runs the longest was 2.5 s."""
+"""Observer intervals for which a node may be silent: 8 s; the longest in 102 clean runs was 2.5 s."""
 _RETURN_NS = 60_000_000_000
-"""How long a node may take from the end of a fault to its first answer, as the bound of recovery."""
+"""How long a node may take from the end of a fault to its first answer; the same as the recovery bound."""
 _FINAL = {
     "copy": ("committed-offsets",),
     "groups": ("poll",),
@@ -46,15 +46,15 @@ _FINAL = {
     "offsets": ("read",),
     "shares": ("share-offsets",),
 }
-"""Kind of a workload to its further questions in the phase final-read, in addition to reading all records."""
+"""Kind of a workload to its further requests in the phase final-read, in addition to reading all records."""
 
 
 class _Watch(NamedTuple):
-    """Something to be observed all the time.
+    """An observation that must be made all the time.
 
     Attributes:
-        key: key of its observations.
-        nodes: nodes on which it is to be observed.
+        key: key of the observations.
+        nodes: the nodes that must be observed.
         what: its name in texts.
     """
 
@@ -86,7 +86,7 @@ def coverage_of(history: History, setup: Setup, windows: Sequence[FaultWindow]) 
 
 
 def _probed(history: History) -> Assumption:
-    """Every fault that counts as proven, and every heal, has what the probe saw."""
+    """Require that every confirmed fault, and every heal, has the result of its probe."""
     blind = [
         f"{operation.f} of {operation.key}"
         for f in ("inject", "heal")
@@ -99,7 +99,7 @@ def _probed(history: History) -> Assumption:
 
 
 def _watched(history: History, setup: Setup, windows: Sequence[FaultWindow]) -> Iterator[Assumption]:
-    """Require that no node that could answer was silent for long, during the load and after it."""
+    """Require that no node that could answer was silent for long, during and after the load."""
     phases = {str(operation.key): operation.time_ns for operation in history.of(PHASE)}
     if Phase.LOAD not in phases:
         return
@@ -127,7 +127,7 @@ def _watches(setup: Setup) -> Iterator[_Watch]:
 
 
 def _away(history: History, setup: Setup, windows: Iterable[FaultWindow]) -> dict[str, list[tuple[int, int]]]:
-    """Of each node when it could not answer."""
+    """For each node, the periods in which it could not answer."""
     found: dict[str, list[tuple[int, int]]] = {node.name: [] for node in setup.nodes}
     for window in windows:
         if window.silences or window.ends_processes:
@@ -140,14 +140,14 @@ def _away(history: History, setup: Setup, windows: Iterable[FaultWindow]) -> dic
 
 
 def _longest(times: Sequence[int], span: tuple[int, int], away: Sequence[tuple[int, int]]) -> int:
-    """The longest time in a span in which nothing was seen of a node that was there; nanoseconds."""
+    """The longest time in a span without an observation of a node that could answer; nanoseconds."""
     begin, end = span
     within = sorted(time_ns for time_ns in times if begin < time_ns < end)
     return max(_missed(before, after, away) for before, after in pairwise([begin, *within, end]))
 
 
 def _missed(before: int, after: int, away: Sequence[tuple[int, int]]) -> int:
-    """How much of a silence is none of a node that was away, or was coming back."""
+    """The part of a silence in which a node was neither unable to answer nor returning."""
     overlapping = [(from_ns, to_ns) for from_ns, to_ns in away if from_ns <= after and before <= to_ns]
     if not overlapping:
         return after - before
@@ -156,7 +156,7 @@ def _missed(before: int, after: int, away: Sequence[tuple[int, int]]) -> int:
 
 
 def _views_of_all(history: History) -> Assumption:
-    """Each partition of the run's topics was reported by a broker."""
+    """Require that a broker reported each partition of the run's topics."""
     told: dict[str, set[int]] = {}
     for operation in history.observed(PARTITIONS):
         for topic, states in msgspec.convert(operation.value, PartitionsSeen).topics.items():
@@ -182,7 +182,7 @@ def _logs_whole(history: History) -> Assumption:
 
 
 def _epochs_noted(history: History) -> Assumption:
-    """Require that for each log with batches the leader epochs that its replica stored were recorded."""
+    """Require that the stored leader epochs were recorded for each log with batches."""
     epochs = history.seen(LEADER_EPOCHS, LeaderEpochsSeen)
     noted = {(operation.node, seen.topic, seen.partition) for operation, seen in epochs}
     unknown = [
@@ -196,7 +196,10 @@ def _epochs_noted(history: History) -> Assumption:
 
 
 def _folders_reported(history: History, setup: Setup) -> Iterator[Assumption]:
-    """Where folders were to be listed, those of all brokers were; older runs report none."""
+    """Require that, if folders had to be listed, all brokers' folders were.
+
+    Older runs report none.
+    """
     if EVIDENCE_FOLDERS in recorded_setup(history).evidence:
         told = {operation.node for operation in history.observed(FOLDERS)}
         brokers = (node.name for node in setup.nodes if "broker" in node.roles)
@@ -204,7 +207,7 @@ def _folders_reported(history: History, setup: Setup) -> Iterator[Assumption]:
 
 
 def _coordinators_reported(history: History, setup: Setup) -> Iterator[Assumption]:
-    """Where brokers were to be asked what they coordinate, those that run have reported it."""
+    """Require that, if brokers had to be asked what they coordinate, all running brokers answered."""
     if EVIDENCE_COORDINATORS in recorded_setup(history).evidence:
         told = {
             operation.node
@@ -217,7 +220,7 @@ def _coordinators_reported(history: History, setup: Setup) -> Iterator[Assumptio
 
 
 def _producers_known(history: History, setup: Setup) -> Iterator[Assumption]:
-    """Where brokers were to be asked which producers they know, those that run have answered."""
+    """Require that, if brokers had to be asked which producers they know, all running brokers answered."""
     if EVIDENCE_PRODUCERS in recorded_setup(history).evidence:
         answered = {operation.node for operation in history.observed(PRODUCERS)}
         brokers = {node.name for node in setup.nodes if "broker" in node.roles}
@@ -226,12 +229,12 @@ def _producers_known(history: History, setup: Setup) -> Iterator[Assumption]:
 
 
 def _all_seen(name: str, what: str, unseen: Sequence[str]) -> Assumption:
-    """Whether nothing is left that was not seen; the first of it is named."""
+    """Whether nothing is missing; the first missing item is named."""
     return Assumption(name, not unseen, what, f"not seen: {first_of(unseen)}")
 
 
 def first_of(names: Sequence[str]) -> str:
-    """The first few names, and how many more there are; *none* without any."""
+    """The first few names, and the number of further ones; *none* if there are none."""
     more = f" and {len(names) - _NAMED_MAX} more" if len(names) > _NAMED_MAX else ""
     return (", ".join(names[:_NAMED_MAX]) or "none") + more
 
@@ -254,7 +257,7 @@ def _votes_reported(history: History, setup: Setup) -> Iterator[Assumption]:
 
 
 def _answered_finally(history: History, setup: Setup) -> Iterator[Assumption]:
-    """What a workload wants to know at the end was answered at least once."""
+    """Require that the requests of a workload at the end were answered at least once."""
     since_ns = phase_began_ns(history, Phase.FINAL_READ)
     for f in _FINAL.get(setup.workload.kind, ()):
         if since_ns is not None:

@@ -1,10 +1,11 @@
 """Gambits: whether enough of them were completed, each under load.
 
-A gambit's faults are in force no longer than its conditions take.  So a fault counts if a probe proved it and
-its gambit was completed, and not by how long it was in force.  A gambit whose condition was not reached ended
-early.  That is reported, and is no defect: only a run in which most gambits ended early fails this
-assumption.  A gambit that was not begun because the schedule was over does not count as ended early: how many
-fit into a schedule depends on how long the earlier ones waited, on the host and on Kafka.
+A gambit's faults are in force only as long as its conditions take.  So a fault counts if a probe confirmed it
+and its gambit was completed, independent of how long it was in force.  A gambit whose condition was not
+reached ended early.  This is reported, and is not a defect: a run fails this assumption only if most gambits
+ended early.  A gambit that was not started because the schedule had ended does not count as ended early,
+because the number of gambits in a schedule depends on how long the earlier ones waited, on the host, and on
+Kafka.
 """
 
 from collections.abc import Sequence
@@ -23,7 +24,7 @@ from checkers.verdict.verdict import Assumption
 
 GAMBIT = "gambit"
 _SHARE_MIN = 1 / 3
-"""Of those planned and not too late; a busy host needs longer than conditions are waited for now and then."""
+"""Required share of gambits that were planned and not too late; a busy host misses some conditions."""
 
 
 def check_gambits(history: History, setup: Setup, windows: Sequence[FaultWindow]) -> list[Assumption]:
@@ -56,7 +57,7 @@ def check_gambits(history: History, setup: Setup, windows: Sequence[FaultWindow]
 
 
 def gambit_figures(history: History, setup: Setup | None, windows: Sequence[FaultWindow]) -> dict[str, int]:
-    """How many gambits were played to their end, and how many of their faults were proven."""
+    """Number of gambits that were completed, and number of their confirmed faults."""
     if setup is None or not setup.planned_gambits:
         return {}
     return {
@@ -66,7 +67,7 @@ def gambit_figures(history: History, setup: Setup | None, windows: Sequence[Faul
 
 
 def ended_gambits(history: History) -> list[Operation]:
-    """The end of each gambit that was begun, in order."""
+    """The end of each started gambit, in order."""
     return [operation for operation in history.of(GAMBIT) if operation.type is not INVOKE]
 
 
@@ -77,11 +78,11 @@ def _kind(operation: Operation) -> str:
 def _under_load(
     windows: Sequence[FaultWindow], calls: tuple[Integers, Integers], numbers: RequiredNumbers
 ) -> Assumption:
-    """Require that clients sent records from a gambit's first fault until its last one was over.
+    """Require that clients sent records from a gambit's first fault until its last fault had ended.
 
-    Records that were sent before and were still unanswered count, because during a gambit clients may be able
-    to do nothing else.  A gambit that was shorter than the least duration of a separate fault needs only its
-    share of the records.
+    Records that were sent before and were still unanswered also count, because clients may be blocked during
+    a gambit.  A gambit that was shorter than the least duration of a separate fault needs only its share of
+    the records.
     """
     begun_ns, ended_ns = calls
     spans: dict[str, tuple[int, int]] = {}
@@ -108,6 +109,6 @@ def _under_load(
 
 
 def _needed(lasted_ns: int, numbers: RequiredNumbers) -> int:
-    """How many records a gambit that lasted so long needs; one at least."""
+    """The number of records that a gambit of this length needs; at least one."""
     share = min(1.0, lasted_ns / max(1, numbers.fault_held_ms * NS_PER_MS))
     return max(1, round(numbers.invoked_during * share))

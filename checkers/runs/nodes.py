@@ -42,14 +42,14 @@ NEEDS = Needs(
     (Source.NODES, Source.BROKER_LOGS, Source.CONTROLLER_LOGS),
     {"node-died": (Source.FAULTS,), "fetcher-stopped": (Source.FAULTS,)},
 )
-"""The journals that its rules need."""
+"""The journals that the checker's rules need."""
 
 
 def check_nodes(history: History) -> CheckerResult:
     """Judge whether all processes ran and ended as planned, and list errors in their logs.
 
-    Unknown if a node of the setup was never observed, or not when it was killed or stopped.  Of the lines in
-    logs only those of a fetcher that stopped make a history invalid.
+    The result is unknown if a node of the setup was never observed, or not when it was killed or stopped.
+    Among the lines in logs, only those of stopped fetchers make a history invalid.
 
     Raises:
         KeyError, msgspec.ValidationError: the history is not as docs/histories.md says.
@@ -71,9 +71,9 @@ def _deaths(
     lines: Sequence[LogLine],
     done_ns: int | None,
 ) -> Iterator[Anomaly]:
-    """Every end of a process before the run was done that no kill, stop or fault of a disk explains.
+    """Every end of a process, before the end of the run, that no kill, stop or disk fault explains.
 
-    Each of these ends a node's process once: if the one that its heal started ends too, that is a death.
+    Each of these ends a node's process once.  If the process that its heal started ends too, that is a death.
     """
     spent = {window: set[str]() for window in windows if window.ends_processes}
     last: dict[str | None, tuple[NodeSeen, int]] = {}
@@ -88,11 +88,11 @@ def _deaths(
 
 
 def _ended_since(status: NodeSeen, last: NodeSeen | None) -> bool:
-    """Whether a process ended that had not when the node was looked at last.
+    """Whether a process has ended since the node's last observation.
 
-    One that was started and ended again between two looks is known by the time of its start, and so is
-    one that ended and was started again.  A container that was created and not yet started has no process:
-    an upgrade replaces a node's container, and may be looked at in between.
+    A process that started and ended between two observations is detected by its start time, and so is one
+    that ended and was started again.  A container that was created but not started has no process: an upgrade
+    replaces a node's container, and an observation may happen in between.
     """
     if last is None:
         return status.exited
@@ -106,9 +106,9 @@ def _ended_since(status: NodeSeen, last: NodeSeen | None) -> bool:
 def _explained(
     operation: Operation, status: NodeSeen, since_ns: int, spent: Mapping[FaultWindow, set[str]]
 ) -> bool:
-    """A fault that ends the node was going on, and no other end of it was put down to that one.
+    """Whether a fault that ends the node was in force, and does not explain another end of the node.
 
-    The kernel's killing for want of memory is never planned.
+    A kill by the kernel for lack of memory is never planned.
     """
     node, time_ns = operation.node or "", operation.time_ns
     for window, ended in spent.items():
@@ -148,10 +148,10 @@ def _all_observed(setup: Setup | None, observed: Sequence[Decoded[NodeSeen]]) ->
 
 
 def _ends_observed(observed: Sequence[Decoded[NodeSeen]], windows: Iterable[FaultWindow]) -> Assumption:
-    """Whether each kill and stop that was proven and held was seen: states are recorded on change alone.
+    """Whether each confirmed and lasting kill and stop was observed; states are recorded only on change.
 
-    An observer that does not see the planned ends would not see others; one that looks now and then may miss
-    those that were over at once.
+    An observer that misses the planned ends would also miss others.  An observer with pauses may miss ends
+    that were followed by a start at once.
     """
     seen = [(operation.node, operation.time_ns) for operation, status in observed if status.exited]
     missed = [

@@ -1,4 +1,4 @@
-"""The recovery checker: after healing every partition works in time, and each group has one coordinator."""
+"""The recovery checker: after healing, every partition works in time, and each group has one coordinator."""
 
 from collections.abc import Iterable, Sequence
 
@@ -27,15 +27,15 @@ NOT_RECOVERED = AnomalyKind(
 )
 ANOMALIES = by_id(NOT_RECOVERED, TWO_COORDINATORS)
 NEEDS = Needs((Source.RUNNER,))
-"""The journals that its rules need."""
+"""The journals that the checker's rules need."""
 
 
 def check_recovery(history: History) -> CheckerResult:
     """Judge whether all partitions recovered.
 
-    Unknown in three cases: no recover operation recorded the state of each partition that existed before;
-    recovery took too long on a host with too many tasks for its CPUs; or a broker was dead, because its
-    replicas could not come back.  The nodes checker reports its death.
+    The result is unknown in three cases: no recover operation recorded the state of each partition that
+    existed before; recovery took too long on a host with too many tasks for its CPUs; or a broker was dead,
+    so that its replicas could not return.  The nodes checker reports its death.
 
     Raises:
         KeyError, msgspec.ValidationError: the history is not as docs/histories.md says.
@@ -56,14 +56,17 @@ def check_recovery(history: History) -> CheckerResult:
 
 
 def _judged(operation: Operation, recovery: Recovery) -> Iterable[Anomaly]:
-    """What was not there in time: legal, and no proof of anything, where the host had no time for it."""
+    """Partitions that had not recovered in time.
+
+    They are legal, and prove nothing, if the host was too busy.
+    """
     licence = recovery.crowded or None
     for anomaly in _late(operation, recovery):
         yield msgspec.structs.replace(anomaly, illegal=licence is None, licence=licence)
 
 
 def _late(operation: Operation, recovery: Recovery) -> Iterable[Anomaly]:
-    """One finding for every partition that lacks something; one for the cluster if it only took too long."""
+    """One finding for every partition that lacks something; one for the cluster if only time ran out."""
     late = [partition for partition in recovery.partitions if partition.lacks(recovery.dead)]
     for partition in late:
         name = f"{partition.topic}/{partition.partition}"
@@ -125,7 +128,7 @@ def _doubt(
 
 
 def _short(recoveries: Sequence[tuple[Operation, Recovery]]) -> str | None:
-    """Why recoveries that looked at everything did not come to their end."""
+    """Why recoveries that covered all partitions did not reach their end."""
     crowded = [
         recovery.crowded
         for operation, recovery in recoveries

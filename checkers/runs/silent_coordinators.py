@@ -1,4 +1,4 @@
-"""Groups whose offsets could not be fetched for long after recovery, although their partition works."""
+"""Groups whose offsets could not be fetched for long after recovery, although their partition worked."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -31,16 +31,16 @@ class Silence(NamedTuple):
 
     @property
     def tried_ns(self) -> int:
-        """For how long it was asked."""
+        """The time during which its offsets were requested."""
         return self.last.time_ns - self.first.time_ns
 
 
 def silences(history: History, bound_ms: float) -> Iterator[Silence]:
-    """Groups whose offsets were requested in the phase final-read for longer than a bound, without an answer.
+    """Groups whose offsets were requested in the phase final-read for longer than a bound without an answer.
 
     A group is left out if its partition of ``__consumer_offsets`` has no leader or lacks members of its ISR
-    at the end, or if that is unknown.  All groups are left out if no final read of records was completed
-    either, or if clients' journals are incomplete.
+    at the end, or if that is unknown.  All groups are left out if no final read of records was completed, or
+    if clients' journals are incomplete.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
@@ -61,7 +61,7 @@ def silences(history: History, bound_ms: float) -> Iterator[Silence]:
 
 
 def _asked(history: History, since_ns: int) -> dict[str, list[Operation]]:
-    """By group the questions for its offsets from a time on, and their answers, in the order of time."""
+    """Requests for offsets since a time, and their answers, by group, in the order of time."""
     asked: dict[str, list[Operation]] = {}
     for operation in sorted((*history.of("committed-offsets"), *history.of("read")), key=lambda o: o.index):
         group = _group(operation)
@@ -78,7 +78,7 @@ def _group(operation: Operation) -> str | None:
 
 
 def _is_well(history: History, group: str, until_ns: int) -> bool:
-    """Whether the partition that keeps a group's offsets has a leader and all replicas in sync at the end."""
+    """Whether the partition with a group's offsets has a leader and all replicas in sync at the end."""
     partition, changes = offsets_partition(history, group), partition_changes(history)
     if partition is None or not changes.is_complete(partition, until_ns):
         return False

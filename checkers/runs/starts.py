@@ -1,8 +1,8 @@
-"""The starts checker: how many starts a cluster needed, and what the failed ones showed.
+"""The starts checker: the number of starts that a cluster needed, and the errors of failed starts.
 
-A start is not part of the load: nothing was acknowledged before that could be lost, and the time limit is
+A start is not part of the load: no record was acknowledged before that could be lost, and the time limit is
 krucible's own.  So a cluster that does not become ready is only reported, and the result is unknown if it
-never became ready.  A process that ends by itself is illegal during a start as it is later.
+never became ready.  A process that ends by itself is illegal, during a start as well as later.
 """
 
 from collections.abc import Iterator, Sequence
@@ -36,7 +36,9 @@ ANOMALIES = by_id(NOT_READY, NODE_DIED_AT_START)
 
 
 def check_starts(history: History) -> CheckerResult:
-    """Judge failed starts; unknown if the last start failed too.
+    """Judge failed starts.
+
+    The result is unknown if the last start failed too.
 
     Raises:
         msgspec.ValidationError: a start is not as docs/histories.md says.

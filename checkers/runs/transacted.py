@@ -1,4 +1,4 @@
-"""Whether a transactional run had what it tests: commits, aborts, and fenced producers."""
+"""Whether a transactional run had the events that it tests: commits, aborts, and fenced producers."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -8,16 +8,16 @@ from checkers.transactional.client_errors.named_errors import SCRIPT
 from checkers.verdict.verdict import Assumption
 
 KIND = "txn"
-"""The workload that these conditions are about."""
+"""The workload to which these conditions apply."""
 COMMITTED_MIN = 20
-"""Least number of transactions of a client library for a valid result."""
+"""The least number of transactions of a client library for a valid result."""
 
 
 def transacted(history: History) -> list[Assumption]:
-    """The conditions without which a valid run of the txn workload means nothing.
+    """The conditions without which a valid result of the txn workload means nothing.
 
-    1. ``transactions-committed``: 20 of each client library that began any, at least.
-    2. ``transactions-aborted``: at least one on purpose, and acknowledged.
+    1. ``transactions-committed``: at least 20 of each client library that began any.
+    2. ``transactions-aborted``: at least one that was aborted on purpose and acknowledged.
     3. ``instances-fenced``: at least one transaction was not committed while, or after, another process
        initialised its transactional id.
     """
@@ -54,7 +54,7 @@ def transacted(history: History) -> list[Assumption]:
 
 @dataclass
 class _Seen:
-    """What was seen so far; `initialised` has the last process that initialised each transactional id."""
+    """The transactions so far; `initialised` has the last process that initialised each transactional id."""
 
     initialised: dict[object, int | str] = field(default_factory=dict)
     clients: set[str] = field(default_factory=set)
@@ -63,7 +63,7 @@ class _Seen:
     fenced: int = 0
 
     def take(self, operation: Operation) -> None:
-        """Take a library's invocation or completion; one without a value reports nothing."""
+        """Add a library's invocation or completion; one without a value is ignored."""
         if operation.value is None or operation.value["client"] == SCRIPT:
             return
         client = operation.value["client"]

@@ -1,24 +1,25 @@
-"""Judges share groups (KIP-932): what their members received and acknowledged, and where the groups went on.
+"""Judges share groups (KIP-932): received and acknowledged records, and the groups' positions.
 
 Operations are those of docs/histories.md: *share-poll*, *acknowledge* and *share-offsets*.
 
-1. ``share-undelivered``: the group went past a record that no member received (`passing`).
-2. ``acknowledged-twice``, ``delivered-after-acknowledgement``: what was accepted or rejected came back.
+1. ``share-undelivered``: the group passed a record that no member received (`passing`).
+2. ``acknowledged-twice``, ``delivered-after-acknowledgement``: a record was accepted or rejected, and
+   delivered or acknowledged again.
 3. ``too-many-deliveries``, ``delivery-count-lost``: counts of deliveries.
-4. ``acquired-twice``: a record was given to somebody else while a member held it.
+4. ``acquired-twice``: a record was delivered to another member while a member held it.
 5. ``share-start-went-back``: a record below the start offset was delivered (2 to 5: `deliveries`).
-6. ``share-phantom``, ``share-wrong-record``, ``share-not-in-log``: what was delivered is not what producers
-   wrote and other readers found (`contents`).
+6. ``share-phantom``, ``share-wrong-record``, ``share-not-in-log``: a delivered record is not one that
+   producers wrote and other readers found (`contents`).
 
 A record may be delivered several times: after a release, when a lock ends, or because its leader changed;
-that is a figure.  Delivery counts may repeat, because a count is stored only with an acknowledgement
-(KIP-932: counts are not exact).  A new leader forgets acquisitions, and a deposed one may repeat them: `calm`
-leaves those times out.  What no broker confirmed permits everything: an acknowledgement that failed, or whose
-outcome is unknown.
+this is a figure.  Delivery counts may repeat, because a count is stored only with an acknowledgement
+(KIP-932: counts are not exact).  A new leader forgets acquisitions, and a deposed one may repeat them; `calm`
+leaves those times out.  An acknowledgement that failed, or whose outcome is unknown, was not confirmed by a
+broker, and permits any result.
 
-A legal loss of records of the topic with the states of share groups excuses what rests on stored states.  One
-of the partition that is read excuses what rests on offsets, because they may be written again.  Rule 6. has
-the licences of the log checker.
+A legal loss in the topic with the states of share groups excuses findings that depend on stored states.  A
+legal loss in the partition that is read excuses findings that depend on offsets, because these may be written
+again.  Rule 6 has the licences of the log checker.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -55,20 +56,20 @@ CHECKER = "share-groups"
 KIND = "shares"
 STATE_TOPIC = "__share_group_state"
 ACKNOWLEDGED_MIN = 10
-"""Least number of records that a group must have accepted or rejected, confirmed by brokers."""
+"""The least number of records that a group must have accepted or rejected, as brokers confirmed."""
 _OUT_OF_TRIES = "tries whose answers were lost may have used up the limit of deliveries"
 
 
 @dataclass(slots=True)
 class _Judged:
-    """Anomalies, at most `EXAMPLES_PER_ANOMALY` of each rule and place, their numbers, and what is open."""
+    """Anomalies, at most `EXAMPLES_PER_ANOMALY` of each rule and place, their numbers, and open questions."""
 
     anomalies: list[Anomaly] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     doubts: list[str] = field(default_factory=list)
 
     def add(self, rule: str, count: int, examples: Sequence[Anomaly]) -> None:
-        """Add the findings of one rule; a licence that may explain one leaves it open."""
+        """Add the findings of one rule; a finding that a licence may explain stays undecided."""
         self.add_certain(rule, count, examples)
         for anomaly in examples:
             if anomaly.licence is not None:
@@ -84,7 +85,9 @@ class _Judged:
 
 
 def check_share_groups(history: History) -> CheckerResult:
-    """Judge the share groups of a history; not exercised by one without any that means to have none.
+    """Judge the share groups of a history.
+
+    The result is not exercised if the history has none and was not meant to have any.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
@@ -135,7 +138,7 @@ def _name(groups: ShareGroups, found: Found, row: int) -> SharePartition:
 
 
 def _examples(passed: Passed) -> list[int]:
-    """Rows of some records, those that are certainly lost first."""
+    """Rows of some records; those that are certainly lost come first."""
     rows = sorted(range(len(passed.offset)), key=passed.out_of_tries.__getitem__)
     return rows[:EXAMPLES_PER_ANOMALY]
 
@@ -149,14 +152,14 @@ class _Excuses:
         self._lost = may_have_lost(history, STATE_TOPIC) if setup else None
 
     def judged(self, anomaly: Anomaly, name: SharePartition) -> Anomaly:
-        """A finding about one delivery, legal with its licence if an event may explain it."""
+        """A finding about one delivery; it is legal, with its licence, if an event may explain it."""
         licence = None if anomaly.id in {HELD_TWICE.id, TOO_MANY.id} else self._lost
         if licence is None and anomaly.id == START_WENT_BACK.id:
             licence = self._truncated(name)
         return _with_licence(anomaly, licence)
 
     def passed(self, passed: Passed, row: int) -> Anomaly:
-        """A finding about a record that was passed, legal with its licence if an event may explain it."""
+        """A finding about a passed record; it is legal, with its licence, if an event may explain it."""
         licence = _OUT_OF_TRIES if passed.out_of_tries[row] else self._truncated(passed.name)
         return _with_licence(passed.anomaly(self._history, row), licence or self._lost)
 
@@ -171,7 +174,7 @@ def _with_licence(anomaly: Anomaly, licence: str | None) -> Anomaly:
 
 
 def _unfinished(groups: ShareGroups, group: str, places: Iterable[Passed]) -> Iterator[str]:
-    """Why nothing can be concluded of what a group received in the end."""
+    """Why it is unknown what a group received in the end."""
     if group not in groups.topics:
         yield f"no member of {group} polled"
         return

@@ -1,4 +1,4 @@
-"""What the history of a share group can show."""
+"""The anomalies of share groups."""
 
 from checkers.history.sources import Source
 from checkers.verdict.kinds import AnomalyKind, by_id
@@ -79,7 +79,7 @@ ANOMALIES = by_id(
 )
 """All anomalies, by id."""
 _CALM = (*PERMITTED, Source.PARTITIONS)
-"""What shows that no fault and no change of the leader was near."""
+"""Sources that show that no fault and no change of the leader was near."""
 NEEDS = Needs(
     (Source.CLIENTS,),
     {
@@ -95,8 +95,8 @@ NEEDS = Needs(
     workloads=frozenset({"shares"}),
     not_deleted=frozenset({NOT_IN_LOG.id}),
 )
-"""The journals that its rules need.
+"""The journals that the checker's rules need.
 
-A delivery count above the limit needs none but its own.  Nor does a value that nobody wrote: values that a
-missing journal may have are left out.
+A delivery count above the limit needs only its own journal.  So does a value that was never written, because
+values that a missing journal may have are left out.
 """

@@ -1,8 +1,8 @@
-"""When a share partition had one leader, and no fault was in force.
+"""The times in which a share partition had one leader, and no fault was in force.
 
-A leader that was deposed and does not know it yet may acquire records that its successor has acquired or
-archived, because acquisitions are not written anywhere (KIP-932: the state Acquired is not persisted).  For
-the same reason a new leader makes all acquired records available again, and forgets their last delivery.  So
+A deposed leader that does not know of its successor yet may acquire records that the successor has acquired
+or archived, because acquisitions are not persisted (KIP-932: the state Acquired is not persisted).  For the
+same reason a new leader makes all acquired records available again, and forgets their last delivery.  So
 rules about acquisitions apply only if no fault and no change of the leader is near.
 """
 
@@ -18,12 +18,12 @@ from checkers.licences.disturbances import faults, leader_moves
 from checkers.licences.facts import Facts
 
 SETTLED_NS = 10_000_000_000
-"""So long after a fault or an election a deposed leader may still answer."""
+"""How long after a fault or an election a deposed leader may still answer."""
 _Span = tuple[int, int]
 
 
 class Calm:
-    """Times of a history at which leaders were undisputed.
+    """The times of a history at which leaders were undisputed.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
@@ -37,9 +37,9 @@ class Calm:
         """Whether a partition's leader was undisputed all the time.
 
         Args:
-            partition: of a topic.
-            begin: shape (n,), places in the history.
-            end: shape (n,), places in the history.
+            partition: a partition of a topic.
+            begin: shape (n,), positions in the history.
+            end: shape (n,), positions in the history.
         """
         begin_ns, end_ns = self._times_ns[begin] - SETTLED_NS, self._times_ns[end]
         calm = np.ones(len(begin), np.bool_)
@@ -52,7 +52,7 @@ class Calm:
         return [(event.from_ns, event.to_ns) for event in faults(self._facts)]
 
     def _moves(self, partition: PartitionName) -> Iterator[_Span]:
-        """Changes of the leader, by the metadata log or, if it is not there, by what brokers reported."""
+        """Changes of the leader, by the metadata log or, without that, by the brokers' reports."""
         changes = self._facts.changes
         if not changes.is_complete(partition, NEVER):
             seen = (move for move in leader_moves(self._facts) if move.where == partition)

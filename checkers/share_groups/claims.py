@@ -1,7 +1,7 @@
-"""Which value is at which offset, by share polls, by other readers and by acknowledgements.
+"""The values at each offset, by share polls, by other readers and by acknowledgements.
 
-Only offsets that a share poll returned count.  A value that was returned, and that a worker whose journal is
-missing may have sent, is left out.
+Only offsets that a share poll returned count.  A returned value is left out if a worker whose journal is
+missing may have sent it.
 """
 
 from collections.abc import Iterator
@@ -19,19 +19,19 @@ from checkers.share_groups.loading import ShareGroups
 from checkers.share_groups.sequences import codes_of
 
 ACKNOWLEDGEMENT, READ, SHARE_POLL = range(3)
-"""What reports that a value is at an offset."""
+"""The kinds of operations that report a value at an offset."""
 
 
 class Reports(NamedTuple):
-    """Who reported which value at which offset, one row a report; arrays of shape (n,).
+    """Reports of values at offsets, one row for each; arrays of shape (n,).
 
     Attributes:
         partition: code of the partition.
-        offset: where the record is.
+        offset: the record's offset.
         value: code of the value.
         known_ns: when the operation that reports it ended.
-        kept: whether a reader was given the record, or every in-sync replica had it.
-        began: invocation of the operation, or its completion where the columns have no invocation.
+        kept: whether a reader received the record, or every in-sync replica had it.
+        began: invocation of the operation, or its completion if the columns have no invocation.
         ended: completion of the operation.
         by: `ACKNOWLEDGEMENT`, `READ` or `SHARE_POLL`.
         delivery: row of `Deliveries`, `NONE` for other reports.
@@ -57,9 +57,9 @@ class Claims(NamedTuple):
         offset: the offset.
         value: code of the value.
         report: row of `Reports`: that of the first delivery if there is one, otherwise of the first report.
-        delivery: row of `Deliveries`: the first one, `NONE` without one.
+        delivery: row of `Deliveries`: the first delivery, `NONE` if there is none.
         known_ns: when the record was first reported.
-        kept: whether a reader was given it, or every in-sync replica had it.
+        kept: whether a reader received the record, or every in-sync replica had it.
     """
 
     slot: Integers
@@ -73,14 +73,14 @@ class Claims(NamedTuple):
 
 
 class Sent(NamedTuple):
-    """What is known of the sends of each claim's value to its partition; arrays of shape (claims,).
+    """The sends of each claim's value to its partition; arrays of shape (claims,).
 
     Attributes:
-        sends: how many there are.
-        possible: how many of them did not definitely fail.
-        since_ns: when the first began; `NEVER` without one.
-        until_ns: when the last was acknowledged, after which the value is not written again; `NEVER` if
-            nothing shows that.
+        sends: number of sends.
+        possible: number of sends that did not definitely fail.
+        since_ns: when the first send began; `NEVER` if there is none.
+        until_ns: when the last send was acknowledged, after which the value is not written again; `NEVER` if
+            nothing shows this.
     """
 
     sends: Integers
@@ -91,11 +91,11 @@ class Sent(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """One history, with what was reported about the offsets that share polls returned.
+    """One history, with the reports about the offsets that share polls returned.
 
     Attributes:
         history: as `checkers.history.reading.read_history` returns it.
-        groups: what members of share groups received.
+        groups: the records that members of share groups received.
     """
 
     history: History
@@ -103,7 +103,7 @@ class Comparison:
 
     @cached_property
     def columns(self) -> Columns:
-        """What was sent and read otherwise."""
+        """The columns of ordinary sends and reads."""
         return columns_of(self.history)
 
     @cached_property
@@ -125,7 +125,7 @@ class Comparison:
 
     @cached_property
     def claims(self) -> Claims:
-        """What is claimed about the offsets that share polls returned."""
+        """The claims about the offsets that share polls returned."""
         reports, slots = self.reports, self.slots
         rows = np.flatnonzero(np.isin(slots, slots[reports.delivery != NONE]))
         others = reports.delivery[rows] == NONE
@@ -149,7 +149,7 @@ class Comparison:
 
     @cached_property
     def sent(self) -> Sent:
-        """What was sent of that."""
+        """The sends of the claimed values."""
         sends, claims = self.columns.sends, self.claims
         both = ((sends.partition, claims.partition), (sends.value, claims.value))
         code = codes_of(*(np.concatenate(columns) for columns in both))
@@ -170,7 +170,7 @@ class Comparison:
         return code if code >= 0 else self.groups.others[-1 - code]
 
     def finals(self, partition: int) -> Iterator[int]:
-        """Rows of final reads of a partition that return everything below the high watermark."""
+        """Rows of final reads of a partition that return all records below the high watermark."""
         finals, calls = self.columns.final_reads, self.columns.calls
         for row in np.flatnonzero(finals.partition == partition).tolist():
             if not self.columns.readers[calls.reader[finals.call[row]]].committed:
@@ -178,7 +178,7 @@ class Comparison:
 
     def _acknowledged(self) -> Reports:
         columns, sends = self.columns, self.columns.sends
-        # Without acks only the write probe is told offsets, and it waits for all replicas.
+        # Without acks, only the write probe receives offsets, and it waits for all replicas.
         rows = np.flatnonzero(sends.offset != NONE)
         durable = np.full(len(rows), columns.acks == "0")
         return Reports(
@@ -226,7 +226,7 @@ class Comparison:
         )
 
     def _heard(self) -> Integers:
-        """Deliveries whose values no missing journal may have."""
+        """Deliveries whose values no missing journal can contain."""
         value = self.groups.deliveries.value
         kept = np.ones(len(value), np.bool_)
         if self.history.lacking:

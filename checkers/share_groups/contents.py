@@ -1,16 +1,16 @@
-"""Compares what share polls returned with the log: its values and its end.
+"""Compares the records that share polls returned with the log: its values and its end.
 
-A share group reads the same log as any other reader, up to the high watermark, so what it is given is
-committed.  Values are unique.  So three rules hold for every record that a share poll returned:
+A share group reads the same log as any other reader, up to the high watermark, so the records that it
+receives are committed.  Values are unique.  So three rules apply to every record that a share poll returned:
 
 * ``share-phantom``: its value was sent to that partition, and the send did not definitely fail.  A topic to
   which the history has no send at all is left out.
 * ``share-wrong-record``: no acknowledgement and no reader, share polls included, has another value at that
   offset.
 * ``share-not-in-log``: the final reads at read_uncommitted that cover the record returned some record at that
-  offset.  A final read covers the offsets that it passed.  If it reached the end that was listed, it also
-  covers what was in the log before that: what was returned by then, and every copy of a value whose send was
-  acknowledged by then.
+  offset.  A final read covers the offsets that it passed.  If it reached the listed end, it also covers the
+  records that were in the log before the listing: those that were returned by then, and every copy of a value
+  whose send was acknowledged by then.
 
 The licences are those of the log checker: none for the first rule, truncations for the second one,
 truncations and deletions for the third one.  The third rule leaves compacted topics out.
@@ -34,11 +34,11 @@ _BY = ("the acknowledgement", "the read", "the share poll")
 
 
 class Compared(NamedTuple):
-    """Findings of one rule, and what permits them.
+    """Findings of one rule, and the events that permit them.
 
     Attributes:
         found: the findings.
-        licence: shape (n,), which of the permits permits each, `NONE` where none does.
+        licence: shape (n,), index of the permit of each finding, `NONE` if there is none.
         permits: events that permit losses.
     """
 
@@ -47,17 +47,17 @@ class Compared(NamedTuple):
     permits: tuple[Permit, ...]
 
     def text(self, row: int) -> str | None:
-        """What permits a finding; None if it is illegal."""
+        """The permit of a finding as text; None if it is illegal."""
         licence = int(self.licence[row])
         return None if licence == NONE else self.permits[licence].text
 
     def examples(self, count: int) -> list[int]:
-        """Rows of at most so many findings, illegal ones first."""
+        """Rows of at most `count` findings, illegal ones first."""
         some: list[int] = np.argsort(self.licence != NONE, kind="stable")[:count].tolist()
         return some
 
     def doubts(self) -> Iterator[str]:
-        """Why it is unknown whether something is permitted that was taken to be."""
+        """Why it is uncertain whether findings that count as permitted are permitted."""
         used = np.unique(self.licence[self.licence != NONE]).tolist()
         yield from filter(None, (self.permits[row].event.doubt for row in used))
 
@@ -67,7 +67,7 @@ def compared_with_log(history: History, groups: ShareGroups) -> Iterator[Compare
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
-        groups: what members of share groups received.
+        groups: the records that members of share groups received.
     """
     if len(groups.deliveries.place):
         told = Comparison(history, groups)
@@ -78,7 +78,7 @@ def compared_with_log(history: History, groups: ShareGroups) -> Iterator[Compare
 
 
 def _phantom(told: Comparison) -> Booleans:
-    """Shape (claims,), which of them share polls returned and nobody can have written."""
+    """Which claims share polls returned although no worker can have sent them; shape (claims,)."""
     topics = {told.partitions[code].topic for code in np.unique(told.columns.sends.partition).tolist()}
     fed = np.array([name.topic in topics for name in told.partitions], np.bool_)
     claims = told.claims
@@ -87,7 +87,7 @@ def _phantom(told: Comparison) -> Booleans:
 
 
 def _phantoms(told: Comparison, rows: Integers) -> Compared:
-    """Values that nobody can have written to the partition."""
+    """Values that no worker can have sent to the partition."""
     sends = told.columns.sends
 
     def text(row: int) -> str:
@@ -104,7 +104,7 @@ def _phantoms(told: Comparison, rows: Integers) -> Compared:
 
 
 def _contradictions(told: Comparison, judged: Booleans) -> Compared:
-    """Pairs of claims about one offset, next to each other in time, one of them of a share poll."""
+    """Pairs of claims about one offset, adjacent in time, at least one of them from a share poll."""
     claims = told.claims
     order = np.flatnonzero(judged)
     order = order[np.lexsort((claims.known_ns[order], claims.slot[order]))]
@@ -130,7 +130,7 @@ def _contradictions(told: Comparison, judged: Booleans) -> Compared:
 
 
 def _missing(told: Comparison, judged: Booleans) -> Compared:
-    """Records that share polls returned, at offsets where no final read that covers them found anything."""
+    """Records that share polls returned, at offsets where covering final reads found no record."""
     claims = told.claims
     call, until_ns = np.full(len(claims.slot), NONE), np.full(len(claims.slot), NEVER)
     for partition in np.unique(claims.partition).tolist():
@@ -161,7 +161,7 @@ def _missing(told: Comparison, judged: Booleans) -> Compared:
 
 
 def _cover(told: Comparison, partition: int, here: Integers, call: Integers, until_ns: Integers) -> None:
-    """Note, for claims of one partition that final reads should have found, the first that covers them."""
+    """For claims of one partition that final reads should have found, store the first that covers each."""
     claims, columns = told.claims, told.columns
     finals = columns.final_reads
     offset, present_ns = claims.offset[here], np.minimum(claims.known_ns[here], told.sent.until_ns[here])
@@ -184,7 +184,7 @@ def _permitted(
     *,
     removable: bool = False,
 ) -> tuple[Integers, tuple[Permit, ...]]:
-    """What permits that records are gone; `claims` are those that were known first.
+    """The permits for missing records; `claims` are the claims that were known first.
 
     A known gap of Kafka explains a loss and does not permit it.
     """
@@ -210,7 +210,7 @@ def _permitted(
 
 
 def _since_ns(told: Comparison, claims: Integers) -> Integers:
-    """Time before which records were not there: their sends had not begun, or nothing had reported them."""
+    """Time before which records did not exist: they were neither being sent nor reported."""
     return np.minimum(told.claims.known_ns[claims], told.sent.since_ns[claims])
 
 

@@ -1,9 +1,9 @@
-"""Rules about single records: each finds rows, and every row is a finding.
+"""Rules about single records; each rule finds rows, and every row is a finding.
 
 An acknowledgement without an error states that its member held the record, or that the start offset had
-passed it: below that a broker ignores acknowledgements, without an error (`SharePartition.acknowledge`).  One
-that failed, or whose outcome is unknown, states nothing, and permits any further delivery.  No rule measures
-how long a record is held: only the broker's clock knows.
+passed it: below that a broker ignores acknowledgements, without an error (`SharePartition.acknowledge`).  An
+acknowledgement that failed, or whose outcome is unknown, proves nothing, and permits any further delivery.
+No rule measures how long a record is held, because only the broker's clock determines that.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,14 +21,14 @@ from checkers.verdict.verdict import Anomaly
 
 
 class Found(NamedTuple):
-    """Findings of one rule, one a row.
+    """Findings of one rule, one row for each.
 
     Attributes:
-        kind: of the anomaly.
+        kind: kind of the anomaly.
         delivery: shape (n,), row of the delivery that breaks the promise.
         place: shape (n,), code of the share partition.
-        witness: operations that show it, one array of shape (n,) for each, in their order.
-        text: what happened, about one row of this.
+        witness: operations that show the finding, in order; one array of shape (n,) for each.
+        text: returns a text about one row.
     """
 
     kind: AnomalyKind
@@ -54,8 +54,8 @@ def found_in(groups: ShareGroups, calm: Calm, limit: int) -> Iterator[Found]:
     """Apply all rules about single records.
 
     Args:
-        groups: the records.
-        calm: when leaders were undisputed.
+        groups: the records that members received and acknowledged.
+        calm: the times at which leaders were undisputed.
         limit: largest legal delivery count; 0 if unknown.
     """
     steady = _steady(groups, calm)
@@ -72,7 +72,7 @@ def found_in(groups: ShareGroups, calm: Calm, limit: int) -> Iterator[Found]:
 
 
 def _steady(groups: ShareGroups, calm: Calm) -> Booleans:
-    """Whether no deposed leader can have made a delivery; one element for each delivery."""
+    """Whether certainly no deposed leader made each delivery."""
     all_ = groups.deliveries
     steady = np.zeros(len(all_.place), np.bool_)
     for place in np.unique(all_.place).tolist():
@@ -83,7 +83,7 @@ def _steady(groups: ShareGroups, calm: Calm) -> Booleans:
 
 
 def _kept(found: Found, kept: Booleans) -> Found:
-    """Leave the other findings out."""
+    """Keep only some of the findings."""
     rows = np.flatnonzero(kept)
     witness = tuple(column[rows] for column in found.witness)
     return Found(
@@ -102,11 +102,11 @@ def _found(
 
 
 def _acknowledged_twice(groups: ShareGroups, steady: Booleans) -> Found:
-    """Final acknowledgements after another one of the same record, and any that began after one had ended."""
+    """Final acknowledgements after another one of the same record, if they began after that one had ended."""
     told, records = groups.acknowledgements, groups.deliveries.record
     record, final = records[told.delivery], told.kind != RELEASE
     finals = np.flatnonzero(final)
-    # The earlier a final one ended, the higher it is: so the earliest is found.
+    # The earlier a final acknowledgement ended, the higher it is, so the earliest is found.
     earliest = highest_before(
         record[finals],
         told.began[finals],
@@ -131,14 +131,14 @@ def _acknowledged_twice(groups: ShareGroups, steady: Booleans) -> Found:
 
 
 def _is_kept(groups: ShareGroups, steady: Booleans, delivery: Integers, until: Integers) -> Booleans:
-    """Whether the start offset had certainly not passed records by some places in the history.
+    """Whether the start offset had certainly not passed records by some positions in the history.
 
-    It had not if the record, or one below it, was acquired later.  A deposed leader may deliver a record that
-    the start offset has passed, so that its deliveries show nothing.
+    It had not passed a record if that record, or one below it, was acquired later.  A deposed leader may
+    deliver a record that the start offset has passed, so its deliveries prove nothing.
     """
     all_ = groups.deliveries
     place, offset = all_.place[delivery], all_.offset[steady]
-    # Later is earlier on a reversed line, and the lowest offset is the highest of the negative ones.
+    # Times and offsets are negated, because the highest earlier row is searched.
     lowest = highest_before(all_.place[steady], -all_.since[steady], -offset, place, -until)
     kept: Booleans = (lowest != NONE) & (np.append(offset, NONE)[lowest] <= all_.offset[delivery])
     return kept
@@ -196,9 +196,9 @@ def _count_lost(groups: ShareGroups) -> Found:
 
 
 def _held_twice(groups: ShareGroups, steady: Booleans) -> Found:
-    """Deliveries between the delivery to another member and that member's acknowledgement.
+    """Deliveries between a delivery to another member and that member's acknowledgement.
 
-    That member does not prefetch, so it fetched nothing in between, and has not acquired the record again.
+    That member does not prefetch, so it fetched nothing in between and did not acquire the record again.
     """
     all_, told = groups.deliveries, groups.acknowledgements
     holds = np.flatnonzero(all_.exact[told.delivery] & _is_kept(groups, steady, told.delivery, told.ended))

@@ -1,11 +1,12 @@
-"""What members of share groups received and acknowledged, as columns; one row a record.
+"""Received and acknowledged records of share groups as columns, one row for each record.
 
-The moment at which a broker acquired a record for a member is unknown; it lies between two operations:
+The time at which a broker acquired a record for a member is unknown, but it is between two operations:
 
-* It is over when the poll that returns the record ends.
+* The acquisition has happened when the poll that returns the record ends.
 * If the consumer does not prefetch (``share.acquire.mode=record_limit``), its fetches are sent by polls, and
   no fetch is outstanding after a poll that returned records.  So the acquisition came after the beginning of
-  the first poll after that one.  If it prefetches, it came after the beginning of the consumer's first poll.
+  the first poll after that one.  If the consumer prefetches, the acquisition came after the beginning of its
+  first poll.
 * If a poll without records came before the one that returned some, the answer may be that of the earlier
   poll's fetch, while the later poll sent another one (``ShareConsumeRequestManager.fetch``).  Then the next
   acquisition may have come after the beginning of the poll that returned records, and is not exact.
@@ -24,7 +25,7 @@ from checkers.history.operations import INVOKE, OK, History, Operation
 from checkers.share_groups.sequences import codes_of, highest_before
 
 ACCEPT, RELEASE, REJECT = range(3)
-"""Codes of types of acknowledgements."""
+"""Codes of the types of acknowledgements."""
 _TYPES = {"accept": ACCEPT, "release": RELEASE, "reject": REJECT}
 _ENDED = {"share-poll", "acknowledge", "share-offsets"}
 
@@ -42,19 +43,19 @@ class SharePartition(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Deliveries:
-    """Records that polls returned, in the order of completion; arrays of shape (n,), places in the history.
+    """Records that polls returned, in the order of completion; arrays (n,), positions in the history.
 
     Attributes:
         place: code of the share partition.
         record: code of share partition, offset and value together.
-        offset: where the record is.
-        value: code of its value, as `Columns` and `ShareGroups.others` have it.
+        offset: the record's offset.
+        value: code of its value, as in `Columns` and `ShareGroups.others`.
         count: its delivery count.
         process: code of the process that polled.
         exact: whether the consumer does not prefetch, and no fetch of an earlier poll may have been answered.
-        since: the broker acquired the record after this place.
+        since: position after which the broker acquired the record.
         asked: invocation of the poll.
-        told: completion of the poll; the broker acquired the record before this place.
+        told: completion of the poll; the broker acquired the record before this position.
     """
 
     place: Integers
@@ -76,8 +77,8 @@ class Acknowledgements:
     Attributes:
         delivery: row of the delivery that is acknowledged.
         kind: `ACCEPT`, `RELEASE` or `REJECT`.
-        began: place of the invocation in the history.
-        ended: place of the completion.
+        began: position of the invocation in the history.
+        ended: position of the completion.
     """
 
     delivery: Integers
@@ -87,7 +88,7 @@ class Acknowledgements:
 
 
 class StartAnswers(NamedTuple):
-    """Start offsets of share partitions that were reported; arrays of shape (n,), places in the history."""
+    """Reported start offsets of share partitions; arrays of shape (n,), positions in the history."""
 
     place: Integers
     start: Integers
@@ -97,14 +98,14 @@ class StartAnswers(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ShareGroups:
-    """Everything about share groups that a history records.
+    """All data about share groups in a history.
 
     Attributes:
         places: share partitions by code.
         others: values that are not integers from 0, those of the columns first; the code of ``others[i]`` is
             ``-1 - i``.
         deliveries: records that polls returned.
-        acknowledgements: those that succeeded.
+        acknowledgements: the acknowledgements that succeeded.
         starts: start offsets that were reported.
         topics: topics that each group polled.
         failed: groups with polls that failed, or whose outcome is unknown.
@@ -140,7 +141,7 @@ def share_groups_of(history: History) -> ShareGroups:
 
 
 class _Rows:
-    """Chunks of records, each with columns of its own, and columns of their records."""
+    """Chunks of records: columns with one element per chunk, and the chunks' records."""
 
     def __init__(self, width: int) -> None:
         self._width = width
@@ -148,18 +149,18 @@ class _Rows:
         self._offset: list[int] = []
 
     def add(self, chunk: tuple[int, ...], offsets: Sequence[int]) -> None:
-        """Add a chunk; its columns are the same for all of its offsets."""
+        """Add a chunk, whose columns apply to all of its offsets."""
         self._chunks.append((*chunk, len(offsets)))
         self._offset.extend(offsets)
 
     def columns(self) -> tuple[list[Integers], Integers]:
-        """Columns of the chunks, one element a record, and the offsets."""
+        """Columns of the chunks, with one element for each record, and the offsets."""
         *columns, sizes = transposed(self._chunks, self._width + 1)
         return [np.repeat(column, sizes) for column in columns], np.array(self._offset, np.int64)
 
 
 class _Loader:
-    """Takes the operations of a history in their order."""
+    """Collects the operations of a history in their order."""
 
     def __init__(self) -> None:
         self._places: Codes[SharePartition] = Codes()
@@ -177,7 +178,7 @@ class _Loader:
         self._unconfirmed = 0
 
     def poll(self, operation: Operation) -> None:
-        """Take a poll's invocation or completion."""
+        """Add a poll's invocation or completion."""
         if operation.type is INVOKE:
             self._asked[operation.process] = operation
             self._since.setdefault((operation.process, operation.value["consumer"]), operation.index)
@@ -201,7 +202,7 @@ class _Loader:
             self._go_on(consumer, since, asked.index)
 
     def _go_on(self, consumer: tuple[int | str, int], since: int, asked: int) -> None:
-        """Remember from where on the next records of a consumer that does not prefetch may be acquired."""
+        """Store from where on the next records of a consumer that does not prefetch may be acquired."""
         if since == asked:
             del self._since[consumer]
             self._outstanding.discard(consumer)
@@ -210,7 +211,7 @@ class _Loader:
             self._outstanding.add(consumer)
 
     def acknowledge(self, operation: Operation) -> None:
-        """Take the invocation or the completion of acknowledgements."""
+        """Add the invocation or the completion of acknowledgements."""
         if operation.type is INVOKE:
             self._asked[operation.process] = operation
             return
@@ -227,7 +228,7 @@ class _Loader:
             self._types.extend(types)
 
     def offsets(self, operation: Operation) -> None:
-        """Take the invocation or the completion of a request for start offsets."""
+        """Add the invocation or the completion of a request for start offsets."""
         if operation.type is INVOKE:
             self._asked[operation.process] = operation
             return
@@ -246,7 +247,7 @@ class _Loader:
         return bool(self._values)
 
     def groups(self, others: Sequence[object]) -> ShareGroups:
-        """Everything that was taken, as columns; `others` are values that have the first codes."""
+        """Return everything that was collected, as columns; `others` are values that have the first codes."""
         codes = ValueCodes()
         codes.of(others)
         value = codes.of(self._values)
@@ -275,7 +276,7 @@ class _Loader:
         )
 
     def _confirmed(self, deliveries: Deliveries) -> Acknowledgements:
-        """Acknowledgements with the last delivery of the record to the process before."""
+        """Acknowledgements, each with the last earlier delivery of the record to the same process."""
         (place, process, began, ended), offset = self._acknowledged.columns()
         kind = np.fromiter(map(_TYPES.__getitem__, self._types), np.int64, len(self._types))
         both = zip(

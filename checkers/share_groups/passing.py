@@ -1,12 +1,14 @@
-"""At least once: a group goes past a record only if a member received it, or if it is out of tries.
+"""At least once: a group passes a record only if a member received it, or if all tries are used up.
 
 Each try is an acquisition.  If no member received the record, because the answer was lost, the try ends with
-its lock or with the connection (`SharePartition.releaseAcquiredRecords`), and counts.  So a record that no
-member received can be out of tries if faults, or polls that failed, may have cost its answers.
+its lock or with the connection (`SharePartition.releaseAcquiredRecords`), and counts.  So the tries of a
+record that no member received may be used up if faults, or failed polls, may have caused the loss of the
+answers.
 
-The start offset that is stored, and so reported, is that before the last acknowledgement: the leader stores
-it with the next one.  So what is not below it is done if a broker confirmed that it was accepted or rejected,
-or if it was delivered as often as the limit allows: then a release, or the end of its lock, archives it.
+The stored, and so reported, start offset is the one before the last acknowledgement, because the leader
+stores it with the next acknowledgement.  So a record that is not below it is finished in two cases: if a
+broker confirmed that it was accepted or rejected, or if it was delivered as often as the limit allows,
+because a release, or the end of its lock, then archives it.
 """
 
 from typing import NamedTuple
@@ -24,15 +26,15 @@ from checkers.verdict.verdict import Anomaly
 
 
 class Passed(NamedTuple):
-    """What became of the records of one share partition.
+    """The passed records of one share partition.
 
     Attributes:
-        name: which.
-        offset: shape (n,), offsets of records that the group went past and no member received, ascending.
+        name: the share partition.
+        offset: shape (n,), offsets of records that the group passed and no member received, ascending.
         out_of_tries: shape (n,), whether tries that were lost may have used up the limit.
         witness: request and answer that reported the highest start offset; empty if none did.
-        start: that offset, `NONE` if none was reported.
-        open: how many other records are there that no member is confirmed to have accepted or rejected.
+        start: the highest start offset, `NONE` if none was reported.
+        open: number of other records for which no acceptance or rejection is confirmed.
     """
 
     name: SharePartition
@@ -55,12 +57,12 @@ class Passed(NamedTuple):
 
 
 class Passing:
-    """Compares what is there in the end with what groups received.
+    """Compares the records that exist at the end with those that groups received.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
         groups: what members of share groups received.
-        workload: has the limit of deliveries.
+        workload: the workload, which has the limit of deliveries.
     """
 
     def __init__(self, history: History, groups: ShareGroups, workload: LoadSetup) -> None:
@@ -72,7 +74,7 @@ class Passing:
         self._listed = _listed(self._columns)
 
     def names(self, group: str) -> list[SharePartition]:
-        """What a group reads: all partitions that final reads found in its topics, or that it received."""
+        """The share partitions of a group: those that final reads found in its topics, or it received."""
         topics = self._groups.topics.get(group, set())
         there = {SharePartition(group, *name) for name in self._listed if name.topic in topics}
         return sorted(there.union(name for name in self._groups.places if name.group == group))
@@ -95,27 +97,27 @@ class Passing:
         return Passed(name, missing, lost, witness, start, self._open(place, there[there >= start]))
 
     def _open(self, place: int, offsets: Integers) -> int:
-        """How many of some offsets are not known to be accepted or rejected, nor out of tries."""
+        """Number of the offsets that are neither known to be accepted or rejected, nor out of tries."""
         told, all_ = self._groups.acknowledgements, self._groups.deliveries
         done = told.delivery[(told.kind != RELEASE) & (all_.place[told.delivery] == place)]
         spent = (all_.place == place) & (all_.count >= self._limit) & (self._limit > 0)
         return len(np.setdiff1d(offsets, np.concatenate((all_.offset[done], all_.offset[spent]))))
 
     def _may_be_lost(self, name: SharePartition, offset: int, told_ns: int) -> bool:
-        """Whether the tries of a record may have been used up by answers that were lost."""
+        """Whether lost answers may have used up the tries of a record."""
         sent_ns = self._sent_ns(PartitionName(name.topic, name.partition), offset)
         disturbed = any(window.overlaps(sent_ns, told_ns) for window in fault_windows(self._history))
         return disturbed or name.group in self._groups.failed
 
     def _sent_ns(self, partition: PartitionName, offset: int) -> int:
-        """When the sending of a record began; 0 if no acknowledgement has its offset."""
+        """When the send of a record began; 0 if no acknowledgement has its offset."""
         sends, code = self._columns.sends, self._columns.partitions.index(partition)
         rows = np.flatnonzero((sends.partition == code) & (sends.offset == offset))
         return int(sends.invoked_ns[rows].min(initial=NEVER)) if len(rows) else 0
 
 
 def _listed(columns: Columns) -> dict[PartitionName, Integers]:
-    """Offsets that whole final reads at read_uncommitted returned, by partition, ascending, each once."""
+    """Offsets that complete read_uncommitted final reads returned, by partition, ascending, each once."""
     finals, calls, reads = columns.final_reads, columns.calls, columns.reads
     committed = np.array([reader.committed for reader in columns.readers], np.bool_)
     whole = finals.whole & ~committed[calls.reader[finals.call]]

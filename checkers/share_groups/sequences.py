@@ -1,4 +1,4 @@
-"""Rows compared with earlier rows of the same record, without a loop over records."""
+"""Compares rows with earlier rows of the same record, without a loop over records."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from checkers.columns.tables import NONE, Integers
 
 
 def codes_of(*columns: Integers) -> Integers:
-    """Give equal rows equal numbers from 0, different rows different ones.
+    """Number equal rows equally, from 0, and different rows differently.
 
     Args:
         columns: one or more, each of shape (n,).
@@ -27,24 +27,24 @@ def codes_of(*columns: Integers) -> Integers:
 def highest_before(
     of: Integers, at: Integers, height: Integers, asked: Integers, before: Integers
 ) -> Integers:
-    """Find, for each question, the highest of the earlier rows of the same code.
+    """Find, for each query, the highest of the earlier rows with the same code.
 
     Args:
         of: shape (n,), codes of the rows, from 0.
-        at: shape (n,), places of the rows in the history.
-        height: shape (n,), by which the highest is chosen; of equal ones, the last.
-        asked: shape (m,), codes that are asked about.
-        before: shape (m,), only rows at lower places count.
+        at: shape (n,), positions of the rows in the history.
+        height: shape (n,), the heights that are compared; of equal ones, the last row counts.
+        asked: shape (m,), codes of the queries.
+        before: shape (m,), only rows at lower positions count.
 
     Returns:
-        Shape (m,), indices of rows, `NONE` where there is none.
+        Shape (m,), indices of rows, `NONE` if there is none.
     """
     order = np.argsort(height, kind="stable")
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(1, len(order) + 1)
     code = np.concatenate((of, asked))
     level = code * (len(order) + 1) + np.concatenate((rank, np.zeros(len(asked), np.int64)))
-    # A question at the place of a row comes first, because that row is not before it.
+    # A query at the position of a row comes first, because that row is not before it.
     is_row = np.repeat(np.array([True, False]), (len(of), len(asked)))
     line = np.lexsort((is_row, np.concatenate((at, before)), code))
     best = np.empty(len(code), np.int64)

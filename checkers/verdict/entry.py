@@ -1,4 +1,4 @@
-"""What a checker exports to the judge: its name, function, needs, and the anomalies that it can find."""
+"""A checker's export to the judge: its name, function, needs, and the anomalies that it can find."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,16 +14,17 @@ Checker = Callable[[History], CheckerResult]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A checker, as its module exports it.
+    """A checker as its module exports it.
 
     Attributes:
-        name: as its results and the console call it.
-        check: judges a history, a pure function.
-        anomalies: by id; one that only reports a run's conditions has none.
+        name: its name in results and on the console.
+        check: a pure function that judges a history.
+        anomalies: its anomalies by id; a checker that only reports a run's conditions has none.
         needs: the journals that its rules need.
 
     Raises:
-        ValueError: the needs name a rule that is none of its anomalies, or a source that does not exist.
+        ValueError: the needs contain a rule that is not one of its anomalies, or a source that does not
+            exist.
     """
 
     name: str
@@ -32,7 +33,7 @@ class Entry:
     needs: Needs
 
     def __post_init__(self) -> None:
-        """Refuse needs that name unknown rules or sources."""
+        """Refuse needs with unknown rules or sources."""
         rules = self.needs.rules - self.anomalies.keys()
         unknown = [*sorted(rules), *sorted(self.needs.sources.difference(Source))]
         if unknown:

@@ -8,11 +8,11 @@ from checkers.verdict.verdict import Anomaly
 
 
 class AnomalyKind(msgspec.Struct, frozen=True):
-    """What every finding with one id has in common.
+    """The common properties of all findings with one id.
 
     Attributes:
         id: stable name, e.g. ``zombie-leader``.
-        meaning: what was seen, in one line.
+        meaning: what was observed, in one line.
         guarantee: the promise that is broken; of a legal anomaly, the promise that it concerns.
         source: where the promise is made.
         illegal: whether a finding makes a history invalid.
@@ -33,7 +33,7 @@ class AnomalyKind(msgspec.Struct, frozen=True):
         witness: Iterable[int] = (),
         explanation: Iterable[str] = (),
     ) -> Anomaly:
-        """A finding of this kind; the arguments are those fields of `Anomaly`."""
+        """Return a finding of this kind; the arguments are the fields of `Anomaly` with these names."""
         return Anomaly(
             id=self.id,
             summary=summary,

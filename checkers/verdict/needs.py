@@ -1,12 +1,12 @@
-"""What the rules of a checker need of a history.
+"""The sources that the rules of a checker need from a history.
 
 A rule *looks at* sources: if one of them is missing, the rule may miss anomalies.  A rule *rests on* a source
-if it takes what is not recorded there as what did not happen, for example that a value was not sent, that a
-node was not killed, or that an election was not requested.  If such a source is missing, the judge drops what
-the rule found.  Other anomalies stay.
+if it assumes that events that are not recorded there did not happen, for example that a value was not sent,
+that a node was not killed, or that an election was not requested.  If such a source is missing, the judge
+drops the rule's findings.  Other anomalies are kept.
 
-Each checker states its needs in its entry.  Rules that it does not name there rest only on what all its rules
-rest on.
+Each checker states its needs in its entry.  Rules that the needs do not list rest only on the sources on
+which all rules of the checker rest.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,14 +20,14 @@ PERMITTED = (Source.FAULTS, Source.ADMIN, Source.MOVES, Source.DISKS)
 
 
 class Needs(NamedTuple):
-    """What the rules of one checker need.
+    """The sources that the rules of one checker need.
 
     Attributes:
         looks_at: sources that the rules look at.
         rest_on: rule to the sources that it rests on.
         all_rest_on: sources that every rule rests on.
-        workloads: kinds of workloads that give the checker something to judge; empty for every kind.
-        of_workload: kind of workload to the further sources that rules rest on there.
+        workloads: kinds of workloads for which the checker has something to judge; empty for all kinds.
+        of_workload: kind of workload to the additional sources that rules rest on.
         not_deleted: rules that require a record whose deletion was not requested.
     """
 
@@ -40,12 +40,12 @@ class Needs(NamedTuple):
 
     @property
     def rules(self) -> frozenset[str]:
-        """Every rule that is named."""
+        """Every rule that the needs list."""
         return self.not_deleted.union(self.rest_on, *self.of_workload.values())
 
     @property
     def sources(self) -> frozenset[Source]:
-        """Every source that is named."""
+        """Every source that the needs list."""
         return frozenset(chain(self.looks_at, self.all_rest_on, *self._sources()))
 
     def _sources(self) -> Iterator[tuple[Source, ...]]:
@@ -54,6 +54,6 @@ class Needs(NamedTuple):
 
 
 NOTHING = Needs(())
-"""For a checker that rests on no journal, or that itself reports what it can't decide without one."""
+"""Needs of a checker that rests on no journal, or that itself reports what it can't decide without one."""
 EVERYTHING = Needs(tuple(Source), all_rest_on=tuple(Source))
-"""For a checker that states no needs: if any journal is missing, it decides nothing."""
+"""Needs of a checker that states none: if any journal is missing, it decides nothing."""

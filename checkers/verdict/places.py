@@ -12,12 +12,12 @@ _IN_GENERATION = re.compile(r"(?P<place>.+) generation (?P<epoch>-?\d{1,18})")
 
 
 class AnomalyPlace(NamedTuple):
-    """Where an anomaly is.
+    """The place of an anomaly.
 
     Attributes:
-        name: of a partition, a group, a node or another subject.
-        offset: in that partition's log; None if the subject has none.
-        epoch: of the quorum, or the generation of a group; None if the subject has none.
+        name: name of a partition, a group, a node or another subject.
+        offset: offset in that partition's log; None if the subject has none.
+        epoch: epoch of the quorum, or generation of a group; None if the subject has none.
     """
 
     name: str
@@ -26,7 +26,7 @@ class AnomalyPlace(NamedTuple):
 
 
 def place_of(subject: str | None, checker: str) -> AnomalyPlace:
-    """The place that a subject names; without a subject, the checker that reported the anomaly."""
+    """The place in a subject; without a subject, the name of the checker that reported the anomaly."""
     told = (subject or "").strip()[:_SUBJECT_MAX]
     if not told:
         return AnomalyPlace(checker)

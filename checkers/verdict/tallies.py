@@ -18,16 +18,16 @@ Integers = npt.NDArray[np.int64]
 
 
 class AnomalyTally(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """How many anomalies of one id lie near each other in one place.
+    """Number of anomalies of one id that are near each other in one place.
 
     Attributes:
         id: the anomalies' id.
-        place: as `checkers.verdict.places` names it.
+        place: the place, as in `checkers.verdict.places`.
         count: number of anomalies.
         illegal: whether they break a promise.
         first_ns, last_ns: when the first and the last became visible; None if not recorded.
         first_offset, last_offset: the lowest and the highest offset; None if not recorded.
-        epoch: of the place; None if the anomalies have none.
+        epoch: epoch of the place; None if the anomalies have none.
     """
 
     id: str
@@ -44,15 +44,15 @@ class AnomalyTally(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
 def tallied(
     identity: str, place: str, time_ns: Integers, offset: Integers, *, illegal: bool, epoch: int | None = None
 ) -> Iterator[AnomalyTally]:
-    """Count anomalies of one id in one place, those near each other together.
+    """Count anomalies of one id in one place; those near each other are counted together.
 
     Args:
-        identity: their id.
-        place: where all of them are.
+        identity: the anomalies' id.
+        place: the place of all anomalies.
         time_ns: shape (n,), when each became visible; negative if not recorded.
-        offset: shape (n,), where each is in the log; negative if not recorded.
+        offset: shape (n,), offset of each in the log; negative if not recorded.
         illegal: whether they break a promise.
-        epoch: of the place; None if it has none.
+        epoch: epoch of the place; None if it has none.
     """
     for rows in _pieces(time_ns, offset):
         first_ns, last_ns = _ends(time_ns[rows])

@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 EXAMPLES_PER_ANOMALY = 20
-"""How many anomalies of one id a result lists; ``counts`` always has the exact number."""
+"""The largest number of anomalies of one id that a result lists; ``counts`` always has the exact number."""
 
 
 VERDICTS = (Validity.VALID, Validity.INVALID, Validity.UNKNOWN)
@@ -36,9 +36,9 @@ class Anomaly(msgspec.Struct, frozen=True, omit_defaults=True):
         id: stable, documented name, e.g. ``lost-write``.
         summary: one sentence with the concrete values.
         guarantee: the promise that is broken; of a legal anomaly, the promise that it concerns.
-        source: where that promise is made: a KIP, a paper, a ticket, a page of Kafka's docs.
-        illegal: whether it breaks a promise here; legal anomalies never make a verdict invalid.
-        subject: what it is about, e.g. ``log-0/3@1042`` or ``epoch 7``.
+        source: the source of that promise: a KIP, a paper, a ticket, a page of Kafka's docs.
+        illegal: whether it breaks a promise in this run; legal anomalies never make a verdict invalid.
+        subject: the subject of the anomaly, e.g. ``log-0/3@1042`` or ``epoch 7``.
         time_ns: when it became visible, on the history's clock.
         witness: indices into the history of the operations that show it, as few as possible.
         explanation: the proof in plain sentences, one per line.
@@ -63,8 +63,8 @@ class Assumption(msgspec.Struct, frozen=True):
     Attributes:
         name: stable name, e.g. ``fault-held``.
         met: whether the history shows it.
-        expected: what was required, with its number and unit.
-        observed: what was found, with its number and unit.
+        expected: the required value, with its unit.
+        observed: the observed value, with its unit.
     """
 
     name: str
@@ -79,12 +79,12 @@ class CheckerResult(msgspec.Struct, frozen=True, omit_defaults=True):
     Attributes:
         checker: its name.
         validity: invalid iff an illegal anomaly was found; unknown iff the checker could not decide; not
-            exercised iff the history has nothing that it judges.
+            exercised iff the history has nothing that the checker judges.
         counts: exact number of anomalies per id, legal ones included.
         anomalies: at most `EXAMPLES_PER_ANOMALY` of each id, in order of time.
-        assumptions: conditions it tested.
+        assumptions: conditions that it tested.
         figures: measured numbers (sizes, rates, durations), units last in the names.
-        unknown_because: the reason, if it is unknown.
+        unknown_because: the reason, if the result is unknown.
         tallies: numbers of anomalies by place, for ids of which not all anomalies are listed.
         epoch_starts: by partition, its leader epochs with their first offsets, if the checker knows them.
     """
@@ -101,17 +101,17 @@ class CheckerResult(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The verdict on a history, and what its scenario expected.
+    """The verdict on a history, and the expectations of its scenario.
 
     Attributes:
-        validity: invalid if any checker is; otherwise unknown if any checker is or an assumption is
-            unmet; otherwise valid.
-        results: one per checker.
+        validity: invalid if any result is invalid; otherwise unknown if any result is unknown or an
+            assumption is unmet; otherwise valid.
+        results: one result per checker.
         expected: the scenario's expected validity for this version and configuration, if it has one.
-        expected_anomalies: if invalid is expected, ids of which at least one must be found; if valid is
-            expected, ids that may be found nevertheless.
+        expected_anomalies: ids of anomalies; if invalid is expected, at least one of them must be found; if
+            valid is expected, they may be found nevertheless.
         as_expected: None if nothing was expected.
-        reasons: why it is not valid, one sentence each.
+        reasons: the reasons why it is not valid, one sentence each.
     """
 
     validity: Validity
@@ -133,11 +133,11 @@ def result_of(
     unknown_because: str | None = None,
     exercised: bool = True,
 ) -> CheckerResult:
-    """Put a checker's findings together; an illegal anomaly outweighs any doubt.
+    """Combine a checker's findings in a result; an illegal anomaly outweighs any doubt.
 
     Args:
         checker: the checker's name.
-        anomalies: everything found, or examples where `counts` has the exact numbers.
+        anomalies: all findings, or examples if `counts` has the exact numbers.
         counts: exact numbers per id; counted from `anomalies` if absent.
         tallies: numbers by place; counted from `anomalies` if `counts` is absent.
         assumptions: conditions the checker tested.

@@ -1,6 +1,6 @@
-"""Limits results to what is certain if journals or nodes' logs are missing.
+"""Limits results to certain findings if journals or nodes' logs are missing.
 
-The entry of a checker states what it needs, see `checkers.verdict.needs`.
+The entry of a checker states its needs, see `checkers.verdict.needs`.
 """
 
 from collections import Counter
@@ -24,12 +24,12 @@ _DELETER = "deleter"
 
 
 class Hole(NamedTuple):
-    """What is missing of a history.
+    """The missing parts of a history.
 
     Attributes:
-        missing: names of the missing journals, and what is missing of nodes' logs.
-        workload: kind of the workload; None if the setup is lost.
-        deleters: those missing journals whose writers requested the deletion of records.
+        missing: names of the missing journals and of the missing parts of nodes' logs.
+        workload: kind of the workload; None if the setup is missing.
+        deleters: the missing journals whose writers requested the deletion of records.
     """
 
     missing: frozenset[str]
@@ -37,7 +37,7 @@ class Hole(NamedTuple):
     deleters: frozenset[str] = frozenset()
 
     def why(self, needs: Needs, rule: str) -> str | None:
-        """Why findings of a rule must be dropped; None if all sources are there that it rests on."""
+        """Why findings of a rule must be dropped; None if all sources that it rests on are present."""
         if self.workload is None:
             return _NO_SETUP
         if self.deleters and rule in needs.not_deleted:
@@ -46,7 +46,7 @@ class Hole(NamedTuple):
         return lacking_of(self.missing, *needs.all_rest_on, *needs.rest_on.get(rule, ()), *here.get(rule, ()))
 
     def unseen(self, needs: Needs) -> str | None:
-        """Why a checker may have missed something; None if all sources are there that it looks at."""
+        """Why a checker may have missed anomalies; None if all sources that it looks at are present."""
         if self.workload is None:
             return _NO_SETUP
         idle = needs.workloads and self.workload not in needs.workloads
@@ -55,7 +55,7 @@ class Hole(NamedTuple):
 
 @once
 def hole_of(history: History) -> Hole | None:
-    """What is missing of a history; None if nothing is."""
+    """The missing parts of a history; None if nothing is missing."""
     missing = missing_journals(history) | missing_logs(history)
     if not missing:
         return None
@@ -76,12 +76,12 @@ def _kind_of(history: History) -> str:
 
 
 def withheld(result: CheckerResult, needs: Needs, hole: Hole | None) -> CheckerResult:
-    """Drop the anomalies that missing journals may have caused, and state what is unknown because of them.
+    """Drop the anomalies that missing journals may have caused, and state what is therefore unknown.
 
     Args:
         result: the checker's result.
-        needs: what its rules need.
-        hole: what is missing.
+        needs: the needs of the checker's rules.
+        hole: the missing parts of the history.
     """
     if hole is None or needs == NOTHING:
         return result
@@ -97,7 +97,7 @@ def withheld(result: CheckerResult, needs: Needs, hole: Hole | None) -> CheckerR
 
 
 def _withheld_result(result: CheckerResult, kept: tuple[Anomaly, ...], doubts: list[str]) -> CheckerResult:
-    """The result with only these anomalies, and with some doubts."""
+    """The result with only the kept anomalies, and with some doubts."""
     certain = any(one.illegal for one in kept)
     told = result.unknown_because or ""
     reasons = [*(doubt for doubt in doubts if doubt not in told), *([told] if told else [])]

@@ -1,4 +1,4 @@
-"""The command line: one group, errors that say what to do, exit codes that mean something (`exits`)."""
+"""The command line: one command group, errors with a next step, exit codes (`harness.campaigns.exits`)."""
 
 import sys
 from functools import partial
@@ -8,7 +8,7 @@ from harness.cli.commands import krucible
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run a command and exit; the user never sees a traceback, whatever fails."""
+    """Run a command and exit. The user never sees a traceback, not even after an unexpected error."""
     forgive_streams()
     sys.exit(invoke(sys.argv[1:] if arguments is None else arguments))
 

@@ -1,4 +1,4 @@
-"""``python -m harness.cli``: the same commands for those who start a file, as spark-submit does."""
+"""``python -m harness.cli``: the same commands for callers that start a file, such as spark-submit."""
 
 from harness.cli import main
 

@@ -1,7 +1,7 @@
-"""The group that holds every command, each imported when it is called.
+"""The group that holds every command. A command is imported only when it is called.
 
-What ``run`` and ``check`` need takes a second to import; ``krucible --help`` and ``krucible list`` need none
-of it.
+The imports of ``run`` and ``check`` take a second. ``krucible --help`` and ``krucible list`` do not need
+them.
 """
 
 import click
@@ -125,7 +125,7 @@ COMMANDS = {
         "Undo what a harness that was killed left behind: faults, containers, networks, disks.",
     ),
 }
-"""All commands, in the order in which a user meets them."""
+"""All commands, in the order of the help text."""
 
 
 @click.group(

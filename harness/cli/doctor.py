@@ -1,4 +1,4 @@
-"""``krucible doctor`` and ``krucible setup``: reports what this host lacks, and installs it."""
+"""``krucible doctor`` and ``krucible setup``: report what is missing on this host, and install it."""
 
 from pathlib import Path
 from typing import Any
@@ -57,7 +57,7 @@ def setup(**given: Any) -> None:
 
 
 def java_of_spark() -> Check:
-    """Java for ``krucible pipeline``; Kafka has its own, in its image."""
+    """Check for the Java that ``krucible pipeline`` needs. Kafka's Java is in its image."""
     java = find_java()
     if not java.problem:
         return Check("java", CheckState.OK, f"{java.version}, for krucible pipeline")
@@ -66,7 +66,7 @@ def java_of_spark() -> Check:
 
 
 def _kafka(given: dict[str, Any]) -> tuple[str, str, str]:
-    """Version, source, and the one tarball or image that was named."""
+    """Return the version, the image source, and the tarball or image that was given."""
     chosen = settled(given)
     options = RunOptions(scenario="", seed=0, **chosen)
     return options.kafka_version or DEFAULT_VERSION, *options.image_from

@@ -1,4 +1,7 @@
-"""Groups that import a command only when it is called, suggest near names, and complete without imports."""
+"""Command groups that import a command only when it is called.
+
+They also suggest similar names, and complete names without imports.
+"""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -12,7 +15,7 @@ from harness.cli.parsing import Group
 
 
 class CommandEntry(NamedTuple):
-    """Where a command is, and the first sentence of its help."""
+    """The module of a command, its name in the module, and the first sentence of its help."""
 
     module: str
     name: str
@@ -24,7 +27,7 @@ class LazyGroup(Group):
 
     Args:
         entries: the commands by name, in the order of the help text.
-        attrs: what every group takes.
+        attrs: the arguments of `click.Group`.
     """
 
     def __init__(self, *, entries: Mapping[str, CommandEntry], **attrs: Any) -> None:
@@ -32,12 +35,12 @@ class LazyGroup(Group):
         self.entries = entries
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names of all commands, in the order of the help text."""
+        """Return the names of all commands, in the order of the help text."""
         del ctx
         return list(self.entries)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command; None if there is none of that name."""
+        """Import a command. Return None if no command has this name."""
         del ctx
         entry = self.entries.get(cmd_name)
         if entry is None:
@@ -51,7 +54,7 @@ class LazyGroup(Group):
         """Find the command that was typed.
 
         Raises:
-            NoSuchCommand: there is none, with the nearest names.
+            NoSuchCommand: no command has this name; the error lists similar names.
         """
         try:
             return super().resolve_command(ctx, args)
@@ -59,13 +62,13 @@ class LazyGroup(Group):
             raise NoSuchCommand(error.command_name, possibilities=self.entries, ctx=ctx) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands for help."""
+        """Write the list of commands of the help text."""
         del ctx
         with formatter.section("Commands"):
             formatter.write_dl([(name, entry.summary) for name, entry in self.entries.items()])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Commands that begin like this, then what click completes of every command: its options."""
+        """Return the commands with this prefix, then the options that click completes for every command."""
         named = [
             CompletionItem(name, help=entry.summary)
             for name, entry in self.entries.items()

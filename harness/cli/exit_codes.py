@@ -10,18 +10,18 @@ GENERAL = {
     64: "The command is wrong: an option, a name, a file or a folder that it names. Nothing was done.",
     130: "Interrupted by a second Ctrl-C, or where there is nothing to judge.",
 }
-"""Every code, for all commands."""
+"""The general meaning of every exit code."""
 
 
 class ExitCodeMeaning(NamedTuple):
-    """What 0, 1 and 2 mean for some commands; an empty text means that the code does not occur.
+    """The meaning of exit codes 0, 1 and 2 for some commands. A code with an empty text does not occur.
 
     Attributes:
-        commands: their names, without ``krucible``.
-        option: that gives the codes this meaning; empty if none is needed.
-        done: of 0.
-        no: of 1.
-        undecided: of 2.
+        commands: the commands' names, without ``krucible``.
+        option: the option with which the codes have this meaning; empty if no option is needed.
+        done: the meaning of 0.
+        no: the meaning of 1.
+        undecided: the meaning of 2.
     """
 
     commands: tuple[str, ...]
@@ -77,7 +77,7 @@ MEANINGS = (
     ),
     ExitCodeMeaning(("quorum records",), "", "the nodes agree", "they differ", "something can't be read"),
 )
-"""Of the commands that have more than one answer."""
+"""The exit codes of commands that have more than one answer."""
 ONLY_DONE = (
     "doctor",
     "setup",
@@ -100,11 +100,11 @@ ONLY_DONE = (
     "quorum describe",
     "heal",
 )
-"""Commands that end with 0 if they did their work, with no other answer."""
+"""Commands that exit with 0 if they succeed and have no other answer."""
 
 
 def render_exit_codes() -> str:
-    """The section of docs/cli.md, without a newline at its end."""
+    """Return the section of docs/cli.md about exit codes, without a trailing newline."""
     general = "\n".join(f"| {code} | {text} |" for code, text in GENERAL.items())
     special = "\n".join(
         f"| {', '.join(_shown(name, one.option) for name in one.commands)} "

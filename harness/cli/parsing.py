@@ -1,4 +1,4 @@
-"""Commands that report all wrong values of a command line at once, not only the first."""
+"""Commands that report all wrong values of a command line at once, and not only the first one."""
 
 from collections.abc import Iterator
 
@@ -6,19 +6,19 @@ import click
 
 
 class Command(click.Command):
-    """A command; of several options and arguments that are wrong or missing, all are reported."""
+    """A command that reports every option and argument that is wrong or missing."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the words of the command line.
+        """Parse the words of the command line.
 
-        An unknown option is reported alone: the next word may or may not be its value, so the rest can't be
-        read.
+        An unknown option is reported alone. The next word may or may not be its value, so the rest can't be
+        parsed.
 
         Raises:
             BadParameter: one value is wrong or missing.
-            UsageError: several are.
+            UsageError: several values are wrong or missing.
         """
-        words = list(args)  # reading takes them away
+        words = list(args)  # parsing removes them from the list
         try:
             return super().parse_args(ctx, args)
         except click.BadParameter as error:
@@ -29,7 +29,7 @@ class Command(click.Command):
             raise click.UsageError(f"{len(problems)} values are wrong or missing:{listed}", ctx) from error
 
     def _problems(self, ctx: click.Context, words: list[str]) -> Iterator[str]:
-        """What is wrong with each value, in the order in which the command declares them."""
+        """Yield what is wrong with each value, in the order in which the command declares the parameters."""
         read, rest, _order = self.make_parser(ctx).parse_args(words)
         for parameter in self.get_params(ctx):
             try:
@@ -39,6 +39,6 @@ class Command(click.Command):
 
 
 class Group(click.Group):
-    """A group whose commands are of that kind."""
+    """A group whose commands are of the class `Command`."""
 
     command_class = Command

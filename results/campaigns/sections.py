@@ -69,7 +69,7 @@ def facts_of(summary: Summary) -> Iterator[tuple[str, str]]:
 
 
 def _judged_again(summary: Summary) -> Iterator[tuple[str, str]]:
-    """The runs whose verdict is of another commit than the one that recorded them, if any."""
+    """Number of runs that were recorded by one commit and judged by another, and the judging commits."""
     pairs = ((run.identity.krucible_commit, run.judged_by) for run in summary.runs if run.identity)
     commits = [again for recorded, by in pairs if (again := judged_again_by(recorded, by))]
     if commits:

@@ -113,7 +113,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """The totals of several runs.
 
     Attributes:
-        outcome: invalid if any run is; otherwise failed if any did; otherwise unknown if any is.
+        outcome: the most severe outcome of the runs: invalid, then failed, then unknown.
         counts: number of runs by outcome, including 0.
         as_expected: number of runs with the expected verdict.
         unexpected: number of runs with another verdict.
@@ -207,7 +207,7 @@ def summarise(runs: Iterable[RunOutcome]) -> Summary:
 
 
 def worst(outcomes: Iterable[Outcome]) -> Outcome:
-    """The most severe of several outcomes; unknown of none."""
+    """The most severe of several outcomes; unknown if there are none."""
     gravity = list(Outcome)
     return min(outcomes, key=gravity.index, default=Outcome.UNKNOWN)
 
@@ -218,7 +218,7 @@ def encode_summary(summary: Summary) -> bytes:
 
 
 def _slim(identity: RunIdentity | None) -> RunIdentity | None:
-    """Reduce the checksums of files, which the run's own folder has, to one."""
+    """Replace the checksums of all files by one. The run's own folder has all checksums."""
     if identity is None or identity.image is None:
         return identity
     sums = identity.image.checksums

@@ -75,19 +75,19 @@ class SideRecord(msgspec.Struct, frozen=True, kw_only=True):
         return ExpectationStatus.AS_EXPECTED
 
     def contradicted_by(self, run: RunOutcome) -> bool:
-        """Whether a run has another verdict than expected, or the expected one for other reasons."""
+        """Whether a run has an unexpected verdict, or the expected verdict for other reasons."""
         red = {Outcome.INVALID: True, Outcome.VALID: False}.get(run.outcome)
         return red is not None and (red is not self.expected_red or run.as_expected is False)
 
 
 def standing_of(sides: Iterable[SideRecord]) -> ExpectationStatus:
-    """The most severe standing; unknown without sides."""
+    """The most severe status of the sides; unknown without sides."""
     gravity = list(ExpectationStatus)
     return min((side.standing for side in sides), key=gravity.index, default=ExpectationStatus.UNKNOWN)
 
 
 def encode_track_record(sides: Iterable[SideRecord]) -> bytes:
-    """The record as JSON: its standing, and all sides with theirs."""
+    """The record as JSON: its status, and all sides, each with its status."""
     kept = list(sides)
     told_sides = [{"standing": side.standing} | msgspec.to_builtins(side) for side in kept]
     record = {"standing": standing_of(kept), "sides": told_sides}

@@ -50,7 +50,7 @@ def signed_runs(root: Path, below: Path | None = None) -> Iterator[SignedRun]:
 
 
 def past_runs(past: Path) -> Iterator[SignedRun]:
-    """The judged runs of past nights, without signatures that got no issue; these stay new.
+    """The judged runs of past nights, without signatures that got no issue, because these must stay new.
 
     Raises:
         RunUnreadableError: if the file with a run's signatures without issue can't be read.

@@ -1,4 +1,4 @@
-"""Whether the findings of a run recur in others: signatures of findings, and the rate with its interval."""
+"""Whether a run's findings recur in other runs: signatures of findings, and the rate with its interval."""
 
 import math
 import re

@@ -94,7 +94,7 @@ class _Sight(NamedTuple):
 def signatures_in(verdict: Verdict) -> tuple[FailureSignature, ...]:
     """One signature for each illegal cause; none for a run that is as expected.
 
-    It is that of the cause's most severe unexpected kind.  Equal signatures are listed once.
+    The signature of a cause is that of its most severe unexpected kind.  Equal signatures are listed once.
     """
     if passes(verdict):
         return ()

@@ -260,7 +260,10 @@ def _silent(question: ComparisonQuestion, runs: Sequence[QualificationRun]) -> I
 
 
 def _mixed(question: ComparisonQuestion, runs: Sequence[QualificationRun]) -> Iterator[str]:
-    """Sides with different builds of Kafka, and two sides with the same build; both prevent a decision."""
+    """Problems with builds: a side with several builds of Kafka, or two sides with the same build.
+
+    Each of these prevents a decision.
+    """
     asked = {QualificationRole.CANDIDATE: question.candidate, QualificationRole.BASELINE: question.baseline}
     counts = {role: Counter(run.content for run in of_role(runs, role) if run.content) for role in asked}
     for role, found in counts.items():

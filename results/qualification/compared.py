@@ -74,7 +74,7 @@ class Durations(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Shares(msgspec.Struct, frozen=True, kw_only=True):
-    """In how many runs something happened.
+    """The number of runs in which an event happened, on both sides.
 
     Attributes:
         name: name of the event.

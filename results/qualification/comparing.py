@@ -1,4 +1,6 @@
-"""Compares the candidate's runs with the baseline's; worse is only what chance and a margin do not explain.
+"""Compares the candidate's runs with the baseline's.
+
+A difference is reported as worse only if neither chance nor a margin explains it.
 
 The unit is the run, because faults of a run overlap and share gaps: for each run and kind of fault only the
 longest unavailability counts. Runs are paired by scenario, mode and seed, so by their planned schedule.
@@ -236,7 +238,7 @@ def _cannot_be_worse(one: Shares, tests: int) -> bool:
 
 
 def _seen(found: ComparisonResult, *, blind: bool) -> ComparisonResult:
-    """The finding; "no difference shown" becomes blind if no difference could have been shown."""
+    """The result; "no difference shown" becomes blind if no difference could have been shown."""
     return ComparisonResult.BLIND if found is ComparisonResult.NO_DIFFERENCE and blind else found
 
 

@@ -84,7 +84,7 @@ class _AnomalyKey(NamedTuple):
 def found_in(
     runs: Sequence[QualificationRun], elsewhere: Sequence[Elsewhere] = (), on_record: Sequence[OnRecord] = ()
 ) -> tuple[CandidateAnomaly, ...]:
-    """All illegal anomalies, the most severe standing first.
+    """All illegal anomalies, the most severe explanation first.
 
     Args:
         runs: runs of the matrix.
@@ -167,7 +167,7 @@ def _standing(
     elsewhere: Sequence[Elsewhere],
     on_record: Sequence[OnRecord],
 ) -> tuple[AnomalyExplanation, str]:
-    """The explanation of an anomaly, the most certain one first."""
+    """The most certain explanation of an anomaly, and the explanation as text."""
     alike = [run for run in runs if run.planned.scenario == place.scenario and _shows(run, place.id)]
     mine = [run for run in of_role(alike, QualificationRole.CANDIDATE) if run.planned.mode == place.mode]
     if not mine:

@@ -106,7 +106,7 @@ def _not_compared(question: ComparisonQuestion, comparisons: Comparisons) -> Ite
 
 
 def _otherwise(runs: Sequence[QualificationRun]) -> Iterator[str]:
-    """Valid runs for which an anomaly was expected: it is fixed, or was missed."""
+    """Valid runs for which an anomaly was expected: the anomaly is fixed, or the run missed it."""
     green = [
         run
         for run in outcomes(of_role(runs, QualificationRole.CANDIDATE))

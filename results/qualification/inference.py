@@ -20,7 +20,7 @@ ALPHA = 0.05
 
 
 class Shift(NamedTuple):
-    """By how much the first figures of pairs exceed the second.
+    """The amount by which the first figures of pairs exceed the second.
 
     Attributes:
         estimate: estimate of the median difference, in the unit of the figures.

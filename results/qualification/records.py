@@ -13,7 +13,7 @@ from results.repeats.flakes import content_of
 from results.store.runs import RunUnreadableError, load_identity, load_verdict
 
 DECIDED = (Outcome.VALID, Outcome.INVALID)
-"""Outcomes that say something about Kafka."""
+"""Outcomes that are a verdict about Kafka."""
 
 
 class QualificationRole(StrEnum):

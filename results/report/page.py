@@ -182,13 +182,13 @@ def _sentence(text: str) -> str:
 
 
 def _files(*names: str) -> Markup:
-    """Our own files, without indents and comments."""
+    """The given styles or scripts of krucible, without indents and comments."""
     lines = (line.strip() for name in names for line in (TEMPLATES / name).read_text("utf-8").splitlines())
     kept = (line for line in lines if line and not line.startswith("//"))
     return Markup("\n".join(kept))  # noqa: S704 - shipped with krucible, not from a run
 
 
 def _hash(content: str) -> str:
-    """Hash of a style or script for the page's content security policy, so that no other one runs."""
+    """Hash of a style or script for the page's content security policy, which permits no other one."""
     digest = hashlib.sha256(content.encode()).digest()
     return f"sha256-{base64.b64encode(digest).decode()}"

@@ -204,7 +204,7 @@ def _span(name: str, ends: tuple[int, int]) -> str:
 
 
 def _sightings(result: CheckerResult, starts: Mapping[str, Sequence[tuple[int, int]]]) -> Iterator[_Sighting]:
-    """The listed anomalies with their counts; if an id has tallies, these count."""
+    """The listed anomalies and the tallies. If an id has tallies, its count comes from the tallies only."""
     tallied: dict[str, list[AnomalyTally]] = {}
     for tally in result.tallies:
         tallied.setdefault(tally.id, []).append(tally)
@@ -254,7 +254,7 @@ def _counts(tally: AnomalyTally, anomaly: Anomaly, place: AnomalyPlace) -> bool:
 
 
 def _name(checker: str, name: str, *, placed: bool, starts: Mapping[str, object]) -> str:
-    """The name of a place; cycles of transactions have none."""
+    """The name of a place. Cycles of transactions have no place."""
     if checker not in _TRANSACTIONAL or placed or name in starts or name == QUORUM:
         return name
     return "transactions"

@@ -16,7 +16,7 @@ class GambitSeen(msgspec.Struct, kw_only=True):
         invoked_ns: when its first choice began; None without a choice.
         parts: names of nodes by part.
         where: the chosen partition, as text.
-        outcome: `ok`: completed; `info`: ended early; `fail`: not begun; empty: the run ended before.
+        outcome: `ok`: completed; `info`: ended early; `fail`: not started; empty: the run ended first.
         planned: number of moves.
         made: number of moves that succeeded.
         error: why it ended early.

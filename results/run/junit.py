@@ -32,7 +32,7 @@ _NOT_XML = re.compile("[\ufffe\uffff]")
 
 
 class CaseStatus(StrEnum):
-    """The outcome of a case; an error was undecided, and a skipped case had nothing to judge."""
+    """The outcome of a case. An error means undecided; a skipped case had nothing to judge."""
 
     PASSED = "passed"
     FAILURE = "failure"
@@ -180,7 +180,7 @@ def save_junit(folder: Path, suite: Suite) -> Path:
 
 
 def _case(result: CheckerResult, verdict: Verdict) -> JUnitCase:
-    """The case of a checker; if the verdict is as expected, all cases are."""
+    """The case of a checker. If the verdict is as expected, no case fails."""
     if result.validity is Validity.NOT_EXERCISED:
         message = "the history has nothing that this checker judges"
         return JUnitCase(name=result.checker, standing=CaseStatus.SKIPPED, message=message)
@@ -208,7 +208,10 @@ def _case(result: CheckerResult, verdict: Verdict) -> JUnitCase:
 
 
 def _expectation(verdict: Verdict, *, told_already: bool) -> JUnitCase:
-    """Fails if no checker fails but the verdict is unexpected, such as a known bug that was not found."""
+    """The case of the expected verdict.
+
+    It fails if no checker fails but the verdict is unexpected, such as a known bug that was not found.
+    """
     if passes(verdict) or told_already:
         return JUnitCase(name=EXPECTATION)
     standing = CaseStatus.ERROR if verdict.validity is Validity.UNKNOWN else CaseStatus.FAILURE

@@ -19,7 +19,7 @@ from results.store.runs import load_record, save_record
 
 MEASURES_FILE = "measures.json"
 UNDER_LOAD = (Phase.LOAD, Phase.HEAL, Phase.RECOVER)
-"""Phases with load: it begins with the first of them and ends before any other phase."""
+"""Phases with load. The load begins with the first of them, and ends before the next other phase."""
 
 
 class _Unavailability(msgspec.Struct, frozen=True):

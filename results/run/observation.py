@@ -39,7 +39,7 @@ _MISFITS = (KeyError, TypeError, ValueError, IndexError, AttributeError, Overflo
 
 
 class FaultSeen(msgspec.Struct, kw_only=True):
-    """A fault as the nemesis recorded it; a time (ns) is None if that did not happen.
+    """A fault as the nemesis recorded it; a time (ns) is None if the event did not happen.
 
     Attributes:
         id: e.g. ``f1``.

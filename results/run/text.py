@@ -148,7 +148,7 @@ def seconds(milliseconds: int | None) -> str:
 
 
 def _other_figures(measures: Measures) -> Iterator[str]:
-    """Other operations of clients than sends and reads of records, if any, in one line."""
+    """Client operations other than sends and reads of records, in one line; nothing if there are none."""
     told = (
         f"{clean(name, _TEXT_MAX)} {', '.join(f'{count:,} {outcome}' for outcome, count in counts.items())}"
         for name, counts in sorted(measures.others.items())

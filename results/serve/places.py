@@ -1,7 +1,7 @@
 """Opens files of a store by their address; files outside of the store can't be reached.
 
-Each folder of a path is opened relative to its parent, without following links.  So neither a name nor a link
-nor a folder that is replaced at the same time leads out of the store.
+Each folder of a path is opened relative to its parent, without following links.  So neither a name
+nor a link nor a folder that is replaced at the same time gives access to files outside of the store.
 """
 
 import os

@@ -87,7 +87,10 @@ def query_string(query: Query, **changes: Any) -> str:
 
 
 def choose(entries: Iterable[ListedRun], query: Query) -> Page:
-    """Filter, sort (stable, newest first) and split into pages; a page after the last one is the last."""
+    """Filter, sort (stable, newest first) and split into pages.
+
+    A page number larger than that of the last page selects the last page.
+    """
     words = query.text.casefold().split()
     chosen = [entry for entry in entries if _fits(entry, query) and _has(entry, words)]
     if (query.sort, query.down) != (_NEWEST_FIRST, True):

@@ -155,7 +155,7 @@ class StoreSite:
 
 
 def _run_at(entries: Iterable[ListedRun], parts: tuple[str, ...]) -> tuple[ListedRun, int] | None:
-    """The run at the start of a path, and the number of names of its place; runs contain no runs."""
+    """The run at the start of a path, and the number of names in its place. Runs do not contain runs."""
     places = {entry.place: entry for entry in entries}
     depths = (depth for depth in range(1, len(parts) + 1) if "/".join(parts[:depth]) in places)
     depth = next(depths, None)

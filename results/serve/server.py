@@ -38,7 +38,7 @@ class Browser(ThreadingHTTPServer):
         super().__init__((ADDRESS, port), _Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore clients that have gone; a defect is reported on stderr."""
+        """Ignore clients that disconnected. Report other errors on stderr."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 
@@ -102,7 +102,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _send(self, response: Response) -> None:
         try:
             self._send_whole(response)
-        except OSError:  # client gone, or file truncated: a partial response must not look complete
+        except OSError:  # client disconnected or file truncated; a partial response must not look complete
             self.close_connection = True
         finally:
             if response.file is not None:

@@ -31,7 +31,7 @@ def option_of_store_of(folder: Path, identity: RunIdentity | None) -> str:
 
     Args:
         folder: the run's folder.
-        identity: has the scenario, which is a part of the path in the store; None if it can't be read.
+        identity: the run's identity, whose scenario is a part of the path; None if it can't be read.
     """
     parts = () if identity is None else Path(identity.scenario).parts
     if not parts or folder.parent.parts[-len(parts) :] != parts or len(folder.parents) <= len(parts):

@@ -1,4 +1,4 @@
-"""Which krucible gave a run's verdict, as kept in ``verdict.json`` beside the verdict itself."""
+"""Records which krucible gave a run's verdict, as a field of ``verdict.json``."""
 
 from pathlib import Path
 
@@ -9,11 +9,11 @@ from checkers.verdict.verdict import Verdict
 from results.store.runs import VERDICT_FILE, load_record, save_verdict
 
 UNKNOWN = KrucibleIdentity()
-"""The judge of a verdict that was stored before judges were."""
+"""The judge of a verdict that was stored before krucible recorded judges."""
 
 
 class _JudgedVerdict(Verdict, frozen=True, omit_defaults=True, kw_only=True):
-    """The file: a verdict, and who gave it; `load_verdict` reads the verdict alone."""
+    """The content of ``verdict.json``: a verdict and its judge. `load_verdict` reads only the verdict."""
 
     judged_by: KrucibleIdentity = UNKNOWN
 
@@ -35,7 +35,7 @@ def save_judged(folder: Path, verdict: Verdict, by: KrucibleIdentity) -> Path:
 
 
 def load_judge(folder: Path) -> KrucibleIdentity:
-    """The krucible that gave a run's verdict; all its fields are empty if the file does not say it.
+    """The krucible that gave a run's verdict; all its fields are empty if the file does not record it.
 
     Raises:
         RunUnreadableError: if ``verdict.json`` is missing or damaged.
@@ -44,7 +44,7 @@ def load_judge(folder: Path) -> KrucibleIdentity:
 
 
 def judged_again_by(recorded: str, by: KrucibleIdentity) -> str:
-    """The commit that judged a run, if it is known to be another than the one that recorded it; else empty.
+    """The commit that judged a run; empty if the same commit recorded it, or if one of them is unknown.
 
     Args:
         recorded: commit of krucible that recorded the run; empty if unknown.

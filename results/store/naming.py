@@ -6,7 +6,7 @@ from typing import TypeVar
 
 _RUN_NAME = re.compile(r"\d{4}-?\d{2}-?\d{2}T[\d:.-]+Z?-(?P<seed>\d{1,20})", re.ASCII)
 _BEGINNING_MIN = len("20261120")
-"""Minimum length of a prefix, a day; a shorter one could be a seed, and would match almost all runs."""
+"""Minimum length of a prefix: a date. A shorter one could be a seed, and would match almost all runs."""
 _Run = TypeVar("_Run")
 
 
@@ -38,7 +38,7 @@ def runs_meant(short: str, runs: Iterable[_Run], folder_of: Callable[[_Run], str
 
 
 def _abbreviates(short: str, folder: str) -> bool:
-    """Whether it is a prefix of a folder's name, or a suffix with more than digits of the seed."""
+    """Whether a text is a prefix of a folder's name, or a suffix that begins before the seed."""
     if len(short) >= _BEGINNING_MIN and folder.startswith(short):
         return True
     return short[:1].isdigit() and "-" in short and folder.endswith(short)

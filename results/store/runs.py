@@ -64,7 +64,8 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
         illegal: ids with at least one illegal anomaly.
         replay_of: id of the run that it replays, repeats or minimises; empty if none.
         seeded_bug: name of the bug that was put into Kafka; empty for Kafka as released.
-        comparable: decides which runs should have the same verdict; None if the identity can't be read.
+        comparable: the data that decide which runs should have the same verdict; None if the identity can't
+            be read.
         problems: what could not be read, one sentence each; empty for a complete run.
     """
 
@@ -222,7 +223,7 @@ def save_verdict(folder: Path, verdict: Verdict) -> Path:
     """Write ``verdict.json`` atomically, synced to disk.
 
     Raises:
-        OSError: if the disk is full or the folder is gone; an earlier verdict is then unchanged.
+        OSError: if the disk is full or the folder was removed; an earlier verdict is then unchanged.
     """
     return save_record(folder / VERDICT_FILE, verdict)
 

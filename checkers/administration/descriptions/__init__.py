@@ -1,20 +1,19 @@
-"""Judges descriptions of transactions (KIP-664) against what was done to these transactions.
+"""Judges descriptions of transactions (KIP-664) against the operations of these transactions.
 
-A deposed broker that does not know it yet reports an old state.  So a broker's answer counts against
-something that was acknowledged only if it acknowledged that itself, or leads the partition for the first time
-since: then it has loaded all that was committed before.  For a coordinator, the partition is one of
-``__transaction_state``.
+A deposed broker that does not know of its successor yet reports an old state.  So a broker's answer must
+reflect an acknowledged operation only in two cases: the broker acknowledged it itself, or the broker leads
+the partition for the first time since then, and so has loaded everything that was committed before.  For a
+coordinator, the partition is one of ``__transaction_state``.
 
-1. From when its records were sent until its timeout at the earliest, or its end, or an abort marker, a
-   transaction is under way, with all its partitions: ``open-transaction-unknown``.
+1. A transaction is ongoing, with all its partitions, from when its records were sent until the earliest of
+   its timeout, its end, and an abort marker: ``open-transaction-unknown``.
 2. In each partition it begins at its first record there: ``open-producer-unknown``.
 3. After an abort marker was acknowledged, it is no longer open: ``aborted-transaction-open``.
 4. Once a coordinator has reported that it is aborted, no commit of it is acknowledged:
    ``commit-after-abort``.
 
-What ``__transaction_state`` may have lost legally by then excuses 1 and 4 (`checkers.licences.decisions`);
-2 and 3 are judged only where no unclean election or fault of a disk may have removed records from the
-partition's log.
+A legal loss in ``__transaction_state`` excuses 1 and 4 (`checkers.licences.decisions`).  Rules 2 and 3 apply
+only if no unclean election or disk fault may have removed records from the partition's log.
 """
 
 from collections.abc import Iterator, Mapping
@@ -61,7 +60,7 @@ CHECKER = "descriptions"
 _ONGOING = "Ongoing"
 _ABORTED = frozenset({"PrepareAbort", "CompleteAbort", "PrepareEpochFence"})
 _NOWHERE = -1
-"""Where a producer has no transaction open."""
+"""The start offset of a producer without an open transaction."""
 
 
 _ABORT = "abort-transaction"
@@ -77,7 +76,7 @@ class _Story(NamedTuple):
 
 
 def check_descriptions(history: History) -> CheckerResult:
-    """Judge all descriptions; not exercised if none was requested.
+    """Judge all descriptions; the result is not exercised if none was requested.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
@@ -105,7 +104,7 @@ def check_descriptions(history: History) -> CheckerResult:
 
 
 def _certainly_open(story: _Story, told: AnyAnswer) -> DescribedTransaction | None:
-    """The transaction that an answer is about, if it was certainly open when that was given."""
+    """The transaction that an answer describes, if it was certainly open at that time."""
     one = story.transactions.get(told.producer)
     if one is None or told.asked.time_ns < one.open_ns or told.answered.time_ns >= one.until_ns:
         return None
@@ -113,14 +112,14 @@ def _certainly_open(story: _Story, told: AnyAnswer) -> DescribedTransaction | No
 
 
 def _reliable(history: History, place: PartitionName | None, to: int, since_ns: int, *, own: bool) -> bool:
-    """Whether a broker must know what was acknowledged by a time, where it answers as the leader.
+    """Whether a broker that answers as the leader must know everything that was acknowledged by a time.
 
     Args:
-        history: reports who led.
+        history: has the leaders.
         place: the partition; None if unknown.
         to: the broker's id.
         since_ns: the time.
-        own: whether it was the one that acknowledged.
+        own: whether the broker itself acknowledged.
     """
     if own:
         return True
@@ -150,7 +149,7 @@ def _unknown_transactions(story: _Story) -> Iterator[Anomaly]:
 
 
 def _not_under_way(told: TransactionAnswer[TransactionDescribed], one: DescribedTransaction) -> str | None:
-    """What an answer wrongly lacks of an open transaction; None if nothing."""
+    """The part of an open transaction that an answer wrongly lacks; None if there is none."""
     now = told.described
     if Producer(now.told_id, now.told_epoch) != told.producer:
         return f"producer {now.told_id} in epoch {now.told_epoch}"
@@ -162,7 +161,7 @@ def _not_under_way(told: TransactionAnswer[TransactionDescribed], one: Described
 
 
 def _producers(story: _Story) -> Iterator[Anomaly]:
-    """What leaders reported about producers whose transactions were open or aborted there."""
+    """Wrong reports of leaders about producers whose transactions were open or aborted there."""
     lost: dict[tuple[str, int], bool] = {}
     for told in story.producer_answers:
         place = (str(told.asked.key), told.described.partition)
@@ -189,7 +188,7 @@ def _heard(story: _Story, told: AnyAnswer, abort: AnyAnswer, place: tuple[str, i
 
 
 def _of(abort: TransactionAnswer[MarkerAnswered], told: AnyAnswer, place: tuple[str, int]) -> bool:
-    """Whether an abort is that of the described producer in the described partition."""
+    """Whether an abort concerns the described producer in the described partition."""
     return abort.producer == told.producer and (abort.asked.key, abort.described.partition) == place
 
 
@@ -221,7 +220,7 @@ def _unknown_producer(
 
 
 def _sent_to(one: DescribedTransaction, told: TransactionAnswer[ProducerDescribed]) -> bool:
-    """Whether the broker that is asked is the one that acknowledged the record."""
+    """Whether the broker that was asked is the one that acknowledged the record."""
     return told.to == one.leaders.get(str(told.described.partition))
 
 

@@ -1,4 +1,4 @@
-"""What descriptions of transactions can show."""
+"""The anomalies of descriptions of transactions."""
 
 from checkers.history.sources import Source
 from checkers.verdict.kinds import AnomalyKind, by_id
@@ -44,4 +44,4 @@ COMMIT_AFTER_ABORT = AnomalyKind(
 ANOMALIES = by_id(TRANSACTION_UNKNOWN, PRODUCER_UNKNOWN, ABORTED_OPEN, COMMIT_AFTER_ABORT)
 """All anomalies by id."""
 NEEDS = Needs((Source.CLIENTS,), all_rest_on=(Source.CLIENTS, *PERMITTED), workloads=frozenset({"txn"}))
-"""The journals that its rules need."""
+"""The journals that the checker's rules need."""

@@ -1,4 +1,4 @@
-"""Loads transactions with known producers, and how brokers described them, from a history."""
+"""Loads transactions with known producers, and brokers' descriptions of them, from a history."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Generic, NamedTuple, TypeVar
@@ -20,7 +20,7 @@ Described_co = TypeVar("Described_co", bound=CoordinatorRequested | LeaderReques
 
 
 class Producer(NamedTuple):
-    """Kafka's number for a producer, and the epoch of one initialisation of it."""
+    """A producer id, and the epoch of one of its initialisations."""
 
     producer_id: int
     epoch: int
@@ -31,9 +31,9 @@ class DescribedTransaction(NamedTuple):
 
     Attributes:
         name: its transactional id.
-        open_ns: when all its records had been sent, and answered or given up.
-        until_ns: so long it is certainly open: to its timeout at the earliest, its end, or a rival.
-        offsets: of the records that were acknowledged, by topic and partition.
+        open_ns: when all its records had been sent, and were answered or given up.
+        until_ns: time until which it is certainly open: the earliest of its timeout, its end, and a rival.
+        offsets: offsets of the acknowledged records, by topic and partition.
         ending_ns: a time before which its end was not requested; None if it never was.
         coordinator: id of the broker that added its partitions.
         leaders: id of the broker that the record was sent to, by the partition as a text.
@@ -53,10 +53,10 @@ class DescribedTransaction(NamedTuple):
 
 
 class TransactionAnswer(NamedTuple, Generic[Described_co]):
-    """A question to one broker, and its answer.
+    """A request to one broker, and its answer.
 
     Attributes:
-        described: request and answer.
+        described: the request and the answer.
         asked: the invocation.
         answered: the completion, `ok`.
     """
@@ -125,7 +125,7 @@ def _transaction(
 def answers_of(
     history: History, f: str, kind: type[Described_co]
 ) -> Iterator[TransactionAnswer[Described_co]]:
-    """Answers to one function, of one kind, in the order of the history.
+    """Answers of one kind to one function, in the order of the history.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
@@ -136,7 +136,7 @@ def answers_of(
 
 
 def _calls(operations: Sequence[Operation]) -> Iterator[tuple[Operation, Operation]]:
-    """Invocations with their completions, in the order of completion; not those that have none."""
+    """Invocations with their completions, in the order of completion, without those that have none."""
     begun: dict[int | str, Operation] = {}
     for operation in operations:
         if operation.type is INVOKE:

@@ -5,8 +5,8 @@ have been allowed by unclean.leader.election.enable (from 3.9 on), by a request 
 that time, or, with eligible leader replicas, by the replica being the last known leader:
 ``unclean-election-unlicensed``.  This applies to Kafka's internal topics too.  Answers to requests must agree
 with some state that may have been current: ``election-contradicts-state``.  A partition that permits unclean
-elections must not stay without a leader: ``election-withheld``.  Losses by unclean elections are judged with
-the log, see `checkers.licences`.
+elections must not stay without a leader: ``election-withheld``.  The log checker judges losses by unclean
+elections, see `checkers.licences`.
 """
 
 from collections import Counter
@@ -34,14 +34,16 @@ __all__ = ["ENTRY", "check_elections"]
 CHECKER = "elections"
 """The checker's name."""
 _RESIGNS_SINCE = (3, 7)
-"""First version whose leader of the quorum resigns when it loses its majority (KAFKA-15489)."""
+"""First version in which a quorum leader resigns when it loses its majority (KAFKA-15489)."""
 _BEHIND = 2
-"""Fetch timeouts after which it has done so: 1.5, and time to notice."""
+"""Number of fetch timeouts after which it has resigned: 1.5, and a margin."""
 _SLACK_NS = 1_000_000_000
 
 
 def check_elections(history: History) -> CheckerResult:
-    """Judge elections; unknown if some were requested and the metadata log does not have the states.
+    """Judge elections.
+
+    The result is unknown if elections were requested and the metadata log does not have the states.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
@@ -52,7 +54,7 @@ def check_elections(history: History) -> CheckerResult:
     contradictions = find_contradictions(facts.elections, changes, _behind_ns(facts), wiped=wiped)
     anomalies = [*_unlicensed(facts), *contradictions]
     if not any(hit.wipes or hit.fails_disk for hit in facts.windows):
-        # or else a broker may be up, and the directory of its replica not be there (KIP-858)
+        # otherwise a broker may be up while the directory of its replica is missing (KIP-858)
         anomalies += find_withheld(changes, _permitting(facts), _complete_ns(facts))
     return result_of(
         CHECKER,
@@ -64,7 +66,7 @@ def check_elections(history: History) -> CheckerResult:
 
 
 def _doubt(facts: Facts) -> str | None:
-    """Why answers can't be judged."""
+    """Why answers can't be judged; None if they can."""
     if facts.elections and facts.changes.op is None:
         return "elections were requested, and no metadata log has the partitions' states"
     if any(each.codes and each.request.to_ns > facts.changes.complete_until_ns for each in facts.elections):
@@ -73,20 +75,20 @@ def _doubt(facts: Facts) -> str | None:
 
 
 def _permitting(facts: Facts) -> list[PartitionName]:
-    """Partitions whose configs allowed unclean elections all the time, in any version."""
+    """Partitions whose configs always allowed unclean elections, in any version."""
     topics = {topic.name for topic in facts.setup.topics if enabled_always(facts, topic)}
     return [partition for partition in facts.partitions if partition.topic in topics]
 
 
 def _complete_ns(facts: Facts) -> int:
-    """Until when the metadata log shows everything: it was read then, or leaders had more."""
+    """The time until which the metadata log is complete: it was read then, or leaders had more."""
     op = facts.changes.op
     read_ns = 0 if op is None else began_ns(facts.history.operations[op])
     return min(read_ns, facts.changes.complete_until_ns)
 
 
 def _behind_ns(facts: Facts) -> int:
-    """How far the state of a controller that refuses an election may lie behind."""
+    """How far the state of a controller that refuses an election may lag behind."""
     setup = setup_of(facts.history)
     if setup is None or facts.oldest_version < _RESIGNS_SINCE:
         return facts.history.operations[-1].time_ns if facts.history.operations else 0
@@ -94,7 +96,7 @@ def _behind_ns(facts: Facts) -> int:
 
 
 def _unlicensed(facts: Facts) -> list[Anomaly]:
-    """Unclean elections that were not permitted, of topics of the run and of Kafka's internal topics."""
+    """Unclean elections that were not permitted, in topics of the run and Kafka's internal topics."""
     return [
         _found(facts, partition, before, state)
         for partition, states in facts.changes.states.items()

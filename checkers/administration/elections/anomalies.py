@@ -1,4 +1,4 @@
-"""What the election checker can find."""
+"""The anomalies of the election checker."""
 
 from checkers.history.sources import Source
 from checkers.verdict.kinds import AnomalyKind, by_id
@@ -33,4 +33,4 @@ WITHHELD = AnomalyKind(
 ANOMALIES = by_id(UNLICENSED, CONTRADICTION, WITHHELD)
 """All anomalies by id."""
 NEEDS = Needs((Source.ADMIN, Source.DISKS), {}, (Source.ADMIN, Source.FAULTS, Source.MOVES))
-"""The journals that its rules need."""
+"""The journals that the checker's rules need."""

@@ -1,8 +1,8 @@
 """Compares the answers to requests for elections with the states in the metadata log.
 
-A controller answers by its state when the request arrives, which is between invocation and completion.  A
-controller that has lost its majority and does not know it yet may lag by its fetch timeout.  So an answer is
-wrong only if all possible states are known and none of them allows it.
+A controller answers from its state when the request arrives, which is between invocation and completion.  A
+controller that has lost its majority, and does not know it yet, may lag by its fetch timeout.  So an answer
+is wrong only if all possible states are known and none of them allows it.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,7 +29,10 @@ def _preferred_leads(state: PartitionState) -> bool:
 
 
 def _preferred_may_lack(state: PartitionState) -> bool:
-    """The last one in sync may be down; any other that is in sync is up."""
+    """Whether the preferred leader may be unavailable.
+
+    The last in-sync replica may be down; any other in-sync replica is up.
+    """
     return state.replicas[0] not in state.isr or len(state.isr) == 1
 
 
@@ -53,8 +56,8 @@ def find_contradictions(
     Args:
         elections: all requests.
         changes: the partitions' states.
-        behind_ns: how far the state of a controller that refuses may lie behind, nanoseconds.
-        wiped: whether a disk was wiped: then a replica may be in sync without its directory (KIP-858).
+        behind_ns: how far the state of a controller that refuses may lag behind, nanoseconds.
+        wiped: whether a disk was wiped, after which a replica may be in sync without its directory (KIP-858).
     """
     for election in elections:
         for partition, code in election.codes.items():
@@ -82,7 +85,7 @@ def _judged(
 
 
 def _granted(election: Election, partition: PartitionName, changes: PartitionChanges) -> Iterator[Anomaly]:
-    """An election that succeeded: some leader was chosen meanwhile; an unclean one where there was none."""
+    """The contradiction of a successful election: no leader was elected, or an unclean one was not needed."""
     states = changes.states[partition]
     pairs = [
         (before, after)

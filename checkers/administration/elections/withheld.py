@@ -1,8 +1,9 @@
 """Partitions without a leader although unclean elections are enabled and a replica is up.
 
 A controller that honours unclean.leader.election.enable elects in the same batch of records that removes a
-leader or unfences a broker.  The metadata log has both.  What counts is the time for which, by its records, a
-partition certainly had no leader, and a broker of it certainly was neither fenced nor shutting down.
+leader or unfences a broker.  The metadata log has both.  This module measures the time in which, according to
+the log, a partition certainly had no leader, and one of its brokers certainly was neither fenced nor shutting
+down.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,18 +16,18 @@ from checkers.history.units import NS_PER_S
 from checkers.verdict.verdict import Anomaly
 
 WITHHELD_NS = 10_000_000_000
-"""How long both may last together."""
+"""The longest time for which both conditions may hold at once."""
 
 
 def find_withheld(
     changes: PartitionChanges, partitions: Sequence[PartitionName], end_ns: int
 ) -> Iterator[Anomaly]:
-    """Find partitions without a leader that could have one, each time once.
+    """Find partitions without a leader that could have one, once for each period.
 
     Args:
-        changes: what the metadata log shows.
+        changes: the partitions' states in the metadata log.
         partitions: those that permit unclean elections all the time.
-        end_ns: until when the log shows everything, nanoseconds.
+        end_ns: the time until which the log is complete, nanoseconds.
     """
     for partition in partitions:
         states = changes.states.get(partition, ())
@@ -44,7 +45,7 @@ def find_withheld(
 def _certain(
     changes: PartitionChanges, states: Sequence[PartitionState] | Sequence[BrokerState], end_ns: int
 ) -> list[TimeBounds]:
-    """When each state had certainly begun, and before when it had certainly not ended."""
+    """For each state, when it had certainly begun, and until when it had certainly not ended."""
     spans = [changes.span(state) for state in states]
     ends = [*(span.from_ns for span in spans), end_ns][1:]
     return [TimeBounds(span.to_ns, end) for span, end in zip(spans, ends, strict=True)]

@@ -2,15 +2,16 @@
 
 Evidence is the metadata log.
 
-1. By itself it shows how each reassignment ended (`steps`): ``reassignment-premature`` where a replica that
-   had to be in sync was not, ``reassignment-not-restored`` where one ended with replicas that are neither new
-   nor old, ``too-few-replicas``; and ``reassignment-without-end`` where nothing was left to wait for.  If no
-   fewer replicas are added than removed, Kafka waits only for the added ones: that is counted, and is not an
-   anomaly.  If no request asked for the new replicas, ``reassignment-unasked``.
-2. Acknowledged requests must be in it (`requests`): ``reassignment-lost``.
-3. What was listed as under way was in it before (`listings`): ``reassignment-without-record``.
+1. The log itself shows how each reassignment ended (`steps`): ``reassignment-premature`` if a replica that
+   had to be in sync was not, ``reassignment-not-restored`` if one ended with replicas that are neither new
+   nor old, ``too-few-replicas``, and ``reassignment-without-end`` if one continued without a reason to wait.
+   If at least as many replicas are added as removed, Kafka waits only for the added ones; this is counted,
+   and is not an anomaly.  If no request contained the new replicas: ``reassignment-unasked``.
+2. Acknowledged requests must be in the log (`requests`): ``reassignment-lost``.
+3. Reassignments that were listed as ongoing were in the log before (`listings`):
+   ``reassignment-without-record``.
 
-That no acknowledged record is lost is judged with the log: a reassignment licenses nothing.
+The log checker judges whether acknowledged records are lost; a reassignment licenses no loss.
 """
 
 from collections import Counter, defaultdict
@@ -43,7 +44,9 @@ CHECKER = "reassignments"
 
 
 def check_reassignments(history: History) -> CheckerResult:
-    """Judge reassignments; unknown if some were requested and no metadata log shows their results.
+    """Judge reassignments.
+
+    The result is unknown if some were requested and no metadata log shows their results.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
@@ -73,7 +76,7 @@ def check_reassignments(history: History) -> CheckerResult:
 
 
 def _doubt(asked: list[Reassignment], changes: PartitionChanges) -> str | None:
-    """Why requests can't be judged."""
+    """Why requests can't be judged; None if they can."""
     if asked and changes.op is None:
         return "reassignments were requested, and no metadata log could be read"
     if any(each.acknowledged and each.request.to_ns > changes.complete_until_ns for each in asked):
@@ -106,7 +109,7 @@ def _figures(
 
 
 def _observed(listings: Listings) -> dict[str, object]:
-    """How many reassignments were listed, how many at once, and how long some were without a pause."""
+    """Numbers of listed reassignments, in total and at once, and their longest uninterrupted time."""
     return {
         "ongoing_listed": len(listings.first),
         "ongoing_max": listings.most,

@@ -1,4 +1,4 @@
-"""What the reassignment checker can find."""
+"""The anomalies of the reassignment checker."""
 
 from checkers.history.sources import Source
 from checkers.verdict.kinds import AnomalyKind, by_id
@@ -59,4 +59,4 @@ NEEDS = Needs(
     {"reassignment-without-record": (Source.FAULTS,)},
     (Source.ADMIN,),
 )
-"""The journals that its rules need."""
+"""The journals that the checker's rules need."""

@@ -1,7 +1,7 @@
 """Compares the reassignments that were listed as ongoing with the metadata log.
 
-A broker forwards the question to a controller, which answers by committed records.  A deposed controller may
-report a state that is over.  None reports a state that never was, or is not there yet.
+A broker forwards the request to a controller, which answers from committed records.  A deposed controller may
+report a state that has ended.  No controller reports a state that never existed, or does not exist yet.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ class ListedReassignment(NamedTuple):
     """A reassignment as it was listed.
 
     Attributes:
-        partition: what is reassigned.
+        partition: the partition that is reassigned.
         replicas: ids of all replicas, old and new.
         adding: ids that it adds.
         removing: ids that it removes.
@@ -35,7 +35,7 @@ class ListedReassignment(NamedTuple):
     removing: frozenset[int]
 
     def fits(self, state: PartitionState) -> bool:
-        """Whether it is what a state of the partition has."""
+        """Whether it equals the reassignment in a state of the partition."""
         return (self.replicas, self.adding, self.removing) == (
             frozenset(state.replicas),
             frozenset(state.adding),
@@ -75,7 +75,7 @@ class Listings:
 
 
 def find_without_record(history: History, changes: PartitionChanges, listings: Listings) -> Iterator[Anomaly]:
-    """Listed reassignments that the metadata log did not have until then.
+    """Listed reassignments that the metadata log did not have by then.
 
     Removed topics are left out, because another topic may have the same name.
 
@@ -106,7 +106,7 @@ def find_without_record(history: History, changes: PartitionChanges, listings: L
 
 
 def _begun_ns(listed: ListedReassignment, changes: PartitionChanges, log: CertainTopics) -> int | None:
-    """When it may have begun at the earliest; None if it never did."""
+    """The earliest time when it may have begun; None if it never did."""
     states = changes.states.get(listed.partition)
     if states is None:
         return log.made_ns(listed.partition)

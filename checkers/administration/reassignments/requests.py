@@ -1,4 +1,4 @@
-"""Whether the metadata log has the changes that acknowledged requests asked for."""
+"""Whether the metadata log has the changes of acknowledged requests."""
 
 from collections.abc import Iterator, Sequence
 
@@ -10,7 +10,7 @@ from checkers.verdict.verdict import Anomaly
 
 
 def find_lost(asked: Sequence[Reassignment], changes: PartitionChanges) -> Iterator[Anomaly]:
-    """Acknowledged requests that never came into the metadata, or that were undone without a request."""
+    """Acknowledged requests that never reached the metadata log, or that were undone without a request."""
     for request in asked:
         if not request.acknowledged or request.partition not in changes.states:
             continue
@@ -26,7 +26,7 @@ def find_lost(asked: Sequence[Reassignment], changes: PartitionChanges) -> Itera
 
 
 def _overridden(request: Reassignment, asked: Sequence[Reassignment]) -> bool:
-    """Whether another request that may have been taken up was made at the same time, or later."""
+    """Whether another request that may have been executed was made at the same time, or later."""
     return any(
         other is not request
         and other.partition == request.partition
@@ -39,7 +39,7 @@ def _overridden(request: Reassignment, asked: Sequence[Reassignment]) -> bool:
 def _cancelled_unheard(
     state: PartitionState, request: Reassignment, asked: Sequence[Reassignment], changes: PartitionChanges
 ) -> bool:
-    """Whether a state may have begun while a cancellation was requested that found nothing left to cancel."""
+    """Whether a state may have begun while a cancellation was requested that found nothing to cancel."""
     return any(
         other.cancelled_unheard
         and other.partition == request.partition

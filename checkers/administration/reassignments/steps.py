@@ -1,4 +1,4 @@
-"""The steps of reassignments in the metadata log: how each one ended, and which replicas were left."""
+"""The steps of reassignments in the metadata log: how each one ended, and which replicas remained."""
 
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
@@ -18,7 +18,7 @@ from checkers.verdict.verdict import Anomaly
 
 
 class Ending(StrEnum):
-    """What became of a reassignment that was under way."""
+    """The ways in which an ongoing reassignment can end."""
 
     COMPLETED = "completed"
     CANCELLED = "cancelled"
@@ -26,13 +26,15 @@ class Ending(StrEnum):
 
 
 class EndedReassignment(NamedTuple):
-    """A record that ended a reassignment; one that nothing hinders is begun and completed by one record.
+    """A record that ended a reassignment.
+
+    A reassignment without obstacles begins and completes in one record.
 
     Attributes:
         partition: what was reassigned.
         ending: how it ended.
         before: the state before the record.
-        after: the state from it on.
+        after: the state after the record.
     """
 
     partition: PartitionName
@@ -52,18 +54,18 @@ class EndedReassignment(NamedTuple):
 
     @property
     def lacking(self) -> tuple[int, ...]:
-        """Replicas that stay, and were not in sync at the end."""
+        """Replicas that remain, and that were not in sync at the end."""
         return tuple(replica for replica in self.after.replicas if replica not in self.after.isr)
 
     @property
     def fresh(self) -> tuple[int, ...]:
-        """Replicas in sync from this record on that had no copy before it, and so had fetched nothing."""
+        """Replicas in sync after this record that had no copy before it, and so had fetched nothing."""
         had = {*self.before.replicas, *self.before.isr}
         return tuple(replica for replica in self.after.isr if replica not in had)
 
     @property
     def premature(self) -> bool:
-        """Whether it was completed although a replica was not in sync that had to be."""
+        """Whether it was completed although a replica that had to be in sync was not."""
         if self.ending is Ending.CANCELLED or self.after.moving:
             return False
         fewer = len(self.adding) < len(self.removing)
@@ -88,8 +90,8 @@ def _ending(before: PartitionState, after: PartitionState) -> Ending | None:
         return Ending.OVERRIDDEN if after.target != before.target else None
     if after.replicas == before.target:
         return Ending.COMPLETED
-    # A request for the replicas that a partition already has also overrides a reassignment, and moves
-    # nothing.
+    # A request for the replicas that a partition already has also overrides a reassignment, but moves no
+    # replica.
     return Ending.CANCELLED if set(after.replicas) == set(before.original) else Ending.OVERRIDDEN
 
 
@@ -168,7 +170,7 @@ def find_not_restored(
 def find_unrequested(
     changes: PartitionChanges, asked: Mapping[PartitionName, set[frozenset[int]]]
 ) -> Iterator[Anomaly]:
-    """Replicas that were being added, or were there at once, although they had not been requested.
+    """Replicas that were being added, or were added at once, although they had not been requested.
 
     Ends of reassignments, and partitions with fewer replicas, are judged by other rules.
 
@@ -194,10 +196,10 @@ def find_unrequested(
 
 
 def find_without_end(changes: PartitionChanges) -> Iterator[Anomaly]:
-    """Reassignments that continue where the log ends, and had nothing to wait for any more.
+    """Reassignments that still continue at the end of the log, although they had nothing to wait for.
 
-    Every record that changes a partition completes a reassignment for which all is there, so that the one
-    that brings the last replica in sync does.
+    Every record that changes a partition completes a reassignment whose conditions are met.  So the record
+    with which the last replica becomes in sync must complete it.
 
     Args:
         changes: the partitions' states.

@@ -13,11 +13,11 @@ judged only by the last list of each broker in the final phase.
 4. The last lists are the same: ``divergent-metadata``.
 5.  A topic that is created again has a new id, and a broker that reported the new id does not report an older
    one afterwards (`identities`): ``reused-topic-id``, ``topic-created-twice``, ``returned-topic-id``.
-6. What is fetched by a topic's id was appended to that topic (`records`): ``deleted-topic-read``.
+6. Records that are fetched by a topic's id were appended to that topic (`records`): ``deleted-topic-read``.
 7. A change of a config is not refused because of another config that Kafka removed (`blocked`):
    ``config-change-blocked``.
-8.  The metadata log has every acknowledged change, not only of topics, and had it in time, and lists agree
-   with it (`kept`).
+8.  The metadata log has every acknowledged change, not only of topics.  It had the change before the answer,
+    and lists agree with the log (`kept`).
 
 If the disks of a majority of the voters were wiped, acknowledged changes may be lost (`wipes`).  Configs are
 registers too, which `checkers.registers` judges.
@@ -46,11 +46,13 @@ CHECKER = "metadata"
 WORKLOAD = "metadata"
 CREATED_MIN = 10
 DELETED_MIN = 5
-"""Least number of acknowledged creations and deletions of a run with the metadata workload."""
+"""The least number of acknowledged creations and deletions in a run with the metadata workload."""
 
 
 def check_metadata(history: History) -> CheckerResult:
-    """Judge topics that are created and deleted; not exercised if there are none and none were planned.
+    """Judge topics that are created and deleted.
+
+    The result is not exercised if there are no such topics and none were planned.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
@@ -89,7 +91,7 @@ def check_metadata(history: History) -> CheckerResult:
 
 
 def _assumptions(history: History, metadata: Metadata) -> list[Assumption]:
-    """What a run needs in which topics come and go; of others nothing is asked."""
+    """The assumptions about runs that create and delete topics; other runs need none."""
     setup = recorded_setup(history)
     if not metadata.created and setup.workload.kind != WORKLOAD:
         return []

@@ -1,7 +1,7 @@
 """Acknowledged changes of metadata, each with the records of the metadata log that may come from it.
 
-Of a change that leaves a thing as it is, the controller writes no record; so the record that counts is the
-one that had made the thing what was requested, and still held when it was asked.
+If a request changes nothing, the controller writes no record.  In that case the record that counts is the
+earlier one that set the requested state, if that state still held when the request was made.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -26,23 +26,23 @@ from checkers.kraft.quorum.changes import ADD, voter_changes
 
 CONFIG_REGISTER = "config/"
 _Place = tuple[int, int, tuple[int, ...]]
-"""When a change was requested and answered, and its operations."""
+"""When a change was requested and answered, and the indices of its operations."""
 
 
 class Acknowledgement(NamedTuple):
     """One change that Kafka acknowledged.
 
     Attributes:
-        kind: what kind of change, as figures name it.
-        what: the change as a text.
+        kind: the kind of the change, as figures name it.
+        what: the change as text.
         subject: what was changed.
         asked_ns: when it was requested.
         answered_ns: when the answer arrived.
         operations: indices of its operations.
-        records: records that it may have caused.
+        records: records that the change may have caused.
         logged_if_made: whether the log has such a record if the change was made; if not, other rules judge
             its absence.
-        lacks: what is missing of it, although a record is there.
+        lacks: the part of the change that is missing although it has a record; None if nothing is.
     """
 
     kind: str
@@ -57,7 +57,7 @@ class Acknowledgement(NamedTuple):
 
 
 def acknowledgements(history: History, metadata: Metadata, log: LoggedMetadata) -> list[Acknowledgement]:
-    """All acknowledged changes, in no order.
+    """All acknowledged changes, in no particular order.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
@@ -102,7 +102,7 @@ def _of_topics(metadata: Metadata, log: LoggedMetadata) -> Iterator[Acknowledgem
 
 
 def _of_partitions(history: History, metadata: Metadata, log: LoggedMetadata) -> Iterator[Acknowledgement]:
-    """Partitions that were added to topics: each request with its last partition; all must be there."""
+    """Requests that added partitions to topics, each with the record of its last partition."""
     for request in requests_of(history, "create-partitions"):
         if not _done(request.ended):
             continue
@@ -119,7 +119,7 @@ def _of_partitions(history: History, metadata: Metadata, log: LoggedMetadata) ->
 
 
 def _is_logged_if_made(log: LoggedMetadata, metadata: Metadata, name: str) -> bool:
-    """Whether a topic that was made is in the log, or in the snapshot that it begins with."""
+    """Whether a topic that was created must be in the log, or in the snapshot with which the log starts."""
     kept = all(deletion.failed for deletion in metadata.deleted.get(name, ()))
     return log.whole or (log.covered and kept)
 
@@ -141,7 +141,7 @@ def _named(log: LoggedMetadata, name: str, topic_id: str | None) -> list[TopicLo
 
 
 def _partitions(found: list[TopicLogged], wanted: int) -> str | None:
-    """What is missing if no topic of that name was created with so many partitions."""
+    """What is missing if no topic with that name was created with that many partitions."""
     if not found or any(set(range(wanted)) <= topic.replicas.keys() for topic in found):
         return None
     return f"of its {wanted} partitions the log has {len(found[0].replicas)}"
@@ -155,7 +155,7 @@ def _copies(found: list[TopicLogged], wanted: int) -> str | None:
 def _deletions(
     name: str, deletions: list[Change], metadata: Metadata, log: LoggedMetadata
 ) -> Iterator[Acknowledgement]:
-    """Deletions of one name that were acknowledged, each with the removal of the topic that it deleted."""
+    """Acknowledged deletions of one name, each with the removal of the topic that it deleted."""
     found, lives = log.topics.get(name, []), lives_of(metadata, name)
     known = [deleted_id(lives, change) for change in deletions]
     calls = [
@@ -194,7 +194,7 @@ def _of_configs(history: History, log: LoggedMetadata) -> Iterator[Acknowledgeme
 
 
 def _done(ended: Operation | None) -> bool:
-    """Whether it was answered, and not refused by a code of the answer."""
+    """Whether the request was answered, and no error code in the answer refused it."""
     if ended is None or ended.type is not OK:
         return False
     return not isinstance(ended.value, dict) or ended.value.get("code", ErrorCode.NONE) == ErrorCode.NONE
@@ -265,6 +265,6 @@ def _of_reassignments(history: History, changes: PartitionChanges) -> Iterator[A
 def _records(
     states: Sequence[PartitionState], changes: PartitionChanges, since_ns: int
 ) -> tuple[LoggedRecord, ...]:
-    """The records that began states, of those that may have been appended since a time."""
+    """The records that began states, as far as they may have been appended at or after a time."""
     records = (LoggedRecord(state.offset, state.epoch, changes.span(state)) for state in states)
     return tuple(record for record in records if record.span.to_ns >= since_ns)

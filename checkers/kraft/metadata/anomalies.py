@@ -1,4 +1,4 @@
-"""What the metadata checker can find."""
+"""The anomalies of the metadata checker."""
 
 from checkers.history.sources import Source
 from checkers.kraft.quorum.answers import UNFOUNDED_MARK
@@ -132,7 +132,7 @@ ANOMALIES = by_id(
     TOPIC_UNKNOWN,
     UNFOUNDED_MARK,
 )
-"""All anomalies by id; the quorum's checker finds one of them too, by other evidence."""
+"""All anomalies by id.  The quorum checker reports one of them too, from other evidence."""
 NEEDS = Needs(
     (Source.CLIENTS,),
     {
@@ -152,4 +152,4 @@ NEEDS = Needs(
     (Source.FAULTS,),
     frozenset({"metadata"}),
 )
-"""The journals that its rules need."""
+"""The journals that the checker's rules need."""

@@ -23,12 +23,12 @@ _UNKNOWN_NAME = re.compile(r"Unknown topic config name: ([\w.]+)")
 
 
 def removed_configs(history: History) -> frozenset[str]:
-    """Topic configs that a broker of this history may know nothing of, although they were set."""
+    """Topic configs that a broker of this history may not know, although they were set."""
     return _REMOVED if recorded_setup(history).newest_version >= _REMOVED_IN else frozenset()
 
 
 def find_blocked(history: History) -> Iterator[Anomaly]:
-    """The first refused change of each topic, with what it was refused because of.
+    """The first refused change of each topic, with the config because of which it was refused.
 
     Raises:
         msgspec.ValidationError: the set-up is not as docs/histories.md says.
@@ -42,7 +42,7 @@ def find_blocked(history: History) -> Iterator[Anomaly]:
 
 
 def _blocking(request: AdminOperation) -> str:
-    """The config that an answer calls unknown; empty if it calls none so."""
+    """The config that an answer reports as unknown; empty if it reports none."""
     answer = None if request.ended is None else request.ended.value
     if not isinstance(answer, dict) or answer.get("code") != ErrorCode.INVALID_CONFIG:
         return ""
@@ -51,7 +51,7 @@ def _blocking(request: AdminOperation) -> str:
 
 
 def _last_set(requests: list[AdminOperation], before: AdminOperation, name: str) -> AdminOperation | None:
-    """The last acknowledged request before another one that set this config of the same topic."""
+    """The last acknowledged request, before another request, that set this config of the same topic."""
     earlier = requests[: requests.index(before)]
     alike = (each for each in reversed(earlier) if each.began.key == before.began.key)
     return next((each for each in alike if each.began.value["config"] == name and _done(each)), None)

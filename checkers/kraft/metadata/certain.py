@@ -1,8 +1,8 @@
-"""What the metadata log certainly contains of topics, or lacks; this needs the whole log.
+"""The topics that the metadata log certainly has, or certainly lacks; this needs the complete log.
 
 A log proves that something never existed if it begins with the cluster's first record, lacks no record, and
-reaches as far as the node that reported it can have known.  If a controller's disk was wiped, and that may be
-why something is not in the log, the log proves nothing (`wipes`).
+reaches as far as the node that reported it can have known.  If a controller's disk was wiped, and the wipe
+may be the reason why something is missing in the log, the log proves nothing (`wipes`).
 """
 
 from typing import NamedTuple
@@ -17,11 +17,11 @@ from checkers.kraft.metadata.wipes import emptied
 
 
 class CertainTopics(NamedTuple):
-    """All topics that there were.
+    """All topics that ever existed.
 
     Attributes:
-        topics: those that were made under each name, in the order of the log.
-        until_ns: all that was committed by then is in the log; nanoseconds.
+        topics: the topics that were created under each name, in the order of the log.
+        until_ns: all records that were committed by this time are in the log; nanoseconds.
         op: index of the observation that reports the log.
     """
 
@@ -30,7 +30,7 @@ class CertainTopics(NamedTuple):
     op: int
 
     def made_ns(self, partition: PartitionName) -> int | None:
-        """When a topic of that name with such a partition may have been made first; None if never."""
+        """When a topic of that name with such a partition may first have been created; None if never."""
         made = (
             topic.made.span.from_ns
             for topic in self.topics.get(partition.topic, ())
@@ -48,7 +48,7 @@ class CertainTopics(NamedTuple):
 
 @once
 def certain_topics(history: History) -> CertainTopics | None:
-    """The topics of the metadata log that reaches farthest; None if it can't prove absence.
+    """The topics of the metadata log that reaches farthest; None if that log can't prove absence.
 
     Raises:
         msgspec.ValidationError, ValueError: an observation is not as docs/histories.md says.
@@ -63,7 +63,7 @@ def certain_topics(history: History) -> CertainTopics | None:
 
 
 def certain_at(history: History, time_ns: int) -> CertainTopics | None:
-    """As `certain_topics`, for what may have been known at a time; None if the log does not reach it.
+    """Return `certain_topics` if the log covers everything that was known at a time; else None.
 
     Raises:
         msgspec.ValidationError, ValueError: an observation, or the set-up, is not as docs/histories.md says.

@@ -1,9 +1,9 @@
 """Compares the topic configs that brokers describe at the end with the metadata log.
 
-A broker applies committed records to its cache of configs in their order, and so reports the value of the
-last one.  It may be behind for a while: a value counts as right that held `SETTLED_NS` before, or later.
-Only names are judged of which the log, or its snapshot, has every change; a topic's own values alone, no
-defaults.  Configs that a version of this history has removed are left out: its brokers need not report them.
+A broker applies committed records to its config cache in order, so it reports the value of the last one.  It
+may lag: a value is accepted if it held `SETTLED_NS` before the report, or later.  A name is judged only if
+the log, or its snapshot, has every change of it.  Only a topic's own values are judged, not defaults. Configs
+that a version of this history has removed are left out, because its brokers need not report them.
 """
 
 from collections.abc import Iterator
@@ -21,18 +21,18 @@ from checkers.kraft.metadata.logged import LoggedMetadata
 from checkers.verdict.verdict import Anomaly
 
 TOPIC_CONFIGS = "topic-configs"
-"""Key of what a broker reported."""
+"""The key of the configs that a broker reported."""
 
 
 class ComparedConfigs(NamedTuple):
-    """What became of the comparison: what contradicts the log, and how many values were compared."""
+    """The result of the comparison: values that contradict the log, and the number of compared values."""
 
     anomalies: list[Anomaly]
     figures: dict[str, int]
 
 
 def judge_configs(history: History, log: LoggedMetadata) -> ComparedConfigs:
-    """Compare what brokers reported about configs with the metadata log.
+    """Compare the configs that brokers reported with the metadata log.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
@@ -53,7 +53,7 @@ def judge_configs(history: History, log: LoggedMetadata) -> ComparedConfigs:
 
 
 def _values(seen: TopicConfigsSeen, log: LoggedMetadata) -> Iterator[tuple[str, str, str | None]]:
-    """Topic, config and value of all that an answer has, or that the log has of a topic in the answer."""
+    """Topic, config and value of everything in an answer, or in the log for a topic in the answer."""
     for topic, configs in seen.topics.items():
         logged = {name for known, name in log.configs if known == topic}
         yield from ((topic, name, configs.get(name)) for name in sorted(logged | configs.keys()))
@@ -62,7 +62,7 @@ def _values(seen: TopicConfigsSeen, log: LoggedMetadata) -> Iterator[tuple[str, 
 def _against(
     operation: Operation, log: LoggedMetadata, topic: str, name: str, value: str | None
 ) -> Anomaly | None:
-    """A value that nothing in the log explains; None if something does."""
+    """A value that nothing in the log explains; None if the log explains it."""
     states = log.config(topic, name)
     if states.of(value, began_ns(operation) - SETTLED_NS):
         return None

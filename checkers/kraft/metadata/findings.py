@@ -1,4 +1,4 @@
-"""Anomalies of topics that are created and deleted, with proofs."""
+"""Anomalies of topics that are created and deleted, with their witnesses."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -28,7 +28,7 @@ class IdReport(NamedTuple):
 
 
 def first_reports(metadata: Metadata) -> dict[str, dict[str, IdReport]]:
-    """By name and id, who reported it first: the answer to a creation, or a list."""
+    """The first report of each id by name: the answer to a creation, or a list."""
     found: dict[str, dict[str, IdReport]] = {}
 
     def add(name: str, topic_id: str | None, operation: Operation) -> None:
@@ -47,7 +47,7 @@ def first_reports(metadata: Metadata) -> dict[str, dict[str, IdReport]]:
 
 
 def find_phantoms(metadata: Metadata) -> Iterator[Anomaly]:
-    """Topics whose creation was never requested, each where it was first seen."""
+    """Topics whose creation was never requested, each where it was first listed."""
     told: set[str] = set()
     for listing in metadata.listings:
         for name in sorted(listing.topics.keys() - told):
@@ -66,10 +66,10 @@ def _phantom(name: str, listing: TopicListing, why: str, *others: Operation) -> 
 
 
 def find_changed_ids(metadata: Metadata) -> Iterator[Anomaly]:
-    """Names of which more ids were reported than topics were created under them, each at the first such list.
+    """Names with more reported ids than topics were created, each at the first list that shows this.
 
-    A creation with an unknown outcome may have been asked for twice, so that from its beginning on nothing is
-    known.
+    A creation with an unknown outcome may have been requested twice, so nothing is known after it was
+    requested.
     """
     told: set[str] = set()
     others: dict[str, dict[str, Operation]] = {}
@@ -93,7 +93,7 @@ def find_changed_ids(metadata: Metadata) -> Iterator[Anomaly]:
 
 
 def find_in_final(metadata: Metadata, windows: Sequence[FaultWindow] = ()) -> Iterator[Anomaly]:
-    """Topics that the last lists wrongly lack or still have, each once.
+    """Topics that the last lists wrongly lack, or wrongly still have, each once.
 
     Args:
         metadata: all requests and all lists.
@@ -122,7 +122,7 @@ def _lost(
 
 
 def may_repeat(change: Change, windows: Sequence[FaultWindow]) -> bool:
-    """Whether a change that was requested once may happen again later: a fault held up a first request."""
+    """Whether a change that was requested once may be executed again, because a fault delayed a request."""
     return any(window.overlaps(change.begin.time_ns, change.last.time_ns) for window in windows)
 
 
@@ -146,7 +146,10 @@ def _dead(lives: Sequence[Life], tellings: Iterable[IdReport]) -> Iterator[tuple
 def _resurrected(
     name: str, lives: Sequence[Life], dead: Mapping[str, Change], listings: Sequence[TopicListing]
 ) -> Iterator[Anomaly]:
-    """An id that was unknown before may come from a creation with an unknown outcome."""
+    """Ids that a list has although their topic had been deleted.
+
+    An id that was unknown before may come from a creation with an unknown outcome.
+    """
     certain = all(life.creation.acknowledged for life in lives)
     last = lives[-1].deleted
     for listing in listings:
@@ -160,7 +163,7 @@ def _resurrected(
 
 
 def find_divergence(metadata: Metadata) -> Iterator[Anomaly]:
-    """The first last list that differs from another."""
+    """The first of the last lists that differs from another one."""
     listings = metadata.final_listings()
     for other in listings[1:]:
         one = listings[0]
@@ -173,7 +176,7 @@ def find_divergence(metadata: Metadata) -> Iterator[Anomaly]:
 
 
 def found_by(kind: AnomalyKind, subject: str, summary: str, witness: list[Operation]) -> Anomaly:
-    """A finding, proved by operations, in their order."""
+    """An anomaly whose witness is the given operations, in their order."""
     ordered = sorted(witness, key=lambda operation: operation.index)
     return kind.found(
         summary,

@@ -1,7 +1,7 @@
 """Topic ids of topics created again under the same name (KIP-516), by clients and the metadata log.
 
-An id is random and belongs to one topic forever: it is never given again, and if a name is used again, all
-brokers report the new topic's id from some time on.
+An id is random, belongs to one topic, and is never assigned again.  If a name is used again, all brokers
+report the new topic's id after some time.
 """
 
 from collections.abc import Iterator
@@ -20,14 +20,14 @@ from checkers.kraft.metadata.loading import Change, Metadata, TopicListing, ackn
 from checkers.verdict.verdict import Anomaly
 
 _SEEN_WITHIN_NS = 3_000_000_000
-"""So long after a process ended or began an observer has noted it."""
+"""Within this time after a process ended or started, an observer has recorded it."""
 
 
 def find_identities(history: History, metadata: Metadata) -> Iterator[Anomaly]:
-    """Everything that is wrong with ids.
+    """All anomalies of topic ids.
 
     Raises:
-        KeyError, TypeError: a record of the metadata log has not the fields that Kafka gives it.
+        KeyError, TypeError: a record of the metadata log lacks a field that Kafka writes.
     """
     windows = fault_windows(history)
     yield from _reused(metadata)
@@ -39,7 +39,7 @@ def find_identities(history: History, metadata: Metadata) -> Iterator[Anomaly]:
 
 
 def _reused(metadata: Metadata) -> Iterator[Anomaly]:
-    """Creations whose id another creation reported, or which was reported before they were requested."""
+    """Creations whose id was reported by another creation, or before the creation was requested."""
     first: dict[str, tuple[str, Operation]] = {}
     for name, tellings in first_reports(metadata).items():
         for telling in tellings.values():
@@ -69,7 +69,7 @@ def _in_order(metadata: Metadata) -> list[tuple[str, Change]]:
 
 
 def _created_twice(metadata: Metadata, windows: tuple[FaultWindow, ...]) -> Iterator[Anomaly]:
-    """Two creations that were acknowledged, and certainly nothing between them that deletes the first."""
+    """Two acknowledged creations, where certainly no deletion of the first topic was between them."""
     for name in metadata.created:
         lives = lives_of(metadata, name)
         for place, (before, after) in enumerate(pairwise(lives)):
@@ -90,7 +90,7 @@ def _created_twice(metadata: Metadata, windows: tuple[FaultWindow, ...]) -> Iter
 
 
 def _returned(history: History, metadata: Metadata, windows: tuple[FaultWindow, ...]) -> Iterator[Anomaly]:
-    """Brokers that reported an older id of a name than before, while no process ended or began."""
+    """Brokers that reported an older id of a name than before, while no process ended or started."""
     tellings = first_reports(metadata)
     answers = {
         (name, acknowledged_id(change)): change
@@ -124,9 +124,9 @@ def _is_older(telling: IdReport, creation: Change) -> bool:
 def _one_life(
     history: History, windows: tuple[FaultWindow, ...], before: TopicListing, after: TopicListing
 ) -> bool:
-    """Whether all brokers' processes certainly were the same when a broker reported two lists.
+    """Whether certainly no broker's process changed between two lists of a broker.
 
-    A list reports the listener alone, and not which node has it.
+    A list contains only the listener, and not the node that has it.
     """
     from_ns, to_ns = before.begin.time_ns, after.end.time_ns + _SEEN_WITHIN_NS
     return not (
@@ -136,9 +136,10 @@ def _one_life(
 
 
 def _in_log(history: History, log: MetadataLog) -> Iterator[Anomaly]:
-    """Records that make a topic with an id that was given, or under a name that is taken.
+    """Records that create a topic with an id that was already assigned, or under a name that is in use.
 
-    What a snapshot has is known only where the log continues from there: else it may be of later records.
+    The content of a snapshot counts only if the log continues from its end.  Otherwise it may come from later
+    records.
     """
     ids: dict[str, str] = {}
     live: dict[str, str] = {}

@@ -1,20 +1,20 @@
-"""Whether the log of a majority has every acknowledged change, committed before its answer.
+"""Whether the log of a majority has every acknowledged change, committed before the answer.
 
 A controller answers a change once the records that make it are committed (KIP-631), so that:
 
 1.  The log has a record of every acknowledged change: ``metadata-ack-lost``.
-2.  That record had been appended and committed when the change was answered: ``metadata-ack-early``.  It
-   certainly had not if its leader, asked after the answer, reported an end of its log, or a high watermark,
-   that is not above the record.
+2.  That record had been appended and committed when the change was answered: ``metadata-ack-early``.  This is
+    violated if its leader, asked after the answer, reported a log end or a high watermark that is not above
+    the record.
 3. Brokers list what the log has, by the ids of topics: ``listed-against-log`` (`listed`).
 4.  While one controller leads alone, it knows every topic that it has created:
    ``acknowledged-topic-unknown``.
-5.  No high watermark was above its record before it was requested: ``high-watermark-unfounded``
-    (`requested`).
+5.  No high watermark was above a change's record before the change was requested:
+    ``high-watermark-unfounded`` (`requested`).
 6. At the end brokers report the configs that the log has: ``config-against-log`` (`configs`).
 
-Whether elections and reassignments are in the log is judged by other checkers; here it is judged whether they
-were committed in time.
+Other checkers judge whether elections and reassignments are in the log.  This module judges whether they were
+committed in time.
 """
 
 import re
@@ -44,18 +44,18 @@ from checkers.kraft.quorum.views import views_of
 from checkers.verdict.verdict import Anomaly
 
 _UNKNOWN_TOPIC = re.compile(r"\[Error 3\]|UnknownTopicOrPartition|UNKNOWN_TOPIC_OR_PART")
-"""How clients report Kafka's error 3."""
+"""How clients report Kafka's error 3, unknown topic or partition."""
 _SETTLED_NS = 10_000_000_000
-"""So long before, no fault may have been in force and no other epoch seen: a broker may ask who led then."""
+"""Within this time before, no fault and no other epoch may occur: a broker may ask the earlier leader."""
 
 
 class AcknowledgedResult(NamedTuple):
-    """What became of all acknowledged changes.
+    """The result for all acknowledged changes.
 
     Attributes:
         anomalies: changes that are missing or were committed late.
         figures: how many changes were judged.
-        doubt: why not all could be judged; None if it could.
+        doubt: why not all of them could be judged; None if all could.
     """
 
     anomalies: list[Anomaly]
@@ -90,7 +90,7 @@ def judge_kept(history: History, metadata: Metadata) -> AcknowledgedResult:
     ]
     early = [_licensed(history, one.time_ns or 0, one) for one in early_marks(history, asked)]
     figures = _figures(acks, log) | listed.figures | configs.figures | {"records_asked_for": len(asked)}
-    # Records are dated by marks: nothing follows from dates where marks are wrong.
+    # Marks date the records, so dates prove nothing if marks are wrong.
     return AcknowledgedResult(early or found, figures, doubt)
 
 
@@ -155,7 +155,7 @@ def _licensed(history: History, before_ns: int, anomaly: Anomaly) -> Anomaly:
 
 
 def _unknown_topics(history: History, metadata: Metadata, log: LoggedMetadata) -> Iterator[Anomaly]:
-    """Deletions that were refused because the topic was unknown, which it can't have been."""
+    """Deletions that were refused because the topic was unknown, although the topic certainly existed."""
     for name in metadata.created:
         for life in lives_of(metadata, name):
             created, deletions = life.creation, life.deletions
@@ -166,7 +166,7 @@ def _unknown_topics(history: History, metadata: Metadata, log: LoggedMetadata) -
 
 
 def _was_there(history: History, life: Life, topics: Iterable[TopicLogged], log: LoggedMetadata) -> bool:
-    """Whether nothing removed a topic between its creation and the only deletion that was requested."""
+    """Whether nothing removed a topic between its creation and the only requested deletion."""
     begun_ns, ended_ns = life.creation.begin.time_ns, life.deletions[0].last.time_ns
     gone = any(topic.removed is not None and topic.removed.span.meets(begun_ns, ended_ns) for topic in topics)
     told = log.whole and ended_ns <= log.until_ns
@@ -178,7 +178,7 @@ def _refused_as_unknown(deletion: Change) -> bool:
 
 
 def _undisturbed(history: History, from_ns: int, to_ns: int) -> bool:
-    """Whether one controller led alone all the time, so that no request went to another one."""
+    """Whether one controller was the only leader all the time, so that no request reached another."""
     views = views_of(history)
     epochs = {
         view.epoch
@@ -219,7 +219,10 @@ def _doubt(history: History, acks: Sequence[Acknowledgement], log: LoggedMetadat
 
 
 def _inconclusive(acks: Iterable[Acknowledgement]) -> list[Acknowledgement]:
-    """Changes whose absence proves nothing here; for elections and reassignments other checkers judge it."""
+    """Changes whose absence proves nothing here.
+
+    Other checkers judge elections and reassignments.
+    """
     return [ack for ack in acks if not ack.logged_if_made and ack.kind not in {"elections", "reassignments"}]
 
 

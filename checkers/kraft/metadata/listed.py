@@ -1,7 +1,8 @@
 """Compares lists of topics with the metadata log, by topic id.
 
-A broker's list is made of committed records, so that it has no id that the log did not have by then.  It may
-be old while faults last; the last list of each broker, in the final phase, is not older than `SETTLED_NS`.
+A broker's list comes from committed records, so it has no id that the log did not have at that time.  The
+list may be outdated while faults last.  The last list of each broker, in the final phase, is not older than
+`SETTLED_NS`.
 """
 
 from typing import NamedTuple
@@ -13,15 +14,15 @@ from checkers.kraft.metadata.logged import LoggedMetadata, TopicLogged
 from checkers.verdict.verdict import Anomaly
 
 SETTLED_NS = 10_000_000_000
-"""A record that was committed so long before the last list was asked for has reached every broker."""
+"""A record that was committed this long before the last list was requested has reached every broker."""
 
 
 class ListingsResult(NamedTuple):
-    """What became of the lists.
+    """The result of comparing the lists.
 
     Attributes:
-        anomalies: what contradicts the log, each topic once.
-        figures: how many ids were compared: of all lists, and of the last ones.
+        anomalies: topics that contradict the log, each once.
+        figures: number of compared ids, in all lists and in the last ones.
     """
 
     anomalies: list[Anomaly]
@@ -59,7 +60,7 @@ def judge_listed(metadata: Metadata, log: LoggedMetadata) -> ListingsResult:
 def _unlogged(
     listing: TopicListing, name: str, logged: tuple[str, TopicLogged] | None, log: LoggedMetadata
 ) -> str | None:
-    """Why a list can't have a topic; None if it can."""
+    """The reason why a list can't have a topic; None if there is none."""
     if logged is None:
         complete = log.whole and listing.end.time_ns <= log.until_ns
         return "the metadata log never created a topic with that id" if complete else None
@@ -72,7 +73,7 @@ def _unlogged(
 
 
 def _at_the_end(listing: TopicListing, name: str, topic: TopicLogged) -> str | None:
-    """What a last list wrongly lacks or has of one topic that the log created; None if nothing."""
+    """The contradiction between a last list and a topic that the log created; None if there is none."""
     settled_ns, removed = listing.begin.time_ns - SETTLED_NS, topic.removed
     if name in listing.topics and listing.topics[name] in {None, topic.topic_id}:
         if listing.topics[name] is None or removed is None or removed.span.to_ns > settled_ns:

@@ -15,10 +15,10 @@ class Life(NamedTuple):
     """One topic that was requested under a name.
 
     Attributes:
-        creation: how it began; not a failed one.
-        deletions: those that were requested before the next creation, failed ones too.
-        topic_id: the id that its acknowledged creation reported; None where it reported none.
-        settled: whether everything that was requested under the name before had an answer when it began.
+        creation: the creation of the topic; never a failed one.
+        deletions: the deletions that were requested before the next creation, including failed ones.
+        topic_id: the id that its acknowledged creation reported; None if it reported none.
+        settled: whether all earlier requests for the name had an answer when the creation was requested.
     """
 
     creation: Change
@@ -28,17 +28,17 @@ class Life(NamedTuple):
 
     @property
     def deleted(self) -> Change | None:
-        """The first of its deletions that was acknowledged; None without one."""
+        """The first acknowledged deletion; None if there is none."""
         return next((each for each in self.deletions if each.acknowledged), None)
 
     @property
     def kept(self) -> bool:
-        """Whether no request since it began can have deleted it."""
+        """Whether no request since its creation can have deleted it."""
         return all(each.failed for each in self.deletions)
 
 
 def lives_of(metadata: Metadata, name: str) -> list[Life]:
-    """The lives of a name, in the order in which their creations began; failed creations are left out."""
+    """The lives of a name, in the order of their creations; failed creations are left out."""
     creations = [change for change in metadata.created.get(name, ()) if not change.failed]
     deletions = metadata.deleted.get(name, [])
     lives: list[Life] = []
@@ -60,7 +60,7 @@ def _answered(changes: Sequence[Change], before: int) -> bool:
 
 
 def deleted_id(lives: Sequence[Life], deletion: Change) -> str | None:
-    """The id of the topic that an acknowledged deletion deleted, where it is certain; else None."""
+    """The id of the topic that an acknowledged deletion removed; None if it is uncertain."""
     for life in lives:
         if deletion in life.deletions:
             before = life.deletions[: life.deletions.index(deletion)]

@@ -11,7 +11,7 @@ from checkers.history.operations import FAIL, INVOKE, OK, Operation
 from checkers.history.phases import PHASE, Phase
 
 Listed = tuple[str, str | None]
-"""A topic's name and id; None where the broker reports none."""
+"""A topic's name and id; the id is None if the broker reports none."""
 
 
 class MetadataShapeError(Exception):
@@ -20,7 +20,7 @@ class MetadataShapeError(Exception):
 
 @dataclass(slots=True)
 class Change:
-    """One creation or deletion; `end` is None if it never ended."""
+    """One creation or deletion; `end` is None if it has no completion."""
 
     begin: Operation
     end: Operation | None = None
@@ -37,13 +37,13 @@ class Change:
 
     @property
     def last(self) -> Operation:
-        """Its end, or its beginning where it has none."""
+        """Its completion, or its invocation if it has none."""
         return self.end or self.begin
 
 
 @dataclass(slots=True)
 class TopicListing:
-    """What one broker listed."""
+    """The topics that one broker listed."""
 
     listener: str
     begin: Operation
@@ -53,12 +53,12 @@ class TopicListing:
 
 @dataclass(slots=True)
 class Metadata:
-    """Everything about topics that come and go.
+    """All operations on topics that are created and deleted.
 
     Attributes:
-        created: name to its creations, in the order of their beginnings.
-        deleted: name to its deletions, in the order of their beginnings.
-        listings: in the order of their ends.
+        created: name to its creations, in the order of their invocations.
+        deleted: name to its deletions, in the order of their invocations.
+        listings: the lists, in the order of their completions.
         final: index of the operation that begins the phase final-read, None if there is none.
     """
 
@@ -77,7 +77,7 @@ class Metadata:
 
 
 def acknowledged_id(change: Change) -> str | None:
-    """The id that the acknowledgement of a creation reported; None where it reported none."""
+    """The id that the acknowledgement of a creation reported; None if it reported none."""
     if not change.acknowledged:
         return None
     created: TopicCreated = converted(change.last, TopicCreated)
@@ -130,7 +130,7 @@ def _begun(found: Metadata, operation: Operation) -> Change:
 
 
 def converted(operation: Operation, shape: Any) -> Any:
-    """An operation's value.
+    """Return the value of an operation, converted to a shape.
 
     Raises:
         MetadataShapeError: it is not as docs/histories.md says.

@@ -1,8 +1,8 @@
 """Topics, configs and voters by name, from the metadata log that reaches farthest.
 
 A record has a place in the log and a span of time in which it was appended
-(`checkers.evidence.metadata_log`).  A snapshot replaces records that are gone: its content was appended
-before all records of the log.
+(`checkers.evidence.metadata_log`).  A snapshot replaces removed records: its content was appended before all
+records of the log.
 """
 
 from collections.abc import Callable, Hashable, Iterator
@@ -23,11 +23,11 @@ _TOPIC_CONFIG = 2
 
 V = TypeVar("V", bound=Hashable)
 Member = tuple[int, str]
-"""A voter: its ``node.id`` and the id of its directory."""
+"""A voter: its ``node.id`` and its directory id."""
 
 
 class LoggedRecord(NamedTuple):
-    """A record of the log: its place, the epoch it was appended in, and when that was."""
+    """A record of the log: its position, the epoch in which it was appended, and when that was."""
 
     offset: int
     epoch: int
@@ -40,39 +40,39 @@ BEFORE = LoggedRecord(NONE, NONE, TimeBounds(0, 0))
 
 @dataclass(slots=True)
 class States(Generic[V]):
-    """What one thing was, record by record.
+    """The values that one thing had, record by record.
 
     Attributes:
-        records: those that made it what it is, in the order of the log.
-        places: by value, which of the records gave it.
+        records: the records that set a value, in the order of the log.
+        places: indices of the records that set a value, by value.
     """
 
     records: list[LoggedRecord] = field(default_factory=list)
     places: dict[V, list[int]] = field(default_factory=dict)
 
     def add(self, record: LoggedRecord, value: V) -> None:
-        """Add a record, and the value that it gave."""
+        """Add a record, and the value that it set."""
         self.places.setdefault(value, []).append(len(self.records))
         self.records.append(record)
 
     def since(self, time_ns: int, fits: Callable[[V], bool]) -> tuple[LoggedRecord, ...]:
-        """The records that gave it a value that fits, and that may still have held at a time, or later."""
+        """The records that set a matching value which may still have held at a time, or later."""
         some = (place for value, places in self.places.items() if fits(value) for place in places)
         return tuple(self.records[place] for place in sorted(some) if self._until_ns(place) >= time_ns)
 
     def of(self, value: V, time_ns: int) -> tuple[LoggedRecord, ...]:
-        """Those that gave it one value, and that may still have held at a time, or later."""
+        """The records that set one value which may still have held at a time, or later."""
         some = self.places.get(value, ())
         return tuple(self.records[place] for place in some if self._until_ns(place) >= time_ns)
 
     def _until_ns(self, place: int) -> int:
-        """When the next record had certainly been appended."""
+        """The time by which the next record had certainly been appended."""
         return self.records[place + 1].span.to_ns if place + 1 < len(self.records) else NEVER
 
 
 @dataclass(slots=True)
 class TopicLogged:
-    """A topic: the record that made it, its removal, and its partitions: number of replicas, and record."""
+    """A topic: its creation, its removal, and the number of replicas and record of each partition."""
 
     topic_id: str
     made: LoggedRecord
@@ -83,16 +83,16 @@ class TopicLogged:
 
 @dataclass(slots=True)
 class LoggedMetadata:
-    """A metadata log, by name.
+    """The content of a metadata log, by name.
 
     Attributes:
         log: the log itself.
-        whole: whether it begins with the cluster's first record.
-        covered: whether it does, or else a snapshot has what is older.
-        until_ns: what was committed by then is certainly in it.
-        topics: those that were made under each name, in the order of the log.
-        configs: values of configs of topics, by topic and config.
-        voters: the sets of voters; none where the log reports none.
+        whole: whether the log begins with the cluster's first record.
+        covered: whether the log begins with that record, or a snapshot has the older records.
+        until_ns: all records that were committed by this time are certainly in the log.
+        topics: the topics that were created under each name, in the order of the log.
+        configs: values of topic configs, by topic and config.
+        voters: the voter sets; none if the log reports none.
     """
 
     log: MetadataLog
@@ -104,7 +104,7 @@ class LoggedMetadata:
     voters: States[frozenset[Member]] = field(default_factory=States)
 
     def config(self, topic: str, name: str) -> States[str | None]:
-        """The values of one config of a topic; before the first one it had none."""
+        """The values of one config of a topic; it had no value before the first of them."""
         states = self.configs.get((topic, name))
         if states is None:
             states = self.configs[topic, name] = States()
@@ -134,7 +134,7 @@ def logged(history: History) -> LoggedMetadata | None:
 
 
 def _records(seen: MetadataLogSeen, times: AppendTimes) -> Iterator[tuple[LoggedRecord, str, Any]]:
-    """Records that matter: of the newest snapshot where the log is no older, then those of the log."""
+    """The relevant records: those of the newest snapshot, if it replaced some, then those of the log."""
     if seen.checkpoint is not None and (seen.log_start or not _snapshot_end(seen)):
         for _, _, kind, data in _mattering(seen.checkpoint[1]):
             yield BEFORE, kind, data
@@ -143,7 +143,7 @@ def _records(seen: MetadataLogSeen, times: AppendTimes) -> Iterator[tuple[Logged
 
 
 def _snapshot_end(seen: MetadataLogSeen) -> int:
-    """Offset up to which the newest snapshot has everything; 0 without one, and of that of formatting."""
+    """Offset at which the newest snapshot ends; 0 if there is none, or only that of formatting."""
     return 0 if seen.checkpoint is None else int(seen.checkpoint[0].partition("-")[0])
 
 
@@ -157,7 +157,7 @@ def _apply(
     match kind:
         case "TOPIC_RECORD":
             known = by_id.get(data["topicId"])
-            if known is None or known.made is not BEFORE:  # else the log has what its snapshot has too
+            if known is None or known.made is not BEFORE:  # otherwise the log has the snapshot's content too
                 made = by_id[data["topicId"]] = TopicLogged(data["topicId"], record)
                 found.topics.setdefault(data["name"], []).append(made)
         case "PARTITION_RECORD":
@@ -177,7 +177,7 @@ def _apply(
 
 
 def _forget_configs(found: LoggedMetadata, topic_id: str, record: LoggedRecord) -> None:
-    """A topic that is removed takes its configs along: one that is created under its name has none."""
+    """Remove a topic's configs with the topic: a new topic with the same name has none of them."""
     for (topic, _), states in found.configs.items():
         if any(each.topic_id == topic_id for each in found.topics.get(topic, ())):
             states.add(record, None)
@@ -189,7 +189,7 @@ _APPLIED = frozenset(
 
 
 def _until_ns(history: History, found: LoggedMetadata, times: AppendTimes) -> int:
-    """Until when the log certainly has all committed records, nanoseconds.
+    """The time up to which the log certainly has all committed records, nanoseconds.
 
     Committed records are on the disks of a majority of the voters.  So if a majority was read, the log that
     reaches farthest among them has all records that were committed before (Raft, Leader Completeness).
@@ -202,7 +202,7 @@ def _until_ns(history: History, found: LoggedMetadata, times: AppendTimes) -> in
 
 
 def _voters_read(history: History, found: LoggedMetadata) -> list[int]:
-    """When reading of the logs of a majority of the voters began; empty where no majority was read."""
+    """When reading the logs of a majority of the voters began; empty if no majority was read."""
     setup = setup_of(history)
     controllers = {} if setup is None else setup.controllers
     last = max(found.voters.places.items(), key=lambda each: each[1][-1], default=(None, []))[0]

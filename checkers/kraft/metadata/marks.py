@@ -9,7 +9,7 @@ from checkers.kraft.quorum.views import NONE, LeaderClaim, views_of
 
 
 class Marks:
-    """Answers by epoch, in the order of the questions.
+    """Answers by epoch, in the order of the requests.
 
     Args:
         claims: answers of leaders.
@@ -26,7 +26,7 @@ class Marks:
             highest[claim.epoch] = max(highest.get(claim.epoch, NONE), claim.high_watermark)
 
     def not_appended(self, record: LoggedRecord) -> int | None:
-        """The last answer by which a record was not there, by its index; None without one."""
+        """Index of the last answer that shows that a record had not been appended; None if there is none."""
         told = (
             claim.index
             for claim in reversed(self._by_epoch.get(record.epoch, ()))
@@ -35,7 +35,7 @@ class Marks:
         return next(told, None)
 
     def denied(self, record: LoggedRecord, after_ns: int) -> int | None:
-        """The operation after a time whose answer shows that a record was not committed; None without one.
+        """The operation after a time whose answer shows that a record was not committed, or None.
 
         The leader is that of the record's epoch, or a later one.  For each leader the first answer with a
         high watermark counts, because it never decreases within an epoch.  A high watermark that decreased
@@ -57,5 +57,5 @@ def _asked_ns(claim: LeaderClaim) -> int:
 
 @once
 def marks_of(history: History) -> Marks:
-    """All that leaders reported."""
+    """All reports of leaders."""
     return Marks(views_of(history).claims)

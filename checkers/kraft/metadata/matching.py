@@ -1,6 +1,6 @@
-"""Assigns records of the metadata log to calls, where one name was created or deleted several times.
+"""Assigns records of the metadata log to requests, if one name was created or deleted several times.
 
-A call whose topic id is known gets the record with that id.  The others, in their order, each get the next
+A request with a known topic id gets the record with that id.  Each other request, in order, gets the next
 record that may have been appended between the request and the answer.  No record is assigned twice.
 """
 
@@ -11,7 +11,7 @@ from checkers.kraft.metadata.logged import BEFORE, LoggedRecord
 
 
 class AcknowledgedChange(NamedTuple):
-    """A change that was acknowledged: when it was requested and answered, and the topic's id if known."""
+    """An acknowledged change: when it was requested and answered, and the topic's id if known."""
 
     asked_ns: int
     answered_ns: int
@@ -19,7 +19,7 @@ class AcknowledgedChange(NamedTuple):
 
 
 class TopicChange(NamedTuple):
-    """A record that made or removed a topic of the name, and that topic's id."""
+    """A record that created or removed a topic of the name, and that topic's id."""
 
     topic_id: str
     record: LoggedRecord
@@ -28,11 +28,11 @@ class TopicChange(NamedTuple):
 def matched(
     calls: Sequence[AcknowledgedChange], places: Sequence[TopicChange]
 ) -> list[tuple[LoggedRecord, ...]]:
-    """The record of each call; none where the log has none left for it.
+    """The record of each request; none if the log has no unassigned record for it.
 
     Args:
-        calls: in their order, one after the other.
-        places: in the order of the log.
+        calls: the requests, in order, one after the other.
+        places: the records, in the order of the log.
     """
     told = {call.topic_id for call in calls}
     free = [place.record for place in places if place.topic_id not in told]

@@ -1,9 +1,10 @@
 """Records of topics that are created and deleted, fetched by topic id.
 
 A fetch by an id returns records of that topic alone, whichever broker answers and however old its metadata is
-(KIP-516).  So each record was appended under the topic's name, after its creation was requested, or at an
-unknown time: before Produce v13 a request has only the name, and a delayed request finds the topic that has
-the name then.  Each append is requested once, and a log begins at offset 0: it has no more offsets.
+(KIP-516).  So each record was appended under the topic's name, after the topic's creation was requested.  It
+may also be an append whose time is unknown: before Produce v13 a request has only the name, so a delayed
+request appends to the topic that has the name at that time.  Each append is requested once, and a log begins
+at offset 0: it has no more offsets.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,11 +22,11 @@ APPEND, FETCH = "append-record", "fetch-records"
 
 
 class FetchesResult(NamedTuple):
-    """What became of the fetches.
+    """The result of judging the fetches.
 
     Attributes:
-        anomalies: records that are not the topic's, of each fetch the first.
-        figures: how many records were fetched, and by how many fetches of topics that were created again.
+        anomalies: records of another topic, the first of each fetch.
+        figures: number of fetched records, and number of fetches of topics that were created again.
     """
 
     anomalies: list[Anomaly]
@@ -33,14 +34,14 @@ class FetchesResult(NamedTuple):
 
 
 class _Append(NamedTuple):
-    """A record that was appended, or may have been; `ended` is None where it is unknown whether and when."""
+    """A record that was, or may have been, appended; `ended` is None if it is unknown whether and when."""
 
     begin: Operation
     ended: int | None
 
 
 def judge_fetched(history: History, metadata: Metadata) -> FetchesResult:
-    """Judge all fetches of topics whose creation was acknowledged; others can't be compared with anything.
+    """Judge all fetches of topics whose creation was acknowledged; other fetches can't be compared.
 
     Raises:
         MetadataShapeError: an operation is not as docs/histories.md says.
@@ -64,7 +65,7 @@ def judge_fetched(history: History, metadata: Metadata) -> FetchesResult:
 
 
 def _appends(history: History) -> dict[int, _Append]:
-    """All that was requested, by value."""
+    """All requested appends, by value."""
     found: dict[int, _Append] = {}
     for operation in history.of(APPEND):
         asked: RecordRequested = converted(operation, RecordRequested)
@@ -76,7 +77,7 @@ def _appends(history: History) -> dict[int, _Append]:
 
 
 def _may_be_in(append: _Append, life: Life, fetch: Operation) -> bool:
-    """Whether an append may have come before a fetch into a topic."""
+    """Whether an append to a topic may have come before a fetch."""
     before = append.ended is not None and append.ended < life.creation.begin.index
     return append.begin.key == fetch.key and append.begin.index < fetch.index and not before
 

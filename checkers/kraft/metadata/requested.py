@@ -1,4 +1,4 @@
-"""High watermarks beyond records whose change had not been requested yet.
+"""High watermarks above records whose change had not been requested yet.
 
 Some records can only be caused by the workload: a topic's creation under one of its names, or a config's
 value that only it writes.  Such a record was appended after the change was first requested.  So before that
@@ -39,7 +39,7 @@ class RequestedRecord(NamedTuple):
 
 
 def requested_records(history: History, metadata: Metadata, log: LoggedMetadata) -> list[RequestedRecord]:
-    """Records that certainly were appended after a request, in the order of the log.
+    """Records that certainly were appended after their request, in the order of the log.
 
     Raises:
         msgspec.ValidationError: the set-up is not as docs/histories.md says.
@@ -61,7 +61,10 @@ def _topics(setup: Setup, metadata: Metadata, log: LoggedMetadata) -> Iterator[R
 
 
 def _configs(history: History, setup: Setup, log: LoggedMetadata) -> Iterator[RequestedRecord]:
-    """Values of registers; configs that others change too are left out, because their author is unknown."""
+    """Values of registers.
+
+    Configs that other clients also change are left out, because the author of a value is unknown.
+    """
     otherwise = {(topic.name, config) for topic in setup.topics for config in topic.config}
     otherwise |= {(str(operation.key), asked.config) for operation, asked in alterations_of(history)}
     written: set[tuple[str, str]] = set()
@@ -77,11 +80,11 @@ def _configs(history: History, setup: Setup, log: LoggedMetadata) -> Iterator[Re
 
 
 def early_marks(history: History, asked: list[RequestedRecord]) -> Iterator[Anomaly]:
-    """Of each leader and epoch the first answer before something was requested that is below its mark.
+    """The first answer, for each leader and epoch, whose high watermark is above a record not yet requested.
 
     Args:
-        history: reports the answers.
-        asked: as `asked_of` returns it.
+        history: has the answers.
+        asked: as `requested_records` returns it.
     """
     claims = sorted(views_of(history).claims, key=lambda claim: (claim.epoch, claim.node, claim.time_ns))
     for (epoch, _), of_leader in groupby(claims, key=lambda claim: (claim.epoch, claim.node)):

@@ -1,10 +1,10 @@
-"""Wiped disks of controllers: when a majority of the voters had lost its logs.
+"""Wiped disks of controllers: the times when a majority of the voters had lost their logs.
 
 A controller whose disk was wiped counts as wiped until the quorum's leader reports that its log reaches the
-committed end.  In a static quorum it continues to vote with an empty log.  So it does in a dynamic quorum if
-its disk keeps its directory id; with another id it has no vote (KIP-853, Motivation).  While a majority of
-the voters is wiped, they may elect one of themselves, or no voter may have the committed records.  Then no
-quorum guarantees to keep them.
+committed end.  In a static quorum it continues to vote with an empty log.  In a dynamic quorum it also
+continues to vote if its disk keeps its directory id; with another id it has no vote (KIP-853, Motivation).
+While a majority of the voters is wiped, they may elect one of themselves, or no voter may have the committed
+records.  In these cases no quorum guarantees to keep the records.
 """
 
 from collections.abc import Iterable
@@ -25,7 +25,7 @@ _LOSSES = frozenset(
 
 
 def licensed(anomalies: Iterable[Anomaly], history: History) -> list[Anomaly]:
-    """Make losses of metadata legal where the disks of a majority of the voters were wiped before.
+    """Mark losses of metadata as legal if the disks of a majority of the voters had been wiped before.
 
     Raises:
         msgspec.ValidationError: the set-up is not as docs/histories.md says.
@@ -46,10 +46,10 @@ def licensed(anomalies: Iterable[Anomaly], history: History) -> list[Anomaly]:
 
 
 def emptied(history: History, before_ns: int) -> str | None:
-    """Why records that were committed at a time may be gone; None if no wiped disk explains it.
+    """Why records that were committed at a time may be lost; None if no wiped disk explains it.
 
-    One disk that votes with an empty log is enough, whether it was wiped before and not filled until then, or
-    wiped later.  Disks with a new identity have no vote, so a majority of them must be gone.
+    One disk that votes with an empty log is enough.  It was either wiped before and not filled by that time,
+    or wiped later.  Disks with a new identity have no vote, so a majority of them must be wiped.
 
     Raises:
         msgspec.ValidationError: the set-up is not as docs/histories.md says.
@@ -72,7 +72,7 @@ def emptied(history: History, before_ns: int) -> str | None:
 
 
 def _majority_wiped(history: History) -> tuple[int, str] | None:
-    """Since when a majority was wiped, and a text about it; None if it never was."""
+    """The time since which a majority was wiped, and a text about it; None if it never was."""
     wipes = [wipe.window for wipe in wipes_of(history, fault_windows(history)).wipes]
     setup = setup_of(history) if wipes else None
     controllers = {} if setup is None else setup.controllers
@@ -94,7 +94,7 @@ def _majority_wiped(history: History) -> tuple[int, str] | None:
 
 
 def _voters(claims: Iterable[LeaderClaim], until_ns: int) -> frozenset[int]:
-    """The voters that the newest leader had reported until a time; none where none had."""
+    """The voters that the newest leader had reported by a time; none if none had been reported."""
     told = (claim for claim in claims if claim.time_ns <= until_ns)
     last = max(told, key=lambda claim: (claim.epoch, claim.time_ns), default=None)
     return frozenset() if last is None else frozenset(voter.id for voter in last.voters)

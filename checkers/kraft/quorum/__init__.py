@@ -1,7 +1,7 @@
 """The quorum checker: leaders, epochs, votes and high watermarks, and who the voters are.
 
-It works on views, which are intervals (see `views`), and never assumes an order between two that overlap; on
-the requests to change the voters; and on the voters' records in the metadata log.
+It uses views, which are intervals (see `views`), and never assumes an order between two views that overlap.
+It also uses the requests to change the voters, and the voter records in the metadata log.
 """
 
 from collections.abc import Sequence
@@ -120,15 +120,15 @@ NEEDS = Needs(
         "voters-not-in-log": (Source.FAULTS, Source.QUORUM_VIEWS),
     },
 )
-"""The journals that its rules need."""
+"""The journals that the checker's rules need."""
 
 
 def check_quorum(history: History) -> CheckerResult:
     """Judge the metadata quorum by its nodes' answers, files and logs.
 
-    Unknown without a setup, and unless at least one node answered as leader and at least one quorum-state
-    file was read: otherwise nothing was tested.  Unknown also if a controller gave no answer for so long that
-    a zombie could have gone unseen, or did not come back.
+    The result is unknown without a setup, or if no node answered as leader, or if no quorum-state file was
+    read, because nothing was tested then.  It is also unknown if a controller did not answer for so long that
+    a zombie could have been missed, or if it did not return.
 
     Raises:
         KeyError, msgspec.ValidationError: the history is not as docs/histories.md says.
@@ -173,7 +173,7 @@ def _judged(
     windows: tuple[FaultWindow, ...],
     forgetting: Forgetting,
 ) -> CheckerResult:
-    """What follows only from who the nodes are and how they are configured."""
+    """Conclusions that need only the nodes' identities and configs."""
     changes = voter_changes(history)
     dynamic_ns = dynamic_since_ns(history, setup.features)
     told, logged = reported_sets(views.claims, dynamic_ns), logged_sets(history)
@@ -224,7 +224,7 @@ def _judged(
 def _answers(
     history: History, setup: Setup, views: Views, changes: Sequence[VoterChange], wipes: Wipes
 ) -> list[Anomaly]:
-    """Compare leaders' answers about logs with the logs that were read at the end."""
+    """Compare leaders' answers about logs with the logs that were read at the end of the run."""
     by_name = _struck_metadata(history)
     dynamic_ns = dynamic_since_ns(history, setup.features)
 
@@ -243,7 +243,7 @@ def _answers(
 
 
 def _strikes(history: History) -> list[FaultWindow]:
-    """Faults that hit disks with metadata logs."""
+    """The faults that hit disks with metadata logs."""
     return [window for window in fault_windows(history) if hits(history, window, METADATA_TOPIC)]
 
 

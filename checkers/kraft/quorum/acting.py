@@ -1,14 +1,14 @@
-"""A node acts by the newest set of voters that its metadata log has, committed or not.
+"""Whether a node uses the newest voter set in its metadata log, committed or not.
 
-Nodes log each state of the quorum that they enter, with its epoch and the voters that they act by.  What a
-node had at any time after its last truncation is the beginning of the log that is on its disk at the end.  So
-the voters of a state must be those of the last record of voters before the offset of the truncation, or of a
-later record up to the epoch of that state.
+Nodes log each quorum state that they enter, with its epoch and the voters that they use.  After its last
+truncation, a node's log at any time is a prefix of the log on its disk at the end.  So the voters of a state
+must be those of the last voter record before the offset of the truncation, or of a later voter record up to
+the epoch of that state.
 
-What is lost without a truncation is no part of that log.  So where a fault hit a node's disk, only the states
-count that the node entered after its next start.  Nodes run on while disks are read, so only the states count
-that the node entered before.  A log does not count of which records are missing, or that begins with a
-snapshot: it lacks the sets that the snapshot replaced.
+Records that were lost without a truncation are not in that log.  So if a fault hit a node's disk, only states
+that the node entered after its next start count.  Nodes continue to run while disks are read, so only states
+that the node entered before the read count.  A log does not count if records are missing, or if it begins
+with a snapshot, because it then lacks the voter sets that the snapshot replaced.
 """
 
 from collections.abc import Iterator, Sequence
@@ -37,7 +37,7 @@ VOTERS_NOT_IN_LOG = AnomalyKind(
 
 
 class _View(NamedTuple):
-    """A state that a node entered: the observation's place, when, and what the line says."""
+    """A state that a node entered: the index of the observation, the time, and the content of the line."""
 
     op: int
     time_ns: int | None
@@ -45,14 +45,14 @@ class _View(NamedTuple):
 
 
 class _Sets(NamedTuple):
-    """Sets of voters in one node's metadata log: offset, epoch, ids of each; and when it was read."""
+    """Voter sets in one node's metadata log: offset, epoch and ids of each; and when the log was read."""
 
     op: int
     read_ns: int
     sets: tuple[tuple[int, int, tuple[int, ...]], ...]
 
     def allowed(self, truncated_to: int, epoch: int) -> set[tuple[int, ...]]:
-        """By which the node may act in an epoch after a truncation; empty where that is not known."""
+        """The voter sets that the node may use in an epoch after a truncation; empty if unknown."""
         before = [voters for offset, _, voters in self.sets if offset < truncated_to]
         first = before[-1:] if truncated_to else [voters for _, _, voters in self.sets[:1]]
         if not first:
@@ -62,7 +62,7 @@ class _Sets(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """A state that a node entered, and the voters by which its metadata log allows it to act then."""
+    """A state that a node entered, and the voter sets that its metadata log allows in that state."""
 
     node: str
     view: _View
@@ -72,7 +72,7 @@ class Comparison(NamedTuple):
 
 
 def compared_states(history: History, strikes: Sequence[FaultWindow]) -> list[Comparison]:
-    """The states that can be compared with the metadata log of their node, by node in order of the lines.
+    """The states that can be compared with their node's metadata log, by node, in the order of the lines.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
@@ -104,7 +104,7 @@ def _compared(node: str, views: Sequence[_View], log: _Sets, truncated_to: int) 
 
 
 def voters_not_in_logs(compared: Sequence[Comparison]) -> Iterator[Anomaly]:
-    """One finding for each node that acted by voters which its log did not have, at the first such state."""
+    """One finding for each node that used voters that its log did not have, at the first such state."""
     named_nodes: set[str] = set()
     for each in compared:
         if each.view.logged.voters not in each.allowed and each.node not in named_nodes:
@@ -113,7 +113,7 @@ def voters_not_in_logs(compared: Sequence[Comparison]) -> Iterator[Anomaly]:
 
 
 def _logs(history: History) -> dict[str, _Sets]:
-    """By node the sets in logs that begin at offset 0; none of a log with a set that could not be decoded."""
+    """The voter sets by node, from logs that begin at offset 0 and whose voter sets could all be decoded."""
     thinned = thinned_logs(history)
     found = {}
     for operation in history.observed(METADATA_LOG):
@@ -130,7 +130,7 @@ def _logs(history: History) -> dict[str, _Sets]:
 
 
 def _of_the_beginning(seen: MetadataLogSeen) -> bool:
-    """Whether the newest snapshot is the one that formatting writes, which ends before offset 0."""
+    """Whether the newest snapshot is the one that formatting writes, which ends at offset 0."""
     return seen.checkpoint is not None and int(seen.checkpoint[0].partition("-")[0]) == 0
 
 
@@ -144,7 +144,7 @@ def _views(history: History) -> dict[str, list[_View]]:
 
 
 def _last_truncation(history: History, node: str) -> tuple[int, int]:
-    """The offset and the line of the last truncation that a node logged; 0 and 0 where there was none."""
+    """The offset and the line of the last truncation that a node logged; 0 and 0 if there was none."""
     told = (
         msgspec.convert(operation.value, MetadataTruncated)
         for operation in history.observed(METADATA_TRUNCATED)
@@ -155,7 +155,7 @@ def _last_truncation(history: History, node: str) -> tuple[int, int]:
 
 
 def _after(views: Sequence[_View], hit: Sequence[FaultWindow]) -> Sequence[_View]:
-    """The states since the last start, if its disk was hit; none where it was hit after that start."""
+    """The states since the last start, if the disk was hit; none if it was hit after that start."""
     if not hit:
         return views
     starts = [place for place, view in enumerate(views) if view.logged.started]

@@ -1,8 +1,9 @@
-"""What a leader's answers report: its own log, the logs of its voters, and the high watermark.
+"""Judges leaders' answers: the leader's own log, the logs of its voters, and the high watermark.
 
-A leader computes by what voters and observers fetched from it since it was elected; one thread stores that
-and answers by it, so that each answer agrees with itself, and with those before it (Kafka's LeaderState).  It
-need not if a voter joined or left, because the high watermark then stays as it is, or if a disk was lost.
+A leader computes its answer from the fetches of voters and observers since its election.  One thread stores
+these and answers from them, so each answer is consistent in itself and with earlier answers (Kafka's
+LeaderState).  There are two exceptions: a voter joined or left, because the high watermark then does not
+change, or a disk was lost.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -48,20 +49,20 @@ UNCOMMITTED_SETS = AnomalyKind(
 ANOMALIES = by_id(UNFOUNDED_MARK, BEYOND_LEADER, END_REGRESSION, UNCOMMITTED_SETS)
 
 Key = tuple[int, str | None]
-"""A voter: its ``node.id`` and its disk."""
+"""A voter: its ``node.id`` and its directory id."""
 Struck = Callable[[int, int, int], bool]
-"""Whether a fault of its disk may have hit a node, by its id, at some time between two."""
+"""Whether a fault of its disk may have hit a node, given by id, at some time between two times."""
 Licence = Callable[[LeaderClaim], str | None]
-"""Why committed records may be gone when a leader answers; None if nothing explains it."""
+"""Why committed records may be lost when a leader answers; None if nothing explains it."""
 
 
 class Grounds(NamedTuple):
-    """What is needed to judge answers, in addition to the answers.
+    """The facts that are needed to judge answers, in addition to the answers.
 
     Attributes:
         steady: whether the set of voters certainly never changed.
-        struck: which disks faults hit.
-        licence: what permits that committed records are gone.
+        struck: whether a fault hit a node's disk.
+        licence: what permits the loss of committed records.
     """
 
     steady: bool
@@ -85,7 +86,7 @@ def judge_answers(claims: Iterable[LeaderClaim], grounds: Grounds, history: Hist
 
 
 def figures(claims: Sequence[LeaderClaim]) -> dict[str, int]:
-    """How much was looked at."""
+    """Numbers of the answers and values that were judged."""
     return {
         "answers_judged": len(claims),
         "marks_judged": sum(claim.high_watermark > NONE for claim in claims),
@@ -105,7 +106,10 @@ def _key(voter: ReplicaState) -> Key:
 
 
 def _end(claim: LeaderClaim) -> int:
-    """End of the leader's log; one that is leaving is among the observers."""
+    """End of the leader's log.
+
+    A leader that is leaving the voters is listed among the observers.
+    """
     told = (v.log_end_offset for v in (*claim.voters, *claim.observers) if v.id == claim.leader_id)
     return max(told, default=NONE)
 
@@ -113,9 +117,9 @@ def _end(claim: LeaderClaim) -> int:
 def _unfounded(answers: Sequence[LeaderClaim], grounds: Grounds) -> Iterator[Anomaly]:
     """High watermarks that neither the answer's voters nor the voters before a change have reached.
 
-    Records that were committed before a change of the voters need no majority of the later voters.  A fetch
-    request that was delayed sets a voter's end back until the voter's next one, so the next answer must show
-    it too.
+    Records that were committed before a change of the voters need no majority of the later voters.  A delayed
+    fetch request sets a voter's end back until the voter's next fetch.  So the next answer must show the
+    violation too.
     """
     reached: dict[Key, int] = {}
     voters: set[Key] | None = None
@@ -140,7 +144,7 @@ def _unfounded(answers: Sequence[LeaderClaim], grounds: Grounds) -> Iterator[Ano
 
 
 def _silent(claim: LeaderClaim, after: LeaderClaim) -> set[Key]:
-    """Voters of an answer that had not fetched again by the next one, other than the leader."""
+    """Voters of an answer, other than the leader, that had not fetched again by the next answer."""
     fetched = {_key(voter): voter.last_fetch_ms for voter in after.voters}
     return {
         _key(voter)
@@ -194,7 +198,7 @@ def _regression(voter: ReplicaState, claim: LeaderClaim, before: LeaderClaim, ha
 
 
 class DurableEnd(NamedTuple):
-    """Up to where a voter's disk has what is committed, and the answer that reported it."""
+    """The offset up to which a voter's disk has the committed records, and the answer that reported it."""
 
     end: int
     claim: LeaderClaim
@@ -221,7 +225,7 @@ def _forgotten(ordered: Sequence[LeaderClaim], grounds: Grounds) -> Iterator[Ano
 
 
 def keep(kept: dict[Key, DurableEnd], answers: Iterable[LeaderClaim], mark: int) -> None:
-    """Note what voters have of what is committed up to the mark of an epoch, or of one before."""
+    """Record which committed records voters have, up to the high watermark of this or an earlier epoch."""
     for claim in answers:
         for voter in claim.voters:
             end = min(voter.log_end_offset, mark)
@@ -243,7 +247,7 @@ def _lacking(claim: LeaderClaim, kept: Mapping[Key, DurableEnd], grounds: Ground
 
 
 def _uncommitted(ordered: Sequence[LeaderClaim], history: History) -> Iterator[Anomaly]:
-    """Successive sets of voters of one epoch in the log, both uncommitted by an answer of that epoch."""
+    """Consecutive voter sets of one epoch, both uncommitted according to an answer of that epoch."""
     log = farthest(history)
     records = [] if log is None else [record for record in log.seen.records if record[2] == VOTERS_RECORD]
     for (before, epoch, *_), (after, later, *_) in pairwise(records):

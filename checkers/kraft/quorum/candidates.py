@@ -1,9 +1,9 @@
-"""Actions of a voter around its vote: it requests pre-votes first, and writes its vote to disk.
+"""Actions of a voter around its vote: it requests pre-votes first, and it writes its vote to disk.
 
-Since KIP-996 a voter without contact to a leader asks the others whether they would vote for it.  Only if a
-majority would, it becomes a candidate, which raises the epoch.  Its own log lists the voters that would.  A
-vote is on the voter's disk before it is logged.  So every later reading of the voter's quorum-state file has
-that epoch or a later one, and in that epoch the vote or the elected leader.
+Since KIP-996, a voter without contact to a leader asks the others whether they would vote for it.  It becomes
+a candidate, which raises the epoch, only if a majority would.  Its own log lists those voters.  A vote is on
+the voter's disk before it is logged.  So every later reading of the voter's quorum-state file has that epoch
+or a later one, and in that epoch the vote or the elected leader.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -30,13 +30,13 @@ VOTE_UNKEPT = AnomalyKind(
 ANOMALIES = by_id(CANDIDATE_UNASKED, VOTE_UNKEPT)
 
 Struck = Callable[[str, int, int], bool]
-"""Whether a fault of its disk may have hit a node, by its name, at some time between two."""
+"""Whether a fault of its disk may have hit a node, given by name, at some time between two times."""
 
 
 def candidates_without_pre_votes(logs: Logs, setup: Setup) -> Iterator[Anomaly]:
-    """Candidates whose own log reports that too few would vote for them.
+    """Candidates whose own log shows that too few voters granted a pre-vote.
 
-    Voters whose version does not know pre-votes need not be asked.
+    Voters whose version does not support pre-votes need not be asked.
     """
     if setup.oldest_version < PRE_VOTE_SINCE:
         return
@@ -62,7 +62,7 @@ def votes_unkept(logs: Logs, files: Sequence[StateFile], struck: Struck) -> Iter
     Args:
         logs: votes that nodes logged.
         files: readings of quorum-state files.
-        struck: which disks faults hit; their content may be gone.
+        struck: whether a fault hit a node's disk, whose content may then be lost.
     """
     found: set[str] = set()
     for vote in logs.votes:

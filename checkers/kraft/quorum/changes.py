@@ -20,10 +20,10 @@ class VoterChange(msgspec.Struct, frozen=True):
     Attributes:
         f: ``add-voter`` or ``remove-voter``.
         id: the voter's ``node.id``.
-        directory_id: its disk.
+        directory_id: the voter's directory id.
         invoked_ns: when it was requested.
         outcome: ok, fail (certainly not done) or info, also for a request without completion.
-        completed_ns: when the answer arrived; `FOREVER_NS` without one.
+        completed_ns: when the answer arrived; `FOREVER_NS` if there is none.
         operations: indices into the history of its invocation and completion.
     """
 
@@ -47,11 +47,14 @@ class VoterChange(msgspec.Struct, frozen=True):
 
     @property
     def done_by_ns(self) -> int:
-        """When it had taken effect at the latest: a record that got no answer may be committed ever after."""
+        """The latest time at which it took effect.
+
+        Without an answer, its record may be committed at any later time.
+        """
         return self.completed_ns if self.acknowledged else FOREVER_NS
 
     def concerns(self, voter: int, directory_id: str | None) -> bool:
-        """Whether it is about this voter on this disk; a disk that is not known may be any."""
+        """Whether it is about this voter with this directory id; an unknown directory id matches any."""
         return self.id == voter and (
             self.directory_id == directory_id or None in (self.directory_id, directory_id)
         )
@@ -81,15 +84,15 @@ def _change(request: AdminOperation) -> VoterChange:
 
 
 def by_outcome(changes: Iterable[VoterChange], f: str) -> dict[str, int]:
-    """How many requests of one kind ended how."""
+    """Numbers of requests of one kind, by outcome."""
     return dict(sorted(Counter(change.outcome.value for change in changes if change.f == f).items()))
 
 
 def dynamic_since_ns(history: History, features: dict[str, int]) -> int:
-    """From when on voters may be distinguished by their disks: from ``kraft.version`` 1 on.
+    """The time since which voters may be identified by directory ids too: since ``kraft.version`` 1.
 
-    It counts from the request for it, or from the start.  A voter of a static quorum is identified by its id
-    alone, whatever disk it has.
+    This is the time of the request for that version, or the start of the run.  A voter of a static quorum is
+    identified by its id alone.
     """
     if features.get(KRAFT_VERSION, 0) > 0:
         return 0

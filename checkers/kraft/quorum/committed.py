@@ -1,4 +1,4 @@
-"""What is committed stays: no later leader's log ends below it (`kept` judges the end of the run)."""
+"""Committed records are kept: no later leader's log ends below them (`kept` judges the end of the run)."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ METADATA_COMMITTED_LOST = AnomalyKind(
 def committed_lost(
     claims: Sequence[LeaderClaim], wipes: Wipes, setup: Setup, dynamic_since_ns: int
 ) -> list[Anomaly]:
-    """For every epoch the first leader whose log is too short, if any."""
+    """The first leader of every epoch whose log is too short, if there is one."""
     highest: LeaderClaim | None = None
     newest: LeaderClaim | None = None
     found: dict[int, Anomaly] = {}

@@ -7,13 +7,13 @@ from checkers.kraft.quorum.views import NONE, LeaderClaim
 
 
 def departed_claims(claims: Sequence[LeaderClaim]) -> dict[int, LeaderClaim]:
-    """Answers of a leader without itself among the voters, once that set of voters was committed.
+    """A leader's answers that do not list it as a voter, once that voter set was committed.
 
-    The set is committed when the leader's high watermark has come to where its own log ended in an answer
-    that had the set already, the same one or one before it.
+    The set is committed when the leader's high watermark has reached the end that its own log had in this
+    answer, or in an earlier answer with the same set.
 
     Returns:
-        By the index of such an answer the one that reported where the log ended.
+        The index of each such answer, with the answer that reported the end of the log.
     """
     outside = [claim for claim in claims if claim.voters and not _votes(claim)]
     ordered = sorted(outside, key=lambda claim: (claim.node, claim.epoch, claim.began_ns))

@@ -1,4 +1,4 @@
-"""Whether every change of the voters was requested, and changed one voter."""
+"""Whether every change of the voter set was requested, and changed one voter."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -32,7 +32,7 @@ Automatic = Callable[[Flip], bool]
 
 
 def automatic(setup: Setup, files: Iterable[StateFile]) -> Automatic:
-    """What controllers with auto-join do: join, and on a new disk remove the voter that they were before."""
+    """The changes that controllers with auto-join make: they join, and remove their old disk's voter."""
     disks: dict[str, set[str | None]] = {}
     for file in files:
         disks.setdefault(file.node, set()).add(file.directory_id)
@@ -46,17 +46,17 @@ def automatic(setup: Setup, files: Iterable[StateFile]) -> Automatic:
 
 
 def joins_by_itself(setup: Setup, voter: int) -> bool:
-    """Whether a node becomes a voter by itself."""
+    """Whether a node becomes a voter without a request."""
     node = setup.controllers.get(voter)
     return node is not None and setup.newest_version >= AUTO_JOIN_SINCE and setup.is_set(AUTO_JOIN, node)
 
 
 class Explained(msgspec.Struct, frozen=True):
-    """What became of some flips.
+    """The result of assigning flips to requests.
 
     Attributes:
         unexplained: flips that no request explains.
-        unused: requests that may have been done and explain nothing.
+        unused: requests that may have been performed and explain no flip.
     """
 
     unexplained: tuple[Flip, ...]
@@ -64,10 +64,10 @@ class Explained(msgspec.Struct, frozen=True):
 
 
 def explain(flips: Iterable[Flip], changes: Iterable[VoterChange], may_be_automatic: Automatic) -> Explained:
-    """Assign every flip to a request, each to the one that had to be done soonest.
+    """Assign every flip to a request, preferring the request that had to be performed soonest.
 
-    A change that was never acknowledged may vanish with its leader, and come back with a later leader that
-    has its record.  Then its request may explain another flip.
+    A change that was never acknowledged may be lost with its leader, and return with a later leader that has
+    its record.  Then its request may explain another flip.
     """
     free = [change for change in changes if change.possible]
     causes: dict[tuple[int, str | None], VoterChange | None] = {}
@@ -89,7 +89,7 @@ def explain(flips: Iterable[Flip], changes: Iterable[VoterChange], may_be_automa
 
 
 def _uncommitted(cause: VoterChange | None, flip: Flip) -> bool:
-    """Whether the change that caused the set may never have been committed."""
+    """Whether the change that caused the voter set may never have been committed."""
     return cause is None or not cause.acknowledged or cause.completed_ns >= flip.after.began_ns
 
 
@@ -106,7 +106,7 @@ def _cause(flip: Flip, free: Iterable[VoterChange]) -> VoterChange | None:
 
 
 def unexplained_voters(flips: Iterable[Flip], changes: Sequence[VoterChange]) -> list[Anomaly]:
-    """One finding for each voter and direction, the first."""
+    """The first finding for each voter and direction."""
     found: dict[tuple[int, bool], Anomaly] = {}
     for flip in flips:
         found.setdefault((flip.id, flip.joined), _unexplained(flip, changes))
@@ -133,7 +133,7 @@ def _unexplained(flip: Flip, changes: Sequence[VoterChange]) -> Anomaly:
 
 
 def changes_not_single(logged: Iterable[Sequence[Flip]]) -> list[Anomaly]:
-    """One finding for every record that changes more than one voter."""
+    """One finding for every voter record that changes more than one voter."""
     return [_not_single(flips) for flips in logged if len(flips) > 1]
 
 
@@ -150,7 +150,10 @@ def _not_single(flips: Sequence[Flip]) -> Anomaly:
 
 
 def resolved(changes: Iterable[VoterChange], logged: Explained, *, told: bool) -> dict[str, int]:
-    """What became of requests with unknown outcome, by the log: happened or not; open where there is none."""
+    """The outcomes of requests with an unknown outcome, by the log.
+
+    They are happened or not, and open if there is no log.
+    """
     doubtful = [change for change in changes if change.outcome is INFO]
     if not told:
         return {"open": len(doubtful)} if doubtful else {}

@@ -1,4 +1,4 @@
-"""Figures of the quorum: how much was seen, and how far epochs, leaders and voters changed."""
+"""Figures of the quorum: numbers of observations, and changes of epochs, leaders and voters."""
 
 from collections.abc import Collection, Iterable, Sequence
 
@@ -11,7 +11,7 @@ from checkers.kraft.quorum.zombie import StaleRun
 
 
 def of_views(views: Views, stale: Collection[int], runs: Iterable[StaleRun]) -> dict[str, object]:
-    """Epochs, leaders, and the longest times without one or with a wrong one."""
+    """Epochs, leaders, and the longest times without a leader or with an outdated one."""
     elected = {view.epoch for view in views.sightings}
     epochs = elected | {file.epoch for file in views.files}
     return {
@@ -31,7 +31,7 @@ def of_voters(
     doubtful: dict[str, int],
     rises: Sequence[Rise],
 ) -> dict[str, object]:
-    """Sets of voters, requests to change them by outcome, and the highest rise of the epoch over a cut."""
+    """Voter sets, requests to change them by outcome, and the highest rise of the epoch during a cut."""
     sizes = [len(each.members) for each in (*told, *logged)]
     return {
         "voter_sets": count_sets(logged or told),
@@ -46,7 +46,7 @@ def of_voters(
 
 
 def _leaderless_ns(views: Views, stale: Collection[int]) -> int:
-    """The longest time between the first and the last view without an answer of a leader up to date."""
+    """The longest time, between the first and the last view, without an answer of an up-to-date leader."""
     every: list[LeaderClaim | StateFile] = [*views.claims, *views.files]
     if not every:
         return 0

@@ -4,8 +4,8 @@ Two majorities of n voters share at least one voter if n is odd, and two if it i
 leader because the shared voters vote only once in it.  A voter whose disk was emptied and that still votes
 (in a static quorum under any identity, in a dynamic one under its old identity) has forgotten its votes.  If
 so many voters have forgotten theirs that two majorities need not share any other voter, an epoch may have two
-leaders, and the next epoch may be lower than the last.  A voter that forgot before both elections, or after
-them, explains nothing.
+leaders, and the next epoch may be lower than the last.  A voter that lost its votes before both elections, or
+after them, explains nothing.
 """
 
 from collections.abc import Iterable
@@ -18,13 +18,13 @@ from checkers.kraft.quorum.wipes import Wipes
 
 
 class Forgotten(msgspec.Struct, frozen=True):
-    """One voter that forgot.
+    """One voter that lost its votes.
 
     Attributes:
         node: its name.
-        voted_ns: until then it may have had its votes.
-        votes_ns: from then on it may vote again.
-        life: how many disks of the node were emptied by then, this one included.
+        voted_ns: time until which it may have had its votes.
+        votes_ns: time from which it may vote again.
+        life: number of the node's disks that were emptied by then, including this one.
     """
 
     node: str
@@ -34,15 +34,15 @@ class Forgotten(msgspec.Struct, frozen=True):
 
 
 class Forgetting(msgspec.Struct, frozen=True):
-    """All that was forgotten in one run.
+    """All votes that were lost in one run.
 
     Attributes:
-        wipes: of what.
+        wipes: the faults that emptied disks.
         names: voters by ``node.id``.
-        forgotten: who forgot, and when.
-        needed: how many have to forget before an epoch may be used again.
-        files: what nodes had written down, see `Views`.
-        claims: what leaders answered.
+        forgotten: the voters that lost their votes, and when.
+        needed: number of voters that must lose their votes before an epoch may be used again.
+        files: the quorum-state files of nodes, see `Views`.
+        claims: the answers of leaders.
     """
 
     wipes: Wipes = Wipes(())
@@ -53,23 +53,23 @@ class Forgetting(msgspec.Struct, frozen=True):
     claims: tuple[LeaderClaim, ...] = ()
 
     def between(self, after_ns: int, before_ns: int) -> str | None:
-        """Why two majorities of one epoch, both elected between two times, need not share a vote; or None."""
+        """Why two majorities of one epoch, elected between two times, need not share a vote; or None."""
         return self._reason(f for f in self.forgotten if after_ns <= f.voted_ns and f.votes_ns <= before_ns)
 
     def may_lead_anew(self, claim: LeaderClaim) -> bool:
-        """Whether a leader may have been elected after a later epoch had begun, by voters that forgot it.
+        """Whether voters that lost a later epoch may have elected a leader after that epoch had begun.
 
-        A voter that has stored a later epoch since it forgot does not vote in an earlier one.
+        A voter that has stored a later epoch since it lost its votes does not vote in an earlier one.
         """
         voting = (f for f in self.forgotten if f.votes_ns <= claim.time_ns)
         return self._reason(f for f in voting if not self._knows_later(f, claim)) is not None
 
     def elected_after_ns(self, sighting: LeaderClaim | StateFile) -> int:
-        """A time after which the leader that a view names was elected for that epoch; 0 if nothing shows.
+        """A time after which the leader in a view was elected for that epoch; 0 if nothing shows it.
 
-        The node itself had reported a lower epoch then.  What it reported with a later disk counts only if it
-        is the node's own answer as leader, with that disk: what others report may be of its earlier disk's
-        time.
+        At that time, the node itself had reported a lower epoch.  A report from the time of a later disk
+        counts only if it is the node's own answer as leader with that disk.  Reports of other nodes may refer
+        to its earlier disk.
         """
         name = self.names.get(sighting.leader_id)
         own = isinstance(sighting, LeaderClaim) and sighting.node == name
@@ -103,17 +103,17 @@ class Forgetting(msgspec.Struct, frozen=True):
 
 
 REMEMBERED = Forgetting()
-"""No voter forgot anything."""
+"""No voter lost its votes."""
 
 
 def forgetting_of(views: Views, wipes: Wipes, setup: Setup, dynamic_since_ns: int) -> Forgetting:
-    """Who forgot, by the faults of disks.
+    """The voters that lost their votes, by the disk faults.
 
     Args:
-        views: all that nodes reported.
+        views: all reports of nodes.
         wipes: faults that emptied disks.
         setup: which nodes are controllers.
-        dynamic_since_ns: from when on a disk with a new identity has no vote.
+        dynamic_since_ns: time from which a disk with a new identity has no vote.
     """
     told = {frozenset(voter.id for voter in claim.voters) for claim in views.claims}
     ever = frozenset[int]().union(*told) or frozenset(setup.controllers)
@@ -129,7 +129,7 @@ def forgetting_of(views: Views, wipes: Wipes, setup: Setup, dynamic_since_ns: in
 
 
 def _shared(sets: set[frozenset[int]]) -> int:
-    """How many voters any two majorities share; of a set that changes at least one."""
+    """How many voters any two majorities share; at least one for a voter set that changes."""
     if len(sets) != 1:
         return 1
     (size,) = map(len, sets)

@@ -1,4 +1,4 @@
-"""Identities of disks: cluster id and directory id, which meta.properties keeps over restarts."""
+"""Identities of disks: cluster id and directory id, which meta.properties keeps across restarts."""
 
 from collections.abc import Iterable
 from itertools import pairwise
@@ -24,7 +24,7 @@ DIRECTORY_ID_CHANGED = AnomalyKind(
 
 
 def cluster_ids_changed(files: Iterable[StateFile]) -> list[Anomaly]:
-    """For each node, the first disk of another cluster than the first cluster that was seen."""
+    """The first disk of each node that has another cluster id than the first one that was read."""
     ordered = sorted((f for f in files if f.cluster_id), key=lambda file: (file.time_ns, file.index))
     found: dict[str, Anomaly] = {}
     for file in ordered:
@@ -37,7 +37,7 @@ def cluster_ids_changed(files: Iterable[StateFile]) -> list[Anomaly]:
 
 
 def directory_ids_changed(files: Iterable[StateFile], windows: Iterable[FaultWindow]) -> list[Anomaly]:
-    """For each node the first directory id that replaces another one without a fault of its disk."""
+    """The first directory id of each node that replaces another one without a fault of its disk."""
     strikes = [window for window in windows if window.strikes]
     readings: dict[str, list[StateFile]] = {}
     for file in sorted((f for f in files if f.directory_id), key=lambda f: (f.time_ns, f.index)):

@@ -1,9 +1,10 @@
-"""Committed records are in the voters' logs at the end, as their disks were read after the load.
+"""Committed records are in the voters' logs at the end; the disks are read after the load.
 
 A leader that reports a high watermark in an epoch reports that the records below it were appended in that
 epoch or before, and are on the disks of a majority of the voters.  Every later leader has them too (Raft,
 Leader Completeness), so a voter that has them never drops them.  A log lacks them if it ends below the high
-watermark, or if it has records of a later epoch below it: then another record is at a committed offset.
+watermark, or if it has records of a later epoch below it, because another record is then at a committed
+offset.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,9 +24,9 @@ from checkers.kraft.quorum.views import NONE, LeaderClaim
 from checkers.verdict.verdict import Anomaly
 
 Struck = Callable[[int, int, int], bool]
-"""Whether a fault of its disk may have hit a node, by its id, at some time between two."""
+"""Whether a fault of its disk may have hit a node, given by id, at some time between two times."""
 Licence = Callable[[LeaderClaim, int], str | None]
-"""Why records that were committed when a leader answered may be gone by a time; None if nothing does."""
+"""Why records that were committed when a leader answered may be lost by a time, or None."""
 
 
 class KeptLogs:
@@ -53,7 +54,7 @@ class KeptLogs:
         }
 
     def __len__(self) -> int:
-        """How many logs were read whole."""
+        """Number of logs that were read completely."""
         return len(self._logs)
 
     def lacking(self, claim: LeaderClaim, struck: Struck) -> dict[int, ReplicaLog]:
@@ -76,11 +77,11 @@ class KeptLogs:
 
 
 kept_logs = once(KeptLogs)
-"""`KeptLogs` of a history."""
+"""Returns the `KeptLogs` of a history."""
 
 
 def kept_until(log: ReplicaLog, epoch: int) -> int:
-    """The offset up to which a log has records of an epoch and of those before it."""
+    """The offset up to which a log has records of an epoch and earlier epochs."""
     later = log["base_offset"][log["leader_epoch"] > epoch]
     return min(log.end, int(later.min(initial=NEVER)))
 
@@ -94,10 +95,10 @@ def _whole(log: ReplicaLog) -> bool:
 def committed_gone(
     claims: Sequence[LeaderClaim], logs: KeptLogs, struck: Struck, licence: Licence
 ) -> Iterator[Anomaly]:
-    """For each epoch the highest high watermark below which a majority of the voters lacks records.
+    """The highest high watermark of each epoch below which a majority of the voters lacks records.
 
-    The voters are those of that answer, and of all answers since.  In each of these sets a majority must lack
-    the records, so that a change of the voters explains nothing.
+    The voter sets are those of that answer, and of all answers since.  A majority of each of these sets must
+    lack the records, so that a change of the voters can't explain the loss.
     """
     for claim in _highest(claims):
         lacking = logs.lacking(claim, struck)
@@ -108,7 +109,7 @@ def committed_gone(
 
 
 def _highest(claims: Iterable[LeaderClaim]) -> Iterator[LeaderClaim]:
-    """Of each epoch the answer with the highest mark; one that contradicts itself reports none."""
+    """The answer with the highest high watermark of each epoch, without self-contradicting answers."""
     sound = (
         claim for claim in claims if claim.end_offset == NONE or claim.high_watermark <= claim.end_offset
     )

@@ -1,8 +1,8 @@
-"""Where voters' metadata logs ended when their processes started again.
+"""The ends of voters' metadata logs when their processes started again.
 
-A leader reports how far a voter has fetched, and what of that is committed.  A voter flushes what it fetched
-before it fetches on, so that neither the end of its process nor a loss of power takes it; the leader itself
-counts before it has flushed.  Recovery removes what is damaged, and nothing else.
+A leader reports how far a voter has fetched, and which of these records are committed.  A voter flushes
+fetched records before its next fetch, so neither the end of its process nor a power loss removes them.  The
+leader itself counts before it has flushed.  Recovery removes only damaged records.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,7 +22,7 @@ POWER_LOSS = "power-loss"
 
 
 class _Had(NamedTuple):
-    """Up to where a voter had what was committed, and the answer that reported it."""
+    """The offset up to which a voter had the committed records, and the answer that reported it."""
 
     end: int
     claim: LeaderClaim
@@ -35,13 +35,13 @@ def ends_forgotten(
     licence: Callable[[LeaderClaim, int], str | None],
     setup: Setup,
 ) -> Iterator[Anomaly]:
-    """Metadata logs that ended, when loaded, below the committed records that their voter had had.
+    """Metadata logs that ended, when loaded, below committed records that their voter had had before.
 
     Args:
-        loads: every log that a node loaded as it started.
+        loads: every log that a node loaded when it started.
         claims: answers of leaders.
         strikes: faults of disks with metadata logs.
-        licence: why records that were committed when a leader answered may be gone by a time.
+        licence: why records that were committed when a leader answered may be lost by a time.
         setup: the run's setup, which lists the controllers.
     """
     ids = {name: voter for voter, name in setup.controllers.items()}
@@ -58,7 +58,7 @@ def ends_forgotten(
 def _reported(
     load: Loaded, voter: int, claims: Sequence[LeaderClaim], strikes: Sequence[FaultWindow]
 ) -> Iterator[_Had]:
-    """What leaders reported about a voter before it loaded its log, if no fault hit its disk in between."""
+    """Leaders' reports about a voter before it loaded its log, if no fault hit its disk in between."""
     mine = [strike for strike in strikes if strike.concerns(load.node)]
     for claim in claims:
         if claim.time_ns > load.time_ns - SLACK_NS:

@@ -1,8 +1,8 @@
-"""The leader of each epoch, from the records that leaders append when their epoch begins.
+"""The leader of each epoch, from the records that leaders append when their epoch starts.
 
 The first record that a leader appends is a LEADER_CHANGE record.  So the logs of all nodes show each leader
-that any of them followed.  Tools of some versions do not print its content; then this rule finds nothing
-(KAFKA-19069).
+that any of them followed.  The tools of some versions do not print its content (KAFKA-19069).  In that case
+this rule finds nothing.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ class _Content(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class _Begun(NamedTuple):
-    """The record with which a leader began an epoch, in one node's log."""
+    """The record with which a leader started an epoch, in one node's log."""
 
     leader_id: int
     node: str
@@ -52,7 +52,7 @@ def leaders_logged(history: History) -> dict[int, list[_Begun]]:
 
 
 def two_leaders_logged(history: History) -> Iterator[Anomaly]:
-    """One finding for every epoch with two leaders, according to all nodes' logs.
+    """One finding for every epoch with two leaders, from the logs of all nodes.
 
     Raises:
         msgspec.ValidationError: an observation, or a record, is not as docs/histories.md says.

@@ -1,4 +1,4 @@
-"""Members of the set of voters: no broker is a voter, and no controller is lost from the set."""
+"""Members of the voter set: no broker is a voter, and no controller disappears from the set."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
@@ -28,7 +28,7 @@ VOTER_LOST = AnomalyKind(
     source="KIP-853, Bootstrap Servers; KAFKA-17030, fixed in 4.1.0",
 )
 LOST_AFTER_NS = 30_000_000_000
-"""Undisturbed, a controller is in the leader's view within this; on 4.1.1 a stale voter took 14.8 s."""
+"""Without faults a controller is in the leader's view within this; on 4.1.1 a stale voter took 14.8 s."""
 ANSWERED_WITHIN_NS = 5_000_000_000
 
 
@@ -42,7 +42,7 @@ class _Answer(NamedTuple):
 def brokers_as_voters(
     sets: Iterable[VoterSet], changes: Iterable[VoterChange], setup: Setup, history: History
 ) -> list[Anomaly]:
-    """One finding for each broker in a set, or whose adding was acknowledged; with its exit, if it died."""
+    """One finding for each broker in a voter set, or acknowledged as added; with its exit, if it died."""
     brokers = {node.id: node.name for node in setup.nodes if "controller" not in node.roles}
     proofs: dict[int, tuple[int, tuple[int, ...], str]] = {}
     for change in changes:
@@ -78,13 +78,13 @@ def _broker(node: str, voter: int, proof: tuple[int, tuple[int, ...], str], hist
 def lost_voters(
     history: History, claims: Sequence[LeaderClaim], windows: Sequence[FaultWindow], setup: Setup
 ) -> list[Anomaly]:
-    """One finding for each controller that answers, undisturbed, and is missing for longer than the bound.
+    """One finding for each controller that answers, without faults, but is missing for longer than the bound.
 
     Args:
         history: the history of the run.
         claims: answers of leaders that were up to date.
-        windows: the run's faults; a fault disturbs if it hits that node or a voter, or cuts one off from any
-            node.
+        windows: the run's faults; a fault counts if it hits that node or a voter, or cuts one of them off
+            from any node.
         setup: which nodes are controllers.
     """
     names = setup.controllers
@@ -108,7 +108,7 @@ def _missing(
     names: dict[int, str],
     answers: Sequence[_Answer],
 ) -> tuple[LeaderClaim, LeaderClaim] | None:
-    """First and last answer of a stretch without that node, which answers itself, longer than the bound."""
+    """First and last answer of a period longer than the bound without that node, which itself answers."""
     first: LeaderClaim | None = None
     previous_ns = 0
     for claim in claims:
@@ -137,7 +137,7 @@ def _touches(window: FaultWindow, nodes: set[str]) -> bool:
 
 
 def _answers(answers: Sequence[_Answer], start_ns: int, end_ns: int) -> bool:
-    """Whether the node had answered lately and did not fail to, which shows that it runs."""
+    """Whether the node answered recently and has not failed to answer since, which shows that it runs."""
     first = bisect_left(answers, start_ns - ANSWERED_WITHIN_NS, key=lambda o: o.time_ns)
     lately = answers[first : bisect_right(answers, end_ns, key=lambda o: o.time_ns)]
     return bool(lately) and all(o.answered for o in lately)

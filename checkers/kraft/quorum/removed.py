@@ -20,7 +20,7 @@ REMOVED_VOTER_ACTS = AnomalyKind(
     source="KIP-853, Remove Voter; Raft (Ongaro and Ousterhout 2014), Leader Completeness",
 )
 EPOCHS_SEEN_WITHIN_NS = 5_000_000_000
-"""Without the log: by then observers have seen every epoch that there was when a removal was acknowledged."""
+"""Used without the log: within this time observers have seen every epoch that existed at a removal."""
 
 
 class Removal(msgspec.Struct, frozen=True):
@@ -29,7 +29,7 @@ class Removal(msgspec.Struct, frozen=True):
     Attributes:
         change: the request.
         epoch: it was committed in this epoch or an earlier one.
-        until_ns: from when on the node may be a voter again.
+        until_ns: time from which the node may be a voter again.
     """
 
     change: VoterChange
@@ -37,16 +37,17 @@ class Removal(msgspec.Struct, frozen=True):
     until_ns: int
 
     def holds(self, voter: int, time_ns: int) -> bool:
-        """Whether that voter certainly is removed at that time."""
+        """Whether that voter is certainly removed at that time."""
         return voter == self.change.id and self.change.completed_ns < time_ns < self.until_ns
 
 
 def removals(
     changes: Sequence[VoterChange], logged: Iterable[Sequence[Flip]], views: Views, setup: Setup
 ) -> list[Removal]:
-    """All acknowledged removals that nothing may have made void.
+    """All acknowledged removals that nothing may have undone.
 
-    One is left out if an unanswered request to add that node came before it, or if the node joins by itself.
+    A removal is left out if an unanswered request to add that node came before it, or if the node joins by
+    itself.
     """
     left = [flip for flips in logged for flip in flips if not flip.joined]
     found = []
@@ -61,7 +62,7 @@ def removals(
 
 
 def _epoch(change: VoterChange, left: Iterable[Flip], views: Views) -> int:
-    """The epoch of the removal's record, or else the highest that any node had seen a little later."""
+    """The epoch of the removal's record, or else the highest epoch that any node reported shortly after."""
     records = [flip.after.epoch for flip in left if change.concerns(flip.id, flip.directory_id)]
     if records:
         return max(records)
@@ -71,7 +72,7 @@ def _epoch(change: VoterChange, left: Iterable[Flip], views: Views) -> int:
 
 
 def acts_of_removed(found: Iterable[Removal], views: Views, setup: Setup) -> list[Anomaly]:
-    """For every removal the first view in which its voter leads, and the first in which it has voted."""
+    """For every removal, the first view in which the voter leads, and the first in which it voted."""
     acts = []
     for removal in found:
         acts += _leading(removal, views)[:1]
@@ -93,7 +94,7 @@ def _leading(removal: Removal, views: Views) -> list[Anomaly]:
 def _voting(removal: Removal, views: Views, setup: Setup) -> list[Anomaly]:
     """Votes in epochs after one whose leader had seen the voter fetch the record of its own removal.
 
-    A voter that has not yet received that record may vote: no candidate wins by such a vote.
+    A voter that has not yet received that record may vote, because no candidate wins by such a vote.
     """
     knowing = [claim for claim in views.claims if _shows_that_it_knows(claim, removal)]
     if not knowing:

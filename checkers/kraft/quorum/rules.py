@@ -1,4 +1,4 @@
-"""What Raft guarantees about epochs, votes and high watermarks, checked on the observed quorum."""
+"""Raft's guarantees about epochs, votes and high watermarks, checked on the observed quorum."""
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import combinations
@@ -44,10 +44,10 @@ V = TypeVar("V", LeaderClaim, StateFile, View)
 
 
 def two_leaders(views: Views, forgetting: Forgetting) -> list[Anomaly]:
-    """One finding for every epoch that has two leaders, over answers and files of all nodes.
+    """One finding for every epoch with two leaders, by the answers and files of all nodes.
 
-    It is legal if, between the elections of any two of them, all voters that both majorities share forgot
-    their votes.
+    Two leaders are legal if, between the elections of any two of them, all voters that both majorities share
+    lost their votes.
     """
     found = []
     for epoch, sightings in _grouped(views.sightings, lambda view: view.epoch).items():
@@ -67,12 +67,12 @@ def two_leaders(views: Views, forgetting: Forgetting) -> list[Anomaly]:
 
 
 def _used_again(leaders: Sequence[View], sightings: Sequence[View], forgetting: Forgetting) -> str | None:
-    """Why an epoch may have had all of these leaders; None if it may not.
+    """Why an epoch may legally have had all of these leaders; None if it may not.
 
     Args:
-        leaders: the first view of each.
+        leaders: the first view of each leader.
         sightings: all views of that epoch.
-        forgetting: which voters forgot.
+        forgetting: the voters that lost their votes.
     """
     if not forgetting.forgotten:
         return None
@@ -88,7 +88,7 @@ def _used_again(leaders: Sequence[View], sightings: Sequence[View], forgetting: 
 
 
 def double_votes(files: Sequence[StateFile], wipes: Wipes) -> list[Anomaly]:
-    """One finding for every disk, between two wipes, and epoch with votes for two candidates."""
+    """One finding for every disk (between two wipes) and epoch with votes for two candidates."""
     votes = [file for file in wipes.certain(files) if file.voted_id > NONE]
     found = []
     disks = _grouped(votes, lambda f: (f.node, f.directory_id, wipes.life(f), f.epoch))
@@ -109,7 +109,7 @@ def double_votes(files: Sequence[StateFile], wipes: Wipes) -> list[Anomaly]:
 
 
 def epoch_regressions(files: Sequence[StateFile], wipes: Wipes) -> list[Anomaly]:
-    """For every disk the first reading whose epoch is below one that had been read before it began.
+    """The first reading of every disk whose epoch is below one that had been read before it began.
 
     After a wipe a disk counts as another one, even if it has the old identity.
     """
@@ -132,10 +132,10 @@ def epoch_regressions(files: Sequence[StateFile], wipes: Wipes) -> list[Anomaly]
 
 
 def hw_regressions(claims: Sequence[LeaderClaim], windows: Iterable[FaultWindow]) -> list[Anomaly]:
-    """For every leader, epoch and life of its process the first answer with a lower high watermark.
+    """The first answer with a lower high watermark, for every leader, epoch and life of its process.
 
-    A life ends at each kill or stop; what was answered while one was going on belongs to no life for
-    certain and is left out, as are answers without a high watermark.
+    A life ends at each kill or stop.  Answers during a kill or stop belong to no life for certain and are
+    left out, as are answers without a high watermark.
     """
     down = [window for window in windows if window.ends_processes]
     alive = [c for c in claims if c.high_watermark > NONE and not _in_any(down, c)]
@@ -166,7 +166,7 @@ def _life(windows: Iterable[FaultWindow], claim: LeaderClaim) -> int:
 
 
 def _first_fall(views: Sequence[V], height: Callable[[V], int]) -> tuple[V, V] | None:
-    """The first view that is lower than one complete before it began, after that one."""
+    """The first view that is lower than a view that was complete before it began, preceded by that view."""
     for view, best in best_before(views, views, height):
         if best is not None and height(best) > height(view):
             return best, view
@@ -184,7 +184,7 @@ def _grouped(views: Iterable[V], key: Callable[[V], K]) -> dict[K, list[V]]:
 
 
 def _first_of_each(views: Iterable[V], key: Callable[[V], int]) -> list[V]:
-    """The earliest view of every key, in order of time."""
+    """The earliest view for every key, in order of time."""
     earliest: dict[int, V] = {}
     for view in sorted(views, key=lambda view: (view.time_ns, key(view), view.index)):
         earliest.setdefault(key(view), view)

@@ -1,4 +1,4 @@
-"""Epochs that run away: a voter without a connection to the leader raises the epoch repeatedly (KIP-996)."""
+"""Epochs that keep rising because a voter without a connection to the leader raises them (KIP-996)."""
 
 from collections.abc import Iterable, Sequence
 
@@ -21,18 +21,18 @@ EPOCH_RUN_AWAY = AnomalyKind(
 PRE_VOTE = "KIP-996"
 PRE_VOTE_SINCE = (4, 0)
 EPOCH_RISE_MAX = 3
-"""Elections that a busy host may cause in one cut; without pre-vote 10 in 10 s were seen."""
+"""Elections that a busy host may cause in one cut; without pre-vote, 10 in 10 s were observed."""
 SETTLE_NS = 5_000_000_000
 """How long after a heal the epoch of the minority may still reach the majority."""
 
 
 class Rise(msgspec.Struct, frozen=True):
-    """What the epoch did over one cut that left the leader its majority, with nothing else going on.
+    """The rise of the epoch during one cut that left the leader its majority, without other faults.
 
     Attributes:
         window: the cut.
-        before: the leader's last answer before it.
-        highest: the view with the highest epoch until it had settled.
+        before: the leader's last answer before the cut.
+        highest: the view with the highest epoch until the epoch had settled.
     """
 
     window: FaultWindow
@@ -41,7 +41,7 @@ class Rise(msgspec.Struct, frozen=True):
 
     @property
     def epochs(self) -> int:
-        """By how much it rose."""
+        """The number of epochs by which it rose."""
         return self.highest.epoch - self.before.epoch
 
 
@@ -52,13 +52,13 @@ def rises(
     changes: Sequence[VoterChange],
     setup: Setup,
 ) -> list[Rise]:
-    """The rise over every cut without other faults, until it had settled or the next fault began.
+    """The rise during every cut without other faults, until it had settled or the next fault began.
 
     Args:
-        views: all that nodes reported.
-        leading: those answers of leaders that were up to date.
+        views: all reports of nodes.
+        leading: the answers of leaders that were up to date.
         windows: the run's faults.
-        changes: requests to change the voters, which let leaders change too.
+        changes: requests to change the voters, which may also change the leader.
         setup: names of nodes.
     """
     going_on = [(window.invoked_ns, window.end_ns) for window in windows]
@@ -80,7 +80,7 @@ def rises(
 
 
 def _minority_cut(claim: LeaderClaim, window: FaultWindow, setup: Setup) -> bool:
-    """Whether some voters were cut from the leader, and those that were not are a majority with it."""
+    """Whether some voters were cut off from the leader, and the others form a majority with it."""
     names = {node.id: node.name for node in setup.nodes}
     cut = {node for pair in window.cut if claim.node in pair for node in pair} - {claim.node}
     voters = [names.get(voter.id) for voter in claim.voters]
@@ -96,7 +96,10 @@ def _highest(views: Views, start_ns: int, end_ns: int) -> LeaderClaim | StateFil
 
 
 def run_aways(found: Iterable[Rise], setup: Setup) -> list[Anomaly]:
-    """One finding for every rise above the bound, legal where neither version nor run promises pre-vote."""
+    """One finding for every rise above the bound.
+
+    It is legal if neither the version nor the run promises pre-vote.
+    """
     promised = setup.oldest_version >= PRE_VOTE_SINCE or PRE_VOTE in setup.promises
     anomalies = [_run_away(rise) for rise in found if rise.epochs > EPOCH_RISE_MAX]
     if promised:

@@ -1,6 +1,6 @@
 """Answers of leaders and contents of quorum-state files, as intervals of time.
 
-A view was true at some moment between `began_ns` and `time_ns`; so one view precedes another only if it was
+A view was true at some time between `began_ns` and `time_ns`.  So one view precedes another only if it was
 complete before the other began.
 """
 
@@ -24,12 +24,12 @@ NONE = UNKNOWN
 
 
 class LeaderClaim(LeaderSeen, frozen=True, kw_only=True):
-    """A node's answer to DescribeQuorum as leader, and where it is in the history.
+    """A node's answer to DescribeQuorum as leader, and its position in the history.
 
     Attributes:
         index: the observation's place in the history.
         node: name of the node that answered.
-        time_ns: when the answer was there, on the history's clock.
+        time_ns: when the answer arrived, on the history's clock.
     """
 
     index: int
@@ -38,7 +38,7 @@ class LeaderClaim(LeaderSeen, frozen=True, kw_only=True):
 
     @property
     def epoch(self) -> int:
-        """The leader's epoch, by the name that it has in a `StateFile`."""
+        """The leader's epoch, under the name that `StateFile` uses."""
         return self.leader_epoch
 
 
@@ -69,7 +69,7 @@ class StateFile(msgspec.Struct, frozen=True):
 
 
 class Views(msgspec.Struct, frozen=True):
-    """All views of one history, in its order."""
+    """All views of one history, in order."""
 
     claims: tuple[LeaderClaim, ...]
     files: tuple[StateFile, ...]
@@ -82,7 +82,7 @@ class Views(msgspec.Struct, frozen=True):
 
 @once
 def views_of(history: History) -> Views:
-    """Every answer given as leader and every quorum-state file that had an epoch.
+    """Every answer of a node as leader, and every quorum-state file with an epoch.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
@@ -133,9 +133,10 @@ L = TypeVar("L", bound=_Interval)
 def best_before(
     earlier: Sequence[E], later: Sequence[L], score: Callable[[E], Any]
 ) -> Iterator[tuple[L, E | None]]:
-    """Each of the later views with the best of the earlier ones that were complete before it began.
+    """Each later view with the best earlier view that was complete before it began.
 
-    Yields pairs in order of `began_ns`; None where nothing was complete.  Of equals the first complete wins.
+    Yields pairs in order of `began_ns`.  The earlier view is None if none was complete.  Of equal views the
+    first that was complete counts.
     """
     complete = sorted(earlier, key=lambda view: (view.time_ns, view.index))
     best: E | None = None

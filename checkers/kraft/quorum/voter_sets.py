@@ -1,7 +1,7 @@
-"""Sets of voters, as leaders reported them and as the metadata log has them, and their changes.
+"""Voter sets, from leaders' reports and from the metadata log, and their changes.
 
-A leader counts with a set from the moment at which it appends the record of it (KIP-853), so that its answers
-may show a set that is never committed.  The log that is left at the end shows every set that was.
+A leader uses a voter set from the time when it appends its record (KIP-853), so its answers may show a set
+that is never committed.  The log at the end shows every committed set.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +17,7 @@ from checkers.kraft.quorum.views import LeaderClaim
 
 VOTERS_RECORD = "KRAFT_VOTERS"
 Members = dict[int, str | None]
-"""Voters by ``node.id``, which is unique in a set, with their disks; None where the disk does not matter."""
+"""Voters by ``node.id``, which is unique in a set, with their disks; None if the disk does not matter."""
 
 
 class VoterSet(msgspec.Struct, frozen=True):
@@ -25,10 +25,10 @@ class VoterSet(msgspec.Struct, frozen=True):
 
     Attributes:
         members: the voters.
-        epoch: of the leader that reported it or appended it.
+        epoch: the epoch of the leader that reported or appended it.
         index: the observation's place in the history.
-        began_ns: when it was true at the earliest, 0 for a record.
-        time_ns: when it was true at the latest.
+        began_ns: the earliest time at which it was true, 0 for a record.
+        time_ns: the latest time at which it was true.
     """
 
     members: Members
@@ -44,10 +44,10 @@ class Flip(msgspec.Struct, frozen=True):
     Attributes:
         id: its ``node.id``.
         directory_id: its disk.
-        joined: whether it joined; else it left.
+        joined: whether it joined; otherwise it left.
         before: the last set before.
         after: the first set after.
-        from_ns: before this time it had certainly not happened; 0 where that is not known.
+        from_ns: the time before which it had certainly not happened; 0 if unknown.
         may_be_undone: whether the earlier set may never have been committed.
     """
 
@@ -61,7 +61,7 @@ class Flip(msgspec.Struct, frozen=True):
 
 
 def reported_sets(claims: Iterable[LeaderClaim], dynamic_since_ns: int) -> list[VoterSet]:
-    """The sets that leaders reported, in the order of epochs and in each of time."""
+    """The voter sets that leaders reported, in the order of epochs, and of time within each epoch."""
     ordered = sorted(claims, key=lambda claim: (claim.epoch, claim.began_ns, claim.index))
     return [
         VoterSet(
@@ -76,7 +76,7 @@ def reported_sets(claims: Iterable[LeaderClaim], dynamic_since_ns: int) -> list[
 
 
 def logged_sets(history: History) -> list[VoterSet]:
-    """The sets that the most advanced metadata log has, in its order; none where no log reports voters.
+    """The voter sets of the most advanced metadata log, in order; none if no log reports voters.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
@@ -94,7 +94,7 @@ def logged_sets(history: History) -> list[VoterSet]:
 
 
 def _records(seen: MetadataLogSeen) -> Iterator[MetadataRecord]:
-    """The log's records, after those of the newest snapshot where the log begins behind it."""
+    """The log's records, after those of the newest snapshot if the log begins above it."""
     if seen.checkpoint is not None and seen.records:
         name, records = seen.checkpoint
         if int(name.partition("-")[0]) <= seen.records[0][0]:
@@ -112,16 +112,16 @@ class _Logged(msgspec.Struct, frozen=True):
 
 
 def voters_in(content: Any) -> Members:
-    """The voters of a record's content, with their disks.
+    """The voters in a record's content, with their disks.
 
     Raises:
-        msgspec.ValidationError: it is not the content of a record of voters.
+        msgspec.ValidationError: it is not the content of a voter record.
     """
     return {v.voter_id: v.voter_directory_id for v in msgspec.convert(content, _Logged).voters}
 
 
 def reported_flips(sets: Sequence[VoterSet]) -> list[Flip]:
-    """What changed between answers; several changes may lie between two."""
+    """The changes between answers; there may be several between two answers."""
     found = []
     for before, after in pairwise(sets):
         later_epoch = after.epoch > before.epoch
@@ -130,7 +130,7 @@ def reported_flips(sets: Sequence[VoterSet]) -> list[Flip]:
 
 
 def flips_logged(sets: Sequence[VoterSet]) -> list[list[Flip]]:
-    """What changed from each record to the next, where anything did."""
+    """The changes from each record to the next; records without a change are left out."""
     return [flips for pair in pairwise(sets) if (flips := _flips(*pair, 0, undone=False))]
 
 
@@ -151,10 +151,10 @@ def _has(members: Members, voter: int, directory: str | None) -> bool:
 
 
 def named(members: Iterable[int]) -> str:
-    """Voters as a text."""
+    """Return voters as text."""
     return ", ".join(str(voter) for voter in sorted(members)) or "none"
 
 
 def count_sets(sets: Sequence[VoterSet]) -> int:
-    """How often the set became another one, counting the first."""
+    """How often the voter set changed, counting the first set."""
     return bool(sets) + sum(bool(_flips(before, after, 0, undone=False)) for before, after in pairwise(sets))

@@ -1,8 +1,8 @@
 """Votes that controllers logged: one in each epoch, none for a stale candidate, a majority for a leader.
 
-Logs are limited evidence: what is not in them is unknown.  So only contradictions are illegal: between two
-lines, between a line and the voter's metadata log, or between a vote that a candidate counted and its voter's
-complete log, which lacks it.
+Logs are limited evidence: events that are not in them are unknown.  So only contradictions are illegal:
+between two lines, between a line and the voter's metadata log, or between a vote that a candidate counted and
+the voter's complete log that lacks this vote.
 """
 
 from bisect import bisect_right
@@ -40,12 +40,12 @@ SLACK_NS = 2_000_000_000
 
 
 class Vote(msgspec.Struct, frozen=True):
-    """A line that reports a vote; fields as docs/histories.md names them.
+    """A line that reports a vote; fields are named as in docs/histories.md.
 
     Attributes:
         index: the observation's place in the history.
-        node: whose log it is in.
-        time_ns: when, on the history's clock; uncertain by `SLACK_NS`.
+        node: name of the node whose log has it.
+        time_ns: when it was logged, on the history's clock; uncertain by `SLACK_NS`.
         line: the decoded line.
     """
 
@@ -56,14 +56,14 @@ class Vote(msgspec.Struct, frozen=True):
 
 
 class Logs(msgspec.Struct, frozen=True):
-    """What all logs report about votes.
+    """The reports of all logs about votes.
 
     Attributes:
         votes: binding votes, without pre-votes, in the order of the history.
-        elected: the node that became a leader, the observation's place and time, and the decoded line.
-        whole: nodes whose logs were read to the end without omissions, and the lowest epoch in each, because
-            the beginning of a log may be gone.
-        further: by node, how many entries were left out.
+        elected: the node that became a leader, the observation's index and time, and the decoded line.
+        whole: nodes whose logs were read to the end without omissions, with the lowest epoch in each, because
+            the beginning of a log may be missing.
+        further: number of entries that were left out, by node.
     """
 
     votes: tuple[Vote, ...]
@@ -73,7 +73,7 @@ class Logs(msgspec.Struct, frozen=True):
 
 
 def logs_of(history: History) -> Logs:
-    """Read what nodes' logs report about votes.
+    """Read the reports of nodes' logs about votes.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
@@ -112,9 +112,9 @@ def _same(one: str | None, other: str | None) -> bool:
 
 
 def granted_twice(logs: Logs, wipes: Iterable[FaultWindow]) -> Iterator[Anomaly]:
-    """For every node, disk and epoch the first vote for another candidate than the one before.
+    """The first vote for another candidate than the one before, for every node, disk and epoch.
 
-    A disk that was emptied meanwhile has forgotten the vote before.
+    A disk that was emptied in between does not have the earlier vote.
     """
     hits = tuple(wipes)
     last: dict[tuple[str, int], Vote] = {}
@@ -153,19 +153,19 @@ def _vote_text(vote: Vote) -> str:
 
 
 class VoterLogBounds(msgspec.Struct, frozen=True):
-    """What voters' logs had at least, when they were asked for votes.
+    """The least that voters' logs contained when the voters were asked for votes.
 
     Attributes:
-        votes: each with what the voter had that was committed, and the answer that reports it.
+        votes: each vote with the committed end of the voter's log, and the answer that reports it.
     """
 
     votes: tuple[tuple[Vote, DurableEnd, tuple[int, int]], ...]
 
 
 def bounds_of(logs: Logs, claims: Sequence[LeaderClaim], setup: Setup, history: History) -> VoterLogBounds:
-    """Of each vote of which it is known how far the candidate's log reaches, how far the voter's does.
+    """Bounds of the candidate's and the voter's log, for each vote for which both are known.
 
-    A leader of an earlier epoch had reported the voter's log; what was committed of it stays.
+    A leader of an earlier epoch had reported the voter's log.  Its committed records are kept.
     """
     asked = [vote for vote in logs.votes if vote.line.last_epoch is not None]
     epoch_at = _epochs(history)
@@ -194,7 +194,7 @@ def bounds_of(logs: Logs, claims: Sequence[LeaderClaim], setup: Setup, history: 
 
 
 def _epochs(history: History) -> Callable[[int], int | None]:
-    """Return a function that gives the epoch of the record at an offset, by the farthest metadata log."""
+    """Return a function that maps an offset to the epoch of its record in the farthest metadata log."""
     log = farthest(history)
     begun = [] if log is None else [(r[0], r[1]) for r in log.seen.records if r[2] == "LEADER_CHANGE"]
 
@@ -206,9 +206,9 @@ def _epochs(history: History) -> Callable[[int], int | None]:
 
 
 def stale_votes(bounds: VoterLogBounds, wipes: Wipes) -> Iterator[Anomaly]:
-    """Votes for candidates whose logs end below what is committed on the voter's disk.
+    """Votes for candidates whose logs end below the committed records on the voter's disk.
 
-    If a disk was emptied, its records may be gone legally.
+    If a disk was emptied, its records may be lost legally.
     """
     if wipes.wipes:
         return
@@ -234,9 +234,9 @@ def _had(vote: Vote, known: DurableEnd) -> str:
 
 
 def without_majority(logs: Logs, setup: Setup) -> Iterator[Anomaly]:
-    """Leaders with too few votes, by the line of their election or by the logs of those who voted.
+    """Leaders with too few votes, by the line of their election or by the logs of the voters.
 
-    A log counts that reports an earlier epoch, and the end: then it has all that was logged between.
+    A log counts if it has an earlier epoch and reaches the end, because it then has all lines in between.
     """
     granted = {(v.node, v.line.epoch, v.line.candidate_id) for v in logs.votes}
     ids = {name: voter for voter, name in setup.controllers.items()}
@@ -263,7 +263,7 @@ def without_majority(logs: Logs, setup: Setup) -> Iterator[Anomaly]:
 
 
 def figures(logs: Logs, bounds: VoterLogBounds) -> dict[str, int]:
-    """How much was looked at."""
+    """Numbers of the votes that were judged."""
     return {
         "votes_judged": len(logs.votes),
         "votes_with_known_bounds": len(bounds.votes),

@@ -14,7 +14,7 @@ from checkers.verdict.verdict import Assumption
 
 
 class _Silence(NamedTuple):
-    """A stretch in which a controller answered nothing."""
+    """A period in which a controller did not answer."""
 
     length_ns: int
     node: str
@@ -23,17 +23,18 @@ class _Silence(NamedTuple):
 def watched(
     history: History, setup: Setup, windows: Sequence[FaultWindow], bound_ms: float
 ) -> tuple[Assumption, Assumption]:
-    """Test that each controller answered after all faults, and was never silent for too long before.
+    """Test that each controller answered after all faults, and was never silent for too long before that.
 
     Errors and timeouts are no answers.  Silence is excused while the node was paused, down or without a disk,
-    or its process had ended by itself, and from then until its next answer, because a node that starts can't
-    answer without a majority.  A node without a process at the end need not answer.
+    or while its process had ended by itself.  It is also excused from then until the node's next answer,
+    because a node that starts can't answer without a majority.  A node without a process at the end need not
+    answer.
 
     Args:
-        history: the run's.
+        history: the history of the run.
         setup: which nodes are controllers; a controller without observations counts as silent.
         windows: the run's faults.
-        bound_ms: the longest silence in which no zombie can be missed, milliseconds.
+        bound_ms: the longest silence in which no zombie leader can be missed, milliseconds.
     """
     answers: dict[str, list[int]] = {n.name: [] for n in setup.nodes if "controller" in n.roles}
     looks: list[int] = []
@@ -71,7 +72,7 @@ def watched(
 
 
 def _silenced(node: str, windows: Sequence[FaultWindow]) -> Iterable[Span]:
-    """When faults kept a node from answering."""
+    """The times when faults kept a node from answering."""
     for window in windows:
         if (window.silences or window.ends_processes) and window.concerns(node):
             yield window.invoked_ns, window.end_ns
@@ -80,7 +81,7 @@ def _silenced(node: str, windows: Sequence[FaultWindow]) -> Iterable[Span]:
 def _silences(
     node: str, answered: Sequence[int], looks: Sequence[int], silent: Sequence[Span]
 ) -> Iterable[_Silence]:
-    """Times between answers, the first and last look included, in which the node could have answered."""
+    """Times between answers, including the first and last observation, when the node could have answered."""
     for before, after in pairwise([*looks[:1], *answered, *looks[-1:]]):
         if not any(from_ns <= after and before <= to_ns for from_ns, to_ns in silent):
             yield _Silence(after - before, node)

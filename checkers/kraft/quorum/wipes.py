@@ -26,11 +26,11 @@ class Wipe(msgspec.Struct, frozen=True):
     new_identity: bool
 
     def mute(self, dynamic_since_ns: int) -> bool:
-        """Whether what came back has no vote: in a dynamic quorum another identity is another voter."""
+        """Whether the new disk has no vote: in a dynamic quorum, another directory id is another voter."""
         return self.new_identity and self.window.invoked_ns >= dynamic_since_ns
 
     def straddled_by(self, file: StateFile) -> bool:
-        """Whether a reading took so long that it may report the disk before it, or of the one after it."""
+        """Whether a reading took so long that it may show the disk before the wipe, or the one after it."""
         gone_ns, back_ns = self.window.effective_ns, self.window.heal_invoked_ns
         if back_ns is None or not self.window.concerns(file.node):
             return False
@@ -38,24 +38,25 @@ class Wipe(msgspec.Struct, frozen=True):
 
 
 class Wipes(msgspec.Struct, frozen=True):
-    """All wipes, in the order of injection."""
+    """All wipes, in the order of their injections."""
 
     wipes: tuple[Wipe, ...]
 
     def life(self, view: LeaderClaim | StateFile) -> int:
-        """How many wipes of the node's disk came before its report, see `lives`."""
+        """The number of wipes of the node's disk before a report, see `lives`."""
         return self.lives(view.node, view.time_ns)
 
     def lives(self, node: str, time_ns: int) -> int:
-        """How many wipes of a node's disk came before a time.
+        """The number of wipes of a node's disk before a time.
 
-        New content is written once the heal has begun; until then what is read, if anything, is the old one.
+        New content is written once the heal has started.  Until then, a reading shows the old content, if
+        any.
         """
         begun = (wipe.window.heal_invoked_ns for wipe in self.wipes if wipe.window.concerns(node))
         return sum(at is not None and at <= time_ns for at in begun)
 
     def certain(self, files: Iterable[StateFile]) -> list[StateFile]:
-        """Those readings of which it is certain which of the node's disks they report."""
+        """The readings that certainly show one particular disk of the node."""
         return [file for file in files if not any(wipe.straddled_by(file) for wipe in self.wipes)]
 
     def licence(
@@ -66,14 +67,14 @@ class Wipes(msgspec.Struct, frozen=True):
         dynamic_since_ns: int,
         until_ns: int = 0,
     ) -> str | None:
-        """Why committed records may be gone when a leader answers; None if no disk explains it.
+        """Why committed records may be lost when a leader answers; None if no disk explains it.
 
-        Records that are not gone yet may have been committed later, in an epoch that was used again until
+        Records that are not lost yet may have been committed later, in an epoch that was used again until
         `until_ns`.
 
-        A disk that comes back under its old identity, or under any in a static quorum, votes with an empty
-        log.  So one such disk can undo a majority.  A disk with a new identity has no vote.  A disk that has
-        all committed records again explains nothing.
+        A disk that returns with its old directory id, or with any directory id in a static quorum, votes with
+        an empty log.  So one such disk can break a majority.  A disk with a new identity has no vote.  A disk
+        that has all committed records again explains nothing.
         """
         gone: set[str] = set()
         votes = False
@@ -104,7 +105,10 @@ def filled(voter: int, window: FaultWindow, claims: Iterable[LeaderClaim], befor
 
 
 def _end_of(voter: int, claim: LeaderClaim, window: FaultWindow) -> int:
-    """End of a node's log, if it leads or has fetched since a fault; the leader remembers old ends, too."""
+    """End of a node's log, if it leads or has fetched since a fault.
+
+    A leader also remembers older ends.
+    """
     if claim.leader_id == voter:
         return claim.end_offset
     healed_ms = claim.wall_ms - (claim.time_ns - window.end_ns) // NS_PER_MS

@@ -1,4 +1,4 @@
-"""Zombie leaders: nodes that still answer as leader although they have lost their quorum."""
+"""Zombie leaders: nodes that still answer as leader after they have lost their quorum."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
@@ -15,9 +15,9 @@ from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import Anomaly
 
 STEP_DOWN_FACTOR = 1.5
-"""Kafka's CHECK_QUORUM_TIMEOUT_FACTOR: fetch timeouts without a majority after which a leader resigns."""
+"""Kafka's CHECK_QUORUM_TIMEOUT_FACTOR: fetch timeouts without a majority until a leader resigns."""
 SLACK_MS = 1_500
-"""Added to the bound for a busy host: on 3.7.1 a leader stepped down as late as 4.3 s after a cut."""
+"""Added to the bound for a busy host: on 3.7.1, a leader stepped down as late as 4.3 s after a cut."""
 
 ZOMBIE_LEADER = AnomalyKind(
     id="zombie-leader",
@@ -29,15 +29,15 @@ ZOMBIE_LEADER = AnomalyKind(
 
 
 class StaleClaim(msgspec.Struct, frozen=True):
-    """An answer as leader that was out of date when the question was asked.
+    """An answer as leader that was outdated when the request was sent.
 
     Attributes:
         claim: the answer.
-        newer: a view of a later leader that was complete before the question; None if there was none.
-        deserted_ms: for how long, by the answer itself, no majority had fetched; None if one had.
+        newer: a view of a later leader that was complete before the request; None if there was none.
+        deserted_ms: how long no majority had fetched, according to the answer itself; None if one had.
         removal: the acknowledged removal of the leader from the voters; None if there was none.
-        departed: the answer, this or one before, that reported where the leader's log ended when it was no
-            voter any more, if that is committed by this answer; None otherwise.
+        departed: the answer, this or an earlier one, that reported the end of the leader's log when it was no
+            longer a voter, if this answer shows that this end was committed; None otherwise.
     """
 
     claim: LeaderClaim
@@ -48,13 +48,13 @@ class StaleClaim(msgspec.Struct, frozen=True):
 
 
 class StaleRun(msgspec.Struct, frozen=True):
-    """Stale claims of one node in one epoch with nothing between them that could excuse it; never empty."""
+    """Consecutive stale claims of one node in one epoch, with no excuse between them; never empty."""
 
     claims: tuple[StaleClaim, ...]
 
     @property
     def span_ns(self) -> int:
-        """How long it lasted at least: from the first answer to the last question; 0 for a single one."""
+        """The least time it lasted: from the first answer to the last request; 0 for a single claim."""
         return max(0, self.claims[-1].claim.began_ns - self.claims[0].claim.time_ns)
 
 
@@ -69,15 +69,15 @@ def stale_claims(
     removals: Sequence[Removal] = (),
     forgetting: Forgetting = REMEMBERED,
 ) -> dict[int, StaleClaim]:
-    """Claims that were out of date when the question was asked, by their index in the history.
+    """Claims that were outdated when the request was sent, by their index in the history.
 
-    If voters lost the later epoch with their disks, an earlier epoch may be the newer one.
+    If voters lost a later epoch with their disks, an epoch with a lower number may be the newer one.
 
     Args:
-        views: all that nodes reported.
+        views: all reports of nodes.
         fetch_timeout_ms: Kafka's ``controller.quorum.fetch.timeout.ms``.
         removals: voters whose removal was acknowledged.
-        forgetting: which voters forgot their votes.
+        forgetting: the voters that lost their votes.
     """
     limit_ms = STEP_DOWN_FACTOR * fetch_timeout_ms
     stale = {}
@@ -98,9 +98,9 @@ def stale_claims(
 
 
 def _deserted_ms(claim: LeaderClaim) -> int | None:
-    """How long no majority had fetched before the question, milliseconds; None if unknown.
+    """How long no majority had fetched before the request, milliseconds; None if unknown.
 
-    The leader counts as fetching if it is a voter.  A voter without any known fetch counts as fetching too,
+    The leader counts as fetching if it is a voter.  A voter without any known fetch also counts as fetching,
     because it may be.
     """
     others = [voter.last_fetch_ms for voter in claim.voters if voter.id != claim.leader_id]
@@ -118,8 +118,8 @@ def stale_runs(
 ) -> list[StaleRun]:
     """Uninterrupted runs of stale claims for every node and epoch.
 
-    A run is broken by a claim that is not stale, and by any time in which the node was paused, killed or
-    stopped: what it could not do then is not held against it.
+    A run ends at a claim that is not stale, and at any time in which the node was paused, killed or stopped,
+    because the node could not step down then.
     """
     silent = [window for window in windows if window.silences]
     ordered = sorted(claims, key=lambda c: (c.node, c.epoch, c.time_ns, c.began_ns, c.index in stale))
@@ -148,7 +148,7 @@ def _was_silent(windows: Iterable[FaultWindow], before: LeaderClaim, after: Lead
 
 
 def zombies(runs: Iterable[StaleRun], bound_ms: float) -> list[Anomaly]:
-    """One finding for every run that spans more than the bound."""
+    """One finding for every run that lasts longer than the bound."""
     return [_zombie(run, bound_ms) for run in runs if run.span_ns > bound_ms * NS_PER_MS]
 
 

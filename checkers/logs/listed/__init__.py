@@ -1,15 +1,16 @@
 """Judges the offsets that leaders list (ListOffsets): where partitions begin and end.
 
-A broker leads in the epoch that the question names, or refuses.  It may not know yet that a later leader was
-elected.  So it must know only what was acknowledged or reported before the next epoch can have begun.
+A broker answers if it leads in the epoch that the request names; otherwise it refuses.  It may not know yet
+that a later leader was elected.  So it must know only what was acknowledged or reported before the next epoch
+can have started.
 
 1.  An end, or last stable offset, is above all offsets that were acknowledged or reported before:
    ``listed-end-behind`` (`ends`).
-2. No reported offset is at or beyond a record that was sent only afterwards: ``listed-end-ahead``.
+2. No reported offset is at or above a record that was sent only afterwards: ``listed-end-ahead``.
 3. The last stable offset does not pass a transaction that is open: ``stable-offset-ahead`` (`stable`).
-4. A log begins no later than requested, and no earlier than acknowledged, and its start does not go back:
-   ``listed-start-ahead``, ``listed-start-behind`` (`starts`).
-5. DeleteRecords is answered once the logs of all followers in sync begin at the offset or above:
+4. A log's start is not above the requested deletions and not below the acknowledged ones, and it does not
+   decrease: ``listed-start-ahead``, ``listed-start-behind`` (`starts`).
+5. DeleteRecords is answered after the logs of all in-sync followers start at or above the offset:
    ``deleted-before-followers`` (`followers`).
 6. For a timestamp, and for the largest one, the right record is returned: ``listed-time-wrong`` (`times`).
 
@@ -40,7 +41,9 @@ _RULES = (find_behind, find_ahead, find_stable_ahead, find_starts_ahead, find_st
 
 
 def check_listed(history: History) -> CheckerResult:
-    """Judge all answers of leaders; not exercised if no leader was asked.
+    """Judge all answers of leaders.
+
+    The result is not exercised if no leader was asked.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.

@@ -1,4 +1,4 @@
-"""The anomalies that leaders' answers to ListOffsets can show."""
+"""The anomalies in leaders' answers to ListOffsets."""
 
 from checkers.history.sources import Source
 from checkers.verdict.kinds import AnomalyKind, by_id
@@ -63,4 +63,4 @@ NEEDS = Needs(
     PERMITTED,
     not_deleted=frozenset({"listed-time-wrong"}),
 )
-"""The journals that its rules need."""
+"""The journals that the checker's rules need."""

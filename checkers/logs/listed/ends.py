@@ -1,4 +1,4 @@
-"""Ends of partitions: none is below an acknowledged or listed offset, or beyond what was sent."""
+"""Ends of partitions: none is below an acknowledged or listed offset, or above the records sent so far."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -26,11 +26,11 @@ class _Bounds(NamedTuple):
     """Lower bounds of the ends that leaders report later.
 
     Attributes:
-        time_ns: since when each is known; a leader at that time or later must know it.
-        since_ns: since when a loss explains that a leader does not know it.
+        time_ns: when each became known; a leader at that time or later must know it.
+        since_ns: the time since which a loss explains that a leader does not know it.
         offset: the bounds.
         operations: for each, the operations that show it.
-        text: what the bounds are.
+        text: a description of the bounds.
     """
 
     time_ns: Sequence[int]
@@ -41,7 +41,7 @@ class _Bounds(NamedTuple):
 
 
 def find_behind(story: ListedHistory, place: ListedLog) -> Iterator[Anomaly]:
-    """Ends below an offset that had been acknowledged or reported before they were requested.
+    """Ends below an offset that had been acknowledged or reported before the request.
 
     A leader answers once its high watermark has reached the start of its epoch (KIP-207).  So it reports
     everything that earlier leaders had committed.  Without transactions the last stable offset is the high
@@ -102,9 +102,9 @@ def _known(bounds: _Bounds, row: int) -> str:
 
 
 def find_ahead(story: ListedHistory, place: ListedLog) -> Iterator[Anomaly]:
-    """Offsets that lie behind a record which was sent only after they had been reported.
+    """Offsets above a record that was sent only after the offset had been reported.
 
-    A record that its leader alone had to have may be where another leader has others.
+    If only the leader had to have a record, another leader may have other records at its offset.
     """
     every = story.sent(place.name)
     sent = every.at(np.flatnonzero(every.kept))

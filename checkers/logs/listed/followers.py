@@ -1,13 +1,14 @@
-"""Starts of followers' logs: DeleteRecords is answered once every live replica has moved its own (KIP-107).
+"""Starts of followers' logs: DeleteRecords is answered after every live replica moved its start (KIP-107).
 
-Every replica answers where its log begins, not only the leader.  A leader waits for all replicas that its
-metadata show alive.  So a follower that was in sync, and thus unfenced, from before the request until it
-answered, in one process and under one leader, begins at the offset or above.  Other explanations:
+Every replica reports the start of its log, not only the leader.  A leader waits for all replicas that are
+alive according to its metadata.  So consider a follower that was in sync, and thus unfenced, from before the
+request until its own answer, in one process and under one leader: its log starts at or above the offset.
+There are exceptions:
 
-- The leader remembers what a follower reported in an earlier process, whose start has been lost since.  So an
-  offset counts only if no earlier request deleted up to it, and nothing else removes records.
-- A follower that truncates its log may begin lower: it does so under a new leader, or after an unclean
-  election.
+- The leader remembers the start that a follower reported in an earlier process, which may have been lost
+  since. So an offset counts only if no earlier request deleted up to it, and nothing else removes records.
+- The log of a follower that truncates may start lower.  A follower truncates under a new leader, or after an
+  unclean election.
 - A replica in another log directory is another log.
 """
 
@@ -28,17 +29,17 @@ from checkers.logs.replicas.removed import MARGIN_NS, RecordsDeletion, deletions
 from checkers.verdict.verdict import Anomaly
 
 _REACH_NS = 60_000_000_000
-"""A question asks after what was deleted shortly before; older deletions have had theirs."""
+"""Answers are compared with deletions of this time before; earlier answers covered older ones."""
 
 
 class ReportedLogStart(NamedTuple):
-    """Where a broker reported that its log of a partition begins.
+    """The start of a partition's log, as a broker reported it.
 
     Attributes:
         op: index of the observation.
         node: the broker's name.
         began_ns: when it was asked.
-        time_ns: when its answer was there.
+        time_ns: when its answer arrived.
         offset: the start.
     """
 
@@ -70,7 +71,7 @@ def starts_of(history: History) -> dict[PartitionName, list[ReportedLogStart]]:
 
 
 def find_early(story: ListedHistory, figures: Counter[str]) -> Iterator[Anomaly]:
-    """At most one follower of each partition that began below what had been deleted.
+    """At most one follower of each partition whose log started below an acknowledged deletion.
 
     Args:
         story: the history.
@@ -94,7 +95,7 @@ def find_early(story: ListedHistory, figures: Counter[str]) -> Iterator[Anomaly]
 def _had_to_move(
     story: ListedHistory, name: PartitionName, deletion: RecordsDeletion, start: ReportedLogStart
 ) -> bool:
-    """Whether the leader certainly had to wait for this broker, and it can't have lost its start since."""
+    """Whether the leader certainly had to wait for this broker, which can't have lost its start since."""
     changes, number = story.facts.changes, story.facts.ids.get(start.node)
     from_ns = deletion.from_ns - MARGIN_NS
     if number is None or not changes.is_complete(name, start.time_ns):

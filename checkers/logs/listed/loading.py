@@ -1,4 +1,4 @@
-"""Loads listed offsets, and the times from which the broker that answered may not have led any more."""
+"""Loads listed offsets, and the times from which the answering broker may no longer have led."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,13 +21,13 @@ from checkers.licences.facts import Facts
 from checkers.verdict.verdict import Anomaly
 
 Found = tuple[Anomaly, str | None]
-"""A finding, and what permits it."""
+"""A finding, and the event that permits it."""
 _RETENTION = re.compile(r"(local\.)?retention\.")
 _RETENTION_OF_NODES = re.compile(r"log\.(local\.)?retention\.(ms|minutes|hours|bytes)")
 
 
 class ListedPartition(NamedTuple):
-    """What a broker reported about one partition.
+    """A broker's answer about one partition.
 
     Attributes:
         op: index of the observation.
@@ -35,12 +35,13 @@ class ListedPartition(NamedTuple):
         what: what was requested.
         since_ms: the timestamp that was requested, if one was.
         began_ns: when it was asked.
-        time_ns: when its answer was there.
-        wall_ns: what is to be added to times of the history for those of the host's clock.
-        leader_epoch: in which it led.
-        offset: what it reported; -1: there is none.
-        timestamp_ms: of the record there.
-        fence_ns: what was acknowledged by then, by whichever leader, it must have known when it was asked.
+        time_ns: when its answer arrived.
+        wall_ns: difference from times of the history to times of the host's clock.
+        leader_epoch: the epoch in which it led.
+        offset: the reported offset; -1 if there is none.
+        timestamp_ms: the timestamp of the record at that offset.
+        fence_ns: the broker must have known, when asked, everything that any leader had acknowledged by this
+            time.
     """
 
     op: int
@@ -57,7 +58,7 @@ class ListedPartition(NamedTuple):
 
 
 class ListedLog(NamedTuple):
-    """One partition, and all answers about it in their order."""
+    """One partition, and all answers about it, in order."""
 
     name: PartitionName
     listings: list[ListedPartition]
@@ -66,9 +67,10 @@ class ListedLog(NamedTuple):
 def places_of(facts: Facts) -> list[ListedLog]:
     """All partitions of the run's topics with at least one answer, in the order of their names.
 
-    Other topics are left out: what they may lose is unknown, and a topic that is created again is another
-    topic with the same name.  A broker leads in an epoch until the next one begins, which it may not know at
-    once.  So it must know what was acknowledged before the record of the next epoch can have been appended.
+    Other topics are left out: their permitted losses are unknown, and a topic that is created again is
+    another topic with the same name.  A broker leads in an epoch until the next one starts, which it may not
+    know at once.  So it must know everything that was acknowledged before the record of the next epoch can
+    have been appended.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
@@ -92,14 +94,14 @@ def places_of(facts: Facts) -> list[ListedLog]:
 
 
 class _Fences:
-    """Earliest times at which the first epoch after a given one can have begun."""
+    """The earliest times at which the first epoch after a given epoch can have started."""
 
     def __init__(self, changes: PartitionChanges) -> None:
         self._changes = changes
         self._known: dict[tuple[PartitionName, int], int] = {}
 
     def of(self, name: PartitionName, epoch: int) -> int:
-        """The time; 0 if unknown."""
+        """Return this time for an epoch of a partition; 0 if unknown."""
         if (name, epoch) not in self._known:
             self._known[name, epoch] = self._found(name, epoch)
         return self._known[name, epoch]
@@ -131,13 +133,13 @@ class SentRecords(NamedTuple):
     op: Integers
 
     def at(self, rows: Integers) -> "SentRecords":
-        """The records at some rows."""
+        """Return the records at some rows."""
         times = (self.invoked_ns[rows], self.completed_ns[rows])
         return SentRecords(self.offset[rows], *times, self.kept[rows], self.op[rows])
 
 
 class ListedHistory:
-    """A history, as far as answers of leaders are judged by it."""
+    """A history, with the facts by which leaders' answers are judged."""
 
     def __init__(self, history: History) -> None:
         self.history = history
@@ -149,7 +151,7 @@ class ListedHistory:
         return all_columns_of(self.history)
 
     def sent(self, name: PartitionName) -> SentRecords:
-        """What was sent to a partition and is at a known offset."""
+        """The records that were sent to a partition and have a known offset."""
         sends = self._columns.sends
         if name not in self._columns.partitions:
             rows = np.zeros(0, np.int64)
@@ -168,19 +170,19 @@ class ListedHistory:
         return bool(sends.transactional[sends.partition == self._columns.partitions.index(name)].any())
 
     def topic(self, name: PartitionName) -> Topic:
-        """The topic of a partition, as the run made it."""
+        """The topic of a partition, as the run created it."""
         made = (each for each in self.facts.setup.topics if each.name == name.topic)
         return next(made, Topic(name=name.topic, partitions=1))
 
     def led_from_ns(self, name: PartitionName, epoch: int) -> int:
-        """By when the leader of an epoch certainly led; until then it may have followed, and truncated."""
+        """The time by which an epoch's leader certainly led; before, it may have followed and truncated."""
         changes = self.facts.changes
         states = (state for state in changes.states.get(name, ()) if state.leader_epoch == epoch)
         first = next(states, None)
         return 0 if first is None or epoch == 0 else changes.span(first).to_ns
 
     def deletable_below(self, name: PartitionName, time_ns: int) -> int:
-        """The offset below which deletion of a partition's records had been requested by a time."""
+        """The offset up to which a deletion of a partition's records had been requested by a time."""
         asked = self._deletions.get(name, ())
         return max((below for from_ns, below in asked if from_ns <= time_ns), default=0)
 
@@ -195,7 +197,7 @@ class ListedHistory:
         return found
 
     def retained(self, name: PartitionName) -> bool:
-        """Whether something else than a request may remove the oldest records of a partition."""
+        """Whether something other than a request may remove the oldest records of a partition."""
         altered = (asked.config for o, asked in alterations_of(self.history) if o.key == name.topic)
         configs = (*self.topic(name).config, *altered)
         brokers = (self.facts.setup.config, *self.facts.setup.node_config.values())
@@ -205,7 +207,7 @@ class ListedHistory:
     def permit(
         self, name: PartitionName, since_ns: int, until_ns: int, offset: int, *, removable: bool = False
     ) -> str | None:
-        """The event that permits that a record was there at one time and gone at another; None without."""
+        """The event that permits that a record existed at one time and was missing at another, or None."""
         permits = licences_of(self.history).of(name)
         (row,) = first_permit(
             permits,
@@ -219,12 +221,12 @@ class ListedHistory:
 
 
 def answers(place: ListedLog, *what: OffsetsRequested) -> list[ListedPartition]:
-    """Answers of some kinds that report an offset."""
+    """The answers of some kinds that contain an offset."""
     return [told for told in place.listings if told.what in what and told.offset != NONE]
 
 
 def worst(found: Iterable[Found]) -> Iterator[Anomaly]:
-    """The first finding that nothing permits; otherwise the first, with what permits it."""
+    """The first finding that nothing permits; otherwise the first finding with the event that permits it."""
     first: Anomaly | None = None
     for anomaly, licence in found:
         if licence is None:
@@ -236,7 +238,7 @@ def worst(found: Iterable[Found]) -> Iterator[Anomaly]:
 
 
 def shown(told: ListedPartition) -> str:
-    """An answer, in a sentence."""
+    """Return an answer as a sentence."""
     asked = "" if told.since_ms is None else f" {told.since_ms} ms"
     return (
         f"Asked at {told.began_ns / 1e9:.3f} s, {told.node}, leader in epoch {told.leader_epoch}, answered "
@@ -245,7 +247,7 @@ def shown(told: ListedPartition) -> str:
 
 
 def running_maximum(times_ns: Sequence[int], values: Sequence[int]) -> tuple[Integers, Integers]:
-    """Times, ascending, and the row of the largest value up to each."""
+    """Times, ascending, and for each the row of the largest value so far."""
     times, given = np.array(times_ns, np.int64), np.array(values, np.int64)
     order = np.argsort(times, kind="stable")
     highest = np.maximum.accumulate(given[order]) if len(order) else given

@@ -1,4 +1,4 @@
-"""Last stable offsets: none is beyond a record of a transaction that was certainly open."""
+"""Last stable offsets: none is above a record of a transaction that was certainly open."""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -32,9 +32,10 @@ class Opened(NamedTuple):
     """A record of a transaction.
 
     Attributes:
-        offset: where it is.
+        offset: the record's offset.
         from_ns: when the transaction began.
-        until_ns: until then it is certainly open: no end was requested, and its timeout has not passed.
+        until_ns: the time until which it is certainly open: no end was requested, and its timeout has not
+            passed.
         name: its transactional id.
         operations: its invocation and its completion.
     """
@@ -53,7 +54,7 @@ def find_stable_ahead(story: ListedHistory, place: ListedLog) -> Iterator[Anomal
 
 
 def _lost(story: ListedHistory, operation: int) -> str | None:
-    """An event by which a coordinator may have ended a transaction as it had ended an older one."""
+    """An event after which a coordinator may have ended a transaction by the end of an older one."""
     decisions = decisions_of(story.history)
     row = int(decisions.of(np.array([operation]))[0])
     return None if row == NONE else decisions.texts[row]
@@ -107,7 +108,7 @@ def opened_in(history: History) -> dict[PartitionName, list[Opened]]:
 
 
 class _Ends:
-    """Earliest times at which transactions may have ended."""
+    """The earliest times at which transactions may have ended."""
 
     def __init__(self, history: History) -> None:
         self._timeout_ms = recorded_setup(history).workload.transaction_timeout_ms
@@ -115,10 +116,10 @@ class _Ends:
         self._aborts = [o for o in history.of("abort-transaction") if o.type is INVOKE]
 
     def earliest(self, began: Operation, ended: Operation) -> int:
-        """When its end was requested, by whomever, or its timeout passed; 0 if unknown.
+        """When its end was first requested, by any producer, or its timeout passed; 0 if unknown.
 
-        A rival ends it that began before it and was not over, and may do so at any time if it is unknown what
-        became of its request.
+        An initialisation of the same id may end it at any time after that request, if it was answered after
+        the transaction began, or if its outcome is unknown.
         """
         mine = [(asked, answer) for asked, answer in self._inits if asked.key == began.key]
         rivals = [

@@ -1,4 +1,4 @@
-"""Starts of logs: none is beyond the requested deletions, or below an acknowledged one."""
+"""Starts of logs: none is above the requested deletions, or below an acknowledged one."""
 
 from collections.abc import Iterator
 
@@ -31,7 +31,7 @@ def find_starts_ahead(story: ListedHistory, place: ListedLog) -> Iterator[Anomal
 
 
 def find_starts_behind(story: ListedHistory, place: ListedLog) -> Iterator[Anomaly]:
-    """At most one start below what had been deleted, and one that went back within a leadership."""
+    """At most one start below an acknowledged deletion, and one that decreased within a leadership."""
     earliest = answers(place, OffsetsRequested.EARLIEST)
     deletions = deletions_of(story.history).get(place.name, [])
     yield from _undeleted(story, place, earliest, deletions)

@@ -1,7 +1,7 @@
-"""Offsets by timestamp: the first record from a time on, and the newest record, against the sends.
+"""Offsets by timestamp: the first record since a time, and the newest record, compared with the sends.
 
-Producers stamp a record when it is given to them, by the clock of the host, which each request relates to the
-clock of the history.
+A producer sets a record's timestamp when it receives the record, by the host's clock.  Each ListOffsets
+request in the history relates that clock to the history's clock.
 """
 
 from collections.abc import Iterator
@@ -23,9 +23,9 @@ from checkers.logs.listed.loading import (
 from checkers.verdict.verdict import Anomaly
 
 _SLACK_NS = 50_000_000
-"""How exact a timestamp and the two clocks are."""
+"""The precision of timestamps and of the two clocks."""
 _STEP_MAX_NS = 1_000_000_000
-"""If the clock was set by more than this, timestamps prove nothing."""
+"""If the clock was changed by more than this, timestamps prove nothing."""
 _MS = 1_000_000
 _BY_FILE = (
     "a replica that restarted and truncated its log takes the time of the truncation as the "
@@ -35,19 +35,19 @@ _BY_FILE = (
 
 
 def slack_ns(story: ListedHistory) -> int | None:
-    """By how much a timestamp may be wrong; None where the host's clock was set."""
+    """The possible error of a timestamp, nanoseconds; None if the host's clock was changed."""
     clocks = [told.wall_ns for place in story.places for told in place.listings]
     step = max(clocks, default=0) - min(clocks, default=0)
     return None if step > _STEP_MAX_NS else _SLACK_NS + step
 
 
 def find_times(story: ListedHistory, place: ListedLog, slack: int) -> Iterator[Anomaly]:
-    """At most one answer that no log with those records can give.
+    """At most one answer that is impossible for a log with those records.
 
     Args:
         story: the history.
         place: the partition.
-        slack: by how much a timestamp may be wrong, nanoseconds.
+        slack: the possible error of a timestamp, nanoseconds.
     """
     yield from worst(_wrong(story, place, slack))
 
@@ -69,7 +69,7 @@ def _wrong(story: ListedHistory, place: ListedLog, slack: int) -> Iterator[Found
 def _misdated(
     story: ListedHistory, place: ListedLog, told: ListedPartition, sent: SentRecords, slack: int
 ) -> Iterator[Found]:
-    """A timestamp that none of the records can have that are at the offset."""
+    """A timestamp that no record at the offset can have."""
     rows = np.flatnonzero(sent.kept & (sent.offset == told.offset))
     stamp_ns = told.timestamp_ms * _MS - told.wall_ns
     early, late = sent.invoked_ns[rows] - slack, sent.completed_ns[rows] + slack
@@ -84,11 +84,11 @@ def _misdated(
 def _passed_over(
     story: ListedHistory, place: ListedLog, told: ListedPartition, sent: SentRecords, slack: int
 ) -> Iterator[Found]:
-    """A record whose deletion was not requested, and that should have been returned instead.
+    """A record, not requested to be deleted, that should have been returned instead.
 
-    Kafka looks in the first segment that has a record since the time.  If the log's start is above that
-    segment and its file is not gone yet, Kafka answers that there is no record.  So after a deletion this
-    answer proves nothing.
+    Kafka searches the first segment that has a record since the time.  If the log's start is above that
+    segment, and the segment's file is not deleted yet, Kafka answers that there is no record.  So after a
+    deletion this answer proves nothing.
     """
     deleted_below = story.deletable_below(place.name, told.time_ns)
     if told.offset == NONE and deleted_below > 0:
@@ -109,9 +109,9 @@ def _passed_over(
 
 
 def _hidden(story: ListedHistory, place: ListedLog, told: ListedPartition, since_ns: int) -> str | None:
-    """Why Kafka may find no record since a time although there are some; None if it would find one.
+    """Why Kafka may find no record since a time although one exists; None if it would find one.
 
-    It searches only the first segment whose largest timestamp is not below that time.
+    Kafka searches only the first segment whose largest timestamp is not below that time.
     """
     led_ns = story.led_from_ns(place.name, told.leader_epoch)
     if told.offset != NONE or since_ns > led_ns:

@@ -1,12 +1,12 @@
-"""Judges a log: what producers sent, what brokers acknowledged, what readers received.
+"""Judges a log: the records that producers sent, brokers acknowledged, and readers received.
 
 Operations are those of docs/histories.md: *send* (a batch, whose records are acknowledged, failed or unknown
-separately), *assign*, *poll* and *final-read*.  Values are unique, so a record is known by its value, and
-offsets are known from acknowledgements and readers, so nothing is searched: every analysis sorts, or takes a
-prefix maximum, over the columns of one partition at a time.
+separately), *assign*, *poll* and *final-read*.  Values are unique, so a value identifies a record.  Offsets
+are known from acknowledgements and readers, so no search is necessary: every analysis sorts the columns of
+one partition at a time, or takes a prefix maximum over them.
 
-1. Acknowledgements and readers make *claims*: this value is at this offset (`claims`).
-2. The claims of one partition must not contradict each other, nor what was sent: ``inconsistent-offsets``,
+1. Acknowledgements and readers make *claims*: a value is at an offset (`claims`).
+2. The claims of one partition must not contradict each other, or the sends: ``inconsistent-offsets``,
    ``phantom``, ``G1a``, ``duplicate`` (`contents`).
 3.  A known record must be in the final reads that cover it: ``lost-write``.  If no final read covers it and
    it was never read, it is ``unseen``.  Final reads must agree: ``client-disagreement`` (`survival`).
@@ -15,17 +15,18 @@ prefix maximum, over the columns of one partition at a time.
 5. A consumer receives, within one assignment, every known record in order: ``poll-skip``,
    ``nonmonotonic-poll`` and their ``int-`` forms within one poll (`polls`).
 
-A history without a set-up and without final reads is another harness's: there 3. uses the records that
-readers passed over (`imported`).  Records of transactions are visible to read_committed readers as
-`visibility` says.
+A history without a set-up and without final reads comes from another harness.  For it, rule 3 uses the
+records that readers passed over (`imported`).  `visibility` describes which records of transactions
+read_committed readers may receive.
 
-A send with an unknown outcome happened if a reader found its record.  A poll may return less than there is:
-that is lag, a figure.  A gap in the offsets is no skip unless a record is known to be there.  What a licence
-covers is reported as legal.  If final reads are missing or incomplete, what is visible still counts; the rest
-is unknown.
+A send with an unknown outcome happened if a reader found its record.  A poll may return fewer records than
+exist; this is lag, a figure.  A gap in the offsets is a skip only if a record is known to be in it.
+Anomalies that a licence covers are reported as legal.  If final reads are missing or incomplete, violations
+that are visible still count, and everything else is unknown.
 
-No partition's findings depend on another's.  So a history is judged in parts (`check_part`), one part in each
-process.  The run-wide part (`figures.LogOverview`) combines them in one result.
+The findings of a partition do not depend on other partitions.  So a history is judged in parts
+(`check_part`), one part in each process.  `figures.LogOverview` has the facts about the whole run, and
+combines the parts in one result.
 """
 
 from collections.abc import Sequence
@@ -75,12 +76,12 @@ def check_columns(
     damage: tuple[str, ...] = (),
     evidence: Evidence | None = None,
 ) -> CheckerResult:
-    """Judge the log of a history that is loaded already.
+    """Judge the log of a history whose columns are already loaded.
 
     Args:
         columns: the history's columns.
-        licences: what the history permits; by default nothing.
-        damage: what of the history could not be read.
+        licences: the losses that the history permits; by default none.
+        damage: parts of the history that could not be read.
         evidence: batches on the replicas' disks, and refused producers.
     """
     return put_together(overview_of(columns, damage), [check_part(columns, licences, evidence)])
@@ -89,7 +90,7 @@ def check_columns(
 def check_part(
     columns: Columns, licences: Licences | None = None, evidence: Evidence | None = None
 ) -> PartitionsResult:
-    """Judge the partitions whose rows the columns have: all of a history, or a share of it (`shares`)."""
+    """Judge the partitions whose rows the columns have: all of a history, or one share (`shares`)."""
     tally = PartitionSums()
     rows = split(columns)
     screening = screened(rows)
@@ -104,11 +105,11 @@ def check_part(
 
 
 def put_together(overview: LogOverview, parts: Sequence[PartitionsResult]) -> CheckerResult:
-    """Put together what was found in all parts of a history, in the order of their partitions."""
+    """Combine the results of all parts of a history, in the order of their partitions."""
     found = joined(parts)
     return result_of(
         CHECKER,
-        # Illegal ones first, in the order of time.
+        # Illegal anomalies first, in the order of time.
         sorted(found.anomalies, key=lambda anomaly: (not anomaly.illegal, anomaly.time_ns)),
         counts=found.counts,
         tallies=found.tallies,
@@ -120,7 +121,7 @@ def put_together(overview: LogOverview, parts: Sequence[PartitionsResult]) -> Ch
 
 
 def _find_all(log: PartitionLog, tally: PartitionSums, evidence: Evidence | None) -> list[LogFinding]:
-    """Everything that can be found in one partition."""
+    """All anomalies of one partition."""
 
     def attributing(partition: PartitionName, offsets: Integers, known_ns: Integers) -> Attribution:
         attribution = attribute(evidence, partition, offsets, known_ns)
@@ -136,7 +137,7 @@ def _find_all(log: PartitionLog, tally: PartitionSums, evidence: Evidence | None
 
 
 def _find_unseen(log: PartitionLog) -> list[LogFinding]:
-    """Findings about unread records in a partition for which screening found nothing else."""
+    """Findings about unread records, in a partition for which screening found nothing else."""
     if log.columns.foreign:
         return list(find_in_passing(log))
     return list(find_in_survival(log, survival_of(log)))

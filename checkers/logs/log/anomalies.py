@@ -1,4 +1,4 @@
-"""What the log checker can find, which promise each finding breaks and where that promise is made."""
+"""The anomalies of the log checker, with the promise that each breaks and the source of that promise."""
 
 from checkers.history.sources import Source
 from checkers.verdict.kinds import AnomalyKind, by_id
@@ -94,19 +94,19 @@ ANOMALIES = by_id(
 )
 """All anomalies by id."""
 _SURVIVAL = ("lost-write", "poll-skip", "int-poll-skip")
-"""Rules by which a record has to be there."""
+"""The rules by which a record has to exist."""
 NEEDS = Needs(
     (Source.CLIENTS,),
     {
         "unseen": (Source.CLIENTS,),
-        # Brokers log the refusals that make a duplicate the client's.
+        # Brokers log the refusals that show that the client caused a duplicate.
         "duplicate": (Source.BROKER_LOGS, Source.REFUSALS),
     },
     PERMITTED,
-    # A record may be removed once a later record of its key is there, from any producer.
+    # A record may be removed once a later record of its key exists, from any producer.
     of_workload={"compacted": dict.fromkeys(_SURVIVAL, (Source.CLIENTS,))},
     not_deleted=frozenset({*_SURVIVAL, "unseen", "client-disagreement"}),
 )
-"""The journals that its rules need."""
+"""The journals that the checker's rules need."""
 NO_LICENCE = frozenset(("phantom", "known-gap"))
-"""Ids of those that are never legal: no event permits them."""
+"""Ids of the anomalies that are never legal, because no event permits them."""

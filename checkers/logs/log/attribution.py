@@ -1,8 +1,8 @@
-"""Who caused a duplicate: a broker that appended a batch twice, or a client that sent it twice.
+"""The cause of a duplicate: a broker that appended a batch twice, or a client that sent it twice.
 
-An idempotent producer numbers its records; a broker that gets the same number of the same producer id and
-epoch again appends nothing (KIP-98).  So where the batches on a replica's disk carry the same number twice,
-the broker did it.  Another number, epoch or producer id means that the client sent the record again.
+An idempotent producer numbers its records.  A broker that receives the same number of the same producer id
+and epoch again appends nothing (KIP-98).  So if batches on a replica's disk have the same number twice, the
+broker caused the duplicate.  If the number, epoch or producer id differs, the client sent the record again.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,15 +16,15 @@ from checkers.evidence.replicas import Fates
 from checkers.logs.log.refusals import Disks, Epoch
 
 Evidence = Callable[[], Disks]
-"""Puts the evidence of a history together; costs nothing until something is to be attributed."""
+"""Collects the evidence of a history.  It is called only when a cause has to be found."""
 
 
 Attributing = Callable[[PartitionName, Integers, Integers], "Attribution"]
-"""Attributes the duplicates of one partition: offsets of shape (2, n), when the second was known, (n,)."""
+"""Finds the causes of a partition's duplicates: offsets, shape (2, n); when the second was known, (n,)."""
 
 
 class Culprit(StrEnum):
-    """Who put a record into the log a second time."""
+    """The cause of a record's second append."""
 
     BROKER = "broker"
     CLIENT = "client"
@@ -37,10 +37,11 @@ class Attribution(NamedTuple):
     Attributes:
         of_broker: whether one sequence number of one producer was appended twice.
         of_client: whether the client sent it again under another sequence number.
-        in_new_epoch: whether that number belongs to another epoch, or to another producer id.
-        after_refusal: whether it belongs to a later epoch of a producer of which a batch had been refused
-            correctly in the epoch of the first number; False if it was known before any refusal.
-        lines: the proof of each, in a sentence.
+        in_new_epoch: whether the second sequence number belongs to another epoch, or to another producer id.
+        after_refusal: whether the second sequence number belongs to a later epoch of a producer, and a batch
+            of that producer had been refused correctly in the epoch of the first number; False if the
+            duplicate was known before any refusal.
+        lines: the proof of each, as a sentence.
     """
 
     of_broker: Booleans
@@ -51,7 +52,7 @@ class Attribution(NamedTuple):
 
     @property
     def counts(self) -> dict[Culprit, int]:
-        """How many each has to answer for; those who have none are left out."""
+        """Number of duplicates by cause; causes without duplicates are left out."""
         broker, client = int(self.of_broker.sum()), int(self.of_client.sum())
         unknown = len(self.of_broker) - broker - client
         counts = {Culprit.BROKER: broker, Culprit.CLIENT: client, Culprit.UNKNOWN: unknown}
@@ -61,13 +62,13 @@ class Attribution(NamedTuple):
 def attribute(
     evidence: Evidence | None, partition: PartitionName, offsets: Integers, known_ns: Integers
 ) -> Attribution:
-    """Attribute duplicates in one partition.
+    """Find the causes of duplicates in one partition.
 
     Args:
         evidence: batches on the replicas' disks, and refused producers.
         partition: the partition.
         offsets: shape (2, n), two offsets of each duplicate.
-        known_ns: shape (n,), when it was known to be at the second offset.
+        known_ns: shape (n,), when the record was known to be at the second offset.
     """
     if evidence is None:
         return _unknown(offsets)
@@ -85,7 +86,7 @@ def attribute(
 def _refused_before(
     one: Fates, other: Fates, refused_ns: Mapping[Epoch, int], known_ns: Integers
 ) -> Booleans:
-    """Which were sent again in a later epoch of a producer that had been refused rightly in the first one."""
+    """Duplicates sent in a later epoch of a producer that had been refused correctly in the first epoch."""
     epochs = zip(one.producer_id.tolist(), one.producer_epoch.tolist(), strict=True)
     since_ns = np.array([refused_ns.get(epoch, NEVER) for epoch in epochs], dtype=np.int64)
     refused: Booleans = (since_ns != NEVER) & (since_ns <= known_ns)

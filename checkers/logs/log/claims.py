@@ -1,4 +1,4 @@
-"""Collects the claims about one partition: which value is at which offset, who reported it, and when."""
+"""Collects the claims about one partition: which value is at which offset, the reporter, and the time."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ import numpy as np
 from checkers.columns.tables import NEVER, NONE, Booleans, Columns, Integers, SendOutcome, Sends
 
 _DENSE = 4
-"""Offsets that span at most this many times their number are ranked by marking, others by sorting."""
+"""Offsets whose range is at most this many times their number are ranked by marking, others by sorting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class SentValues:
         value: the value.
         send: row of its first send.
         invoked_ns: when its first send began.
-        possible: how many of its sends may have happened: those that did not definitely fail.
+        possible: number of its sends that may have happened, which are those that did not definitely fail.
     """
 
     value: Integers
@@ -37,9 +37,10 @@ class Claims:
         slot: row of `slots`, `NONE` without an offset.
         slots: the distinct offsets, ascending; the first claims belong to them, one each, in the same order.
         sent: row of `SentValues`, `NONE` if the value was never sent to this partition.
-        ack: row of the earliest acknowledgement in `Sends`, `NONE` without one.
-        read: row of the earliest return in `Reads`, `NONE` without one.
-        since_ns: time before which it was not there: its send had not begun, or no operation had reported it.
+        ack: row of the earliest acknowledgement in `Sends`, `NONE` if there is none.
+        read: row of the earliest return in `Reads`, `NONE` if there is none.
+        since_ns: time before which the record did not exist: its send had not started, or no operation had
+            reported it.
         known_ns: time of the earliest acknowledgement or return.
         contested: whether another value is claimed at the same offset.
         of_read: shape (reads of the partition,), the claim that each of them makes.
@@ -59,7 +60,7 @@ class Claims:
 
     @property
     def returned(self) -> Booleans:
-        """Whether any reader was given the record."""
+        """Whether any reader received the record."""
         return is_row(self.read)
 
     @property
@@ -69,7 +70,10 @@ class Claims:
 
 
 def acknowledged(sends: Sends, rows: Integers) -> Booleans:
-    """Which of some sends were acknowledged; of a transaction that did not commit, those with offsets."""
+    """Whether each send was acknowledged.
+
+    In a transaction that did not commit, sends with an offset were acknowledged.
+    """
     told: Booleans = (sends.outcome[rows] == SendOutcome.OK) | (sends.offset[rows] != NONE)
     return told
 
@@ -79,7 +83,7 @@ def sent_to(sends: Sends, rows: Integers) -> SentValues:
 
     Args:
         sends: all sends.
-        rows: those of one partition, ascending.
+        rows: the rows of one partition, ascending.
     """
     values = sends.value[rows]
     order = np.argsort(values, kind="stable")
@@ -135,11 +139,11 @@ def claims_of(columns: Columns, send_rows: Integers, read_rows: Integers, sent: 
 
 @dataclass(frozen=True, slots=True)
 class Horizon:
-    """How far a log was known to reach, as time passed.
+    """The known length of a log over time.
 
     Attributes:
         claim: claims with an offset, in the order in which they became known.
-        known_ns: when.
+        known_ns: when each became known.
         highest: the highest offset known then.
     """
 
@@ -156,7 +160,7 @@ def horizon_of(claims: Claims) -> Horizon:
 
 
 def is_row(rows: Integers) -> Booleans:
-    """Which of some rows are rows, not `NONE`."""
+    """Whether each of some rows is a row, and not `NONE`."""
     there: Booleans = rows != NONE
     return there
 
@@ -174,7 +178,7 @@ def ranked(offsets: Integers) -> tuple[Integers, Integers]:
 
 
 def found_in(ascending: Integers, wanted: Integers) -> Integers:
-    """Positions of values in an ascending array of distinct ones, `NONE` for those that are not there."""
+    """Positions of values in an ascending array of distinct values; `NONE` for values that it lacks."""
     if not len(ascending):
         return np.full(len(wanted), NONE)
     position = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
@@ -192,9 +196,9 @@ def at(column: Integers, rows: Integers, missing: int) -> Integers:
 def _distinct(
     slot_of: Integers, values: Integers, slots: int
 ) -> tuple[Integers, Integers, Integers, Booleans]:
-    """Claim of each row, then slot, value and contestedness of each claim.
+    """The claim of each row, then the slot, value and contestedness of each claim.
 
-    The first value of a slot makes the claim of the slot's own number; others get numbers beyond.
+    The claim of a slot's first value has the slot's number.  Claims of other values have higher numbers.
     """
     value = np.empty(slots, dtype=np.int64)
     value[slot_of[::-1]] = values[::-1]
@@ -212,7 +216,10 @@ def _distinct(
 
 
 def first_of(size: int, claim_of: Integers, rows: Integers) -> Integers:
-    """First of some rows for each claim; of equal indices, the last assignment stays."""
+    """The first row of each claim, of some rows.
+
+    The rows are assigned in reverse order, because NumPy keeps the last assignment to an index.
+    """
     first = np.full(size, NONE, dtype=np.int64)
     first[claim_of[::-1]] = rows[::-1]
     return first

@@ -1,4 +1,4 @@
-"""Judges the contents of a partition: foreign, failed and duplicate values, and contradicting offsets."""
+"""Judges the contents of a partition: phantom, failed and duplicate values, and contradicting offsets."""
 
 from collections.abc import Iterator
 
@@ -91,7 +91,7 @@ def _aborted(log: PartitionLog) -> Iterator[LogFinding]:
 
 
 def _duplicates(log: PartitionLog, attributing: Attributing) -> Iterator[LogFinding]:
-    """Values at more offsets than their sends can account for; contested offsets are not counted."""
+    """Values at more offsets than their sends explain; contested offsets are not counted."""
     claims, teller = log.claims, LogTexts(log)
     rows = np.flatnonzero((claims.sent != NONE) & (claims.offset != NONE) & ~claims.contested)
     sent = claims.sent[rows]
@@ -133,7 +133,7 @@ def _duplicates(log: PartitionLog, attributing: Attributing) -> Iterator[LogFind
 
 
 def _given_up(log: PartitionLog) -> Booleans:
-    """Which of the values sent were in a batch some of which the client gave up."""
+    """Which sent values were in a batch of which the client gave up some records."""
     sends = log.columns.sends
     operations = np.unique(sends.invoke_op[sends.outcome == SendOutcome.INFO])
     rows = log.sends[np.isin(sends.invoke_op[log.sends], operations)]
@@ -142,7 +142,7 @@ def _given_up(log: PartitionLog) -> Booleans:
 
 
 def _sent_strictly(log: PartitionLog) -> Booleans:
-    """Which of the values sent were sent by idempotent producers only."""
+    """Which sent values were sent by idempotent producers only."""
     value = found_in(log.sent.value, log.columns.sends.value[log.sends])
     careless = value[~log.columns.is_strict(log.sends)]
     strict: Booleans = np.bincount(careless, minlength=len(log.sent.value)) == 0
@@ -150,7 +150,7 @@ def _sent_strictly(log: PartitionLog) -> Booleans:
 
 
 def _inconsistent(log: PartitionLog) -> Iterator[LogFinding]:
-    """Offsets at which several values stood."""
+    """Offsets at which several values were reported."""
     claims, teller = log.claims, LogTexts(log)
     slots = np.unique(claims.slot[claims.contested])
     if not len(slots):
@@ -167,19 +167,19 @@ def _inconsistent(log: PartitionLog) -> Iterator[LogFinding]:
         summary = f"{subject} is {teller.value_of(one)!r} to one and {teller.value_of(other)!r} to another"
         return Example(subject, summary, witness, lines)
 
-    # What was known first is what was truncated; the other record may have been written before it.
+    # The record that was known first was truncated; the other record may have been written before it.
     known_ns = claims.known_ns[rivals[0]]
     licensed = truncated(log, since_ns, until_ns, kept, claims.slots[slots], known_ns=known_ns)
     yield LogFinding("inconsistent-offsets", until_ns, claims.offset[rivals[0]], *licensed, example)
 
 
 def read_at_ns(log: PartitionLog, rows: Integers) -> Integers:
-    """When rows of `Reads` were returned; `NEVER` without a row."""
+    """When rows of `Reads` were returned; `NEVER` for `NONE`."""
     return at(log.columns.calls.completed_ns, at(log.columns.reads.call, rows, NONE), NEVER)
 
 
 def _rivals(log: PartitionLog, slots: Integers) -> Integers:
-    """Two claims of each contested slot, shape (2, slots), the earlier first.
+    """Two claims of each contested slot, shape (2, slots), the earlier claim first.
 
     If two claims of a slot were returned to readers, or kept, these two are chosen, because that
     contradiction is worse.

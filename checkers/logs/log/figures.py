@@ -1,4 +1,4 @@
-"""Counts what the log checker found and how much it looked at, over all partitions."""
+"""Counts the anomalies of the log checker, and the records that it judged, over all partitions."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
@@ -22,14 +22,14 @@ _Name = TypeVar("_Name", bound=str)
 
 
 class PartitionsResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What some partitions add to the result; each partition of a history is in one part.
+    """The contribution of some partitions to the result; each partition of a history is in one part.
 
     Attributes:
         counts: exact number of anomalies per id.
         legal: number of legal anomalies.
         anomalies: examples, by partition.
         tallies: numbers of anomalies, by partition.
-        doubts: why it is unknown whether something is licensed, by partition, each once.
+        doubts: why it is unknown whether an anomaly is licensed, by partition, each once.
         duplicates_by: number of duplicates by cause.
         distinct: number of known records.
         resolved: number of sends with an unknown outcome whose record a reader found.
@@ -50,7 +50,7 @@ class PartitionsResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def joined(parts: Sequence[PartitionsResult]) -> PartitionsResult:
-    """What parts add together, which must be in the order of their partitions."""
+    """Combine parts, which must be in the order of their partitions."""
     return PartitionsResult(
         counts=_sums(part.counts for part in parts),
         legal=_sums(part.legal for part in parts),
@@ -77,7 +77,7 @@ class PartitionSums:
     """Sums over the partitions of one part.
 
     Attributes:
-        undecided: claims on which no final read decides.
+        undecided: number of claims that no final read decides.
     """
 
     def __init__(self) -> None:
@@ -93,7 +93,7 @@ class PartitionSums:
         self._duplicates_by: dict[Culprit, int] = {}
 
     def add(self, log: PartitionLog, findings: list[LogFinding]) -> None:
-        """Add the log of one partition and what was found in it."""
+        """Add the log of one partition and its findings."""
         for found in findings:
             if len(found.time_ns):
                 self._count(found)
@@ -113,7 +113,7 @@ class PartitionSums:
             self._counts["unseen"] = self._legal["unseen"] = screening.unseen
 
     def show(self, findings: list[LogFinding]) -> None:
-        """Add examples of what is counted already."""
+        """Add examples of anomalies that are counted already."""
         for found in findings:
             self._examples.extend(found.anomalies())
 
@@ -122,7 +122,7 @@ class PartitionSums:
         self._duplicates_by = _sums((self._duplicates_by, attribution.counts))
 
     def part(self) -> PartitionsResult:
-        """Everything that was added, as one part of the history."""
+        """Return everything that was added, as one part of the history."""
         return PartitionsResult(
             counts=self._counts,
             legal=self._legal,
@@ -145,16 +145,16 @@ class PartitionSums:
 
 
 class LogOverview(msgspec.Struct, frozen=True, kw_only=True):
-    """Facts about a whole history, found before any of its partitions is judged.
+    """Facts about a whole history, which are collected before any partition is judged.
 
     Attributes:
         partitions: how many partitions there are.
         outcomes: how many records were sent with each `SendOutcome`.
         polled: records that polls returned.
         final: records that final reads returned.
-        acknowledged_per_s: acknowledged records a second.
-        assumptions: whether the final reads are complete, if the run had to make some.
-        damage: what of the history could not be read.
+        acknowledged_per_s: acknowledged records per second.
+        assumptions: whether the final reads are complete, if the run had to make final reads.
+        damage: parts of the history that could not be read.
         keyless: why records of some topics have no keys, one text each.
         foreign: whether another harness recorded it.
     """
@@ -175,7 +175,7 @@ class LogOverview(msgspec.Struct, frozen=True, kw_only=True):
         return bool(sum(self.outcomes) or self.polled or self.final)
 
     def unknown_because(self, found: PartitionsResult) -> str | None:
-        """Why a history without illegal anomalies is not valid; None if it is."""
+        """Why a history without illegal anomalies is not valid; None if it is valid."""
         unmet = [assumption.observed for assumption in self.assumptions if not assumption.met]
         reasons = [*self.damage, *(f"the final read is incomplete: {observed}" for observed in unmet)]
         if self.foreign and not found.distinct:
@@ -186,7 +186,10 @@ class LogOverview(msgspec.Struct, frozen=True, kw_only=True):
         return "; ".join(reasons) or None
 
     def figures(self, found: PartitionsResult) -> dict[str, object]:
-        """Measured numbers; a record counts each time that it is acknowledged or returned."""
+        """The measured figures.
+
+        A record counts each time that it is acknowledged or returned.
+        """
         return {
             "partitions": self.partitions,
             "acknowledged_records": self.outcomes[SendOutcome.OK],
@@ -206,11 +209,11 @@ class LogOverview(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def overview_of(columns: Columns, damage: tuple[str, ...] = ()) -> LogOverview:
-    """Look at a whole history.
+    """Collect the facts about a whole history.
 
     Args:
-        columns: all of its columns.
-        damage: what of it could not be read.
+        columns: all columns of the history.
+        damage: parts of the history that could not be read.
     """
     outcomes = np.bincount(columns.sends.outcome, minlength=len(SendOutcome)).tolist()
     final = int(columns.calls.final[columns.reads.call].sum())
@@ -232,9 +235,9 @@ def overview_of(columns: Columns, damage: tuple[str, ...] = ()) -> LogOverview:
 
 
 def _doubts(log: PartitionLog, found: LogFinding) -> Iterator[str]:
-    """Why it is unknown whether something is licensed that was taken to be."""
+    """Why it is uncertain whether anomalies that count as licensed are licensed."""
     for row in np.unique(found.licence[found.licence != NONE]).tolist():
-        # Rows behind those of the permits are licences that no event gives.
+        # Rows after those of the permits are licences that no event gives.
         if row < len(log.permits) and found.texts[row] == log.licences[row]:
             doubt = log.permits[row].event.doubt
             if doubt is not None:
@@ -259,7 +262,7 @@ def final_read_complete(columns: Columns) -> Assumption:
 
 
 def _resolved(log: PartitionLog) -> int:
-    """How many sends with an unknown outcome some reader found; of transactions, a read_committed one."""
+    """Number of sends with an unknown outcome that a reader found; for transactions, a read_committed one."""
     sends, claims = log.columns.sends, log.claims
     open_sends = log.sends[sends.outcome[log.sends] == SendOutcome.INFO]
     found = np.unique(claims.value[claims.returned & log.visibility.always])
@@ -267,7 +270,7 @@ def _resolved(log: PartitionLog) -> int:
 
 
 def _rate(sends: Sends, phases: dict[str, int]) -> float:
-    """Acknowledged records a second, in the load phase or, without phases, over all of the history."""
+    """Acknowledged records per second, in the load phase or, without phases, in the whole history."""
     acked_ns = sends.completed_ns[sends.outcome == SendOutcome.OK]
     if not len(acked_ns):
         return 0.0

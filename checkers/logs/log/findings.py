@@ -1,4 +1,4 @@
-"""Findings of the log checker: numbers for all, and texts for some of them."""
+"""Findings of the log checker: numbers of all anomalies, and texts of some of them."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly
 
 
 class Example(NamedTuple):
-    """One anomaly as a text.
+    """The text of one anomaly.
 
     Attributes:
         subject: the place in the log, such as ``log-0/3@1042``.
         summary: one sentence with the values.
-        witness: indices of the operations that show it.
-        explanation: the proof, a sentence each.
+        witness: indices of the operations that prove it.
+        explanation: the proof, as sentences.
     """
 
     subject: str
@@ -37,8 +37,8 @@ class LogFinding:
         time_ns: shape (n,), when each became visible.
         offset: shape (n,), its offset, `NONE` if unknown.
         licence: shape (n,), row of `texts` that makes it legal, `NONE` if it is illegal.
-        texts: licences; None if it is legal without one.
-        example: makes the text of the i-th.
+        texts: the licences; None for an anomaly that is legal without one.
+        example: returns the text of the i-th anomaly.
     """
 
     id: str
@@ -49,7 +49,7 @@ class LogFinding:
     example: Callable[[int], Example]
 
     def anomalies(self) -> Iterable[Anomaly]:
-        """At most `EXAMPLES_PER_ANOMALY`, illegal ones first, each kind in the order of time."""
+        """At most `EXAMPLES_PER_ANOMALY` anomalies, illegal ones first, then in the order of time."""
         order = np.lexsort((self.time_ns, self.licence != NONE))
         return map(self._anomaly, order[:EXAMPLES_PER_ANOMALY].tolist())
 
@@ -79,5 +79,5 @@ class LogFinding:
 def illegal(
     identity: str, time_ns: Integers, offset: Integers, example: Callable[[int], Example]
 ) -> LogFinding:
-    """Anomalies that nothing can license."""
+    """Return anomalies that nothing can license."""
     return LogFinding(identity, time_ns, offset, np.full(len(time_ns), NONE, dtype=np.int64), (), example)

@@ -1,4 +1,4 @@
-"""Computes over many groups of rows at once, by one sort or one accumulation."""
+"""Computations over many groups of rows at once, by one sort or one accumulation."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from checkers.columns.tables import NEVER, Booleans, Integers
 
 
 def group_of(*keys: Integers) -> Integers:
-    """Numbers of the groups of rows, from 0, where rows of equal keys lie side by side."""
+    """Number the groups of rows from 0; rows with equal keys must be adjacent."""
     if not len(keys[0]):
         return keys[0]
     new = np.zeros(len(keys[0]), dtype=np.bool_)
@@ -18,9 +18,10 @@ def group_of(*keys: Integers) -> Integers:
 
 
 def later_minimum(times_ns: Integers, group: Integers) -> Integers:
-    """Least of the times that come after each row in its group, `NEVER` where none does.
+    """The least of the times after each row in its group; `NEVER` if there is none.
 
-    Ranks of the times, raised by a whole turn for every group, let one accumulation serve all groups.
+    The ranks of the times are shifted by a constant for each group, so that one accumulation covers all
+    groups.
 
     Args:
         times_ns: shape (n,).
@@ -38,32 +39,36 @@ def later_minimum(times_ns: Integers, group: Integers) -> Integers:
 
 @dataclass(frozen=True, slots=True)
 class Grouped:
-    """Rows of a column by the code that they have.
+    """Rows of a column, grouped by their code.
 
     Attributes:
         rows: all rows, ordered by code, ascending within each.
-        ends: shape (codes + 1,), where in `rows` each code's rows begin; its last element is their number.
+        ends: shape (codes + 1,), the index in `rows` where each code's rows begin; the last element is the
+            number of rows.
     """
 
     rows: Integers
     ends: Integers
 
     def of(self, code: int) -> Integers:
-        """Rows of a code, ascending."""
+        """Return the rows of a code, ascending."""
         return self.rows[self.ends[code] : self.ends[code + 1]]
 
     @property
     def counts(self) -> Integers:
-        """How many rows each code has."""
+        """Number of rows of each code."""
         return np.diff(self.ends)
 
     def chosen(self, low: int, codes: Booleans) -> Integers:
-        """Rows of those codes from `low` on that are chosen, ordered by code, ascending within each."""
+        """Rows of the chosen codes, numbered from `low` on, ordered by code, ascending within each."""
         ends = self.ends[low : low + len(codes) + 1]
         return self.rows[ends[0] : ends[-1]][np.repeat(codes, np.diff(ends))]
 
 
 def grouped(codes: Integers, count: int) -> Grouped:
-    """Order rows by their codes, which are below `count`; small codes are sorted by radix."""
+    """Order rows by their codes, which are below `count`.
+
+    Small codes are sorted by radix sort.
+    """
     order = np.argsort(codes.astype(np.min_scalar_type(count)), kind="stable")
     return Grouped(order, np.concatenate(([0], np.cumsum(np.bincount(codes, minlength=count)))))

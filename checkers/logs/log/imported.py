@@ -1,7 +1,8 @@
 """Judges acknowledged records in histories of other harnesses, which have no final reads.
 
 By Jepsen's rule (jepsen.tests.kafka, lost-write) a record is lost if no reader received it although one
-received a later record.  After the last received record there may be lag: ``unseen``, reported and legal.
+received a later record.  Records after the last received record may be lag.  They are reported as ``unseen``,
+which is legal.
 """
 
 from collections.abc import Iterator
@@ -55,13 +56,13 @@ def _lost(log: PartitionLog, rows: Integers) -> Iterator[LogFinding]:
 
 
 def _first_beyond(log: PartitionLog, offsets: Integers) -> Integers:
-    """For each offset, the earliest row of `Reads` that lies above it; there is one."""
+    """For each offset, the earliest row of `Reads` above it, which must exist."""
     highest = np.maximum.accumulate(log.columns.reads.offset[log.reads])
     return log.reads[np.searchsorted(highest, offsets, side="right")]
 
 
 def _unseen(log: PartitionLog, rows: Integers) -> Iterator[LogFinding]:
-    """Acknowledged records behind all that any reader was given, or at an offset that was not reported."""
+    """Acknowledged records above all records that readers received, or without a reported offset."""
     if not len(rows):
         return
     claims, teller = log.claims, LogTexts(log)

@@ -1,7 +1,8 @@
 """Finds what permits the anomalies of one partition: events of the history, or later records of the same key.
 
-A compacted topic keeps, of every key, the record at the highest offset, a tombstone only for a while; the
-others may vanish, and so may records of aborted transactions (Kafka documentation, Log compaction; KIP-98).
+A compacted topic keeps the record at the highest offset of every key; a tombstone is kept only for a time.
+All other records may be removed, and so may records of aborted transactions (Kafka documentation, Log
+compaction; KIP-98).
 """
 
 import numpy as np
@@ -22,7 +23,7 @@ EXPIRED = (
 """The licence of tombstones."""
 
 Licensed = tuple[Integers, tuple[str | None, ...]]
-"""Shape (n,): row of the texts that permits each anomaly, `NONE` where nothing does; and the texts."""
+"""Shape (n,): row of the text that permits each anomaly, `NONE` if nothing does; and the texts."""
 
 
 def truncated(
@@ -34,15 +35,15 @@ def truncated(
     *,
     known_ns: Integers | None = None,
 ) -> Licensed:
-    """What permits anomalies that only a truncation of the log can cause.
+    """The licences of anomalies that only a truncation of the log can cause.
 
     Args:
         log: the partition.
-        since_ns: shape (n,), time before which the record was not there.
-        until_ns: shape (n,), first moment at which it is known to be gone.
+        since_ns: shape (n,), time before which the record did not exist.
+        until_ns: shape (n,), first time at which it is known to be missing.
         kept: shape (n,), whether a consumer received it, or all in-sync replicas had it.
         offset: shape (n,), the lowest offset that must have been truncated; `NONE` if unknown.
-        known_ns: shape (n,), when the record was first known to be there; `since_ns` if not given.
+        known_ns: shape (n,), when the record was first known to exist; `since_ns` if not given.
     """
     return first_permit(log.permits, since_ns, until_ns, kept, offset, known_ns=known_ns), log.licences
 
@@ -50,14 +51,15 @@ def truncated(
 def vanished(
     log: PartitionLog, claims: Integers, until_ns: Integers, kept: Booleans, replaced_ns: Integers
 ) -> Licensed:
-    """What permits that records are gone: a truncation, a removal of the log's beginning, or compaction.
+    """The licences of missing records: a truncation, a removal of the log's start, or compaction.
 
     Args:
         log: the partition.
         claims: shape (n,), the records.
-        until_ns: shape (n,), first moment at which each is known to be gone.
+        until_ns: shape (n,), first time at which each is known to be missing.
         kept: shape (n,), whether a consumer received it, or all in-sync replicas had it.
-        replaced_ns: for every claim of the partition, since when a later record of its key may be there.
+        replaced_ns: for every claim of the partition, the time since which a later record of its key may
+            exist.
     """
     places = log.claims.offset[claims]
     since_ns = log.claims.since_ns[claims]
@@ -73,9 +75,10 @@ def vanished(
 
 
 def _expired(log: PartitionLog, claims: Integers, until_ns: Integers) -> Booleans:
-    """Which records may have been deleted by a tombstone that may be gone by then, or are such a tombstone.
+    """Which records a tombstone may have deleted, or are one, if that tombstone may be removed by then.
 
-    A tombstone with an unknown outcome that was never read counts too: it may have been there and be gone.
+    A tombstone with an unknown outcome that was never read also counts: it may have been appended and
+    removed.
     """
     marks = log.columns.tombstones.get(log.name.topic)
     if marks is None:
@@ -94,14 +97,14 @@ def _expired(log: PartitionLog, claims: Integers, until_ns: Integers) -> Boolean
 
 
 def undone(log: PartitionLog, sends: Integers, hidden: Booleans, licensed: Licensed) -> Licensed:
-    """Add what permits that a transaction did not end as it was acknowledged.
+    """Add licences for a transaction that did not end as it was acknowledged.
 
     Args:
         log: the partition.
-        sends: shape (n,), rows of `Columns.sends` that sent the records; `NONE` without one.
+        sends: shape (n,), rows of `Columns.sends` that sent the records; `NONE` if there is none.
         hidden: shape (n,), whether each anomaly only concerns whether read_committed readers received the
             record.
-        licensed: what permits the anomalies for other reasons.
+        licensed: the licences of the anomalies for other reasons.
     """
     if not log.decisions.texts:
         return licensed
@@ -112,9 +115,9 @@ def undone(log: PartitionLog, sends: Integers, hidden: Booleans, licensed: Licen
 
 
 def undecided(log: PartitionLog, claims: Integers) -> Booleans:
-    """Shape (n,), whether no reader of committed records was given a record of the same transaction here.
+    """Whether no read_committed reader received a record of the same transaction here; shape (n,).
 
-    Where one was, the transaction's marker is in the partition.
+    If one was received, the transaction's marker is in the partition.
     """
     sends, shown = log.columns.sends, is_row(log.visibility.read)
     given = sends.invoke_op[log.claims.ack[shown & log.claims.acknowledged]]
@@ -122,14 +125,14 @@ def undecided(log: PartitionLog, claims: Integers) -> Booleans:
 
 
 def replaced_since(log: PartitionLog, by: Booleans) -> Integers:
-    """Time from which some chosen claim of the same key may be at a higher offset, of each claim.
+    """The time since which a chosen claim of the same key may be at a higher offset, for each claim.
 
     Args:
         log: the partition.
         by: shape (claims,), the claims that may replace others.
 
     Returns:
-        Shape (claims,), nanoseconds; `NEVER` where there is none.  All are `NEVER` without compaction.
+        Shape (claims,), nanoseconds; `NEVER` if there is none.  Without compaction, all are `NEVER`.
     """
     claims = log.claims
     replaced_ns = np.full(len(claims.value), NEVER)

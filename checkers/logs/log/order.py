@@ -1,4 +1,4 @@
-"""Judges the order of appending, against real time and against the order in which a process sent."""
+"""Judges the order of appends, against real time and against the order in which a process sent."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -23,10 +23,10 @@ def find_in_order(log: PartitionLog) -> Iterator[LogFinding]:
 
 
 def _realtime(log: PartitionLog) -> Iterator[LogFinding]:
-    """Records below an offset that was known, by acknowledgement or reading, before their sending began.
+    """Records below an offset that was acknowledged or read before their send started.
 
-    Sorted by the time at which they became known, the prefix maximum of the offsets is the end of the log as
-    far as it is known at any time; one binary search for each record asks where it was.
+    The offsets are sorted by the time at which they became known.  Their prefix maximum is the known end of
+    the log at each time.  One binary search for each record finds the end that was known at its send.
     """
     claims, horizon, teller = log.claims, log.horizon, LogTexts(log)
     late = np.flatnonzero((claims.sent != NONE) & (claims.offset != NONE))
@@ -51,7 +51,7 @@ def _realtime(log: PartitionLog) -> Iterator[LogFinding]:
         return Example(subject, summary, witness, lines)
 
     until_ns = np.maximum(claims.known_ns[late], claims.known_ns[early])
-    # What is at the lower offset was appended there after the log had been cut off below it.
+    # The record at the lower offset was appended there after the log had been truncated below it.
     since_ns, lowest = claims.since_ns[early], claims.offset[late]
     known_ns = claims.known_ns[early]
     licence, texts = truncated(log, since_ns, until_ns, log.kept[early], lowest, known_ns=known_ns)
@@ -65,7 +65,7 @@ class _Placed(NamedTuple):
 
     Attributes:
         row: row of `Sends`.
-        offset: where the record is.
+        offset: the record's offset.
         claim: the claim of readers that reports it, `NONE` if the acknowledgement reports it.
     """
 
@@ -74,16 +74,16 @@ class _Placed(NamedTuple):
     claim: Integers
 
     def chosen(self, which: Integers) -> "_Placed":
-        """Some of the sends."""
+        """Return some of the sends."""
         return _Placed(self.row[which], self.offset[which], self.claim[which])
 
 
 def _placed(log: PartitionLog) -> _Placed:
-    """Sends with the offset of their acknowledgement; in imported histories, of their readers too."""
+    """Sends with the offset of their acknowledgement; in imported histories, also with that of readers."""
     sends, rows = log.columns.sends, log.sends
     offset, claim = sends.offset[rows], np.full(len(rows), NONE)
     if log.columns.foreign:
-        # Where other harnesses lose an acknowledgement, readers report the place, if all report the same one.
+        # If other harnesses lose an acknowledgement, the offset comes from readers if all report the same.
         of_value = found_in(log.sent.value, sends.value[rows])
         silent = (offset == NONE) & (sends.outcome[rows] != SendOutcome.FAIL)
         claim = np.where(silent, at(_sole_claims(log), of_value, NONE), NONE)
@@ -94,7 +94,7 @@ def _placed(log: PartitionLog) -> _Placed:
 
 
 def _sole_claims(log: PartitionLog) -> Integers:
-    """By sent value, the one place at which readers found it; `NONE` if none did, or if it was sent twice."""
+    """The only offset at which readers found each sent value; `NONE` if none did, or if it was sent twice."""
     claims, count = log.claims, len(log.sent.value)
     found = np.flatnonzero((claims.sent != NONE) & (claims.offset != NONE))
     once = np.bincount(claims.sent[found], minlength=count) == 1
@@ -117,7 +117,7 @@ def _nonmonotonic(log: PartitionLog) -> Iterator[LogFinding]:
 
 
 def _descent(log: PartitionLog, one: _Placed, other: _Placed, *, within: bool) -> LogFinding:
-    """Pairs of sends, each in one batch or each in two."""
+    """Pairs of sends with decreasing offsets, within one batch or from one batch to another."""
     sends, teller = log.columns.sends, LogTexts(log)
 
     def lines_of(placed: _Placed, index: int) -> list[tuple[int, str]]:
@@ -154,7 +154,7 @@ def _reported_ns(log: PartitionLog, placed: _Placed) -> Integers:
 
 
 def _was_kept(log: PartitionLog, placed: _Placed) -> Booleans:
-    """Whether the records that some sends appended were given to a reader, or on every in-sync replica."""
+    """Whether the records of some sends were received by a reader, or on every in-sync replica."""
     sends, claims = log.columns.sends, log.claims
     slot = found_in(claims.slots, placed.offset)
     kept: Booleans = log.kept[slot] & (claims.value[slot] == sends.value[placed.row])

@@ -1,4 +1,4 @@
-"""One partition's share of the columns: the unit that the log checker judges."""
+"""One partition's part of the columns, which is the unit that the log checker judges."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,17 +15,18 @@ from checkers.logs.log.visibility import Visibility, visibility_of
 
 @dataclass(frozen=True, slots=True)
 class FinalView:
-    """What one final read of the partition covered, and which claims it saw.
+    """The range that one final read of the partition covered, and the claims that it found.
 
     Attributes:
         call: row of `Calls`.
-        start: first offset of the log when it began.
-        position: where it stopped.
-        whole: whether it came to the end that was listed.
-        listed_ns: what was known before this must lie below the end that was listed for it.
+        start: first offset of the log when the read began.
+        position: the offset at which it stopped.
+        whole: whether it reached the listed end.
+        listed_ns: records that were known before this time must be below the listed end.
         completed_ns: when it ended.
-        committed: whether it reads only what transactions committed.
-        bounded: whether the end that was listed is that of the log, not that of the first open transaction.
+        committed: whether it reads only committed records.
+        bounded: whether the listed end is the end of the log, and not the start of the first open
+            transaction.
         saw: shape (claims,), whether it returned the record.
     """
 
@@ -44,16 +45,16 @@ class FinalView:
 
         It covers the offsets that it passed, and offsets below the log's start.  If it reached the end, it
         also covers records that were known before the end was listed, at any offset: if they are above the
-        end, the log has become shorter.  If no offset was reported, it decides only if the log is still
-        complete from offset 0.  For read_committed readers the log ends where the first open transaction
-        begins (the last stable offset), so there it covers only what they passed.
+        end, the log has become shorter.  If a record's offset was not reported, it covers the record only if
+        the log is still complete from offset 0.  For read_committed readers the log ends where the first open
+        transaction starts (the last stable offset), so they cover only the records that they passed.
         """
         before = self.bounded & self.due(claims)
         passed = (claims.offset < self.position) | before
         return np.where(claims.offset >= 0, passed, before & (self.start == 0))
 
     def due(self, claims: Claims) -> Booleans:
-        """Which claims were known before it listed the end to which it came."""
+        """Which claims were known before the listing of the end that it reached."""
         known: Booleans = self.whole & (claims.known_ns < self.listed_ns)
         return known
 
@@ -68,15 +69,15 @@ class PartitionLog:
         columns: the whole history.
         sends: rows of `columns.sends` for this partition, ascending.
         reads: rows of `columns.reads` for this partition, ascending.
-        sent: the values that were sent to it.
-        claims: which value is at which offset, and who reported it.
-        visibility: which of these read_committed readers may receive.
+        sent: the values that were sent to the partition.
+        claims: the values, their offsets, and the operations that reported them.
+        visibility: the claims that read_committed readers may receive.
         horizon: known length of the log over time.
-        finals: the final reads of it.
+        finals: the final reads of the partition.
         assigns: rows of `columns.assigns` for this partition.
         kept: shape (claims,), which records a reader received, or every in-sync replica had.
-        permits: what may license a loss.
-        decisions: the transactions whose decision may be lost.
+        permits: the events that may license a loss.
+        decisions: the transactions whose decision may have been lost.
     """
 
     code: int
@@ -96,7 +97,7 @@ class PartitionLog:
 
     @property
     def licences(self) -> tuple[str, ...]:
-        """Texts of the permits, in their order."""
+        """Texts of the permits, in order."""
         return tuple(permit.text for permit in self.permits)
 
     @property
@@ -126,7 +127,10 @@ class Split:
     assigns: Grouped
 
     def log_of(self, code: int, licences: Licences) -> PartitionLog:
-        """The rows of one partition, and what they claim; ``code`` is its index in `Columns.partitions`."""
+        """Return the rows of one partition and their claims.
+
+        ``code`` is the index of the partition in `Columns.partitions`.
+        """
         columns, name = self.columns, self.columns.partitions[code]
         sends, reads = self.sends.of(code), self.reads.of(code)
         sent = sent_to(columns.sends, sends)
@@ -163,7 +167,7 @@ def split(columns: Columns) -> Split:
 
 
 def _durable(columns: Columns, claims: Claims) -> Booleans:
-    """Acknowledgements that waited for all in-sync replicas, whatever the workload's other producers did.
+    """Acknowledgements that waited for all in-sync replicas, whatever other producers of the workload did.
 
     If producers wait for no replica, an acknowledgement with an offset comes from the write probe, which has
     acks=all.
@@ -179,7 +183,10 @@ def _durable(columns: Columns, claims: Claims) -> Booleans:
 def _finals(
     columns: Columns, rows: Integers, reads: Integers, claims: Claims, visibility: Visibility
 ) -> Iterator[FinalView]:
-    """Final reads of a partition; the rows of each lie side by side, being in the order of completion."""
+    """Final reads of a partition.
+
+    Their rows are in the order of completion, so the rows of each read are adjacent.
+    """
     final = columns.final_reads
     call_of = columns.reads.call[reads]
     for row in rows.tolist():

@@ -1,4 +1,4 @@
-"""Judges what consumers received: within an assignment every known record, in the order of offsets."""
+"""Judges received records: within an assignment, a consumer receives every known record in offset order."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ from checkers.logs.log.texts import LogTexts, split_facts
 
 @dataclass(frozen=True, slots=True)
 class _Steps:
-    """What one assignment was given directly after something else.
+    """The records that one assignment received, each with the record received directly before.
 
     Attributes:
-        before: row of reads that was given before, `NONE` where the step is the first of its assignment.
-        assign: row of assigns where reading began, for such a first step.
-        due: offset from which the step was to continue: behind the record before, or where reading began.
-        read: row of reads that was given next.
-        within: whether both were given by one call.
+        before: row of reads that was received before, `NONE` if the step is the first of its assignment.
+        assign: for a first step, the row of assigns that states where reading began.
+        due: offset at which the step had to continue: after the record before, or where reading began.
+        read: row of reads that was received next.
+        within: whether one call returned both.
     """
 
     before: Integers
@@ -33,7 +33,7 @@ class _Steps:
     within: Booleans
 
     def chosen(self, which: Booleans) -> "_Steps":
-        """Some of the steps."""
+        """Return some of the steps."""
         rows = np.flatnonzero(which)
         return _Steps(
             self.before[rows], self.assign[rows], self.due[rows], self.read[rows], self.within[rows]
@@ -41,12 +41,12 @@ class _Steps:
 
 
 class _Passed(NamedTuple):
-    """Slots that some steps pass over: ``due[low:high]`` of each.
+    """The slots that some steps skip: ``due[low:high]`` for each step.
 
     Attributes:
-        due: slots that the reader must be given, ascending.
-        low: shape (steps,), the first that each passes over.
-        high: shape (steps,), the one to which it comes.
+        due: slots that the reader must receive, ascending.
+        low: shape (steps,), the first slot that each step skips.
+        high: shape (steps,), the slot at which each step arrives.
     """
 
     due: Integers
@@ -57,8 +57,8 @@ class _Passed(NamedTuple):
 def find_in_polls(log: PartitionLog) -> Iterator[LogFinding]:
     """Find (int-)poll-skip and (int-)nonmonotonic-poll in one partition.
 
-    A final read's order is judged like a poll's.  What it leaves out is not: it is a lost write, or the two
-    clients disagree.
+    The order of a final read is judged like that of a poll.  Records that a final read lacks are not judged
+    here: they are lost writes or disagreements of clients.
     """
     steps = _steps(log)
     back = log.columns.reads.offset[steps.read] < steps.due
@@ -79,7 +79,7 @@ def find_in_polls(log: PartitionLog) -> Iterator[LogFinding]:
 
 
 def _find_skips(log: PartitionLog, steps: _Steps, due: Integers) -> Iterator[LogFinding]:
-    """Find steps of polls over slots that their readers must be given, ascending."""
+    """Find steps of polls that skip slots that their readers must receive."""
     reads = log.columns.reads
     final = log.columns.calls.final[reads.call[steps.read]]
     span = np.searchsorted(log.claims.slots[due], np.stack((steps.due, reads.offset[steps.read])))
@@ -91,7 +91,7 @@ def _find_skips(log: PartitionLog, steps: _Steps, due: Integers) -> Iterator[Log
 
 
 def _steps(log: PartitionLog) -> _Steps:
-    """Pair each row with the one before it in its assignment or final read, or with where that begins."""
+    """Pair each row with the previous row of its assignment or final read, or with the start of that."""
     reads, calls, assigns = log.columns.reads, log.columns.calls, log.columns.assigns
     call = reads.call[log.reads]
     group = calls.assignment[call]
@@ -107,14 +107,14 @@ def _steps(log: PartitionLog) -> _Steps:
 
 
 def _assigned(log: PartitionLog, group: Integers) -> Integers:
-    """Row by which each assignment begins in this partition, `NONE` if there is none."""
+    """The row with which each assignment begins in this partition; `NONE` if there is none."""
     assigns = log.columns.assigns
     rows = log.assigns
     return at(rows, found_in(assigns.assignment[rows], group), NONE)
 
 
 def _retreats(log: PartitionLog, identity: str, steps: _Steps, rows: Integers) -> LogFinding:
-    """Steps that go back."""
+    """Steps to a lower offset."""
     teller = LogTexts(log)
 
     def example(index: int) -> Example:
@@ -125,7 +125,7 @@ def _retreats(log: PartitionLog, identity: str, steps: _Steps, rows: Integers) -
         summary = f"{subject} was returned where offset {int(steps.due[step])} was expected"
         return Example(subject, summary, witness, lines)
 
-    # A client that notices a truncation goes back to where the log was cut off (KIP-320).
+    # A client that detects a truncation goes back to the offset of the truncation (KIP-320).
     until_ns, before = _read_ns(log, steps.read[rows]), steps.before[rows]
     since_ns = np.where(before == NONE, until_ns, _read_ns(log, before))
     given, lowest = np.ones(len(rows), np.bool_), log.columns.reads.offset[steps.read[rows]]
@@ -133,14 +133,14 @@ def _retreats(log: PartitionLog, identity: str, steps: _Steps, rows: Integers) -
 
 
 def _skips(log: PartitionLog, identity: str, steps: _Steps, rows: Integers, passed: _Passed) -> LogFinding:
-    """Steps over known records; a record that some reader was given weighs more than an acknowledged one.
+    """Steps over known records; a record that a reader received is preferred to one only acknowledged.
 
     Args:
         log: the partition.
         identity: poll-skip or int-poll-skip.
         steps: all steps.
-        rows: those that skip.
-        passed: what each passes over.
+        rows: the steps that skip records.
+        passed: the slots that each of them skips.
     """
     claims, teller = log.claims, LogTexts(log)
     due, low, high = passed
@@ -169,7 +169,7 @@ def _skips(log: PartitionLog, identity: str, steps: _Steps, rows: Integers, pass
 
 
 def _before(teller: LogTexts, steps: _Steps, step: int) -> tuple[int, str]:
-    """What a step comes after: a record, or the assignment."""
+    """The predecessor of a step: a record, or the assignment."""
     if steps.before[step] == NONE:
         return teller.assignment(int(steps.assign[step]))
     return teller.returned(int(steps.before[step]))
@@ -181,7 +181,7 @@ def _read_ns(log: PartitionLog, rows: Integers) -> Integers:
 
 
 def lag_of(log: PartitionLog) -> int:
-    """Most records by which a poll that returned something ended behind what was known when it began."""
+    """The largest number of known records by which a non-empty poll lagged behind the log."""
     reads, calls, horizon = log.columns.reads, log.columns.calls, log.horizon
     call = reads.call[log.reads]
     last = np.flatnonzero((np.diff(call, append=NONE) != 0) & ~calls.final[call])

@@ -1,14 +1,15 @@
-"""Producers of which a broker refused a batch as out of order, because the batch before it was missing.
+"""Producers whose batch a broker refused as out of order, because the batch before it was missing.
 
 A broker logs such a refusal as an error, with the received sequence number and the last one that it has
 (``ProducerAppendInfo``).  If that last number is the highest one of the producer's epoch on the replicas'
-disks, the broker had lost nothing, and its refusal was correct.  librdkafka treats the refusal as a loss,
-begins a new epoch, and sends again what may have been appended, in other partitions too (issue 4953 of
-confluentinc/librdkafka).
+disks, the broker had lost no batch, and its refusal was correct.  librdkafka treats the refusal as a loss,
+starts a new epoch, and sends records again that may have been appended, also in other partitions (issue 4953
+of confluentinc/librdkafka).
 
-A record that was there before any refusal of its producer was logged is not a resend because of one.  The
-times decide this: brokers use the clock of the harness's host, and log lines have milliseconds.  The history
-begins at a whole second, so a line's time is uncertain by `SLACK_NS`, and closer records count as later.
+A record that existed before any refusal of its producer was logged was not resent because of a refusal.  The
+times decide this: brokers use the clock of the harness's host, and log lines have milliseconds.  The
+history's start is known in whole seconds, so a line's time is uncertain by `SLACK_NS`.  Records within that
+time count as later.
 """
 
 import re
@@ -30,8 +31,8 @@ class Disks(NamedTuple):
 
     Attributes:
         batches: batches on the replicas' disks.
-        refused_ns: epochs of producers of which a batch was refused correctly, with the time from which their
-            records may have been sent again for that.
+        refused_ns: epochs of producers that had a batch refused correctly, each with the time from which its
+            records may have been sent again because of the refusal.
     """
 
     batches: Batches
@@ -39,7 +40,7 @@ class Disks(NamedTuple):
 
 
 class _Refusal(NamedTuple):
-    """A line by which a broker refused a batch, and its content."""
+    """The log line of a refused batch, and its content."""
 
     producer: int
     where: PartitionName
@@ -66,15 +67,15 @@ def disks_of(history: History) -> Disks:
 
 def _refusal(line: LogLine, told: re.Match[str]) -> _Refusal:
     where = PartitionName(told["topic"], int(told["partition"]))
-    # A line without a time has the time of its gathering, when everything had happened.
+    # A line without a time has the time of its gathering, after all events.
     time_ns = line.time_ns if line.logged else -NEVER
     return _Refusal(int(told["producer"]), where, int(told["incoming"]), int(told["end"]), time_ns)
 
 
 def _since_ns(lines: Sequence[LogLine], refusals: Sequence[_Refusal]) -> dict[int, int]:
-    """By producer, when its first refusal was logged at the earliest, rightful or not.
+    """The earliest time at which each producer's first refusal, correct or not, was logged.
 
-    Where lines of a log were left out, a refusal may have been there at any time.
+    If lines of a log were left out, a refusal may have been logged at any time.
     """
     whole = all(line.number is not None or line.unjudged for line in lines)
     found: dict[int, int] = {}
@@ -88,8 +89,8 @@ def _refused(refusals: Sequence[_Refusal], batches: Batches) -> Iterator[Epoch]:
     for refusal in refusals:
         if refusal.incoming > refusal.end + 1:
             ends = _ends(batches, refusal.where, refusal.producer)
-            # The line does not have the epoch: if several epochs end with the same number, it is unknown
-            # which one it was.
+            # The line lacks the epoch: if several epochs end with the same number, it is unknown
+            # which of them was refused.
             epochs = [epoch for epoch, end in ends.items() if end == refusal.end]
             yield from ((refusal.producer, epoch) for epoch in epochs if len(epochs) == 1)
 

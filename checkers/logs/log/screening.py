@@ -1,10 +1,10 @@
-"""Skips small partitions that can't have findings, all of them in one computation.
+"""Skips small partitions that can't have findings, by one computation for all of them.
 
 Judging a partition takes some hundred microseconds even if it has few records, and a history may have
-millions of partitions.  So small partitions are screened first, by a few sorts over all of them.  Those that
-certainly have no finding are cleared.  The others are judged one by one, by the same rules as large ones.
-The only findings that screening makes itself are acknowledged records that no reader had to read, of which
-there may be millions too.  A cleared partition adds to the figures exactly what judging it would have added.
+millions of partitions.  So small partitions are screened first, by a few sorts over all of them.  Partitions
+that certainly have no finding are cleared. The others are judged one by one, by the same rules as large ones.
+Screening itself reports only acknowledged records that no reader had to read, because there may be millions
+of them too.  A cleared partition adds to the figures exactly what judging it would have added.
 """
 
 from dataclasses import dataclass, field
@@ -19,26 +19,26 @@ from checkers.logs.log.partition import Split
 from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY
 
 SMALL = 4096
-"""A partition with more rows than this is not screened: by itself it costs little more a row.
+"""A partition with more rows is not screened, because judging it alone costs little more per row.
 
 Measured on ten thousand rows in twelve partitions: 5.6 ms screened, 20 ms one by one; on a million, 0.32 s
 screened, 0.28 s one by one.
 """
 BLOCK = 2**19
-"""About how many rows are screened together."""
+"""The approximate number of rows that are screened together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Screening:
-    """Which partitions are to be judged, and what the others add to the figures.
+    """The partitions that have to be judged, and the figures of the others.
 
     Attributes:
-        judged: shape (partitions,), whether each is still to be judged.
+        judged: shape (partitions,), whether each still has to be judged.
         distinct: number of records in cleared partitions.
         resolved: number of their sends with an unknown outcome whose record a reader found.
         undecided: number of their records that no final read decides.
         lag: largest number of known records that a poll of them lagged behind.
-        unseen: number of their records that were never read and that no final read had to find.
+        unseen: number of their records that were never read, and that no final read had to find.
         shown: partitions of the earliest of those records, ascending, for the examples.
     """
 
@@ -52,7 +52,7 @@ class Screening:
 
 
 def screened(rows: Split) -> Screening:
-    """Clear what can be cleared, block by block, so that memory stays small and near."""
+    """Clear partitions block by block, which needs little memory and uses the CPU's caches."""
     counts = rows.sends.counts + rows.reads.counts
     judged = counts > SMALL
     ends = np.cumsum(counts)
@@ -70,7 +70,7 @@ def screened(rows: Split) -> Screening:
 
 @dataclass(slots=True)
 class _Figures:
-    """What all blocks add to the figures; as in `Screening`.
+    """The contribution of all blocks to the figures; as in `Screening`.
 
     Attributes:
         unseen_ns: when the earliest of the unseen records became known, ascending.
@@ -92,13 +92,13 @@ class _Figures:
         self.unseen_in = np.concatenate((self.unseen_in, codes))
 
     def keep_earliest(self) -> None:
-        """Forget of the unseen ones all but those that make the examples."""
+        """Keep only those unseen records that are used as examples."""
         earliest = np.lexsort((self.unseen_in, self.unseen_ns))[:EXAMPLES_PER_ANOMALY]
         self.unseen_ns, self.unseen_in = self.unseen_ns[earliest], self.unseen_in[earliest]
 
 
 def _screen(rows: "_Block", doubt: Booleans, found: _Figures) -> None:
-    """Screen the small partitions of a block: mark those that are to be judged, add up the others."""
+    """Screen the small partitions of a block: mark those that have to be judged, and add up the others."""
     doubt[rows.unfit()] = True
     slots = _slots_of(rows, doubt)
     began_ns, open_ended = _matched(rows, slots, doubt)
@@ -117,7 +117,7 @@ def _screen(rows: "_Block", doubt: Booleans, found: _Figures) -> None:
 
 
 class _Block:
-    """Rows of the small ones of some successive partitions, ordered by partition; codes begin at 0."""
+    """Rows of the small partitions among some successive ones, ordered by partition; codes begin at 0."""
 
     def __init__(self, rows: Split, low: int, small: Booleans) -> None:
         columns = self.columns = rows.columns
@@ -136,7 +136,7 @@ class _Block:
     def unfit(self) -> Integers:
         """Partitions that can't be screened: with transactions, or with acknowledgements without an offset.
 
-        For histories of other harnesses also partitions in which only readers report offsets of sends.
+        In histories of other harnesses, also partitions in which only readers report offsets of sends.
         """
         sends = self.columns.sends
         told = (sends.outcome[self.sends] != SendOutcome.FAIL) if self.columns.foreign else self.acked
@@ -153,7 +153,7 @@ class _Slots:
         partition: its partition.
         offset: its offset.
         value: the value there, or one of them.
-        known_ns: since when it is known.
+        known_ns: when it became known.
         read: whether a reader received it.
         of_read: slot of each read.
     """
@@ -167,7 +167,10 @@ class _Slots:
 
 
 def _slots_of(rows: _Block, doubt: Booleans) -> _Slots:
-    """Collect the slots; a partition is in doubt if two values are reported at one offset, or one at two."""
+    """Collect the slots.
+
+    A partition is in doubt if two values are reported at one offset, or one value at two offsets.
+    """
     columns = rows.columns
     acked = rows.sends[rows.acked]
     partition = np.concatenate((rows.of_sends[rows.acked], rows.of_reads))
@@ -205,7 +208,7 @@ def _twice(partition: Integers, value: Integers) -> Integers:
 
 
 def _matched(rows: _Block, slots: _Slots, doubt: Booleans) -> tuple[Integers, Booleans]:
-    """When the send of each slot's value began, and whether its outcome was reported as unknown.
+    """When the send of each slot's value started, and whether its outcome was reported as unknown.
 
     A partition is in doubt if a value was sent twice, or was found although it was not sent or its send
     failed.
@@ -228,7 +231,7 @@ def _matched(rows: _Block, slots: _Slots, doubt: Booleans) -> tuple[Integers, Bo
 
 
 def _check_sends(rows: _Block, doubt: Booleans) -> None:
-    """Mark partitions in doubt in which the offsets of one process decrease."""
+    """Mark partitions in doubt if the offsets of one process decrease."""
     sends = rows.columns.sends
     acked, partition = rows.sends[rows.acked], rows.of_sends[rows.acked]
     order = np.lexsort((sends.process[acked], partition))
@@ -239,7 +242,7 @@ def _check_sends(rows: _Block, doubt: Booleans) -> None:
 
 
 def _check_steps(rows: _Block, slots: _Slots, doubt: Booleans) -> None:
-    """Mark partitions in doubt in which a reader received a record out of order or skipped a known one."""
+    """Mark partitions in doubt if a reader received a record out of order or skipped a known one."""
     assignment = rows.columns.calls.assignment[rows.call]
     order = np.lexsort((assignment, rows.of_reads))
     partition, assignment = rows.of_reads[order], assignment[order]
@@ -263,9 +266,10 @@ def _assigned(rows: _Block, assignment: Integers, partition: Integers) -> Intege
 
 
 def _check_finals(rows: _Block, slots: _Slots, doubt: Booleans) -> Booleans:
-    """Mark partitions in doubt in which a final read lacks a record, or readers skipped one.
+    """Mark partitions in doubt if a final read lacks a record, or readers skipped one.
 
-    No reader finds a record twice in one call without going back, so numbers show whether any is missing.
+    A reader receives a record twice in one call only if it goes back, so counts show whether any record is
+    missing.
 
     Returns:
         Partitions that no final read decides.
@@ -286,7 +290,7 @@ def _check_finals(rows: _Block, slots: _Slots, doubt: Booleans) -> Booleans:
 
 
 def _lag(rows: _Block, slots: _Slots, doubt: Booleans) -> int:
-    """Most records by which a poll of the cleared partitions ended behind what was known when it began."""
+    """The largest number of known records by which a poll of the cleared partitions lagged behind the log."""
     last = (np.diff(rows.call, append=NONE) != 0) | (np.diff(rows.of_reads, append=NONE) != 0)
     last = np.flatnonzero(last & ~rows.final & ~doubt[rows.of_reads])
     partition = np.concatenate((rows.of_reads[last], slots.partition))

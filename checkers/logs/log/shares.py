@@ -23,23 +23,23 @@ _Table = TypeVar("_Table", Sends, Reads, Calls, Assigns, FinalReads)
 
 
 def shares(columns: Columns, count: int) -> Iterator[Columns]:
-    """Divide all partitions, in their order, into about `count` shares with about the same number of rows.
+    """Divide all partitions, in order, into about `count` shares with similar numbers of rows.
 
-    A partition with more rows than a share should have is one share.
+    A partition with more rows than a share should have forms its own share.
 
     Args:
         columns: the history's columns.
-        count: how many shares there should be, at least 1; there may be twice as many, and one more.
+        count: the intended number of shares, at least 1; there may be up to twice as many plus one.
 
     Yields:
-        At least one share.  Each has only the rows of its partitions; codes and names stay.
+        At least one share.  Each has only the rows of its partitions; codes and names do not change.
     """
     for low, high in pairwise(_cuts(columns, count)):
         yield _share(columns, low, high)
 
 
 def _cuts(columns: Columns, count: int) -> list[int]:
-    """Codes of the partitions at which shares begin, and behind the last one."""
+    """Codes of the partitions at which shares begin, and the code after the last partition."""
     partitions = len(columns.partitions)
     rows = np.bincount(columns.sends.partition, minlength=partitions)
     rows += np.bincount(columns.reads.partition, minlength=partitions)
@@ -52,7 +52,7 @@ def _cuts(columns: Columns, count: int) -> list[int]:
 
 
 def _share(columns: Columns, low: int, high: int) -> Columns:
-    """The rows of partitions from one code to below another; calls without any record there are left out."""
+    """The rows of partitions from `low` to below `high`; calls without records there are left out."""
 
     def mine(partition: Integers) -> Booleans:
         within: Booleans = (partition >= low) & (partition < high)
@@ -76,5 +76,5 @@ def _share(columns: Columns, low: int, high: int) -> Columns:
 
 
 def _rows(table: _Table, chosen: Booleans) -> _Table:
-    """Some rows of a table, in their order."""
+    """Return some rows of a table, in order."""
     return type(table)(**{field.name: getattr(table, field.name)[chosen] for field in fields(table)})

@@ -1,4 +1,4 @@
-"""Judges the final reads: lost and unseen records, and records that only some readers saw."""
+"""Judges the final reads: lost and unseen records, and records that only some readers found."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,17 +14,17 @@ from checkers.logs.log.texts import LogTexts, split_facts
 
 @dataclass(frozen=True, slots=True)
 class Survival:
-    """What the final reads show about each claim of a partition.
+    """The results of the final reads for each claim of a partition.
 
     Attributes:
-        covering: shape (final reads, claims), whether each must have seen it.
-        saw: shape (final reads, claims), whether it did.
-        gone: shape (claims,), whether it must be there, a final read must have seen it, and none found its
-            value at any offset.
+        covering: shape (final reads, claims), whether the read must have found the claim's record.
+        saw: shape (final reads, claims), whether the read found it.
+        gone: shape (claims,), whether the record must exist, a final read must have found it, and none found
+            its value at any offset.
         withheld: shape (claims,), the same for read_committed final reads only, for committed records of
             transactions that other final reads found.
-        undecided: shape (claims,), whether it must be there, and no final read found its value or decides on
-            it.
+        undecided: shape (claims,), whether the record must exist, and no final read found its value or
+            decides about it.
     """
 
     covering: Booleans
@@ -58,10 +58,10 @@ def survival_of(log: PartitionLog) -> Survival:
 
 
 def _withheld(log: PartitionLog, covering: Booleans, saw: Booleans) -> tuple[Booleans, Booleans]:
-    """Claims that every read_committed final read lacks, where one must have it; and those that none decides.
+    """Claims that read_committed final reads must have but all lack, and claims that none of them decides.
 
-    None decides on records above the start of a transaction that is still open when the readers list the
-    ends.
+    No read decides about records above the start of a transaction that is still open when the readers list
+    the ends.
     """
     always, committed = log.visibility.always, _committed(log)
     covered = covering[committed].any(axis=0)
@@ -86,7 +86,7 @@ def find_in_survival(log: PartitionLog, survival: Survival) -> Iterator[LogFindi
 
 
 def spread(log: PartitionLog, chosen: Booleans) -> Booleans:
-    """Extend a choice of claims to all claims of the same values; values never sent here stay as they are."""
+    """Extend a choice of claims to all claims of the same values; claims of values never sent here stay."""
     sent = log.claims.sent
     of_value = np.zeros(len(log.sent.value) + 1, dtype=np.bool_)
     of_value[sent[chosen]] = True
@@ -101,7 +101,7 @@ def once(log: PartitionLog, chosen: Booleans) -> Integers:
 
 
 def _lost(log: PartitionLog, survival: Survival) -> Iterator[LogFinding]:
-    """Values that must be in some final read, and are in none, or in none that reads committed records."""
+    """Values that must be in some final read but are in none, or in no read_committed final read."""
     claims, teller = log.claims, LogTexts(log)
     rows = once(log, survival.gone | survival.withheld)
     if not len(rows):
@@ -138,7 +138,7 @@ def _lost(log: PartitionLog, survival: Survival) -> Iterator[LogFinding]:
 
 
 def _without_known_gaps(log: PartitionLog, lost: LogFinding) -> Iterator[LogFinding]:
-    """Give losses that a known gap of Kafka explains a separate name; they stay illegal."""
+    """Report losses that a known gap of Kafka explains under a separate name; they stay illegal."""
     gaps = np.flatnonzero([permit.gap for permit in log.permits])
     explained = np.isin(lost.licence, gaps)
     rows, others = np.flatnonzero(explained), np.flatnonzero(~explained)
@@ -163,7 +163,7 @@ def _without_known_gaps(log: PartitionLog, lost: LogFinding) -> Iterator[LogFind
 
 
 def _unseen(log: PartitionLog, survival: Survival) -> Iterator[LogFinding]:
-    """Acknowledged values that no reader was given, where no final read decides."""
+    """Acknowledged values that no reader received, if no final read decides about them."""
     claims, teller = log.claims, LogTexts(log)
     read = spread(log, claims.returned)
     promised = claims.acknowledged & log.visibility.always
@@ -183,10 +183,10 @@ def _unseen(log: PartitionLog, survival: Survival) -> Iterator[LogFinding]:
 
 
 def _disagreements(log: PartitionLog, survival: Survival) -> Iterator[LogFinding]:
-    """Records that one final read found and another, which covers them, did not.
+    """Records that one final read found, and that another final read covers but lacks.
 
-    What a transaction sent may be hidden from all read_committed readers: that is not for the two levels to
-    agree on.  Those of one level must agree.
+    Records of a transaction may be hidden from all read_committed readers, so readers of different isolation
+    levels need not agree.  Readers of one level must agree.
     """
     claims, teller = log.claims, LogTexts(log)
     missed = survival.covering & ~survival.saw & ~_expected(log, survival)

@@ -1,4 +1,4 @@
-"""Describes acknowledgements, reads and final reads of one partition in sentences."""
+"""Texts about acknowledgements, reads and final reads of one partition."""
 
 from checkers.columns.tables import NONE, PartitionName
 from checkers.history.units import NS_PER_S
@@ -6,12 +6,12 @@ from checkers.logs.log.partition import FinalView, PartitionLog
 
 
 def seconds(time_ns: int) -> str:
-    """A time as seconds since the run began."""
+    """A time in seconds since the run began."""
     return f"{time_ns / NS_PER_S:.3f} s"
 
 
 class LogTexts:
-    """Makes texts about one partition's rows."""
+    """Returns texts about one partition's rows."""
 
     def __init__(self, log: PartitionLog) -> None:
         self._log = log
@@ -23,15 +23,15 @@ class LogTexts:
         return self._log.name
 
     def subject(self, offset: int) -> str:
-        """A place in the log, or the log itself where no offset is known."""
+        """An offset in the log, or the log itself if the offset is unknown."""
         return str(self.name) if offset == NONE else f"{self.name}@{offset}"
 
     def value_of(self, claim: int) -> object:
-        """The value that a claim is about."""
+        """The value of a claim."""
         return self._columns.value_named(int(self._log.claims.value[claim]))
 
     def offset_of(self, claim: int) -> int:
-        """The offset that a claim is about."""
+        """The offset of a claim."""
         return int(self._log.claims.offset[claim])
 
     def claim(self, claim: int) -> tuple[int, str]:
@@ -52,7 +52,7 @@ class LogTexts:
         return op, f"operation {op} ({when}): the send of {value!r} was acknowledged at {where}."
 
     def invocation(self, row: int) -> tuple[int, str]:
-        """The operation that began a send, and what it asked."""
+        """The operation that started a send, and a text about it."""
         sends = self._columns.sends
         op = int(sends.invoke_op[row])
         value = self._columns.value_named(int(sends.value[row]))
@@ -83,13 +83,13 @@ class LogTexts:
         return op, f"{who} returned {value!r} at {self.subject(int(reads.offset[row]))}."
 
     def assignment(self, row: int) -> tuple[int, str]:
-        """The operation by which a consumer was to begin somewhere."""
+        """The operation that assigned a starting offset to a consumer, and a text about it."""
         op = int(self._columns.assigns.op[row])
         where = self.subject(int(self._columns.assigns.offset[row]))
         return op, f"operation {op}: the consumer was assigned the start position {where}."
 
     def final(self, view: FinalView) -> tuple[int, str]:
-        """A final read, and how far it got."""
+        """A final read, and a text about its range."""
         op, who = self._call(view.call)
         end = "the end" if view.whole else "short of the end"
         return op, f"{who} read {self.name} from {view.start} to {view.position}, {end}."
@@ -103,5 +103,5 @@ class LogTexts:
 
 
 def split_facts(*facts: tuple[int, str]) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Split facts into the operations, each once and ascending, and the sentences in the order given."""
+    """Split facts into the operations, distinct and ascending, and the sentences in the given order."""
     return tuple(sorted({op for op, _ in facts})), tuple(text for _, text in facts)

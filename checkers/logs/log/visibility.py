@@ -2,7 +2,7 @@
 
 A record that was sent outside of transactions is visible to all readers once it is in the log.  A record of a
 transaction is visible to read_committed readers if and only if the transaction was committed (KIP-98).  If
-that is unknown, one such reader that received the record proves it for all of them.
+the outcome is unknown, one read_committed reader that received the record proves that it was committed.
 """
 
 from dataclasses import dataclass
@@ -15,15 +15,16 @@ from checkers.logs.log.claims import Claims, SentValues, at, first_of, found_in,
 
 @dataclass(frozen=True, slots=True)
 class Visibility:
-    """Which claims read_committed readers may receive.
+    """The claims that read_committed readers may receive.
 
     Attributes:
-        transactions: whether anything was sent in a transaction, known to be in the log or not.
+        transactions: whether any record was sent in a transaction, even if it is not known to be in the log.
         transactional: shape (claims,), whether the value was sent in a transaction.
-        always: shape (claims,), whether they must receive it: it is known to be committed.
-        never: shape (claims,), whether they must not receive it: every transaction that sent it was aborted.
-        read: shape (claims,), row of the earliest return to such a reader in `Reads`, `NONE` without one.
-            Without transactions it is not needed, and all are `NONE`.
+        always: shape (claims,), whether these readers must receive it, because it is known to be committed.
+        never: shape (claims,), whether these readers must not receive it, because every transaction that sent
+            it was aborted.
+        read: shape (claims,), row of the earliest return to such a reader in `Reads`, `NONE` if there is
+            none. Without transactions it is not needed, and all rows are `NONE`.
     """
 
     transactions: bool
@@ -43,7 +44,7 @@ def visibility_of(
         send_rows: sends to the partition, ascending.
         read_rows: reads of the partition, ascending.
         sent: the values sent to the partition.
-        claims: which value is where.
+        claims: the values and their offsets.
     """
     size = len(claims.value)
     if not columns.sends.transactional[send_rows].any():
@@ -64,7 +65,7 @@ def visibility_of(
 def _fates(
     columns: Columns, rows: Integers, sent: SentValues, claims: Claims
 ) -> tuple[Booleans, Booleans, Booleans]:
-    """By value, for each claim: sent in a transaction; never withheld; withheld whichever attempt it is."""
+    """For each claim's value: sent in a transaction; certainly not aborted; aborted in every attempt."""
     sends = columns.sends
     value = found_in(sent.value, sends.value[rows])
     outcome, transactional = sends.outcome[rows], sends.transactional[rows]
@@ -72,7 +73,7 @@ def _fates(
     doubtful = transactional & (outcome == SendOutcome.INFO)
 
     def counted(chosen: Booleans) -> Integers:
-        """How many chosen sends each value has; a last row of zeros is for values never sent."""
+        """Number of chosen sends of each value; a last row with 0 is for values that were never sent."""
         return np.bincount(value[chosen], minlength=len(sent.value) + 1)
 
     withheld = counted(aborted)

@@ -7,16 +7,16 @@ Evidence is the metadata log that reaches farthest, record by record, including 
    something, concerns an existing partition, and marks unclean elections.
 2. Epochs and blocks of producers' ids grow (`counters`).
 3.  Records that were sent while too few replicas were in sync, or while one of them was down, are neither
-   acknowledged nor returned before that is over (`zones`, `acknowledged`).  Acknowledged or returned records
-   are in the log of every member of the ISR, as its disk shows (`copies`), and so are commits of groups
-   (`commits`).  The log of the offsets topic has all acknowledged commits (`logged`).  After compaction it
-   still has the last commit of each group and partition, and on a leader the last one before its active
-   segment (`kept_commits`).
-4. Replicas have what they had when their brokers start again, and no leader's high watermark is beyond a
-   member of its ISR (`ends`).
+    acknowledged nor returned until this has ended (`zones`, `acknowledged`).  Acknowledged or returned
+    records are in the log of every member of the ISR, as its disk shows (`copies`), and so are commits of
+    groups (`commits`).  The log of the offsets topic has all acknowledged commits (`logged`).  After
+    compaction it still has the last commit of each group and partition, and on a leader the last one before
+    its active segment (`kept_commits`).
+4. When their brokers start again, replicas have the records that they had before.  No leader's high watermark
+   is above the log end of a member of its ISR (`ends`).
 5.  Brokers' answers agree with the log, with each other and with recovery (`views`).  Brokers report the
    existing partitions, and continue to report them (`misreported_topics`).
-6. A broker no longer leads once its own metadata names another leader (`leading`), nor once a log directory
+6. A broker no longer leads after its own metadata names another leader (`leading`), or after a log directory
    has failed (`failed_directories`, `dead_directories`).
 """
 
@@ -67,7 +67,8 @@ CHECKER = "partitions"
 def check_partitions(history: History) -> CheckerResult:
     """Judge partitions by the metadata log, clients' operations and brokers' answers.
 
-    Unknown if a metadata log was to be gathered and none could be read, or if it lacks its beginning or end.
+    The result is unknown if a metadata log had to be gathered and none could be read, or if the log lacks its
+    beginning or end.
 
     Raises:
         msgspec.ValidationError: an operation, or a record of the log, is not as docs/histories.md says.
@@ -97,7 +98,7 @@ def check_partitions(history: History) -> CheckerResult:
 
 
 def _complete_ns(history: History) -> int:
-    """Until when the metadata log shows everything: it was read then, or leaders had more."""
+    """The time until which the metadata log is complete: it was read then, or leaders had more."""
     log = farthest(history)
     if log is None:
         return 0
@@ -105,7 +106,7 @@ def _complete_ns(history: History) -> int:
 
 
 def _figures_of_answers(history: History) -> dict[str, int]:
-    """How much brokers reported."""
+    """Numbers of the brokers' reports."""
     answers = answers_of(history)
     return {
         "answers_of_brokers": len(answers),
@@ -114,7 +115,7 @@ def _figures_of_answers(history: History) -> dict[str, int]:
 
 
 def _doubt(history: History) -> str | None:
-    """Why not all that the metadata log had can be judged."""
+    """Why parts of the metadata log can't be judged; None if all of it can."""
     log = farthest(history)
     if log is None:
         meant = EVIDENCE_METADATA in recorded_setup(history).evidence

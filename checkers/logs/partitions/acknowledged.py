@@ -1,6 +1,6 @@
 """Records that were acknowledged or read in a period in which this was impossible.
 
-All in columns: a zone looks only at the rows of its partition.
+All computations use columns: a zone reads only the rows of its partition.
 """
 
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly
 
 
 class ZoneFinding(NamedTuple):
-    """Violations of a rule in one zone: number of records, and a finding for some of them."""
+    """Violations of a rule in one zone: the number of records, and a finding for some of them."""
 
     kind: AnomalyKind
     number: int
@@ -23,7 +23,7 @@ class ZoneFinding(NamedTuple):
 
 
 def acknowledged(columns: Columns) -> Booleans:
-    """Of each send whether all replicas in sync acknowledged it."""
+    """For each send, whether all in-sync replicas acknowledged it."""
     sends, rows = columns.sends, np.arange(len(columns.sends.value))
     told = (sends.outcome == SendOutcome.OK) | (sends.transactional & (sends.offset != NONE))
     strict: Booleans = told & (columns.is_strict(rows) if columns.acks != "all" else np.True_)
@@ -31,10 +31,10 @@ def acknowledged(columns: Columns) -> Booleans:
 
 
 class Records:
-    """Records that were acknowledged by all replicas in sync, and those that were returned to readers.
+    """Records that all in-sync replicas acknowledged, and records that readers received.
 
     Args:
-        columns: the history's.
+        columns: the columns of the history.
         op: index of the observation that reported the metadata log.
     """
 
@@ -48,7 +48,7 @@ class Records:
 
     @property
     def figures(self) -> dict[str, int]:
-        """How many there are to look at."""
+        """Numbers of the records that are judged."""
         return {
             "acknowledged_records": int(self._acknowledged.sum()),
             "returned_records": len(self._columns.reads.value),
@@ -83,7 +83,7 @@ class Records:
     def _of(
         self, partition: PartitionName, column: Integers, known: dict[PartitionName, Integers]
     ) -> Integers:
-        """Rows of a partition, looked for once."""
+        """Rows of a partition; the result is cached."""
         if partition not in known:
             known[partition] = np.flatnonzero(column == self._code.get(partition, NONE))
         return known[partition]

@@ -1,4 +1,4 @@
-"""What the checker of partitions can find."""
+"""The anomalies of the partitions checker."""
 
 from checkers.history.sources import Source
 from checkers.verdict.kinds import AnomalyKind, by_id
@@ -273,4 +273,4 @@ NEEDS = Needs(
         ),
     },
 )
-"""The journals that its rules need."""
+"""The journals that the checker's rules need."""

@@ -1,7 +1,7 @@
-"""What brokers reported about partitions, and how much of the metadata log each had read by then.
+"""Brokers' reports about partitions, and how much of the metadata log each broker had read by then.
 
-A broker applies the metadata log from its beginning on, a committed record after the other (KIP-595,
-KIP-631).  So one that reports a state knows all that is before the record that began that state.
+A broker applies the committed records of the metadata log in order, from its beginning (KIP-595, KIP-631).
+So a broker that reports a state knows all records up to the one that started that state.
 """
 
 from typing import NamedTuple
@@ -36,14 +36,14 @@ class ReportedState(NamedTuple):
 
 
 class BrokerAnswer(NamedTuple):
-    """What one broker answered; times in nanoseconds.
+    """One broker's answer; times in nanoseconds.
 
     Attributes:
         op: index of the observation.
         node: the broker's name.
         began_ns: when it was asked.
-        time_ns: when its answer was there.
-        states: of all partitions that it reported.
+        time_ns: when its answer arrived.
+        states: the states of all partitions that it reported.
     """
 
     op: int
@@ -84,10 +84,10 @@ def answers_of(history: History) -> tuple[BrokerAnswer, ...]:
 
 
 class Known(NamedTuple):
-    """That a broker certainly knew the metadata log up to an offset.
+    """Evidence that a broker knew the metadata log up to an offset.
 
     Attributes:
-        time_ns: when, nanoseconds.
+        time_ns: when it knew it, nanoseconds.
         offset: the last offset that it certainly knew.
         op: index of the observation that shows it.
     """
@@ -99,7 +99,7 @@ class Known(NamedTuple):
 
 @once
 def knowledge_of(history: History) -> dict[str, tuple[Known, ...]]:
-    """What each broker knew of the metadata log, by its name, in the order of time.
+    """The known part of the metadata log of each broker, by the broker's name, in the order of time.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
@@ -120,7 +120,7 @@ def _state(telling: ReportedState) -> _State:
 
 
 def _first_offsets(changes: PartitionChanges) -> dict[_State, int]:
-    """Of each state the first record that began one like it."""
+    """For each state, the first record that started an equal state."""
     first: dict[_State, int] = {}
     for partition, states in changes.states.items():
         for state in states:

@@ -1,24 +1,24 @@
 """Acknowledged commits of groups, and the offsets of their records in ``__consumer_offsets``.
 
-A coordinator answers a commit once all replicas in sync have its record.  So within a stretch of one broker's
-leadership (`copies`) the log of every member of the ISR ends above it.  No answer has the record's offset.
-The record is found by its content: group, topic, partition and offset.  If several records have the same
-content, the first one counts: the acknowledged record is this one or a later one, and a log with a later one
-has the first one too.  Reasons why a correct Kafka causes no finding:
+A coordinator answers a commit once all in-sync replicas have its record.  So during one broker's leadership
+(`copies`), the log of every member of the ISR ends above that record.  The answer does not have the record's
+offset, so the record is found by its content: group, topic, partition and offset.  If several records have
+the same content, the first one counts: the acknowledged record is this one or a later one, and a log with a
+later one has the first one too.  Reasons why a correct Kafka causes no finding:
 
-- *A client asks again, two clients commit the same, or an older offset is committed again*: then there are
+- *A client repeats a request, two clients commit the same, or an older offset is committed again*: there are
   several records, and the first of them counts.  A record counts as the first only if the log was read from
   offset 0 up to it, leader epoch by leader epoch, each batch with all its records.
 - *Compaction*: brokers' files are read while they are written.  A batch that has lost records, is compressed
   or could not be read does not count as read.
-- *The coordinator moves, or a deposed one appends what is truncated later*: the first record must be of a
-  leader epoch of the stretch.  Truncated records count among the records: they can only hide something.
-- *An unclean election, a fault of a disk, a topic that is created again, uncertain metadata*: the stretches
-  end there, as for all records.
-- *Commits of transactions* are acknowledged in another way: they are no records here, and are not searched
-  for.
+- *The coordinator moves, or a deposed one appends records that are truncated later*: the first record must be
+  of a leader epoch of that leadership.  Truncated records also count, because they can only hide violations.
+- *An unclean election, a disk fault, a topic that is created again, uncertain metadata*: the judged period
+  ends there, as for all records.
+- *Commits of transactions* are acknowledged in another way.  They do not count as records here, and are not
+  searched for.
 - *Deletions of groups and offsets* (tombstones) append to the log and remove nothing from it.
-- *Clocks*: all times are the host's; a reading began after the answer had arrived.
+- *Clocks*: all times are the host's, and a reading counts only if it began after the answer had arrived.
 
 Commits that were not acknowledged, or whose record was not read, are not judged.
 """
@@ -42,20 +42,20 @@ from checkers.logs.partitions.copies import Had
 from checkers.logs.partitions.offsets_log import RecordPlace, Where, Written, written_of
 
 ACKS = "offsets.commit.required.acks"
-"""A config of brokers, before 4.0, by which a commit may be acknowledged before it is replicated."""
+"""A broker config, before 4.0, by which a commit may be acknowledged before it is replicated."""
 _REGISTER = "offset/"
-"""How names of registers begin that are committed offsets; group, topic and partition follow."""
+"""Prefix of registers that are committed offsets; group, topic and partition follow."""
 _PARTS = 3
 
 
 class RequestedCommit(NamedTuple):
-    """A commit that was requested.
+    """One requested commit.
 
     Attributes:
-        where: what was committed.
+        where: group, topic, partition and offset of the commit.
         sent_ns: when it was requested, nanoseconds.
         acknowledged_ns: when it was acknowledged; `NEVER` if it was not.
-        op: index of the operation that reports; of the invocation where nothing does.
+        op: index of the operation that acknowledged it, or else of the invocation.
         transacted: whether it is part of a transaction.
     """
 
@@ -67,7 +67,7 @@ class RequestedCommit(NamedTuple):
 
 
 class AcknowledgedCommits:
-    """Acknowledged commits, with the offsets of their records.
+    """Acknowledged commits and the offsets of their records.
 
     Args:
         facts: the history.
@@ -117,7 +117,7 @@ class AcknowledgedCommits:
 
 
 def acknowledged_commits(history: History) -> Iterator[RequestedCommit]:
-    """Commits outside transactions that were acknowledged, in no order.
+    """Acknowledged commits outside transactions, in no particular order.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
@@ -129,7 +129,7 @@ def acknowledged_commits(history: History) -> Iterator[RequestedCommit]:
 
 
 def requested_commits(history: History) -> Iterator[RequestedCommit]:
-    """Commits outside transactions, acknowledged or not, in no order.
+    """Commits outside transactions, acknowledged or not, in no particular order.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
@@ -139,7 +139,9 @@ def requested_commits(history: History) -> Iterator[RequestedCommit]:
 
 
 def commits_of_transactions(history: History) -> Iterator[RequestedCommit]:
-    """Commits within transactions, acknowledged where the transaction's commit was, in no order.
+    """Commits within transactions, in no particular order.
+
+    They count as acknowledged if the transaction's commit was.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
@@ -166,14 +168,14 @@ def _calls(
 
 
 def _wheres_of_transaction(asked: Operation) -> Iterator[Where]:
-    """What a transaction commits of groups."""
+    """The group offsets that a transaction commits."""
     for mop in msgspec.convert(asked.value, Txn).mops:
         if isinstance(mop, TxnOffsets):
             yield from (Where(mop.group, mop.topic, partition, offset) for partition, offset in mop.offsets)
 
 
 def _wheres(asked: Operation) -> Iterator[Where]:
-    """What an operation commits; nothing where it is a write of another register."""
+    """The offsets that an operation commits; none if it writes another register."""
     key, value = str(asked.key), asked.value
     if asked.f == "write":
         named = key.removeprefix(_REGISTER).rsplit("/", 2)
@@ -188,7 +190,7 @@ def _wheres(asked: Operation) -> Iterator[Where]:
 
 
 def _row(written: Written | None, where: Where) -> RecordPlace | None:
-    """Where the first record of a commit is; None where that is not known."""
+    """The position of a commit's first record; None if unknown."""
     row = None if written is None else written.rows.get(where)
     return row if written is not None and row is not None and written.reaches(row) else None
 

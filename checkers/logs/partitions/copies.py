@@ -1,12 +1,13 @@
 """Acknowledged or read records that a member of the ISR lacked, by the end of its log on disk.
 
-Only a time in which one broker leads all along is looked at.  What was acknowledged with acks=all in that
-time, or returned to a reader, is in the leader's log, which is not truncated meanwhile.  So every member of
-the ISR has it in its log, and an end that was read later is beyond it.  A broker that joins the ISR has also
-what was acknowledged before: it has caught up with the high watermark.
+Only periods in which one broker leads all the time are judged.  Records that were acknowledged with acks=all
+in that period, or returned to a reader, are in the leader's log, which is not truncated during the period.
+So every member of the ISR has them in its log, and a log end that is read later is above them.  A broker that
+joins the ISR also has the records that were acknowledged before, because it has caught up with the high
+watermark.
 
-A broker appends to its log before it answers or fetches on, so its file is never behind what it reported.
-From a fault of a disk on nothing is concluded about it until it has come into the ISR again.
+A broker appends to its log before it answers or sends the next fetch, so its file always contains what it
+reported.  After a disk fault, nothing is concluded about a broker until it has rejoined the ISR.
 """
 
 from collections import defaultdict
@@ -32,13 +33,13 @@ from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly
 
 
 class Ends(NamedTuple):
-    """Where one replica's log ended, one row for each look, in their order.
+    """The ends of one replica's log, one row for each reading, in order.
 
     Attributes:
         op: index of the observation.
-        began_ns: when the look began, nanoseconds.
-        time_ns: when it was over.
-        end: the offset behind the last record.
+        began_ns: when the reading began, nanoseconds.
+        time_ns: when the reading ended.
+        end: the offset after the last record.
     """
 
     op: Integers
@@ -48,16 +49,16 @@ class Ends(NamedTuple):
 
 
 class Had(NamedTuple):
-    """Records that the ISR must have, one row each, in the order in which they were acknowledged or returned.
+    """Records that the ISR must have, one per row, in the order in which they were acknowledged or returned.
 
     Attributes:
-        kind: the anomaly if a member lacks one.
-        text: description of a row's record, as the beginning of a sentence.
-        verb: what was done when it was reported.
+        kind: the anomaly if a member lacks a record.
+        text: description of a row's record, as the start of a sentence.
+        verb: how it was reported, such as acknowledged.
         sent_ns: when it was sent, nanoseconds.
         reported_ns: when it was acknowledged, or returned.
-        offset: where it is.
-        op: index of the operation that reports.
+        offset: the record's offset.
+        op: index of the operation that reported it.
         epoch: the leader epoch in which it was appended; `NONE` if not reported.
     """
 
@@ -72,15 +73,15 @@ class Had(NamedTuple):
 
 
 class Tables(Protocol):
-    """What members of the ISR must have."""
+    """Sources of records that members of the ISR must have."""
 
     def of(self, partition: PartitionName) -> Sequence[Had]:
-        """Records of one partition."""
+        """Return the records of one partition."""
         ...
 
 
 class Lack(NamedTuple):
-    """Violations of the rule in one stretch: number of readings of a log, and a finding for some of them."""
+    """Violations of the rule in one period: the number of readings, and a finding for some of them."""
 
     kind: AnomalyKind
     number: int
@@ -88,7 +89,7 @@ class Lack(NamedTuple):
 
 
 class _Stretch(NamedTuple):
-    """A time in which one broker led, and another one, or it itself, was in the ISR all along.
+    """A period in which one broker led, and a broker (the same or another) was in the ISR all the time.
 
     `epochs` are the first and the last leader epoch of that leadership.
     """
@@ -105,7 +106,7 @@ class _Stretch(NamedTuple):
 
 @once
 def ends_of(history: History) -> Mapping[tuple[PartitionName, str], Ends]:
-    """The ends of logs that were read, by partition and node.
+    """The log ends that were read, by partition and node.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
@@ -122,12 +123,12 @@ def ends_of(history: History) -> Mapping[tuple[PartitionName, str], Ends]:
 
 
 def lacking_copies(facts: Facts, tables: Iterable[Tables], end_ns: int) -> Iterator[Lack]:
-    """Looks that show a member of the ISR without a record that was acknowledged or returned before.
+    """Readings that show a member of the ISR without a record that was acknowledged or returned before.
 
     Args:
         facts: the history.
-        tables: what members must have.
-        end_ns: until when the metadata log shows everything, nanoseconds.
+        tables: the records that members must have.
+        end_ns: the time until which the metadata log is complete, nanoseconds.
     """
     looks = ends_of(facts.history)
     looked_at = {partition for partition, _ in looks}
@@ -142,10 +143,10 @@ def lacking_copies(facts: Facts, tables: Iterable[Tables], end_ns: int) -> Itera
 
 
 class ReportedRecords:
-    """Records that were acknowledged, and those that were returned.
+    """Records that were acknowledged, and records that were returned.
 
     Args:
-        columns: the history's.
+        columns: the columns of the history.
     """
 
     def __init__(self, columns: Columns) -> None:
@@ -155,7 +156,7 @@ class ReportedRecords:
         self._by_value = np.argsort(columns.sends.value, kind="stable")
 
     def of(self, partition: PartitionName) -> tuple[Had, Had]:
-        """Those of one partition."""
+        """Return the records of one partition."""
         sends, reads, calls = self._columns.sends, self._columns.reads, self._columns.calls
         code = self._codes.get(partition, NONE)
         sent = np.flatnonzero(self._acknowledged & (sends.partition == code))
@@ -190,7 +191,7 @@ class ReportedRecords:
         return f"Record {self._columns.value_named(value)} of {partition}"
 
     def _sent_ns(self, values: Integers) -> Integers:
-        """When each of these values was sent; -1 for values that were never sent."""
+        """When each of these values was sent; -1 for values never sent."""
         if not len(self._by_value):
             return np.full(len(values), NONE, dtype=np.int64)
         sends = self._columns.sends
@@ -200,7 +201,7 @@ class ReportedRecords:
 
 
 def _made_again(states: Sequence[PartitionState]) -> bool:
-    """Whether a topic of that name was deleted and created again: offsets begin again."""
+    """Whether a topic of that name was deleted and created again, so that offsets start again at 0."""
     return any(after.leader_epoch < before.leader_epoch for before, after in pairwise(states))
 
 
@@ -236,7 +237,7 @@ def _stretches(
 
 
 def _unstruck(facts: Facts, partition: PartitionName, node: str, from_ns: int, to_ns: int) -> int:
-    """Until when, between two times, no fault had touched what a node's disk has of a partition."""
+    """The time, between two times, until which no fault had touched a node's data of a partition."""
     return min(
         (
             window.invoked_ns
@@ -257,7 +258,7 @@ def _lacking(stretch: _Stretch, ends: Ends, had: Sequence[Had]) -> Iterator[Lack
         of_it = np.flatnonzero(in_time & ((one.epoch == NONE) | ((one.epoch >= first) & (one.epoch <= last))))
         if not len(of_it) or not len(within):
             continue
-        # Highest offset that was acknowledged or returned before each reading began.
+        # The highest offset that was acknowledged or returned before each reading began.
         highest = np.maximum.accumulate(one.offset[of_it])
         before = np.searchsorted(one.reported_ns[of_it], ends.began_ns[within], side="left") - 1
         behind = within[(before >= 0) & (ends.end[within] <= highest[np.maximum(before, 0)])]
@@ -268,7 +269,7 @@ def _lacking(stretch: _Stretch, ends: Ends, had: Sequence[Had]) -> Iterator[Lack
 
 
 class _Finding(NamedTuple):
-    """What a finding reports: a stretch, what was read in it, and which records count in it."""
+    """The contents of a finding: a period, its readings, and the records that count in it."""
 
     stretch: _Stretch
     ends: Ends
@@ -276,7 +277,7 @@ class _Finding(NamedTuple):
     rows: Integers
 
     def of(self, look: int) -> Anomaly:
-        """The first record that was reported before a reading, and is not in the log that was read."""
+        """The first record that was reported before a reading and is missing in the log that was read."""
         stretch, had, rows = self.stretch, self.had, self.rows
         end, began_ns = int(self.ends.end[look]), int(self.ends.began_ns[look])
         first = int(rows[(had.reported_ns[rows] < began_ns) & (had.offset[rows] >= end)][0])

@@ -1,8 +1,8 @@
-"""Numbers in the metadata log that only grow: broker epochs and blocks of producer ids.
+"""Numbers in the metadata log that only increase: broker epochs and blocks of producer ids.
 
-A controller gives a broker that registers the offset at which it writes next as its epoch, or the same again
-where the same process registers twice; a change of a registration names its epoch.  A record that violates
-this can't be replayed.
+When a broker registers, its epoch is the offset at which the controller writes next.  If the same process
+registers twice, it gets the same epoch again.  A change of a registration contains its epoch.  A record that
+violates this can't be replayed.
 """
 
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ class _ProducerIds(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Counters:
-    """The numbers as they are after the records that were taken."""
+    """The numbers after the records that were applied."""
 
     def __init__(self) -> None:
         self._registered: dict[int, _Registered] = {}
@@ -34,7 +34,7 @@ class Counters:
         self.seen = 0
 
     def take(self, kind: str, data: Any) -> Iterator[tuple[str, str]]:
-        """Apply a record; yield every number that decreases: its subject, and a text.
+        """Apply a record, and yield every number that decreases, as its subject and a text.
 
         Raises:
             msgspec.ValidationError: the record is not as docs/histories.md says.
@@ -61,7 +61,7 @@ class Counters:
 
 
 def _older(broker: _Registered, known: _Registered | None) -> Iterator[str]:
-    """How a registration is not newer than the one before it."""
+    """The ways in which a registration is not newer than the previous one."""
     if known is None or broker.broker_epoch > known.broker_epoch:
         return
     if broker.incarnation_id != known.incarnation_id or broker.broker_epoch < known.broker_epoch:

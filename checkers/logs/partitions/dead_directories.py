@@ -2,11 +2,11 @@
 
 If the harness made a directory fail under a running broker, every write to it fails.  After the first failed
 write, of a record or of the checkpoints every five seconds, the broker takes the directory offline and
-notifies the controller (`failed_directories`).  Client libraries hide the answers and retry.  So
-unacknowledged records are the evidence.  Once two processes have sent records to a partition there, while all
-its replicas were in sync so that no record was refused beforehand, another broker must lead it after
-`BOUND_NS`.  Every other fault counts as a disturbance, because acknowledgements of other partitions may wait
-for any broker, and requests may wait behind them.
+notifies the controller (`failed_directories`).  Client libraries hide the error answers and retry, so
+unacknowledged records are the evidence.  Suppose that two processes have sent records to a partition in that
+directory, while all its replicas were in sync, so that no record was refused beforehand.  Then another broker
+must lead the partition after `BOUND_NS`.  Every other fault counts as a disturbance, because acknowledgements
+of other partitions may wait for any broker, and requests may wait behind them.
 """
 
 from collections.abc import Iterator
@@ -26,11 +26,11 @@ from checkers.verdict.verdict import Anomaly
 
 
 def dead_directories(facts: Facts, columns: Columns) -> Iterator[Anomaly]:
-    """Find partitions that are led on in dead directories, at most once for each fault.
+    """Find partitions with a leader that remains in a dead directory, at most one finding for each fault.
 
     Args:
         facts: the history.
-        columns: its columns.
+        columns: the columns of the history.
     """
     for window in facts.windows:
         dead = _directories_of(facts.history, window)
@@ -40,7 +40,7 @@ def dead_directories(facts: Facts, columns: Columns) -> Iterator[Anomaly]:
 
 
 def _directories_of(history: History, window: FaultWindow) -> frozenset[str]:
-    """Ids of the directories that a fault certainly let fail under a broker that continued to run."""
+    """Ids of the directories that certainly failed by a fault while their broker continued to run."""
     probes = [told.of_disk for told in recorded_faults(history, window)] if window.kind == DEAD else []
     ids = (each for probe in probes if probe.running for each in probe.directory_ids)
     return frozenset(each for each in ids if each is not None)
@@ -68,7 +68,7 @@ def _found_in(
 
 
 def _last_answer_ns(facts: Facts, node: str, window: FaultWindow) -> int:
-    """When a broker was last asked something that it answered before the heal: it ran until then."""
+    """When a broker received the last request that it answered before the heal; it ran until then."""
     from_ns, to_ns = window.effective_ns or 0, window.heal_invoked_ns or 0
     told = (a for a in answers_of(facts.history) if a.node == node and a.time_ns <= to_ns)
     return max((answer.began_ns for answer in told), default=from_ns)
@@ -84,7 +84,7 @@ def _sent(columns: Columns, name: PartitionName, from_ns: int, to_ns: int) -> In
 
 
 def _second_ns(columns: Columns, rows: Integers) -> int:
-    """When the second of some processes had first sent any of some records; `NEVER` where one alone did."""
+    """When a second process first sent one of some records; `NEVER` if only one process did."""
     _, first = np.unique(columns.sends.process[rows], return_index=True)
     times_ns = sorted(columns.sends.invoked_ns[rows[first]].tolist())
     return times_ns[1] if len(times_ns) > 1 else NEVER

@@ -1,9 +1,9 @@
-"""Ends of replicas' logs that brokers log when they start and when they shrink an ISR.
+"""Ends of replicas' logs, which brokers log when they start and when they shrink an ISR.
 
-What was acknowledged with acks=all is in the log of every member of the ISR.  If a broker's process ends, the
-kernel keeps the data, and the broker finds it again.  A leader's high watermark is no farther than any member
-of the ISR has fetched; it logs both when it removes one, while neither can change.  What was
-acknowledged in that leadership before is below that high watermark.
+A record that was acknowledged with acks=all is in the log of every member of the ISR.  If a broker's process
+ends, the kernel keeps the data, and the broker finds it again.  A leader's high watermark is not above the
+fetched offset of any member of the ISR.  The leader logs both when it removes a member, while neither can
+change. Records that were acknowledged before in that leadership are below that high watermark.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,13 +20,16 @@ from checkers.logs.partitions.anomalies import ACKED_BEYOND_MARK, MARK_BEYOND_ME
 from checkers.verdict.verdict import Anomaly
 
 ROWS_MAX = 20
-"""How many records behind the end of a log are looked at: one that it had is first among them."""
+"""Number of records above the end of a log that are checked.
+
+A record that the log had is among the first of them.
+"""
 UNDER_LOCK_SINCE = (3, 9)
-"""From then on what followers fetched changes under the lock under which a leader logs it."""
+"""Since this version, a lock protects followers' fetched offsets while the leader logs them."""
 
 
 def find_ends(facts: Facts, columns: Columns) -> Iterator[Anomaly]:
-    """What all three rules find."""
+    """The findings of all three rules."""
     rows = np.flatnonzero(acknowledged(columns))
     of_partition = {
         partition: rows[columns.sends.partition[rows] == code]
@@ -40,7 +43,7 @@ def find_ends(facts: Facts, columns: Columns) -> Iterator[Anomaly]:
 
 
 def figures(facts: Facts) -> dict[str, int]:
-    """How much was looked at."""
+    """Numbers of the logged ends that were judged."""
     return {
         "logs_loaded": len(loaded_logs(facts.history)),
         "isrs_shrunk": len(shrunk_isrs(facts.history)),
@@ -48,11 +51,11 @@ def figures(facts: Facts) -> dict[str, int]:
 
 
 Rows = Mapping[PartitionName, Integers]
-"""By partition the rows of sends that all replicas in sync acknowledged."""
+"""Rows of sends that all in-sync replicas acknowledged, by partition."""
 
 
 def _lost_at_start(facts: Facts, columns: Columns, rows: Rows) -> Iterator[Anomaly]:
-    """Logs that lacked, when they were loaded, a record that was acknowledged with them in sync."""
+    """Logs that lacked, when they were loaded, a record that was acknowledged while they were in sync."""
     for load in loaded_logs(facts.history):
         if load.name in rows and facts.changes.is_complete(load.name, load.time_ns + SLACK_NS):
             row = _had(facts, columns, load, rows[load.name])
@@ -61,7 +64,7 @@ def _lost_at_start(facts: Facts, columns: Columns, rows: Rows) -> Iterator[Anoma
 
 
 def _had(facts: Facts, columns: Columns, load: Loaded, rows: Integers) -> int | None:
-    """The first record behind the end of a log that the replica certainly had, and that nothing took."""
+    """The first record above the end of a log that the replica certainly had, and that no fault removed."""
     sends, replica = columns.sends, facts.ids.get(load.node)
     behind = (sends.offset[rows] >= load.end) & (sends.completed_ns[rows] <= load.time_ns - SLACK_NS)
     later = rows[behind]
@@ -93,7 +96,7 @@ def _gone(columns: Columns, load: Loaded, row: int) -> Anomaly:
 
 
 def _acked_beyond(facts: Facts, columns: Columns, rows: Rows) -> Iterator[Anomaly]:
-    """Records that were acknowledged before their leader logged a high watermark that had not passed them."""
+    """Records that were acknowledged before their leader logged a high watermark that was not above them."""
     sends = columns.sends
     for shrunk in shrunk_isrs(facts.history):
         if shrunk.name not in rows or not facts.changes.is_complete(shrunk.name, shrunk.time_ns + SLACK_NS):
@@ -130,7 +133,7 @@ def _early(columns: Columns, shrunk: Shrunk, row: int) -> Anomaly:
 
 
 def _beyond_members(facts: Facts) -> Iterator[Anomaly]:
-    """Marks beyond what a member of the ISR had fetched, as their leaders logged both."""
+    """High watermarks above the fetched offset of an ISR member, as the leaders logged both."""
     names = {number: name for name, number in facts.ids.items()}
     for shrunk in shrunk_isrs(facts.history):
         for replica, end in shrunk.out:
@@ -156,7 +159,7 @@ def _beyond(shrunk: Shrunk, replica: int, end: int) -> Anomaly:
 
 
 def _struck(facts: Facts, partition: PartitionName, node: str, from_ns: int, to_ns: int) -> bool:
-    """Whether a fault may have taken what a node's disk had of a partition, between two times."""
+    """Whether a fault may have removed data of a partition from a node's disk between two times."""
     return any(
         window.concerns(node)
         and window.overlaps(from_ns, to_ns)

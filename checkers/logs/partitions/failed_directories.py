@@ -6,7 +6,7 @@ So a broker must not answer that error for `BOUND_NS`, in one leader epoch, for 
 according to the committed metadata log, if
 
 - its process stays the same,
-- no fault is in force at it or at a controller, except that of its disk (times of other faults don't count),
+- no fault except that of its disk is in force at it or at a controller (times with other faults don't count),
 - and one controller is active in one epoch and continues to commit, which it does twice a second without
   load.
 
@@ -32,18 +32,18 @@ from checkers.logs.partitions.lives import held_up_ns, one_process
 from checkers.verdict.verdict import Anomaly
 
 BOUND_NS = 6_000_000_000
-"""How long a broker and the controllers must be undisturbed until the leader must have changed.
+"""How long a broker and the controllers must be without faults until the leader must have changed.
 
 A broker sends a heartbeat at once, then one every half second, and is fenced three seconds after the last.
 """
 COMMITTING_NS = 2_000_000_000
-"""How long an active controller may commit nothing: it writes a record of no effect every half second."""
+"""How long an active controller may commit nothing; it writes a no-op record every half second."""
 _RESERVED = frozenset({"AAAAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAAQ", "AAAAAAAAAAAAAAAAAAAAAg"})
-"""Ids by which no directory is meant: not assigned, lost, migrating."""
+"""Ids that stand for no directory: not assigned, lost, migrating."""
 
 
 class _Mark(NamedTuple):
-    """What an active controller reported: when, in which epoch, and how far it had committed."""
+    """An active controller's report: its time, its epoch, and the committed end."""
 
     time_ns: int
     leader: tuple[int, int]
@@ -55,8 +55,8 @@ def failed_directories(facts: Facts, figures: Counter[str]) -> Iterator[Anomaly]
 
     Args:
         facts: the history.
-        figures: counts such errors of leaders, and gets the longest undisturbed time in which one answered
-            them.
+        figures: counts these errors of leaders, and gets the longest time without faults in which a leader
+            answered them.
     """
     first: dict[tuple[str, PartitionName], LeaderAnswer] = {}
     found: set[tuple[str, PartitionName, int]] = set()
@@ -77,7 +77,7 @@ def failed_directories(facts: Facts, figures: Counter[str]) -> Iterator[Anomaly]
 
 
 def _undisturbed_ns(facts: Facts, first: LeaderAnswer, last: LeaderAnswer) -> int:
-    """How long, between two answers, nothing prevented the election of another leader; 0 if unknown."""
+    """How long, between two answers, nothing prevented another leader's election; 0 if unknown."""
     from_ns, to_ns = first.time_ns, last.asked_ns
     certain = (
         from_ns < to_ns
@@ -103,7 +103,7 @@ def directory_led(
 ) -> str | None:
     """Id of the directory in which a broker certainly led a partition between two times, in one leader epoch.
 
-    None where it led not all the time, or not all that time there, or where it is not known where.
+    None if it did not lead all the time, or not always in that directory, or if the directory is unknown.
     """
     states = facts.changes.possible(partition, from_ns, to_ns)
     led = {(state.leader, state.leader_epoch, _directory(state, broker)) for state in states}
@@ -117,7 +117,7 @@ def _directory(state: PartitionState, broker: int) -> str | None:
 
 
 def _disturbs(facts: Facts, window: FaultWindow, node: str) -> bool:
-    """Whether a fault may keep a broker, or a controller, from doing what it has to."""
+    """Whether a fault may prevent a broker, or a controller, from doing its work."""
     if window.kind == DEAD and window.targets == (node,):
         return False
     names = {node, *(each.name for each in facts.setup.nodes if "controller" in each.roles)}
@@ -126,7 +126,7 @@ def _disturbs(facts: Facts, window: FaultWindow, node: str) -> bool:
 
 
 def commits(history: History, from_ns: int, to_ns: int) -> bool:
-    """Whether one controller was active in one epoch, and its high watermark rose on and on."""
+    """Whether one controller was active in one epoch, and its high watermark rose continually."""
     marks = [mark for mark in _marks(history) if from_ns <= mark.time_ns <= to_ns]
     if len({mark.leader for mark in marks}) != 1:
         return False

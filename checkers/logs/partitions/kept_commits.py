@@ -1,26 +1,27 @@
 """Whether compaction kept the last commit of each group and partition in ``__consumer_offsets``.
 
-At the end the brokers' disks show at which offsets records are left (``commits-left``).  The records were
-read while they were written (`offsets_log`).  A commit must still be there unless a later record replaces it:
-a commit or deletion of the same key, outside of a transaction or in a committed one, below the last stable
-offset, because nothing is cleaned from there on.  Reasons why a correct Kafka causes no finding:
+At the end the brokers' disks show at which offsets records are left (``commits-left``).  The contents of the
+records were read while they were written (`offsets_log`).  A commit must still exist unless a later record
+replaces it: a commit or deletion of the same key, outside of a transaction or in a committed one, below the
+last stable offset.  Records at or above that offset are not cleaned.  Reasons why a correct Kafka causes no
+finding:
 
 - *A later record was not read*: everything between the commit and the replica's end must have been read,
   including deletions and the ends of transactions.
 - *A replica that lags fetched a cleaned log* without the records that replace others: only replicas that end
-  where the farthest one does, in the same leader epoch, are judged.
+  where the most advanced one does, in the same leader epoch, are judged.
 - *Truncated records* are in no log that ends there, and are not expected.  If a permitted unclean election or
-  faults of disks may have truncated the records that had replaced a commit, the finding is licensed.  A
-  cleaner removes a record only because of a committed one, and committed records are not lost otherwise
+  disk faults may have truncated the records that had replaced a commit, the finding is licensed.  A cleaner
+  removes a record only because of a committed one, and committed records are not lost otherwise
   (`checkers.licences.internal`).
 - *A disk that was hit by a fault* is not judged, nor is a damaged log, or a log whose segments are being
   replaced.
-- *Deletions* disappear after a time; they are not expected.
+- *Deletions* are removed after a time, so they are not expected.
 
 A leader's active segment is never cleaned.  Records that the leader appended to it in its current epoch have
 replaced nothing in the leader's own log, because no replica that fetched them and cleaned by them has led
-since.  So the last record of each key before them must be there too.  If another replica cleaned a record
-before that epoch, a committed record had replaced it, which is in the leader's log as well.  And records
+since.  So the last record of each key before them must exist too.  If another replica cleaned a record before
+that epoch, a committed record had replaced it, and that record is in the leader's log as well.  And records
 above all ranges that brokers logged as cleaned replace nothing, on any replica
 (`checkers.evidence.cleanings`).
 """
@@ -56,11 +57,11 @@ from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import Anomaly
 
 COMMITS_LEFT = "commits-left"
-"""Key of the observation."""
+"""The key of the observation."""
 
 
 class _Left(NamedTuple):
-    """What one replica had at the end."""
+    """The records that one replica had at the end."""
 
     node: str
     op: int
@@ -69,22 +70,22 @@ class _Left(NamedTuple):
 
     @property
     def tip(self) -> RecordPlace:
-        """The last record's place."""
+        """The position of the last record."""
         return RecordPlace(self.seen.end - 1, self.seen.epoch)
 
     def has(self, offset: int) -> bool:
-        """Whether a record is at an offset."""
+        """Whether the replica has a record at an offset."""
         place = bisect_right(self.seen.left, offset, key=lambda stretch: stretch[0]) - 1
         return place >= 0 and offset < self.seen.left[place][1]
 
 
 class _Bounds(NamedTuple):
-    """From where on nothing replaces what is before it in a replica.
+    """Bounds from which no record has replaced earlier records in a replica.
 
     Attributes:
-        active: where the segment begins that the replica writes to, and the epoch in which it leads; None
-            where it does not.
-        cleaned: up to where brokers had cleaned; None if unknown.
+        active: start of the segment that the replica writes to, and the epoch in which it leads; None if it
+            does not lead.
+        cleaned: offset up to which brokers had cleaned; None if unknown.
     """
 
     active: RecordPlace | None
@@ -92,25 +93,25 @@ class _Bounds(NamedTuple):
 
     @property
     def any(self) -> bool:
-        """Whether there is one."""
+        """Whether any bound is known."""
         return self.active is not None or self.cleaned is not None
 
     def passed(self, row: RecordPlace) -> bool:
-        """Whether a cleaning may have looked at a record."""
+        """Whether a cleaning may have read a record."""
         active, cleaned = self.active, self.cleaned
         written_to = active is not None and row.epoch == active.epoch and row.offset >= active.offset
         return not written_to and (cleaned is None or row.offset < cleaned.end)
 
 
 class CommitsKept:
-    """Commits that must still be there, and those that are missing.
+    """Commits that must still exist, and those that are missing.
 
     Args:
         facts: the history.
 
     Attributes:
-        figures: numbers of expected commits, summed over all replicas: those that no record replaces, and
-            those that only records replace which were not cleaned yet.
+        figures: numbers of expected commits, summed over all replicas: commits that no record replaces, and
+            commits that are replaced only by records that were not cleaned yet.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
@@ -136,7 +137,7 @@ class CommitsKept:
         }
 
     def lacking(self) -> Iterator[Lack]:
-        """What breaks the rules."""
+        """The violations of the rules."""
         for kind in (COMMIT_COMPACTED_AWAY, COMMIT_COMPACTED_EARLY):
             found = [anomaly for anomaly in self._found if anomaly.id == kind.id]
             if found:
@@ -169,7 +170,7 @@ class CommitsKept:
 
 
 def _leads_in(facts: Facts, partition: PartitionName, replica: _Left) -> int | None:
-    """The epoch in which a replica led while it was read; None if it did not lead, or if that is unknown."""
+    """The epoch in which a replica led while it was read; None if it did not lead, or if unknown."""
     if not facts.changes.is_complete(partition, replica.time_ns):
         return None
     states = facts.changes.possible(partition, replica.seen.began_ns, replica.time_ns)
@@ -179,7 +180,7 @@ def _leads_in(facts: Facts, partition: PartitionName, replica: _Left) -> int | N
 
 
 def _left(history: History) -> dict[int, list[_Left]]:
-    """What the replicas of each partition had that could be read whole."""
+    """The contents of each partition's replicas that could be read completely."""
     found: dict[int, list[_Left]] = defaultdict(list)
     for operation in history.observed(COMMITS_LEFT):
         seen = msgspec.convert(operation.value, CommitsLeft)
@@ -191,7 +192,7 @@ def _left(history: History) -> dict[int, list[_Left]]:
 
 
 def _farthest(facts: Facts, partition: PartitionName, replicas: Sequence[_Left]) -> list[_Left]:
-    """Replicas that end where the farthest one does, and whose disks no fault hit."""
+    """Replicas that end where the most advanced one does, and whose disks no fault hit."""
     end = max((replica.seen.epoch, replica.seen.end) for replica in replicas)
     struck = {
         node
@@ -210,7 +211,7 @@ def _due(
     Args:
         part: the records that were read.
         log: the log up to its end.
-        cleanable: whether a record may have replaced those before it.
+        cleanable: whether a record may have replaced earlier records.
     """
     aborted, stable = _transactions(part, log)
     entries = {row: entry for row, entry in part.entries.items() if log.has(row) and row not in aborted}
@@ -224,7 +225,7 @@ def _due(
 
 
 def _transactions(part: Written, log: Chain) -> tuple[set[RecordPlace], float]:
-    """Records of transactions that were aborted, and the first offset of one that is not over in a log."""
+    """Records of aborted transactions, and the first offset of a transaction that has not ended in a log."""
     ends: dict[int, list[tuple[int, bool]]] = defaultdict(list)
     for row, marker in sorted(part.markers.items()):
         if log.has(row):
@@ -243,7 +244,7 @@ def _transactions(part: Written, log: Chain) -> tuple[set[RecordPlace], float]:
 
 
 def _excuses(loss: Loss, row: RecordPlace) -> bool:
-    """Whether what had replaced a record may be lost by it: that was behind it, in no older epoch."""
+    """Whether a record's replacement may be lost.  It was above the record, in no older epoch."""
     return loss.epoch is None or row.epoch < loss.epoch
 
 

@@ -1,12 +1,12 @@
-"""Whether a broker stops leading when it knows of another leader, by its own answers (KIP-631).
+"""Whether a broker stops leading when it knows of another leader, according to its own answers (KIP-631).
 
-A broker answers questions about leaders from its metadata cache.  Its replica manager decides whether it
-leads: it answers a consumer's request, or refuses it.  A broker applies a record first to its metadata cache
-and then to its replicas, within milliseconds.  A broker that was paused, or gets no CPU, needs longer: up to
-`BOUND_NS`, without pauses.
+A broker answers metadata requests from its metadata cache.  Its replica manager decides whether it leads, and
+so answers or refuses a consumer's request.  A broker applies a record first to its metadata cache and then to
+its replicas, within milliseconds.  A broker that was paused, or that gets no CPU time, needs longer: up to
+`BOUND_NS`, not counting pauses.
 
-Epochs only grow.  So between two answers with the same leader epoch the metadata did not change.  A
-consumer's request counts only if such an answer follows it.
+Epochs only increase.  So the metadata did not change between two answers with the same leader epoch.  A
+consumer's request counts only if an answer with the same epoch follows it.
 """
 
 from collections.abc import Iterator
@@ -27,25 +27,25 @@ from checkers.verdict.verdict import Anomaly
 BOUND_NS = 10_000_000_000
 """How long a broker may answer as a leader after its metadata named another one.
 
-A thousand times what it takes, for machines on which brokers wait for a processor.
+This is a thousand times the usual time, for machines on which brokers wait for a processor.
 """
 AS_LEADER = frozenset({0, 78})
-"""Codes by which a leader alone answers: none, and that it does not know the end of its log yet."""
+"""Error codes that only a leader returns: no error, and offset not available (it can't know its end yet)."""
 
 
 class LeaderAnswer(NamedTuple):
-    """What a broker reported about a partition, and answered as a consumer asked it; times in nanoseconds.
+    """A broker's report about a partition, and its answer to a consumer's request; times in nanoseconds.
 
     Attributes:
         op: index of the observation.
         node: the broker's name.
         partition: the partition.
-        leader: id of the leader, by the broker's metadata.
-        leader_epoch: number of the leadership, by the same.
-        error: Kafka's code, as it answered the consumer's question.
-        began_ns: when it was asked for its metadata.
-        asked_ns: when it was asked as a leader; its metadata had been reported by then.
-        time_ns: when that was answered.
+        leader: id of the leader, according to the broker's metadata.
+        leader_epoch: the leader epoch, according to the same metadata.
+        error: Kafka's error code in the answer to the consumer's request.
+        began_ns: when its metadata was requested.
+        asked_ns: when the consumer's request was sent; the metadata had been reported by then.
+        time_ns: when the consumer's request was answered.
     """
 
     op: int
@@ -78,14 +78,14 @@ def leading_of(history: History) -> tuple[LeaderAnswer, ...]:
 
 
 class _Named(NamedTuple):
-    """Since when a broker's metadata named another leader, and its last answer as a leader since."""
+    """Since when a broker's metadata has named another leader, and its last answer as a leader since then."""
 
     first: LeaderAnswer
     led: LeaderAnswer | None
 
 
 def leadership_kept(facts: Facts) -> Iterator[Anomaly]:
-    """Find brokers that continue to lead, at most once for each leader epoch of a partition."""
+    """Find brokers that continue to lead, at most one finding for each leader epoch of a partition."""
     named: dict[tuple[str, PartitionName], _Named] = {}
     found: set[tuple[str, PartitionName, int]] = set()
     for answer in leading_of(facts.history):
@@ -104,14 +104,17 @@ def leadership_kept(facts: Facts) -> Iterator[Anomaly]:
 
 
 def _goes_on(facts: Facts, known: _Named, answer: LeaderAnswer) -> bool:
-    """Whether a broker names the same leader as before, as the same process."""
+    """Whether a broker names the same leader as before, in the same process."""
     first = known.first
     alike = (first.leader, first.leader_epoch) == (answer.leader, answer.leader_epoch)
     return alike and (known.led is None or _is_one_life(facts, first, answer))
 
 
 def _is_one_life(facts: Facts, first: LeaderAnswer, last: LeaderAnswer) -> bool:
-    """A broker that restarts knows its metadata before it has loaded its logs."""
+    """Whether a broker's process was the same.
+
+    A broker that restarts knows its metadata before it has loaded its logs.
+    """
     ended = (
         window.ends_processes
         and window.concerns(first.node)

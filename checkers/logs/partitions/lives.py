@@ -1,6 +1,6 @@
 """Whether a broker had the same process all the time, and how long that process stalled.
 
-One that restarts may know less than it did, and one that is paused does nothing.
+A process that restarts may know less than before, and a paused process does nothing.
 """
 
 from collections.abc import Iterable
@@ -11,11 +11,11 @@ from checkers.licences.facts import Facts
 from checkers.logs.partitions.brokers import BrokerAnswer
 
 _SEEN_WITHIN_NS = 2_000_000_000
-"""How late an observer may see that a process ended, or began."""
+"""How late an observer may record that a process ended or started."""
 
 
 def is_one_life(facts: Facts, before: BrokerAnswer, after: BrokerAnswer) -> bool:
-    """Whether a broker's process certainly was the same when it reported two things."""
+    """Whether a broker's process certainly was the same when it gave two answers."""
     return one_life(facts, after.node, before.began_ns, after.time_ns)
 
 
@@ -31,10 +31,10 @@ def one_life(facts: Facts, node: str, from_ns: int, until_ns: int) -> bool:
 
 
 def one_process(facts: Facts, node: str, from_ns: int, until_ns: int) -> bool:
-    """Whether a broker that answered at two times certainly was the same process, by its container alone.
+    """Whether a broker's process certainly was the same at two answers, according to its container alone.
 
-    Pauses, and disks that failed meanwhile, end no process.  The end of a process is seen before its
-    successor answers.
+    Pauses and failed disks do not end a process.  The end of a process is observed before its successor
+    answers.
     """
     lives = [each for each in nodes_seen(facts.history, node) if each.operation.time_ns <= until_ns]
     before = [each.value for each in lives if each.operation.time_ns < from_ns][-1:]
@@ -45,6 +45,6 @@ def one_process(facts: Facts, node: str, from_ns: int, until_ns: int) -> bool:
 
 
 def held_up_ns(windows: Iterable[FaultWindow], from_ns: int, to_ns: int) -> int:
-    """How long some faults may have been in force between two times; those at once count for each."""
+    """How long some faults may have been in force between two times; simultaneous faults count separately."""
     spans = ((max(window.invoked_ns, from_ns), min(window.end_ns, to_ns)) for window in windows)
     return sum(max(0, end_ns - begin_ns) for begin_ns, end_ns in spans)

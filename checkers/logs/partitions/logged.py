@@ -1,22 +1,23 @@
 """Whether the log of ``__consumer_offsets`` has every acknowledged commit of a group.
 
-Compaction soon removes most of them, so this is judged by what was read while the log was written
-(`checkers.logs.partitions.offsets_log`).  A commit is compared with a *witness*, a commit that was requested
-after the first one had been acknowledged: the log up to the witness's record must have the first commit.
-Reasons why a correct Kafka causes no finding:
+Compaction soon removes most of them, so this is judged by the records that were read while the log was
+written (`checkers.logs.partitions.offsets_log`).  A commit is compared with a *witness*, which is a commit
+that was requested after the first one had been acknowledged.  The log up to the witness's record must have
+the first commit. Reasons why a correct Kafka causes no finding:
 
-- *Part of the log was not read*: all of it must have been, from offset 0 up to the witness, batch by batch,
-  before compaction took anything.
+- *Part of the log was not read*: all of it must have been read, from offset 0 up to the witness, batch by
+  batch, before compaction removed anything.
 - *A deposed leader appends the witness* and lacks commits that others acknowledged: the leader epoch of the
   witness's record must not be older than any epoch that may have existed when the commit was acknowledged.
-  The leader of such an epoch has everything that was acknowledged before, in that epoch and in earlier ones.
-- *The same is committed twice*, so a record of the witness may be older than the commit: a witness is a
-  commit that no other request repeats, acknowledged or not.
-- *A client asks again*: any record of the commit will do.
-- *Commits of transactions* are judged once the transaction's commit was acknowledged, and only where records
+  The leader of such an epoch has all commits that were acknowledged before, in that epoch and in earlier
+  ones.
+- *The same is committed twice*, so a record of the witness may be older than the commit: a commit is a
+  witness only if no other request, acknowledged or not, repeats it.
+- *A client repeats a request*: any record of the commit is sufficient.
+- *Commits of transactions* are judged if the transaction's commit was acknowledged, and only if records
   within transactions were reported and could be read.
-- *A permitted unclean election, or faults of disks that hit all copies in sync*: licensed
-  (`checkers.licences.internal`), where they may have come between the commit and the witness.
+- *A permitted unclean election, or disk faults that hit all in-sync copies*: the finding is licensed
+  (`checkers.licences.internal`) if they may have come between the commit and the witness.
 - *Brokers acknowledge before followers have a commit*, which a config allowed before 4.0: nothing is judged.
 
 The last commits of a partition have no witness and are not judged here; the records that are left are read at
@@ -57,11 +58,11 @@ class _Witness(NamedTuple):
 
 
 class LoggedCommits:
-    """Acknowledged commits, and those that are in no log.
+    """Acknowledged commits, and those that no log has.
 
     Args:
         facts: the history.
-        end_ns: until when the metadata log shows everything, nanoseconds.
+        end_ns: the time until which the metadata log is complete, nanoseconds.
 
     Attributes:
         figures: number of commits that were searched for.
@@ -86,7 +87,7 @@ class LoggedCommits:
         self.figures = {"commits_looked_for": self._looked_for}
 
     def lacking(self) -> Iterator[Lack]:
-        """What breaks the rule."""
+        """The violations of the rule."""
         if self._found:
             yield Lack(COMMIT_IN_NO_LOG, len(self._found), self._found)
 
@@ -110,7 +111,7 @@ class LoggedCommits:
 
 
 class _Witnesses:
-    """Commits against which others of a partition are held."""
+    """Commits with which other commits of a partition are compared."""
 
     def __init__(self, part: Written, commits: Sequence[RequestedCommit]) -> None:
         self._part = part
@@ -123,7 +124,7 @@ class _Witnesses:
                     self._of_epoch[row.epoch].append(_Witness(commit, row))
 
     def after(self, commit: RequestedCommit, epoch: int) -> _Witness | None:
-        """The first that was requested after a commit was acknowledged, appended in an epoch or later."""
+        """The first witness requested after a commit's acknowledgement, appended in an epoch or later."""
         found: list[_Witness] = []
         for number, some in self._of_epoch.items():
             place = bisect_right(some, commit.acknowledged_ns, key=lambda one: one.commit.sent_ns)
@@ -138,7 +139,7 @@ class _Witnesses:
 
 
 def _by_partition(history: History) -> Mapping[PartitionName, Sequence[RequestedCommit]]:
-    """All commits that were requested, by the partition of the offsets topic that keeps them."""
+    """All requested commits, by the partition of the offsets topic that stores them."""
     found: dict[PartitionName, list[RequestedCommit]] = defaultdict(list)
     for commit in chain(requested_commits(history), commits_of_transactions(history)):
         partition = offsets_partition(history, commit.where.group)

@@ -1,8 +1,9 @@
 """Whether brokers report the partitions that exist, and continue to report them.
 
-A broker reports partitions that committed records created, and forgets only partitions that a record removed.
-Violations show when a broker's answer has other partitions than the answer before.  A removed topic may be
-created again under its name: for such a topic it is only required that one of its partitions was created.
+A broker reports partitions that committed records created, and omits only partitions that a record removed. A
+violation is visible when a broker's answer has other partitions than its previous answer.  A removed topic
+may be created again under its name: for such a topic it is only required that one of its partitions was
+created.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,7 +19,7 @@ from checkers.verdict.verdict import Anomaly
 
 
 def misreported_topics(facts: Facts) -> Iterator[Anomaly]:
-    """Find partitions that brokers reported although they did not exist, and those that a broker forgot.
+    """Find partitions that brokers reported although they did not exist, or that a broker no longer reports.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
@@ -40,7 +41,7 @@ def misreported_topics(facts: Facts) -> Iterator[Anomaly]:
 def _strangers(
     facts: Facts, answer: BrokerAnswer, new: Iterable[PartitionName]
 ) -> Iterator[tuple[PartitionName, Anomaly]]:
-    """Partitions that an answer is the first to report, and that did not exist."""
+    """Partitions that did not exist, in the first answer that reports them."""
     for partition in new:
         log = certain_at(facts.history, answer.time_ns)
         made_ns = 0 if log is None else log.made_ns(partition)

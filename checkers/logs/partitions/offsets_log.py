@@ -1,8 +1,8 @@
 """The parts of ``__consumer_offsets`` that were read while brokers wrote it, and their commits.
 
 The end of a log determines its prefix: a log with a batch of a leader epoch has everything that the leader of
-that epoch had before it (KIP-101).  So from a record back, stretch by stretch and epoch by epoch, all is
-known that is before it in any log that has it, where all of that was read before compaction took anything.
+that epoch had before it (KIP-101).  So the records before a given record are the same in every log that has
+it.  They are known, epoch by epoch, if all of them were read before compaction removed anything.
 """
 
 from bisect import bisect_right
@@ -18,7 +18,7 @@ from checkers.history.operations import History, once
 
 
 class Where(NamedTuple):
-    """What a commit is about, and the offset that it commits."""
+    """Group, topic and partition of a commit, and the offset that it commits."""
 
     group: str
     topic: str
@@ -27,14 +27,17 @@ class Where(NamedTuple):
 
 
 class RecordPlace(NamedTuple):
-    """Where a record is: its offset, and the leader epoch in which it was appended."""
+    """The position of a record: its offset, and the leader epoch in which it was appended."""
 
     offset: int
     epoch: int
 
 
 class Key(NamedTuple):
-    """What a record is about: of several with one key compaction keeps the last."""
+    """The key of a record.
+
+    Compaction keeps the last of several records with one key.
+    """
 
     group: str
     topic: str
@@ -45,7 +48,7 @@ class OffsetRecord(NamedTuple):
     """A record about a group's offset.
 
     Attributes:
-        key: what it is about.
+        key: the key of the record.
         committed: the offset that it commits; `NONE` for a deletion.
         producer: id of the producer in whose transaction it was written; `NONE` outside of one.
         op: index of the observation that reported it.
@@ -65,7 +68,7 @@ class Marker(NamedTuple):
 
 
 class EpochRange(NamedTuple):
-    """Offsets from one to before another that were appended in one leader epoch."""
+    """A range of offsets, without its end, that were appended in one leader epoch."""
 
     epoch: int
     first: int
@@ -73,13 +76,13 @@ class EpochRange(NamedTuple):
 
 
 class Chain:
-    """What is in a log up to one of its records, as far back as all of it was read.
+    """The contents of a log up to one of its records, as far back as all of it was read.
 
     Args:
-        segments: from the last one on, each just before the one that precedes it here; at least one.
+        segments: ranges of the log, from the last to the first, each adjacent to the next; at least one.
 
     Attributes:
-        whole: whether they begin at offset 0.
+        whole: whether the segments begin at offset 0.
     """
 
     def __init__(self, segments: Sequence[EpochRange]) -> None:
@@ -87,17 +90,17 @@ class Chain:
         self._of_epoch = {segment.epoch: segment for segment in segments}
 
     def has(self, row: RecordPlace) -> bool:
-        """Whether a record is in that log, and was read."""
+        """Whether a record is in that log and was read."""
         segment = self._of_epoch.get(row.epoch)
         return segment is not None and segment.first <= row.offset < segment.end
 
 
 class Written:
-    """What was read of one partition of the offsets topic.
+    """The records that were read of one partition of the offsets topic.
 
     Attributes:
         rows: for each commit outside of transactions, the first record.
-        places: for each commit, all records, also those within transactions.
+        places: for each commit, all records, including those within transactions.
         entries: all recorded records about groups' offsets.
         markers: ends of transactions.
         opened: records of transactions with the id of the producer, of any content.
@@ -116,13 +119,13 @@ class Written:
 
     @property
     def count(self) -> int:
-        """How many commits outside of transactions were read."""
+        """Number of commits outside of transactions that were read."""
         return sum(each.producer == NONE != each.committed for each in self.entries.values())
 
     def add(
         self, epoch: int, span: tuple[int, int], before: int | None, records: Iterable[CommitWritten], op: int
     ) -> None:
-        """Take what was read of a stretch, from one offset to before another."""
+        """Add the records that were read of a range, from one offset to before another."""
         first, end = span
         self._read[epoch].append((first, end))
         if before is not None and before < epoch:
@@ -132,7 +135,10 @@ class Written:
             self.rows[where] = min(row, self.rows.get(where, row))
 
     def commit(self, epoch: int, record: CommitWritten, producer: int, op: int) -> tuple[Where, RecordPlace]:
-        """Take a record that commits; returns what, and where it is."""
+        """Add a record that commits an offset.
+
+        Returns the commit and the record's position.
+        """
         offset, group, topic, partition, committed = record
         where, row = Where(group, topic, partition, committed), RecordPlace(offset, epoch)
         self.places[where].add(row)
@@ -140,17 +146,17 @@ class Written:
         return where, row
 
     def merge(self) -> None:
-        """Join the stretches of each epoch that adjoin; to be called once all are there."""
+        """Join adjacent ranges of each epoch; to be called once all ranges were added."""
         for epoch, stretches in self._read.items():
             self._read[epoch] = _joined(stretches)
 
     def reaches(self, row: RecordPlace) -> bool:
-        """Whether everything was read that the log has up to a record that was."""
+        """Whether everything that the log has up to a record was read."""
         chain = self.chain(row)
         return chain is not None and chain.whole
 
     def chain(self, row: RecordPlace) -> Chain | None:
-        """The log up to a record, as far back as it was read; None where the record was not."""
+        """The log up to a record, as far back as it was read; None if the record was not read."""
         segments: list[EpochRange] = []
         at, epoch = row
         first = self._beginning(at, epoch)
@@ -164,7 +170,7 @@ class Written:
         return Chain(segments) if segments else None
 
     def _beginning(self, offset: int, epoch: int) -> int | None:
-        """Where what was read without a gap begins that has an offset."""
+        """The start of the gapless range of read offsets that contains an offset."""
         stretches = self._read.get(epoch, [])
         place = bisect_right(stretches, offset, key=lambda stretch: stretch[0]) - 1
         if place < 0 or stretches[place][1] <= offset:
@@ -174,7 +180,7 @@ class Written:
 
 @once
 def written_of(history: History) -> dict[int, Written]:
-    """What was read of the offsets topic, by the number of its partition.
+    """The records that were read of the offsets topic, by partition number.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
@@ -196,7 +202,10 @@ def written_of(history: History) -> dict[int, Written]:
 
 @once
 def has_all_records(history: History) -> bool:
-    """Whether the history has all records of the offsets topic that were read; older runs omit some."""
+    """Whether the history has all records of the offsets topic that were read.
+
+    Older runs omit some.
+    """
     seen = [msgspec.convert(operation.value, CommitsSeen) for operation in history.observed(COMMITS)]
     return bool(seen) and all(one.deleted is not None and one.transactional is not None for one in seen)
 
@@ -214,7 +223,7 @@ def _take_transactions(found: dict[int, Written], seen: CommitsSeen, op: int) ->
 
 
 def _joined(stretches: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Stretches in their order, those that overlap or adjoin as one."""
+    """Join ranges that overlap or are adjacent, in order."""
     found: list[tuple[int, int]] = []
     for first, end in sorted(stretches):
         if found and first <= found[-1][1]:

@@ -1,8 +1,9 @@
-"""Registrations of brokers in the metadata log: who may be elected, and who may not be in an ISR or ELR.
+"""Registrations of brokers in the metadata log: which brokers may be elected, or be in an ISR or ELR.
 
-A broker registers fenced, and is unfenced once it has caught up with the metadata.  One that is fenced, or is
-about to shut down, joins no ISR and is not elected (KIP-841).  One that comes back after its process was
-killed is in no ISR and in no ELR when it is unfenced (KIP-966); earlier records have both.
+A broker is fenced when it registers, and is unfenced once it has caught up with the metadata.  A broker that
+is fenced, or is about to shut down, joins no ISR and is not elected (KIP-841).  A broker that returns after
+its process was killed is in no ISR and in no ELR when it is unfenced (KIP-966), because earlier records
+remove it from both.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -43,7 +44,7 @@ class _Process(msgspec.Struct):
         span: when it had registered.
         fenced: whether it is fenced.
         leaving: whether it is about to shut down.
-        killed: id of the fault that killed the process before it; None where that may have ended cleanly.
+        killed: id of the fault that killed the previous process; None if that process may have ended cleanly.
     """
 
     incarnation: str
@@ -54,7 +55,7 @@ class _Process(msgspec.Struct):
 
 
 def written_with(records: Iterable[MetadataRecord]) -> dict[int, int]:
-    """Changes of partitions that a controller writes with the registration that follows them.
+    """Changes of partitions that a controller writes together with the registration that follows them.
 
     A controller determines them in two passes, over partitions with the broker in the ISR and over those with
     it in the ELR, before it applies any.  So the second pass may repeat changes of the first.
@@ -75,7 +76,7 @@ def written_with(records: Iterable[MetadataRecord]) -> dict[int, int]:
 
 
 class Back(NamedTuple):
-    """A broker that is unfenced after its last process was killed.
+    """A broker that is unfenced after its previous process was killed.
 
     Attributes:
         broker: its id.
@@ -87,7 +88,7 @@ class Back(NamedTuple):
 
 
 class Registrations:
-    """The brokers as they are registered after the records that were taken.
+    """The brokers as registered by the records that were applied.
 
     Args:
         names: the brokers' names by their ids.
@@ -106,7 +107,9 @@ class Registrations:
         self.judged = 0
 
     def take(self, kind: str, data: Any, span: TimeBounds) -> Back | None:
-        """Apply a record; return the broker that it unfences, if that broker's last process was killed.
+        """Apply a record.
+
+        Returns the broker that it unfences, if that broker's previous process was killed.
 
         Raises:
             msgspec.ValidationError: the record is not as docs/histories.md says.
@@ -124,7 +127,7 @@ class Registrations:
         return None
 
     def wrongly_chosen(self, step: PartitionChange) -> Iterator[str]:
-        """Of each broker that a change lets into the ISR, or elects, and must not: why that is wrong."""
+        """For each broker that a change wrongly adds to the ISR or elects, the reason why it is wrong."""
         before, after = step.before, step.after
         if step.kind != CHANGED or before is None or after is None:
             return
@@ -159,9 +162,9 @@ class Registrations:
         return Back(told.broker_id, killed)
 
     def _killed(self, broker: int, before: _Process, span: TimeBounds) -> str | None:
-        """The fault that certainly killed a process between its registration and the next one's.
+        """The fault that certainly killed a process between its registration and the next one.
 
-        It is the first that ended a process of this broker in that time.
+        It is the first fault that ended a process of this broker in that time.
         """
         name = self._names.get(broker)
         if name is None or not self._eligible:

@@ -1,8 +1,9 @@
-"""What must be true of a partition after each record of the metadata log about it.
+"""Conditions that a partition must meet after each record of the metadata log about it.
 
-Each rule is about what a controller writes (`PartitionChangeBuilder`), so it holds for every record,
-committed or not.  Two rules are not promised and not checked: that an elected leader was in the ISR *before*,
-and that the ELR is a subset of the replicas.  The end of a reassignment breaks both.
+Each rule describes what a controller writes (`PartitionChangeBuilder`), so it holds for every record,
+committed or not.  Kafka does not promise two other conditions, which are not checked: that an elected leader
+was in the ISR *before*, and that the ELR is a subset of the replicas.  The end of a reassignment violates
+both.
 """
 
 from collections.abc import Callable, Iterator
@@ -24,7 +25,7 @@ from checkers.verdict.kinds import AnomalyKind
 
 
 class Broken(NamedTuple):
-    """A rule that a record breaks, and how."""
+    """A rule that a record violates, and how."""
 
     kind: AnomalyKind
     text: str
@@ -38,7 +39,7 @@ def broken_by(step: PartitionChange, needed: MinIsrBounds) -> Iterator[Broken]:
 
     Args:
         step: the record, with the states before and after.
-        needed: bounds of ``min.insync.replicas`` according to configs, when it was written.
+        needed: bounds of ``min.insync.replicas`` according to configs, when the record was written.
     """
     before, after = step.before, step.after
     if after is None:
@@ -99,7 +100,7 @@ _STATES: tuple[tuple[AnomalyKind, _Rule], ...] = (
 def _restated(
     step: PartitionChange, before: PartitionState, after: PartitionState
 ) -> Iterator[tuple[str, bool]]:
-    """Each optional field of a record: whether the record has it and repeats the value from before."""
+    """For each optional field, whether the record has it and repeats the previous value."""
     told = step.content
     yield "the leader", told.leader == before.leader and not _begins_an_epoch(before, after)
     yield "the replicas", told.replicas == before.replicas
@@ -113,15 +114,15 @@ def _restated(
 
 
 def _begins_an_epoch(before: PartitionState, after: PartitionState) -> bool:
-    """Whether replicas, or members of the ISR, go: then the leader is restated, to begin a new epoch."""
+    """Whether replicas or ISR members are removed; then the leader is set again, to start a new epoch."""
     return not ({*before.replicas} <= {*after.replicas} and {*before.isr} <= {*after.isr})
 
 
 def _is_unflagged(before: PartitionState, after: PartitionState) -> bool:
-    """Whether an election was unclean although the record does not mark it so.
+    """Whether an election was unclean although the record does not mark it as unclean.
 
-    A replica that joins the ISR may be elected by the same record if the leader that let it join can't
-    continue.  That leader stays in the ISR, unless a completed reassignment removes it from the replicas.
+    A replica that joins the ISR may be elected by the same record if the leader that added it can't continue.
+    That leader stays in the ISR, unless a completed reassignment removes it from the replicas.
     """
     outsider = after.elected and after.leader not in {before.leader, *before.isr, *before.elr}
     completed = before.replicas != after.replicas

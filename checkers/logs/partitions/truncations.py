@@ -1,8 +1,8 @@
-"""Logs that followers cut off below their high watermarks.
+"""Logs that followers truncated below their high watermarks.
 
-Records below a high watermark are committed: every replica in sync has them, and clean elections choose only
-these.  So a follower whose log differs from its leader's truncates its log above its high watermark (KIP-101,
-KIP-279), which its leaders sent to it.  Kafka logs a truncation below it.
+Records below a high watermark are committed: every in-sync replica has them, and clean elections elect only
+in-sync replicas.  So a follower whose log differs from its leader's truncates its log only above its high
+watermark (KIP-101, KIP-279), which its leaders sent to it.  Kafka logs a truncation below the high watermark.
 
 Such a truncation is legal after an unclean election, after a disk lost records, or if a licence permits a
 loss.  Deleted topics are not judged.
@@ -41,7 +41,7 @@ def find_truncations(facts: Facts) -> Iterator[Anomaly]:
 
 
 def _explained(facts: Facts, cut: Truncated) -> bool:
-    """Whether committed records may have been lost by then, or whether that is unknown."""
+    """Whether committed records may have been lost by then, or whether this is unknown."""
     until_ns = cut.time_ns + SLACK_NS
     if not facts.changes.is_complete(cut.name, until_ns):
         return True

@@ -1,4 +1,4 @@
-"""Compares what brokers reported about partitions with the metadata log, each other, and recovery.
+"""Compares brokers' reports about partitions with the metadata log, each other, and recovery.
 
 A broker may lag for any time, so an old state is no contradiction.  There are four contradictions.
 
@@ -6,8 +6,9 @@ A broker may lag for any time, so an old state is no contradiction.  There are f
 2.  A state that the log never had in that leader epoch, or whose record certainly had not been appended when
    the state was reported.
 3.  A broker that reports an older leader epoch than before, without a restart in between.
-4.  A reported recovery that the log contradicts from then to its end; or that all brokers contradict in their
-   last answers, requested at least `SETTLED_NS` later, while the log had the recovered state all the time.
+4.  A reported recovery that the log contradicts from then to its end.  Or a reported recovery that all
+    brokers contradict in their last answers, requested at least `SETTLED_NS` later, while the log had the
+    recovered state all the time.
 
 Removed topics are left out, because a report may be about another topic of that name.  Whether brokers report
 the right partitions is judged by `misreported_topics`.
@@ -35,7 +36,7 @@ from checkers.logs.partitions.lives import is_one_life
 from checkers.verdict.verdict import Anomaly
 
 SETTLED_NS = 500_000_000
-"""How long after recovery, as one broker reported it, all brokers may still report the state before it."""
+"""How long after recovery, as one broker reported it, all brokers may still report the previous state."""
 
 
 def contradictions(facts: Facts, end_ns: int) -> Iterator[Anomaly]:
@@ -43,7 +44,7 @@ def contradictions(facts: Facts, end_ns: int) -> Iterator[Anomaly]:
 
     Args:
         facts: the history.
-        end_ns: until when the metadata log shows everything, nanoseconds.
+        end_ns: the time until which the metadata log is complete, nanoseconds.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
@@ -55,7 +56,7 @@ def contradictions(facts: Facts, end_ns: int) -> Iterator[Anomaly]:
 
 
 def two_leaders(facts: Facts) -> Iterator[Anomaly]:
-    """Find leader epochs of which two leaders were reported."""
+    """Find leader epochs for which two leaders were reported."""
     leaders: dict[tuple[PartitionName, int], dict[int, BrokerAnswer]] = defaultdict(dict)
     for answer in answers_of(facts.history):
         for telling in answer.states:
@@ -75,18 +76,18 @@ def two_leaders(facts: Facts) -> Iterator[Anomaly]:
 
 
 def is_one(facts: Facts, partition: PartitionName) -> bool:
-    """Whether a name belongs to the same partition all the time."""
+    """Whether a name belonged to the same partition all the time."""
     if facts.changes.op is not None:
         return partition in facts.changes.states
     return all(operation.key != partition.topic for operation in facts.history.of("delete-topic"))
 
 
 def without_record(facts: Facts, end_ns: int) -> Iterator[Anomaly]:
-    """Find what was reported and was not so, or not yet.
+    """Find reported states that never existed, or did not exist yet.
 
     Args:
         facts: the history.
-        end_ns: until when the metadata log shows everything, nanoseconds.
+        end_ns: the time until which the metadata log is complete, nanoseconds.
     """
     begun: dict[ReportedState, int | None] = {}
     found: set[ReportedState] = set()
@@ -161,11 +162,11 @@ def went_back(facts: Facts) -> Iterator[Anomaly]:
 
 
 def denied(facts: Facts, end_ns: int) -> Iterator[Anomaly]:
-    """Find partitions that were reported as recovered, and had not.
+    """Find partitions that were reported as recovered but had not recovered.
 
     Args:
         facts: the history.
-        end_ns: until when the metadata log shows everything, nanoseconds.
+        end_ns: the time until which the metadata log is complete, nanoseconds.
     """
     began: Operation | None = None
     for operation in facts.history.of("recover"):
@@ -205,7 +206,7 @@ def _denial(
 
 
 def _last(facts: Facts, since_ns: int) -> list[BrokerAnswer]:
-    """Each broker's last answer of those that were requested later than a time."""
+    """Each broker's last answer that was requested later than a time."""
     last = {answer.node: answer for answer in answers_of(facts.history) if answer.began_ns > since_ns}
     return list(last.values())
 

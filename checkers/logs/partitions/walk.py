@@ -1,4 +1,4 @@
-"""Goes through the metadata log that reaches farthest, record by record, and collects violations."""
+"""Reads the metadata log that reaches farthest, record by record, and collects violations."""
 
 from checkers.columns.tables import NEVER
 from checkers.evidence.faults import fault_windows
@@ -24,7 +24,7 @@ from checkers.verdict.verdict import Anomaly
 
 
 class Walk:
-    """Violations in a metadata log, and how much of it was judged.
+    """Violations in a metadata log, and numbers of what was judged.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
@@ -81,7 +81,7 @@ class Walk:
                 self._add(kind, str(step.partition), step.record, text, step.before, step.after)
 
     def _is_repeated(self, step: PartitionChange) -> bool:
-        """Whether the same registration of a broker had changed the partition already."""
+        """Whether the same registration of a broker had already changed the partition."""
         first = self._with_registration.get(step.record[0])
         return first is not None and step.before is not None and step.before.offset >= first
 
@@ -117,9 +117,9 @@ def _registrations(history: History) -> Registrations:
 
 
 def _is_whole(history: History, log: MetadataLog) -> bool:
-    """Whether a log begins at the cluster's first record and lacks none.
+    """Whether a log begins at the cluster's first record and lacks no record.
 
-    Such a log shows how each partition began.  The first record of all is that of the first leader.
+    Such a log shows how each partition was created.  Its first record is that of the first leader.
     """
     records = log.seen.records
     within = bool(log.seen.log_start) or not records or records[0][0] > 0

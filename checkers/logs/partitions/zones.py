@@ -1,19 +1,19 @@
-"""Periods in which a partition certainly could not acknowledge records that were sent in them.
+"""Periods in which a partition certainly could not acknowledge records that were sent in the period.
 
 There are two kinds of such periods.
 
-1.  *Too few in sync*.  The ISR had fewer members than ``min.insync.replicas``, and the leader knew it: then a
-   leader refuses to append (``Partition.appendRecordsToLeader``).  Its own answer to an observer shows what
-   it knows; `SETTLING_NS` later it certainly acts on that.
+1.  *Too few in sync*.  The ISR had fewer members than ``min.insync.replicas``, and the leader knew it.  In
+    this case the leader refuses to append (``Partition.appendRecordsToLeader``).  Its own answer to an
+    observer shows what it knows, and `SETTLING_NS` later it certainly acts on that.
 2.  *A member is down*.  A member of the ISR was killed, stopped or paused, and had not left the ISR.  A
-   leader counts every member, also those that it has asked the controller to remove
-   (``Partition.maximalIsr``).  Records that such a member has not fetched are not below the high watermark
-   (``Partition.maybeIncrementLeaderHW``): they are neither acknowledged nor returned to consumers.  Records
-   that were fetched before may be acknowledged late, so only records that were sent afterwards count.
+    leader counts every member, including those that it has asked the controller to remove
+    (``Partition.maximalIsr``).  Records that such a member has not fetched are not below the high watermark
+    (``Partition.maybeIncrementLeaderHW``): they are neither acknowledged nor returned to consumers.  Records
+    that were fetched before may be acknowledged late, so only records that were sent afterwards count.
 
 A state is certain from the time at which a leader of the quorum reported it as committed, until the last time
 at which the record of the next state certainly had not been appended (`checkers.evidence.metadata_log`).
-From an unclean election on, a former leader may acknowledge without regard to the ISR, so nothing is certain.
+After an unclean election, a former leader may acknowledge without regard to the ISR, so nothing is certain.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,21 +31,21 @@ from checkers.licences.facts import Facts
 from checkers.logs.partitions.brokers import Known, knowledge_of
 
 SETTLING_NS = 1_000_000_000
-"""How much later than a leader reports a state it certainly acts by it.
+"""How long after a leader reports a state it certainly acts on it.
 
-On 23 clean runs of all workloads, on a busy host, no record would have been blamed with 0.
+In 23 clean runs of all workloads on a busy host, even a value of 0 would have caused no finding.
 """
 
 
 class Zone(NamedTuple):
-    """A stretch of time: what was sent in it may not be acknowledged in it.
+    """A period in which records that are sent in it may not be acknowledged.
 
     Attributes:
-        partition: where.
-        from_ns: when it begins, nanoseconds.
-        to_ns: when it ends.
+        partition: the partition.
+        from_ns: when the period begins, nanoseconds.
+        to_ns: when the period ends, nanoseconds.
         witness: indices of the operations that show it.
-        why: the proof in sentences.
+        why: the proof, as sentences.
     """
 
     partition: PartitionName
@@ -56,11 +56,11 @@ class Zone(NamedTuple):
 
 
 def below_min_isr(facts: Facts, end_ns: int) -> Iterator[Zone]:
-    """Stretches in which too few were in sync, and the leader knew.
+    """Periods in which too few replicas were in sync, and the leader knew it.
 
     Args:
         facts: the history.
-        end_ns: until when the metadata log shows everything, nanoseconds.
+        end_ns: the time until which the metadata log is complete, nanoseconds.
     """
     told = logged_min_isr(facts.history)
     for partition, states in facts.changes.states.items():
@@ -72,11 +72,11 @@ def below_min_isr(facts: Facts, end_ns: int) -> Iterator[Zone]:
 
 
 def member_down(facts: Facts, end_ns: int) -> Iterator[Zone]:
-    """Stretches in which a member of the ISR was down.
+    """Periods in which a member of the ISR was down.
 
     Args:
         facts: the history.
-        end_ns: until when the metadata log shows everything, nanoseconds.
+        end_ns: the time until which the metadata log is complete, nanoseconds.
     """
     downs = [(facts.ids[node], node, window) for node, window in _downs(facts) if node in facts.ids]
     for partition, states in facts.changes.states.items() if downs else ():
@@ -98,7 +98,7 @@ def member_down(facts: Facts, end_ns: int) -> Iterator[Zone]:
 def certain_states(
     facts: Facts, states: Sequence[PartitionState], end_ns: int
 ) -> Iterator[tuple[PartitionState, TimeBounds]]:
-    """The states before any unclean election, and between when each was certainly in force."""
+    """The states before any unclean election, each with the times between which it was certainly in force."""
     clean = list(takewhile(lambda state: not (state.unclean or state.recovering), states))
     spans = [facts.changes.span(state) for state in states]
     ends = [*(span.from_ns for span in spans[1:]), end_ns]
@@ -109,7 +109,7 @@ def certain_states(
 def memberships(
     certain: Sequence[tuple[PartitionState, TimeBounds]], broker: int
 ) -> Iterator[tuple[PartitionState, TimeBounds]]:
-    """Each series of states with a broker in the ISR: its first state, and when it certainly held."""
+    """Each series of states with a broker in the ISR: its first state, and when it certainly applied."""
     first: tuple[PartitionState, int] | None = None
     until_ns = 0
     for state, span in certain:
@@ -126,7 +126,7 @@ def memberships(
 def _known_to_leader(
     facts: Facts, partition: PartitionName, state: PartitionState, piece: MinIsrPeriod
 ) -> Iterator[Zone]:
-    """The stretch from which on the leader certainly acted by a state, and by the value of the config."""
+    """The period in which the leader certainly acted on a state and on the value of the config."""
     node = next((name for name, number in facts.ids.items() if number == state.leader), "")
     for known in knowledge_of(facts.history).get(node, ()):
         if known.offset >= piece.offset and not _interrupted(facts, node, known):
@@ -146,7 +146,7 @@ def _known_to_leader(
 
 
 def _interrupted(facts: Facts, node: str, known: Known) -> bool:
-    """Whether a broker may have been halted between reporting a state and acting on it."""
+    """Whether a broker may have been stopped between reporting a state and acting on it."""
     return any(
         window.silences
         and window.concerns(node)
@@ -156,9 +156,9 @@ def _interrupted(facts: Facts, node: str, known: Known) -> bool:
 
 
 def _downs(facts: Facts) -> Iterator[tuple[str, FaultWindow]]:
-    """Nodes that were certainly down from the proof of a fault until its heal was begun.
+    """Nodes that were certainly down, from the confirmation of a fault until its heal started.
 
-    One of which its process was seen running meanwhile is not certain.
+    A node does not count if its process was observed running in between.
     """
     for window in facts.windows:
         if window.silences and window.held_ns > 0:

@@ -1,4 +1,4 @@
-"""Judges replicas: after healing all of them have the same batches, without duplicates or damage.
+"""Judges replicas: after healing, all of them have the same batches, without duplicates or damage.
 
 `observed` has the types of recorded replicas, `evidence` converts them to columns, and the rules compare
 them.

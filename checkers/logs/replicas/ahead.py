@@ -1,15 +1,14 @@
-"""Producers of which a broker knows a later number than its log has: ``producer-ahead``.
+"""Producers for which a broker knows a later number than its log has: ``producer-ahead``.
 
-When a broker truncates a log it takes back what it knows of the producers whose records are gone (KIP-98;
-``UnifiedLog.truncateTo``, ``ProducerStateManager.truncateAndReload``).  A broker that keeps such a number
-takes the producer's next try to append these records for a duplicate when it leads, and acknowledges what is
-not in the log.
+When a broker truncates a log, it resets its state of the producers whose records were removed (KIP-98;
+``UnifiedLog.truncateTo``, ``ProducerStateManager.truncateAndReload``).  If a broker keeps such a number and
+leads later, it treats the producer's next attempt to append these records as a duplicate.  It then
+acknowledges records that are not in the log.
 
-Brokers are asked before the disks are read, and again after that.  A number is only compared if both answers
-have it.  If the log was truncated in between, the second answer has what is left, and if something was
-appended, it has what is new.  So a number that is in both answers is of a batch that was in the log when it
-was read.  Only the epoch of the last batch in the log is compared, and only if that epoch has records:
-markers have no numbers.
+Brokers are asked before the disks are read, and again after that.  A number is compared only if both answers
+have it.  If the log was truncated or appended to in between, the second answer shows the new state.  So a
+number that is in both answers belongs to a batch that was in the log when it was read.  Only the epoch of the
+last batch in the log is compared, and only if that epoch has records: markers have no numbers.
 """
 
 from collections import Counter
@@ -56,13 +55,13 @@ def _answer_before(history: History, log: ReplicaLog) -> DescribedProducers | No
 
 
 def unanswered_before(history: History, logs: Sequence[ReplicaLog]) -> list[str]:
-    """Brokers without an answer before their logs were read, where brokers were asked then.
+    """Brokers without an answer before their logs were read, if brokers were asked then.
 
-    Histories of earlier versions have no such answers at all.
+    Histories of earlier versions have no such answers.
 
     Args:
-        history: has what brokers answered.
-        logs: of the replicas in sync.
+        history: has the brokers' answers.
+        logs: the logs of the in-sync replicas.
     """
     asked_ns = min((operation.time_ns for operation in history.observed(PRODUCERS)), default=NEVER)
     return [
@@ -75,11 +74,11 @@ def unanswered_before(history: History, logs: Sequence[ReplicaLog]) -> list[str]
 def find_ahead(
     history: History, logs: Sequence[ReplicaLog], committed: ComparedRange, figures: Counter[str]
 ) -> Iterator[Anomaly]:
-    """At most one finding for each log, of the producer that is farthest ahead of it.
+    """At most one finding for each log, for the producer that is farthest ahead of it.
 
     Args:
-        history: has what brokers answered.
-        logs: of the replicas in sync.
+        history: has the brokers' answers.
+        logs: the logs of the in-sync replicas.
         committed: why they are judged.
         figures: counts the producers that were compared.
 
@@ -97,7 +96,7 @@ def find_ahead(
         compared = (epoch == last.epoch) & (number != _NONE) & (last.sequence != _NONE)
         compared &= (again_epoch == epoch) & (again_number == number)
         figures["producers_taken_back"] += int(compared.sum())
-        # Numbers begin again after the last one, so only what is less than half of them ahead is later.
+        # Numbers start again after the last one: a number is later if it is less than half of them ahead.
         by = np.where(compared, (number - last.sequence) % NUMBERS, 0)
         wrong = np.flatnonzero((by > 0) & (by < NUMBERS // 2))
         if len(wrong):

@@ -31,8 +31,9 @@ class Sequences(NamedTuple):
     Attributes:
         rows: rows of the log.
         first: sequence number of the batch's first record.
-        last: that of its last; numbers wrap after 2³¹, which makes it larger here, not smaller.
-        same: whether the batch before it here is of the same producer id and epoch.
+        last: sequence number of its last record; numbers wrap at 2³¹, but here a wrapped number is larger,
+            not smaller.
+        same: whether the previous batch in this order has the same producer id and epoch.
     """
 
     rows: Integers
@@ -42,7 +43,7 @@ class Sequences(NamedTuple):
 
 
 def find_alone(log: ReplicaLog) -> Iterator[Finds]:
-    """Find what is wrong in one log, one entry for each kind that was found."""
+    """Find the violations in one log, one entry for each kind."""
     for finds in (_corrupt(log), _overlaps(log), _regressions(log), _duplicates(log)):
         if finds.number:
             yield finds
@@ -73,7 +74,7 @@ def _sequences(log: ReplicaLog) -> Sequences:
 
 
 def batch_text(log: ReplicaLog, row: int) -> str:
-    """One batch as a text."""
+    """One batch as text."""
     names = ("base_offset", "last_offset", "leader_epoch", "producer_id", "producer_epoch", "base_sequence")
     first, last, leader_epoch, producer, epoch, sequence = (int(log.columns[name][row]) for name in names)
     return (
@@ -102,7 +103,7 @@ def _offsets(log: ReplicaLog, pair: tuple[int, int]) -> tuple[int, int]:
 
 
 def _neighbours(bad: Booleans) -> list[tuple[int, int]]:
-    """Rows before and at each place where a batch does not go with the one before it."""
+    """Pairs of adjacent rows at each place where a batch does not fit to the previous one."""
     return [(int(row), int(row) + 1) for row in np.flatnonzero(bad)]
 
 

@@ -1,4 +1,4 @@
-"""What can be wrong with replicas, each kind with the promise that it breaks."""
+"""The anomalies of replicas, each with the promise that it breaks."""
 
 from checkers.history.sources import Source
 from checkers.verdict.kinds import AnomalyKind, by_id
@@ -269,4 +269,4 @@ NEEDS = Needs(
     },
     not_deleted=frozenset({"short-replica", "replica-divergence", "offset-gap"}),
 )
-"""The journals that its rules need."""
+"""The journals that the checker's rules need."""

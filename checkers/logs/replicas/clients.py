@@ -1,4 +1,4 @@
-"""Compares what clients received with the disks: final reads, and ends of transactions."""
+"""Compares the results of clients with the disks: final reads, and ends of transactions."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -28,8 +28,8 @@ def find_against_clients(
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
-        logs: for each judged partition one log, of a replica in sync; compacted partitions are left out.
-        figures: counts what was compared.
+        logs: for each judged partition, the log of one in-sync replica; compacted partitions are left out.
+        figures: counts the comparisons.
     """
     if logs and any(operation.type is OK for operation in history.of("final-read")):
         yield from _against_reads(history, logs, figures)

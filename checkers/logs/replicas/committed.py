@@ -1,4 +1,4 @@
-"""What was committed and which replicas were in sync, by the history: the base of the rules on replicas."""
+"""The committed ends and in-sync replicas in the history, on which the rules on replicas are based."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
@@ -29,13 +29,13 @@ class End(NamedTuple):
 
 
 class InSync(NamedTuple):
-    """The replicas of one partition that are in sync at the end.
+    """The in-sync replicas of one partition at the end.
 
     Attributes:
-        leader: its leader when recovery ended, where it had one.
-        nodes: names of the nodes in sync: in the last ISR that each broker reported since recovery ended; in
-            that of recovery where none did.
-        left: those that were in sync when recovery ended, and are not in `nodes`.
+        leader: its leader when recovery ended, if it had one.
+        nodes: names of the in-sync nodes: those in the last ISR that each broker reported since recovery
+            ended, or, if none reported one, those in sync at recovery.
+        left: nodes that were in sync when recovery ended, and are not in `nodes`.
         op: index of the operation that reported recovery.
     """
 
@@ -46,7 +46,7 @@ class InSync(NamedTuple):
 
 
 class MetadataEnd(NamedTuple):
-    """What the last leader of the quorum knew to be committed.
+    """The committed end that the last leader of the quorum knew.
 
     Attributes:
         leader: name of that leader.
@@ -62,7 +62,7 @@ class MetadataEnd(NamedTuple):
 
 
 def meant_partitions(history: History) -> frozenset[PartitionName]:
-    """Partitions whose replicas the run is to read, including added ones.
+    """Partitions whose replicas the run must read, including added ones.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
@@ -72,9 +72,9 @@ def meant_partitions(history: History) -> frozenset[PartitionName]:
 
 
 def committed_ends(history: History) -> dict[PartitionName, End]:
-    """The highest end that a final read listed, per partition: all below it is committed.
+    """The highest end that a final read listed, per partition; all records below it are committed.
 
-    A reader of committed records lists the last stable offset, which is lower while transactions are open.
+    A read_committed reader lists the last stable offset, which is lower while transactions are open.
     """
     ends: dict[PartitionName, End] = {}
     starts: dict[PartitionName, int] = {}
@@ -91,10 +91,10 @@ def committed_ends(history: History) -> dict[PartitionName, End]:
 
 
 def in_sync(history: History, names: Mapping[int, str]) -> dict[PartitionName, InSync]:
-    """The replicas in sync at the end, per partition; a node without a name is named by its number.
+    """The in-sync replicas at the end, per partition; a node without a name is named by its number.
 
-    Brokers are asked again after recovery, because recovery may have ended on an old view: brokers that
-    follow a controller without a majority report a full ISR until they learn of the new controller.
+    Brokers are asked again after recovery, because recovery may have ended on an outdated view: brokers that
+    follow a controller without a majority report a full ISR until they know the new controller.
     """
     recovered = [operation for operation in history.of("recover") if operation.type is not INVOKE]
     if not recovered:
@@ -111,7 +111,7 @@ def in_sync(history: History, names: Mapping[int, str]) -> dict[PartitionName, I
 
 
 def _since(known: InSync, later: Mapping[str, tuple[str, ...]]) -> InSync:
-    """Who is in sync after what brokers reported last."""
+    """The in-sync replicas after the last reports of brokers."""
     if not later:
         return known
     first, *others = later.values()
@@ -120,7 +120,7 @@ def _since(known: InSync, later: Mapping[str, tuple[str, ...]]) -> InSync:
 
 
 def _recovered(operation: Operation, names: Mapping[int, str]) -> dict[PartitionName, InSync]:
-    """Replicas in sync at the end of recovery."""
+    """The in-sync replicas at the end of recovery."""
     return {
         PartitionName(state.topic, state.partition): InSync(
             leader=None if state.leader is None else names.get(state.leader, str(state.leader)),
@@ -156,5 +156,5 @@ def metadata_end(history: History, names: Mapping[int, str]) -> MetadataEnd | No
     fetched: dict[str, int] = {}
     for other in (*told.voters, *told.observers):
         name, end = names.get(other.id, str(other.id)), other.log_end_offset
-        fetched[name] = min(end, fetched.get(name, end))  # two where a disk was replaced
+        fetched[name] = min(end, fetched.get(name, end))  # two if a disk was replaced
     return MetadataEnd(operation.node or "", told.high_watermark, fetched, operation.index)

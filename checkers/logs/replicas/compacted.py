@@ -1,17 +1,18 @@
-"""Judges replicas of a compacted topic: against each other, and against what final reads returned.
+"""Judges replicas of a compacted topic: against each other, and against the results of final reads.
 
-Each broker cleans its own log, so one replica may have what another one has removed.  Cleaning takes records
-out of batches, and leaves a batch's place, span, epoch, producer and numbers as they were.  Batches that have
-the same number of records left are the same bytes, because what is removed of a batch grows with what has
-been cleaned, unless compression or the removal of tombstones (KIP-534) make a difference.  One that has none
-left keeps the newest time of the records that the last cleaning took from it (``MemoryRecords.filterTo``),
-so its checksum depends on how many cleanings there were.
+Each broker cleans its own log, so one replica may have records that another one has removed.  Cleaning
+removes records from batches, and does not change a batch's position, range, epoch, producer and numbers.  The
+records that are removed from a batch only grow with further cleaning.  So batches with the same number of
+records left have the same bytes, unless compression or the removal of tombstones (KIP-534) make a difference.
+A batch without records keeps the newest timestamp of the records that the last cleaning removed from it
+(``MemoryRecords.filterTo``), so its checksum depends on the number of cleanings.
 
-The last record of every key that final reads were given is on every replica in sync, and what the leader's
-disk holds had been given to all who read from it before: cleaning brings nothing back (Kafka documentation,
-Design, Log Compaction).  Nothing is judged of keys where something was appended after the final reads.
+The last record of every key that final reads received is on every in-sync replica.  All readers that read
+from the leader before received the records that are on its disk, because cleaning restores no record (Kafka
+documentation, Design, Log Compaction).  Keys with records that were appended after the final reads are not
+judged.
 
-What was not cleaned yet replaces nothing (`early`).
+Records that were not cleaned yet replace no other record (`early`).
 """
 
 from collections import Counter
@@ -42,19 +43,19 @@ _COMPRESSION = 0b111
 _DELETE_HORIZON = 1 << 6
 """Attribute of a batch whose tombstones or markers may be removed after a time (KIP-534)."""
 _KEPT = ("last_offset", "leader_epoch", "producer_id", "producer_epoch", "base_sequence", "attributes")
-"""Columns of a batch that cleaning leaves as they are; of the attributes all but the delete horizon."""
+"""Columns of a batch that cleaning does not change; of the attributes, all but the delete horizon."""
 
 
 def find_in_compacted(
     history: History, logs: Sequence[ReplicaLog], committed: ComparedRange, figures: Counter[str]
 ) -> Iterator[Anomaly]:
-    """Find what compaction does not explain in the replicas of one partition.
+    """Find differences between the replicas of one partition that compaction does not explain.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
-        logs: of the replicas in sync, of one topic id; the leader's at recovery first.
-        committed: up to where final reads listed the log.
-        figures: counts what was looked at.
+        logs: the logs of the in-sync replicas, of one topic id; that of the leader at recovery comes first.
+        committed: the range up to the end that final reads listed.
+        figures: counts the comparisons.
     """
     for log in logs[1:]:
         figures["compacted_batches_compared"] += len(_shared(logs[0], log, committed)[0])
@@ -85,7 +86,7 @@ def find_in_compacted(
 
 
 def find_apart(reference: ReplicaLog, other: ReplicaLog, committed: ComparedRange) -> Iterator[Anomaly]:
-    """One finding if two logs have batches that cleaning can't have made from the same log."""
+    """One finding if two logs have batches that cleaning can't have produced from the same log."""
     left, right = _shared(reference, other, committed)
     differs = np.zeros(len(left), dtype=np.bool_)
     for name in _KEPT:
@@ -136,7 +137,7 @@ def find_away(log: ReplicaLog, newest: Newest, reads: Sequence[CompletedFinalRea
 
 
 def find_not_given(log: ReplicaLog, read: CompletedFinalRead) -> Iterator[Anomaly]:
-    """One finding if a read from the leader was given fewer records than are left of a batch on its disk."""
+    """One finding if a read from the leader returned fewer records of a batch than its disk has left."""
     first, end = max(read.start, log.start), min(read.end, log.end)
     base, last = log["base_offset"], log["last_offset"]
     rows = np.flatnonzero(due(log, committed=read.committed) & (base >= first) & (last < end))
@@ -160,7 +161,7 @@ def find_not_given(log: ReplicaLog, read: CompletedFinalRead) -> Iterator[Anomal
 
 
 def _passed_over(log: ReplicaLog, read: CompletedFinalRead) -> Integers:
-    """Rows of the batches that lost some records, of which a read was not given one that is left."""
+    """Rows of the batches that lost some records, and of which a read did not return all that are left."""
     left = np.empty(0, dtype=np.int64) if log.left is None else log.left
     return log.rows_at(np.setdiff1d(left, read.offsets))
 
@@ -168,7 +169,7 @@ def _passed_over(log: ReplicaLog, read: CompletedFinalRead) -> Integers:
 def find_brought_back(
     history: History, log: ReplicaLog, reads: Sequence[CompletedFinalRead]
 ) -> Iterator[Anomaly]:
-    """One finding for each final read that was given what one before it, of the same leader, was not."""
+    """One finding for each final read with a record that an earlier one, of the same leader, lacked."""
     transactional = bool(log.transactional.any())
     for late in reads:
         for early in reads:
@@ -196,7 +197,7 @@ def newest_of(columns: Columns, code: int, *, committed: bool) -> Newest:
     """The last record of each key of a partition in the final reads; empty if the keys are unknown.
 
     Args:
-        columns: the history's columns.
+        columns: the columns of the history.
         code: the partition's code.
         committed: whether only reads of read_committed readers count.
     """
@@ -218,7 +219,7 @@ def newest_of(columns: Columns, code: int, *, committed: bool) -> Newest:
 def _leader_since(
     history: History, logs: Sequence[ReplicaLog], from_ns: int
 ) -> tuple[ReplicaLog | None, int]:
-    """The log and the epoch of who led from a time until its disk was read; None if unknown."""
+    """Log and epoch of the leader that led from a time until its disk was read; None if unknown."""
     changes, partition = partition_changes(history), logs[0].partition
     until_ns = max(log.time_ns for log in logs)
     if not changes.is_complete(partition, until_ns):
@@ -236,7 +237,7 @@ def _within(log: ReplicaLog, first: int, end: int) -> Booleans:
 
 
 def _shared(left: ReplicaLog, right: ReplicaLog, committed: ComparedRange) -> tuple[Integers, Integers]:
-    """Rows of the batches that begin at the same offset in two logs, within what both must have."""
+    """Rows of the batches that begin at the same offset in two logs, within the range that both must have."""
     first, end = max(left.start, right.start), committed.end
     one, another = (np.flatnonzero(_within(log, first, end)) for log in (left, right))
     _, mine, others = np.intersect1d(
@@ -246,7 +247,7 @@ def _shared(left: ReplicaLog, right: ReplicaLog, committed: ComparedRange) -> tu
 
 
 def _out_of_line(left: ReplicaLog, right: ReplicaLog, committed: ComparedRange) -> list[int]:
-    """Where two logs taken as one have batches that overlap, or an epoch that goes down."""
+    """Offsets at which two logs together have overlapping batches, or a decreasing epoch."""
     first, end = max(left.start, right.start), committed.end
     names = ("base_offset", "last_offset", "leader_epoch")
     both = [
@@ -260,7 +261,7 @@ def _out_of_line(left: ReplicaLog, right: ReplicaLog, committed: ComparedRange) 
 
 
 def _batch(log: ReplicaLog, offset: int) -> str:
-    """The batch that spans an offset, as a text."""
+    """Return the batch that spans an offset as text."""
     row = int(log.rows_at(np.array([offset]))[0])
     if row == NONE:
         return "no batch"

@@ -1,10 +1,11 @@
-"""Judges tombstones of a compacted topic: a key that was deleted stays deleted.
+"""Judges tombstones of a compacted topic: a deleted key stays deleted.
 
-Cleaning removes the records before a tombstone no later than the tombstone.  So a log has no record of a key
-without the tombstone behind it, with one exception: its replica fetched the record before it was removed
-elsewhere, and the rest of the log after the tombstone was gone too.  That requires a replica that was out of
-sync for longer than ``delete.retention.ms``: while it is in sync, records that it lacks are not committed,
-and so are not cleaned.  Only the leader matters, because readers receive its records.
+Cleaning removes the records before a tombstone no later than the tombstone.  So a log that has a record of a
+key also has the later tombstone.  There is one exception: the replica fetched the record before it was
+removed elsewhere, and fetched the rest of the log after the tombstone had been removed.  This requires a
+replica that was out of sync for longer than ``delete.retention.ms``, because records that an in-sync replica
+lacks are not committed, and so are not cleaned.  Only the leader matters, because readers receive its
+records.
 """
 
 from collections import Counter
@@ -37,11 +38,11 @@ class Newest(NamedTuple):
 
 
 def without_expired(columns: Columns, partition: PartitionName, newest: Newest, until_ns: int) -> Newest:
-    """The last records that must be there at a time.
+    """The last records that must exist at a time.
 
-    These are all last records except tombstones that may be gone by then, and records that such a tombstone
-    deleted.  Another replica may have cleaned both, and a replica that was away for longer than tombstones
-    are kept never received the tombstone.
+    These are all last records except tombstones that may have been removed by then, and records that such a
+    tombstone deleted.  Another replica may have cleaned both, and a replica that was out of sync for longer
+    than tombstones are kept never received the tombstone.
     """
     marks = columns.tombstones.get(partition.topic)
     if marks is None:
@@ -57,7 +58,7 @@ def without_expired(columns: Columns, partition: PartitionName, newest: Newest, 
 
 
 def _deleted_until(columns: Columns, code: int, marks: Tombstones, sent_ns: int) -> Integers:
-    """For each key, the highest possible offset of a tombstone that was sent by a time; -1 without any."""
+    """The highest possible offset of a tombstone sent by a time, for each key; -1 if there is none."""
     sends = columns.sends
     rows = np.flatnonzero(
         (sends.partition == code) & (sends.invoked_ns <= sent_ns) & marks.among(sends.value)
@@ -76,7 +77,7 @@ def find_deleted_keys(
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
-        log: log of the leader, which has led since reading began.
+        log: the log of the broker that has led since reading began.
         reads: complete final reads of its partition.
         figures: counts the keys that were compared.
     """
@@ -109,7 +110,7 @@ def find_deleted_keys(
 
 
 def known_of(columns: Columns, code: int) -> tuple[Integers, Integers]:
-    """Offsets and values of all records of a partition that were acknowledged or read, each offset once."""
+    """Offsets and values of all acknowledged or read records of a partition, each offset once."""
     sends, reads = columns.sends, columns.reads
     sent = np.flatnonzero((sends.partition == code) & (sends.offset != NONE))
     given = np.flatnonzero((reads.partition == code) & (reads.value >= 0))
@@ -119,7 +120,7 @@ def known_of(columns: Columns, code: int) -> tuple[Integers, Integers]:
 
 
 def _out_of_sync_ns(history: History, log: ReplicaLog) -> int:
-    """For how long at most a replica was out of the ISR before it came back, as the metadata log shows."""
+    """The longest time a replica may have been out of the ISR before it rejoined, by the metadata log."""
     changes, names = partition_changes(history), recorded_setup(history).names
     longest, left_ns = 0, NEVER
     for state in changes.states[log.partition]:

@@ -2,14 +2,14 @@
 
 A cleaner removes a record because of a later record of its key in the part of the log that it cleans, which
 ends at the active segment (Kafka documentation, Design, Log Compaction).  So the last record of a key before
-that end is still there.  A record above one of these two bounds replaces nothing:
+that end still exists.  A record above one of these two bounds replaces nothing:
 
 - On every replica: the end of all ranges that brokers logged as cleaned (`checkers.evidence.cleanings`).
-- On the leader: its active segment, for records that it appended while it led; no other replica that could
-  have cleaned them has led since.
+- On the leader: the start of its active segment, for records that it appended while it led, because no other
+  replica that could have cleaned them has led since.
 
-A record with an unknown outcome can't have replaced another one unseen: it would be the last of its key
-before the bound, so final reads would have returned it.  Tombstones may be gone, and are left out.
+A record with an unknown outcome can't have replaced another one unnoticed: it would be the last of its key
+before the bound, so final reads would have returned it.  Tombstones may have been removed, and are left out.
 """
 
 from collections import Counter
@@ -30,14 +30,14 @@ from checkers.verdict.verdict import Anomaly
 
 
 class LastLeader(NamedTuple):
-    """Who led from before the final reads until its disk was read, and in which epoch."""
+    """The broker that led from before the final reads until its disk was read, and its epoch."""
 
     node: str
     epoch: int
 
 
 class _Replaced(NamedTuple):
-    """Known records that another record of their key follows.
+    """Known records that a later record of their key follows.
 
     Attributes:
         offset: their offsets, shape (n,), ascending.
@@ -105,7 +105,7 @@ def _replaced(columns: Columns, code: int) -> _Replaced:
 
 
 def _doubtful(columns: Columns, code: int, marks: Tombstones, keys: Integers) -> Booleans:
-    """Keys with a tombstone of unknown outcome or offset: it may have been there and be gone."""
+    """Keys with a tombstone of unknown outcome or offset, which may have existed and been removed."""
     sends = columns.sends
     placed = (sends.outcome == SendOutcome.FAIL) | (
         (sends.outcome == SendOutcome.OK) & (sends.offset != NONE)
@@ -130,7 +130,7 @@ def _gone(
     why: str,
     witness: tuple[int, ...] = (),
 ) -> list[Anomaly]:
-    """One finding if a record that no cleaned record replaces is gone from a disk, or was not read."""
+    """One finding if a record that no cleaned record replaces is missing on a disk, or was not read."""
     told = [(log.op, f"{log.node}'s disk", due[~log.has(due) & (due >= log.start)])]
     for read in reads:
         mine = due[(due >= read.start) & (due < read.end)]

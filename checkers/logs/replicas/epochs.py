@@ -1,12 +1,12 @@
 """Compares the leader epochs that replicas stored with their batches, each other, and the elections.
 
 For each epoch a replica stores the offset of the epoch's first batch in its log, or its log's end when it
-became leader (KIP-101).  So these notes ascend, and every batch has the epoch in whose range it is.
+became leader (KIP-101).  So these entries ascend, and every batch has the epoch of the range that it is in.
 
-Legal differences: the first note moves up with the log's start.  An epoch without records is missing, or is
-the last note of its leader only.  A replica that fetched a compacted topic again has the first offset that is
-left.  Two cases are not judged: replicas out of sync, which may still be truncated, and replicas after a
-power loss, which may bring an older file back.
+Some differences are legal.  The first entry moves up with the log's start.  An epoch without records is
+missing, or is the last entry of its leader only.  A replica that fetched a compacted topic again has the
+first offset that is left.  Two cases are not judged: out-of-sync replicas, which may still be truncated, and
+replicas after a power loss, which may restore an older file.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,12 +29,13 @@ from checkers.verdict.verdict import Anomaly
 
 
 def find_contradicted(log: ReplicaLog, noted: Noted, committed: ComparedRange) -> Iterator[Anomaly]:
-    """One finding if a replica's notes are out of order, or its own batches contradict them.
+    """One finding if a replica's entries are out of order, or its own batches contradict them.
 
     Args:
-        log: its batches.
-        noted: its notes.
-        committed: batches within it are judged; those below the first note only from its beginning on.
+        log: the replica's batches.
+        noted: the replica's entries.
+        committed: the range in which batches are judged; batches below the first entry count only from its
+            start on.
     """
     disordered = [*find_disordered(noted, log)]
     if disordered:
@@ -56,7 +57,7 @@ def find_contradicted(log: ReplicaLog, noted: Noted, committed: ComparedRange) -
 
 
 def find_disordered(noted: Noted, log: ReplicaLog | None = None) -> Iterator[Anomaly]:
-    """One finding if a replica's notes are out of order; its log is a witness where it is known."""
+    """One finding if a replica's entries are out of order; its log is a witness if it is known."""
     for one, other in pairwise(noted.entries):
         if other[0] <= one[0] or other[1] <= one[1]:
             said = f"{_entry_text(one)} before {_entry_text(other)}"
@@ -65,13 +66,13 @@ def find_disordered(noted: Noted, log: ReplicaLog | None = None) -> Iterator[Ano
 
 
 def judged_rows(log: ReplicaLog, committed: ComparedRange) -> Integers:
-    """Rows of the batches whose epochs are compared with the notes."""
+    """Rows of the batches whose epochs are compared with the entries."""
     first = max(log.start, committed.first)
     return np.flatnonzero((log["base_offset"] >= first) & (log["last_offset"] < committed.end))
 
 
 def find_different_starts(reference: Noted, other: Noted, committed: ComparedRange) -> Iterator[Anomaly]:
-    """One finding if two replicas noted different beginnings of an epoch below the committed end."""
+    """One finding if two replicas stored different starts of an epoch below the committed end."""
     known = dict(reference.entries[1:])
     for epoch, start in other.entries[1:]:
         if known.get(epoch, start) != start and min(known[epoch], start) < committed.end:
@@ -93,7 +94,7 @@ def find_different_starts(reference: Noted, other: Noted, committed: ComparedRan
 def find_unelected(
     partition: PartitionName, told: Iterable[ReplicaLog | Noted], changes: PartitionChanges
 ) -> Iterator[Anomaly]:
-    """One finding for each epoch that a log or a note has, and that no election of the metadata log began."""
+    """One finding for each epoch in a log or an entry that no election of the metadata log started."""
     states = changes.states.get(partition, ())
     elected = {state.leader_epoch for state in states if state.leader != NOBODY}
     found: set[int] = set()
@@ -105,12 +106,12 @@ def find_unelected(
 
 
 def epochs_in(told: Iterable[ReplicaLog | Noted]) -> set[int]:
-    """Every epoch that a log or a note has."""
+    """Every epoch in a log or in an entry."""
     return {epoch for each in told for epoch, _ in _first_of_each(each)}
 
 
 def unexplained(partition: PartitionName, found: Sequence[Anomaly], changes: PartitionChanges) -> str | None:
-    """Why nothing can be made of an epoch without an election; None where the metadata log shows all."""
+    """Why an epoch without an election proves nothing; None if the metadata log has all elections."""
     if not found or changes.is_complete(partition, NEVER):
         return None
     return f"the metadata log does not have all elections of {partition}, and {found[0].summary}"
@@ -153,7 +154,7 @@ def _contradicted(noted: Noted, offset: int, lines: Sequence[str], log: ReplicaL
 
 
 def _epochs_at(entries: Entries, offsets: Integers) -> Integers:
-    """The epoch that each offset belongs to by ascending notes, `NONE` below the first."""
+    """The epoch that each offset belongs to, by ascending entries; `NONE` below the first entry."""
     epochs = np.array([NONE, *(epoch for epoch, _ in entries)], dtype=np.int64)
     starts = np.array([start for _, start in entries], dtype=np.int64)
     return epochs[np.searchsorted(starts, offsets, side="right")]

@@ -1,10 +1,10 @@
-"""Logs that a loss of power left shorter than their brokers had flushed them: ``flushed-lost``.
+"""Logs that are shorter after a power loss than their brokers had flushed them: ``flushed-lost``.
 
-The probe of a loss of power reads each recovery point and the end of its log from the same disk, before the
-broker starts again.  A broker syncs records first and writes the recovery point then, and where it truncates
-a log it lowers both.  So nothing permits an end below: neither an unclean election nor another fault, nor
-that acknowledged records need not be synced.  The reader leaves out what a disk may have of two times
-(`harness.kafka.segments.recovery_points`).
+The probe of a power loss reads each recovery point and the end of its log from the same disk, before the
+broker starts again.  A broker first syncs records and then writes the recovery point.  When it truncates a
+log, it lowers both.  So nothing permits an end below the recovery point: neither an unclean election, nor
+another fault, nor the fact that acknowledged records need not be synced.  The reader leaves out data that a
+disk may have from two different times (`harness.kafka.segments.recovery_points`).
 """
 
 from collections import Counter
@@ -17,11 +17,11 @@ from checkers.logs.replicas.anomalies import FLUSHED_LOST
 from checkers.verdict.verdict import Anomaly
 
 _PROBED = "flushed"
-"""Field of the probe of a loss of power."""
+"""Field of the probe of a power loss."""
 
 
 def find_flushed_lost(history: History, figures: Counter[str]) -> Iterator[Anomaly]:
-    """Find the logs that end below their recovery points, one finding for each log and loss of power.
+    """Find the logs that end below their recovery points, one finding for each log and power loss.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.

@@ -1,7 +1,7 @@
 """Producers that a broker does not know although its log has their batches: ``producer-forgotten``.
 
-For each producer in a log a broker knows the epoch and the sequence number of the last record.  It updates
-them when it appends a batch, as a leader and as a follower.  It builds them again from a snapshot and the log
+For each producer in a log, a broker knows the epoch and the sequence number of the last record.  It updates
+them when it appends a batch, as a leader and as a follower.  It rebuilds them from a snapshot and the log
 when it starts, or truncates the log (KIP-98; ``UnifiedLog.rebuildProducerState``).
 
 Brokers are asked again after the disks were read.  So they must know all producers that were on the disk
@@ -10,7 +10,7 @@ nothing there is truncated any more.  Nothing is judged if brokers are configure
 than after a day (``producer.id.expiration.ms``).
 
 Compaction keeps the last batch of each producer, if necessary without its records (KIP-98).  Empty control
-batches are ignored, as brokers do: their marker is gone.
+batches are ignored, as brokers do, because their marker was removed.
 """
 
 from collections import Counter
@@ -30,22 +30,22 @@ from checkers.logs.replicas.together import ComparedRange
 from checkers.verdict.verdict import Anomaly
 
 NUMBERS = 2**31
-"""Number of sequence numbers; after the last one they begin at 0 again."""
+"""Number of sequence numbers; after the last one they start at 0 again."""
 _NONE = -1
 
 
 Replica = tuple[str, PartitionName]
-"""Node and partition."""
+"""A node and a partition."""
 
 
 class DescribedProducers(NamedTuple):
-    """What a broker knew of a partition's producers.
+    """A broker's answer about a partition's producers.
 
     Attributes:
         op: index of the observation.
         time_ns: when it was recorded.
         began_ns: when the broker was asked.
-        known: by producer id.
+        known: the state of each producer, by producer id.
     """
 
     op: int
@@ -59,9 +59,9 @@ class Last(NamedTuple):
 
     Attributes:
         producer_id: ascending.
-        epoch: of that batch, or of that marker.
-        sequence: the last number of that epoch; -1 where the epoch has markers alone.
-        offset: the last one of that batch.
+        epoch: the epoch of that batch, or of that marker.
+        sequence: the last number of that epoch; -1 if the epoch has only markers.
+        offset: the last offset of that batch.
     """
 
     producer_id: Integers
@@ -72,7 +72,7 @@ class Last(NamedTuple):
 
 @once
 def answers_of(history: History) -> dict[Replica, DescribedProducers]:
-    """The last answer of each broker for each partition; where that is a refusal, none.
+    """The last answer of each broker for each partition; none if the last answer is a refusal.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
@@ -98,7 +98,7 @@ def answered(history: History) -> Iterator[tuple[Replica, DescribedProducers | N
 
 
 def unanswered(history: History, logs: Sequence[ReplicaLog]) -> list[str]:
-    """Replicas whose broker was asked about the producers and did not answer for them, as sentences.
+    """Replicas whose broker was asked about the producers and did not answer, as sentences.
 
     Brokers that did not answer at all are covered by the assumption ``producers-covered``.
     """
@@ -113,12 +113,12 @@ def unanswered(history: History, logs: Sequence[ReplicaLog]) -> list[str]:
 
 
 def answered_after(log: ReplicaLog, answer: DescribedProducers | None) -> bool:
-    """Whether a broker was asked after its log was read, and answered."""
+    """Whether a broker answered a request that was sent after its log was read."""
     return answer is not None and answer.began_ns >= log.time_ns
 
 
 def last_of(log: ReplicaLog, end: int) -> Last:
-    """What a broker must know at least, by the batches of its log that end before an offset."""
+    """The least that a broker must know, by the batches of its log that end before an offset."""
     producer = log["producer_id"]
     gone = log.control & (log["count"] == 0)
     within = (log["base_offset"] >= log.start) & (log["last_offset"] < end)
@@ -126,7 +126,7 @@ def last_of(log: ReplicaLog, end: int) -> Last:
     ids, at = np.unique(producer[rows][::-1], return_index=True)
     last = rows[::-1][at]
     epoch = log["producer_epoch"]
-    # Of each producer, the last batch with records among those of its last epoch.
+    # For each producer, the last batch with records among those of its last epoch.
     numbered = rows[(log["base_sequence"][rows] >= 0)]
     numbered = numbered[epoch[numbered] == epoch[last][np.searchsorted(ids, producer[numbered])]]
     having, at = np.unique(producer[numbered][::-1], return_index=True)
@@ -148,12 +148,12 @@ def known_of(answer: DescribedProducers, last: Last) -> tuple[Integers, Integers
 def find_forgotten(
     history: History, logs: Sequence[ReplicaLog], committed: ComparedRange, figures: Counter[str]
 ) -> Iterator[Anomaly]:
-    """At most one finding for each log, of the last batch that its broker should know.
+    """At most one finding for each log, for the last batch that its broker should know.
 
     Args:
-        history: has what brokers answered.
-        logs: of the replicas in sync.
-        committed: up to where they are judged.
+        history: has the brokers' answers.
+        logs: the logs of the in-sync replicas.
+        committed: the range in which they are judged.
         figures: counts the producers that were compared.
     """
     answers = answers_of(history)

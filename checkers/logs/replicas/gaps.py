@@ -1,12 +1,12 @@
 """Gaps in logs: missing offsets, and missing sequence numbers of idempotent producers.
 
-A leader gives every batch the offset after the last one (Kafka documentation, Implementation, Log), so
-offsets are missing between two batches only where compaction took batches away.
+A leader assigns to every batch the offset after the last one (Kafka documentation, Implementation, Log), so
+offsets are missing between two batches only if compaction removed batches.
 
 A leader appends a batch of an idempotent producer only if its sequence number follows the producer's last one
 in its own log, or is 0 in a newer epoch, and never in an older epoch (KIP-98, KIP-360).  So each log is in
-order by itself, also a truncated one: a producer whose last batches were truncated is refused, and continues
-in a newer epoch.  A producer without any batch in the log may begin with any number, because a leader accepts
+order by itself, even a truncated one: a producer whose last batches were truncated is refused, and continues
+in a newer epoch.  A producer without any batch in the log may start with any number, because a leader accepts
 the first batch of an unknown producer.
 """
 
@@ -23,22 +23,22 @@ from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly
 
 _EPOCHS = 2**16
-"""More than a producer has epochs."""
+"""An upper bound of the number of epochs of a producer."""
 _SEQUENCES = 2**32
-"""More than there are sequence numbers, those included that wrap within a batch."""
+"""An upper bound of the sequence numbers, including those that wrap within a batch."""
 
 
 class Produced(NamedTuple):
-    """Batches of idempotent producers and their markers, by producer, in the order of the log.
+    """Batches and markers of idempotent producers, by producer, in the order of the log.
 
     Attributes:
         rows: rows of the log.
         epoch: producer epoch.
         before: highest producer epoch of the producer's batches up to the one before; -1 for its first one.
-        marker: which are markers.
+        marker: whether the row is a marker.
         first: sequence number of the batch's first record.
-        following: the one after its last.
-        same: whether the one before it here is of the same producer.
+        following: the sequence number after that of its last record.
+        same: whether the previous row is of the same producer.
     """
 
     rows: Integers
@@ -51,7 +51,7 @@ class Produced(NamedTuple):
 
 
 class BatchPair(NamedTuple):
-    """Two batches of one log that don't go together, the earlier one first; rows of that log."""
+    """Two batches of one log that contradict each other, the earlier one first; rows of that log."""
 
     log: ReplicaLog
     before: int
@@ -59,19 +59,25 @@ class BatchPair(NamedTuple):
 
     @property
     def offsets(self) -> tuple[int, int]:
-        """The last offset of the first batch, the first one of the second."""
+        """The last offset of the first batch, and the first offset of the second."""
         columns = self.log.columns
         return int(columns["last_offset"][self.before]), int(columns["base_offset"][self.after])
 
 
 def find_missing_offsets(logs: Sequence[ReplicaLog], first: int) -> Iterator[Finds]:
-    """Find offsets, from `first` on, that no batch of a log has; what several logs share is one finding."""
+    """Find offsets, from `first` on, that no batch of a log has.
+
+    A gap that several logs share is one finding.
+    """
     pairs = [BatchPair(log, row, row + 1) for log in logs for row in _missing_offsets(log, first)]
     yield from _finds(OFFSET_GAP, pairs, "no batch has the offsets between {} and {}")
 
 
 def find_wrong_numbers(logs: Sequence[ReplicaLog]) -> Iterator[Finds]:
-    """Find batches that a leader had to refuse; what several logs share is one finding."""
+    """Find batches that a leader had to refuse.
+
+    A batch that several logs share is one finding.
+    """
     told = [(log, produced(log)) for log in logs]
     back = [BatchPair(log, *rows) for log, found in told for rows in epochs_back(found)]
     said = "after offset {} the batch at {} has an old producer epoch"
@@ -82,14 +88,14 @@ def find_wrong_numbers(logs: Sequence[ReplicaLog]) -> Iterator[Finds]:
 
 
 def _missing_offsets(log: ReplicaLog, first: int) -> list[int]:
-    """Rows behind which offsets are missing."""
+    """Rows after which offsets are missing."""
     base, last = log["base_offset"], log["last_offset"]
     bad = (base[1:] > last[:-1] + 1) & (last[:-1] + 1 >= first)
     return np.flatnonzero(bad).tolist()
 
 
 def produced(log: ReplicaLog) -> Produced:
-    """What idempotent producers appended, from the log's start on."""
+    """The batches that idempotent producers appended, from the log's start on."""
     producer, numbered = log["producer_id"], log.control | (log["base_sequence"] >= 0)
     rows = np.flatnonzero((producer >= 0) & numbered & (log["base_offset"] >= log.start))
     rows = rows[np.lexsort((rows, producer[rows]))]
@@ -111,16 +117,17 @@ def produced(log: ReplicaLog) -> Produced:
 
 
 def epochs_back(found: Produced) -> list[tuple[int, int]]:
-    """Rows of batches whose producer already had a later epoch, each with the row before it."""
+    """Rows of batches whose producer already had a later epoch, each with the previous row."""
     bad = np.flatnonzero(~found.marker & (found.epoch < found.before))
     return _sorted(found.rows[bad - 1], found.rows[bad])
 
 
 def out_of_sequence(found: Produced) -> list[tuple[int, int]]:
-    """Rows of a producer's batches, each after the one before it, with sequence numbers missing between.
+    """Rows of a producer's batches, each after the previous one, with sequence numbers missing in between.
 
-    Markers have no numbers.  Left out is what is another finding: an epoch that was over, and records that
-    were appended before already, which are duplicates.  So are numbers that wrapped, which are lower.
+    Markers have no numbers.  Two cases are left out because they are other findings: an epoch that had ended,
+    and records that had been appended before, which are duplicates.  Wrapped numbers, which are lower, are
+    left out too.
     """
     data = np.flatnonzero(~found.marker)
     producer, epoch = np.cumsum(~found.same)[data], found.epoch[data]
@@ -134,13 +141,13 @@ def out_of_sequence(found: Produced) -> list[tuple[int, int]]:
 
 
 def _sorted(before: Integers, after: Integers) -> list[tuple[int, int]]:
-    """Pairs in the order of the log."""
+    """Return pairs in the order of the log."""
     order = np.argsort(after, kind="stable")
     return list(zip(before[order].tolist(), after[order].tolist(), strict=True))
 
 
 def _finds(kind: AnomalyKind, pairs: Sequence[BatchPair], said: str) -> Iterator[Finds]:
-    """Findings of one kind, one for each place in a partition."""
+    """Findings of one kind, one for each position in a partition."""
     places: dict[tuple[int, int], list[BatchPair]] = {}
     for pair in pairs:
         places.setdefault(pair.offsets, []).append(pair)

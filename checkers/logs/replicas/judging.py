@@ -3,9 +3,10 @@
 1.  Every log by itself (`alone`): ``corrupt-batch``, ``overlapping-batches``, ``leader-epoch-regression``,
    ``duplicate-batch``; and gaps in it (`gaps`): ``offset-gap``, ``sequence-gap``,
    ``producer-epoch-regression``.
-2.  The logs of the replicas in sync (`together`), each compared with the leader's, from the later start to
-   the end that final reads listed: ``replica-divergence``; a log that ends before it: ``short-replica``.
-   Logs of replicas that left the ISR after recovery, up to the offset that was committed then (`left`).
+2.  The logs of the in-sync replicas (`together`), each compared with the leader's, from the higher start to
+    the end that final reads listed: ``replica-divergence``; a log that ends below that end:
+    ``short-replica``. Logs of replicas that left the ISR after recovery, up to the offset that was committed
+    then (`left`).
 3.  The metadata logs of all nodes, as far as they must be equal (`metadata_logs`): ``metadata-divergence``;
    and missing offsets in one of them: ``offset-gap``.
 4.  The leader epochs in replicas' checkpoints and batches (`epochs`): ``epoch-note-contradicted``,
@@ -19,13 +20,14 @@
    compaction does not explain the difference, ``compacted-away``, ``compacted-early``,
    ``compacted-returned``, ``on-disk-not-read``; and tombstones (`deleted_keys`), ``deleted-key-returned``.
 7. Producers that a broker does not know although its log has their batches (`forgotten`),
-   ``producer-forgotten``, and those of which it knows more than its log has (`ahead`), ``producer-ahead``.
-8. Logs of topics that were removed long ago, or of partitions that are elsewhere, are gone or set aside
-   (`stray`): ``stray-replica``.
-9. What a loss of power left of logs that were flushed (`flushed`), ``flushed-lost``, which needs no disk.
+   ``producer-forgotten``, and producers for which it knows a later number than its log has (`ahead`),
+   ``producer-ahead``.
+8. Logs of topics that were removed long ago, or of partitions that are on other brokers, are deleted or set
+   aside (`stray`): ``stray-replica``.
+9. Flushed parts of logs after a power loss (`flushed`), ``flushed-lost``, which needs no disk.
 
-Legal differences: starts of logs (retention, DeleteRecords, snapshots); records above the committed end;
-records that compaction removes; replicas out of sync.  If the setup says that evidence was to be gathered,
+Legal differences are: starts of logs (retention, DeleteRecords, snapshots), records above the committed end,
+records that compaction removes, and out-of-sync replicas.  If the setup requires that evidence is gathered,
 missing evidence makes the result unknown.
 """
 
@@ -83,13 +85,13 @@ REASONS_NAMED = 3
 
 @dataclass(slots=True)
 class _Findings:
-    """Findings so far.
+    """The findings so far.
 
     Attributes:
         anomalies: examples, in the order in which they were found.
         counts: exact numbers by id.
         figures: measured numbers.
-        doubts: why something could not be judged.
+        doubts: why some replicas could not be judged.
     """
 
     anomalies: list[Anomaly] = field(default_factory=list)
@@ -142,7 +144,7 @@ def check_replicas(history: History) -> CheckerResult:
         of_it = notes.get(partition, {})
         if partition not in there and not of_it and end is None:
             findings.doubts.append(_missing_text("the committed end", partition))
-            continue  # of many partitions nothing may be known, in a damaged history
+            continue  # if a damaged history has many partitions, nothing may be known of them
         _judge_gaps(partition, batches, limits, end, findings)
         _judge_elections(partition, batches, list(of_it.values()), (meant, changes), findings)
         logs = _judge_partition(history, batches, limits, (partition, end, members), findings)
@@ -230,7 +232,10 @@ def _judge_partition(
     told: tuple[PartitionName, End | None, InSync | None],
     findings: _Findings,
 ) -> list[ReplicaLog]:
-    """Compare the in-sync replicas of one partition, and return their logs, the leader's first."""
+    """Compare the in-sync replicas of one partition.
+
+    Returns their logs, the leader's first.
+    """
     partition, end, synced = told
     if end is None or synced is None:
         missing = "the committed end" if end is None else "the in-sync replicas"
@@ -270,7 +275,7 @@ def _judge_left(
     logs: tuple[ReplicaLog, Batches],
     findings: _Findings,
 ) -> None:
-    """Compare replicas that left the ISR after recovery with one that did not."""
+    """Compare replicas that left the ISR after recovery with one that stayed in it."""
     reference, batches = logs
     for log in batches.of(reference.partition):
         same = log.readable and log.seen.topic_id == reference.seen.topic_id
@@ -283,7 +288,7 @@ def _judge_left(
 def _judge_gaps(
     partition: PartitionName, batches: Batches, limits: Limits, end: End | None, findings: _Findings
 ) -> None:
-    """Look for offsets and sequence numbers that are missing in any log."""
+    """Find offsets and sequence numbers that are missing in any log."""
     if partition.topic in limits.compacted:
         return
     logs = [log for log in batches.of(partition) if log.readable]
@@ -303,7 +308,7 @@ def _judge_elections(
     against: tuple[Setup, PartitionChanges],
     findings: _Findings,
 ) -> None:
-    """Look for leader epochs that no election began."""
+    """Find leader epochs that no election started."""
     meant, changes = against
     logs = [log for log in batches.of(partition) if meant.is_of_topic(partition.topic, log.seen.topic_id)]
     if partition not in changes.states:
@@ -324,7 +329,7 @@ def _judge_notes(
     told: tuple[End, InSync],
     findings: _Findings,
 ) -> None:
-    """Compare what in-sync replicas noted of leader epochs with their batches, and with the leader's."""
+    """Compare the leader epochs that in-sync replicas stored with their batches, and with the leader's."""
     end, synced = told
     partition = logs[0].partition
     reason = f"{', '.join(synced.nodes)} were in sync; {end.offset} was committed."
@@ -350,7 +355,7 @@ def _judge_notes(
 
 
 def _shared(left: ReplicaLog, right: ReplicaLog, committed: ComparedRange) -> ComparedRange:
-    """The part of what is committed that both logs have to hold."""
+    """The committed range that both logs must have."""
     first, end = max(left.start, right.start), min(committed.end, left.end, right.end)
     return committed._replace(first=first, end=end)
 
@@ -360,7 +365,10 @@ def _leader_first(logs: Sequence[ReplicaLog], leader: str | None) -> list[Replic
 
 
 def _of_one_topic(logs: Sequence[ReplicaLog], findings: _Findings) -> list[ReplicaLog]:
-    """Logs whose topic id is that of the first; the same name with another id is another topic."""
+    """Logs with the topic id of the first log.
+
+    The same name with another id is another topic.
+    """
     kept = [log for log in logs if log.seen.topic_id == logs[0].seen.topic_id]
     findings.doubts += [
         f"{log.node} has {log.partition} of another topic with that name" for log in logs if log not in kept
@@ -378,7 +386,7 @@ def _unread(batches: Batches, partition: PartitionName, node: str) -> str:
 
 
 def _judge_metadata(history: History, logs: Sequence[ReplicaLog], meant: Setup, findings: _Findings) -> None:
-    """Compare every node's metadata log with that of the leader who reported what is committed."""
+    """Compare every node's metadata log with that of the leader that reported the committed end."""
     compared = compare_metadata_logs(history, logs, meant)
     findings.doubts += compared.doubts
     findings.take(iter(compared.gaps))

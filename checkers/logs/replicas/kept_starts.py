@@ -1,20 +1,20 @@
-"""Starts of logs on disk: they must reflect deletions that were before a clean stop, or long ago (KIP-107).
+"""Starts of logs on disk reflect all deletions from before a clean stop, or from long ago (KIP-107).
 
 A broker writes the starts of its logs (``log-start-offset-checkpoint``) every
 ``log.flush.start.offset.checkpoint.interval.ms``, one minute, and when it stops cleanly.  It writes no entry
-for a log that begins where its first segment does: then the name of that segment gives the start.
+for a log that starts where its first segment does, because the name of that segment then gives the start.
 DeleteRecords is answered once every live replica has moved its start in memory.  So a replica that was in
 sync until the answer has the start on its disk later, if its broker
 
 - ran as one process from before the request for an interval after the answer, or
 - ran as one process from before the request until it was stopped after the answer, and exited cleanly.  Later
-  processes do not matter: they begin with the start that was written.
+  processes do not matter, because they begin with the start that was written.
 
 Disks are read at the end, and a broker logs the start of each log when it loads it.
 
 Retention and deletions of segments only raise a start.  Replicas whose start may have been lowered are not
-judged: after an unclean election, after a fault of the disk, after half a batch that a fault wrote, after a
-move of the replica, and in topics that were deleted or are compacted.  If the metadata log lacks states of a
+judged: after an unclean election, after a disk fault, after half a batch that a fault wrote, after a move of
+the replica, and in topics that were deleted or are compacted.  If the metadata log lacks states of a
 partition, the partition is not judged.
 """
 
@@ -38,12 +38,12 @@ from checkers.logs.replicas.removed import CLEAN_CODES, MARGIN_NS, Licensing, Re
 from checkers.verdict.verdict import Anomaly
 
 LATE_NS = 15_000_000_000
-"""How late a broker on a busy host may write its file."""
+"""How late a broker on a busy host may write its checkpoint file."""
 _INTERVALS_MS = {
     "log.flush.start.offset.checkpoint.interval.ms": 60_000,
     "log.initial.task.delay.ms": 30_000,
 }
-"""Properties by which a broker writes the starts again, and for the first time, with Kafka's defaults."""
+"""Properties for the interval and the initial delay of writing starts, with Kafka's defaults."""
 
 
 class _Start(NamedTuple):
@@ -54,9 +54,9 @@ class _Start(NamedTuple):
         node: node of the disk.
         start: the offset.
         topic_id: topic id of the log; None if not reported.
-        from_ns: earliest time at which the log began there; the process that loaded the log did not start
-            before.
-        until_ns: latest time at which the log began there.
+        from_ns: earliest time at which the log started at that offset; the process that loaded the log did
+            not start before.
+        until_ns: latest time at which the log started at that offset.
         op: index of the observation.
         text: how it is known.
     """
@@ -72,11 +72,11 @@ class _Start(NamedTuple):
 
 
 def find_not_kept(history: History, figures: Counter[str]) -> Iterator[Anomaly]:
-    """At most one finding for each log that was read or loaded, of the largest offset.
+    """At most one finding for each log that was read or loaded, for the largest offset.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
-        figures: counts the deletions that a replica's disk had to have, once for each time it was looked at.
+        figures: counts the deletions that a replica's disk had to reflect, once for each time it was read.
     """
     deletions = deletions_of(history)
     if not deletions:
@@ -101,7 +101,7 @@ def _read(history: History) -> Iterator[_Start]:
 
 
 def _loaded(history: History) -> Iterator[_Start]:
-    """Starts of logs that brokers loaded as they started."""
+    """Starts of logs that brokers loaded when they started."""
     for load in loaded_logs(history):
         if load.start is not None:
             told = (
@@ -121,14 +121,14 @@ class _Promises:
         self._compacted = limits_of(history, self._facts.setup).compacted
 
     def concern(self, start: _Start) -> bool:
-        """Whether it belongs to a topic of the run that was not deleted."""
+        """Whether a start belongs to a topic of the run that was not deleted."""
         topic = start.where.topic
         return topic not in self._removed | self._compacted and self._facts.setup.is_of_topic(
             topic, start.topic_id
         )
 
     def why(self, deletion: RecordsDeletion, start: _Start) -> str | None:
-        """Why the start on a disk can't be below a deletion; None where it may be."""
+        """Why the start on a disk can't be below a deletion; None if it may be."""
         early = start.from_ns <= deletion.to_ns
         if early or not self._moved(deletion, start) or self._lowered(deletion, start):
             return None
@@ -144,9 +144,10 @@ class _Promises:
         return in_sync and len({state.leader_epoch for state in states}) == 1
 
     def _lowered(self, deletion: RecordsDeletion, start: _Start) -> bool:
-        """Whether the replica may have truncated committed records, or be another one.
+        """Whether the replica may have truncated committed records, or may be another replica.
 
-        Events before do not matter: the replica was in sync, and had reported its start to the leader.
+        Earlier events do not matter, because the replica was in sync and had reported its start to the
+        leader.
         """
         facts, where, number = self._facts, start.where, self._facts.ids[start.node]
         states = facts.changes.possible(where, deletion.from_ns - MARGIN_NS, start.until_ns)
@@ -160,7 +161,7 @@ class _Promises:
         )
 
     def _stopped(self, deletion: RecordsDeletion, start: _Start) -> str | None:
-        """That the process that had moved the start was stopped later, and exited cleanly."""
+        """A text if the process that had moved the start was stopped later and exited cleanly; else None."""
         from_ns, node = deletion.from_ns - MARGIN_NS, start.node
         ended = [w for w in self._facts.windows if w.ends_processes and w.concerns(node)]
         first = next((window for window in ended if window.end_ns >= from_ns), None)
@@ -172,19 +173,19 @@ class _Promises:
         return f"It was stopped at {first.invoked_ns / 1e9:.1f} s ({first.id}), and exited cleanly."
 
     def _exited(self, node: str, from_ns: int) -> Operation | None:
-        """What was seen first of a node's process that ended cleanly; None if it may have ended otherwise."""
+        """The first observation after a node's process ended cleanly; None if it may not have."""
         lives = nodes_seen(self._facts.history, node)
         since = [each for each in lives if each.operation.time_ns >= from_ns]
         ended = next((each for each in since if each.value.exited), None)
         if ended is None or ended.value.exit_code not in CLEAN_CODES:
             return None
         before = [each for each in lives if each.operation.time_ns < from_ns][-1:]
-        # One that was paused continues as the same process.
+        # A process that was paused continues as the same process.
         begun = {each.value.started_at for each in before + since[: since.index(ended) + 1]}
         return ended.operation if len(begun) == 1 and None not in begun else None
 
     def _ran(self, deletion: RecordsDeletion, start: _Start) -> str | None:
-        """That the process that had moved the start ran for long enough, without what holds it up."""
+        """A text if the process that had moved the start ran long enough without delays; else None."""
         to_ns, until_ns = deletion.to_ns, start.from_ns
         holding = (w for w in self._facts.windows if w.concerns(start.node) and not w.cut)
         ran_ns = until_ns - to_ns - held_up_ns(holding, to_ns, until_ns)
@@ -194,7 +195,7 @@ class _Promises:
         return f"Its process ran on for {ran_ns / 1e9:.1f} s; it may take {due_ns / 1e9:.0f} s."
 
     def _interval_ns(self, node: str) -> int:
-        """How long a broker may take until it writes the starts of its logs."""
+        """The longest time until a broker writes the starts of its logs."""
         setup = self._facts.setup
         config = setup.config | setup.node_config.get(node, {})
         return max(int(config.get(name, ms)) for name, ms in _INTERVALS_MS.items()) * NS_PER_MS

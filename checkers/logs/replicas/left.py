@@ -1,11 +1,11 @@
-"""Who is in sync by the metadata log, and what a replica that left the ISR after recovery must have.
+"""The in-sync replicas by the metadata log, and the records that a replica that left the ISR must have.
 
-Brokers' views may be old, and a single one excludes a replica from all comparisons.  The metadata log is more
-exact.  A replica that was in the ISR all the time since recovery ended has everything.
+Brokers' views may be outdated, and a single view excludes a replica from all comparisons.  The metadata log
+is more exact.  A replica that has been in the ISR since recovery ended has all committed records.
 
-A replica that left the ISR later may lag behind.  It had all that was committed when recovery ended (Kafka
-documentation, Design, Replication), and keeps it as long as no fault hits it.  The last records of which
-that is known were acknowledged during recovery, when every partition had to acknowledge one.
+A replica that left the ISR later may lag behind.  It had all records that were committed when recovery ended
+(Kafka documentation, Design, Replication), and keeps them as long as no fault hits it.  The last records that
+were certainly committed then were acknowledged during recovery, when every partition had to acknowledge one.
 """
 
 from collections.abc import Iterator
@@ -28,9 +28,10 @@ from checkers.verdict.verdict import Anomaly
 
 
 def members_of(history: History, meant: Setup) -> dict[PartitionName, InSync]:
-    """The replicas in sync at the end by brokers' views, unless the metadata log denies it, and by that log.
+    """The in-sync replicas at the end, by brokers' views and by the metadata log, which may overrule a view.
 
-    If views were lost and the metadata log does not have a partition, its ISR is unknown, and it is left out.
+    If views are missing and the metadata log does not have a partition, its ISR is unknown, and the partition
+    is left out.
     """
     changes = partition_changes(history)
     lost = lacking(history, Source.PARTITIONS) is not None
@@ -44,10 +45,9 @@ def members_of(history: History, meant: Setup) -> dict[PartitionName, InSync]:
 
 
 def committed_by(columns: Columns, partition: PartitionName, until_ns: int) -> int:
-    """The end of what is known to have been committed in a partition by the end of recovery; 0 if nothing is.
+    """The known committed end of a partition at the end of recovery; 0 if nothing is known to be committed.
 
-    Counted are records that were acknowledged during recovery, and for which all in sync were
-    waited.
+    Records count if they were acknowledged by all in-sync replicas during recovery.
     """
     from_ns = columns.phases.get(Phase.RECOVER)
     if from_ns is None or partition not in columns.partitions:
@@ -66,12 +66,12 @@ def committed_by(columns: Columns, partition: PartitionName, until_ns: int) -> i
 def find_in_left(
     history: History, synced: InSync, reference: ReplicaLog, log: ReplicaLog
 ) -> Iterator[Anomaly]:
-    """Find records that a replica which left the ISR after recovery lacks, or has different.
+    """Find records that a replica which left the ISR after recovery lacks, or has with different content.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
         synced: the replicas in sync when recovery ended.
-        reference: the log of a replica in sync.
+        reference: the log of an in-sync replica.
         log: the log of the replica that left.
     """
     recovered = history.operations[synced.op]
@@ -87,7 +87,7 @@ def find_in_left(
 
 
 def is_due(history: History, meant: Setup, partition: PartitionName, node: str, op: int) -> bool:
-    """Whether a node certainly was in the ISR when recovery ended, and no fault hit it later."""
+    """Whether a node certainly was in the ISR when recovery ended, and no fault hit it afterwards."""
     changes, at_ns = partition_changes(history), history.operations[op].time_ns
     struck = any(window.concerns(node) and window.overlaps(at_ns, NEVER) for window in fault_windows(history))
     if struck or not changes.is_complete(partition, NEVER):

@@ -1,4 +1,4 @@
-"""Exceptions to the rules on replicas: loss of power, retention, compaction, expiration."""
+"""Exceptions to the rules on replicas: power loss, retention, compaction, expiration."""
 
 from typing import NamedTuple
 
@@ -14,10 +14,10 @@ _EXPIRATION = frozenset({"producer.id.expiration.ms", "transactional.id.expirati
 
 
 class Limits(NamedTuple):
-    """Nodes and topics for which Kafka promises less.
+    """Nodes and topics with weaker promises of Kafka.
 
     Attributes:
-        unsynced: names of nodes that may have lost what they had not synced.
+        unsynced: names of nodes that may have lost data that they had not synced.
         retained: topics whose old segments may be deleted at any time.
         compacted: topics whose batches may be rewritten.
         forgetting: whether brokers are configured to forget producers earlier than after a day.
@@ -30,7 +30,7 @@ class Limits(NamedTuple):
 
 
 def limits_of(history: History, meant: Setup) -> Limits:
-    """The limits due to faults and configs of a history; a config that was altered counts all the time.
+    """The limits from the faults and configs of a history; an altered config counts for the whole run.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.

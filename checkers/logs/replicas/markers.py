@@ -1,13 +1,14 @@
-"""Judges the markers that end transactions on disk: against what clients were told, and against each other.
+"""Judges the markers that end transactions on disk, against answers to clients and against each other.
 
-A transaction's record is known on disk by the offset that its client was given.  The next marker of the
-batch's producer in that partition ends the transaction (KIP-98); with transaction version 2 the marker has a
-later epoch than the batch (KIP-890).  All partitions of a transaction get the same marker, whether its client
-got an answer about its end or not.  The producer's next transaction begins nowhere before: its coordinator
-refuses to add partitions until all markers are written (CONCURRENT_TRANSACTIONS).
+A transaction's record is identified on disk by the offset that its client received.  The next marker of the
+batch's producer in that partition ends the transaction (KIP-98).  With transaction version 2 the marker has a
+later epoch than the batch (KIP-890).  All partitions of a transaction get the same marker, whether or not its
+client got an answer about its end.  The producer's next transaction does not begin in any partition before
+that, because its coordinator refuses to add partitions until all markers are written
+(CONCURRENT_TRANSACTIONS).
 
-Partitions whose logs may have been truncated are left out, because another record may be at the offset; so
-are compacted topics, and transactions whose decision their coordinator may have lost.
+Partitions whose logs may have been truncated are left out, because another record may be at the offset.
+Compacted topics, and transactions whose decision their coordinator may have lost, are left out too.
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,7 +27,7 @@ _ENDS = {ABORT: "abort", COMMIT: "commit"}
 
 
 class Marked(NamedTuple):
-    """Records of transactions whose marker is on disk, one row each, by transaction.
+    """Records of transactions with a marker on disk, one row each, by transaction.
 
     Attributes:
         send: row of `Columns.sends`.
@@ -57,12 +58,12 @@ def markers_of(log: ReplicaLog) -> Integers:
 
 
 def marked_records(columns: Columns, logs: Mapping[PartitionName, ReplicaLog], lost: Decisions) -> Marked:
-    """Find the markers of all records of transactions whose offsets clients were told.
+    """Find the markers of all records of transactions whose offsets clients received.
 
     Args:
-        columns: the history's.
+        columns: the columns of the history.
         logs: one log of each partition that is judged.
-        lost: the transactions whose decision may be lost, which are left out.
+        lost: the transactions whose decision may have been lost, which are left out.
     """
     sends = columns.sends
     judged = ((code, logs[name]) for code, name in enumerate(columns.partitions) if name in logs)
@@ -74,7 +75,7 @@ def marked_records(columns: Columns, logs: Mapping[PartitionName, ReplicaLog], l
 
 
 def _marked_in(columns: Columns, code: int, log: ReplicaLog) -> Integers:
-    """Rows of sends, types and offsets of their markers; shape (3, n)."""
+    """Rows of sends, and the types and offsets of their markers; shape (3, n)."""
     sends = columns.sends
     send = np.flatnonzero(sends.transactional & (sends.partition == code) & (sends.offset >= log.start))
     batch = log.rows_at(sends.offset[send])
@@ -84,7 +85,7 @@ def _marked_in(columns: Columns, code: int, log: ReplicaLog) -> Integers:
 
 
 def find_against_answers(columns: Columns, marked: Marked) -> Iterator[Anomaly]:
-    """One finding for each transaction with a marker that its client's answer rules out."""
+    """One finding for each transaction with a marker that contradicts its client's answer."""
     outcome = columns.sends.outcome[marked.send]
     wrong = (outcome == SendOutcome.OK) & (marked.end == ABORT)
     wrong |= (outcome == SendOutcome.ABORTED) & (marked.end == COMMIT)
@@ -95,7 +96,7 @@ def find_against_answers(columns: Columns, marked: Marked) -> Iterator[Anomaly]:
 
 
 def find_differing(columns: Columns, marked: Marked) -> Iterator[Anomaly]:
-    """One finding for each transaction of unknown end that has markers of both types."""
+    """One finding for each transaction with an unknown end that has markers of both types."""
     known = columns.sends.outcome[marked.send] == SendOutcome.INFO
     same = (marked.transaction[1:] == marked.transaction[:-1]) & known[1:]
     rows = np.flatnonzero(same & (marked.end[1:] != marked.end[:-1]))
@@ -104,7 +105,7 @@ def find_differing(columns: Columns, marked: Marked) -> Iterator[Anomaly]:
 
 
 def find_shared(columns: Columns, marked: Marked) -> Iterator[Anomaly]:
-    """One finding for each marker that ends a transaction with an acknowledged commit and a later one too."""
+    """One finding for each marker that ends an acknowledged commit's transaction and a later one."""
     partition = columns.sends.partition[marked.send]
     rows = np.lexsort((columns.sends.offset[marked.send], marked.marker, partition))
     before, after = rows[:-1], rows[1:]

@@ -1,9 +1,9 @@
 """Compares the metadata logs of all nodes with that of the last leader that reported a high watermark.
 
-Two logs are compared up to the offset below the high watermark that the leader knows as fetched by the other
-node; and up to the last batch that both have: logs with a record of the same offset and epoch are equal up to
-it (Raft, Log Matching), committed or not.  If disks with votes were lost, two leaders may have had one epoch,
-and only reported high watermarks count.
+Two logs are compared up to the offset, below the high watermark, that the other node has fetched according to
+the leader.  They are also compared up to the last batch that both have: logs with a record of the same offset
+and epoch are equal up to it (Raft, Log Matching), committed or not.  If disks with votes were lost, two
+leaders may have had one epoch, so only reported high watermarks count.
 
 Within a log no offset is missing: leaders assign the next offset to each batch, and these logs are not
 compacted (KIP-630: a snapshot only replaces their beginning).
@@ -29,13 +29,13 @@ from checkers.verdict.verdict import Anomaly
 
 
 class MetadataLogComparison(NamedTuple):
-    """What comparing metadata logs showed.
+    """The result of comparing metadata logs.
 
     Attributes:
-        anomalies: differences, one for each log at most.
+        anomalies: differences, at most one for each log.
         gaps: offsets that are missing within logs.
-        doubts: why some could not be compared.
-        batches: of each log that was compared, how many of its batches were.
+        doubts: why some logs could not be compared.
+        batches: number of compared batches of each log.
     """
 
     anomalies: list[Anomaly]
@@ -72,16 +72,16 @@ def compare_metadata_logs(
 
 
 def _in_one_piece(log: ReplicaLog, unsynced: frozenset[str]) -> bool:
-    """Whether nothing but a wrong leader, or a wrong append, explains offsets that are missing in a log.
+    """Whether missing offsets in a log can only come from a wrong leader or a wrong append.
 
-    Observers need not sync what they append, so that a node without power may lose the end of one segment and
-    keep the next one.  What is damaged is another finding.
+    Observers need not sync the records that they append, so a node that loses power may lose the end of one
+    segment and keep the next one.  Damaged batches are another finding.
     """
     return not log.seen.corrupt and (log.node not in unsynced or log.seen.segments <= 1)
 
 
 def _unread(meant: Setup, readable: Mapping[str, ReplicaLog]) -> Iterator[str]:
-    """Nodes of which no metadata log is known although it was to be gathered."""
+    """Nodes whose metadata log is missing although it had to be gathered."""
     if EVIDENCE_METADATA in meant.evidence:
         for node in meant.nodes:
             problem = _not_decoded(readable.get(node.name))
@@ -90,7 +90,7 @@ def _unread(meant: Setup, readable: Mapping[str, ReplicaLog]) -> Iterator[str]:
 
 
 def _not_decoded(log: ReplicaLog | None) -> str | None:
-    """Why a metadata log's records are not known; None if they are."""
+    """Why the records of a metadata log are unknown; None if they are known."""
     if log is None:
         return "was not read"
     problem = log.seen.decoder_error if isinstance(log.seen, MetadataLogSeen) else None
@@ -100,7 +100,7 @@ def _not_decoded(log: ReplicaLog | None) -> str | None:
 def _stretch(
     reference: ReplicaLog, log: ReplicaLog, committed: MetadataEnd, *, matching: bool
 ) -> ComparedRange:
-    """The part that both logs have to hold alike."""
+    """The range in which both logs must be equal."""
     known = min(committed.high_watermark, committed.fetched.get(log.node, 0), reference.end, log.end)
     reason = (
         f"{reference.node}, the leader, reported that {log.node} had fetched all records below "
@@ -114,7 +114,7 @@ def _stretch(
 
 
 def _shared_end(reference: ReplicaLog, log: ReplicaLog) -> int:
-    """The offset after the last batch that has the same offset and epoch in both logs; 0 without one."""
+    """The offset after the last batch with the same offset and epoch in both logs; 0 if there is none."""
     _, left, right = np.intersect1d(reference["base_offset"], log["base_offset"], return_indices=True)
     same = np.flatnonzero(reference["leader_epoch"][left] == log["leader_epoch"][right])
     if not len(same):

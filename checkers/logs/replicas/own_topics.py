@@ -1,10 +1,10 @@
 """Judges the leader epochs of Kafka's internal topics, whose batches are not recorded.
 
-As in the run's topics, the notes ascend, and have no epoch without an election.  Replicas that have been in
-sync since the end of recovery have the same epoch starts as the leader, except for the first epoch that they
-know (KIP-101).  These topics are compacted, and a replica that fetched a cleaned log again has the first
-offset that is left.  But only closed segments are cleaned, and segments of Kafka's internal topics stay open
-for a week or 100 MiB.  Nothing is compared if a config changes that.
+As in the run's topics, the entries ascend, and there is no epoch without an election.  Replicas that have
+been in sync since the end of recovery have the same epoch starts as the leader, except for the first epoch
+that they know (KIP-101).  These topics are compacted, and a replica that fetched a cleaned log again has the
+first offset that is left.  But only closed segments are cleaned, and segments of Kafka's internal topics stay
+open for a week or 100 MiB.  Nothing is compared if a config changes that.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ from checkers.logs.replicas.together import ComparedRange
 from checkers.verdict.verdict import Anomaly
 
 _CLOSING = ("log.roll.", "log.segment.", "offsets.topic.segment.", "transaction.state.log.segment.")
-"""How properties begin by which nodes close segments earlier."""
+"""Prefixes of properties by which nodes close segments earlier."""
 _EVERYTHING = 2**62
 
 
@@ -31,7 +31,7 @@ def find_in_own(history: History, notes: Sequence[Noted], meant: Setup, limits: 
         history: as `checkers.history.reading.read_history` returns it.
         notes: checkpoints of the replicas of one partition; at least one.
         meant: the run's setup.
-        limits: nodes and topics for which Kafka promises less.
+        limits: nodes and topics with weaker promises of Kafka.
     """
     sound = [noted for noted in notes if noted.node not in limits.unsynced]
     for noted in sound:

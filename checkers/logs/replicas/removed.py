@@ -1,13 +1,13 @@
-"""Judges deletions of records: records that were deleted on request stay deleted (KIP-107).
+"""Judges deletions of records: records that were deleted on request are not returned again (KIP-107).
 
-The answer to DeleteRecords comes when all live replicas have moved the starts of their logs, and a follower
-takes over the leader's start when it fetches.  So a later leader that was elected cleanly begins at that
-offset or above.  A broker whose process was killed begins at the start that it had last written to its disk,
-until it has fetched again.  With eligible leader replicas (KIP-966) a broker that was not alive at the answer
-may lead before it fetches.
+DeleteRecords is answered when all live replicas have moved the starts of their logs, and a follower takes
+over the leader's start when it fetches.  So the log of a later leader that was elected cleanly starts at that
+offset or above.  A broker whose process was killed uses the start that it had last written to its disk, until
+it has fetched again.  With eligible leader replicas (KIP-966) a broker that was not alive at the answer may
+lead before it fetches.
 
-A consumer may return records that its client had fetched before.  So only assignments count that began after
-the answer.  While a fault is in force, or a leader is new, an older leader may still answer consumers.
+A consumer may return records that its client had fetched before.  So only assignments that began after the
+answer count.  While a fault is in force, or a leader is new, an older leader may still answer consumers.
 """
 
 from collections import Counter
@@ -33,7 +33,7 @@ CLEAN_CODES = frozenset({0, 143})
 MARGIN_NS = 2_000_000_000
 """How long before a request a replica must have been in sync, under one leader, to have moved its start."""
 _SETTLING_NS = 30_000_000_000
-"""How long after a fault, or an election, a broker may be out of date; three session timeouts."""
+"""How long after a fault, or an election, a broker may be outdated; three session timeouts."""
 
 
 class RecordsDeletion(NamedTuple):
@@ -64,7 +64,7 @@ class RecordsDeletion(NamedTuple):
 
 
 class _Return(NamedTuple):
-    """A call that showed deleted records: from which offset, when, and as which operations."""
+    """A call that returned deleted records: the first offset, the time, and the operations."""
 
     offset: int
     time_ns: int
@@ -77,7 +77,7 @@ def find_returned(history: History, figures: Counter[str]) -> Iterator[Anomaly]:
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
-        figures: counts the deletions, and those after which nothing permits that records come back.
+        figures: counts the deletions, and those after which nothing permits that records return.
     """
     deletions = deletions_of(history)
     removed = {operation.key for operation in history.of("delete-topic")}
@@ -95,7 +95,7 @@ def find_returned(history: History, figures: Counter[str]) -> Iterator[Anomaly]:
 
 
 def deletions_of(history: History) -> dict[PartitionName, list[RecordsDeletion]]:
-    """All deletions that were acknowledged, by partition, those of the largest offset first."""
+    """All acknowledged deletions by partition, those with the largest offset first."""
     found: dict[PartitionName, list[RecordsDeletion]] = {}
     for request in requests_of(history, "delete-records"):
         if request.ended is not None and request.ended.type is OK:
@@ -117,7 +117,7 @@ class Licensing:
         self._starts: dict[RecordsDeletion, str | None] = {}
 
     def of_start(self, deletion: RecordsDeletion) -> str | None:
-        """What permits that a log begins below the offset of a deletion; None where nothing does."""
+        """What permits that a log starts below the offset of a deletion; None if nothing does."""
         if deletion not in self._starts:
             self._starts[deletion] = (
                 self.truncated(deletion)
@@ -128,13 +128,13 @@ class Licensing:
         return self._starts[deletion]
 
     def of_poll(self, deletion: RecordsDeletion, until_ns: int) -> str | None:
-        """What permits that a consumer is given a deleted record until some time."""
+        """What permits that a consumer receives a deleted record until some time."""
         return (
             self.of_start(deletion) or self._disturbed(deletion, until_ns) or self._moved(deletion, until_ns)
         )
 
     def truncated(self, deletion: RecordsDeletion) -> str | None:
-        """An event that lets a replica lead that was out of sync or wiped; None without one."""
+        """An event that lets an out-of-sync or wiped replica lead; None if there is none."""
         for permit in licences_of(self._history).of(deletion.where):
             event = permit.event
             if permit.covers_returned and event.below is None and event.to_ns >= deletion.from_ns:
@@ -142,7 +142,7 @@ class Licensing:
         return None
 
     def _killed(self, deletion: RecordsDeletion) -> str | None:
-        """A process that was ended without warning, unless its broker certainly fetched before it led."""
+        """A process that was killed, unless its broker certainly fetched before it led."""
         for window in self._facts.windows:
             if (window.may_kill or window.strikes) and window.end_ns >= deletion.from_ns:
                 for name, number in self._replicas(deletion.where):
@@ -151,7 +151,7 @@ class Licensing:
         return None
 
     def _fetched(self, where: PartitionName, broker: int, window: FaultWindow) -> bool:
-        """Whether a killed broker left the ISR, and led no more before a leader had taken it in again."""
+        """Whether a killed broker left the ISR, and did not lead before a leader had added it again."""
         changes = self._facts.changes
         if not _only_kills(window) or window.heal_invoked_ns is None or not changes.is_complete(where, NEVER):
             return False
@@ -165,7 +165,7 @@ class Licensing:
         return left
 
     def _died(self, deletion: RecordsDeletion) -> str | None:
-        """A process that ended in another way than it should, other than by a kill."""
+        """A process that ended unexpectedly, other than by a kill."""
         names = [name for name, _ in self._replicas(deletion.where)]
         kills = [window for window in self._facts.windows if _only_kills(window)]
         for operation, seen in self._history.seen(NODE, NodeSeen):
@@ -195,7 +195,7 @@ class Licensing:
         return fault and f"{fault}; an older leader may answer consumers"
 
     def _moved(self, deletion: RecordsDeletion, until_ns: int) -> str | None:
-        """Whether the partition may have had several leaders since some time before a deletion."""
+        """Whether the partition may have had several leaders since a time before a deletion."""
         changes, where = self._facts.changes, deletion.where
         if changes.is_complete(where, until_ns):
             states = changes.possible(where, deletion.from_ns - _SETTLING_NS, until_ns)
@@ -211,14 +211,14 @@ class Licensing:
         )
 
     def _replicas(self, where: PartitionName) -> list[tuple[str, int]]:
-        """Names and ids of all nodes that ever had a replica; of all nodes if not recorded."""
+        """Names and ids of all nodes that ever had a replica, or of all nodes if that is not recorded."""
         states = self._facts.changes.states.get(where, ())
         numbers = {number for state in states for number in state.replicas}
         return [(name, number) for name, number in self._facts.ids.items() if not states or number in numbers]
 
 
 def _only_kills(window: FaultWindow) -> bool:
-    """Whether a fault may kill processes, and leaves them what they had written."""
+    """Whether a fault may kill processes without removing the data that they had written."""
     return window.may_kill and not window.strikes
 
 
@@ -289,7 +289,7 @@ def _begun(history: History, columns: Columns) -> Integers:
 
 
 def _worst(shown: Sequence[tuple[RecordsDeletion, _Return, str | None]]) -> Iterator[Anomaly]:
-    """The first that nothing permits; otherwise the first."""
+    """The first return that nothing permits; otherwise the first one."""
     worst = next((each for each in shown if each[2] is None), None) or next(iter(shown), None)
     if worst is not None:
         yield _found(*worst)

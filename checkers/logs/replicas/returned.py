@@ -3,7 +3,8 @@
 A read_uncommitted reader receives every record below the end that it listed, and no marker.  A read_committed
 reader receives the same, except that it receives only those transactions that a commit marker ends (KIP-98).
 Both read after recovery, and disks are read after them, so earlier faults excuse no difference.  Compaction
-excuses one, and an unclean election since they began.  Records below the log's start may be gone.
+excuses a difference, and so does an unclean election since the reads began.  Records below the log's start
+may be missing.
 """
 
 from collections.abc import Iterator
@@ -25,7 +26,7 @@ class CompletedFinalRead(NamedTuple):
     """A final read that reached the end that it listed.
 
     Attributes:
-        client: its reader, as a text.
+        client: its reader, as text.
         committed: whether it read with read_committed.
         start: the first offset that it listed.
         end: the end that it listed.
@@ -46,7 +47,7 @@ class CompletedFinalRead(NamedTuple):
 
 
 def final_reads(columns: Columns) -> dict[int, list[CompletedFinalRead]]:
-    """All whole final reads, by codes of partitions."""
+    """All complete final reads, by codes of partitions."""
     finals, calls, reads = columns.final_reads, columns.calls, columns.reads
     found: dict[int, list[CompletedFinalRead]] = {}
     for row in np.flatnonzero(finals.whole).tolist():
@@ -76,7 +77,7 @@ def truncated_since(history: History, partition: PartitionName, read: CompletedF
 
 
 def due(log: ReplicaLog, *, committed: bool) -> Booleans:
-    """Which batches a reader is given; shape (batches,)."""
+    """Which batches a reader receives; shape (batches,)."""
     data = ~log.control
     if not committed:
         return data
@@ -86,13 +87,13 @@ def due(log: ReplicaLog, *, committed: bool) -> Booleans:
 
 
 def offsets_compared(log: ReplicaLog, read: CompletedFinalRead) -> int:
-    """How many of the offsets that a read returned are looked for in a log."""
+    """Number of the offsets returned by a read that are searched for in a log."""
     first, end = _within(log, read)
     return int(((read.offsets >= first) & (read.offsets < end)).sum())
 
 
 def find_not_on_disk(log: ReplicaLog, read: CompletedFinalRead) -> Iterator[Anomaly]:
-    """One finding if a read returned what the log does not have, or has as something else."""
+    """One finding if a read returned a record that the log lacks, or has as another type of record."""
     first, end = _within(log, read)
     offsets = read.offsets[(read.offsets >= first) & (read.offsets < end)]
     rows = log.rows_at(offsets)
@@ -109,7 +110,7 @@ def find_not_on_disk(log: ReplicaLog, read: CompletedFinalRead) -> Iterator[Anom
 
 
 def find_not_read(log: ReplicaLog, read: CompletedFinalRead) -> Iterator[Anomaly]:
-    """One finding if a read passed over a record that the log has."""
+    """One finding if a read skipped a record that the log has."""
     first, end = _within(log, read)
     base, last = np.maximum(log["base_offset"], first), np.minimum(log["last_offset"], end - 1)
     rows = np.flatnonzero(due(log, committed=read.committed) & (base <= last))
@@ -129,7 +130,7 @@ def find_not_read(log: ReplicaLog, read: CompletedFinalRead) -> Iterator[Anomaly
 
 
 def find_unended(log: ReplicaLog, read: CompletedFinalRead) -> Iterator[Anomaly]:
-    """One finding if a read of committed records came past a transaction that no marker ends."""
+    """One finding if a read_committed read passed a transaction that no marker ends."""
     first, end = _within(log, read)
     open_ = log.transactional & ~log.control & (markers_of(log) == NONE)
     rows = np.flatnonzero(open_ & (log["base_offset"] >= first) & (log["base_offset"] < end))
@@ -146,7 +147,7 @@ def find_unended(log: ReplicaLog, read: CompletedFinalRead) -> Iterator[Anomaly]
 def _found(
     kind: AnomalyKind, where: tuple[ReplicaLog, CompletedFinalRead, int, str], summary: str, did: str
 ) -> Anomaly:
-    """A contradiction between a log and a final read at an offset, where the log holds what is reported."""
+    """A contradiction between a log and a final read at an offset."""
     log, read, offset, there = where
     return kind.found(
         summary,
@@ -158,12 +159,12 @@ def _found(
 
 
 def _within(log: ReplicaLog, read: CompletedFinalRead) -> tuple[int, int]:
-    """First offset that both must have, and the one after the last."""
+    """First offset that both must have, and the offset after the last one."""
     return max(read.start, log.start), min(read.end, log.end)
 
 
 def _kind(log: ReplicaLog, row: int) -> str:
-    """A batch as a text."""
+    """Return a batch as text."""
     base, last = int(log.columns["base_offset"][row]), int(log.columns["last_offset"][row])
     where = f"from {base} to {last}"
     if log.control[row]:

@@ -1,11 +1,12 @@
-"""Logs of deleted topics or moved partitions on brokers that ran long enough to remove them.
+"""Logs of deleted topics or moved partitions, on brokers that ran long enough to remove them.
 
-A broker that applies the removal of a topic, or a change that takes it out of a partition's replicas, renames
-the folder at once, so that it ends in ``-delete``, and deletes it later; one that starts sets aside the logs
-that are not its own, as ``-stray``, or deletes them.  So a folder under a partition's own name is that of a
-replica, `SETTLED_NS` after the record was committed, the last fault was over and the broker's process began.
+When a broker applies the removal of a topic, or a change that removes it from a partition's replicas, it
+renames the folder at once, so that its name ends in ``-delete``, and deletes it later.  A broker that starts
+renames logs that it should not have to ``-stray``, or deletes them.  So a folder with a partition's own name
+belongs to a replica if `SETTLED_NS` have passed since the record was committed, the last fault ended, and the
+broker's process started.
 
-A failed log directory keeps what it has, so nothing is required of its broker.
+A failed log directory keeps its contents, so nothing is required of its broker.
 """
 
 from collections import Counter
@@ -27,7 +28,7 @@ from checkers.logs.replicas.anomalies import STRAY_REPLICA
 from checkers.verdict.verdict import Anomaly
 
 SETTLED_NS = 10_000_000_000
-"""How long a broker may take to apply a removal that is committed."""
+"""How long a broker may take to apply a committed removal."""
 
 
 def find_stray(history: History, figures: Counter[str]) -> Iterator[Anomaly]:
@@ -103,7 +104,7 @@ class _Placed:
                     self._states.setdefault((step.content.topic_id, folder), []).append(step.after)
 
     def left_ns(self, node: str, folder: str, topic_id: str, until_ns: int) -> int | None:
-        """Since when it has been committed, without interruption until a time, that a broker has no replica.
+        """The time since which a broker, according to committed records, has had no replica until a time.
 
         None if the broker has one, or if that is unknown.
         """
@@ -116,7 +117,7 @@ class _Placed:
 
 
 def _undisturbed_since(history: History, node: str) -> int:
-    """Since when a broker ran and no fault was in force anywhere; `NEVER` where it did not run to the end."""
+    """Since when a broker has run without any fault in the cluster; `NEVER` if it did not run to the end."""
     windows = fault_windows(history)
     states = nodes_seen(history, node)
     stopped = bool(states) and not states[-1].value.running
@@ -129,5 +130,5 @@ def _undisturbed_since(history: History, node: str) -> int:
 
 
 def _is_in_use(folder: str) -> bool:
-    """Whether a folder has a partition's own name: others end in what happened to them."""
+    """Whether a folder has a partition's own name; other folders have a suffix such as ``-delete``."""
     return folder.rpartition("-")[2].isdigit()

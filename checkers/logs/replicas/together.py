@@ -27,13 +27,13 @@ COMPARED = (
 
 
 class ComparedRange(NamedTuple):
-    """Where logs are compared.
+    """The range in which logs are compared.
 
     Attributes:
         first: first offset.
-        end: offset after the last.
-        witness: operations that show why: who was in sync, and what was committed.
-        reason: the same in a sentence.
+        end: offset after the last offset.
+        witness: operations that show the in-sync replicas and the committed end.
+        reason: the same as a sentence.
     """
 
     first: int
@@ -43,21 +43,21 @@ class ComparedRange(NamedTuple):
 
 
 def batches_within(log: ReplicaLog, stretch: ComparedRange) -> int:
-    """How many batches of a log lie in a stretch, in part or whole."""
+    """Number of batches of a log that are partly or completely in a range."""
     return len(_rows(log, stretch))
 
 
 def find_divergence(
     kind: AnomalyKind, reference: ReplicaLog, other: ReplicaLog, stretch: ComparedRange
 ) -> Iterator[Anomaly]:
-    """One finding, at the first difference, if two logs do not hold the same batches in a stretch."""
+    """One finding, at the first difference, if two logs do not have the same batches in a range."""
     expected, held = _table(reference, stretch), _table(other, stretch)
     if len(held) != len(expected) or not bool((held == expected).all()):
         yield _divergence(kind, (reference, expected), (other, held), stretch)
 
 
 def find_short(logs: Iterable[ReplicaLog], committed: ComparedRange) -> Iterator[Anomaly]:
-    """One finding for each log that ends below the end of what is committed."""
+    """One finding for each log that ends below the committed end."""
     for log in logs:
         if log.end < committed.end:
             yield SHORT_REPLICA.found(
@@ -73,7 +73,7 @@ def find_short(logs: Iterable[ReplicaLog], committed: ComparedRange) -> Iterator
 
 
 def find_late(logs: Iterable[ReplicaLog], committed: ComparedRange) -> Iterator[Anomaly]:
-    """One finding for each log that begins above the start of what is committed."""
+    """One finding for each log that starts above the start of the committed range."""
     for log in logs:
         if log.start > committed.first:
             yield SHORT_REPLICA.found(
@@ -103,7 +103,7 @@ def _rows(log: ReplicaLog, stretch: ComparedRange) -> Integers:
 
 
 def _table(log: ReplicaLog, stretch: ComparedRange) -> NDArray[Any]:
-    """Rows of the compared columns, one record each, so that two can be compared as one value."""
+    """Rows of the compared columns, one structured value each, so that two rows can be compared as values."""
     rows = _rows(log, stretch)
     table = np.empty(len(rows), dtype=[(name, np.int64) for name in COMPARED])
     for name in COMPARED:

@@ -1,8 +1,9 @@
-"""General linearizability: whether the operations of a small history fit any order that a model allows.
+"""General linearizability: whether a model allows some order of the operations of a small history.
 
 `check_linearizable` searches for an order of a history's operations that agrees with real time and with the
-rules of a `Model`.  It decides any model, and can take exponential time.  A `SearchBudget` bounds it; if that
-is exhausted, the result is unknown.  Registers with unique values are decided faster, without a search.
+rules of a `Model`.  It works for any model, and can take exponential time.  A `SearchBudget` bounds the
+search; if it is exhausted, the result is unknown.  Registers with unique values are decided faster, without a
+search.
 """
 
 from checkers.registers.linearizability.canonical import UnreadableError

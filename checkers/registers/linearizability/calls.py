@@ -1,4 +1,4 @@
-"""From a history to calls: invocations paired with completions, in groups that can be judged alone."""
+"""Converts a history to calls: pairs of invocations and completions, in groups that are judged separately."""
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ from checkers.registers.linearizability.contract import Action, Model
 from checkers.registers.linearizability.operands import is_ok
 
 _OTHERS = ("nemesis", "runner")
-"""Processes that are no clients; observers are the third kind, by the beginning of their names."""
+"""Processes that are not clients; observers, identified by the prefix of their names, are a third kind."""
 
 
 class ObjectCall(msgspec.Struct, frozen=True, gc=False):
     """One operation on the object.
 
     Attributes:
-        action: what it did.
+        action: the action of the operation.
         invoked: index of its invocation in the history.
         completed: index of its completion; None if it has none.
         certain: whether it happened; otherwise it may take effect at any time after `since`, or never.
@@ -39,7 +39,7 @@ class ObjectCall(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Calls that can see each other, in the order of their invocations, and the key that they share."""
+    """Calls that can affect each other, in the order of their invocations, and their common key."""
 
     key: Hashable
     calls: tuple[ObjectCall, ...]
@@ -71,7 +71,10 @@ def _split(key: Hashable, calls: Sequence[ObjectCall], model: Model) -> Iterator
 def _call(
     invoke: Operation, completion: Operation | None, model: Model, actions: dict[Action, Action]
 ) -> ObjectCall | None:
-    """The call of a pair; None where it did not happen or constrains nothing.  Equal actions become one."""
+    """The call of a pair; None if it did not happen or constrains nothing.
+
+    Equal actions become one object.
+    """
     if completion is not None and completion.type is FAIL:
         return None
     try:
@@ -88,7 +91,7 @@ def _call(
 
 
 def _pairs(operations: Sequence[Operation]) -> Iterator[tuple[Operation, Operation | None]]:
-    """Every invocation with its completion, in the order of completions, those without one last."""
+    """Every invocation with its completion, in the order of completions; those without one come last."""
     open_by_process: dict[int | str, Operation] = {}
     for operation in operations:
         if _is_no_client(operation.process):
@@ -122,7 +125,7 @@ def _completed(invoke: Operation | None, completion: Operation) -> Operation:
 
 
 def is_invocation_of_client(operation: Operation) -> bool:
-    """Whether an operation begins something at the object."""
+    """Whether an operation is a client's invocation on the object."""
     return operation.type is INVOKE and not _is_no_client(operation.process)
 
 

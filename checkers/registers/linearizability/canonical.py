@@ -1,8 +1,8 @@
-"""Canonical values: values of operations as hashable values, so that they can be compared.
+"""Canonical values: operations' values in a hashable form, so that they can be compared.
 
 Two values are equal if and only if their canonical forms are.  As in Clojure and unlike in Python, ``1``,
-``1.0`` and ``true`` are three values; and NaN equals itself, as a register that returns the NaN written to it
-is right.
+``1.0`` and ``true`` are three values.  NaN equals itself, because a register that returns the NaN written to
+it is correct.
 """
 
 import math
@@ -10,17 +10,17 @@ from collections.abc import Hashable, Mapping
 from collections.abc import Set as AbstractSet
 
 NESTING_MAX = 100
-"""How deep a value may be nested; a deeper one is unreadable."""
+"""The largest nesting depth of a value; a deeper value is unreadable."""
 
 _SHOWN_CHARACTERS = 60
 
 
 class UnreadableError(ValueError):
-    """A history, or a value in it, has a shape that no rule covers: the verdict is unknown."""
+    """A history, or a value in it, has a shape that no rule covers; the verdict is then unknown."""
 
 
 def canonical(value: object, depth: int = 0) -> Hashable:
-    """The hashable form of a value: itself for null, integers and strings, else a tuple tagged by its type.
+    """The hashable form of a value: null, integers and strings are unchanged, others become tagged tuples.
 
     Raises:
         UnreadableError: where it is nested deeper than `NESTING_MAX`, or of a type that no history has.
@@ -41,7 +41,7 @@ def canonical(value: object, depth: int = 0) -> Hashable:
 
 
 def shown(value: Hashable) -> str:
-    """A canonical value as a reader wants to see it, cut where it is long."""
+    """A canonical value as text, shortened if it is long."""
     if isinstance(value, frozenset):
         text = "{" + ", ".join(sorted(map(_plain, value))) + "}"
     else:

@@ -1,4 +1,4 @@
-"""The check: searches every group of a history within the budget, and reports the results."""
+"""Searches every group of a history within the budget, and reports the results."""
 
 from collections.abc import Hashable, Sequence
 
@@ -19,17 +19,17 @@ DEFAULT = SearchBudget()
 def check_linearizable(history: History, model: Model, *, budget: SearchBudget = DEFAULT) -> CheckerResult:
     """Decide whether some order of a history's operations agrees with real time and with the model.
 
-    Operations of different keys are judged alone, and so are those that the model's partition separates.
-    Operations of the nemesis, the runner and observers are not looked at.
+    Operations of different keys are judged separately, and so are operations that the model's partition
+    separates. Operations of the nemesis, the runner and observers are ignored.
 
     Args:
-        history: any history of clients; the indices of its operations are their places in it.
+        history: any history of clients; the indices of its operations are their positions in it.
         model: the object's rules and its initial state.
-        budget: what the search may take; where it does not suffice the result is unknown.
+        budget: the limits of the search; if they do not suffice, the result is unknown.
 
     Returns:
-        A result with a finding ``nonlinearizable`` for each group without a linearization.  Unknown for a
-        history that can't be read, has no operation of a client, or is damaged.
+        A result with a finding ``nonlinearizable`` for each group without a linearization.  The result is
+        unknown for a history that can't be read, has no client operation, or is damaged.
     """
     try:
         groups = groups_of(history, model)
@@ -37,7 +37,7 @@ def check_linearizable(history: History, model: Model, *, budget: SearchBudget =
         return result_of(CHECKER, [], unknown_because=str(error))
     searched = _Searched(model)
     undecided = searched.search(groups, budget.steps, budget)
-    # What one group left over may decide another.
+    # The steps that one group did not use may decide another group.
     undecided = searched.search([group for group, _ in undecided], budget.steps - searched.steps, budget)
     return result_of(
         CHECKER,
@@ -55,7 +55,7 @@ def check_linearizable(history: History, model: Model, *, budget: SearchBudget =
 
 
 class _Searched:
-    """What the searches of groups came to."""
+    """The results of searching groups."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
@@ -67,7 +67,7 @@ class _Searched:
     def search(
         self, groups: Sequence[Group], steps: int, budget: SearchBudget
     ) -> list[tuple[Group, SearchAnswer]]:
-        """Search groups, each with its share of the steps that are left; those that it did not decide."""
+        """Search groups, each with its share of the remaining steps; return the undecided groups."""
         undecided: list[tuple[Group, SearchAnswer]] = []
         left = steps
         for number, group in enumerate(groups):
@@ -80,7 +80,10 @@ class _Searched:
         return undecided
 
     def _answer(self, group: Group, budget: SearchBudget) -> tuple[SearchAnswer, int]:
-        """What the search of a group found, and its steps; keeps the first cases without a linearization."""
+        """The answer of a group's search, and its steps.
+
+        Keeps the first cases without a linearization.
+        """
         try:
             case = UnlinearizableCalls.of(self._model, group.calls, budget)
         except TooLargeError:
@@ -97,7 +100,7 @@ class _Searched:
 def _doubt(
     history: History, undecided: Sequence[tuple[Group, SearchAnswer]], budget: SearchBudget
 ) -> str | None:
-    """Why a history without a finding is not valid, where it is not."""
+    """Why a history without a finding is not valid; None if it is valid."""
     if undecided:
         group, answer = undecided[0]
         limit = f"{budget.steps} steps" if answer is SearchAnswer.OUT_OF_STEPS else f"{budget.memory_mb} MB"

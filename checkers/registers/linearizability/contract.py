@@ -1,4 +1,4 @@
-"""The contract of a model: a small frozen value of pure functions that specify an object."""
+"""The interface of a model: a small frozen value of pure functions that specify an object."""
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
@@ -13,20 +13,20 @@ State = Hashable
 
 
 class Mark(Enum):
-    """Values that no history can hold."""
+    """Values that can't occur in a history."""
 
     INCONSISTENT = "inconsistent"
     UNKNOWN = "unknown"
 
 
 INCONSISTENT = Mark.INCONSISTENT
-"""What a step gives where the object could not have done that."""
+"""The result of a step if the action is impossible in the state."""
 UNKNOWN = Mark.UNKNOWN
 """A result that no client received."""
 
 
 class Action(NamedTuple):
-    """What one operation did to the object: a name, its argument, and the result that its caller saw.
+    """The effect of one operation on the object: a name, its argument, and the result that its caller saw.
 
     Both values are canonical; equal actions are interchangeable.
     """
@@ -37,7 +37,7 @@ class Action(NamedTuple):
 
 
 def one_group(actions: Sequence[Action]) -> Sequence[Hashable]:
-    """The partition into one group: every operation may matter to every other."""
+    """The partition into a single group, for models whose operations may all affect each other."""
     return [None] * len(actions)
 
 
@@ -47,7 +47,7 @@ class Model:
 
     Attributes:
         name: stable name, e.g. ``cas-register``.
-        initial: its state before anything happened.
+        initial: its state before the first operation.
         step: the state after an action, or `INCONSISTENT` if the action could not happen in that state.
         action_of: the action of an invocation and its completion, which is ok or info, or None if there is
             none.  Returns None if the pair constrains nothing.  Raises `UnreadableError` for a shape that it
@@ -55,7 +55,7 @@ class Model:
         observes: whether an action only reads and can't change any state.
         refusal: why an action is inconsistent in a state, as a short text.
         text_of: a readable text of a state.
-        partition: a group per action; operations of different groups must not be able to see each other
+        partition: a group per action; operations of different groups must not affect each other
             (P-compositionality: Horn and Kroening, FORTE 2015).  Operations of different keys are always
             different groups.
     """

@@ -1,4 +1,4 @@
-"""The models that are given: registers, a mutex, a set and a queue, with Jepsen's operations.
+"""The predefined models: registers, a mutex, a set and a queue, with Jepsen's operations.
 
 ===============  ================================================================================
 register         ``read`` (result), ``write`` (value)
@@ -10,8 +10,8 @@ multi-register   ``txn`` (or ``read``, ``write``): a list of ``[read|r|write|w, 
 ===============  ================================================================================
 
 A read-only operation with an unknown outcome constrains nothing.  If the initial value is null, a read that
-returned null read null.  If it is another value, Jepsen's clients return null for a read without a result,
-and such a read constrains nothing.
+returned null has read null.  If the initial value is another value, Jepsen's clients return null for a read
+without a result, and such a read constrains nothing.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -34,14 +34,17 @@ def cas_register(initial: object = None) -> Model:
 
 
 def mutex(initial: object = None) -> Model:
-    """A lock that is held or not; who holds it is not looked at.  `initial` is true where it begins held."""
+    """A lock that is held or not; its holder is not checked.
+
+    `initial` is true if it is held at the start.
+    """
     if initial is not None and not isinstance(initial, bool):
         raise UnreadableError(f"a mutex begins held (true) or free, not {initial!r}")
     return Model("mutex", bool(initial), _mutex_step, _mutex_action, _nothing, _mutex_refusal, _mutex_text)
 
 
 def set_of_elements(initial: object = None) -> Model:
-    """A set to which elements are added, read as a whole or asked for an element."""
+    """A set: elements are added, and it is read as a whole or queried for one element."""
     state = frozenset(elements([] if initial is None else initial))
     return Model("set", state, _set_step, _set_action, _set_observes, _set_refusal, partition=_by_element)
 
@@ -62,7 +65,10 @@ MODELS: Mapping[str, Callable[..., Model]] = {
     "fifo-queue": fifo_queue,
     "multi-register": multi_register,
 }
-"""All models by name; each takes the initial value as its one argument, None for the usual one."""
+"""All models by name.
+
+Each takes the initial value as its only argument, None for the usual one.
+"""
 
 
 def _nothing(_: Action) -> bool:
@@ -87,7 +93,7 @@ def _register(name: str, operations: tuple[str, ...], initial: object) -> Model:
 
 
 def _pair(action: Action) -> tuple[State, State]:
-    """What a cas expects and what it writes."""
+    """The expected value and the new value of a cas."""
     return action.argument  # type: ignore[return-value]  # a cas has a pair
 
 

@@ -1,4 +1,4 @@
-"""Several registers, read and written together: one operation is one atomic list of reads and writes."""
+"""Several registers: one operation is one atomic list of reads and writes."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -20,7 +20,7 @@ class _Part(NamedTuple):
 
 
 def multi_register(initial: object = None) -> Model:
-    """Registers by name; `initial` maps names to values, those that it does not name begin with null."""
+    """Registers by name; `initial` maps names to values, and registers without an entry start with null."""
     if initial is not None and not isinstance(initial, Mapping):
         raise UnreadableError(f"a multi-register begins with a map, not {shown(canonical(initial))}")
     begin = {canonical(key): canonical(value) for key, value in (initial or {}).items()}
@@ -82,7 +82,7 @@ def _values(state: State) -> dict[Hashable, Hashable]:
 
 
 def _done(state: State, action: Action) -> tuple[dict[Hashable, Hashable], list[tuple[_Part, Hashable]]]:
-    """The values after an action, and the reads that contradict them, each with what its register held."""
+    """The values after an action, and the reads that contradict them, each with the register's value."""
     values = _values(state)
     wrong = []
     parts: Iterable[_Part] = action.argument  # type: ignore[assignment]  # this model's arguments are parts
@@ -115,7 +115,10 @@ def _map_text(state: State) -> str:
 
 
 def _by_connection(actions: Sequence[Action]) -> Sequence[Hashable]:
-    """Registers that no chain of transactions connects are independent; one of its keys names a group."""
+    """The group of each action: registers that no chain of transactions connects are independent.
+
+    A group is named by one of its keys.
+    """
     leader: dict[Hashable, Hashable] = {}
 
     def find(key: Hashable) -> Hashable:

@@ -12,10 +12,10 @@ def is_ok(completion: Operation | None) -> bool:
 
 
 def argument_of(invoke: Operation, completion: Operation | None) -> object:
-    """What was requested: the invocation's value, or the ok's where the invocation has none.
+    """The argument of an operation: the invocation's value, or that of the ok if the invocation has none.
 
     Raises:
-        UnreadableError: where an ok reports another argument than its invocation.
+        UnreadableError: if an ok reports another argument than its invocation.
     """
     if completion is None or completion.type is not OK or completion.value is None:
         return invoke.value
@@ -29,7 +29,7 @@ def elements(value: object) -> list[Hashable]:
     """The canonical items of a list.
 
     Raises:
-        UnreadableError: where it is none.
+        UnreadableError: if the value is not a list.
     """
     if not isinstance(value, list | tuple | set | frozenset):
         raise UnreadableError(f"a list is expected, not {shown(canonical(value))}")
@@ -40,7 +40,7 @@ def pair(f: str, value: object) -> tuple[object, object]:
     """The two items of an operand.
 
     Raises:
-        UnreadableError: where it has another shape.
+        UnreadableError: if it has another shape.
     """
     if not isinstance(value, list | tuple) or len(value) != 2:  # noqa: PLR2004 - a pair has two
         raise UnreadableError(f"{f} takes a pair, not {shown(canonical(value))}")
@@ -48,5 +48,5 @@ def pair(f: str, value: object) -> tuple[object, object]:
 
 
 def unknown_operation(invoke: Operation, model: str) -> UnreadableError:
-    """What to raise for an operation that a model does not have."""
+    """The error for an operation that a model does not have."""
     return UnreadableError(f"a {model} has no operation {invoke.f!r}")

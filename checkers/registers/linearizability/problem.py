@@ -1,10 +1,10 @@
-"""A search problem: calls encoded as numbers, so that the search only compares and counts.
+"""A search problem: calls encoded as numbers, so that the search only has to compare and count.
 
 Time is the order of invocations and completions.  Calls that certainly happened have *slots*: bits that are
-free again once the call has completed.  So a set of linearized calls takes as many bits as calls were open at
-once, independent of the length of the history.  Calls that may have happened never complete.  Equal ones
-among them are interchangeable, so only the number of those that took effect matters: each *kind* of them has
-a counter.
+reused once the call has completed.  So a set of linearized calls needs as many bits as calls were open at the
+same time, independent of the length of the history.  Calls that may have happened never complete.  Equal
+calls among them are interchangeable, so only the number of calls that took effect matters: each *kind* has a
+counter.
 """
 
 import heapq
@@ -25,14 +25,14 @@ only observes."""
 
 @dataclass(frozen=True, slots=True)
 class CallGroup:
-    """Calls that may have happened and have one action.
+    """Calls that may have happened and have the same action.
 
     Attributes:
         action: number of the action.
         shift: where the counter begins.
         field: the counter's bits, not shifted.
-        since: for each call, in order, how many certain calls had completed before its invocation.
-        calls: their numbers.
+        since: for each call, in order, the number of certain calls that had completed before its invocation.
+        calls: the numbers of the calls.
     """
 
     action: int
@@ -44,15 +44,15 @@ class CallGroup:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What the search needs.
+    """The input of the search.
 
     Attributes:
         actions: the distinct actions.
-        options: per completion of a certain call, in order: the certain calls that are open until then, the
-            next to complete first; so the first is the one that completes.
-        kinds: the calls that may have happened, the first to be invoked first.
-        guards: a bit above each counter of `kinds`, by which counters are compared all at once.
-        size_bytes: about how much memory it takes.
+        options: for each completion of a certain call, in order: the certain calls that are open until then,
+            ordered by completion, so the first one is the call that completes.
+        kinds: the calls that may have happened, in the order of invocation.
+        guards: a bit above each counter of `kinds`, with which all counters are compared at once.
+        size_bytes: estimated memory.
     """
 
     actions: tuple[Action, ...]
@@ -64,15 +64,15 @@ class Problem:
 
 
 class TooLargeError(Exception):
-    """The problem itself does not fit into the memory that a check may take."""
+    """The problem itself does not fit into the memory limit of a check."""
 
 
 def problem_of(
     model: Model, calls: Sequence[ObjectCall], bytes_max: int, known: Sequence[Action] = ()
 ) -> Problem:
-    """The problem of a group of calls; each is known by its position in `calls`.
+    """The problem of a group of calls; each call is identified by its position in `calls`.
 
-    Actions are numbered as in `known`, new ones after them, so that problems can share transitions.
+    Actions are numbered as in `known`, and new actions after them, so that problems can share transitions.
 
     Raises:
         TooLargeError: so many calls are open for so long that the problem takes more than `bytes_max`.
@@ -104,7 +104,7 @@ def problem_of(
 
 
 def _moments(calls: Sequence[ObjectCall]) -> Iterable[tuple[int, int, bool]]:
-    """When, which call, and whether it completes there."""
+    """Position, call, and whether the call completes there."""
     for number, call in enumerate(calls):
         yield call.since, number, False
         if call.certain:

@@ -1,7 +1,7 @@
 """A fast check before the search: calls that are impossible in every reachable state.
 
-The usual case is a read of a value that was never written.  The search would try all orders of the open
-calls.
+The usual case is a read of a value that was never written, for which the search would try all orders of the
+open calls.
 """
 
 from checkers.registers.linearizability.problem import Problem
@@ -11,7 +11,10 @@ _STEPS_MAX = 2_000
 
 
 def sees_all_states(problem: Problem, transitions: Transitions) -> bool:
-    """Take all steps; False where more states can be than a quick look can see."""
+    """Take all steps.
+
+    Returns False if there may be more states than a quick check can visit.
+    """
     actions = range(len(problem.actions))
     state = INITIAL
     while state < len(transitions.states):
@@ -27,7 +30,7 @@ def sees_all_states(problem: Problem, transitions: Transitions) -> bool:
 def first_impossible(problem: Problem, transitions: Transitions) -> int | None:
     """The first completion of a certain call that no state allows.
 
-    None if there is none, or where more states can be than a quick look can see.
+    None if there is none, or if there may be more states than a quick check can visit.
     """
     if not sees_all_states(problem, transitions):
         return None

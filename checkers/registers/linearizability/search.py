@@ -2,8 +2,8 @@
 
 The algorithm is Wing and Gong's (Testing and Verifying Concurrent Objects, 1993) with Lowe's memory of
 visited configurations (Testing for Linearizability, 2017).  A configuration is the set of linearized calls
-and a state.  The set is stored as the first completion whose call is not in it, and those linearized calls
-that are open at that completion.
+and a state.  The set is stored as the first completion whose call is not in it, together with the linearized
+calls that are open at that completion.
 
 Four rules keep the search small, without losing a linearization:
 
@@ -11,10 +11,10 @@ Four rules keep the search small, without losing a linearization:
   linearization of the rest it can be moved to the front.
 - A call that may have happened is linearized only if it changes the state, and only if the following calls
   need it: a linearization in which the next call undoes it is also one without it.
-- Of equal open calls the one that completes first is linearized first: if two are linearized in the other
+- Of equal open calls, the one that completes first is linearized first.  If two are linearized in the other
   order, they can be exchanged.
-- A configuration is skipped if a visited one differs only by using fewer of the calls that may have happened:
-  the visited one can do everything that this one can.
+- A configuration is skipped if a visited one differs only by using fewer of the calls that may have happened,
+  because every continuation of this one is also one of the visited one.
 """
 
 from collections.abc import Iterable
@@ -33,10 +33,12 @@ _NOTHING: dict[int, int] = {}
 
 
 class SearchBudget(msgspec.Struct, frozen=True):
-    """How much one check may take; what it counts does not depend on the machine or on time.
+    """Limits of one check.
+
+    The counted quantities do not depend on the machine or on time.
 
     Attributes:
-        steps: possible next calls looked at, over all groups.
+        steps: number of possible next calls that are examined, over all groups.
         memory_mb: megabytes of remembered configurations, states and steps (by estimate) of one group.
     """
 
@@ -45,12 +47,12 @@ class SearchBudget(msgspec.Struct, frozen=True):
 
     @property
     def memory_bytes(self) -> int:
-        """The same in bytes."""
+        """The memory limit in bytes."""
         return self.memory_mb * 1_000_000
 
 
 class SearchAnswer(Enum):
-    """What a search found out."""
+    """The answer of a search."""
 
     LINEARIZABLE = "linearizable"
     NONLINEARIZABLE = "nonlinearizable"
@@ -59,16 +61,16 @@ class SearchAnswer(Enum):
 
 
 Path = tuple[int, "Path"] | None
-"""Linearized calls, the last first."""
+"""Linearized calls, the last one first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stuck:
-    """A configuration that no linearization was found from.
+    """A configuration from which no linearization was found.
 
     Attributes:
         path: the calls that led there.
-        linearized: the slots of those open calls that are linearized.
+        linearized: the slots of the open calls that are linearized.
         state: the state's number.
     """
 
@@ -79,14 +81,14 @@ class Stuck:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """What a search found.
+    """The result of a search.
 
     Attributes:
         answer: whether there is a linearization.
-        completions: how many completions some order of calls got past.
-        stuck: some configurations that got this far, where there is no linearization.
-        steps: how many possible next calls were looked at.
-        configurations: how many were remembered.
+        completions: the largest number of completions that some order of calls passed.
+        stuck: some configurations that passed that many, if there is no linearization.
+        steps: number of possible next calls that were examined.
+        configurations: number of stored configurations.
     """
 
     answer: SearchAnswer
@@ -99,13 +101,13 @@ class SearchResult:
 def search(
     problem: Problem, transitions: Transitions, budget: SearchBudget, starts: Iterable[int] = (INITIAL,)
 ) -> SearchResult:
-    """Search for a linearization within a budget, from any of some states (by number)."""
+    """Search for a linearization within a budget, from any of some states (given by number)."""
     return _Search(problem, transitions, budget, starts).outcome()
 
 
 _Entry = tuple[int, int, int, int, int, Path]
-"""Completions passed; slots linearized; counters of the kinds; state; the state before the last call, where
-that is one that may have happened, else `REFUSED`; the calls taken."""
+"""Completions passed; slots linearized; counters of the kinds; state; the state before the last call if that
+call may have happened, otherwise `REFUSED`; the calls taken."""
 
 
 class _Search:
@@ -170,7 +172,7 @@ class _Search:
         return at, linearized, used, state, before, path
 
     def _is_known(self, key: tuple[int, int, int], used: int) -> bool:
-        """Whether this configuration, or one that used fewer calls, was visited; remembers it if not."""
+        """Whether this configuration, or one that used fewer calls, was visited; stores it if not."""
         visited, guards = self._visited, self._problem.guards
         fewer = visited.get(key)
         if fewer is None:
@@ -189,7 +191,7 @@ class _Search:
         return False
 
     def _push_next(self, entry: _Entry) -> None:
-        """Push what may be next: what must complete first on top, what may have happened at the bottom."""
+        """Push the possible next calls: the first to complete on top, uncertain calls at the bottom."""
         at, linearized, used, state, before, path = entry
         row, step = self._transitions.rows[state], self._transitions.step
         undone = self._transitions.rows[before] if before != REFUSED else _NOTHING
@@ -207,7 +209,7 @@ class _Search:
         self._stack.extend(reversed(certain))
 
     def _push_possible(self, entry: _Entry, tried: set[int], undone: dict[int, int]) -> None:
-        """Push the calls that may have happened, without those that equal a certain one."""
+        """Push the calls that may have happened, without those that equal a certain call."""
         at, linearized, used, state, _, path = entry
         row, step = self._transitions.rows[state], self._transitions.step
         for kind in self._problem.kinds:

@@ -1,4 +1,4 @@
-"""States and actions as numbers: each step of a model is taken once and remembered."""
+"""States and actions as numbers; each step of a model is computed once and cached."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ INITIAL = 0
 """Number of the initial state."""
 
 REFUSED = -1
-"""Represents an inconsistent step."""
+"""The value for an inconsistent step."""
 
 _STATE_BYTES = 400
 _ITEM_BYTES = 50
@@ -16,12 +16,12 @@ _STEP_BYTES = 100
 
 
 class Transitions:
-    """The part of a model's state machine that a search has seen.
+    """The part of a model's state machine that a search has visited.
 
     Attributes:
-        rows: per state, by the action's number: the number of the next state, or `REFUSED`; only what was
-            requested.
-        bytes_used: about how much memory all of this takes.
+        rows: per state, by the action's number: the number of the next state, or `REFUSED`; only for
+            requested steps.
+        bytes_used: estimated memory of the object.
     """
 
     def __init__(self, model: Model, actions: Sequence[Action]) -> None:
@@ -34,7 +34,7 @@ class Transitions:
         self._number(model.initial)
 
     def step(self, state: int, action: int) -> int:
-        """Take a step that `rows` does not have yet: the number of the next state, or `REFUSED`."""
+        """Compute a step that `rows` does not have: the number of the next state, or `REFUSED`."""
         reached = self._model.step(self.states[state], self._actions[action])
         after = REFUSED if reached is INCONSISTENT else self._number(reached)
         self.rows[state][action] = after

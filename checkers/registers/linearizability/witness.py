@@ -1,12 +1,11 @@
-"""The fewest operations that show that a group has no linearization, and the proof as a text.
+"""The smallest set of operations that shows that a group has no linearization, and the proof as text.
 
 Operations are weakened one after the other, as long as no linearization appears: a read-only operation is
-left out, and any other operation may take effect at any time from the beginning on, or never.  A weakened
-history has every linearization of the complete one, so the remaining operations prove that the complete one
-has none.
+left out, and any other operation may take effect at any time, or never.  A weakened history has every
+linearization of the complete one, so the remaining operations prove that the complete one has none.
 
-If that takes too long, only the operations since some moment are considered, from every state that the object
-can ever be in: all earlier operations can only have led to one of these states.
+If that takes too long, only the operations since some time are considered, starting from every possible state
+of the object, because the earlier operations can only have led to one of these states.
 """
 
 from collections.abc import Hashable, Iterator, Sequence
@@ -38,7 +37,7 @@ _TOLD_MAX = 8
 _LISTED_MAX = 20
 _WITNESS_MAX = 500
 _ALWAYS = -1
-"""Before every operation."""
+"""A position before every operation."""
 _WITHOUT_VALUE = ("acquire", "release")
 
 
@@ -53,10 +52,10 @@ class UnlinearizableCalls:
 
     @classmethod
     def of(cls, model: Model, calls: Sequence[ObjectCall], budget: SearchBudget) -> "UnlinearizableCalls":
-        """Search calls, unless a quick look decides.
+        """Search calls, unless a quick check decides.
 
         Raises:
-            TooLargeError: where the memory does not suffice to begin.
+            TooLargeError: if the memory does not suffice to start.
         """
         problem = problem_of(model, calls, budget.memory_bytes)
         transitions = Transitions(model, problem.actions)
@@ -68,7 +67,7 @@ class UnlinearizableCalls:
 
     @property
     def is_hopeless(self) -> bool:
-        """Whether the blocked call is impossible in every state, so that nothing else matters."""
+        """Whether the blocked call is impossible in every state, so that other calls do not matter."""
         return self.outcome.configurations == 0
 
     @property
@@ -83,8 +82,8 @@ class Proof:
 
     Attributes:
         kept: the calls.
-        fewest: whether there was time to try to leave out each of them.
-        since: operation before which nothing matters; None if the proof begins with the initial state.
+        fewest: whether the budget sufficed to try to leave out each call.
+        since: operation before which no other matters; None if the proof starts from the initial state.
     """
 
     kept: Sequence[ObjectCall]
@@ -94,7 +93,7 @@ class Proof:
 
 @dataclass(slots=True)
 class Effort:
-    """What is left to spend on making witnesses small."""
+    """The remaining budget for making witnesses small."""
 
     steps: int
     steps_each: int
@@ -103,7 +102,7 @@ class Effort:
     starts: Sequence[int] = (INITIAL,)
 
     def shows(self, model: Model, calls: Sequence[ObjectCall]) -> bool:
-        """Whether calls certainly have no linearization; False also if the budget does not suffice."""
+        """Whether calls certainly have no linearization; also False if the budget does not suffice."""
         budget = SearchBudget(min(self.steps, self.steps_each), self.memory_mb)
         problem = problem_of(model, calls, budget.memory_bytes, self.case.problem.actions)
         outcome = search(problem, self.case.transitions, budget, self.starts)
@@ -136,7 +135,7 @@ def anomaly_of(
 
 
 def _proof(model: Model, case: UnlinearizableCalls, memory_mb: int) -> Proof:
-    """Calls that have no linearization, as few as can be found."""
+    """Calls that have no linearization, as few as possible."""
     if case.is_hopeless:
         return Proof([case.blocked], fewest=True)
     effort = Effort(_STEPS, _STEPS_EACH, memory_mb, case)
@@ -164,13 +163,13 @@ def recent_proof(model: Model, case: UnlinearizableCalls, memory_mb: int) -> Pro
 
 
 def _is_over(model: Model, call: ObjectCall, since: int) -> bool:
-    """Whether a call constrains nothing after an operation: it had ended, or only observes."""
+    """Whether a call constrains nothing after an operation, because it had ended or only observes."""
     began_before = call.invoked < since
     return began_before and call.certain and (call.end < since or model.observes(call.action))
 
 
 def _since(call: ObjectCall, since: int) -> ObjectCall:
-    """A call as seen after an operation: one that was under way may have happened before it."""
+    """A call after an operation: a call that was open may have happened before it."""
     return _freed(call) if call.invoked < since else call
 
 
@@ -180,7 +179,10 @@ def _last(calls: Sequence[ObjectCall], count: int) -> list[ObjectCall]:
 
 
 def _prefix(model: Model, case: UnlinearizableCalls) -> list[ObjectCall]:
-    """The calls up to the first completion that no order gets past; what was open then may have happened."""
+    """The calls up to the first completion that no order passes.
+
+    Calls that were open then may have happened.
+    """
     end = case.blocked.end
     prefix = []
     for call in case.calls:
@@ -192,7 +194,7 @@ def _prefix(model: Model, case: UnlinearizableCalls) -> list[ObjectCall]:
 
 
 def _needed(model: Model, calls: list[ObjectCall], effort: Effort) -> list[ObjectCall]:
-    """The calls that can't be weakened; ever smaller runs of calls are tried, the oldest first."""
+    """The calls that can't be weakened; smaller and smaller series of calls are tried, the oldest first."""
     kept, others = calls, list[ObjectCall]()
     size = len(kept) // 2
     while size:
@@ -214,14 +216,14 @@ def _freed(call: ObjectCall) -> ObjectCall:
 
 @dataclass(frozen=True, slots=True)
 class _Texts:
-    """Makes texts of calls and configurations."""
+    """Texts about calls and configurations."""
 
     operations: Sequence[Operation]
     model: Model
     case: UnlinearizableCalls
 
     def named(self, call: ObjectCall) -> str:
-        """A call with its value, process and place."""
+        """A call with its value, process and position."""
         process = self.operations[call.invoked].process
         until = "" if call.completed is None else f" to {call.end}"
         return f"{self._briefly(call)} of process {process} (operation {call.invoked}{until})"
@@ -273,7 +275,7 @@ class _Texts:
                 yield f"Nor can {self._briefly(call)}, which is open too, be next: {refusal}."
 
     def _refusal(self, stuck: Stuck, call: ObjectCall) -> str:
-        """Why a call is impossible in a configuration; empty where it is possible."""
+        """Why a call is impossible in a configuration; empty if it is possible."""
         state = self.case.transitions.states[stuck.state]
         if self.model.step(state, call.action) is not INCONSISTENT:
             return ""
@@ -294,7 +296,7 @@ class _Texts:
 
 
 def _taken(path: Path) -> list[int]:
-    """The calls of a path, the first first."""
+    """The calls of a path, from the first one."""
     taken = []
     while path is not None:
         call, path = path

@@ -1,8 +1,8 @@
-"""The checker of clients' errors: errors that Kafka promises not to return, but returned.
+"""The checker of client errors: errors that Kafka promises not to return, but returned.
 
-A fatal error ends a producer, and the next producer continues.  That alone loses nothing.  But some errors
-show that a broker no longer knows what it had acknowledged, or that a producer was fenced although no other
-producer had replaced it.
+A fatal error ends a producer, and the next producer continues.  This alone loses no record.  But some errors
+show that a broker no longer knows records that it had acknowledged, or that a producer was fenced although no
+other producer had replaced it.
 
 The checker judges sequence numbers of idempotent and transactional producers (`sequences`), and refused
 transactions (`fencing`).  It does not judge retriable errors (CONCURRENT_TRANSACTIONS), errors that libraries
@@ -27,7 +27,9 @@ _NEEDED = (Source.CLIENTS, Source.FAULTS, Source.ADMIN, Source.MOVES, Source.DIS
 
 
 def check_client_errors(history: History) -> CheckerResult:
-    """Judge errors of clients; unknown if evidence that could permit them is missing.
+    """Judge errors of clients.
+
+    The result is unknown if evidence that could permit them is missing.
 
     Raises:
         KeyError, msgspec.ValidationError: the history is not as docs/histories.md says.

@@ -1,4 +1,4 @@
-"""Errors that Kafka guarantees not to return to a client that did nothing wrong."""
+"""Errors that Kafka promises not to return to a client without a fault of its own."""
 
 from checkers.verdict.kinds import AnomalyKind, by_id
 

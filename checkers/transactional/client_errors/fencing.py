@@ -9,7 +9,7 @@ lost the producer's last request, so that an older epoch or another transaction 
 another error within the transaction, after which libraries raise the epoch by themselves (KIP-360).  Or the
 library may have sent an initialisation twice, and the first attempt may have been executed last.
 
-Batches that a leader refused have reasons of their own: see `verification`.
+Batches that a leader refused have other reasons: see `verification`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -56,7 +56,7 @@ _CODES = _FENCING | _FORGETTING
 
 @once
 def refused_transactions(history: History) -> tuple[OperationPair, ...]:
-    """Transactions that ended with an error of fencing, or of a state that the coordinator forgot."""
+    """Transactions that ended with a fencing error, or with an error about a forgotten state."""
     return tuple(
         call
         for call in transactions(history)
@@ -67,7 +67,10 @@ def refused_transactions(history: History) -> tuple[OperationPair, ...]:
 
 
 def refusals(history: History, setup: Setup) -> Iterator[Anomaly]:
-    """Refusals that nothing explains; illegal if they are not in doubt."""
+    """Refusals that nothing explains.
+
+    They are illegal if they are not in doubt.
+    """
     for call in refused_transactions(history):
         producer = _producer(history, call)
         if refused_by_leader(call):
@@ -131,7 +134,7 @@ def _anomaly(
 def _doubt(
     history: History, call: OperationPair, producer: OperationPair | None, *, fenced: bool
 ) -> str | None:
-    """Why a refusal may be the client's own doing; None where it can't be."""
+    """Why the client itself may have caused a refusal; None if it can't have."""
     ended = call.ended or call.begun
     if producer is None or producer.ended is None:
         return "no acknowledged initialisation of this producer is in the history"
@@ -153,9 +156,10 @@ def _doubt(
 def _lost(
     history: History, call: OperationPair, producer: OperationPair, decided: Sequence[OperationPair]
 ) -> str | None:
-    """An event by which the coordinator may have lost what it had decided for a producer last.
+    """An event by which the coordinator may have lost its last decision for a producer.
 
-    What it decides again after a loss it knows: that explains no refusal any more.
+    The coordinator knows decisions that it makes after a loss, so an earlier loss does not explain a later
+    refusal.
     """
     asked = [producer.begun.time_ns, *map(asked_ns, decided)]
     ended = call.ended or call.begun
@@ -190,9 +194,9 @@ def _rivals(history: History, call: OperationPair, producer: OperationPair | Non
 
 
 def _timed_out(setup: Setup, call: OperationPair, producer: OperationPair | None) -> bool:
-    """Whether a transaction may have exceeded its timeout; also where that is not known.
+    """Whether a transaction may have exceeded its timeout, or this is unknown.
 
-    What its producer requested when it initialised goes before what the workload has.
+    The timeout that its producer requested at initialisation has precedence over that of the workload.
     """
     asked = None if producer is None else producer.begun.value
     own = asked.get("timeout_ms") if isinstance(asked, dict) else None
@@ -203,5 +207,5 @@ def _timed_out(setup: Setup, call: OperationPair, producer: OperationPair | None
 
 
 def _decided(history: History, call: OperationPair, producer: OperationPair) -> list[OperationPair]:
-    """Earlier transactions of the same producer that the coordinator ended as the producer asked."""
+    """Earlier transactions of the same producer that the coordinator ended as the producer requested."""
     return [each for each in earlier_transactions(history, call, producer) if is_decided(each)]

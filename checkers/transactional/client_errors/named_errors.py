@@ -1,8 +1,8 @@
 """Names of Kafka's errors in the error texts of the client libraries.
 
 librdkafka and kafka-clients report an error's name before a colon (``OUT_OF_ORDER_SEQUENCE_NUMBER: …``),
-kafka-python its number in brackets (``[Error 45]``).  What is in parentheses is krucible's comment or a
-detail, and the errors of several records are joined by semicolons.
+kafka-python its number in brackets (``[Error 45]``).  Text in parentheses is krucible's comment or a detail.
+The errors of several records are joined by semicolons.
 """
 
 import re
@@ -12,7 +12,7 @@ OUT_OF_ORDER, OLD_EPOCH, TXN_STATE, PRODUCER_ID_MAPPING, UNKNOWN_PRODUCER, FENCE
 KAFKA_CLIENTS = "kafka-clients"
 """Kafka's own client in Java."""
 SCRIPT = "raw"
-"""The client of scripts, which ask for what no library would."""
+"""The client of scripts, which send requests that no library would send."""
 _NAMES = {
     "OUT_OF_ORDER_SEQUENCE_NUMBER": OUT_OF_ORDER,
     "INVALID_PRODUCER_EPOCH": OLD_EPOCH,
@@ -30,7 +30,7 @@ _NEUTRAL = "its commit was never asked for"
 
 
 def codes_in(text: str) -> frozenset[int]:
-    """Kafka's codes of the errors that a text names, as far as they are of those above."""
+    """Kafka's codes of the errors that a text names, limited to the errors above."""
     found = (
         int(each["number"]) if each["number"] else _NAMES.get(each["name"]) for each in _NAMED.finditer(text)
     )
@@ -38,7 +38,7 @@ def codes_in(text: str) -> frozenset[int]:
 
 
 def nothing_but(text: str, wanted: Iterable[int]) -> bool:
-    """Whether a text reports these errors and what follows from them, and no other trouble."""
+    """Whether a text reports only these errors and their consequences."""
     parts = [part.strip() for part in _ASIDE.sub("", text).split(";")]
     codes = frozenset(wanted)
     return all(

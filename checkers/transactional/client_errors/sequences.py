@@ -1,21 +1,22 @@
 """Sequence numbers that brokers forgot although they had acknowledged the producer's records.
 
-A producer numbers its batches in each partition.  It receives OUT_OF_ORDER_SEQUENCE_NUMBER if the batch
-before is not in the leader's log.  That shows a loss only if all earlier batches had been acknowledged:
+A producer numbers its batches in each partition.  It receives OUT_OF_ORDER_SEQUENCE_NUMBER if the previous
+batch is not in the leader's log.  This shows a loss only if all earlier batches had been acknowledged:
 
 - the operation reports no other error: an earlier batch of it may have expired before it arrived;
 - each of its records in question is in a partition of which the same operation got no acknowledgement;
 - the producer, which is replaced after anything but success, had records acknowledged in these partitions.
 
 A transactional producer is idempotent and waits for all replicas, and its numbers continue from one
-transaction to the next.  If it has a new epoch for each transaction (KIP-890), the first batch is in order
-whatever was lost.  A producer with an outdated epoch gets another error.
+transaction to the next.  If it has a new epoch for each transaction (KIP-890), the first batch is always in
+order, even after a loss.  A producer with an outdated epoch gets another error.
 
 A leader that has to verify a transaction (KIP-890, for producers without a new epoch for each) remembers the
-lowest sequence number that it had to verify since, and refuses all above it.  An unanswered batch that was
-sent again may arrive a second time after its successors.  It is refused, and so are the batches after it,
-although nothing was lost.  librdkafka reports that it had sent a batch of the partition again.  kafka-clients
-does not report it, so there the time that the transaction took decides whether it may have.
+lowest sequence number that it has had to verify since then, and refuses all higher ones.  An unanswered batch
+that was sent again may arrive a second time after its successors.  It is refused, and so are the batches
+after it, although nothing was lost.  librdkafka reports that it had sent a batch of the partition again.
+kafka-clients does not report it, so for this library the duration of the transaction decides whether it may
+have sent a batch again.
 """
 
 from bisect import bisect_left
@@ -49,11 +50,11 @@ _TRANSACTION = "txn"
 _BEGINNING = "init-transactions"
 _SENT_AGAIN = "last partition error _TIMED_OUT (actions Retry"
 _SENT_ONCE_NS = 1_000_000_000
-"""Within this kafka-clients has sent no batch again: its requests may take two seconds."""
+"""Within this time kafka-clients sends no batch again, because its request timeout is two seconds."""
 _WITHOUT_VERIFICATION = 2
-"""Level of ``transaction.version`` from which on leaders verify none of kafka-clients (KIP-890)."""
+"""Level of ``transaction.version`` since which leaders do not verify kafka-clients' batches (KIP-890)."""
 _OFFSET = 4
-"""Place of the offset in a send of a completed transaction."""
+"""Index of the offset in a send of a completed transaction."""
 
 
 def sequence_errors(history: History) -> list[Operation]:
@@ -63,7 +64,10 @@ def sequence_errors(history: History) -> list[Operation]:
 
 
 def lost_sequences(history: History, setup: Setup) -> Iterator[Anomaly]:
-    """Errors about sequence numbers: illegal if only a loss that was not permitted explains them."""
+    """Errors about sequence numbers.
+
+    An error is illegal if only a loss that was not permitted explains it.
+    """
     for operation in sequence_errors(history):
         if _names_records(operation):
             yield _judged(history, setup, operation)
@@ -105,7 +109,7 @@ def _own_doubt(history: History, setup: Setup, operation: Operation) -> str | No
 def _doubt(
     operation: Operation, partitions: frozenset[PartitionName], before: Sequence[Operation]
 ) -> str | None:
-    """Why an error proves no loss; None if it proves one."""
+    """Why an error proves no loss; None if it proves a loss."""
     if not nothing_but(operation.error or "", _CODES):
         return "other errors are reported as well: an earlier batch may have been given up before it arrived"
     if not partitions or partitions & _partitions(operation, acknowledged=True):
@@ -138,20 +142,20 @@ def _of_transaction(history: History, setup: Setup, operation: Operation) -> str
 
 
 def _took_ns(history: History, operation: Operation) -> int:
-    """How long a transaction took, from its invocation to its completion."""
+    """The duration of a transaction, from its invocation to its completion."""
     call = next(each for each in transactions(history) if each.ended is operation)
     return operation.time_ns - call.begun.time_ns
 
 
 def _licence(history: History, operation: Operation, partitions: frozenset[PartitionName]) -> str | None:
-    """What permits that the leader of one of some partitions lost records by then; None if nothing does."""
+    """A licence for a loss of records by the leader of one of some partitions; None if there is none."""
     licences = licences_of(history)
     permits = (permit for partition in sorted(partitions) for permit in licences.of(partition))
     return next((permit.text for permit in permits if permit.event.from_ns <= operation.time_ns), None)
 
 
 def _partitions(operation: Operation, *, acknowledged: bool) -> frozenset[PartitionName]:
-    """Partitions of those records of an operation that were acknowledged, or of those that were not."""
+    """Partitions of an operation's records that were acknowledged, or of those that were not."""
     told: Iterator[tuple[Any, int, bool]]
     if operation.f == _TRANSACTION:
         sends = sends_of(operation)
@@ -165,7 +169,7 @@ def _partitions(operation: Operation, *, acknowledged: bool) -> frozenset[Partit
 
 @once
 def _ended_by_process(history: History) -> dict[int | str, list[Operation]]:
-    """Completions of sends, of transactions and of their producers' beginnings by process, in order."""
+    """Completions of sends, transactions and initialisations by process, in order."""
     found: dict[int | str, list[Operation]] = defaultdict(list)
     for f in ("send", _TRANSACTION, _BEGINNING):
         for operation in history.of(f):
@@ -196,8 +200,8 @@ def _acknowledged_before(
 
 
 def _by_same_producer(earlier: Operation, operation: Operation) -> bool:
-    """Whether the producer of an operation carried out the one before as well, and was kept after it."""
+    """Whether the producer of an operation also carried out the previous one, and was kept after it."""
     if (earlier.f, earlier.key) != (operation.f, operation.key):
         return False
-    # A transaction that was aborted on purpose ends as a failed one, without an error.
+    # A transaction that was aborted on purpose ends as failed, without an error.
     return earlier.error is None if operation.f == _TRANSACTION else earlier.type is OK

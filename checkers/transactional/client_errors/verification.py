@@ -1,17 +1,17 @@
 """Batches that a leader refused because the coordinator did not know their partition.
 
-A leader that gets the first batch of a transaction asks the coordinator whether the partition is part of it
-(KIP-890).  The coordinator first compares the producer's id and epoch, and then whether a decision is being
-carried out.  Only after that does it look for the partition.  So when the leader answers that the partition
-was not added, no other producer has the id, and the transaction has not exceeded its timeout: both raise the
-epoch first.
+When a leader receives the first batch of a transaction, it asks the coordinator whether the partition is part
+of the transaction (KIP-890).  The coordinator first checks the producer's id and epoch, and then whether a
+decision is being carried out.  Only after that it looks for the partition.  So if the leader answers that the
+partition was not added, no other producer has the id, and the transaction has not exceeded its timeout,
+because both would have raised the epoch first.
 
 A library sends a batch only after the coordinator acknowledged that the partition was added.  The coordinator
 keeps it until the transaction ends.
 
 Such a refusal is in doubt in two cases.  The end of an earlier transaction with the same epoch may have been
 requested twice, so that the second request ended this transaction (KAFKA-17754).  Or the coordinator may have
-moved: a former coordinator can answer from what it knew.
+moved: a former coordinator can answer from its old state.
 """
 
 from checkers.evidence.coordinators import transactions_partition
@@ -21,16 +21,17 @@ from checkers.history.operations import History
 from checkers.transactional.client_errors.named_errors import TXN_STATE, nothing_but
 
 _NOT_ADDED = "Partition was not added to the transaction"
-"""What a leader adds to INVALID_TXN_STATE for a batch; ``kafka.server.ReplicaManager``.
+"""The text that a leader adds to INVALID_TXN_STATE for a batch; ``kafka.server.ReplicaManager``.
 
-kafka-python and kafka-clients 3.6 and 3.7 report it.  Later ones get TRANSACTION_ABORTABLE without a text.
+kafka-python and kafka-clients 3.6 and 3.7 report it.  Later clients receive TRANSACTION_ABORTABLE without a
+text.
 """
 ASKED_ONCE_NS = 1_000_000_000
-"""Within this no library has given an attempt up: its requests may take two seconds."""
+"""Within this time no library gives up an attempt, because its request timeout is two seconds."""
 
 
 def refused_by_leader(call: OperationPair) -> bool:
-    """Whether a transaction failed only because a leader was told that a partition was not added to it."""
+    """Whether a transaction failed only because a leader learned that a partition was not added to it."""
     error = (call.ended.error if call.ended is not None else None) or ""
     return _NOT_ADDED in error and nothing_but(error, (TXN_STATE,))
 

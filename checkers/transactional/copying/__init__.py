@@ -38,7 +38,7 @@ class Matched(NamedTuple):
     """Inputs and their visible copies.
 
     Attributes:
-        inputs: place and offset of each input that has a copy or must have one, shape (2, n), ascending.
+        inputs: shape (2, n), ascending, place and offset of each input that has a copy or must have one.
         input_of_copy: per visible copy, the column of `inputs`; `NONE` for records that no transaction with
             ``consumed`` sent.
         attempt_of_copy: per visible copy, the row of `Attempts`, `NONE` in the same cases.
@@ -54,7 +54,7 @@ class Matched(NamedTuple):
 
 
 def check_copying(history: History) -> CheckerResult:
-    """Judge the copies of a history; not exercised if its transactions copy nothing.
+    """Judge the copies of a history; the result is not exercised if its transactions copy nothing.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
@@ -114,7 +114,7 @@ def _matched(copying: Copying) -> Matched:
 
 
 def _owed(copying: Copying) -> Integers:
-    """Inputs that must have a copy: below the group's offsets, or of a committed transaction."""
+    """Inputs that must have a copy: those below the group's offsets, and those of a committed transaction."""
     place, offset = copying.inputs
     bounds = np.zeros(len(copying.places), dtype=np.int64)
     for code, (bound, _) in (copying.acknowledged | copying.committed).items():
@@ -140,7 +140,10 @@ def _duplicated(history: History, copying: Copying, matched: Matched) -> Iterato
 
 
 def _lost(history: History, copying: Copying, matched: Matched) -> Iterator[CopyFinding]:
-    """Missing copies, only if the outputs were read to their ends: otherwise a copy may just be unread."""
+    """Missing copies.
+
+    Only reported if the outputs were read to their ends, because otherwise a copy may be unread.
+    """
     if copying.unread:
         return
     attempts = copying.attempts
@@ -165,7 +168,10 @@ def _lost(history: History, copying: Copying, matched: Matched) -> Iterator[Copy
 
 
 def _without_offsets(history: History, copying: Copying, matched: Matched) -> Iterator[CopyFinding]:
-    """Copies without offsets, by the group's final offsets: acknowledged commits are only lower bounds."""
+    """Copies without offsets.
+
+    The group's final offsets are used, because acknowledged commits are only lower bounds.
+    """
     bounds = np.full(len(copying.places) + 1, np.iinfo(np.int64).max)
     for code, (bound, _) in copying.committed.items():
         bounds[code] = bound

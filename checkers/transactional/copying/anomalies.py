@@ -1,4 +1,4 @@
-"""What a copy that should be made exactly once can show."""
+"""The anomalies of records that should be copied exactly once."""
 
 from checkers.history.sources import Source
 from checkers.verdict.kinds import AnomalyKind, by_id
@@ -49,4 +49,4 @@ NEEDS = Needs(
     PERMITTED,
     frozenset({"copy"}),
 )
-"""The journals that its rules need."""
+"""The journals that the checker's rules need."""

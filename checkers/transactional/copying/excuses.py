@@ -1,10 +1,10 @@
 """Findings about copies that a permitted loss in the same partitions may explain.
 
-A loss concerns an input if it is in the input's partition, or in a partition to which a transaction wrote
-that tried to copy the input: a copy, or the marker that decides it, may be gone there.  A loss of a group's
-offsets concerns all of its inputs.  A lost decision on a transaction concerns all inputs of the partitions
-from which it tried to copy: if it is committed late, its offsets are lower than those that others have
-committed meanwhile.
+A loss concerns an input if it is in the input's partition, or in a partition to which a transaction that
+tried to copy the input wrote, because a copy or its marker may be lost there.  A loss of a group's offsets
+concerns all of its inputs.  A lost decision on a transaction concerns all inputs of the partitions from which
+it tried to copy: if it is committed late, its offsets are lower than those that other transactions have
+committed in between.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ from checkers.verdict.verdict import Anomaly
 
 
 class CopyFinding(NamedTuple):
-    """An anomaly, and the input that it is about: the code of its place, and its offset."""
+    """An anomaly and its input, as the code of the input's place, and the offset."""
 
     anomaly: Anomaly
     place: int
@@ -33,11 +33,11 @@ class CopyFinding(NamedTuple):
 
 
 class Excuses:
-    """What may explain findings.
+    """Licences that may explain findings.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
-        copying: what was loaded of it.
+        copying: the loaded copies of the history.
     """
 
     def __init__(self, history: History, copying: Copying) -> None:
@@ -47,7 +47,7 @@ class Excuses:
         self._decisions: dict[int, str | None] = {}
 
     def judged(self, found: CopyFinding) -> Anomaly:
-        """The anomaly, legal with its licence where an event may explain it."""
+        """The anomaly; it is legal, with a licence, if an event may explain it."""
         text = self._of(found)
         return msgspec.structs.replace(found.anomaly, illegal=text is None, licence=text)
 
@@ -59,7 +59,7 @@ class Excuses:
         return self._decision(found.place) or self._offsets(self._copying.places[found.place].group)
 
     def _partitions(self, found: CopyFinding) -> Iterator[PartitionName]:
-        """The partition of the input, and those to which transactions wrote that tried to copy it."""
+        """The partition of the input, and the output partitions of transactions that tried to copy it."""
         place, attempts = self._copying.places[found.place], self._copying.attempts
         yield PartitionName(place.topic, place.partition)
         tried = np.flatnonzero((attempts.place == found.place) & (attempts.offset == found.offset))
@@ -70,7 +70,7 @@ class Excuses:
                 yield PartitionName(topic, partition)
 
     def _decision(self, place: int) -> str | None:
-        """An event by which the decision on a transaction that copied from a place may be gone."""
+        """An event by which the decision about a transaction that copied from a place may be lost."""
         if place not in self._decisions:
             attempts, decisions = self._copying.attempts, decisions_of(self._history)
             tried = np.unique(attempts.transaction[attempts.place == place]).tolist()
@@ -80,7 +80,7 @@ class Excuses:
         return self._decisions[place]
 
     def _offsets(self, group: str) -> str | None:
-        """An event by which a group's offsets may be gone."""
+        """An event by which a group's offsets may be lost."""
         if group not in self._groups:
             self._groups[group] = self._offsets_lost(group) if self._history.of("setup") else None
         return self._groups[group]

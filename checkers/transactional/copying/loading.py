@@ -1,4 +1,4 @@
-"""Loads what was copied, by which process and to which partition, as columns.
+"""Loads copies as columns: their inputs, transactions and output partitions.
 
 A *place* is a partition that a group reads: group, topic, partition.  An *input* is a place and an offset.
 """
@@ -20,7 +20,7 @@ from checkers.history.transactions import sends_of
 
 
 class InputPartition(NamedTuple):
-    """A partition that a group reads; the group is empty where a transaction committed no offsets."""
+    """A partition that a group reads; the group is empty if a transaction committed no offsets."""
 
     group: str
     topic: str
@@ -28,7 +28,7 @@ class InputPartition(NamedTuple):
 
 
 class Attempts(NamedTuple):
-    """Copies that transactions made, one row each, in the order of their invocations.
+    """Attempts of transactions to copy records, one row each, in the order of their invocations.
 
     Attributes:
         value: the copy's value.
@@ -44,12 +44,12 @@ class Attempts(NamedTuple):
 
 
 class Copies(NamedTuple):
-    """Records of output partitions that a reader of committed records was given at the end, once each.
+    """Records of output partitions that read_committed readers received at the end, once each.
 
     Attributes:
-        value: the record's.
-        partition: code of its partition.
-        offset: where it is.
+        value: the record's value.
+        partition: code of the record's partition.
+        offset: the record's offset.
         read: position in the history of a final read that returned it.
     """
 
@@ -61,7 +61,7 @@ class Copies(NamedTuple):
 
 @dataclass(slots=True)
 class CopyTransaction:
-    """One transaction that copies; positions in the history, and its outcome, None while it is open."""
+    """One transaction that copies: its positions in the history, and its outcome, None while it is open."""
 
     begin: int
     end: int = NONE
@@ -119,7 +119,7 @@ def copying_of(history: History) -> Copying:
 
 @dataclass
 class _Loader:
-    """Takes the operations of a history in their order."""
+    """Collects the operations of a history in their order."""
 
     transactions: list[CopyTransaction] = field(default_factory=list)
     open: dict[int | str, int] = field(default_factory=dict)
@@ -132,7 +132,7 @@ class _Loader:
     group_offsets: list[Decoded[GroupFound]] = field(default_factory=list)
 
     def txn(self, operation: Operation) -> None:
-        """Take a transaction's invocation or completion."""
+        """Add a transaction's invocation or completion."""
         if operation.type is INVOKE:
             if operation.value.get("consumed"):
                 self._begin(operation)
@@ -140,7 +140,7 @@ class _Loader:
             self._end(operation, self.open.pop(operation.process))
 
     def final_read(self, operation: Operation) -> None:
-        """Take a final read that came to the end of what its isolation level sees."""
+        """Add a final read that reached the end of what its isolation level can read."""
         if operation.type is not OK:
             return
         limits = msgspec.convert(operation.value, FinalReadLimits)
@@ -150,7 +150,7 @@ class _Loader:
             self.reads.setdefault(where, []).append(Decoded(operation, limits))
 
     def offsets(self, operation: Operation) -> None:
-        """Take what a group's offsets are in the end."""
+        """Add a group's offsets at the end."""
         if operation.type is OK:
             self.group_offsets.append(Decoded(operation, msgspec.convert(operation.value, GroupFound)))
 
@@ -183,7 +183,7 @@ class _Loader:
                 self.acknowledged[place] = max(known, (offset, operation.index))
 
     def loaded(self) -> Copying:
-        """Everything that was taken."""
+        """Return everything that was collected."""
         places, outputs = tuple(self.places), tuple(self.outputs)
         wanted = dict.fromkeys([*((place.topic, place.partition) for place in places), *outputs])
         return Copying(
@@ -235,7 +235,7 @@ def _is_own(value: object) -> bool:
 
 
 def _records(operation: Operation, code: int) -> Integers:
-    """Value, partition's code, offset and the operation's position of each record; shape (4, records)."""
+    """Value, partition code, offset and operation position of each record; shape (4, records)."""
     rows = [
         (value, code, offset, operation.index)
         for _, offsets, values in operation.value["records"]

@@ -24,7 +24,10 @@ def find_unrequested(history: History) -> Iterator[Anomaly]:
 
 
 def _unrequested(operation: Operation, told: GroupFound, asked: Mapping[int, set[int]]) -> Iterator[Anomaly]:
-    """Offsets of one answer; partitions without any request are reported by another rule."""
+    """Offsets in one answer that were not requested.
+
+    Another rule reports partitions without any request.
+    """
     for partition, offset in told.offsets:
         known = asked.get(partition)
         if offset is not None and known is not None and offset not in known:
@@ -43,7 +46,7 @@ def _unrequested(operation: Operation, told: GroupFound, asked: Mapping[int, set
 
 
 def _requested(history: History) -> dict[tuple[str, str], dict[int, set[int]]]:
-    """By group and topic, of each partition, all offsets that transactions asked to commit."""
+    """All offsets that transactions requested to commit, by group and topic, and then by partition."""
     asked: dict[tuple[str, str], dict[int, set[int]]] = {}
     for operation in history.of("txn"):
         mops = operation.value["mops"] if operation.value is not None else ()

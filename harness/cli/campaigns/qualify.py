@@ -61,7 +61,7 @@ _MS_PER_MIN = 60_000
 
 
 class Shard(click.ParamType[tuple[int, int]]):
-    """``I/N``: the I-th of N shards."""
+    """A value of the form ``I/N``: the I-th of N shards."""
 
     name = "I/N"
 
@@ -77,7 +77,7 @@ class Shard(click.ParamType[tuple[int, int]]):
 
 
 class _Arguments(NamedTuple):
-    """The command's arguments, read."""
+    """The parsed arguments of the command."""
 
     candidate: Build
     baseline: Build | None
@@ -178,10 +178,10 @@ def qualify_command(
 
 
 def build_of(text: str) -> Build:
-    """A build of Kafka from an argument: a tarball's path, an image's reference, or a version.
+    """Return the build of Kafka that an argument names: a tarball's path, an image's reference, or a version.
 
     Raises:
-        UsageError: if it is none of them, or does not report Kafka's version.
+        UsageError: if it is none of them, or the version of Kafka is unknown.
     """
     if text.endswith((".tgz", ".tar.gz")):
         given: dict[str, Any] = {"kafka_tarball": str(_tarball(text))}
@@ -232,7 +232,11 @@ def _require_two(asked: _Arguments) -> None:
 
 
 def _require_seeds_of_a_night(asked: _Arguments) -> None:
-    """Refuse a night where no seeds of a preset are taken; raises `UsageError`."""
+    """Refuse ``--night`` if the seeds are not those of a preset.
+
+    Raises:
+        UsageError: if it was given with ``--seeds``, or without a preset.
+    """
     if asked.night and (asked.seeds is not None or asked.preset is None):
         other = "--seeds" if asked.seeds is not None else "--no-run without --preset"
         raise UsageError(
@@ -245,10 +249,10 @@ def _require_seeds_of_a_night(asked: _Arguments) -> None:
 def _run_all(
     jobs: Sequence[Job], name: str, runs: Path, cancelled: threading.Event, contents: Contents
 ) -> None:
-    """Run what is missing, in order, until that is cancelled; each run is a campaign of its own.
+    """Make the missing runs in order, until they are cancelled. Each run is a campaign of its own.
 
-    All are planned and their images looked for before the first is run, so that whatever does not fit or
-    can't be had is reported at once.
+    All runs are planned, and their images are looked up, before the first run starts. Options that do not fit
+    and images that are not available are therefore reported at once.
     """
     plans = [(job, plan_run(job.options)) for job in jobs]
     stores = Stores((runs,), contents)
@@ -296,7 +300,7 @@ def _folder_name(asked: _Arguments) -> str:
 
 
 def _write(said: Qualification, folder: Path, stores: Stores) -> Path:
-    """All four forms; the path of the one to open, which leads to the runs' reports in the stores."""
+    """Write the report in all four forms. Return the path of the HTML page, which links to runs' reports."""
     page = render_page(said, stores.reports_from(folder))
     forms = {
         "qualification.json": encode_qualification(said),

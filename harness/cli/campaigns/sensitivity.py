@@ -1,4 +1,4 @@
-"""``krucible sensitivity``: runs with seeded bugs, and which of the bugs are found."""
+"""``krucible sensitivity``: makes runs with seeded bugs, and reports which of the bugs are found."""
 
 import contextlib
 import re
@@ -45,7 +45,7 @@ EXIT_COMPLETE, EXIT_ALARMED, EXIT_UNFINISHED = 0, 1, 2
 
 
 class BudgetShape(click.ParamType[RunsPerBug]):
-    """``NxS``: runs of each bug, and seconds of each run."""
+    """A value of the form ``NxS``: N runs of each bug, each of S seconds."""
 
     name = "NxS"
 
@@ -259,10 +259,10 @@ def _print_ignored(kept: KeptOutcomes, measuring: Measuring) -> None:
 def _chosen(
     names: Collection[str], areas: Collection[Area], version: str
 ) -> tuple[Mapping[str, SeededBug], tuple[str, ...]]:
-    """The bugs to look for in the order of the catalogue, and those left out as they don't fit the version.
+    """Return the bugs to look for in catalogue order, and the names of bugs that don't fit the version.
 
     Raises:
-        UsageError: one that was named is not there, or does not fit.
+        UsageError: a named bug does not exist, or does not fit the version.
     """
     named = {name: bug_named(name, version) for name in names}
     every = seeded_bugs()

@@ -1,4 +1,4 @@
-"""``krucible track-record``: runs with known outcomes, and the page of them."""
+"""``krucible track-record``: makes runs with known outcomes, and writes a page about them."""
 
 import contextlib
 import sys
@@ -91,10 +91,10 @@ def track_record(
 
 
 def _chosen(only: Sequence[str]) -> list[KnownOutcome]:
-    """The requested ones; all if none was requested.
+    """Return the requested known outcomes; all of them if none was requested.
 
     Raises:
-        UsageError: if a name is neither a ticket nor a scenario of any.
+        UsageError: if a name is neither a ticket nor a scenario of a known outcome.
     """
     every = known_outcomes()
     names = {name for known in every for name in (known.ticket, known.scenario)}
@@ -111,7 +111,7 @@ def _chosen(only: Sequence[str]) -> list[KnownOutcome]:
 def _record(
     known: KnownOutcome, side: Side, seeds: range, venue: Venue, cancelled: threading.Event
 ) -> SideRecord:
-    """A side with its runs; missing ones are run first, unless that is cancelled."""
+    """Return a side with its runs. Missing runs are made first, unless the command was cancelled."""
     asked = RunOptions(
         scenario=known.scenario,
         seed=seeds[0],

@@ -1,1 +1,1 @@
-"""Commands for a living cluster: start, heal, remove it; elect leaders, move partitions, change voters."""
+"""Commands for a running cluster: start, heal, remove it; elect leaders, move partitions, change voters."""

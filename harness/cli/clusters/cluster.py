@@ -1,4 +1,4 @@
-"""``krucible cluster`` and ``krucible heal``: clusters for hands-on use, and what was left behind."""
+"""``krucible cluster`` and ``krucible heal``: clusters for hands-on use, cleanup after a killed harness."""
 
 import os
 import secrets
@@ -73,7 +73,7 @@ def up(runs: Path, **given: Any) -> None:
 
 
 def _topology(version: str, given: dict[str, Any]) -> Topology:
-    """The requested topology; an unsupported one is refused before anything is made."""
+    """Return the requested topology. An unsupported one is refused before anything is created."""
     try:
         topology = topology_of(Topology(), version, **given)
         problems = problems_with(topology, version)

@@ -1,4 +1,4 @@
-"""``krucible elect``: leaders elected on request (KIP-460), and Kafka's answer for each partition."""
+"""``krucible elect``: requests leader elections (KIP-460), and reports Kafka's answer for each partition."""
 
 import json
 from collections import Counter
@@ -37,7 +37,7 @@ Partitions = tuple[tuple[str, int], ...]
 
 
 class _ListedPartition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One entry of the file; a field more, such as the draft's ``election``, is not silently ignored."""
+    """One entry of the file. An unknown field, such as ``election`` of the draft, is an error."""
 
     topic: Annotated[str, msgspec.Meta(min_length=1)]
     partition: Annotated[int, msgspec.Meta(ge=0, le=_INT32_MAX)]
@@ -66,7 +66,7 @@ class ElectionCounts(msgspec.Struct, frozen=True):
 
 
 def _selecting(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Turn the three ways to name partitions into one value, before any node is looked for."""
+    """Combine the options that name partitions into one argument, before any node is contacted."""
 
     @wraps(function)
     def selecting(
@@ -135,10 +135,10 @@ def elect(
 
 
 def _selection(topic: str | None, partition: tuple[int, ...], file: Path | None, *, every: bool) -> Any:
-    """The partitions; None for all.
+    """Return the selected partitions; None for all partitions.
 
     Raises:
-        UsageError: if there is not exactly one selection, or the file is not as it should be.
+        UsageError: if there is not exactly one selection, or the file does not have the expected form.
     """
     one_topic = topic is not None or bool(partition)
     if one_topic + every + (file is not None) != 1:
@@ -165,7 +165,7 @@ def _selection(topic: str | None, partition: tuple[int, ...], file: Path | None,
 
 def _from_file(file: Path) -> Partitions:
     try:
-        # The standard library's reader reports line and column, msgspec the field.
+        # The standard library reports the line and column of an error; msgspec reports the field.
         places = msgspec.convert(json.loads(file.read_bytes()), _Places).partitions
     except (OSError, ValueError, RecursionError) as error:
         refusal = error.strerror if isinstance(error, OSError) else None
@@ -230,7 +230,7 @@ def _words(result: ElectionResult) -> str:
 
 
 def _error(code: int) -> str:
-    """Name and code; of the one error that leaves it open, that too."""
+    """Return an error's name and code. For a timeout, add that the election may still be held."""
     still = "; the election may still be held" if code == ErrorCode.REQUEST_TIMED_OUT else ""
     return f"{named_code(code)}{still}"
 

@@ -11,14 +11,14 @@ from harness.vocabulary.version import parse_version
 
 _TOOL = "java @/opt/krucible/tools.args"
 _FIRST_TOPIC_TOOL = (3, 7, 0)
-"""Before it `TopicCommand` was part of the broker."""
+"""The first version of Kafka in which `TopicCommand` is not part of the broker."""
 
 
 def hands_on(folder: Path) -> str:
-    """Commands for the cluster that was started in a folder.
+    """Return commands for the cluster that was started in a folder.
 
     Raises:
-        KrucibleError: if the folder describes none, or there is no compose command.
+        KrucibleError: if the folder describes no cluster, or there is no compose command.
     """
     description = describe(folder)
     return "\n".join(f"  {name:<10} {command}" for name, command in _commands(description, folder))

@@ -1,4 +1,4 @@
-"""``krucible quorum``: voters, changes of voters (KIP-853), and the nodes' records of both."""
+"""``krucible quorum``: shows voters, changes voters (KIP-853), and shows the nodes' records of both."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -32,12 +32,12 @@ _EXIT_CODES = {OperationType.OK: 0, OperationType.FAIL: 1, OperationType.INFO: 2
 
 
 class DirectoryId(click.ParamType[str]):
-    """22 characters of URL-safe base64, as in ``meta.properties``."""
+    """A directory id: 22 characters of URL-safe base64, as in ``meta.properties``."""
 
     name = "ID"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Refuse an id that Kafka could not have written."""
+        """Return the id; fail if Kafka could not have written it."""
         try:
             directory_uuid(str(value))
         except ValueError as error:
@@ -238,7 +238,7 @@ def records(folder: Path | None, *, as_json: bool) -> int:
 
 
 def _metadata_folders(folder: Path) -> dict[str, Path]:
-    """Folder of each node's metadata log: on its disk, or the run's copy."""
+    """Return the folder of each node's metadata log: on the node's disk, or the run's copy."""
     with disk_errors_named():
         disks = {path.parent.name: path for path in sorted(folder.glob("disks/*/__cluster_metadata-0"))}
         return disks or {path.parent.name: path for path in sorted(folder.glob("nodes/*/metadata"))}

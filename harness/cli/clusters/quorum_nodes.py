@@ -17,7 +17,7 @@ Address = tuple[str, int]
 
 
 class NodeView(NamedTuple):
-    """The node that answered, and the quorum as it sees it."""
+    """The node that answered, and its view of the quorum."""
 
     address: Address
     name: str
@@ -25,7 +25,7 @@ class NodeView(NamedTuple):
 
 
 def request_view(reach: Reach, controller: int | None, timeout_ms: int) -> NodeView:
-    """The leader's view: directly from it if controllers can be reached, else through a broker.
+    """Request the leader's view of the quorum, through a broker if no controller is reachable.
 
     Raises:
         KrucibleError: if no node reported it.
@@ -51,7 +51,7 @@ def request_view(reach: Reach, controller: int | None, timeout_ms: int) -> NodeV
 
 
 def _one(address: Address, timeout_ms: int) -> tuple[Address, QuorumAnswer] | dict[Address, str]:
-    """The view of one controller."""
+    """Request the view of one controller. If it fails, return the error by address."""
     try:
         told = describe_quorum(address, timeout_ms)
     except WireError as error:
@@ -60,7 +60,7 @@ def _one(address: Address, timeout_ms: int) -> tuple[Address, QuorumAnswer] | di
 
 
 def _place_of(controller: int, known: dict[int, Address], reach: Reach, timeout_ms: int) -> Address:
-    """The address of a controller, from the cluster's folder or from any controller.
+    """Return the address of a controller, from the cluster's folder or from any controller.
 
     Raises:
         UsageError: if no node reports it.
@@ -69,7 +69,7 @@ def _place_of(controller: int, known: dict[int, Address], reach: Reach, timeout_
         for address in reach.controllers:
             try:
                 known = {**(describe_quorum(address, timeout_ms).controllers or {}), **known}
-            except WireError:  # the next one may report
+            except WireError:  # the next controller may report it
                 continue
     if controller not in known:
         raise UsageError(

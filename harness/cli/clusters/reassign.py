@@ -52,13 +52,13 @@ _DONE, _OTHERWISE, _NOT_YET = 0, 1, 2
 
 
 class RequestStore(NamedTuple):
-    """Makes and stores requests of one cluster."""
+    """Creates and stores requests for one cluster."""
 
     reach: Reach
     file: RequestFile
 
     def requests(self) -> Requests:
-        """All stored requests; this drops those that ended too long ago."""
+        """Return all stored requests. Requests that ended too long ago are removed."""
 
         def forget(requests: Requests) -> tuple[Requests, Requests]:
             kept = remembered(requests, _now_s())
@@ -67,7 +67,7 @@ class RequestStore(NamedTuple):
         return self.file.update(forget)
 
     def change(self, change: Callable[[Requests], Requests]) -> Requests:
-        """Replace the stored requests by what a function makes of them, and return the new ones."""
+        """Apply a function to the stored requests, store its result and return it."""
 
         def both(requests: Requests) -> tuple[Requests, Requests]:
             following = change(requests)
@@ -76,14 +76,14 @@ class RequestStore(NamedTuple):
         return self.file.update(both)
 
     def statuses(self, request: Request) -> tuple[PartitionStatus, ...]:
-        """Read the statuses of a request, and store those that can't change any more."""
+        """Read the statuses of a request, and store the final ones."""
         seen = status_of(self.reach, request, self.requests())
         self.change(lambda now: concluded(now, request.id, seen, _now_s()))
         return seen
 
 
 def desk_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that name a cluster; the command gets a `RequestStore` as ``desk``."""
+    """Add the options that name a cluster. The command receives a `RequestStore` as ``desk``."""
 
     @wraps(function)
     def at_desk(*args: Any, reach: Reach, **given: Any) -> Any:
@@ -255,7 +255,7 @@ def _send(desk: RequestStore, request: Request, targets: list[Any]) -> Reassignm
 
 
 def _limit(desk: RequestStore, request: Request, limit: Throttle) -> None:
-    """Set the limits first, as Kafka's tool does; if that fails, nothing is requested."""
+    """Set the throttles first, as Kafka's tool does. If that fails, no reassignment is requested."""
     try:
         unreached = set_throttle(desk.reach.a_broker(), limit)
     except WireError as error:

@@ -1,4 +1,4 @@
-"""The progress of a reassignment as output: lines, JSON, bars on a terminal."""
+"""Prints the progress of a reassignment as lines, as JSON, or as bars on a terminal."""
 
 import os
 from collections.abc import Sequence
@@ -15,13 +15,13 @@ from harness.administration.requests import PartitionStatus, ReassignmentState, 
 
 
 class StatusDisplay(Protocol):
-    """A display of statuses while they change."""
+    """Shows statuses while they change."""
 
     def show(self, request: Request, statuses: Sequence[PartitionStatus]) -> None:
         """Show the latest statuses of a request."""
 
     def __enter__(self) -> Self:
-        """Begin to show."""
+        """Start the display."""
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -30,7 +30,7 @@ class StatusDisplay(Protocol):
 
 
 def view_for(stream: TextIO, *, as_json: bool) -> StatusDisplay:
-    """Bars on a terminal; lines of text or JSON in CI and pipes."""
+    """Return bars for a terminal, and lines of text or JSON for CI and pipes."""
     if stream.isatty() and not as_json and not os.environ.get("CI"):
         return BarView(Console(file=stream))
     return LineView(stream, as_json=as_json)
@@ -62,7 +62,7 @@ class LineView:
 
 
 class BarView:
-    """One bar for each partition and broker that receives it."""
+    """One bar for each partition and each broker that receives it."""
 
     def __init__(self, console: Console) -> None:
         columns = (
@@ -74,7 +74,7 @@ class BarView:
         self._bars: dict[tuple[str, int, int | None], TaskID] = {}
 
     def show(self, request: Request, statuses: Sequence[PartitionStatus]) -> None:
-        """Move one bar for each replica that is copied."""
+        """Update one bar for each replica that is copied."""
         del request
         for status in statuses:
             for one in status.receiving or (None,):
@@ -89,7 +89,7 @@ class BarView:
             self._bars[bar] = self._progress.add_task(
                 f"{status.topic}/{status.partition}{to}", total=None, said=said
             )
-        # Without a total the bar only says that something is in progress: it is unknown how much there is.
+        # Without a total, the bar only shows that the copy is in progress, because its size is unknown.
         total = None if done is None and status.state is ReassignmentState.ONGOING else 100.0
         self._progress.update(self._bars[bar], total=total, completed=done or 0.0, said=said.rstrip())
 
@@ -104,7 +104,7 @@ class BarView:
 
 
 def lines(request: Request, statuses: Sequence[PartitionStatus]) -> list[str]:
-    """A line for the request, and one for each partition and broker that receives it."""
+    """A line for the request, and one for each partition and each broker that receives it."""
     complete = sum(status.state is ReassignmentState.COMPLETE for status in statuses)
     said = [f"request {request.id}, asked {requested_at(request)}: {complete} of {len(statuses)} complete"]
     for status in statuses:
@@ -135,7 +135,7 @@ def as_json(request: Request, statuses: Sequence[PartitionStatus]) -> str:
 
 
 def requested_at(request: Request) -> str:
-    """When the request was made, UTC."""
+    """The time of the request, in UTC."""
     return datetime.fromtimestamp(request.asked_at_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

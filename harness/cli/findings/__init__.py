@@ -1,1 +1,1 @@
-"""Commands that show what was found: findings, issue, signatures, summary, serve."""
+"""Commands that show findings and failures: findings, issue, signatures, summary, serve."""

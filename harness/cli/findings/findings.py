@@ -1,4 +1,4 @@
-"""``krucible findings``: defects of Kafka that krucible found, and each of them as the text of a ticket."""
+"""``krucible findings``: lists the defects that krucible found in Kafka, or prints one as a ticket."""
 
 import json
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ PAGE = Path(__file__).parents[3] / "docs/findings.md"
 def complete_finding(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Names of findings that begin like this."""
+    """Return the names of findings with this prefix."""
     del context, parameter
     return [CompletionItem(each.name) for each in findings() if each.name.startswith(incomplete)]
 
@@ -77,10 +77,10 @@ def export(name: str, *, markup: str) -> None:
 
 
 def findings() -> tuple[Finding, ...]:
-    """All findings of the page.
+    """Return all findings of the page.
 
     Raises:
-        KrucibleError: if the page is not there, because only a checkout has it, or can't be read.
+        KrucibleError: if the page can't be read, or does not exist, because only a checkout has it.
     """
     if not PAGE.is_file():
         raise KrucibleError(
@@ -97,7 +97,7 @@ def findings() -> tuple[Finding, ...]:
 def _page_errors_named() -> Iterator[None]:
     try:
         yield
-    except ValueError as error:  # of the page's reader, of the wiki's writer, or it is not a text in UTF-8
+    except ValueError as error:  # the page can't be parsed, can't be rendered, or is not UTF-8
         raise KrucibleError(
             "the page of findings can't be read",
             got=str(error),

@@ -1,4 +1,4 @@
-"""``krucible issue``: a stored run as a text for a tracker."""
+"""``krucible issue``: prints a stored run as a text for an issue tracker."""
 
 from pathlib import Path
 
@@ -41,7 +41,7 @@ def issue_command(run: str, *, markup: str, out: Path | None, runs: Path) -> Non
     folder = find_run(runs, run)
     try:
         verdict = load_verdict(folder)
-    except RunUnreadableError:  # it was not judged yet, or its verdict can't be read
+    except RunUnreadableError:  # the run was not judged yet, or its verdict can't be read
         verdict = judge(read_history(folder))
     text = render_issue(folder, verdict, identity_of(folder), Format(markup))
     if out is None:

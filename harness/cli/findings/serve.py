@@ -1,4 +1,4 @@
-"""``krucible serve``: the runs of a store in this host's browser."""
+"""``krucible serve``: shows the runs of a store in a browser on this host."""
 
 import errno
 import sys

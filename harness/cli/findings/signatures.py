@@ -1,4 +1,4 @@
-"""``krucible signatures``: which failures some runs have, and which of them no earlier run had."""
+"""``krucible signatures``: lists the failures of some runs, and which of them no earlier run had."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -101,7 +101,7 @@ def signatures_command(
 
 
 def _with_runs(folder: Path) -> Path:
-    """The folder that was named, absolute, its link followed; it has at least one run.
+    """Return the absolute path of the given folder, without links. The folder must hold at least one run.
 
     Raises:
         UsageError: there is no such folder, or no run in it.
@@ -120,10 +120,10 @@ def _with_runs(folder: Path) -> Path:
 
 
 def _require_store(folder: Path, *, is_run: bool) -> None:
-    """Refuse a run, and a part of a store, whose runs would have other places in the past.
+    """Refuse a run, and a part of a store: their runs would have different paths in the store of the past.
 
     Raises:
-        UsageError: it is one of these.
+        UsageError: the folder is one of these.
     """
     scenario = part_of(folder)
     if is_run or scenario:
@@ -162,7 +162,7 @@ def _as_json(one: SignatureRuns) -> dict[str, object]:
 
 
 def _blocks(seen: Sequence[SignatureRuns]) -> list[str]:
-    """For the page of a CI job."""
+    """Return the Markdown blocks for the page of a CI job."""
     new = sum(one.new for one in seen)
     blocks = [f"## Signatures: {len(seen):,}, {new:,} new"]
     if seen:
@@ -175,7 +175,7 @@ def _blocks(seen: Sequence[SignatureRuns]) -> list[str]:
 
 
 def _write_issues(new: Sequence[SignatureRuns], root: Path, place: Path) -> list[str]:
-    """Write the texts; returns ids of signatures for which there is no room."""
+    """Write the texts of new issues. Return the ids of the signatures above `ISSUES_MAX`."""
     place.mkdir(parents=True, exist_ok=True)
     for one in new[:ISSUES_MAX]:
         folder = root / one.runs[0]

@@ -1,4 +1,4 @@
-"""``krucible summary``: what several runs found together, of any scenarios and settings."""
+"""``krucible summary``: summarises several runs of any scenarios and settings."""
 
 from pathlib import Path
 

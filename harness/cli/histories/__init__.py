@@ -1,1 +1,1 @@
-"""``krucible check`` and ``krucible report``: histories judged again, those of other harnesses included."""
+"""``krucible check`` and ``krucible report``: judge histories again, including those of other harnesses."""

@@ -1,4 +1,4 @@
-"""``krucible check`` and ``krucible report``: judge a history again, draw it again; no Docker needed."""
+"""``krucible check`` and ``krucible report``: judge a history, and write its report, again without Docker."""
 
 import os
 from functools import partial
@@ -114,7 +114,7 @@ def check(run: str, as_json: bool, runs: Path, labels: Path | None, **foreign: A
 
 
 def _is_readable(name: str) -> bool:
-    """Whether it is a file or, as in ``check <(zcat …)``, a pipe."""
+    """Whether the name is a file or a pipe, as in ``check <(zcat …)``."""
     return os.path.exists(name) and not os.path.isdir(name)  # noqa: PTH110, PTH112 - False, not an error, for whatever can't be either
 
 

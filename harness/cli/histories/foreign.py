@@ -1,4 +1,4 @@
-"""``krucible check FILE``: judges a history of another harness, and prints what it found."""
+"""``krucible check FILE``: judges a history of another harness, and prints the result."""
 
 import io
 import json
@@ -26,7 +26,7 @@ from harness.errors import UsageError
 from results.markup.cleaning import clean
 
 STDIN = "-"
-"""Name of a file that is read from standard input."""
+"""The file name that stands for standard input."""
 
 _HEADER_MAX = 1_000
 _TEXT_MAX = 240
@@ -37,16 +37,16 @@ _INITIAL = "--initial"
 
 
 class JudgedFile(NamedTuple):
-    """What was found in a file.
+    """The result of judging a file.
 
     Attributes:
         file: its printable name.
-        workload: whose operations it holds.
-        model: the model that they were checked against; None if the workload implies it.
+        workload: the workload whose operations the file holds.
+        model: the model that the operations were checked against; None if the workload implies it.
         operations: number of operations.
-        succeeded: number of them that ended ok; None if they were not counted.
-        lines: the line in the file of each operation.
-        verdict: what was found.
+        succeeded: number of operations that ended with ok; None if they were not counted.
+        lines: for each operation, its line in the file.
+        verdict: the verdict.
     """
 
     file: str
@@ -59,15 +59,15 @@ class JudgedFile(NamedTuple):
 
 
 def judge_file(name: str, asked: JudgingOptions, tell: Show = show_nothing) -> JudgedFile:
-    """Read and judge a history of others, from a file or standard input.
+    """Read and judge a history of another harness, from a file or standard input.
 
     Args:
-        name: of the file, or `STDIN`.
-        asked: what it is checked against.
-        tell: hears which of the two begins.
+        name: the name of the file, or `STDIN`.
+        asked: the options for judging, such as the model.
+        tell: receives the name of each step (reading, judging) when it begins.
 
     Raises:
-        UsageError: it has no history that can be judged, or what was requested does not fit it.
+        UsageError: the file holds no history that can be judged, or the options do not fit it.
     """
     file = "standard input" if name == STDIN else clean(name, _TEXT_MAX)
     tell("reading")
@@ -98,20 +98,20 @@ def judge_file(name: str, asked: JudgingOptions, tell: Show = show_nothing) -> J
 
 
 def is_journal(name: str) -> bool:
-    """Whether a file is a journal of krucible itself.
+    """Whether a file is a journal that krucible wrote.
 
     Raises:
-        UsageError: it can't be opened.
+        UsageError: the file can't be opened.
     """
     with _open(name) as stream:
         return stream.readline(_HEADER_MAX).startswith(b'{"krucible_history":')
 
 
 def judge_journal(path: Path, tell: Show = show_nothing) -> JudgedFile:
-    """Judge one journal of krucible's by itself; `tell` hears which step begins, as in `judge_file`.
+    """Judge one journal of krucible without the other journals of its run. See `judge_file` for `tell`.
 
     Raises:
-        HistoryError: it can't be read.
+        HistoryError: the journal can't be read.
     """
     tell("reading")
     history = read_journals([path])
@@ -146,10 +146,10 @@ def _opened(name: str) -> Iterator[io.BufferedReader]:
 
 
 def _open(name: str) -> io.BufferedReader:
-    """A file that a user named.
+    """Open a file that a user named.
 
     Raises:
-        UsageError: it can't be opened.
+        UsageError: the file can't be opened.
     """
     try:
         return Path(name).open("rb")
@@ -165,7 +165,10 @@ def _open(name: str) -> io.BufferedReader:
 
 @contextmanager
 def _wrong_file_named() -> Iterator[None]:
-    """A file without a history is a mistake in the command; only a damaged run of a store is a failure."""
+    """Convert `HistoryError` to `UsageError`, because a file without a history is a mistake in the command.
+
+    Only a damaged run of a store is a failure of the harness.
+    """
     try:
         yield
     except HistoryError as error:
@@ -179,10 +182,10 @@ def _wrong_file_named() -> Iterator[None]:
 
 
 def initial_of(text: str | None) -> Any:
-    """A value written in JSON or EDN; None if there is none.
+    """Return a value that is written in JSON or EDN; None if no text was given.
 
     Raises:
-        UsageError: it is neither.
+        UsageError: the text is neither JSON nor EDN.
     """
     if text is None:
         return None
@@ -200,7 +203,7 @@ def initial_of(text: str | None) -> Any:
 
 
 def _values_of(text: str) -> list[Any]:
-    """The values of a text in JSON, or else in EDN."""
+    """Return the values of a text in JSON or, if it is not JSON, in EDN."""
     damage: list[str] = []
     with suppress(HistoryError):
         values = [element.value for element in read_lines(Pieces(iter([text]), _INITIAL), damage)]
@@ -210,13 +213,13 @@ def _values_of(text: str) -> list[Any]:
 
 
 def verdict_as_json(judged: JudgedFile) -> str:
-    """Verdict and anomalies with their stable ids, as ``verdict.json`` has them, and what was judged."""
+    """Return the verdict and the anomalies as in ``verdict.json``, with stable ids, and what was judged."""
     about = {"file": judged.file, "workload": judged.workload, "model": judged.model}
     return json.dumps({**about, **msgspec.to_builtins(judged.verdict, enc_hook=str)})
 
 
 def judgement_text(judged: JudgedFile) -> str:
-    """The verdict, its reasons, and the proofs of the first anomalies; at most a few screens."""
+    """Return the verdict, its reasons, and the proofs of the first anomalies, on at most a few screens."""
     verdict = judged.verdict
     held_to = f", held to {judged.model}" if judged.model not in {None, judged.workload} else ""
     lines = [f"verdict    {verdict.validity.upper()}"]
@@ -236,7 +239,7 @@ def _labelled(label: str, texts: Iterator[str]) -> list[str]:
 
 
 def _warnings(verdict: Verdict) -> Iterator[str]:
-    """Warnings about the file."""
+    """Yield the warnings about the file."""
     for result in verdict.results:
         yield from result.figures.get("warnings", ())
 
@@ -251,7 +254,7 @@ def _counts(verdict: Verdict) -> Iterator[str]:
 
 
 def _shown(verdict: Verdict) -> Iterator[Anomaly]:
-    """The first illegal anomalies, each id in turn."""
+    """Yield the first illegal anomaly of each id."""
     seen: dict[str, Anomaly] = {}
     for result in verdict.results:
         for anomaly in result.anomalies:
@@ -261,7 +264,7 @@ def _shown(verdict: Verdict) -> Iterator[Anomaly]:
 
 
 def proof_of(judged: JudgedFile, anomaly: Anomaly) -> list[str]:
-    """An anomaly, why it is one, and where in the file the operations stand that show it."""
+    """Return the lines about an anomaly: its summary, its explanation, and the lines of its operations."""
     subject = f" ({clean(anomaly.subject, _TEXT_MAX)})" if anomaly.subject else ""
     lines = [f"{anomaly.id}{subject}", f"  {clean(anomaly.summary, _TEXT_MAX)}"]
     lines += [f"  {clean(text, _TEXT_MAX)}" for text in _ends_of(anomaly.explanation, _LINES_MAX)]
@@ -273,7 +276,10 @@ def proof_of(judged: JudgedFile, anomaly: Anomaly) -> list[str]:
 
 
 def _ends_of(texts: Sequence[str], limit: int) -> list[str]:
-    """All texts, or the first and the last where there are more; a proof's end is what it is about."""
+    """Return all texts, or the first and the last ones if there are more than the limit.
+
+    The last texts are kept because the end of a proof is the most important part.
+    """
     if len(texts) <= limit:
         return list(texts)
     half = limit // 2
@@ -281,10 +287,10 @@ def _ends_of(texts: Sequence[str], limit: int) -> list[str]:
 
 
 def save_proofs(folder: Path, judged: JudgedFile) -> int:
-    """Write every listed anomaly as a text, and every cycle as a drawing; how many files these are.
+    """Write every listed anomaly as a text and every cycle as a drawing. Return the number of files.
 
     Raises:
-        OSError: the disk does not take them.
+        OSError: a file can't be written.
     """
     folder.mkdir(parents=True, exist_ok=True)
     texts = [

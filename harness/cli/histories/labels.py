@@ -20,15 +20,15 @@ _TEXT_MAX = 240
 
 
 class VerdictLabel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The label of a history, from other people.
+    """The expected verdict of a history, as its publishers labelled it.
 
     Attributes:
-        workload: whose history it is; inferred if absent.
-        model: what it was checked against.
+        workload: the workload of the history; inferred if absent.
+        model: the model that the history was checked against.
         initial: the object's initial value.
-        linearizable: their verdict; None where they gave none.
+        linearizable: the verdict of the publishers; None if there is none.
         valid: the same, for models other than linearizability.
-        note: whatever else they said.
+        note: further remarks.
     """
 
     workload: str | None = None
@@ -46,15 +46,15 @@ class VerdictLabel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Compared(NamedTuple):
-    """One history's row.
+    """The row of one history.
 
     Attributes:
         file: its name in the folder.
-        model: what it was checked against.
+        model: the model that it was checked against.
         expected: the label's verdict; None if it has none.
-        found: ours; None where the history could not be read.
-        anomalies: how many of each id.
-        took_ms: to read and judge it.
+        found: krucible's verdict; None if the history could not be read.
+        anomalies: number of anomalies by id.
+        took_ms: time to read and judge it.
         problem: why it could not be read.
     """
 
@@ -68,17 +68,17 @@ class Compared(NamedTuple):
 
     @property
     def agrees(self) -> bool | None:
-        """Whether both verdicts are equal; None without a label.  An unreadable history never agrees."""
+        """Whether both verdicts are equal; None without a label. An unreadable history never agrees."""
         if self.found is None:
             return False
         return None if self.expected is None else self.found is self.expected
 
 
 def load_labels(path: Path) -> dict[str, VerdictLabel]:
-    """Read labels: an object with a `VerdictLabel` for each file.
+    """Read the labels: a JSON object with a `VerdictLabel` for each file.
 
     Raises:
-        UsageError: the file holds something else.
+        UsageError: the file has another form.
     """
     try:
         labels = msgspec.json.decode(path.read_bytes(), type=dict[str, VerdictLabel])
@@ -117,7 +117,7 @@ def compare(folder: Path, labels: dict[str, VerdictLabel]) -> Iterator[Compared]
 
 
 def table_of(rows: list[Compared]) -> Table:
-    """The comparison, as a table for people."""
+    """The comparison as a table, for people."""
     table = Table("file", "model", "expected", "found", "agrees", "ms")
     for column in table.columns:
         column.overflow = "fold"
@@ -133,7 +133,7 @@ def table_of(rows: list[Compared]) -> Table:
 
 
 def summary_of(rows: list[Compared]) -> str:
-    """The comparison in a line."""
+    """The comparison in one line."""
     judged = [row.agrees for row in rows]
     labelled = [agrees for agrees in judged if agrees is not None]
     seconds = sum(row.took_ms for row in rows) / 1000
@@ -142,7 +142,7 @@ def summary_of(rows: list[Compared]) -> str:
 
 
 def comparison_as_json(rows: list[Compared]) -> str:
-    """The comparison for programs."""
+    """The comparison as JSON, for programs."""
     judged = [row.agrees for row in rows]
     return json.dumps(
         {

@@ -1,1 +1,1 @@
-"""What commands share on the command line: options, types of their values, completion, origins of Kafka."""
+"""What several commands share: options, types of option values, shell completion, the source of Kafka."""

@@ -1,4 +1,4 @@
-"""What the shell completes: names of scenarios, runs, seeded bugs and known bugs of Kafka."""
+"""Shell completion: names of scenarios, runs, seeded bugs and known bugs of Kafka."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -15,19 +15,22 @@ from results.store.runs import LATEST, place_of, run_folders
 def complete_scenario(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Scenarios of the catalogue that begin like this; files if none does."""
+    """Return the scenarios of the catalogue with this prefix, or files if no scenario matches."""
     del context, parameter
     return _or_files(incomplete, scenario_names())
 
 
 def complete_run(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Names of runs that begin like this, as `results.store.runs.find_run` takes them; files if none does."""
+    """Return the names of runs with this prefix, or files if no run matches.
+
+    The names have the forms that `results.store.runs.find_run` accepts.
+    """
     del parameter
     return _or_files(incomplete, _names_of_runs(Path(context.params.get("runs") or RUNS), incomplete))
 
 
 def complete_bug(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Seeded bugs that begin like this."""
+    """Return the seeded bugs with this prefix."""
     del context, parameter
     return _beginning(incomplete, seeded_bugs())
 
@@ -35,13 +38,13 @@ def complete_bug(context: click.Context, parameter: click.Parameter, incomplete:
 def complete_known(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Tickets and scenarios of known bugs of Kafka that begin like this."""
+    """Return the tickets and scenarios of known bugs of Kafka with this prefix."""
     del context, parameter
     return _beginning(incomplete, sorted({n for one in known_outcomes() for n in (one.ticket, one.scenario)}))
 
 
 def _names_of_runs(root: Path, incomplete: str) -> Iterator[str]:
-    """``latest``, scenarios and places; short names, which are digits, where something has been typed."""
+    """Yield ``latest``, scenarios and places; also short names, which are digits, if something was typed."""
     yield LATEST
     folders = sorted(run_folders(root), key=lambda folder: folder.name, reverse=True)
     for folder in folders:

@@ -1,4 +1,4 @@
-"""``--master`` and its options, for commands that can run on hosts."""
+"""``--master`` and its related options, for commands that can run on other hosts."""
 
 import re
 from collections.abc import Callable
@@ -19,19 +19,22 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class StandaloneMaster(click.ParamType[str]):
-    """``spark://HOST:PORT``; its workers are hosts with Docker, which those of other masters are not."""
+    """A Spark master of the form ``spark://HOST:PORT``.
+
+    No other form is accepted, because only the workers of such a master are hosts with Docker.
+    """
 
     name = "MASTER"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Refuse what has not that form."""
+        """Return the value; fail if it does not have that form."""
         if not _MASTER.fullmatch(str(value)):
             self.fail(f"got {value!r}, expected spark://HOST:PORT", param, ctx)
         return str(value)
 
 
 def hosts_options(function: F) -> F:
-    """``--master``, ``--clusters-per-host`` and ``--scratch``; `requested_hosts` reads them."""
+    """Add ``--master``, ``--clusters-per-host`` and ``--scratch``, which `requested_hosts` reads."""
     choices = (
         click.option(
             "--master",
@@ -55,10 +58,10 @@ def hosts_options(function: F) -> F:
 
 
 def requested_hosts(given: dict[str, Any]) -> OnHosts | None:
-    """Take these options out of those of a command; None where runs happen here.
+    """Remove these options from a command's options and return them; None if the runs are made on this host.
 
     Raises:
-        UsageError: one was given without a master.
+        UsageError: ``--clusters-per-host`` or ``--scratch`` was given without ``--master``.
         KrucibleError: Spark is not installed.
     """
     master, clusters, scratch = (given.pop(name) for name in ("master", "clusters_per_host", "scratch"))

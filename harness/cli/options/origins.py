@@ -1,4 +1,4 @@
-"""The source of Kafka as options: a version, an image or a tarball, checked for consistency."""
+"""Options for the source of Kafka: a version, an image or a tarball. They are checked for consistency."""
 
 import os
 from pathlib import Path
@@ -13,16 +13,16 @@ _AUTO = "auto"
 
 
 def settled(given: dict[str, Any]) -> dict[str, Any]:
-    """The options of a command with Kafka's version, where an image or a tarball reports it.
+    """Return the options of a command with Kafka's version, which is read from a tarball or an image's tag.
 
-    ``--kafka-version 4.3.1@sha256:…`` becomes the image of that digest.
+    ``--kafka-version 4.3.1@sha256:…`` becomes the image with that digest.
 
     Args:
-        given: options by name; of them ``kafka_version``, ``image_source``, ``kafka_tarball`` and
-            ``kafka_image`` are looked at.
+        given: options by name; only ``kafka_version``, ``image_source``, ``kafka_tarball`` and
+            ``kafka_image`` are read.
 
     Raises:
-        UsageError: if they contradict each other, or the version is not told.
+        UsageError: if they contradict each other, or the version is unknown.
     """
     version, tarball, image = (given.get(f"kafka_{name}") for name in ("version", "tarball", "image"))
     if version and "@" in version and not (tarball or image):
@@ -66,7 +66,7 @@ def _agreed(asked: str | None, found: str, tarball: str) -> str:
 
 
 def _version_of_tag(image: str) -> str:
-    """``4.3.1`` of ``…/kafka:4.3.1``; a digest reports none."""
+    """Return ``4.3.1`` for ``…/kafka:4.3.1``. A reference with only a digest has no version."""
     tag = image.partition("@")[0].rpartition("/")[2].partition(":")[2]
     try:
         parse_version(tag)

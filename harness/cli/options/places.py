@@ -1,4 +1,4 @@
-"""Types of options that are files or folders; errors say what was given and what is expected."""
+"""Option types for files and folders. Their errors state the given value and the expected one."""
 
 import os
 from pathlib import Path
@@ -8,11 +8,11 @@ import click
 
 
 class _PathType(click.Path[Any]):
-    """A file or a folder, as a `Path` unless `click.Path` is asked for something else.
+    """A file or a folder. The value is a `Path` unless ``path_type`` is given.
 
     Args:
-        expected: what it has to be, for the error.
-        more: what `click.Path` takes.
+        expected: the expected kind, for the error message.
+        more: further arguments of `click.Path`.
     """
 
     def __init__(self, expected: str, **more: Any) -> None:
@@ -20,7 +20,7 @@ class _PathType(click.Path[Any]):
         self._expected = expected
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The path, refused if it is of the other kind."""
+        """Return the path; fail if it is not of the expected kind."""
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter:
@@ -28,21 +28,21 @@ class _PathType(click.Path[Any]):
 
 
 class Folder(_PathType):
-    """A folder, which need not exist unless `exists` is set."""
+    """A folder. It need not exist unless `exists` is set."""
 
     def __init__(self, expected: str = "a folder", *, exists: bool = False) -> None:
         super().__init__(expected, file_okay=False, exists=exists)
 
 
 class File(_PathType):
-    """A file, which need not exist."""
+    """A file. It need not exist."""
 
     def __init__(self, expected: str = "a file", **more: Any) -> None:
         super().__init__(expected, dir_okay=False, **more)
 
 
 def _problem(value: Any) -> str:
-    """What is wrong with what was given."""
+    """Describe what is wrong with the given path."""
     if not os.path.exists(value):  # noqa: PTH110 - False, not an error, for whatever can't be either
         return "which does not exist"
     if os.path.isdir(value):  # noqa: PTH112 - as above

@@ -1,4 +1,4 @@
-"""``--config``: warns of names that Kafka does not have, because Kafka ignores them in silence."""
+"""``--config``: warns about properties that Kafka does not have, because Kafka ignores them silently."""
 
 from collections.abc import Iterable
 
@@ -11,11 +11,11 @@ _TEXT_MAX = 240
 
 
 def warn_of_unknown_properties(names: Iterable[str], version: str) -> None:
-    """Print a line to stderr for each name that is no property of a version of Kafka; refuse none.
+    """Print a line to stderr for each name that is not a property of this Kafka version. No name is refused.
 
     Args:
-        names: as they were given with ``--config``.
-        version: Kafka's.
+        names: the names that were given with ``--config``.
+        version: the version of Kafka.
     """
     for name in names:
         unknown = unknown_property(name, version)

@@ -1,4 +1,4 @@
-"""Options that several commands share, and the shapes of their values."""
+"""Options that several commands share, and the types of their values."""
 
 import os
 import re
@@ -17,7 +17,7 @@ from harness.vocabulary.topology import Mode, NodeFile, Quorum
 from results.store.commands import store_option
 
 SEED_MAX = 2**63 - 1
-"""The largest whole number that every reader of JSON accepts as such."""
+"""The largest integer that every JSON parser reads exactly."""
 SEEDS_MAX = 10_000
 DAYS_MAX = 10_000
 TIME_S_MAX = 7 * 24 * 3_600
@@ -29,10 +29,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class WholeNumber(click.IntRange):
-    """A whole number within bounds; what is refused is said with what was got and what is expected."""
+    """An integer within bounds. An error states the given value and the expected range."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Read the number, or refuse it."""
+        """Read the number; fail if it is not an integer within the bounds."""
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter:
@@ -60,12 +60,12 @@ class Pair(click.ParamType[Any]):
 
 
 class FeatureLevel(Pair):
-    """``FEATURE=LEVEL`` with a whole number."""
+    """A value of the form ``FEATURE=LEVEL``; the level is an integer."""
 
     name = "FEATURE=LEVEL"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Split, and read the level."""
+        """Split the value and read the level."""
         key, text = super().convert(value, param, ctx)
         if not _LEVEL.fullmatch(text):
             self.fail(f"got {value!r}, expected a whole number after the equals sign", param, ctx)
@@ -73,7 +73,7 @@ class FeatureLevel(Pair):
 
 
 class Mount(click.ParamType[NodeFile]):
-    """``SRC:DST``: a file of this host, and where every node finds it."""
+    """A value of the form ``SRC:DST``: a file of this host, and its path on every node."""
 
     name = "SRC:DST"
 
@@ -91,21 +91,21 @@ class Mount(click.ParamType[NodeFile]):
 
 
 class VocabularyChoice(click.Choice[Any]):
-    """A word of the vocabulary, by its value (click would go by the member's name)."""
+    """A word of the vocabulary, given by its value. Click's own type would use the member's name."""
 
     def normalize_choice(self, choice: Any, ctx: click.Context | None) -> str:
-        """The word as it is typed."""
+        """Return the word as it is typed."""
         del ctx
         return str(choice.value if isinstance(choice, Enum) else choice)
 
 
 class Seeds(click.ParamType[range]):
-    """``A..B``: every seed from A to B, both included."""
+    """A value of the form ``A..B``: every seed from A to B, both included."""
 
     name = "A..B"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> range:
-        """Read both ends."""
+        """Read both ends of the range."""
         if isinstance(value, range):
             return value
         first, separator, last = str(value).partition("..")
@@ -118,12 +118,12 @@ class Seeds(click.ParamType[range]):
 
 
 class Time(click.ParamType[int]):
-    """``2h``, ``90m``, ``1h30m``: a time, in seconds."""
+    """A duration in seconds, written as ``2h``, ``90m`` or ``1h30m``."""
 
     name = "TIME"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Read the value, or refuse it."""
+        """Read the duration; fail if it does not have that form."""
         if isinstance(value, int):
             return value
         parts = re.findall(r"([0-9]{1,6})([hms])", str(value))
@@ -134,14 +134,14 @@ class Time(click.ParamType[int]):
 
 
 def require_nothing_else(option: str, *allowed: str) -> None:
-    """Refuse whatever was typed beside an option that reports everything.
+    """Refuse other options and arguments beside an option that takes all options from a stored run.
 
     Args:
-        option: as it is typed.
-        allowed: names of parameters that may be typed.
+        option: the option as it is typed.
+        allowed: names of the parameters that may be given with it.
 
     Raises:
-        UsageError: with all that was typed and may not be.
+        UsageError: others were given; the error lists all of them.
     """
     context = click.get_current_context()
     typed = [
@@ -159,7 +159,7 @@ def require_nothing_else(option: str, *allowed: str) -> None:
 
 
 def runs_option(function: F) -> F:
-    """The option ``--runs DIR``."""
+    """Add the option ``--runs DIR``."""
     return click.option(
         "--runs",
         type=Folder(),
@@ -172,10 +172,10 @@ def runs_option(function: F) -> F:
 
 
 def require_store(context: click.Context, runs: Path) -> None:
-    """Refuse a store that somebody named and that is not there; the default one may be made later.
+    """Refuse a store that was given but does not exist. The default store may be created later.
 
     Raises:
-        UsageError: there is no such folder.
+        UsageError: the folder does not exist.
     """
     if runs.is_dir() or context.get_parameter_source("runs") is ParameterSource.DEFAULT:
         return
@@ -189,7 +189,7 @@ def require_store(context: click.Context, runs: Path) -> None:
 
 
 def image_options(function: F) -> F:
-    """Where Kafka comes from; `harness.cli.options.origins` makes it fit together."""
+    """Add the options for the source of Kafka. `harness.cli.options.origins` checks their consistency."""
     choices = (
         click.option(
             "--image-source",
@@ -215,7 +215,7 @@ def image_options(function: F) -> F:
 
 
 def topology_options(function: F) -> F:
-    """What a cluster is made of; None leaves it to the scenario."""
+    """Add the options for the topology of a cluster. None means that the scenario decides."""
     choices = (
         click.option("--kafka-version", metavar="V", help="Kafka's version, such as 4.3.1."),
         click.option(

@@ -1,1 +1,1 @@
-"""``krucible pipeline``: its group, its commands, their options, and the lines that they print."""
+"""``krucible pipeline``: its group, commands and options, and the lines that they print."""

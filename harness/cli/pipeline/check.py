@@ -1,4 +1,4 @@
-"""``krucible pipeline check``: judges the runs in the tables."""
+"""``krucible pipeline check``: judges the runs that are in the tables."""
 
 import time
 from functools import partial

@@ -1,4 +1,4 @@
-"""``krucible pipeline all``: from stored runs to every table."""
+"""``krucible pipeline all``: computes every table from stored runs."""
 
 import time
 from functools import partial

@@ -1,6 +1,6 @@
-"""``krucible pipeline``: writes tables of runs, judges them there, and computes statistics; needs Spark.
+"""``krucible pipeline``: writes tables of runs, judges the runs and computes statistics, with Spark.
 
-Spark is an extra: commands are imported when they are called, and a missing Spark is reported.
+Spark is an optional dependency. Commands are imported when they are called; a missing Spark is reported.
 """
 
 from importlib.util import find_spec
@@ -34,15 +34,15 @@ _NEEDED = ("pyspark", "pyarrow", "pandas")
 
 
 class PipelineCommands(LazyGroup):
-    """A group whose commands need Spark; its help and its completion don't."""
+    """A group whose commands need Spark. Its help and its shell completion do not need Spark."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command; None if there is none of that name.
+        """Import a command. Return None if no command has this name.
 
         Raises:
             KrucibleError: Spark is not installed.
         """
-        if cmd_name in self.entries:  # who mistyped is told that first
+        if cmd_name in self.entries:  # a mistyped name is reported before a missing Spark
             _require_spark()
         return super().get_command(ctx, cmd_name)
 

@@ -1,4 +1,4 @@
-"""``krucible pipeline ingest``: runs become rows."""
+"""``krucible pipeline ingest``: writes rows of runs into the tables."""
 
 import time
 from functools import partial

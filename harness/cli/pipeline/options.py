@@ -1,4 +1,4 @@
-"""Options that the commands of ``krucible pipeline`` share, and how these show what is in progress."""
+"""Options that the commands of ``krucible pipeline`` share, and how the commands show their progress."""
 
 import os
 import sys
@@ -23,18 +23,18 @@ from results.store.runs import RunAmbiguousError, RunNotFoundError, find_run, fo
 
 TABLES = Path("tables")
 MEND_RUNS = "fix or remove the runs that were skipped, or name another RUNS_FOLDER"
-"""What to do where runs were found and none could be ingested."""
+"""The next step if runs were found but none could be ingested."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Master(click.ParamType[str]):
-    """A Spark master."""
+    """The URL of a Spark master."""
 
     name = "MASTER"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Refuse what has not the form of one."""
+        """Return the value; fail if it is not the URL of a Spark master."""
         if not is_master(str(value)):
             expected = "local[N], local[*], spark://HOST:PORT, yarn or k8s://URL"
             self.fail(f"got {value!r}, expected {expected}", param, ctx)
@@ -42,7 +42,7 @@ class Master(click.ParamType[str]):
 
 
 def spark_options(function: F) -> F:
-    """``--master M`` and ``--verbose``."""
+    """Add ``--master M`` and ``--verbose``."""
     choices = (
         click.option(
             "--master",
@@ -60,7 +60,7 @@ def spark_options(function: F) -> F:
 
 
 def tables_option(function: F) -> F:
-    """The option ``--tables DIR``."""
+    """Add the option ``--tables DIR``."""
     return click.option(
         "--tables",
         type=Folder(),
@@ -73,7 +73,7 @@ def tables_option(function: F) -> F:
 
 
 def runs_argument(function: F) -> F:
-    """``[RUNS_FOLDER]``, which is the store of the other commands unless it is given; see `require_runs`."""
+    """Add the argument ``[RUNS_FOLDER]``; see `require_runs`. It has the same default as ``--runs``."""
     return click.argument(
         "runs",
         default=RUNS,
@@ -84,13 +84,14 @@ def runs_argument(function: F) -> F:
 
 
 def require_runs(named: Path) -> Path:
-    """The folder that was named, which holds runs; a link to a run is followed.
+    """Return the folder that was given, which must hold runs. A symbolic link to a run is followed.
 
     Args:
-        named: any folder, a folder of the store, or a run as other commands take it, such as ``latest``.
+        named: any folder, a folder of the store, or a run in a form that other commands accept, such as
+            ``latest``.
 
     Raises:
-        UsageError: there is nothing of that name, or no run below it.
+        UsageError: nothing has this name, or there is no run below the folder.
         RunAmbiguousError: several runs have that short name.
     """
     store = Path(os.environ.get("KRUCIBLE_RUNS") or RUNS)
@@ -108,7 +109,7 @@ def require_runs(named: Path) -> Path:
 
 
 def _named_folder(store: Path, named: Path) -> Path | None:
-    """The folder or run of that name; None where there is neither.
+    """Return the folder or run of that name; None if neither exists.
 
     Raises:
         RunAmbiguousError: several runs have that short name.
@@ -125,10 +126,10 @@ def _named_folder(store: Path, named: Path) -> Path | None:
 
 
 def require_ingested(tables: Path, next_step: str = "krucible pipeline ingest") -> None:
-    """Refuse tables that hold no run: nothing can be judged, computed or read there.
+    """Refuse tables that hold no run: there is nothing to judge, compute or read.
 
     Raises:
-        UsageError: nothing was ingested.
+        UsageError: no run was ingested.
     """
     if not holds_runs(tables):
         raise UsageError(
@@ -141,7 +142,7 @@ def require_ingested(tables: Path, next_step: str = "krucible pipeline ingest") 
 
 @contextmanager
 def shown() -> Iterator[Progress]:
-    """Progress on stderr: bars on a terminal, lines elsewhere."""
+    """Show progress on stderr: bars on a terminal, lines elsewhere."""
     console = Console(stderr=True)
     if not (sys.stderr.isatty() and console.is_terminal):
         yield Lines(lambda line: click.echo(line, err=True))

@@ -13,14 +13,14 @@ _TEXT_MAX = 300
 
 
 def of_ingest(done: Ingested, how: str = "") -> Iterator[str]:
-    """What was added, and what was left out."""
+    """Yield lines with what was added and what was left out."""
     yield f"ingested   {done.runs:,} runs, {done.operations:,} operations{how}"
     yield from _unchanged(done.unchanged)
     yield from _listed("skipped", done.skipped)
 
 
 def of_check(done: Checked, how: str = "") -> Iterator[str]:
-    """Verdicts, what differs, what could not be judged."""
+    """Yield lines with the verdicts, the differences, and the runs that could not be judged."""
     validities = ", ".join(f"{count:,} {validity}" for validity, count in done.validities.items())
     yield f"judged     {done.runs:,} runs{how}" + (f": {validities}" if validities else "")
     yield from _unchanged(done.unchanged)
@@ -31,7 +31,7 @@ def of_check(done: Checked, how: str = "") -> Iterator[str]:
 
 
 def of_tables(done: Computed, how: str = "") -> str:
-    """How many were computed."""
+    """Return a line with the number of computed tables."""
     return f"computed   {len(done.tables)} tables{how}" if done.tables else "unchanged  all computed tables"
 
 

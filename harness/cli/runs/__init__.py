@@ -1,1 +1,1 @@
-"""Commands for runs: list scenarios and runs, plan, run, replay, rerun and minimise them."""
+"""Commands for runs: list scenarios and runs; plan, make, replay, repeat and minimise runs."""

@@ -1,4 +1,4 @@
-"""``krucible run --dry-run``: what a run would do, from its plan only."""
+"""``krucible run --dry-run``: shows what a run would do, from its plan only."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -24,11 +24,11 @@ _OF_BROKERS = (Target.BROKER, Target.PARTITION_LEADER)
 
 
 def plan_text(plan: RunPlan, store: str = "") -> str:
-    """Schedule, targets, assumptions and what is expected; nothing of it is asked of a cluster.
+    """Describe the schedule, targets, assumptions and expected verdict. No cluster is asked for any of them.
 
     Args:
-        plan: of the run.
-        store: the option that names the store, for the line that makes the run.
+        plan: the plan of the run.
+        store: the option that names the store, for the command that makes the run.
     """
     topology, scenario = plan.scenario.topology, plan.scenario
     named = plan.options.scenario_file or plan.options.scenario
@@ -53,7 +53,7 @@ def _block(title: str, rows: list[str]) -> Iterator[str]:
 
 
 def _rows(plan: RunPlan) -> Iterator[str]:
-    """A line for each fault, operation and gambit, in the order of time; for each move of a script."""
+    """Yield a line for each fault, operation and gambit in order of time, or for each move of a script."""
     schedule, topology = plan.schedule, plan.scenario.topology
     if not isinstance(schedule, FixedSchedule):
         for number, move in enumerate(schedule.moves, start=1):
@@ -77,7 +77,7 @@ def _held(name: str, step: Step, topology: Topology) -> str:
 
 
 def _words(value: msgspec.Struct, topology: Topology) -> str:
-    """The word of a fault, operation or move, and the fields of it that are not what they are by default."""
+    """Return the name of a fault, operation or move, and its fields that differ from their defaults."""
     given = [
         f"{field.name}={_value(each, topology)}"
         for field in msgspec.structs.fields(value)
@@ -103,7 +103,7 @@ def _value(value: Any, topology: Topology) -> str:
 
 
 def targets_of(plan: RunPlan) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Each target with the nodes that it can be: none beside a node that the scenario names itself."""
+    """Yield each target with the nodes that it can be; no nodes if the scenario names the node itself."""
     topology = plan.scenario.topology
     for target in dict.fromkeys(_targets_in(plan.schedule)):
         if isinstance(target, Member):
@@ -113,7 +113,7 @@ def targets_of(plan: RunPlan) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def _targets(plan: RunPlan) -> Iterator[str]:
-    """Who each target can be: a node that is named, or a role that is given a node when the fault begins."""
+    """Yield a line for each target: a named node, or a role that is given a node when the fault begins."""
     for target, nodes in targets_of(plan):
         if nodes:
             yield f"{target}: one of {', '.join(nodes)}, chosen when the fault begins"
@@ -126,7 +126,7 @@ def _targets(plan: RunPlan) -> Iterator[str]:
 def _targets_in(value: Any) -> Iterator[Target | Member]:
     if isinstance(value, Injected) and (target := getattr(value, "target", None)) is not None:
         yield target
-    elif isinstance(value, Blow):  # it says itself whom it hits, in the place of its fault's target
+    elif isinstance(value, Blow):  # its own target replaces the target of its fault
         yield from [value.at] if isinstance(value.at, Member) else []
     else:
         for part in parts_of(value):
@@ -140,7 +140,7 @@ def _may_be(target: Target, node: Any) -> bool:
 
 
 def _assumed(assumptions: Assumptions, answers: dict[str, int]) -> Iterator[str]:
-    """Conditions of the run without which its verdict is unknown."""
+    """Yield the conditions that a run must meet. If one is not met, the verdict is unknown."""
     yield f"at least {assumptions.acked_before} records acknowledged before each fault"
     yield f"at least {assumptions.invoked_during} records sent during each fault"
     yield f"at least {assumptions.acked_after} records acknowledged after each fault"
@@ -153,7 +153,7 @@ def _assumed(assumptions: Assumptions, answers: dict[str, int]) -> Iterator[str]
 
 
 def answers_min(plan: RunPlan) -> dict[str, int]:
-    """Minimum number of answers that a run needs for each kind of admin operation."""
+    """Return the minimum number of answers that a run needs for each kind of admin operation."""
     schedule = plan.scenario.schedule
     return schedule.operations_min if isinstance(schedule, RandomSchedule) else {}
 

@@ -1,6 +1,6 @@
-"""``krucible run --dry-run --json``: what a run would do, as one JSON document with stable names.
+"""``krucible run --dry-run --json``: one JSON document that describes what a run would do.
 
-docs/write-a-scenario.md has the names; a test compares them with these classes.
+Its field names are stable. docs/write-a-scenario.md lists them, and a test compares them with these classes.
 """
 
 from collections.abc import Iterator
@@ -18,10 +18,10 @@ from harness.vocabulary.topology import Topology
 
 
 class PlannedCluster(msgspec.Struct, frozen=True):
-    """The cluster that a run would have; features and config are those that are not the default.
+    """The cluster that a run would have. Features and config hold only values that differ from the defaults.
 
     Attributes:
-        first_versions: node name to the version of Kafka that it begins with, if it is not the run's.
+        first_versions: node name to the version of Kafka with which the node starts, if it is not the run's.
     """
 
     mode: str
@@ -35,7 +35,7 @@ class PlannedCluster(msgspec.Struct, frozen=True):
 
 
 class PlannedLoad(msgspec.Struct, frozen=True):
-    """The load; ``acks`` is null where its producers have no choice."""
+    """The load. ``acks`` is null if its producers can't choose it."""
 
     workload: str
     rate_per_s: int
@@ -49,13 +49,14 @@ class ScheduleEvent(msgspec.Struct, frozen=True):
     """One line of the schedule, in the order of time.
 
     Attributes:
-        at_ms: when it begins after the load does; null in a script, whose moves follow one another.
+        at_ms: the start, in milliseconds after the start of the load; null in a script, in which the moves
+            follow one another.
         what: fault, blink, gambit, operation or move.
         name: its name in the history; null for operations and moves.
-        kind: of the fault, gambit, operation or move.
+        kind: the kind of the fault, gambit, operation or move.
         hold_ms: how long a fault is held; null for others.
         lasts_ms: about how long a gambit takes; null for others.
-        details: all of it, as ``schedule.json`` of the run would have it.
+        details: all fields, as in the run's ``schedule.json``.
     """
 
     at_ms: int | None
@@ -68,14 +69,14 @@ class ScheduleEvent(msgspec.Struct, frozen=True):
 
 
 class PossibleTarget(msgspec.Struct, frozen=True):
-    """A target, and the nodes from which it is chosen; none if it is the name of a node already."""
+    """A target, and the nodes from which it is chosen. The list is empty if the scenario names the node."""
 
     target: str
     nodes: tuple[str, ...]
 
 
 class Assumed(msgspec.Struct, frozen=True):
-    """The conditions of a valid verdict, of which those before ``fault_held_ms`` count records."""
+    """The conditions of a valid verdict. Those before ``fault_held_ms`` are numbers of records."""
 
     acked_before: int
     invoked_during: int
@@ -94,7 +95,7 @@ class Expected(msgspec.Struct, frozen=True):
 
 
 class Document(msgspec.Struct, frozen=True):
-    """What a run would do."""
+    """Everything that a run would do."""
 
     scenario: str
     scenario_file: str | None
@@ -111,11 +112,11 @@ class Document(msgspec.Struct, frozen=True):
 
 
 def document_of(plan: RunPlan, store: str = "") -> str:
-    """The document as JSON, on one line.
+    """Return the document as JSON, on one line.
 
     Args:
-        plan: of the run.
-        store: the option that names the store, for the line that makes the run.
+        plan: the plan of the run.
+        store: the option that names the store, for the command that makes the run.
     """
     scenario, workload, assumed = plan.scenario, plan.scenario.workload, plan.scenario.assumptions
     document = Document(

@@ -1,4 +1,4 @@
-"""``krucible list``: scenarios and their runs, a line each."""
+"""``krucible list``: lists scenarios and their runs, one per line."""
 
 import json
 from collections.abc import Iterator
@@ -28,27 +28,27 @@ _TEXT_MAX = 500
 
 
 class _Filter(NamedTuple):
-    """Which scenarios and runs are listed; None and empty ones leave all in."""
+    """Which scenarios and runs are listed. None and empty values do not filter."""
 
     scenario: str | None
     verdicts: tuple[str, ...]
     limit: int | None
 
     def names(self, scenario: str) -> bool:
-        """Whether it is the scenario, or in the folder, that was named."""
+        """Whether this scenario, or a folder that holds it, was named."""
         if self.scenario is None:
             return True
-        wanted = self.scenario.rstrip("/")  # a shell completes a folder with it
+        wanted = self.scenario.rstrip("/")  # shell completion appends a slash to a folder
         return scenario == wanted or scenario.startswith(f"{wanted}/")
 
     def told(self) -> str:
-        """What runs have to be, for a line that says that there is none; empty if anything is asked for."""
+        """Describe the requested runs, for a message that there are none. Empty if there is no filter."""
         scenario = [] if self.scenario is None else [f"of {clean(self.scenario, _TEXT_MAX)}"]
         verdicts = [f"with verdict {' or '.join(self.verdicts)}"] if self.verdicts else []
         return " ".join((*scenario, *verdicts))
 
     def takes(self, run: RunSummary) -> bool:
-        """Whether a run is one of those that were requested."""
+        """Whether a run is one of the requested ones."""
         return self.names(run.scenario) and (not self.verdicts or _verdict(run) in self.verdicts)
 
 
@@ -92,7 +92,7 @@ def list_command(
     found = [] if only_scenarios else _runs(runs, asked)
     scenarios = {} if asked.verdicts or asked.limit else _scenarios(asked)
     if asked.scenario is not None and not found and not any(map(asked.names, scenario_names())):
-        load_scenario(asked.scenario)  # says which names are near
+        load_scenario(asked.scenario)  # its error lists similar names
     if as_json:
         click.echo(json.dumps(_listing(scenarios, found, runs)))  # names of folders need not be UTF-8
         return
@@ -107,7 +107,7 @@ def list_command(
 
 
 def _refuse_contradictions(asked: _Filter, *, only_scenarios: bool, as_json: bool, as_page: bool) -> None:
-    """Options that exclude each other.
+    """Refuse options that exclude each other.
 
     Raises:
         UsageError: if two of them are given.
@@ -123,14 +123,14 @@ def _refuse_contradictions(asked: _Filter, *, only_scenarios: bool, as_json: boo
 
 
 def _runs(root: Path, asked: _Filter) -> list[RunSummary]:
-    """The newest runs that were requested; no more of them are read than are listed."""
+    """Return the newest requested runs. Only as many are read as are listed."""
     folders = sorted(run_folders(root), key=lambda folder: (folder.name, str(folder)), reverse=True)
     summaries = (summarise_folder(root, folder) for folder in folders)
     return list(islice(filter(asked.takes, summaries), asked.limit))
 
 
 def _scenarios(asked: _Filter) -> dict[str, Scenario | UsageError]:
-    """Scenarios by name; in the place of one that can't be loaded, why."""
+    """Return the scenarios by name. For a scenario that can't be loaded, the value is the error."""
     return {name: _loaded(name) for name in scenario_names() if asked.names(name)}
 
 
@@ -138,7 +138,7 @@ def _loaded(name: str) -> Scenario | UsageError:
     try:
         return load_scenario(name)
     except UsageError as error:
-        return error  # it is listed in the scenario's place
+        return error  # the error is listed instead of the scenario
 
 
 def _listing(
@@ -164,7 +164,7 @@ def _scenario_lines(scenarios: dict[str, Scenario | UsageError]) -> Iterator[str
     width = min(max(map(len, scenarios), default=0), _SCENARIO_WIDTH_MAX)
     for name, scenario in scenarios.items():
         if isinstance(scenario, UsageError):
-            # Whole, however long: it is what must be fixed.
+            # Not cut to 80 columns, because this error must be fixed.
             text = clean(" ".join(scenario.got.split()), _TEXT_MAX)
             yield f"{name:<{width}}  can't be loaded: {scenario.where}: {text}"
         else:
@@ -185,7 +185,7 @@ def _verdict(run: RunSummary) -> str:
 
 
 def _cut(head: str, rest: str) -> str:
-    """A line of at most 80 columns, unless the name in it is longer: that is never cut."""
+    """Return a line of at most 80 columns. The name is never cut, so a line with a longer name is longer."""
     line, name_end = f"{head}  {rest}".rstrip(), len(head.rstrip())
     if len(line) <= max(_LINE_MAX, name_end):
         return line

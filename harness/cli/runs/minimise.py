@@ -1,4 +1,4 @@
-"""``krucible minimise``: makes a red run smaller, by running it again with less."""
+"""``krucible minimise``: reduces an invalid run to a smaller scenario, by running smaller candidates."""
 
 from pathlib import Path
 from shlex import quote
@@ -90,7 +90,7 @@ def minimise(
 
 
 def _verdict(folder: Path) -> Verdict:
-    """As it was written down; of a run that was not judged yet, as it would be."""
+    """Return the stored verdict. A run that was not judged yet is judged now."""
     try:
         return load_verdict(folder)
     except RunUnreadableError:
@@ -112,7 +112,7 @@ def _nothing_text(work: Minimising, start: Start, kept: MinimisationFile, runs: 
 def _result_lines(
     work: Minimising, best: Scenario, start: Start, recorded: RecordedActions, kept: MinimisationFile
 ) -> list[str]:
-    """The last lines, a command at their end; writes the scenario that they name."""
+    """Write the smallest scenario and return the last lines of the output. The last one is a command."""
     before, after = size_of(start.whole), size_of(best)
     outcomes, fresh = work.outcomes(best)
     deciding = [each for each in outcomes if each is not ReproductionOutcome.UNDECIDED]

@@ -66,17 +66,17 @@ _TEXT_MAX = 300
 
 
 class _Bisectable(Command):
-    """A command of which a line that can't be read is not taken for a bad commit by ``git bisect run``."""
+    """A command whose usage errors stop ``git bisect run`` instead of marking a commit as bad."""
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        """Read the line; says itself what is wrong with it where that must not be 64.
+        """Parse the command line. With ``--bisect``, exit with 128 instead of 64 if it is wrong.
 
         Raises:
-            click.exceptions.Exit: a bisection can't continue.
+            click.exceptions.Exit: the bisection can't continue.
         """
-        words = tuple(args)  # reading takes them away
+        words = tuple(args)  # parsing removes them from the list
         try:
             return super().make_context(info_name, args, parent, **extra)
         except click.UsageError as error:
@@ -143,7 +143,7 @@ class _InterruptedError(Exception):
 
 
 class _Arguments(NamedTuple):
-    """What was asked for beside what is to run."""
+    """The arguments that do not determine what is run."""
 
     run: str
     times: int
@@ -172,10 +172,10 @@ def _reproduce(asked: _Arguments, given: dict[str, Any]) -> Reproduction:
 
 
 def _planned(recorded: RecordedActions, runs: Path, instead: Instead, *, symbolic: bool) -> Replay:
-    """What is to be carried out; of a replay it is told that it is one, and of which run.
+    """Plan the replay. If the recorded run is itself a replay, a note says so and names the original run.
 
     Raises:
-        UsageError: if roles are to be resolved again that the run was not given, or it can't be carried out.
+        UsageError: if roles are to be resolved again but the run has none, or the run can't be replayed.
     """
     replay_of = recorded.identity.replay_of
     if not replay_of or is_rerun(recorded.identity):
@@ -203,7 +203,7 @@ def _chatter(*, to_stderr: bool) -> Iterator[None]:
 
 
 def _verdict(folder: Path) -> Verdict:
-    """As it was written down; of a run that was not judged yet, as it would be."""
+    """Return the stored verdict. A run that was not judged yet is judged now."""
     try:
         return load_verdict(folder)
     except RunUnreadableError:
@@ -222,9 +222,9 @@ def _instead(given: dict[str, Any]) -> Instead:
 
 
 def _campaign(planned: Replay, asked: _Arguments) -> Campaign:
-    """What was done of this before; a tarball that was built again is another one.
+    """Return the campaign with the earlier runs of this command. A rebuilt tarball starts another campaign.
 
-    A step of a bisection is none that was before: anything may have changed, krucible itself too.
+    Every step of a bisection is a new campaign: anything may have changed, including krucible.
     """
     plan = planned.plan
     name = f"{plan.replay_of} {plan.reproduce}"
@@ -240,7 +240,7 @@ def _campaign(planned: Replay, asked: _Arguments) -> Campaign:
 def _run_missing(
     planned: Replay, campaign: Campaign, wanted: Signature, asked: _Arguments, cancelled: threading.Event
 ) -> None:
-    """Run what is missing, until that is cancelled or a bisection knows enough."""
+    """Make the missing runs, until they are cancelled or the result of a bisection step is known."""
     missing = campaign.missing()
     with Series(asked.venue.runs, cancelled) as series:
         for number in missing:
@@ -263,7 +263,7 @@ def _run_missing(
 def _run(
     number: int, planned: Replay, campaign: Campaign, venue: Venue, cancelled: threading.Event
 ) -> Signature | None:
-    """The result of one run; None if the harness failed or was interrupted."""
+    """Make one run and return its result; None if the harness failed or was interrupted."""
     try:
         folder, verdict = run_one(planned.plan, venue, cancelled)
     except (HistoryError, KrucibleError) as error:
@@ -299,7 +299,7 @@ def _attempt(number: int, folder: Path, recorded: RecordedActions, planned: Repl
 
 
 def _image_differs(recorded: RecordedActions, folder: Path) -> tuple[str, ...]:
-    """Whether another image of the same version was used."""
+    """Report a difference if the image of the same version has other jars."""
     then, now = recorded.identity, load_identity(folder)
     if then.image is None or now.image is None or then.kafka_version != now.kafka_version:
         return ()

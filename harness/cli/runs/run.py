@@ -1,4 +1,4 @@
-"""``krucible run``: one scenario, once or once per seed."""
+"""``krucible run``: runs one scenario, once or once per seed."""
 
 import random
 from collections.abc import Callable, Mapping
@@ -43,7 +43,7 @@ from results.store.runs import find_run
 _SEEDS = 100_000
 _TEXT_MAX = 300
 Telling = Callable[[RunPlan, str], str]
-"""What shows a plan: the plan, and the option that names the store."""
+"""A function that describes a plan. Its second argument is the option that names the store."""
 _BESIDE = ("runs", "keep", "dry_run", "as_json")
 """Options that are allowed together with ``--from``."""
 
@@ -145,10 +145,10 @@ def run(scenario: str | None, seed: int | None, seeds: range | None, runs: Path,
 
 
 def _dry_run_asked(given: dict[str, Any]) -> Telling | None:
-    """What prints a plan instead of a run; None where the run is asked for.
+    """Return the function that describes a plan, for a dry run; None if a run is requested.
 
     Raises:
-        UsageError: JSON is asked of a run.
+        UsageError: JSON was requested without a dry run.
     """
     dry_run, as_json = given.pop("dry_run"), given.pop("as_json")
     if as_json and not dry_run:
@@ -165,7 +165,7 @@ def _run_one(plan: RunPlan, runs: Path, *, keep: bool, dry_run: Telling | None) 
         return 0
     with cancellable() as cancelled:
         folder, verdict = run_one(plan, Venue(runs, keep=keep), cancelled)
-    if keep and (folder / DESCRIPTION_FILE).exists():  # none of several starts may have become ready
+    if keep and (folder / DESCRIPTION_FILE).exists():  # the cluster may not have become ready
         print_kept(folder)
     return EXIT_CODES[verdict.validity]
 
@@ -176,13 +176,13 @@ def _planned(scenario: str, seed: int, given: dict[str, Any]) -> RunPlan:
 
 
 def print_kept(folder: Path) -> None:
-    """Print commands for the cluster that a run left up."""
+    """Print commands for the cluster that a run left running."""
     click.echo("kept       its cluster is up:")
     click.echo(hands_on(folder))
 
 
 def _run_from(name: str, runs: Path, *, keep: bool, dry_run: Telling | None) -> int:
-    """What a stored run or a campaign ran; a campaign that is not complete goes on, another begins anew."""
+    """Repeat a stored run or a campaign. An incomplete campaign is continued; a complete one is repeated."""
     campaign = campaign_named(runs, name)
     if campaign is None:
         folder = find_run(runs, name, originals=True)
@@ -199,7 +199,7 @@ def _run_from(name: str, runs: Path, *, keep: bool, dry_run: Telling | None) -> 
 
 
 def _run_many(plans: Mapping[int, RunPlan], runs: Path, on_hosts: OnHosts | None) -> int:
-    """One run per seed; what an earlier, unfinished campaign of the same options did is not done again."""
+    """Make one run per seed. Runs of an unfinished campaign with the same options are not repeated."""
     campaign = Campaign(runs, next(iter(plans.values())).options.scenario, plans)
     if on_hosts is not None:
         from harness.campaigns.hosting.campaigns import run_missing_on_hosts  # noqa: PLC0415 - it needs Spark

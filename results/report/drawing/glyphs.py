@@ -144,7 +144,7 @@ def anomaly(*, illegal: bool, x: float, y: float) -> Markup:
 
 @lru_cache(maxsize=64)
 def anomaly_icon(*, illegal: bool) -> Markup:
-    """The same, to be in a line of text."""
+    """`anomaly`, for use in a line of text."""
     return svg.element(
         "svg",
         anomaly(illegal=illegal, x=0, y=0),

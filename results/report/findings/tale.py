@@ -36,19 +36,19 @@ _PERMITS_MAX = 3
 _REMOVED = frozenset(("lost-write", "poll-skip", "int-poll-skip", "client-disagreement"))
 """Anomalies of the log checker that a removal of records may permit; only truncations permit the others."""
 _DECIDED = "G1a"
-"""An anomaly that no loss of records permits; a lost decision of a transaction may."""
+"""An anomaly that a loss of records never permits; a lost decision of a transaction may permit it."""
 _Moment = tuple[int, str]
 
 
 class TaleLine(msgspec.Struct, frozen=True):
-    """A line of a tale; the time is empty if the text applies to the whole time."""
+    """An event as text, with its time; the time is empty if the text applies to the whole period."""
 
     time: str
     text: str
 
 
 class Tales:
-    """Makes the tales of the causes of one run.
+    """Lists the events around the causes of one run.
 
     Args:
         history: the run's history.
@@ -62,7 +62,7 @@ class Tales:
         self._history, self._faults, self._claims = history, faults, claims or {}
 
     def of(self, cause: Cause, limits: DisplayLimits) -> tuple[TaleLine, ...]:
-        """The tale of a cause; empty if no operation of the witness has a time."""
+        """The events around a cause; empty if no operation of the witness has a time."""
         shown = cause.witness
         if shown is None or shown.anomaly.time_ns is None or not self._history.operations:
             return ()
@@ -116,7 +116,7 @@ class Tales:
             yield from _states(changes, place, from_ns, until_ns)
 
     def _quorum(self, from_ns: int, until_ns: int) -> Iterator[_Moment]:
-        """When each controller began and stopped to answer as leader of an epoch."""
+        """When each controller started and stopped answering as leader of an epoch."""
         for node, claims in sorted(self._claims.items()):
             before: int | None = None
             for claim in claims:
@@ -127,7 +127,7 @@ class Tales:
                 before = claim.epoch
 
     def _begun(self, place: PartitionName, cause: Cause) -> Iterator[str]:
-        """The start of the epoch of a cause; the history does not show whether a replica had to truncate."""
+        """The start of each epoch of a cause. The history does not show whether a replica had to truncate."""
         if cause.epochs is None:
             return
         for epoch, offset in self._starts.get(str(place), ()):
@@ -138,7 +138,7 @@ class Tales:
                 )
 
     def _unlicensed(self, place: PartitionName, cause: Cause, from_ns: int) -> Iterator[str]:
-        """Why the anomalies of the log checker are illegal: never legal, or no event permits them."""
+        """Why the anomalies of the log checker are illegal: no event can permit them, or no event did."""
         kinds = [name for name, _ in cause.kinds if name in ANOMALIES]
         never = [name for name in kinds if name in NO_LICENCE]
         if never:

@@ -1,1 +1,1 @@
-"""Cycles in the graph: found, named after their anomaly, sought in all orders of versions that are open."""
+"""Cycles in the graph: finds them, names their anomalies, and tries all undetermined version orders."""

@@ -1,4 +1,4 @@
-"""Cycles: finds a short one in a component, and reports by its edges which anomaly it is."""
+"""Cycles: finds a short one in a component, and derives its anomaly from its edges."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -14,20 +14,20 @@ from checkers.transactional.transactions.graph.dependencies import EdgeKind, Gra
 from checkers.transactional.transactions.models.consistency import Layer, suffixed
 
 VISITS = 4_000_000
-"""Edges that the search in one component may look at before it is content with what it has."""
+"""Number of edges that the search in one component may visit before it uses the best result so far."""
 STARTS = 64
-"""Edges of one component from which a cycle is sought, at most."""
+"""The largest number of edges of one component from which a cycle is searched."""
 
 
 class CycleStep(NamedTuple):
-    """One transaction before another.
+    """A step of a cycle: one transaction comes before another.
 
     Attributes:
         source: the transaction that comes first.
-        target: the one that comes later.
-        kind: why; never `EdgeKind.VIA`.
+        target: the transaction that comes later.
+        kind: the kind of the dependency; never `EdgeKind.VIA`.
         edge: row in the graph of the edge that leaves the source, `NONE` for real time.
-        last: row of the edge that enters the target; the same unless joints lie between.
+        last: row of the edge that enters the target; the same row unless there are joints in between.
     """
 
     source: int
@@ -60,7 +60,7 @@ class Component:
 
 
 def part_of(graph: Graph, edge: Rows) -> Component:
-    """The part of a graph that some of its edges make up."""
+    """The part of a graph that consists of some of its edges."""
     ends = np.concatenate((graph.edges.source[edge], graph.edges.target[edge]))
     nodes, local = np.unique(ends, return_inverse=True)
     half = len(edge)
@@ -70,13 +70,13 @@ def part_of(graph: Graph, edge: Rows) -> Component:
 
 
 def any_cycle(part: Component) -> Cycle:
-    """A short cycle of a strongly connected part, the shortest one where the part is small."""
+    """A short cycle of a strongly connected part; the shortest one if the part is small."""
     search = _Search(part, np.arange(len(part.edge)), len(part.nodes), part.source, part.target)
     return _shortest(part, search.cycles(search.starts()))
 
 
 def cycle_without_neighbours(part: Component) -> tuple[Cycle, bool]:
-    """A cycle with a single anti-dependency where one is found, otherwise one without two in a row.
+    """A cycle with a single anti-dependency if one is found, otherwise one without two adjacent ones.
 
     Args:
         part: a component of the unfolded graph, folded again.
@@ -107,8 +107,8 @@ class _Search:
         part: the part.
         rows: shape (m,), rows of the part that may be used.
         nodes: number of nodes.
-        source: shape (m,), where each of them begins.
-        target: shape (m,), where it ends.
+        source: shape (m,), source of each edge.
+        target: shape (m,), target of each edge.
     """
 
     def __init__(self, part: Component, rows: Rows, nodes: int, source: Nodes, target: Nodes) -> None:
@@ -122,15 +122,15 @@ class _Search:
 
     @property
     def affordable(self) -> int:
-        """How many searches the budget allows."""
+        """Number of searches that the budget allows."""
         return int(max(4, VISITS // max(1, len(self._hops))))
 
     def starts(self) -> Rows:
-        """Edges from which to seek a cycle."""
+        """Edges from which a cycle is searched."""
         return self.ranked(np.arange(len(self._part.edge)))[: min(STARTS, self.affordable)]
 
     def ranked(self, rows: Rows) -> Rows:
-        """Edges of the part, ordered: first those whose target ended longest before their source began."""
+        """Edges of the part, those first whose target ended longest before their source began."""
         graph, part = self._part.graph, self._part
         source, target = part.nodes[part.source[rows]], part.nodes[part.target[rows]]
         last = graph.transactions - 1
@@ -141,11 +141,11 @@ class _Search:
         return rows[np.lexsort((rows, -back))]
 
     def cycles(self, starts: Rows, shift: int = 0) -> Iterator[list[int]]:
-        """For each edge the shortest cycle through it, where there is one, as rows of the part.
+        """The shortest cycle through each edge, if there is one, as rows of the part.
 
         Args:
             starts: rows of the part.
-            shift: in an unfolded graph, how much higher their targets are numbered.
+            shift: in an unfolded graph, the number that is added to their targets' numbers.
         """
         for row in starts.tolist():
             path = self._path(int(self._part.target[row]) + shift, int(self._part.source[row]))
@@ -166,12 +166,12 @@ class _Search:
 
 
 def _shortest(part: Component, cycles: Iterable[list[int]]) -> Cycle:
-    """The shortest of some cycles, in transactions; the first of equals."""
+    """The shortest of some cycles, counted in transactions; the first of equal ones."""
     return min((_shortened(part.graph, _steps(part, rows)) for rows in cycles), key=len)
 
 
 def _steps(part: Component, rows: list[int]) -> Cycle:
-    """The cycle of transactions behind a cycle of edges, beginning at the transaction that began first."""
+    """The cycle of transactions for a cycle of edges, from the transaction that began first."""
     graph = part.graph
     edges = [int(part.edge[row]) for row in rows]
     sources = [int(graph.edges.source[edge]) for edge in edges]
@@ -191,7 +191,7 @@ def _rotated(graph: Graph, steps: list[CycleStep]) -> Cycle:
 
 
 def _shortened(graph: Graph, cycle: Cycle) -> Cycle:
-    """The same cycle with its longest stretch of real time in one step, if it rests on real time."""
+    """The same cycle with its longest path of real time as one step, if it depends on real time."""
     while layer_of(cycle) is Layer.REALTIME:
         shorter = _over_longest(graph, cycle)
         if len(shorter) >= len(cycle):
@@ -201,7 +201,7 @@ def _shortened(graph: Graph, cycle: Cycle) -> Cycle:
 
 
 def _over_longest(graph: Graph, cycle: Cycle) -> Cycle:
-    """A cycle with one stretch of real time in one step: the longest from those that were complete first."""
+    """A cycle with one path of real time as one step: the longest path from the earliest completions."""
     sources = np.array([step.source for step in cycle])
     ends, begins = graph.end[sources], graph.begin[sources]
     best, size = (0, 0), len(cycle)
@@ -216,7 +216,7 @@ def _over_longest(graph: Graph, cycle: Cycle) -> Cycle:
 
 
 def layer_of(cycle: Cycle) -> Layer:
-    """On what order a cycle rests."""
+    """The order on which a cycle depends."""
     kinds = {step.kind for step in cycle}
     if kinds & {EdgeKind.REALTIME, EdgeKind.RW_BY_TIME}:
         return Layer.REALTIME
@@ -228,7 +228,7 @@ def layer_of(cycle: Cycle) -> Layer:
 
 
 def name_of(cycle: Cycle) -> str:
-    """Which anomaly a cycle is (Adya, 1999, chapter 4; Kingsbury and Alvaro, Elle, 2020)."""
+    """The anomaly that a cycle shows (Adya, 1999, chapter 4; Kingsbury and Alvaro, Elle, 2020)."""
     anti = [step.kind in RW_KINDS for step in cycle]
     count = sum(anti)
     adjacent = any(one and other for one, other in zip(anti, [*anti[1:], anti[0]], strict=True))

@@ -1,4 +1,7 @@
-"""Searches a graph for anomalies: each component with a cycle is named by the strongest one that it shows."""
+"""Searches a graph for anomalies.
+
+Each component with a cycle is named by the strongest anomaly that it shows.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -19,7 +22,7 @@ from checkers.transactional.transactions.graph.dependencies import EdgeKind, Gra
 from checkers.transactional.transactions.models.consistency import Layer, suffixed
 
 WITNESSES = 20
-"""Components of one class in which a cycle is sought; further ones are only counted."""
+"""Components of one class in which a cycle is searched; further components are only counted."""
 TELLING = 500
 """Components without adjacent anti-dependencies that are classified; others count as the weaker class."""
 
@@ -27,7 +30,7 @@ _DATA = (EdgeKind.WW, EdgeKind.WR, EdgeKind.RW, EdgeKind.VIA)
 _BY_LAYER = {
     Layer.DATA: (),
     Layer.PROCESS: (EdgeKind.PROCESS, EdgeKind.WW_BY_PROCESS, EdgeKind.RW_BY_PROCESS),
-    # Real time orders everything that the order of a process orders.
+    # Real time contains the order of each process.
     Layer.REALTIME: (EdgeKind.REALTIME, EdgeKind.RW_BY_TIME, EdgeKind.WW_BY_PROCESS, EdgeKind.RW_BY_PROCESS),
 }
 
@@ -51,7 +54,7 @@ class CyclicComponents:
     """All components with cycles.
 
     Attributes:
-        found: at least `WITNESSES` of each class where there are as many, in the order of the search.
+        found: at least `WITNESSES` of each class, if there are that many, in the order of the search.
         counts: number of components of each id.
         cyclic: number of components with a cycle in the whole graph.
         largest: number of nodes in the largest of them.
@@ -83,17 +86,17 @@ CLASSES = tuple(_Class(name, layer) for layer in Layer for name in ("G0", "G1c",
 
 
 def find_cycles(graph: Graph, forbidden: Callable[[str], bool]) -> CyclicComponents:
-    """Name every component of a graph that holds a cycle.
+    """Name every component of a graph that has a cycle.
 
     Without a cycle this costs one pass.  A component is named by the first class that it shows, forbidden
-    ones before legal ones, so that nothing legal hides what is forbidden.
+    classes before legal ones, so that a legal class does not hide a forbidden one.
 
     Args:
         graph: the graph.
         forbidden: whether the model forbids an anomaly id.
     """
     edges = graph.edges
-    # Real time, if it is known, orders everything that the order of a process orders.
+    # Real time, if it is known, contains the order of each process.
     timed = bool((edges.kind == EdgeKind.REALTIME).any())
     rows = np.flatnonzero(edges.kind != EdgeKind.PROCESS) if timed else np.arange(len(edges.kind))
     whole = components_of(edges.source[rows], edges.target[rows], graph.nodes)
@@ -114,11 +117,11 @@ def find_cycles(graph: Graph, forbidden: Callable[[str], bool]) -> CyclicCompone
 
 
 class _Region:
-    """The part of a graph where cycles are.
+    """The part of a graph that has cycles.
 
     Args:
         graph: the graph.
-        rows: its edges that lie within a component.
+        rows: the edges within components.
     """
 
     def __init__(self, graph: Graph, rows: Rows) -> None:
@@ -129,14 +132,14 @@ class _Region:
         self._explained = np.zeros(len(self._part.nodes), dtype=np.bool_)
 
     def of_class(self, each: _Class) -> Iterator[Anomalous]:
-        """Components that show a class and nothing sought before."""
+        """Components that show a class and no class that was searched before."""
         if not self._has_cycles(each.layer):
             return
         rows = np.flatnonzero(np.isin(self._kind, each.kinds))
         unfold = each.name == "G-nonadjacent"
         groups = self._unfolded(rows) if unfold else self._plain(rows)
         for place, group in enumerate(groups):
-            # One component of the graph may unfold into two that are the same when folded again.
+            # One component of the graph may unfold into two that are equal when folded again.
             if self._explained[self._part.source[group]].any():
                 continue
             self._explained[self._part.source[group]] = True
@@ -148,7 +151,7 @@ class _Region:
             yield Anomalous(name_of(cycle), cycle, exact)
 
     def _has_cycles(self, layer: Layer) -> bool:
-        """Whether there is any cycle of a layer's kinds, without which no class needs to be sought."""
+        """Whether there is any cycle of a layer's kinds; otherwise no class has to be searched."""
         if layer not in self._cyclic:
             rows = np.flatnonzero(np.isin(self._kind, _Class("G2-item", layer).kinds))
             source, target = self._part.source[rows], self._part.target[rows]
@@ -180,7 +183,7 @@ class _Region:
 
 
 def _distinct(rows: Rows) -> Rows:
-    """Rows in order, each once; faster than numpy's unique, which hashes."""
+    """Distinct rows in order; faster than numpy's unique, which hashes."""
     ordered = np.sort(rows)
     first: Booleans = np.diff(ordered, prepend=-1) != 0
     return ordered[first]

@@ -1,7 +1,7 @@
 """Tries all version orders that are not determined, in small histories.
 
-Which of two writes came first is often unknown: if no transaction replaced a register's version after reading
-it, or if no transaction read two appends.  To find whether *some* order explains a history is NP-complete
+The order of two writes is unknown if no transaction replaced a register's version after reading it, or if no
+transaction read two appends.  To decide whether *some* order explains a history is NP-complete
 (Papadimitriou, The Serializability of Concurrent Database Updates, 1979; Biswas and Enea, On the Complexity
 of Checking Transactional Consistency, 2019), so it is done within a budget:
 
@@ -29,14 +29,14 @@ from checkers.transactional.transactions.graph.dependencies import EdgeKind, Gra
 from checkers.transactional.transactions.models.consistency import RULES, ConsistencyModel, Layer
 
 TRANSACTIONS_MAX = 128
-"""Largest history of which orders are tried."""
+"""The largest number of transactions of a history in which orders are tried."""
 PAIRS_MAX = 1_000
-"""Most pairs of versions that are ordered; with more, the result is unknown."""
+"""The largest number of ordered pairs of versions; with more, the result is unknown."""
 TRIES_MAX = 300
-"""Most orders of a pair that are assumed before the search gives up."""
+"""The largest number of assumed orders of a pair before the search gives up."""
 
 _ROUNDS = 4
-"""How often pairs are ordered without trying anything, what failed first each time."""
+"""Number of attempts to order pairs without assumptions, each starting with the pairs that failed before."""
 _OF_LAYER = {
     Layer.DATA: frozenset({EdgeKind.WW, EdgeKind.WR, EdgeKind.RW, EdgeKind.VIA}),
     Layer.PROCESS: frozenset(EdgeKind) - {EdgeKind.REALTIME, EdgeKind.RW_BY_TIME},
@@ -45,7 +45,7 @@ _OF_LAYER = {
 
 
 class Version(NamedTuple):
-    """A version of a key whose place is not known.
+    """A version of a key whose position is unknown.
 
     Attributes:
         writer: the transaction that wrote it.
@@ -57,11 +57,11 @@ class Version(NamedTuple):
 
 
 class Contested(NamedTuple):
-    """Versions of one key that follow each other in some order.
+    """Versions of one key whose order is unknown.
 
     Attributes:
         key: code of the key.
-        versions: its versions; each by another writer.
+        versions: its versions; each has a different writer.
     """
 
     key: int
@@ -69,16 +69,16 @@ class Contested(NamedTuple):
 
 
 class _Exhausted(Exception):  # noqa: N818 - it ends a search, it is no error
-    """The budget is used up."""
+    """The budget is exhausted."""
 
 
 def unexplained(graph: Graph, contested: Sequence[Contested], model: ConsistencyModel) -> tuple[int, ...]:
-    """Transactions that no order of versions explains together; none where some order does, or may.
+    """Transactions that no version order explains together; none if some order does, or may.
 
     Args:
-        graph: a graph without any circle that the model forbids.
+        graph: a graph without any cycle that the model forbids.
         contested: versions to be ordered.
-        model: a model that forbids circles with anti-dependencies.
+        model: a model that forbids cycles with anti-dependencies.
     """
     chosen = frozenset(range(graph.transactions))
     if not _contradicts(graph, contested, model, chosen):
@@ -92,7 +92,7 @@ def unexplained(graph: Graph, contested: Sequence[Contested], model: Consistency
 def _contradicts(
     graph: Graph, contested: Sequence[Contested], model: ConsistencyModel, chosen: frozenset[int]
 ) -> bool:
-    """Whether some of the transactions alone are certainly explained by no order."""
+    """Whether certainly no order explains some of the transactions alone."""
     snapshots = "G2-item" not in RULES[model].anomalies
     order = _Order(graph, RULES[model].layer, chosen, snapshots=snapshots)
     ends = np.where(graph.end == NONE, NEVER, graph.end)
@@ -111,7 +111,7 @@ def _contradicts(
         place = _first_misfit(order.copy(), left)
         if place is None:
             return False
-        # What is hardest to order comes first, so that what has nothing to do with it is not tried.
+        # The pairs that are hardest to order come first, so that unrelated pairs are not tried.
         left = [left[place], *left[:place], *left[place + 1 :]]
     try:
         return not _some_order(order, left, iter(range(TRIES_MAX)))
@@ -150,7 +150,10 @@ def _some_order(order: "_Order", pairs: list[tuple[Version, Version]], tries: It
 
 
 def _settled(order: "_Order", pairs: list[tuple[Version, Version]]) -> list[tuple[Version, Version]] | None:
-    """Order what can be ordered in one way only; the pairs that are left, None if one can't be ordered."""
+    """Order the pairs that allow only one order.
+
+    Returns the remaining pairs, or None if a pair allows neither.
+    """
     while True:
         left = []
         for one, other in pairs:
@@ -169,7 +172,7 @@ def _settled(order: "_Order", pairs: list[tuple[Version, Version]]) -> list[tupl
 
 
 class _Order:
-    """Which node reaches which, as one bit set (an int) for each node.
+    """The nodes that each node reaches, as one bit set (an int) for each node.
 
     Args:
         graph: the graph.
@@ -195,14 +198,14 @@ class _Order:
             self._link(one, other)
 
     def copy(self) -> "_Order":
-        """The same order, to be added to."""
+        """Return a copy of the order, which can be extended."""
         other = object.__new__(_Order)
         other._chosen, other._shift = self._chosen, self._shift
         other._after, other._before = self._after.copy(), self._before.copy()
         return other
 
     def admits(self, earlier: Version, later: Version) -> bool:
-        """Whether no single edge of a version before another closes a circle."""
+        """Whether no single edge of this order of two versions closes a cycle."""
         return not any(self._after[two] >> one & 1 for one, two in self._edges(earlier, later))
 
     def add(self, earlier: Version, later: Version) -> None:
@@ -223,7 +226,7 @@ class _Order:
                 yield reader, later.writer + shift
 
     def _link(self, one: int, two: int) -> None:
-        """Let a node lead to another, and all before it to all behind that."""
+        """Add an edge between two nodes, and from all predecessors of one to all successors of the other."""
         if self._after[one] >> two & 1:
             return
         behind, before = self._after[two] | 1 << two, self._before[one] | 1 << one

@@ -1,7 +1,7 @@
-"""Adjacency matrices and what scipy finds in them.
+"""Adjacency matrices, and scipy's algorithms on them.
 
-scipy takes half as long to load as all checkers, and most histories have no transactions: it is loaded when
-the first matrix is made.
+scipy takes half as long to load as all checkers, and most histories have no transactions.  So it is loaded
+when the first matrix is created.
 """
 
 from typing import TYPE_CHECKING, cast
@@ -18,8 +18,8 @@ class Adjacency:
     """The edges of a graph, each once.
 
     Args:
-        source: shape (n,), where each edge begins.
-        target: shape (n,), where it ends.
+        source: shape (n,), source of each edge.
+        target: shape (n,), target of each edge.
         nodes: number of nodes.
     """
 
@@ -30,14 +30,14 @@ class Adjacency:
         self._matrix: csr_matrix = coo_matrix((ones, (source, target)), shape=(nodes, nodes)).tocsr()
 
     def strong_components(self) -> tuple[int, Nodes]:
-        """How many strongly connected components there are, and the number of that of each node."""
+        """The number of strongly connected components, and the component number of each node."""
         from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 - see the module's docstring
 
         count, label = connected_components(self._matrix, directed=True, connection="strong")
         return int(count), cast("Nodes", label)
 
     def breadth_first(self, first: int) -> Nodes:
-        """The node before each on a shortest path from a first one; negative where none leads there."""
+        """The predecessor of each node on a shortest path from a first node; negative if there is no path."""
         from scipy.sparse.csgraph import breadth_first_order  # noqa: PLC0415 - see the module's docstring
 
         _, before = breadth_first_order(self._matrix, first, directed=True, return_predecessors=True)

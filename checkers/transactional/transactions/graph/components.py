@@ -1,4 +1,4 @@
-"""Strongly connected components of edges: where cycles are, found in one linear pass."""
+"""Strongly connected components of edges, found in one linear pass."""
 
 from typing import NamedTuple
 
@@ -16,11 +16,11 @@ RW_KINDS = (EdgeKind.RW, EdgeKind.RW_BY_TIME, EdgeKind.RW_BY_PROCESS)
 
 
 class Components(NamedTuple):
-    """The components that hold a cycle.
+    """The components that have a cycle.
 
     Attributes:
         label: shape (nodes,), component of each node, any number.
-        cyclic: shape (components,), whether it holds a cycle.
+        cyclic: shape (components,), whether each has a cycle.
     """
 
     label: Nodes
@@ -28,7 +28,7 @@ class Components(NamedTuple):
 
     @property
     def numbers(self) -> Rows:
-        """Labels of the components that hold a cycle."""
+        """Labels of the components that have a cycle."""
         return np.flatnonzero(self.cyclic)
 
 
@@ -36,8 +36,8 @@ def components_of(source: Nodes, target: Nodes, nodes: int) -> Components:
     """Find the components of a graph without edges from a node to itself.
 
     Args:
-        source: shape (n,), where each edge begins.
-        target: shape (n,), where it ends.
+        source: shape (n,), source of each edge.
+        target: shape (n,), target of each edge.
         nodes: number of nodes.
     """
     count, label = Adjacency(source, target, nodes).strong_components()
@@ -50,10 +50,10 @@ def is_rw(kind: Kinds) -> Booleans:
 
 
 def layered(source: Nodes, target: Nodes, kind: Kinds, nodes: int) -> tuple[Nodes, Nodes, Rows]:
-    """Unfold a graph so that its cycles are those without two anti-dependencies in a row.
+    """Unfold a graph so that it has only the cycles without two adjacent anti-dependencies.
 
-    Node ``nodes + v`` is v reached by an anti-dependency, node v is v reached by another edge.  No
-    anti-dependency leaves node ``nodes + v`` (Cerone and Gotsman, 2018, theorem 9: snapshot isolation
+    Node ``nodes + v`` stands for v reached by an anti-dependency, and node v for v reached by another edge.
+    No anti-dependency leaves node ``nodes + v`` (Cerone and Gotsman, 2018, theorem 9: snapshot isolation
     excludes exactly such cycles).
 
     Returns:

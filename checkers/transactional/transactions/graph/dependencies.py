@@ -1,7 +1,8 @@
-"""The dependency graph: which transaction precedes which; the same for all kinds of histories.
+"""The dependency graph, which orders transactions; it is the same for all kinds of histories.
 
-Nodes below `Graph.transactions` are transactions; the others are *joints*, which carry order from many to
-many in linear size and are never shown: barriers of real time, and chains that fan readers out to writers.
+Nodes below `Graph.transactions` are transactions; the others are *joints*, which order many transactions
+before many others with a linear number of edges, and are never shown.  Joints are barriers of real time, and
+chains between readers and writers.
 """
 
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ Kinds = npt.NDArray[np.uint8]
 
 
 class EdgeKind(IntEnum):
-    """Why the source of an edge comes before its target (Adya, Weak Consistency, 1999, chapter 4).
+    """The reason why an edge's source comes before its target (Adya, Weak Consistency, 1999, chapter 4).
 
     Attributes:
         WW: the target wrote the version that follows the source's.
@@ -27,9 +28,10 @@ class EdgeKind(IntEnum):
         PROCESS: one process ran both, the source first.
         REALTIME: the source was complete before the target began.
         VIA: continues from a joint that an anti-dependency entered.
-        RW_BY_TIME: an anti-dependency that rests on the real-time order of two writes.
-        WW_BY_PROCESS: a later version, as one process met both in this order.
-        RW_BY_PROCESS: an anti-dependency that rests on the order in which one process met two versions.
+        RW_BY_TIME: an anti-dependency that depends on the real-time order of two writes.
+        WW_BY_PROCESS: a later version, because one process accessed both versions in this order.
+        RW_BY_PROCESS: an anti-dependency that depends on the order in which one process accessed two
+            versions.
     """
 
     WW = 0
@@ -44,13 +46,13 @@ class EdgeKind(IntEnum):
 
 
 class Edges(NamedTuple):
-    """Edges, one row each.
+    """Edges, one row for each.
 
     Attributes:
         source: shape (n,), the node that comes first.
         target: shape (n,), the node that comes later.
         kind: shape (n,), an `EdgeKind`.
-        reference: shape (n,), what the front needs to explain the edge, such as a row of its reads.
+        reference: shape (n,), a number by which the front can explain the edge, such as a row of its reads.
     """
 
     source: Nodes
@@ -64,7 +66,7 @@ class Graph:
     """Transactions and all edges between them.
 
     Attributes:
-        transactions: number of transactions; they are the nodes from 0.
+        transactions: number of transactions, which are the first nodes, from 0.
         nodes: number of all nodes, joints included.
         edges: all edges, in any order.
         begin: shape (transactions,), position in the history at which each began.
@@ -82,7 +84,7 @@ class GraphBuilder:
     """Collects edges and creates joints."""
 
     def __init__(self, begin: Integers, end: Integers) -> None:
-        """Begin with transactions that have no edges.
+        """Start with transactions that have no edges.
 
         Args:
             begin: shape (n,), position in the history at which each transaction began.
@@ -94,7 +96,7 @@ class GraphBuilder:
         self._parts: list[Edges] = []
 
     def joints(self, count: int) -> Integers:
-        """Nodes of a new chain, in order."""
+        """Create the nodes of a new chain, in order."""
         self._nodes += count
         return np.arange(self._nodes - count, self._nodes)
 
@@ -117,7 +119,7 @@ class GraphBuilder:
         )
 
     def add_process_order(self, process: Integers, taking_part: Booleans) -> None:
-        """Let each transaction of a process come before the next one, if it was known to be committed.
+        """Order each transaction of a process before the next one, if it was known to be committed.
 
         Args:
             process: shape (n,), code of the process of each transaction.
@@ -131,9 +133,9 @@ class GraphBuilder:
     def add_real_time(self, taking_part: Booleans) -> None:
         """Order each completed transaction before all that begin later, by a chain of barriers.
 
-        A barrier is before the first beginning that follows a completion.  Completed transactions have edges
-        to it.  It has edges to the next barrier and to the transactions that begin before that one.  So n
-        transactions need at most 4 n edges instead of n².
+        Each barrier is directly before the first invocation that follows a completion.  Completed
+        transactions have edges to it.  It has edges to the next barrier, and to the transactions that begin
+        before that barrier.  So n transactions need at most 4 n edges instead of n².
 
         Args:
             taking_part: shape (n,), whether each transaction may have committed.
@@ -149,7 +151,7 @@ class GraphBuilder:
         seen[completed_before] = True
         place = np.cumsum(seen) - 1
         barriers = self.joints(int(seen.sum()))
-        # The barrier that waits for the i-th completion is the first that waits for more than i.
+        # The barrier for the i-th completion is the first one that follows more than i completions.
         of_ended = place[: len(ended)] + 1
         known = of_ended < len(barriers)
         self.add(EdgeKind.REALTIME, ended[known], barriers[of_ended[known]])
@@ -165,13 +167,13 @@ class GraphBuilder:
         """Order every reader of a group before every writer of the group, except itself.
 
         This orders all pairs with a linear number of edges: a group's writers are attached to two chains of
-        joints, one in each direction.  A reader has an edge to the beginning of the chain.  A reader that is
-        a writer too has edges into both chains, next to its own place.
+        joints, one in each direction.  A reader has an edge to the start of the chain.  A reader that is also
+        a writer has edges into both chains, next to its own position.
 
         Args:
             readers: transaction, group and reference of each reader.
             writers: transaction and group of each writer; a transaction at most once in a group.
-            kind: of the edges that leave readers, an anti-dependency.
+            kind: kind of the edges that leave readers, an anti-dependency.
         """
         transaction, group = writers
         order = np.lexsort((transaction, group))
@@ -210,7 +212,7 @@ class GraphBuilder:
         self.add(kind, reader[fits], earlier[place[fits] - 1], reference[fits])
 
     def graph(self) -> Graph:
-        """All that was added."""
+        """Return the graph of everything that was added."""
         nothing = np.zeros(0, dtype=np.int32)
         parts = [Edges(nothing, nothing, nothing.astype(np.uint8), nothing), *self._parts]
         edges = Edges(

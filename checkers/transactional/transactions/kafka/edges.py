@@ -1,8 +1,8 @@
-"""Edges between Kafka's transactions, and why each holds.
+"""Edges between Kafka's transactions, and the reason for each.
 
-Offsets order the records of a partition, so nothing is inferred: ww leads from each record to the next one,
-wr from a record to its readers, rw from a reader to the record after the last one that it received.  Real
-time gives no edges: a consumer may lag.
+Offsets order the records of a partition, so no order has to be inferred.  A ww edge leads from each record to
+the next one, a wr edge from a record to each reader, and an rw edge from a reader to the record after the
+last one that it received.  Real time adds no edges, because a consumer may lag.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ from checkers.transactional.transactions.proofs.words import micro_operations
 
 
 def graph_of(kafka: KafkaTransactions) -> Graph:
-    """All dependencies.
+    """The graph with all dependencies.
 
     The reference of a ww edge is the later row of `Records`, that of a wr or rw edge the row of
     `ConsumedRecords`.
@@ -31,16 +31,17 @@ def graph_of(kafka: KafkaTransactions) -> Graph:
 
 
 def flow_of(kafka: KafkaTransactions) -> Graph:
-    """Graph with only the wr edges of read_committed readers."""
+    """The graph with only the wr edges of read_committed readers."""
     builder = _builder(kafka)
     _add_wr(builder, kafka, np.flatnonzero(kafka.given.committed))
     return builder.graph()
 
 
 def own_records(kafka: KafkaTransactions) -> Integers:
-    """Rows of `ConsumedRecords` in which a transaction was given its own record as a committed one.
+    """Rows of `ConsumedRecords` in which a transaction received its own record as a committed one.
 
-    That is a circle of one transaction, which is no edge: what it is given, it is given before its commit.
+    This is a cycle of one transaction, which is not an edge: a transaction receives records before its
+    commit.
     """
     rows = np.flatnonzero(kafka.given.committed)
     given, records = kafka.given, kafka.records
@@ -69,7 +70,7 @@ def _add_wr(builder: GraphBuilder, kafka: KafkaTransactions, rows: Integers) -> 
 
 
 def _add_rw(builder: GraphBuilder, kafka: KafkaTransactions) -> None:
-    """From the last record that an assigned consumer was given of a partition by one call."""
+    """Add rw edges from the last record of a partition that one call returned to an assigned consumer."""
     given, records = kafka.given, kafka.records
     assigned = np.append(kafka.columns.calls.assignment >= 0, [False])
     rows = np.flatnonzero((given.call != NONE) & assigned[given.call])
@@ -80,7 +81,7 @@ def _add_rw(builder: GraphBuilder, kafka: KafkaTransactions) -> None:
     )
     last[:-1] = ~same
     rows = rows[last]
-    # Offsets may be as large as 2⁶², so what is compared are their ranks.
+    # Offsets may be as large as 2⁶², so their ranks are compared.
     known, rank = np.unique(records.offset, return_inverse=True)
     codes = records.partition * (len(known) + 1) + rank
     reached = np.searchsorted(known, given.offset[rows], side="right")
@@ -91,7 +92,7 @@ def _add_rw(builder: GraphBuilder, kafka: KafkaTransactions) -> None:
 
 
 class KafkaStory:
-    """Describes transactions, polls and single records, and why edges hold.
+    """Describes transactions, polls and single records, and the reasons for edges.
 
     Args:
         kafka: the history.
@@ -103,7 +104,7 @@ class KafkaStory:
         self._graph = graph
 
     def transaction(self, number: int) -> str:
-        """Its micro-operations, or what was polled, or the one record."""
+        """The transaction's micro-operations, or the polled records, or the single record."""
         operations = self._kafka.operations
         if number < len(operations.begin):
             value = operations.values[number]
@@ -117,7 +118,7 @@ class KafkaStory:
         return micro_operations([["send", name.topic, name.partition, value]])
 
     def operations(self, number: int) -> tuple[int, ...]:
-        """Its invocation and its completion, as far as there are."""
+        """Positions of its invocation and its completion, if they exist."""
         operations = self._kafka.operations
         if number < len(operations.begin):
             return operations.positions(number)

@@ -1,4 +1,4 @@
-"""The producer ids and epochs that transactional producers got when they initialised.
+"""The producer ids and epochs that transactional producers received when they initialised.
 
 A coordinator raises the epoch of a transactional id's producer with each initialisation, and appends the new
 epoch before it answers.  When the epochs are used up, it assigns a new producer id (KIP-98).  It also raises
@@ -6,12 +6,12 @@ epochs when transactions end (KIP-890), and never lowers them.  So for two initi
 id
 
 - both have different epochs;
-- the one that began after the other had ended has the newer epoch;
+- if one began after the other had ended, it has the newer epoch;
 - both have the same transactional id.
 
-A request that is sent again is answered with the same epoch only if it names the producer id that its sender
-already has (KIP-360); a new producer has none.  The result of an initialisation is the answer to its last
-attempt.  Initialisations without a recorded result (librdkafka does not expose it) are left out.
+A repeated request is answered with the same epoch only if it contains the producer id that its sender already
+has (KIP-360); a new producer has none.  The result of an initialisation is the answer to its last attempt.
+Initialisations without a recorded result (librdkafka does not expose it) are left out.
 """
 
 from bisect import bisect_left
@@ -31,13 +31,13 @@ from checkers.verdict.verdict import Anomaly
 
 
 class InitialisedProducer(NamedTuple):
-    """What one initialisation was given.
+    """The result of one initialisation.
 
     Attributes:
-        begun: its invocation.
-        ended: its ``ok``.
+        begun: the invocation.
+        ended: the completion, an ``ok``.
         producer_id: Kafka's number for the transactional id.
-        epoch: of that, the one that fences all before.
+        epoch: the epoch of that producer id, which fences all earlier epochs.
     """
 
     begun: Operation
@@ -50,13 +50,13 @@ class InitialisedProducer(NamedTuple):
 
 
 def given_epochs(history: History) -> list[InitialisedProducer]:
-    """What initialisations were given, as far as it was reported, in the order of their answers."""
+    """The reported results of initialisations, in the order of their answers."""
     found = (_given(call) for call in initialisations(history))
     return sorted((given for given in found if given is not None), key=attrgetter("ended.index"))
 
 
 def epochs_given_again(history: History) -> Iterator[Anomaly]:
-    """Initialisations that got the epoch of another one, or an epoch below it."""
+    """Initialisations that received the epoch of another one, or a lower epoch."""
     owner: dict[int, InitialisedProducer] = {}
     by_producer: dict[tuple[int, object], list[InitialisedProducer]] = defaultdict(list)
     for given in given_epochs(history):
@@ -75,7 +75,7 @@ def _given(call: OperationPair) -> InitialisedProducer | None:
     producer_id, epoch = (call.ended.value.get(name) for name in ("producer_id", "epoch"))
     if not isinstance(producer_id, int) or not isinstance(epoch, int):
         return None
-    # Libraries that have none yet return -1.
+    # Libraries that do not know it yet return -1.
     return (
         InitialisedProducer(call.begun, call.ended, producer_id, epoch)
         if min(producer_id, epoch) >= 0
@@ -86,7 +86,7 @@ def _given(call: OperationPair) -> InitialisedProducer | None:
 def _conflicts(
     given: Sequence[InitialisedProducer],
 ) -> Iterator[tuple[InitialisedProducer, InitialisedProducer]]:
-    """Those of one id that must not be so, each after the latest of those before that it contradicts."""
+    """Contradicting results of one id, each after the latest earlier one that it contradicts."""
     ends = [each.ended.index for each in given]
     highest = list(accumulate((each.epoch for each in given), max))
     first: dict[int, InitialisedProducer] = {}
@@ -100,7 +100,10 @@ def _conflicts(
 
 
 def _found(history: History, other: InitialisedProducer, given: InitialisedProducer) -> Anomaly:
-    """The finding that two of one producer id are; legal where the metadata log may have lost its number."""
+    """The finding for two initialisations of one producer id.
+
+    It is legal if the metadata log may have lost the number of the id.
+    """
     names = f"{other.begun.key}", f"{given.begun.key}"
     anomaly = ANOMALIES["producer-epoch-given-again"].found(
         f"{names[1]} was initialised by process {given.ended.process} with {given}, after {names[0]} was by "

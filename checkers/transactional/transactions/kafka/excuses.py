@@ -1,9 +1,10 @@
 """Findings of transactions that a permitted loss in ``__transaction_state`` may explain.
 
 A coordinator keeps the states of its transactional ids in one partition of ``__transaction_state``.  If that
-partition may have lost records, an acknowledged commit may never be carried out, or only in some of its
-partitions; markers of an earlier decision may be written again, and decide the transaction that is open by
-then; and a raised epoch may have its former value again, so that no producer is fenced (KIP-98).
+partition may have lost records, there are three consequences (KIP-98).  An acknowledged commit may never be
+carried out, or only in some of its partitions.  Markers of an earlier decision may be written again, and end
+the transaction that is open at that time.  And a raised epoch may return to its former value, so that no
+producer is fenced.
 
 A loss before a transaction began, or after it was completely carried out, does not affect it
 (`checkers.licences.decisions`).  Nor does a loss before an epoch was raised affect that epoch.
@@ -24,13 +25,13 @@ from checkers.verdict.verdict import Anomaly
 OF_DECISIONS = frozenset({"torn-transaction", "precommitted-read"})
 """Anomalies that a lost decision may cause."""
 OF_EPOCHS = frozenset({"zombie-accepted", "producer-epoch-given-again"})
-"""What may be seen where the epoch is lost that the first initialisation of the witness was given."""
+"""Anomalies that may be seen if the epoch of the witness's first initialisation is lost."""
 OF_ANYBODY = frozenset({"hanging-transaction"})
-"""Anomalies that a lost decision may cause and whose transaction is unknown."""
+"""Anomalies that a lost decision may cause, and whose transaction is unknown."""
 
 
 def excused(history: History, found: Iterable[Anomaly]) -> Iterator[Anomaly]:
-    """The findings, made legal by a licence if a lost state may explain them.
+    """The findings; a finding is legal, with a licence, if a lost state may explain it.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
@@ -55,7 +56,7 @@ def _epoch_lost(history: History, anomaly: Anomaly) -> str | None:
     given = [operation for operation in operations if operation.f == "init-transactions"]
     if len({str(operation.key) for operation in given}) != 1:
         return None
-    # What has no answer may have been done at any time.
+    # A request without an answer may have been executed at any time.
     unanswered = operations[-1].type is not OK
     until_ns = NEVER if unanswered else max(operation.time_ns for operation in operations)
     return lost_state(history, str(given[0].key), given[0].time_ns, until_ns)

@@ -18,9 +18,9 @@ class Instance(NamedTuple):
     """One initialisation of a transactional id.
 
     Attributes:
-        process: who initialised.
+        process: the process that initialised.
         begin: position of the invocation.
-        end: position of its ``ok``, `NONE` if it never came to that.
+        end: position of its ``ok``, `NONE` if there is none.
     """
 
     process: int | str
@@ -33,7 +33,7 @@ class _Moment(NamedTuple):
 
     Attributes:
         position: index of the first operation in the history that may have come after it.
-        text: the step as a text.
+        text: the step as text.
     """
 
     position: int
@@ -43,10 +43,10 @@ class _Moment(NamedTuple):
 def zombies(kafka: KafkaTransactions, story: KafkaStory) -> Iterator[Anomaly]:
     """Transactions that took effect although a newer instance had initialised before they began.
 
-    If it is known when their commit was requested, an initialisation before that counts too: it waits until
-    the coordinator has aborted the older instance's transaction.  The newer instance began to initialise
-    after every initialisation of the zombie's process was complete.  An instance that initialised again
-    since, or may have, is not older.
+    If the time of the commit request is known, an initialisation before that counts too, because it waits
+    until the coordinator has aborted the older instance's transaction.  The newer instance started to
+    initialise after every initialisation of the zombie's process was complete.  An instance that has, or may
+    have, initialised again since then is not older.
     """
     instances = _instances(kafka)
     operations = kafka.operations
@@ -69,22 +69,22 @@ def zombies(kafka: KafkaTransactions, story: KafkaStory) -> Iterator[Anomaly]:
 def _moments(kafka: KafkaTransactions, node: int) -> Iterator[_Moment]:
     yield _Moment(int(kafka.operations.begin[node]), "began T")
     ending_ns = int(kafka.ending_ns[node])
-    # Only an abort of a failed transaction may have been requested; a reader of its record saw an aborted
-    # record.
+    # Only an abort of a failed transaction may have been requested, and a reader of its record has then
+    # received an aborted record.
     if ending_ns != NONE and kafka.operations.outcome[node] != SendOutcome.FAIL:
         position = bisect_left(kafka.history.operations, ending_ns, key=attrgetter("time_ns"))
         yield _Moment(position, "requested the commit of T")
 
 
 def _sends(mops: list[list[object]]) -> bool:
-    """Whether a transaction asks brokers for anything that its commit would make visible."""
+    """Whether a transaction sends requests to brokers that its commit would make visible."""
     return any(mop[0] in {"send", "offsets"} for mop in mops)
 
 
 def _fenced_by(instances: list[Instance], process: int | str, position: int) -> Instance | None:
-    """The last instance that fenced a process before a position in the history, None if none did.
+    """The last instance that fenced a process before a position in the history; None if none did.
 
-    Its epoch is the one that is least likely to have been lost.
+    Its epoch is the least likely to have been lost.
     """
     mine = [each for each in instances if each.process == process and each.begin < position]
     if not mine or any(each.end == NONE for each in mine):

@@ -1,7 +1,7 @@
 """Records that read_committed readers received before the commit was requested.
 
-Two times bound it: a poll had returned by the time of its completion, and a request for the commit left after
-``ending_ns`` of its transaction (docs/histories.md), both of one clock.
+Two times of one clock are compared: the completion of a poll, by which it had returned, and ``ending_ns`` of
+the transaction (docs/histories.md), after which the commit was requested.
 """
 
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ def compared(kafka: KafkaTransactions) -> Integers:
 
 
 def precommitted_reads(kafka: KafkaTransactions, story: KafkaStory) -> Iterator[Anomaly]:
-    """One finding a transaction: its record that was returned first."""
+    """One finding for each transaction, for its record that was returned first."""
     rows = compared(kafka)
     returned_ns = _returned_ns(kafka)[rows]
     nodes = kafka.node_of_send[rows]
@@ -47,7 +47,7 @@ def precommitted_reads(kafka: KafkaTransactions, story: KafkaStory) -> Iterator[
 
 
 def _returned_ns(kafka: KafkaTransactions) -> Integers:
-    """By send, when the first reader of committed records had been given it."""
+    """For each send, the time when the first read_committed reader had received it."""
     columns = kafka.columns
     times: Integers = np.append(columns.calls.completed_ns[columns.reads.call], NEVER)[kafka.read]
     return times

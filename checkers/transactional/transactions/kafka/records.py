@@ -13,11 +13,11 @@ from checkers.transactional.transactions.operations.coding import Index
 from checkers.transactional.transactions.operations.loading import Transactions, transactions_of
 
 READ_COMMITTED = "read_committed"
-"""The isolation at which aborted and open transactions are not returned."""
+"""The isolation level at which records of aborted and open transactions are not returned."""
 
 
 class Records(NamedTuple):
-    """Records that certainly took effect, by partition and offset; of several at one offset, the first.
+    """Records that certainly took effect, by partition and offset; the first one if an offset has several.
 
     Attributes:
         partition: code of the partition.
@@ -40,7 +40,7 @@ class ConsumedRecords(NamedTuple):
         offset: offset of the record.
         node: node that received it.
         committed: whether it was read with read_committed.
-        call: row of `Columns.calls`, `NONE` for records that a transaction states to have consumed.
+        call: row of `Columns.calls`, `NONE` for records that a transaction reports as consumed.
     """
 
     partition: Integers
@@ -52,7 +52,7 @@ class ConsumedRecords(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class KafkaTransactions:
-    """A history in columns.
+    """A history of Kafka transactions in columns.
 
     Nodes are its operations ``txn`` and ``poll`` in the order of invocation, then every record that was sent
     outside of transactions.
@@ -84,7 +84,7 @@ class KafkaTransactions:
 
     @property
     def seen(self) -> Booleans:
-        """Shape (sends,), whether some reader was given each record at read_committed."""
+        """Whether some read_committed reader received each record; shape (sends,)."""
         seen: Booleans = self.read != NONE
         return seen
 
@@ -93,7 +93,7 @@ class KafkaTransactions:
         return self.columns.partitions[code]
 
     def alone(self, node: int) -> int:
-        """Row of the record that a node is, for those that are none of the operations."""
+        """Row of the record that a node stands for, if the node is not an operation."""
         return int(np.argmax(self.node_of_send == node))
 
 
@@ -136,14 +136,14 @@ def kafka_transactions_of(history: History) -> KafkaTransactions:
 
 
 def _ending_ns(history: History, completion: int) -> int:
-    """When the end of an operation was requested, at the earliest; `NONE` if not reported."""
+    """The earliest time when the end of an operation was requested; `NONE` if not reported."""
     value = None if completion == NONE else history.operations[completion].value
     ending_ns = value.get("ending_ns") if isinstance(value, dict) else None
     return NONE if ending_ns is None else ending_ns
 
 
 def _committed(columns: Columns) -> Booleans:
-    """By reader, whether it reads committed records only."""
+    """For each reader, whether it reads only committed records."""
     return np.array([reader.isolation == READ_COMMITTED for reader in columns.readers], dtype=np.bool_)
 
 
@@ -176,7 +176,7 @@ def _given(
 
 
 def _consumed(columns: Columns, operations: Transactions) -> Iterator[tuple[int, int, int]]:
-    """Partition, offset and node of every record that a transaction states to have consumed."""
+    """Partition, offset and node of every record that a transaction reports as consumed."""
     codes = {name: code for code, name in enumerate(columns.partitions)}
     for node, value in enumerate(operations.values):
         for topic, partition, offsets, _ in _chunks(value):
@@ -189,5 +189,5 @@ def _chunks(value: dict[str, Any]) -> list[Any]:
 
 
 def has_transactions(history: History) -> bool:
-    """Whether there is anything to judge."""
+    """Whether the history has transactions to judge."""
     return any(o.type is INVOKE for o in history.of("txn"))

@@ -1,16 +1,16 @@
 """Judges Kafka's own transactions.
 
-Kafka's readers take part in no transaction, so most of Adya's anomalies are observed and legal: G0, G1c with
-a ww edge, G-single, G-nonadjacent and G2-item.  Illegal are
+Kafka's readers take part in no transaction, so most of Adya's anomalies are reported as legal: G0, G1c with a
+ww edge, G-single, G-nonadjacent and G2-item.  The following are illegal:
 
-1. ``G1c`` of wr edges alone: two transactions that were each given the other's committed records, or one
-   that was given its own before its commit;
+1. ``G1c`` with only wr edges: two transactions that each received the other's committed records, or one that
+   received its own before its commit;
 2. ``torn-transaction`` and ``hanging-transaction`` (`kafka.visibility`);
 3. ``zombie-accepted`` (`kafka.fencing`);
 4. ``producer-epoch-given-again`` (`kafka.epochs`);
 5. ``precommitted-read`` (`kafka.precommitted`).
 
-What single records show (aborted reads, lost writes, duplicates, phantoms) is the log checker's.
+The log checker judges anomalies of single records (aborted reads, lost writes, duplicates, phantoms).
 """
 
 from collections.abc import Iterable, Iterator
@@ -43,7 +43,7 @@ CHECKER = "transactions"
 
 
 def check_transactions(history: History) -> CheckerResult:
-    """Judge the transactions of a Kafka history; one without any is valid.
+    """Judge the transactions of a Kafka history; a history without transactions is valid.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
@@ -61,7 +61,7 @@ def check_transactions(history: History) -> CheckerResult:
     ]
     others += [*zombies(kafka, story), *precommitted_reads(kafka, story), *_early(kafka, story)]
     others = list(excused(history, [*others, *epochs_given_again(history)]))
-    # The flow alone is judged more strictly: a circle in it is no longer merely observed.
+    # The flow is judged more strictly: a cycle in it is not only reported as legal.
     known = {anomaly.witness for anomaly in circular.anomalies}
     legal = [anomaly for anomaly in observed.anomalies if anomaly.witness not in known]
     counts = _counts([observed, circular], others)
@@ -84,7 +84,7 @@ def check_transactions(history: History) -> CheckerResult:
 
 
 def _excuses(found: Iterable[Anomaly]) -> Iterator[str]:
-    """Events that may explain findings, each once; nothing shows whether they do."""
+    """Events that may explain findings, each once; it is unknown whether they do."""
     yield from dict.fromkeys(
         str(anomaly.licence) for anomaly in found if anomaly.licence and TRANSACTIONS_TOPIC in anomaly.licence
     )

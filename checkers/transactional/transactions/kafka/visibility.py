@@ -1,4 +1,4 @@
-"""Transactions that read_committed readers see in part, and partitions that they block."""
+"""Transactions that read_committed readers see only partly, and partitions that open transactions block."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -21,7 +21,7 @@ from checkers.verdict.verdict import Anomaly
 
 
 class Missing(NamedTuple):
-    """Records that no reader of committed records was given although a whole final read covers them.
+    """Records that no read_committed reader received although a complete final read covers them.
 
     Attributes:
         send: row of `Columns.sends`.
@@ -33,11 +33,11 @@ class Missing(NamedTuple):
 
 
 def torn_transactions(kafka: KafkaTransactions, story: KafkaStory, history: History) -> Iterator[Anomaly]:
-    """Transactions of which a part is visible to readers of committed records and another part is not.
+    """Transactions of which read_committed readers see only a part of the records.
 
-    A record counts as missing if it was certainly in the log: it was acknowledged, or its transaction was.
-    A truncation may have removed the record, or the marker that had ended the transaction in either
-    partition: then it is open there, and the producer's next marker decides on it.
+    A record counts as missing if it was certainly in the log: it was acknowledged, or its transaction was. A
+    truncation may have removed the record, or the marker that had ended the transaction in either partition.
+    In that case the transaction is open there, and the producer's next marker ends it.
     """
     sends = kafka.columns.sends
     missing = missing_records(kafka)
@@ -81,7 +81,7 @@ def _torn(
 def _permits(
     kafka: KafkaTransactions, history: History, parts: tuple[int, int], ended: Integers
 ) -> Iterator[Permit]:
-    """What permits that a record is lost, the first of two, or that the marker of either is."""
+    """The permits for the loss of the first of two records, or of either record's marker."""
     licences, sends = licences_of(history), kafka.columns.sends
     lost = parts[0]
     places = [(lost, int(kafka.offset[lost])), *((row, _marker(kafka, history, row)) for row in parts)]
@@ -111,7 +111,7 @@ def _named(kafka: KafkaTransactions, row: int) -> str:
 
 
 def missing_records(kafka: KafkaTransactions) -> Missing:
-    """Find records that a whole final read at read_committed should have returned."""
+    """Find records that a complete read_committed final read should have returned."""
     columns, sends = kafka.columns, kafka.columns.sends
     finals = columns.final_reads
     covering = np.full(len(columns.partitions), NONE, dtype=np.int64)
@@ -128,13 +128,13 @@ def missing_records(kafka: KafkaTransactions) -> Missing:
 
 
 def _compacted(kafka: KafkaTransactions) -> Booleans:
-    """By partition, whether old records of a key may go."""
+    """For each partition, whether old records of a key may be removed."""
     keys = kafka.columns.keys
     return np.array([name.topic in keys for name in kafka.columns.partitions], dtype=np.bool_)
 
 
 def _committed(kafka: KafkaTransactions) -> Booleans:
-    """By final read, whether it was at read_committed."""
+    """For each final read, whether it was read_committed."""
     columns = kafka.columns
     isolations = np.array([reader.isolation == READ_COMMITTED for reader in columns.readers], dtype=np.bool_)
     return isolations[columns.calls.reader[columns.final_reads.call]]
@@ -174,7 +174,7 @@ def _ended_meanwhile(kafka: KafkaTransactions, history: History, partition: int,
 
 
 def _ending(log: ReplicaLog, offset: int) -> int:
-    """Offset from which on no transaction is open at another one, as a disk reports; `NONE` where one is."""
+    """Offset from which no transaction is open at another offset, as a disk shows; `NONE` if one is open."""
     row = int(log.rows_at(np.array([offset]))[0])
     if row == NONE:
         return NONE

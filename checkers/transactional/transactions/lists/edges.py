@@ -1,4 +1,4 @@
-"""Edges between the transactions of a list-append history, and why each holds."""
+"""Edges between the transactions of a list-append history, and the reason for each."""
 
 import numpy as np
 
@@ -15,7 +15,8 @@ def graph_of(lists: Lists, *, disputed_too: bool = True) -> Graph:
     """All edges between a history's transactions.
 
     A transaction with an unknown outcome counts as committed if one of its elements was read.  An element of
-    a committed transaction that no read shows is after the longest read of its key, at an unknown place.
+    a committed transaction that no read shows comes after the longest read of its key, at an unknown
+    position.
 
     The reference of a ww edge is the target's row of appends, that of a wr or rw edge the row of the read.
 
@@ -45,7 +46,7 @@ def taking_part(lists: Lists) -> Booleans:
 
 
 def good_neighbours(good: Booleans) -> tuple[Integers, Integers]:
-    """For each row the last good one up to it, and the first good one from it on; `NONE` where none."""
+    """For each row, the last good row up to it and the first good row from it on; `NONE` if there is none."""
     rows = np.arange(len(good))
     before = np.maximum.accumulate(np.where(good, rows, NONE))
     after = np.minimum.accumulate(np.where(good, rows, len(good))[::-1])[::-1]
@@ -85,7 +86,7 @@ def _add_rw(builder: GraphBuilder, lists: Lists, after: Integers) -> None:
 
 
 def unread_of(lists: Lists) -> Integers:
-    """Rows of committed appends that no read shows, of keys whose reads agree; the last of each writer."""
+    """Rows of committed appends that no read shows, of keys with consistent reads; each writer's last."""
     appends = lists.appends
     committed = taking_part(lists)[appends.transaction]
     unread = committed & appends.clear & (appends.place == NONE)
@@ -94,7 +95,7 @@ def unread_of(lists: Lists) -> Integers:
 
 
 def _disputed(lists: Lists) -> Booleans:
-    """By key, whether its reads contradict each other."""
+    """For each key, whether its reads contradict each other."""
     disputed = np.zeros(len(lists.operations.keys), dtype=np.bool_)
     disputed[lists.reads.key[~lists.reads.agrees]] = True
     return disputed
@@ -124,7 +125,7 @@ def _add_unread(builder: GraphBuilder, lists: Lists, before: Integers) -> None:
 
 
 def contested_appends(lists: Lists) -> list[Contested]:
-    """Appends of each key that no read shows, where they are more than one."""
+    """Appends of each key that no read shows, if there are several."""
     by_key: dict[int, list[Version]] = {}
     for row in unread_of(lists).tolist():
         version = Version(int(lists.appends.transaction[row]), ())
@@ -133,7 +134,7 @@ def contested_appends(lists: Lists) -> list[Contested]:
 
 
 class ListStory:
-    """Describes what transactions did and why edges hold.
+    """Describes the transactions and the reasons for edges.
 
     Args:
         history: the history.
@@ -151,7 +152,7 @@ class ListStory:
         return micro_operations(self._lists.transactions.values[number])
 
     def operations(self, number: int) -> tuple[int, ...]:
-        """Its invocation and its completion, as far as there are."""
+        """Positions of its invocation and its completion, if they exist."""
         return self._lists.transactions.positions(number)
 
     def time_ns(self, number: int) -> int:
@@ -186,7 +187,7 @@ class ListStory:
         return f"{source} appended {earlier} to {name}, and {target} appended {element} {behind}"
 
     def _missed(self, transaction: int, read: int) -> object:
-        """What a transaction appended to the key of a read that does not show it."""
+        """An element that a transaction appended to the key of a read that does not show it."""
         lists = self._lists
         low, high = np.searchsorted(lists.appends.transaction, [transaction, transaction + 1])
         key, length = lists.reads.key[read], lists.reads.length[read]

@@ -16,15 +16,15 @@ from checkers.transactional.transactions.proofs.words import shown
 from checkers.verdict.verdict import Anomaly
 
 _END = np.iinfo(np.int64).max
-"""Place of an element that is behind everything that was read."""
+"""Position of an element that comes after everything that was read."""
 _NOWHERE = -9
-"""Place of an element that no read shows: none at which anything else begins or ends."""
+"""Position of an element that no read shows; no other operation begins or ends there."""
 
 
 def find_in_lists(
     lists: Lists, story: ListStory, model: ConsistencyModel
 ) -> tuple[list[Anomaly], dict[str, int]]:
-    """Everything that needs no graph: examples, and the exact number of each id."""
+    """All anomalies that need no graph: examples, and the exact number of each id."""
     touches = touches_of(lists.operations)
     found = (
         _phantoms(lists),
@@ -40,11 +40,11 @@ def find_in_lists(
 
 
 class _Sightings:
-    """Elements of reads that should not be there, each with the first read that shows it.
+    """Elements that reads should not contain, each with the first read that shows it.
 
     Args:
         lists: the lists.
-        wrong: reports for rows of `Appends`, or `NONE`, whether they should not be there.
+        wrong: reports for rows of `Appends`, or `NONE`, whether reads should not contain them.
     """
 
     def __init__(self, lists: Lists, wrong: Callable[[Integers], Booleans]) -> None:
@@ -54,7 +54,7 @@ class _Sightings:
         self.count = len(self._rows) + len(self._strays)
 
     def at(self, index: int) -> tuple[int, int, int]:
-        """Row of the read, place in it, and row of the append, of the i-th element."""
+        """Row of the read, position in it, and row of the append, of the i-th element."""
         lists = self._lists
         if index >= len(self._rows):
             row = int(self._strays[index - len(self._rows)])
@@ -73,7 +73,7 @@ class _Sightings:
         return self._lists.contents(read)[place]
 
     def key(self, index: int) -> str:
-        """The key that the i-th was read of."""
+        """The key of the read that returned the i-th element."""
         return _key(self._lists, self.at(index)[0])
 
 
@@ -179,7 +179,7 @@ def _intermediate(lists: Lists) -> TransactionFinding:
 
 
 def _lost_updates(lists: Lists, touches: Touches) -> TransactionFinding:
-    """Committed transactions that read one version first and appended to the key later, two or more."""
+    """Groups of committed transactions that first read the same version and later appended to the key."""
     reads = lists.reads
     read = _reads_by_row(lists)[touches.updates(lists.operations, _ok(lists))]
     read = read[reads.agrees[read]]
@@ -211,10 +211,10 @@ def _ok(lists: Lists) -> Booleans:
 
 
 def _within(lists: Lists, touches: Touches) -> tuple[TransactionFinding, TransactionFinding]:
-    """What single transactions show: that they read what they appended only later, or contradict themselves.
+    """Transactions that read elements that they appended only later, or that contradict themselves.
 
-    Where the reads agree, a micro-operation leaves a transaction at one place of its key's order and the
-    next one must begin there: a read ends behind its last element, an append behind its own.
+    If the reads agree, each micro-operation ends at one position of its key's order, and the transaction's
+    next one must begin there: a read ends after its last element, and an append after its own element.
     """
     operations, reads, appends = lists.operations, lists.reads, lists.appends
     begin = np.empty(len(operations.key), dtype=np.int64)
@@ -228,8 +228,8 @@ def _within(lists: Lists, touches: Touches) -> tuple[TransactionFinding, Transac
     of = operations.transaction
     disordered = _disordered(lists, touches)
     suspects = np.union1d(of[touches.order[1:][wrong]], of[odd])
-    # A transaction that reads an element and appends it later appends before its own read, or reads less
-    # meanwhile.
+    # If a transaction reads an element and appends it later, it appends before its own read, or reads
+    # fewer elements in between.
     suspects = np.union1d(suspects, appends.transaction[disordered]).tolist()
     early = [number for number in suspects if _future_reads(lists, number)]
     slipped = [number for number in suspects if _slips(lists, number)]
@@ -238,7 +238,7 @@ def _within(lists: Lists, touches: Touches) -> tuple[TransactionFinding, Transac
 
 
 def _future(lists: Lists, early: list[int]) -> TransactionFinding:
-    """Transactions that read their own later appends: a circle of one, which is no edge of the graph."""
+    """Transactions that read their own later appends, which is a cycle of one and no edge of the graph."""
 
     def example(index: int) -> Example:
         key, element, seen = _future_reads(lists, early[index])[0]
@@ -249,7 +249,7 @@ def _future(lists: Lists, early: list[int]) -> TransactionFinding:
 
 
 def _internal(lists: Lists, slipped: list[int], disordered: Integers) -> TransactionFinding:
-    """Transactions whose reads or appends do not follow from what they read and appended before."""
+    """Transactions whose reads or appends contradict their earlier reads and appends."""
 
     def example(index: int) -> Example:
         if index >= len(slipped):
@@ -262,7 +262,7 @@ def _internal(lists: Lists, slipped: list[int], disordered: Integers) -> Transac
 
 
 def _future_reads(lists: Lists, transaction: int) -> list[tuple[object, object, list[object]]]:
-    """What a committed transaction read before it appended it: key, element, and what was read."""
+    """Elements that a committed transaction read before it appended them: key, element, and the list read."""
     if lists.transactions.outcome[transaction] != SendOutcome.OK:
         return []
     read: dict[tuple[Hashable, Hashable], list[object]] = {}
@@ -277,11 +277,11 @@ def _future_reads(lists: Lists, transaction: int) -> list[tuple[object, object, 
 
 
 def _disordered(lists: Lists, touches: Touches) -> Integers:
-    """Rows of appends that are before what their own transaction read or appended earlier."""
+    """Rows of appends that come before elements which their own transaction read or appended earlier."""
     operations, reads, appends = lists.operations, lists.reads, lists.appends
     least = np.full(len(operations.key), NONE, dtype=np.int64)
     least[reads.row] = np.where(reads.agrees, reads.length, 0)
-    # An append that no read shows, with one behind it that a read does show, is missing in the middle.
+    # An append that no read shows, followed by one that a read shows, is missing in the middle.
     least[appends.row] = np.where(appends.place == NONE, _END, appends.place + 1)
     least[appends.row[~appends.clear]] = 0
     before = np.roll(least[touches.order], 1)
@@ -302,7 +302,7 @@ def _disorder(lists: Lists, append: int) -> Example:
 
 
 def _slips(lists: Lists, transaction: int) -> list[tuple[object, str, list[object]]]:
-    """Reads that do not follow from a transaction's earlier operations: key, what was due, what was read."""
+    """Reads that contradict a transaction's earlier operations: key, expected list, and returned list."""
     ok = lists.transactions.outcome[transaction] == SendOutcome.OK
     return list(_walk(lists.transactions.values[transaction])) if ok else []
 

@@ -1,10 +1,10 @@
 """Judges Elle's list-append histories: transactions that append to lists and read them as a whole.
 
-1. Reads show the order of versions: the longest read of each key is that order, every other one must be a
-   beginning of it (`lists`), or their orders are incompatible.
-2. What single reads and transactions show: ``internal``, ``G1a``, ``G1b``, ``dirty-update``, ``lost-update``,
-   ``duplicate-elements``, ``phantom`` (`lists.findings`).
-3. Versions give edges, edges give cycles (`lists.edges`, `proofs.judging`).
+1. Reads show the order of versions: the longest read of each key is that order.  Every other read must be a
+   prefix of it (`lists`); otherwise their orders are incompatible.
+2. Anomalies of single reads and transactions are ``internal``, ``G1a``, ``G1b``, ``dirty-update``,
+   ``lost-update``, ``duplicate-elements``, ``phantom`` (`lists.findings`).
+3. Edges are derived from versions, and cycles from edges (`lists.edges`, `proofs.judging`).
 """
 
 from functools import partial
@@ -51,7 +51,7 @@ def check_list_append(
 
 
 def _judged(history: History, lists: Lists, model: ConsistencyModel) -> CheckerResult:
-    # A transaction that may read uncommitted data may see an order that no version ever had.
+    # A transaction that may read uncommitted data may read an order that no version ever had.
     graph = graph_of(lists, disputed_too=model is not ConsistencyModel.READ_UNCOMMITTED)
     story = ListStory(history, lists, graph)
     judged = judge_edges(graph, story, lambda identity: forbids(model, identity))

@@ -1,4 +1,4 @@
-"""Lists that only grow: the order of the versions of each key, from what transactions appended and read."""
+"""Lists that only grow: the order of each key's versions, from the transactions' appends and reads."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from checkers.transactional.transactions.operations.loading import (
 )
 
 AMBIGUOUS = -2
-"""No row, because several appended the same element to the same key."""
+"""No row, because several transactions appended the same element to the same key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Appends:
 
 @dataclass(frozen=True, slots=True)
 class Elements:
-    """Elements of the longest read of each key, by key and place: the order of its versions.
+    """Elements of the longest read of each key, by key and position, which is the order of its versions.
 
     Attributes:
         key: code of the key.
@@ -67,10 +67,10 @@ class ListReads:
 
     Attributes:
         row: row of `MicroOperations`.
-        transaction: who read.
+        transaction: the transaction that read.
         key: code of the key.
         length: number of elements.
-        agrees: whether it is the beginning of its key's longest read.
+        agrees: whether it is a prefix of its key's longest read.
     """
 
     row: Integers
@@ -102,7 +102,7 @@ class Lists:
     strays: tuple[Integers, Integers]
 
     def contents(self, read: int) -> list[object]:
-        """What a read returned."""
+        """The list that a read returned."""
         return self.operations.arguments[int(self.reads.row[read])] or []
 
     def key_of(self, code: int) -> object:
@@ -110,7 +110,7 @@ class Lists:
         return self.operations.keys[code]
 
     def element(self, append: int) -> object:
-        """What an append appended."""
+        """The element of an append."""
         return self.operations.arguments[int(self.appends.row[append])]
 
 
@@ -118,7 +118,7 @@ def lists_of(transactions: Transactions, operations: MicroOperations) -> Lists:
     """Find the order of versions of every key.
 
     Raises:
-        UnreadableError: a read returned something that is no list.
+        UnreadableError: a read returned a value that is not a list.
     """
     writes = np.flatnonzero(operations.write)
     rows = np.flatnonzero(~operations.write)
@@ -170,7 +170,7 @@ def _contents(operations: MicroOperations, rows: Integers) -> list[list[object]]
 
 
 def _longest(keys: Integers, lengths: Integers, count: int) -> Integers:
-    """Row of the longest read of each key, the first of equals, `NONE` if there is none."""
+    """Row of the longest read of each key, the first of equal ones; `NONE` if there is none."""
     longest = np.full(count, NONE, dtype=np.int64)
     np.maximum.at(longest, keys, lengths)
     rows = np.flatnonzero(lengths == longest[keys])[::-1]
@@ -182,7 +182,7 @@ def _longest(keys: Integers, lengths: Integers, count: int) -> Integers:
 def _comparable(
     appended: Sequence[object], contents: list[list[object]], known: list[list[object]]
 ) -> tuple[list[list[object]], list[list[object]]]:
-    """The lists, such that elements are equal for Python where they are equal: 1 is not true, NaN is NaN."""
+    """The lists in a form in which Python compares elements correctly: 1 is not true, and NaN equals NaN."""
     if set(map(type, appended)) <= {int, str}:
         return contents, known
     return [list(map(frozen, each)) for each in contents], [list(map(frozen, each)) for each in known]
@@ -191,7 +191,7 @@ def _comparable(
 def _agreement(
     contents: Sequence[list[object]], known: list[list[object]], keys: Integers, lengths: Integers
 ) -> Booleans:
-    """Whether each read is the beginning of its key's longest one; one comparison of lists each."""
+    """Whether each read is a prefix of its key's longest read, with one comparison of lists each."""
     beginnings = map(getitem, map(known.__getitem__, keys.tolist()), map(slice, lengths.tolist()))
     return np.fromiter(map(eq, contents, beginnings), np.bool_, len(contents))
 

@@ -1,4 +1,4 @@
-"""What the transaction checkers can find, which promise each finding breaks and who makes it."""
+"""The anomalies of the transaction checkers, with the promise that each breaks and its source."""
 
 import msgspec
 
@@ -167,7 +167,7 @@ _KAFKA = (
 )
 
 ANOMALIES = by_id(*(_of_layer(kind, layer) for kind in _CYCLES for layer in Layer), *_OTHERS, *_KAFKA)
-"""Everything that the transaction checkers can find, by id."""
+"""All anomalies of the transaction checkers, by id."""
 NEEDS = Needs(
     (Source.CLIENTS,),
     dict.fromkeys(
@@ -182,11 +182,11 @@ NEEDS = Needs(
     ),
     workloads=frozenset({"txn", "copy", "scripted-transactions"}),
 )
-"""The journals that its rules need."""
+"""The journals that the checker's rules need."""
 
 
 def kind_of(identity: str, model: ConsistencyModel) -> AnomalyKind:
-    """A kind of anomaly, illegal where the model forbids it."""
+    """A kind of anomaly, which is illegal if the model forbids it."""
     return msgspec.structs.replace(ANOMALIES[identity], illegal=forbids(model, identity))
 
 

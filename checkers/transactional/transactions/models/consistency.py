@@ -1,4 +1,4 @@
-"""Consistency models: which anomalies each forbids, and which models an anomaly rules out."""
+"""Consistency models: the anomalies that each forbids, and the models that an anomaly rules out."""
 
 from enum import IntEnum, StrEnum
 from typing import NamedTuple
@@ -13,7 +13,7 @@ class Layer(IntEnum):
 
 
 class ConsistencyModel(StrEnum):
-    """What transactions of a history must keep to, from weakest to strongest."""
+    """The guarantees that a history's transactions must satisfy, from weakest to strongest."""
 
     READ_UNCOMMITTED = "read-uncommitted"
     READ_COMMITTED = "read-committed"
@@ -27,11 +27,11 @@ class ConsistencyModel(StrEnum):
 
 
 class ModelRule(NamedTuple):
-    """What a model forbids.
+    """The anomalies that a model forbids.
 
     Attributes:
         anomalies: ids of anomalies, without suffix.
-        layer: the last layer in which it forbids them.
+        layer: the last layer in which the model forbids them.
     """
 
     anomalies: frozenset[str]
@@ -104,7 +104,7 @@ def ruled_out(identity: str) -> RuledOut:
 
 
 def not_weaker(model: ConsistencyModel) -> tuple[ConsistencyModel, ...]:
-    """A model and all that imply it: what a history that breaks it breaks too."""
+    """A model and all models that imply it: a history that violates it violates them too."""
     return tuple(each for each in ConsistencyModel if _implies(each, model))
 
 

@@ -1,1 +1,1 @@
-"""Transactions as columns: a row for each transaction and for each micro-operation; all fronts read them."""
+"""Transactions as columns, with a row for each transaction and micro-operation; all fronts use them."""

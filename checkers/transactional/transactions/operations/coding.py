@@ -1,4 +1,4 @@
-"""Turns JSON values into integers, at the speed of C where they are integers or strings already."""
+"""Converts JSON values to integers, at the speed of C if they are already integers or strings."""
 
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
@@ -26,7 +26,7 @@ class Coded(NamedTuple):
 
 
 def coded(values: Sequence[object]) -> Coded:
-    """Number the distinct values; ``1``, ``1.0``, ``true`` and ``"1"`` are four."""
+    """Number the distinct values; ``1``, ``1.0``, ``true`` and ``"1"`` are four different values."""
     keys = _hashable(values)
     distinct = dict.fromkeys(keys)
     numbers = dict(zip(distinct, range(len(distinct)), strict=True))
@@ -48,7 +48,7 @@ def plain_integers(values: Sequence[object]) -> Integers | None:
 
 
 def integers_of(one: Sequence[object], other: Sequence[object]) -> tuple[Integers, Integers]:
-    """Two sequences as integers, equal where the values are."""
+    """Two sequences as integers, which are equal if and only if the values are."""
     plain = plain_integers(one), plain_integers(other)
     if plain[0] is not None and plain[1] is not None:
         return plain[0], plain[1]
@@ -64,7 +64,7 @@ def _hashable(values: Sequence[object]) -> Sequence[Hashable]:
 
 
 def frozen(value: object) -> Hashable:
-    """Something hashable that is equal where values of the same type and content are."""
+    """A hashable value that is equal for values of the same type and content."""
     if value is None or type(value) in {int, str}:
         return value
     return (type(value).__name__, repr(value))
@@ -92,7 +92,7 @@ class Index:
         self._codes = self._order = np.zeros(0, dtype=np.int64)
         if groups * self._span <= _DENSE * len(codes):
             self._table = np.full(groups * self._span, NONE, dtype=np.int32)
-            # Backwards, so that the first of equal rows is kept.
+            # In reverse order, so that the first of equal rows is kept.
             self._table[codes[::-1]] = np.arange(len(codes), dtype=np.int32)[::-1]
             self.repeated = np.flatnonzero(self._table[codes] != np.arange(len(codes)))
         else:
@@ -101,13 +101,13 @@ class Index:
             self.repeated = np.sort(self._order[1:][self._codes[1:] == self._codes[:-1]])
 
     def find(self, group: Integers, value: Integers) -> Integers:
-        """Row of each pair, the first of equals, `NONE` if there is none."""
+        """Row of each pair, the first of equal ones; `NONE` if there is none."""
         if self._value is not None:
             place = np.minimum(np.searchsorted(self._value, value), max(0, len(self._value) - 1))
             fits = self._value[place] == value
             value = place
         else:
-            # Compared before anything is subtracted, as that might leave the range of 64 bits.
+            # Compared before anything is subtracted, because a subtraction might exceed 64 bits.
             fits = (value >= self._low) & (value <= self._low + self._span - 1)
         fits &= group < self._groups
         codes = np.where(fits, group, 0) * self._span + (np.where(fits, value, self._low) - self._low)

@@ -1,4 +1,4 @@
-"""Turns a history of transactions into columns: one row per transaction, one per micro-operation."""
+"""Converts a history of transactions to columns: one row per transaction, one per micro-operation."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ _INVOKE = _TYPES.index(OperationType.INVOKE)
 WORDS = frozenset({"append", "r", "w"})
 """First words of the micro-operations of Elle's histories."""
 _BLOCK = 2048
-"""Transactions that are laid out at a time."""
+"""Number of transactions that are processed at a time."""
 _FIELDS = 3
-"""Word, key and argument."""
+"""The fields of a micro-operation: word, key and argument."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +27,14 @@ class Transactions:
     """Transactions, one row each, in the order of invocation.
 
     Attributes:
-        begin: position in the history of the invocation; -1, before everything, where there is none.
+        begin: position of the invocation in the history; -1, which is before everything, if there is none.
         end: position of the completion with ``ok``, `NONE` otherwise.
-        completion: position of the completion, `NONE` where there is none.
+        completion: position of the completion, `NONE` if there is none.
         outcome: a `SendOutcome`; a transaction without completion is `SendOutcome.INFO`.
         process: code of the process.
-        values: the value of each: of its completion if that is ``ok``, otherwise of its invocation.
-        malformed: what of their order can't be, a sentence each.
+        values: the value of each transaction: of its completion if that is ``ok``, otherwise of its
+            invocation.
+        malformed: impossible parts of their order, one sentence each.
     """
 
     begin: Integers
@@ -45,17 +46,17 @@ class Transactions:
     malformed: tuple[str, ...]
 
     def positions(self, number: int) -> tuple[int, ...]:
-        """Positions in the history of a transaction's invocation and completion, as far as there are."""
+        """Positions of a transaction's invocation and completion in the history, if they exist."""
         both = (int(self.begin[number]), int(self.completion[number]))
         return tuple(position for position in both if position != NONE)
 
 
 @dataclass(frozen=True, slots=True)
 class MicroOperations:
-    """What transactions did: all that committed ones did, and the writes of the others.
+    """The micro-operations of transactions: all of committed ones, and the writes of the others.
 
     Attributes:
-        transaction: shape (n,), row of its transaction.
+        transaction: shape (n,), row of the transaction.
         write: shape (n,), whether it writes.
         key: shape (n,), code of the key.
         keys: keys by code.
@@ -70,14 +71,16 @@ class MicroOperations:
 
 
 class UnreadableError(ValueError):
-    """A transaction has another shape than its checker reads; the message has the place."""
+    """A transaction has a shape that its checker does not read; the message has the position."""
 
 
 def transactions_of(history: History, f: Iterable[str] = ("txn",)) -> Transactions:
-    """Pair the operations with these names; loops over processes and misfits only.
+    """Pair the operations with these names.
+
+    Python loops only over processes and malformed operations.
 
     Completions without an invocation, and invocations before the last one of their process was complete, are
-    listed in `Transactions.malformed`.  The former count as begun before the history, the latter as never
+    listed in `Transactions.malformed`.  The former count as started before the history, the latter as never
     complete.
     """
     chosen, position = _chosen(history.operations, frozenset(f))
@@ -159,7 +162,7 @@ def names_of_transactions(history: History) -> frozenset[str]:
 
 
 def has_micro_operations(value: object) -> bool:
-    """Whether a value is a list of Elle's micro-operations, at least one."""
+    """Whether a value is a list of at least one of Elle's micro-operations."""
     return isinstance(value, list) and bool(value) and all(map(_is_micro_operation, value))
 
 
@@ -170,7 +173,7 @@ def _is_micro_operation(value: object) -> bool:
 
 
 def micro_operations_of(transactions: Transactions, write: str) -> MicroOperations:
-    """Lay out the micro-operations of all transactions.
+    """Convert the micro-operations of all transactions to columns.
 
     Args:
         transactions: the transactions.
@@ -199,7 +202,7 @@ def _columns(transactions: Transactions, write: str) -> tuple[Booleans, list[obj
     writes: list[Booleans] = [np.zeros(0, dtype=np.bool_)]
     keys: list[object] = []
     arguments: list[Any] = []
-    # In blocks, so that what one pass fetches from memory is still near when the next one needs it.
+    # In blocks, so that the data of one pass is still in the cache when the next one needs it.
     for begin in range(0, len(transactions.values), _BLOCK):
         flat = list(chain.from_iterable(transactions.values[begin : begin + _BLOCK]))
         shaped = set(map(type, flat)) <= {list, tuple} and set(map(len, flat)) <= {_FIELDS}
@@ -214,7 +217,7 @@ def _columns(transactions: Transactions, write: str) -> tuple[Booleans, list[obj
 
 
 def _unreadable(transactions: Transactions, write: str, begin: int) -> UnreadableError:
-    """What is wrong with the first transaction from a row on that has another shape."""
+    """The error for the first transaction, from a row on, that has another shape."""
     rows = range(begin, len(transactions.values))
     row = next(row for row in rows if not _is_readable(transactions.values[row], write))
     end = int(transactions.end[row])

@@ -20,7 +20,7 @@ class Touches(NamedTuple):
     first: Booleans
 
     def updates(self, operations: MicroOperations, committed: Booleans) -> Integers:
-        """Rows of reads that come first of their transaction and key, where a write follows.
+        """Rows of reads that are the first access of their transaction to the key, if a write follows.
 
         Args:
             operations: the micro-operations.
@@ -34,7 +34,7 @@ class Touches(NamedTuple):
         return opening[wanted]
 
     def before_reads(self, operations: MicroOperations) -> Booleans:
-        """Shape of `order`: not the first of its transaction and key, and a read, or before a later read."""
+        """Shape of `order`: whether each is not the first of its group, and is a read or precedes a read."""
         group = np.cumsum(self.first) - 1
         last_read = np.full(int(self.first.sum()), NONE, dtype=np.int64)
         rows = np.flatnonzero(~operations.write[self.order])

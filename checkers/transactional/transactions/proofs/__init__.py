@@ -1,1 +1,1 @@
-"""Makes anomalies with proofs, as texts and drawings, from cycles and findings; all fronts use it."""
+"""Creates anomalies with proofs, as texts and drawings, from cycles and findings; all fronts use it."""

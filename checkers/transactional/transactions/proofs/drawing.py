@@ -1,8 +1,8 @@
-"""Draws a cycle: one self-contained SVG, transactions in a column, arrows with their signs and reasons.
+"""Draws a cycle as one self-contained SVG: transactions in a column, and arrows with signs and reasons.
 
 An arrow from a transaction to the next one goes straight down, with its reason at its side.  Any other arrow,
-such as the one that closes the cycle, goes around on the left; its reason is below the column.  So texts do
-not overlap boxes, arrows or other texts, for any number of transactions.
+such as the one that closes the cycle, goes around on the left, and its reason is below the column.  So texts
+do not overlap boxes, arrows or other texts, for any number of transactions.
 """
 
 from collections.abc import Mapping
@@ -14,11 +14,11 @@ import msgspec
 from checkers.transactional.transactions.proofs.judging import DrawnCycle
 
 SHOWN = 12
-"""Transactions that a drawing shows; a longer cycle is cut, with a note."""
+"""Number of transactions that a drawing shows; a longer cycle is shortened, with a note."""
 TEXT_CHARACTERS = 84
-"""Longest text in a box, and of a reason; a longer one is whole for a pointer that rests on it."""
+"""Longest text in a box, and of a reason; a tooltip shows longer texts completely."""
 AROUND_SHOWN = 6
-"""Arrows around the column that a drawing shows."""
+"""Number of arrows around the column that a drawing shows."""
 
 _BOX_WIDTH = 700
 _BOX_HEIGHT = 44
@@ -41,7 +41,7 @@ class _Arc(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The arrow as a text."""
+        """The arrow as text."""
         because = f": {self.reason}" if self.reason else ""
         return f"T{self.source + 1} {self.sign} T{self.target + 1}{because}"
 
@@ -50,7 +50,7 @@ def draw_cycle(cycle: DrawnCycle | Mapping[str, Any], *, standalone: bool = True
     """Draw one cycle.
 
     Args:
-        cycle: as `judging.drawn_of` makes it, or an entry of the figure ``cycles``.
+        cycle: a result of `judging.drawn_of`, or an entry of the figure ``cycles``.
         standalone: whether it is a separate file; inside an HTML page it needs no namespace.
 
     Returns:
@@ -83,7 +83,7 @@ def draw_cycle(cycle: DrawnCycle | Mapping[str, Any], *, standalone: bool = True
 
 
 def _arcs(drawn: DrawnCycle, shown: int) -> tuple[list[_Arc], list[_Arc]]:
-    """Arrows to the next box, and those that go around: the longest ones outside."""
+    """Arrows to the next box, and arrows that go around, the longest ones outside."""
     reasons = [*drawn.reasons, *[""] * len(drawn.arcs)]
     arcs = [
         _Arc(source, target, sign, reason)
@@ -93,7 +93,7 @@ def _arcs(drawn: DrawnCycle, shown: int) -> tuple[list[_Arc], list[_Arc]]:
     down: dict[int, _Arc] = {}
     for arc in arcs:
         if arc.target == arc.source + 1:
-            down.setdefault(arc.source, arc)  # a walk can take the same way twice: there is room for one
+            down.setdefault(arc.source, arc)  # a walk can use the same arrow twice: there is room for one
     others = [arc for arc in arcs if arc is not down.get(arc.source)]
     others.sort(key=lambda arc: abs(arc.source - arc.target))
     return list(down.values()), others[:AROUND_SHOWN]
@@ -135,7 +135,7 @@ def _around(arc: _Arc, left: int, number: int) -> str:
 
 
 def _arrow(arc: _Arc, line: str, tip: str, sides: tuple[tuple[int, int], tuple[int, int]], told: str) -> str:
-    """A line and its head, which is drawn, as a marker would need an id; the whole reason for a pointer."""
+    """A line and its head, drawn without a marker, which would need an id; a tooltip has the whole reason."""
     x, y = map(int, tip.split(","))
     points = " ".join([tip, *(f"{x + dx},{y + dy}" for dx, dy in sides)])
     dash = ' stroke-dasharray="5 4"' if arc.sign in {"process", "rt"} else ""

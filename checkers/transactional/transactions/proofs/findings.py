@@ -1,4 +1,4 @@
-"""Anomalies that need no cycle: their numbers, and texts for some of them."""
+"""Anomalies that need no cycle: their numbers, and texts of some of them."""
 
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly
 
 
 class Example(NamedTuple):
-    """One anomaly as a text.
+    """The text of one anomaly.
 
     Attributes:
         summary: one sentence.
@@ -26,7 +26,7 @@ class Example(NamedTuple):
 
 
 class TransactionFinding(NamedTuple):
-    """All anomalies of one id: their number, and a function that makes the text of the i-th."""
+    """All anomalies of one id: their number, and a function that returns the text of the i-th."""
 
     id: str
     times: int
@@ -36,7 +36,7 @@ class TransactionFinding(NamedTuple):
 def anomalies_of(
     found: Iterable[TransactionFinding], story: GraphDescriber, model: ConsistencyModel
 ) -> tuple[list[Anomaly], dict[str, int]]:
-    """Examples of everything found, and the exact number of each id."""
+    """Examples of all findings, and the exact number of each id."""
     present = [each for each in found if each.times]
     anomalies = [
         _anomaly(each.id, each.example(place), story, model)
@@ -61,7 +61,7 @@ def _anomaly(identity: str, example: Example, story: GraphDescriber, model: Cons
 
 
 class Unsettled(NamedTuple):
-    """What a front leaves undecided.
+    """The undecided part of a front.
 
     Attributes:
         graph: the graph.
@@ -75,12 +75,14 @@ class Unsettled(NamedTuple):
 
 
 def of_orders(unsettled: Unsettled, story: GraphDescriber, model: ConsistencyModel) -> list[Anomaly]:
-    """Whether no order of versions explains a history in which nothing else is wrong; one anomaly at most.
+    """The anomaly of a history that no version order explains; at most one.
+
+    Used if nothing else is wrong.
 
     Args:
-        unsettled: what is not known.
-        story: what its transactions are.
-        model: what it must keep to.
+        unsettled: the undecided versions.
+        story: descriptions of its transactions.
+        model: the consistency model that the history must satisfy.
     """
     graph = unsettled.graph
     if graph.transactions > TRANSACTIONS_MAX or not forbids(model, "G-single"):

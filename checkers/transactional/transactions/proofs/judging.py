@@ -16,7 +16,7 @@ from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly
 
 NAME_CHARACTERS = 300
-"""Longest text that a proof gives of one transaction."""
+"""Longest text of one transaction in a proof."""
 STEPS_SHOWN = 40
 """Steps of a cycle that a proof lists; a longer cycle's middle is replaced by a count."""
 
@@ -40,7 +40,7 @@ class GraphDescriber(Protocol):
         ...
 
     def because(self, step: CycleStep, source: str, target: str) -> str:
-        """Why one comes before the other; a clause without a full stop that uses the names given."""
+        """Why one comes before the other: a clause without a full stop that uses the given names."""
         ...
 
     def operations(self, number: int) -> tuple[int, ...]:
@@ -48,7 +48,7 @@ class GraphDescriber(Protocol):
         ...
 
     def time_ns(self, number: int) -> int:
-        """When a transaction was over, or when it began if that is not known."""
+        """When a transaction ended, or when it began if the end is unknown."""
         ...
 
 
@@ -58,10 +58,10 @@ class DrawnCycle(msgspec.Struct, frozen=True):
     Attributes:
         id: the anomaly.
         nodes: text of each transaction; they are called T1, T2 and so on.
-        arcs: source and target, places in `nodes`, and the sign: ww, wr, rw, process or rt.
-        witness: the anomaly's, which distinguishes it from others of its id.
-        reasons: why each arc holds, in their order; a long cycle lacks the reasons of its later arcs, and
-            verdicts of earlier versions lack all.
+        arcs: source and target, as indices in `nodes`, and the sign: ww, wr, rw, process or rt.
+        witness: the witness of the anomaly, which distinguishes it from others of its id.
+        reasons: the reason of each arc, in order; a long cycle lacks the reasons of its later arcs, and
+            verdicts of earlier versions lack all reasons.
     """
 
     id: str
@@ -72,7 +72,7 @@ class DrawnCycle(msgspec.Struct, frozen=True):
 
 
 class GraphResult(NamedTuple):
-    """What a graph shows.
+    """The result of judging a graph.
 
     Attributes:
         anomalies: at most `EXAMPLES_PER_ANOMALY` of each id.
@@ -92,7 +92,7 @@ def judge_edges(graph: Graph, story: GraphDescriber, forbidden: Callable[[str], 
 
     Args:
         graph: the dependency graph.
-        story: what the transactions are and why the edges hold.
+        story: descriptions of the transactions and of the reasons for edges.
         forbidden: whether an anomaly id is illegal here.
     """
     findings = find_cycles(graph, forbidden)
@@ -131,7 +131,7 @@ def models_ruled_out(identities: Iterable[str]) -> list[str]:
 
 
 def _numbers(cycle: Cycle) -> dict[int, int]:
-    """Place of each transaction in the order in which the cycle comes to it."""
+    """Number of each transaction, in the order of the cycle."""
     return {number: place for place, number in enumerate(dict.fromkeys(step.source for step in cycle))}
 
 
@@ -176,7 +176,7 @@ def _proof(found: Anomalous, story: GraphDescriber) -> Iterable[str]:
 
 
 def _shown(cycle: Cycle) -> Cycle:
-    """The steps that a proof spells out."""
+    """The steps that a proof lists."""
     return cycle if len(cycle) <= STEPS_SHOWN else (*cycle[: STEPS_SHOWN - 1], cycle[-1])
 
 

@@ -1,4 +1,4 @@
-"""Makes texts of values, and a result of a front's findings."""
+"""Converts values to texts, and a front's findings to a result."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -11,13 +11,13 @@ from checkers.transactional.transactions.proofs.judging import DrawnCycle, Graph
 from checkers.verdict.verdict import Anomaly, CheckerResult, result_of
 
 LIST_SHOWN = 12
-"""Elements of a list that a proof shows; of a longer one the first three and the last eight."""
+"""Elements of a list that a proof shows; a longer list is shown by its first three and last eight."""
 VALUE_CHARACTERS = 80
 """Longest text of one value."""
 
 
 def shown(value: object) -> str:
-    """A value in a line of bounded length."""
+    """A value as text of bounded length."""
     if value is None:
         return "nil"
     if isinstance(value, list | tuple):
@@ -40,7 +40,10 @@ def drawings(drawn: Iterable[DrawnCycle]) -> list[Any]:
 
 
 def _ruled_out(counts: dict[str, int], model: ConsistencyModel) -> list[str]:
-    """All models that a history breaks; what only a search showed breaks the one that was requested."""
+    """All models that a history violates.
+
+    An anomaly that only a search found violates the requested model.
+    """
     found = set(models_ruled_out(counts))
     found |= {each.value for each in not_weaker(model)} if "no-version-order" in counts else set()
     return [each.value for each in ConsistencyModel if each.value in found]
@@ -59,17 +62,17 @@ def result_with(
     """The result of a front.
 
     Args:
-        checker: its name.
-        judged: what the graph shows.
+        checker: the checker's name.
+        judged: the result of the graph.
         others: anomalies that need no graph, and the exact number of each id.
-        unsettled: finds what no order of versions explains; asked where nothing else is illegal.
-        sizes: how much it looked at.
+        unsettled: finds histories that no version order explains; called only if nothing else is illegal.
+        sizes: numbers of judged transactions and operations.
         doubts: why it can't decide, if nothing illegal was found.
-        model: the model that it judged by.
+        model: the model by which it judged.
     """
     anomalies = [*judged.anomalies, *others[0]]
     more = [] if any(anomaly.illegal for anomaly in anomalies) else unsettled()
-    # A circle of one transaction is found without the graph, and counts like the others of its class.
+    # A cycle of one transaction is found without the graph, and counts like the others of its class.
     counts = dict(Counter(judged.counts) + Counter(others[1]) + Counter(each.id for each in more))
     figures = {
         **sizes,

@@ -1,10 +1,11 @@
-"""Edges between the transactions of an rw-register history, and why each holds.
+"""Edges between the transactions of an rw-register history, and the reason for each.
 
-The order of versions is inferred: the initial version comes first; what a transaction wrote follows what it
-read (`registers.orders`); by the order of one process, if its transaction ended with one version and its next
-one on that key began with another; and by real time, if a transaction that ended with one version was
-complete before another began with a second one (`registers.zones`).  Edges from the last two rules have
-separate kinds, unless keys are declared to follow these rules.
+The order of versions is inferred by four rules.  The initial version comes first.  A version that a
+transaction wrote follows the version that it read (`registers.orders`).  By the order of one process, a
+version follows another if the process's transaction ended with the other, and its next one on that key began
+with it.  By real time, a version follows another if a transaction that ended with the other was complete
+before a transaction began with it (`registers.zones`).  Edges from the last two rules have separate kinds,
+unless keys are declared to follow these rules.
 """
 
 import numpy as np
@@ -34,7 +35,7 @@ def graph_of(registers: RegisterTransactions, declared: Declared, certain: Certa
 
     Args:
         registers: the history.
-        declared: what is known of each key.
+        declared: the declared properties of each key.
         certain: the order of versions that follows from it.
     """
     transactions = registers.transactions
@@ -117,7 +118,7 @@ def overwritten(registers: RegisterTransactions) -> Booleans:
 
 
 class RegisterStory:
-    """Describes what transactions did and why edges hold.
+    """Describes the transactions and the reasons for edges.
 
     Args:
         history: the history.
@@ -135,7 +136,7 @@ class RegisterStory:
         return micro_operations(self._registers.transactions.values[number])
 
     def operations(self, number: int) -> tuple[int, ...]:
-        """Its invocation and its completion, as far as there are."""
+        """Positions of its invocation and its completion, if they exist."""
         return self._registers.transactions.positions(number)
 
     def time_ns(self, number: int) -> int:
@@ -155,7 +156,7 @@ class RegisterStory:
         return f"{source} read {value} of {key}, and {target} wrote {other}{_LATER.get(step.kind, _REPLACED)}"
 
     def _overwritten(self, step: CycleStep, row: int, source: str, target: str) -> str:
-        """Why what one wrote follows what another did."""
+        """Why the write of one transaction follows an operation of another."""
         code = int(self._registers.operations.key[row])
         key = shown(self._registers.key_of(row))
         other, value = (shown(self._written(number, code)) for number in (step.source, step.target))
@@ -165,14 +166,14 @@ class RegisterStory:
         return f"{source} wrote {other} to {key}, and {target} wrote {value}{how}"
 
     def _read(self, reader: int, writer: int, row: int) -> bool:
-        """Whether one transaction read what another wrote to the key of a row."""
+        """Whether one transaction read a value that another wrote to the key of a row."""
         registers = self._registers
         mine = registers.operations.transaction == reader
         mine &= (registers.operations.key == registers.operations.key[row]) & ~registers.operations.write
         return bool((registers.writer(registers.version[mine]) == writer).any())
 
     def _written(self, transaction: int, key: int) -> object:
-        """The last that a transaction wrote to a key."""
+        """The last value that a transaction wrote to a key."""
         operations = self._registers.operations
         low, high = np.searchsorted(operations.transaction, [transaction, transaction + 1])
         mine = [row for row in range(int(low), int(high)) if operations.key[row] == key]

@@ -15,7 +15,7 @@ from checkers.verdict.verdict import Anomaly
 def find_in_registers(
     registers: RegisterTransactions, story: RegisterStory, model: ConsistencyModel, certain: Certain
 ) -> tuple[list[Anomaly], dict[str, int]]:
-    """Everything that needs no graph: examples, and the exact number of each id."""
+    """All anomalies that need no graph: examples, and the exact number of each id."""
     found = (
         _phantoms(registers),
         _aborted(registers),
@@ -29,7 +29,7 @@ def find_in_registers(
 
 
 def unclear_write(registers: RegisterTransactions) -> str | None:
-    """Why the writer of some value is not known, None where all are known."""
+    """Why the writer of some value is unknown; None if all writers are known."""
     operations = registers.operations
     rows = np.flatnonzero(operations.write & (registers.version == UNCLEAR))
     if not len(rows):
@@ -87,10 +87,10 @@ def _intermediate(registers: RegisterTransactions) -> TransactionFinding:
 
 
 def _future(registers: RegisterTransactions) -> TransactionFinding:
-    """Reads of what their own transaction wrote only later: a circle of one, no edge of the graph."""
+    """Reads of values that their own transaction wrote only later, which is a cycle of one and no edge."""
     operations, version = registers.operations, registers.version
     own = registers.writer(version) == operations.transaction
-    # A version is the row of its write, and the rows of a transaction are in the order of what it did.
+    # A version is the row of its write, and the rows of a transaction are in the order of its operations.
     rows = np.flatnonzero(~operations.write & own & (version > np.arange(len(version))))
 
     def example(index: int) -> Example:
@@ -102,7 +102,7 @@ def _future(registers: RegisterTransactions) -> TransactionFinding:
 
 
 def _internal(registers: RegisterTransactions) -> TransactionFinding:
-    """Reads of something else than their transaction read or wrote to the key last."""
+    """Reads of another value than the last one that their transaction read or wrote."""
     touches, operations = registers.touches, registers.operations
     version = registers.version[touches.order]
     reads = ~touches.first & ~operations.write[touches.order]
@@ -124,7 +124,7 @@ def _internal(registers: RegisterTransactions) -> TransactionFinding:
 
 
 def _differ(registers: RegisterTransactions, before: int, row: int) -> bool:
-    """Whether two micro-operations have different values; also if their version is unknown."""
+    """Whether two micro-operations have different values, or their version is unknown."""
     one, other = registers.value(before), registers.value(row)
     return type(one) is not type(other) or repr(one) != repr(other)
 

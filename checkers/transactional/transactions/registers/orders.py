@@ -1,11 +1,11 @@
-"""The order of a register's versions: pairs that are certain, or that the caller declares.
+"""The order of a register's versions: pairs that are certain, or that the caller declares to be certain.
 
-- *Writes follow reads*: what a transaction wrote follows what it read before.  Otherwise information would
-  flow in a cycle (G1c), so this is certain for models that forbid G1c.
+- *Writes follow reads*: the version that a transaction wrote follows the version that it read before.
+  Otherwise information would flow in a cycle (G1c), so this is certain for models that forbid G1c.
 - *One process*: the version that a transaction first saw of a key follows the version with which the
-  process's last transaction on that key ended.  That is certain if sessions keep their order, or if keys are
+  process's last transaction on that key ended.  This is certain if sessions keep their order, or if keys are
   declared sequential.
-- *Real time* has no pairs, because they would be too many (`registers.zones`).
+- *Real time* has no pairs, because there would be too many (`registers.zones`).
 """
 
 from typing import NamedTuple
@@ -19,13 +19,14 @@ from checkers.transactional.transactions.registers.versions import RegisterTrans
 
 
 class Declared(NamedTuple):
-    """What is known of each key, independent of the model of transactions (Elle's options).
+    """The declared properties of each key, independent of the model of transactions (Elle's options).
 
     Attributes:
-        sequential: each process sees the versions of a key in their order.
-        linearizable: a version that was seen before the transaction that first saw another one began comes
-            before that one.
-        writes_follow_reads: what a transaction wrote to a key follows what it read of it.
+        sequential: whether each process sees the versions of a key in their order.
+        linearizable: whether a version comes before another one if it was seen before the transaction that
+            first saw the other one began.
+        writes_follow_reads: whether the version that a transaction wrote to a key follows the version that it
+            read.
     """
 
     sequential: bool = False
@@ -37,7 +38,7 @@ NOTHING_DECLARED = Declared()
 
 
 class Pairs(NamedTuple):
-    """A version and one that follows it, which a transaction wrote; one row each.
+    """Pairs of a version and a following version, which a transaction wrote; one row each.
 
     Attributes:
         earlier: version.
@@ -48,12 +49,12 @@ class Pairs(NamedTuple):
     later: Integers
 
     def of(self, chosen: Booleans) -> "Pairs":
-        """The pairs at the rows that are chosen."""
+        """The pairs at the chosen rows."""
         return Pairs(self.earlier[chosen], self.later[chosen])
 
 
 def succession_of(registers: RegisterTransactions) -> Pairs:
-    """Version that a transaction read first, and the version by which it replaced it."""
+    """The version that a transaction read first, and the version with which it replaced it."""
     operations, touches = registers.operations, registers.touches
     read = touches.updates(operations, registers.ok)
     finals = np.flatnonzero(registers.final)
@@ -65,7 +66,7 @@ def succession_of(registers: RegisterTransactions) -> Pairs:
 
 
 def process_pairs(registers: RegisterTransactions) -> Pairs:
-    """Version with which a process's transaction left a key, and the next one that the process met there."""
+    """The version with which a process's transaction left a key, and the next version that it saw there."""
     operations, touches, transactions = registers.operations, registers.touches, registers.transactions
     last = np.append(touches.first[1:], True)[: len(touches.first)]
     opening, closing = touches.order[touches.first], touches.order[last]
@@ -73,12 +74,12 @@ def process_pairs(registers: RegisterTransactions) -> Pairs:
     opening, closing = opening[part], closing[part]
     of = operations.transaction[opening]
     codes = transactions.process[of] * len(operations.keys) + operations.key[opening]
-    # Transactions are in the order of invocation, and so does what each process did to each key.
+    # Transactions are in the order of invocation, and so are the operations of each process on each key.
     order = np.argsort(codes, kind="stable")
     opening, closing, of, codes = opening[order], closing[order], of[order], codes[order]
     same = (codes[1:] == codes[:-1]) & (transactions.end[of[:-1]] != NONE)
     earlier, later = registers.version[closing[:-1][same]], registers.version[opening[1:][same]]
-    # Nothing comes before the initial version: who meets it again is shown by other edges.
+    # Nothing comes before the initial version; if it is read again, other edges show that.
     known = (earlier >= 0) & (later >= 0) & (later < registers.initial) & (earlier != later)
     return Pairs(earlier[known], later[known]).of(_is_installed(registers, later[known]))
 
@@ -91,7 +92,7 @@ def _is_installed(registers: RegisterTransactions, version: Integers) -> Boolean
 
 
 class Certain(NamedTuple):
-    """What is known of the order of versions without the order of sessions.
+    """The certain order of versions, without the order of sessions.
 
     Attributes:
         pairs: versions and their successors, cycles included.
@@ -102,7 +103,7 @@ class Certain(NamedTuple):
     circular: Integers
 
     def straight(self, registers: RegisterTransactions) -> Pairs:
-        """The pairs of keys without a circle."""
+        """The pairs of keys without a cycle."""
         if not len(self.circular):
             return self.pairs
         return self.pairs.of(~np.isin(registers.operations.key[self.pairs.later], self.circular))
@@ -132,7 +133,7 @@ def _circular_keys(registers: RegisterTransactions, pairs: Pairs) -> Integers:
 
 
 def contested_versions(registers: RegisterTransactions) -> list[Contested]:
-    """Versions of each key that has more than one, by committed transactions, with their readers."""
+    """Versions of committed transactions, of each key that has several, with their readers."""
     operations = registers.operations
     rows = np.flatnonzero(
         registers.final & (registers.version >= 0) & registers.taking_part[operations.transaction]

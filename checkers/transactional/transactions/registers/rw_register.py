@@ -1,10 +1,10 @@
 """Judges Elle's rw-register histories: transactions that write registers with unique values and read them.
 
-1. A read names the version that it saw by its value; the order of versions is inferred where it is certain
-   (`registers.edges`).
-2. What single reads and transactions show: ``internal``, ``G1a``, ``G1b``, ``lost-update``, ``phantom``,
-   ``cyclic-versions`` (`registers.findings`).
-3. Versions give edges, edges give cycles (`proofs.judging`).
+1. The value of a read identifies the version that it saw.  The order of versions is inferred where it is
+   certain (`registers.edges`).
+2. Anomalies of single reads and transactions are ``internal``, ``G1a``, ``G1b``, ``lost-update``,
+   ``phantom``, ``cyclic-versions`` (`registers.findings`).
+3. Edges are derived from versions, and cycles from edges (`proofs.judging`).
 """
 
 from functools import partial
@@ -49,10 +49,10 @@ def check_rw_register(
             of operations.
         model: the consistency model that the history must satisfy; anomalies that it allows are reported as
             legal.
-        declared: what is known of each key alone, independent of the model.
+        declared: properties of each key, independent of the model.
         begin: initial value of every register; or a map from keys to initial values, null for others.
     """
-    # If transactions may read any write, a transaction's write need not follow its read.
+    # If transactions may read any write, the write of a transaction need not follow its read.
     if model is not ConsistencyModel.READ_UNCOMMITTED:
         declared = declared._replace(writes_follow_reads=True)
     try:

@@ -1,4 +1,4 @@
-"""Registers that are written as a whole: versions by the value that was written, each once."""
+"""Registers that are written as a whole, with one version for each value that was written."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,15 +15,15 @@ from checkers.transactional.transactions.operations.loading import (
 from checkers.transactional.transactions.operations.touches import Touches, touches_of
 
 UNCLEAR = -2
-"""No version, because several wrote that value to that key."""
+"""No version, because several transactions wrote that value to that key."""
 
 
 @dataclass(frozen=True, slots=True)
 class RegisterTransactions:
     """An rw-register history in columns.
 
-    A version below the number of micro-operations is the row of the write that made it.  Higher numbers are
-    the initial versions, one for each key.
+    A version below the number of micro-operations is the row of its write.  Higher numbers are the initial
+    versions, one for each key.
 
     Attributes:
         transactions: its transactions.
@@ -51,12 +51,12 @@ class RegisterTransactions:
 
     @property
     def ok(self) -> Booleans:
-        """Shape (transactions,), whether each is known to have committed by its completion."""
+        """Whether the completion of each transaction shows that it committed; shape (transactions,)."""
         ok: Booleans = self.transactions.outcome == SendOutcome.OK
         return ok
 
     def writer(self, version: Integers) -> Integers:
-        """Transactions that wrote versions, `NONE` for initial and unknown ones."""
+        """Transactions that wrote versions; `NONE` for initial and unknown versions."""
         written = (version >= 0) & (version < self.initial)
         return np.where(written, self.operations.transaction[np.where(written, version, 0)], NONE)
 
@@ -67,7 +67,7 @@ class RegisterTransactions:
         return np.flatnonzero(~self.operations.write & good)
 
     def value(self, row: int) -> object:
-        """What a micro-operation wrote or read."""
+        """The value that a micro-operation wrote or read."""
         return self.operations.arguments[row]
 
     def key_of(self, row: int) -> object:
@@ -83,7 +83,7 @@ def registers_of(
     Args:
         transactions: the transactions.
         operations: their micro-operations.
-        begin: what every register holds before it is written; or a map, by key, null for others.
+        begin: initial value of every register; or a map from keys to initial values, null for others.
 
     Raises:
         UnreadableError: null is written, so that a read of null does not show the initial state.
@@ -115,7 +115,7 @@ def _begins(keys: tuple[object, ...], begin: object) -> tuple[object, ...]:
 
 
 def _versions(operations: MicroOperations, codes: Integers, initial: Integers) -> Integers:
-    """What each wrote or read: a row, an initial version, `NONE` or `UNCLEAR`."""
+    """The version of each micro-operation: a row, an initial version, `NONE` or `UNCLEAR`."""
     write, key = operations.write, operations.key
     writes = np.flatnonzero(write)
     index = Index(key[writes], codes[writes])
@@ -125,7 +125,7 @@ def _versions(operations: MicroOperations, codes: Integers, initial: Integers) -
     repeated = np.zeros(len(found), dtype=np.bool_)
     repeated[writes[index.repeated]] = True
     repeated[found[repeated]] = True
-    # A writer of the initial value can't be distinguished from those who left it as it was.
+    # A transaction that writes the initial value can't be distinguished from one that leaves it unchanged.
     repeated |= write & empty
     version = np.where((found != NONE) & repeated[found], UNCLEAR, found)
     return np.where(empty & (found == NONE), len(found) + key, version)
@@ -143,7 +143,7 @@ def _final(operations: MicroOperations, touches: Touches) -> Booleans:
 
 
 def _taking_part(transactions: Transactions, operations: MicroOperations, version: Integers) -> Booleans:
-    """Transactions that completed with ok, and those with an unknown outcome of which a write was read."""
+    """Transactions that completed with ok, or whose outcome is unknown but of which a write was read."""
     part: Booleans = transactions.outcome == SendOutcome.OK
     read = version[~operations.write]
     writers = operations.transaction[read[(read >= 0) & (read < len(version))]]

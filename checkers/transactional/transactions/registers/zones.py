@@ -1,10 +1,10 @@
-"""Versions of one register in the order of real time.
+"""The real-time order of one register's versions.
 
 If a transaction that ended with version v was complete before another one began that first saw version w,
 then w follows v: readers of v come before the writer of w.  That holds in every order of transactions that
-respects real time, because a value is written once.  A version's *zone* is the first completion of a
-transaction that ended with it and the last beginning of one that first saw it (compare Gibbons and Korach,
-Testing Shared Memories, 1997).
+respects real time, because a value is written once.  A version's *zone* is given by the first completion of a
+transaction that ended with it, and the last invocation of a transaction that first saw it (compare Gibbons
+and Korach, Testing Shared Memories, 1997).
 """
 
 from typing import NamedTuple
@@ -16,19 +16,19 @@ from checkers.transactional.transactions.graph.dependencies import EdgeKind, Gra
 from checkers.transactional.transactions.registers.versions import RegisterTransactions
 
 DIRECT = 16
-"""Edges that lead from one reader past a version to single others; further ones are left out."""
+"""Number of single edges from one reader past a version; further edges are left out."""
 
 
 class Zones(NamedTuple):
-    """Versions that a committed transaction wrote, by key and last beginning.
+    """Versions that a committed transaction wrote, by key and last invocation.
 
     Attributes:
         key: code of the key.
         version: the version.
-        writer: who wrote it.
-        last_begin: position in the history of the last beginning that met it first.
-        place: by version, its row here, `NONE` for others.
-        first_end: by version, position of the first completion that ended with it; `NEVER` without one.
+        writer: the transaction that wrote it.
+        last_begin: position of the last invocation of a transaction that saw this version first.
+        place: by version, its row in these columns, `NONE` for other versions.
+        first_end: by version, position of the first completion that ended with it; `NEVER` if there is none.
     """
 
     key: Integers
@@ -40,10 +40,10 @@ class Zones(NamedTuple):
 
 
 def add_by_time(builder: GraphBuilder, registers: RegisterTransactions, *, declared_so: bool = False) -> None:
-    """Let each reader of a version come before the writers of those that follow it in real time.
+    """Order each reader of a version before the writers of the versions that follow it in real time.
 
     Args:
-        builder: takes the edges.
+        builder: receives the edges.
         registers: the registers.
         declared_so: whether keys are declared to be linearizable.  Then these are dependencies like others,
             and the writer of a version comes before those writers too.
@@ -63,7 +63,10 @@ def _add(
     rows: Integers,
     kinds: tuple[EdgeKind, EdgeKind],
 ) -> None:
-    """Edges from the transactions of rows past their versions; kinds of the first, and of what goes on."""
+    """Edges from the transactions of rows past their versions.
+
+    `kinds` are those of the first edge and of the continuing edges.
+    """
     operations = registers.operations
     ends = zones.first_end[registers.version[rows]]
     rows, ends = rows[ends != NEVER], ends[ends != NEVER]
@@ -97,8 +100,8 @@ def zones_of(registers: RegisterTransactions) -> Zones:
     transactions = registers.transactions
     begins = np.full(count, NONE, dtype=np.int64)
     opening = touches.order[touches.first]
-    # A transaction's write follows every version that was there before it began, as does the version it first
-    # saw.
+    # A transaction's write follows every version that existed before the transaction began, and so does the
+    # version that it first saw.
     opening = np.concatenate((opening, np.flatnonzero(registers.final)))
     opening = opening[registers.taking_part[operations.transaction[opening]] & (version[opening] >= 0)]
     np.maximum.at(begins, version[opening], transactions.begin[operations.transaction[opening]])
@@ -106,7 +109,7 @@ def zones_of(registers: RegisterTransactions) -> Zones:
     last = np.append(touches.first[1:], True)[: len(touches.first)]
     closing = touches.order[last]
     closing = closing[registers.ok[operations.transaction[closing]] & (version[closing] >= 0)]
-    # A read that comes last after a write saw that write, or the transaction is internally wrong.
+    # A last read after a write saw that write, or the transaction is internally inconsistent.
     np.minimum.at(ends, version[closing], transactions.end[operations.transaction[closing]])
     known = np.flatnonzero(registers.final & (version >= 0) & registers.taking_part[operations.transaction])
     order = known[np.lexsort((known, begins[known], operations.key[known]))]
@@ -116,7 +119,7 @@ def zones_of(registers: RegisterTransactions) -> Zones:
 
 
 def _own_places(registers: RegisterTransactions, zones: Zones, reader: Integers, key: Integers) -> Integers:
-    """Row of zones that each reader wrote itself, `NONE` where it wrote nothing to the key."""
+    """Row of zones of each reader's own write; `NONE` if it wrote nothing to the key."""
     size = len(registers.operations.keys)
     codes = zones.writer * size + zones.key
     order = np.argsort(codes, kind="stable")

@@ -140,7 +140,7 @@ def _depth(fault: FaultSeen, faults: Sequence[FaultSeen]) -> int:
 
 
 def _reign(number: int, flow: Flow, rows: _Rows) -> Markup:
-    """A thick line on the lane of a leader, until it stopped to lead or the next leader began."""
+    """A thick line on the lane of a leader, until it stopped leading or the next leader began."""
     led = flow.led[number]
     x = rows.lanes.get(led.node)
     later = flow.led[number + 1] if number + 1 < len(flow.led) else None
