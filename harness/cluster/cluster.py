@@ -7,6 +7,7 @@ from pathlib import Path
 
 import docker
 import msgspec
+from docker.types.daemon import CancellableStream
 
 from harness.cluster.addresses import reserved_subnet
 from harness.cluster.composing import COMPOSE_FILE, compose_up
@@ -142,6 +143,14 @@ class Cluster:
             EngineError: if the engine refuses.
         """
         return self._containers.ended()
+
+    def changes(self) -> "CancellableStream[str]":
+        """The engine's events of the nodes' processes, until it is closed.
+
+        Raises:
+            EngineError: if the engine refuses.
+        """
+        return self._containers.changes()
 
     def disk(self, node: Node) -> Path:
         """Path of the node's log directory on the host; of several, the first one."""

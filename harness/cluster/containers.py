@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import docker
 from docker.errors import APIError, NotFound
 from docker.models.containers import Container
+from docker.types.daemon import CancellableStream
 from requests.exceptions import ConnectionError as ConnectionFailedError
 from requests.exceptions import ReadTimeout
 
@@ -32,6 +33,8 @@ _NOT_STARTED = "created"
 _OURS = {RUN_LABEL, OWNER_LABEL, FOLDER_LABEL, KEPT_LABEL}
 
 _ENDED = {"exited", "dead"}
+_CHANGES = ("start", "die", "oom", "pause", "unpause")
+"""Events of a container after which its state is another one."""
 
 SIGKILLED = 137
 
@@ -251,6 +254,11 @@ class RunContainers:
             for each in sorted(started, key=lambda each: generation_of(each["Labels"]))
         }
         return frozenset(name for name, state in last.items() if state in _ENDED)
+
+    @engine_errors_named()
+    def changes(self) -> "CancellableStream[str]":
+        """The engine's events of processes that start, end, pause or continue, until the stream is closed."""
+        return self._client.events(filters={"type": "container", "event": list(_CHANGES), **self._filter})
 
     @engine_errors_named()
     def remove(self, before_network: Callable[[], object] = lambda: None) -> None:

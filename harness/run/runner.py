@@ -206,7 +206,7 @@ def _observed(stage: Stage, context: WorkloadContext[Workload]) -> Iterator[Obse
         commits=committing,
         deletions=context.deletions if deleting else None,
     )
-    watcher = NodeWatcher(stage.cluster.containers, stage.journals.open("nodes", "observer"))
+    watcher = NodeWatcher(stage.cluster, stage.journals.open("nodes", "observer"))
     with ExitStack() as ending:
         for observer in (observers, watcher):
             observer.start()

@@ -20,8 +20,8 @@ TOLD_APART = "regressions/kafka-17754-transaction-version-2"
     ("scenario", "version", "expected", "answer"),
     [
         (HANGING, "3.5.2", {"hanging-transaction"}, {"late_produce_error": 0}),
-        (HANGING, "3.6.2", set(), {"late_produce_error": 48}),
-        (DELAYED, "4.3.1", {"G1a"}, {"late_end_error": 0}),
+        pytest.param(HANGING, "3.6.2", set(), {"late_produce_error": 48}, marks=pytest.mark.long),
+        pytest.param(DELAYED, "4.3.1", {"G1a"}, {"late_end_error": 0}, marks=pytest.mark.long),
         (TOLD_APART, "4.3.1", set(), {"late_end_error": 90}),
     ],
 )

@@ -99,6 +99,7 @@ def executor_with_a_run(cluster: Cluster) -> int:
     return found
 
 
+@pytest.mark.long
 def test_a_run_whose_executor_is_killed_is_done_again_and_counts_once(
     spark_cluster: Cluster, place: Place, engine: docker.DockerClient
 ) -> None:

@@ -29,7 +29,9 @@ def found(verdict: Verdict, *, illegal: bool) -> set[str]:
     return {a.id for result in verdict.results for a in result.anomalies if a.illegal is illegal}
 
 
-@pytest.mark.parametrize(("level", "expected"), [(0, {"known-gap"}), (1, set())])
+@pytest.mark.parametrize(
+    ("level", "expected"), [(0, {"known-gap"}), pytest.param(1, set(), marks=pytest.mark.long)]
+)
 def test_the_last_replica_loses_its_disk(tmp_path: Path, level: int, expected: set[str]) -> None:
     feature = f"eligible.leader.replicas.version={level}"
     _, verdict = judged(tmp_path, LAST_REPLICA, "--feature", feature)

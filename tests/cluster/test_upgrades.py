@@ -52,6 +52,7 @@ def test_a_rolling_upgrade_under_load_keeps_what_kafka_promised(tmp_path: Path) 
     assert identity.image.digest != identity.other_images["3.9.0"].digest
 
 
+@pytest.mark.long
 def test_an_upgrade_can_be_undone_as_long_as_no_feature_was_raised(tmp_path: Path) -> None:
     folder = run(tmp_path, "upgrades/rolled-back")
     for name in ("c1", "b1"):
@@ -63,7 +64,10 @@ def test_an_upgrade_can_be_undone_as_long_as_no_feature_was_raised(tmp_path: Pat
 
 @pytest.mark.parametrize(
     ("scenario", "version", "expected"),
-    [(OLD_FILE, "4.0.0", "node-died"), (REMOVED_CONFIG, "4.2.0", "config-change-blocked")],
+    [
+        pytest.param(OLD_FILE, "4.0.0", "node-died", marks=pytest.mark.long),
+        (REMOVED_CONFIG, "4.2.0", "config-change-blocked"),
+    ],
 )
 def test_a_bug_of_an_upgrade_is_red_where_kafka_has_it(
     tmp_path: Path, scenario: str, version: str, expected: str

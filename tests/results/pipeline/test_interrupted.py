@@ -45,7 +45,10 @@ def held(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(
     ("step", "begun"),
-    [("ingest", "building-*/scratch/*/*/*/*"), ("tables", "building-*/scratch/*")],
+    [
+        pytest.param("ingest", "building-*/scratch/*/*/*/*", marks=pytest.mark.long),
+        ("tables", "building-*/scratch/*"),
+    ],
 )
 def test_ctrl_c_is_told_in_a_line_and_leaves_the_tables_as_they_were(
     spark: SparkSession, held: Path, tmp_path: Path, step: str, begun: str

@@ -121,6 +121,7 @@ def test_an_ingest_that_is_killed_leaves_the_tables_as_they_were(spark: SparkSes
     wait_until(clean, "nothing is left of the killed ingest")
 
 
+@pytest.mark.long
 def test_a_host_is_asked_by_its_name_and_says_what_it_can_not_import(cluster: Cluster) -> None:
     told = run([sys.executable, "-c", ASKING, cluster.master])
     assert told.startswith("host 127.0.0.1\nthere and back\n")
