@@ -152,10 +152,7 @@ class Shape(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def fields(self) -> Any:
-        """Combined type of key and value.
-
-        msgspec compiles a struct once, but a union at each use.
-        """
+        """Combined type of key and value: msgspec compiles a struct once, but a union at each use."""
         return msgspec.defstruct("Fields", [("key", self.key), ("value", self.value)])
 
     def has_all(self, operations: list[Operation]) -> bool:
@@ -261,8 +258,7 @@ def _request(
         key: type of its key.
         asked: type of the invocation's value.
         answered: type of the value if it happened.
-        untold: type of the value if it did not happen or its outcome is unknown; by default the invocation's
-            type, or none.
+        untold: type of the value if it failed or is unknown; by default the invocation's type, or none.
         rule: rule for the value if it happened, as in `Shape`.
     """
     perhaps = None if asked is None else asked | None

@@ -173,6 +173,7 @@ class MetadataWorkload(Workload, frozen=True, tag="metadata"):
         topic_rate: topics created or deleted per second, by all creators together.
         topics_kept: how many topics each creator keeps before it deletes the oldest.
         recreated_share: share of the deleted topics that are created again with the same name, 0 to 1.
+        configured_share: share of the created topics that get a config of their own, 0 to 1.
     """
 
     partitions: int = 2
@@ -183,6 +184,7 @@ class MetadataWorkload(Workload, frozen=True, tag="metadata"):
     topic_rate: int = 4
     topics_kept: int = 3
     recreated_share: float = 0.5
+    configured_share: float = 0.0
 
     @property
     def topics(self) -> tuple[WorkloadTopic, ...]:

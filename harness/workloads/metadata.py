@@ -38,8 +38,6 @@ _VIEW_PAUSE_S = 0.2
 _LISTING_SHARE = 0.5
 _GROWN_SHARE = 0.3
 """Share of created topics that get more partitions."""
-_CONFIGURED_SHARE = 0.5
-"""Share of created topics that get a config of their own, which is deleted with them."""
 _CONFIG_MAX = 2**40
 
 
@@ -101,6 +99,7 @@ class CreatorWorker(Worker):
         self._listeners = client_listeners(context)
         self._records = RecordsOfTopics(self._recorder, self._number, context.codec, self._listeners)
         self._again_share = workload.recreated_share
+        self._configured_share = workload.configured_share
         self._named = 0
 
     def work(self) -> None:
@@ -130,7 +129,7 @@ class CreatorWorker(Worker):
         if answer.outcome is OperationType.OK and self._listeners:
             if self._random.random() < _GROWN_SHARE:
                 self._grow(name, partitions + self._random.randint(1, _PARTITIONS_MAX))
-            if self._random.random() < _CONFIGURED_SHARE:
+            if self._random.random() < self._configured_share:
                 self._configure(name, self._random.choice(CONFIG_KEYS), self._random.randint(1, _CONFIG_MAX))
 
     def _grow(self, name: str, count: int) -> None:

@@ -44,6 +44,16 @@ def test_a_request_that_comes_late_is_red_where_the_bug_is(
     assert answer.items() <= control.value.items()
 
 
+@pytest.mark.long
+def test_a_broker_that_restarts_keeps_the_configs_of_deleted_topics(tmp_path: Path) -> None:
+    name = "findings/kept-topic-config"
+    assert invoke(["run", name, "--seed", "7", "--runs", str(tmp_path)]) == 1
+    verdict = load_verdict(find_run(tmp_path, name))
+    assert verdict.as_expected is True
+    kept = [a for result in verdict.results for a in result.anomalies if a.id == "config-against-log"]
+    assert all(anomaly.summary.startswith("b1 reports ") for anomaly in kept), "the one that was restarted"
+
+
 def test_a_transaction_that_ends_while_a_partition_has_no_leader_is_red(tmp_path: Path) -> None:
     name = "findings/skipped-marker"
     assert invoke(["run", name, "--kafka-version", "4.4.0", "--seed", "7", "--runs", str(tmp_path)]) == 1

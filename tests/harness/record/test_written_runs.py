@@ -91,7 +91,7 @@ ASKED: dict[str, type[requested.AdminRequested]] = {
 """What an operator, or a client of the workload, writes when it asks."""
 RARE = (Path(__file__).parent / "golden" / "rare.jsonl").read_bytes().splitlines()
 """Lines of further real runs: what none of the recorded ones has."""
-IN_NO_RUN = {"update-feature", "configure", "configure-topic", TRUNCATED, LOG_LACKING}
+IN_NO_RUN = {"update-feature", "configure", TRUNCATED, LOG_LACKING}
 LOGGED: dict[str, type[msgspec.Struct]] = {
     NODE_LOG: FindingLogged,
     ELECTED: ElectedLogged,

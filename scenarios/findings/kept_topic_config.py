@@ -1,0 +1,38 @@
+"""findings/kept-topic-config: a broker restarts after topics with configs were deleted and created again."""
+
+from harness.vocabulary import (
+    Expectation,
+    FixedSchedule,
+    MetadataWorkload,
+    Mode,
+    Scenario,
+    Step,
+    Stop,
+    Topology,
+    Validity,
+    broker,
+)
+
+SCENARIO = Scenario(
+    summary="Restart a broker while topics with configs of their own are deleted and created again.",
+    why=(
+        "A broker that starts replays the metadata log since its last snapshot in one go. A config that was "
+        "set and the deletion of its topic are then in one delta, which keeps the config: the broker uses it "
+        "for the next topic of that name, and the other brokers do not."
+    ),
+    schedule=FixedSchedule(
+        steps=(Step(28_000, 5_000, Stop(broker(1))),),
+        duration_ms=42_000,
+    ),
+    topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=3),
+    # A topic lives for half a minute: it has to be there before the restart, and when brokers are asked at the end.
+    workload=MetadataWorkload(topics_kept=20, recreated_share=1.0, configured_share=0.5),
+    ticket="KIP-631",
+    expectations=(
+        Expectation(
+            Validity.INVALID,
+            ("config-against-log",),
+            why="a delta deletes the configs of a removed topic only if the base image has some",
+        ),
+    ),
+)
