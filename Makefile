@@ -25,7 +25,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --duratio
 LOCK := pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-header \
         --no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
-.PHONY: help demo test test-all announced test-fast check bench doctor spark docs lock clean
+.PHONY: help demo test test-all announced test-fast check bench spark docs lock clean
 
 help:
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | \
@@ -61,9 +61,6 @@ check: $(DEV_STAMP) ## lint, formatting, types, import rules
 
 bench: $(DEV_STAMP) ## measure what krucible promises about speed, into docs/benchmarks.md
 	$(BIN)/python -m benchmarks $(BENCH)
-
-doctor: $(RUN_STAMP) ## what this host has and lacks
-	$(BIN)/krucible doctor
 
 spark: $(SPARK_STAMP) ## install what `krucible pipeline` needs (490 MB)
 

@@ -48,7 +48,7 @@ from tests.harness.waiting import BOUND_S, StandingTime, wait_until
 
 OK, FAIL, INFO, INVOKE = OperationType.OK, OperationType.FAIL, OperationType.INFO, OperationType.INVOKE
 OFFSETS = OffsetsWorkload(rate=2000, groups=2, clients=4)
-TOPICS = MetadataWorkload(rate=400, clients=2, creators=2, viewers=1, topic_rate=400)
+TOPICS = MetadataWorkload(rate=400, clients=2, creators=2, viewers=1, topic_rate=400, configured_share=0.5)
 DESCRIBE_CONFIGS, CREATE_PARTITIONS, ALTER_CONFIGS = 32, 37, 44
 
 
