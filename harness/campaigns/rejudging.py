@@ -1,4 +1,4 @@
-"""Judges a stored run again, from its folder, and stores the results."""
+"""Judges a stored run, or judges it again, from its folder."""
 
 from pathlib import Path
 
@@ -6,10 +6,20 @@ import click
 import msgspec
 
 from checkers.history.reading import read_history
-from checkers.judge import CHECKERS, judge_by
+from checkers.judge import CHECKERS, judge, judge_by
+from checkers.verdict.verdict import Verdict
 from harness.campaigns.doing import showing, shown_on_terminal
 from harness.campaigns.keeping import EXIT_CODES, keep, show
 from harness.run.own_identity import this_krucible
+from results.store.runs import RunUnreadableError, load_verdict
+
+
+def verdict_of(folder: Path) -> Verdict:
+    """The stored verdict of a run; if it is missing or unreadable, the run is judged, and nothing is stored."""
+    try:
+        return load_verdict(folder)
+    except RunUnreadableError:
+        return judge(read_history(folder))
 
 
 def check_run(folder: Path, *, as_json: bool) -> int:

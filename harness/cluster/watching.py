@@ -1,6 +1,7 @@
 """Watches the nodes' containers and records when a process ends or pauses."""
 
 import threading
+from contextlib import suppress
 
 from checkers.history.observed import NODE, NodeSeen
 from harness.cluster.cluster import Cluster
@@ -44,7 +45,8 @@ class NodeWatcher:
             EngineError: if the engine stopped answering while the cluster was being watched.
         """
         self._stopping.set()
-        self._events.close()
+        with suppress(OSError):  # the engine closed it, and the last look has the error to report
+            self._events.close()
         self._listener.join(timeout=STOP_BOUND_S)
         self._changed.set()
         self._thread.join(timeout=STOP_BOUND_S)

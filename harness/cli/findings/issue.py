@@ -4,16 +4,15 @@ from pathlib import Path
 
 import click
 
-from checkers.history.reading import read_history
-from checkers.judge import judge
 from harness.campaigns.keeping import identity_of
+from harness.campaigns.rejudging import verdict_of
 from harness.cli.options.completion import complete_run
 from harness.cli.options.places import File
 from harness.cli.options.shared import runs_option
 from harness.cli.parsing import Command
 from results.markup.trackers import Format
 from results.run.issue import render_issue
-from results.store.runs import RunUnreadableError, find_run, load_verdict, write_whole
+from results.store.runs import find_run, write_whole
 
 
 @click.command("issue", cls=Command)
@@ -39,11 +38,7 @@ def issue_command(run: str, *, markup: str, out: Path | None, runs: Path) -> Non
     in its folder.
     """
     folder = find_run(runs, run)
-    try:
-        verdict = load_verdict(folder)
-    except RunUnreadableError:  # the run was not judged yet, or its verdict can't be read
-        verdict = judge(read_history(folder))
-    text = render_issue(folder, verdict, identity_of(folder), Format(markup))
+    text = render_issue(folder, verdict_of(folder), identity_of(folder), Format(markup))
     if out is None:
         click.echo(text, nl=False)
     else:

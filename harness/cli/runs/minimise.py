@@ -6,15 +6,13 @@ from shlex import quote
 import click
 from msgspec.structs import replace
 
-from checkers.history.reading import read_history
-from checkers.judge import judge
-from checkers.verdict.verdict import Verdict
 from harness.campaigns.cancelling import cancellable
 from harness.campaigns.minimising.evidence import ReproductionOutcome
 from harness.campaigns.minimising.runs import Minimising, RunBudget
 from harness.campaigns.minimising.sizes import reduction_text, size_of, taken_away
 from harness.campaigns.minimising.starting import Start, start_of
 from harness.campaigns.minimising.state import MinimisationFile
+from harness.campaigns.rejudging import verdict_of
 from harness.cli.options.completion import complete_run
 from harness.cli.options.shared import Time, WholeNumber, runs_option
 from harness.cli.parsing import Command
@@ -25,7 +23,7 @@ from harness.vocabulary.scenario import Scenario
 from results.failures.reproduction import rate_of
 from results.markup.cleaning import clean
 from results.store.commands import store_option
-from results.store.runs import RunUnreadableError, find_run, load_verdict
+from results.store.runs import find_run
 
 EXIT_MINIMISED, EXIT_NEVER, EXIT_UNFINISHED = 0, 1, 2
 _RUNS_MAX = 10_000
@@ -68,7 +66,7 @@ def minimise(
     used up, or the command was interrupted, before that, 3 the harness failed.
     """
     recorded = load_recorded(find_run(runs, run, originals=True))
-    start = start_of(recorded, _verdict(recorded.folder), anomaly)
+    start = start_of(recorded, verdict_of(recorded.folder), anomaly)
     kept = MinimisationFile(recorded.folder, recorded.identity.run, start.wanted)
     click.echo(f"minimising {clean(str(recorded.folder), _TEXT_MAX)}: {start.wanted}", err=True)
     with kept.held(), cancellable() as cancelled:
@@ -87,14 +85,6 @@ def minimise(
         return EXIT_NEVER if work.complete else EXIT_UNFINISHED
     click.echo("\n".join(_result_lines(work, best, start, recorded, kept)) + store_option(runs))
     return EXIT_MINIMISED if work.complete else EXIT_UNFINISHED
-
-
-def _verdict(folder: Path) -> Verdict:
-    """Return the stored verdict. A run that was not judged yet is judged now."""
-    try:
-        return load_verdict(folder)
-    except RunUnreadableError:
-        return judge(read_history(folder))
 
 
 def _nothing_text(work: Minimising, start: Start, kept: MinimisationFile, runs: Path) -> str:

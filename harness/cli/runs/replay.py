@@ -12,14 +12,13 @@ import click
 import msgspec
 from msgspec.structs import replace
 
-from checkers.history.reading import HistoryError, read_history, read_journals
-from checkers.judge import judge
-from checkers.verdict.verdict import Verdict
+from checkers.history.reading import HistoryError, read_journals
 from harness.campaigns.campaign import Campaign
 from harness.campaigns.cancelling import cancellable
 from harness.campaigns.contents import Contents
 from harness.campaigns.making import run_one
 from harness.campaigns.series import Series, Venue
+from harness.campaigns.rejudging import verdict_of
 from harness.cli.options.completion import complete_run
 from harness.cli.options.origins import settled
 from harness.cli.options.shared import WholeNumber, image_options, runs_option
@@ -50,7 +49,6 @@ from results.failures.reproduction import (
 from results.markup.cleaning import clean
 from results.store.commands import store_option
 from results.store.runs import (
-    RunUnreadableError,
     StoreError,
     find_original,
     find_run,
@@ -155,7 +153,7 @@ class _Arguments(NamedTuple):
 def _reproduce(asked: _Arguments, given: dict[str, Any]) -> Reproduction:
     with cancellable() as cancelled, _chatter(to_stderr=asked.as_json):
         recorded = load_recorded(find_run(asked.venue.runs, asked.run, originals=True))
-        wanted = signature_of(_verdict(recorded.folder))
+        wanted = signature_of(verdict_of(recorded.folder))
         planned = _planned(recorded, asked.venue.runs, _instead(given), symbolic=given["symbolic"])
         click.echo(f"replaying  {clean(str(recorded.folder), _TEXT_MAX)}: {wanted.text()}")
         for note in planned.notes:
@@ -200,14 +198,6 @@ def _planned(recorded: RecordedActions, runs: Path, instead: Instead, *, symboli
 def _chatter(*, to_stderr: bool) -> Iterator[None]:
     with contextlib.redirect_stdout(sys.stderr) if to_stderr else contextlib.nullcontext():
         yield
-
-
-def _verdict(folder: Path) -> Verdict:
-    """Return the stored verdict. A run that was not judged yet is judged now."""
-    try:
-        return load_verdict(folder)
-    except RunUnreadableError:
-        return judge(read_history(folder))
 
 
 def _instead(given: dict[str, Any]) -> Instead:
