@@ -17,8 +17,8 @@ from harness.campaigns.campaign import Campaign
 from harness.campaigns.cancelling import cancellable
 from harness.campaigns.contents import Contents
 from harness.campaigns.making import run_one
-from harness.campaigns.series import Series, Venue
 from harness.campaigns.rejudging import verdict_of
+from harness.campaigns.series import Series, Venue
 from harness.cli.options.completion import complete_run
 from harness.cli.options.origins import settled
 from harness.cli.options.shared import WholeNumber, image_options, runs_option
