@@ -15,7 +15,7 @@ from results.store.runs import RunUnreadableError, load_verdict
 
 
 def verdict_of(folder: Path) -> Verdict:
-    """The stored verdict of a run; if it is missing or unreadable, the run is judged, and nothing is stored."""
+    """The stored verdict of a run; if there is none, or an unreadable one, the run is judged again."""
     try:
         return load_verdict(folder)
     except RunUnreadableError:
