@@ -89,7 +89,7 @@ def active(strikes: Sequence[CopyFault], now: CopyFault) -> list[CopyFault]:
 
 
 def all_hit(facts: Facts, partition: PartitionName, strike: CopyFault, hit: Sequence[CopyFault]) -> bool:
-    """Whether these strikes may have hit all replicas that were in sync when one of them began."""
+    """Whether these strikes may have hit all replicas in sync when one of them began, if there were any."""
     replicas = {each.replica for each in hit}
     return any(sync and replicas.issuperset(sync) for sync in in_sync(facts, partition, strike))
 

@@ -172,7 +172,7 @@ def _quorum_leaders(history: History) -> set[tuple[int, int]]:
 def _keeps(window: FaultWindow, old: str, controllers: set[str]) -> bool:
     """Whether a fault may keep an old leader from learning of an election.
 
-    A fault that ends its process does not. A fault that hits a controller may.
+    A fault that ends the old leader's process does not.  A fault that hits a controller may.
     """
     learns_late = not window.down and _hits(window, old)
     return learns_late or any(_hits(window, controller) for controller in controllers)

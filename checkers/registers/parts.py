@@ -162,7 +162,7 @@ def shares(registers: Registers, count: int) -> Iterator[Registers]:
 
 
 def repeated(teller: RegisterTexts) -> str | None:
-    """A register to which a value was written more than once, the first one; None if there is none."""
+    """The first register to which one value was written more than once; None if there is none."""
     some = np.flatnonzero(teller.zones.writes > 1)
     if not len(some):
         return None
@@ -212,7 +212,7 @@ def _is_initial(zones: Zones, zone: int, registers: Registers) -> bool:
 
 
 def _earliest(found: Iterable[Seen]) -> list[Anomaly]:
-    """The first anomalies of each kind, by the stamp at which they were seen, which is unique."""
+    """The first anomalies of each kind, by the stamp at which they were seen; registers share no stamp."""
     of_kind: dict[tuple[int, str], list[Anomaly]] = {}
     for rank, _, anomaly in sorted(found, key=lambda seen: seen[:2]):
         some = of_kind.setdefault((rank, anomaly.id), [])

@@ -17,7 +17,7 @@ from checkers.verdict.verdict import Anomaly
 COORDINATORS = "coordinators"
 EVIDENCE_COORDINATORS = "coordinators"
 RELEASED_WITHIN_NS = 10_000_000_000
-"""How long a broker may name an id after it lost it; it releases it when it learns of the change."""
+"""How long a broker may name an id that it no longer coordinates, until it learns of the change."""
 
 TWO_COORDINATORS = AnomalyKind(
     id="two-coordinators",

@@ -1,6 +1,6 @@
 """The starts checker: the number of starts that a cluster needed, and the errors of failed starts.
 
-A start is not part of the load: no record was acknowledged before that could be lost, and the time limit is
+A start is not part of the load: there are no acknowledged records yet that it could lose, and the limit is
 krucible's own.  So a cluster that does not become ready is only reported, and the result is unknown if it
 never became ready.  A process that ends by itself is illegal, during a start as well as later.
 """

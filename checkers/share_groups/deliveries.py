@@ -102,7 +102,7 @@ def _found(
 
 
 def _acknowledged_twice(groups: ShareGroups, steady: Booleans) -> Found:
-    """Final acknowledgements after another one of the same record, if they began after that one had ended."""
+    """Acknowledgements after a final one of the record: final ones, and releases that began after its end."""
     told, records = groups.acknowledgements, groups.deliveries.record
     record, final = records[told.delivery], told.kind != RELEASE
     finals = np.flatnonzero(final)

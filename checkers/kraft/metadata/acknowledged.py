@@ -102,7 +102,7 @@ def _of_topics(metadata: Metadata, log: LoggedMetadata) -> Iterator[Acknowledgem
 
 
 def _of_partitions(history: History, metadata: Metadata, log: LoggedMetadata) -> Iterator[Acknowledgement]:
-    """Requests that added partitions to topics, each with the record of its last partition."""
+    """Requests that added partitions, each with the record of its last partition; all must be in the log."""
     for request in requests_of(history, "create-partitions"):
         if not _done(request.ended):
             continue

@@ -46,7 +46,7 @@ from checkers.verdict.verdict import Anomaly
 _UNKNOWN_TOPIC = re.compile(r"\[Error 3\]|UnknownTopicOrPartition|UNKNOWN_TOPIC_OR_PART")
 """How clients report Kafka's error 3, unknown topic or partition."""
 _SETTLED_NS = 10_000_000_000
-"""Within this time before, no fault and no other epoch may occur: a broker may ask the earlier leader."""
+"""How long before an answer no fault and no other epoch may occur: a broker may ask an earlier leader."""
 
 
 class AcknowledgedResult(NamedTuple):

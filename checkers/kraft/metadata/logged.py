@@ -134,7 +134,7 @@ def logged(history: History) -> LoggedMetadata | None:
 
 
 def _records(seen: MetadataLogSeen, times: AppendTimes) -> Iterator[tuple[LoggedRecord, str, Any]]:
-    """The relevant records: those of the newest snapshot, if it replaced some, then those of the log."""
+    """The relevant records: those of the newest snapshot, unless the log has them too, then its own."""
     if seen.checkpoint is not None and (seen.log_start or not _snapshot_end(seen)):
         for _, _, kind, data in _mattering(seen.checkpoint[1]):
             yield BEFORE, kind, data

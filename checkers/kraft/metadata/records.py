@@ -77,7 +77,7 @@ def _appends(history: History) -> dict[int, _Append]:
 
 
 def _may_be_in(append: _Append, life: Life, fetch: Operation) -> bool:
-    """Whether an append to a topic may have come before a fetch."""
+    """Whether a fetch of a topic may return the record of an append."""
     before = append.ended is not None and append.ended < life.creation.begin.index
     return append.begin.key == fetch.key and append.begin.index < fetch.index and not before
 

@@ -173,7 +173,7 @@ def _judged(
     windows: tuple[FaultWindow, ...],
     forgetting: Forgetting,
 ) -> CheckerResult:
-    """Conclusions that need only the nodes' identities and configs."""
+    """Conclusions that need the set-up: which nodes there are, and how they are configured."""
     changes = voter_changes(history)
     dynamic_ns = dynamic_since_ns(history, setup.features)
     told, logged = reported_sets(views.claims, dynamic_ns), logged_sets(history)

@@ -2,7 +2,7 @@
 
 A leader reports how far a voter has fetched, and which of these records are committed.  A voter flushes
 fetched records before its next fetch, so neither the end of its process nor a power loss removes them.  The
-leader itself counts before it has flushed.  Recovery removes only damaged records.
+leader counts its own records before it has flushed them.  Recovery removes only damaged records.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

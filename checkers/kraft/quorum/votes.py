@@ -156,7 +156,8 @@ class VoterLogBounds(msgspec.Struct, frozen=True):
     """The least that voters' logs contained when the voters were asked for votes.
 
     Attributes:
-        votes: each vote with the committed end of the voter's log, and the answer that reports it.
+        votes: each vote, the committed end of the voter's log with the answer that reports it, and the epoch
+            and offset of that end.
     """
 
     votes: tuple[tuple[Vote, DurableEnd, tuple[int, int]], ...]

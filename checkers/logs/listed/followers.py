@@ -29,7 +29,7 @@ from checkers.logs.replicas.removed import MARGIN_NS, RecordsDeletion, deletions
 from checkers.verdict.verdict import Anomaly
 
 _REACH_NS = 60_000_000_000
-"""Answers are compared with deletions of this time before; earlier answers covered older ones."""
+"""How long before an answer a deletion may be that is compared with it; older ones had earlier answers."""
 
 
 class ReportedLogStart(NamedTuple):

@@ -75,7 +75,7 @@ def vanished(
 
 
 def _expired(log: PartitionLog, claims: Integers, until_ns: Integers) -> Booleans:
-    """Which records a tombstone may have deleted, or are one, if that tombstone may be removed by then.
+    """Which records are tombstones that may be removed by then, or may have been deleted by such a tombstone.
 
     A tombstone with an unknown outcome that was never read also counts: it may have been appended and
     removed.

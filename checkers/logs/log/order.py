@@ -94,7 +94,7 @@ def _placed(log: PartitionLog) -> _Placed:
 
 
 def _sole_claims(log: PartitionLog) -> Integers:
-    """The only offset at which readers found each sent value; `NONE` if none did, or if it was sent twice."""
+    """Each sent value's only claim with an offset; `NONE` if it has none or several, or was sent twice."""
     claims, count = log.claims, len(log.sent.value)
     found = np.flatnonzero((claims.sent != NONE) & (claims.offset != NONE))
     once = np.bincount(claims.sent[found], minlength=count) == 1

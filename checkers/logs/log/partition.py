@@ -47,7 +47,7 @@ class FinalView:
         also covers records that were known before the end was listed, at any offset: if they are above the
         end, the log has become shorter.  If a record's offset was not reported, it covers the record only if
         the log is still complete from offset 0.  For read_committed readers the log ends where the first open
-        transaction starts (the last stable offset), so they cover only the records that they passed.
+        transaction starts (the last stable offset), so there the read covers only the records that it passed.
         """
         before = self.bounded & self.due(claims)
         passed = (claims.offset < self.position) | before

@@ -181,7 +181,7 @@ def _read_ns(log: PartitionLog, rows: Integers) -> Integers:
 
 
 def lag_of(log: PartitionLog) -> int:
-    """The largest number of known records by which a non-empty poll lagged behind the log."""
+    """The largest distance between the end of a non-empty poll and the known log end when the poll began."""
     reads, calls, horizon = log.columns.reads, log.columns.calls, log.horizon
     call = reads.call[log.reads]
     last = np.flatnonzero((np.diff(call, append=NONE) != 0) & ~calls.final[call])

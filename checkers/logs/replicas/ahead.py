@@ -79,7 +79,7 @@ def find_ahead(
     Args:
         history: has the brokers' answers.
         logs: the logs of the in-sync replicas.
-        committed: why they are judged.
+        committed: the committed range, with the reason why these logs are judged.
         figures: counts the producers that were compared.
 
     Raises:

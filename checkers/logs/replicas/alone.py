@@ -103,7 +103,7 @@ def _offsets(log: ReplicaLog, pair: tuple[int, int]) -> tuple[int, int]:
 
 
 def _neighbours(bad: Booleans) -> list[tuple[int, int]]:
-    """Pairs of adjacent rows at each place where a batch does not fit to the previous one."""
+    """Pairs of adjacent rows at each place where a batch does not fit the previous one."""
     return [(int(row), int(row) + 1) for row in np.flatnonzero(bad)]
 
 

@@ -1,9 +1,9 @@
 """Judges replicas of a compacted topic: against each other, and against the results of final reads.
 
 Each broker cleans its own log, so one replica may have records that another one has removed.  Cleaning
-removes records from batches, and does not change a batch's position, range, epoch, producer and numbers.  The
-records that are removed from a batch only grow with further cleaning.  So batches with the same number of
-records left have the same bytes, unless compression or the removal of tombstones (KIP-534) make a difference.
+removes records from batches, and does not change a batch's position, range, epoch, producer and numbers.
+Further cleaning only adds to the removed records of a batch.  So batches with the same number of records left
+have the same bytes, unless compression or the removal of tombstones (KIP-534) make a difference.
 A batch without records keeps the newest timestamp of the records that the last cleaning removed from it
 (``MemoryRecords.filterTo``), so its checksum depends on the number of cleanings.
 

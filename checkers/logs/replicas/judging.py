@@ -144,7 +144,7 @@ def check_replicas(history: History) -> CheckerResult:
         of_it = notes.get(partition, {})
         if partition not in there and not of_it and end is None:
             findings.doubts.append(_missing_text("the committed end", partition))
-            continue  # if a damaged history has many partitions, nothing may be known of them
+            continue  # in a damaged history, nothing may be known of many partitions
         _judge_gaps(partition, batches, limits, end, findings)
         _judge_elections(partition, batches, list(of_it.values()), (meant, changes), findings)
         logs = _judge_partition(history, batches, limits, (partition, end, members), findings)

@@ -185,7 +185,7 @@ class _Promises:
         return ended.operation if len(begun) == 1 and None not in begun else None
 
     def _ran(self, deletion: RecordsDeletion, start: _Start) -> str | None:
-        """A text if the process that had moved the start ran long enough without delays; else None."""
+        """A text if the process that moved the start ran long enough, apart from faults; else None."""
         to_ns, until_ns = deletion.to_ns, start.from_ns
         holding = (w for w in self._facts.windows if w.concerns(start.node) and not w.cut)
         ran_ns = until_ns - to_ns - held_up_ns(holding, to_ns, until_ns)

@@ -47,7 +47,7 @@ def members_of(history: History, meant: Setup) -> dict[PartitionName, InSync]:
 def committed_by(columns: Columns, partition: PartitionName, until_ns: int) -> int:
     """The known committed end of a partition at the end of recovery; 0 if nothing is known to be committed.
 
-    Records count if they were acknowledged by all in-sync replicas during recovery.
+    Records count if they were acknowledged during recovery, with acks=all.
     """
     from_ns = columns.phases.get(Phase.RECOVER)
     if from_ns is None or partition not in columns.partitions:

@@ -93,7 +93,7 @@ def offsets_compared(log: ReplicaLog, read: CompletedFinalRead) -> int:
 
 
 def find_not_on_disk(log: ReplicaLog, read: CompletedFinalRead) -> Iterator[Anomaly]:
-    """One finding if a read returned a record that the log lacks, or has as another type of record."""
+    """One finding if a read returned an offset at which the log has no record that the reader may receive."""
     first, end = _within(log, read)
     offsets = read.offsets[(read.offsets >= first) & (read.offsets < end)]
     rows = log.rows_at(offsets)

@@ -2,7 +2,7 @@
 
 When a broker applies the removal of a topic, or a change that removes it from a partition's replicas, it
 renames the folder at once, so that its name ends in ``-delete``, and deletes it later.  A broker that starts
-renames logs that it should not have to ``-stray``, or deletes them.  So a folder with a partition's own name
+deletes logs that are not its own, or sets them aside as ``-stray``.  So a folder with a partition's own name
 belongs to a replica if `SETTLED_NS` have passed since the record was committed, the last fault ended, and the
 broker's process started.
 
@@ -104,7 +104,7 @@ class _Placed:
                     self._states.setdefault((step.content.topic_id, folder), []).append(step.after)
 
     def left_ns(self, node: str, folder: str, topic_id: str, until_ns: int) -> int | None:
-        """The time since which a broker, according to committed records, has had no replica until a time.
+        """The time from which on, until another time, committed records assign no replica to a broker.
 
         None if the broker has one, or if that is unknown.
         """

@@ -31,9 +31,9 @@ from checkers.transactional.transactions.models.consistency import RULES, Consis
 TRANSACTIONS_MAX = 128
 """The largest number of transactions of a history in which orders are tried."""
 PAIRS_MAX = 1_000
-"""The largest number of ordered pairs of versions; with more, the result is unknown."""
+"""The largest number of pairs of versions that are put in order; with more, the result is unknown."""
 TRIES_MAX = 300
-"""The largest number of assumed orders of a pair before the search gives up."""
+"""The largest number of assumptions about the orders of pairs, after which the search gives up."""
 
 _ROUNDS = 4
 """Number of attempts to order pairs without assumptions, each starting with the pairs that failed before."""

@@ -61,7 +61,7 @@ def check_transactions(history: History) -> CheckerResult:
     ]
     others += [*zombies(kafka, story), *precommitted_reads(kafka, story), *_early(kafka, story)]
     others = list(excused(history, [*others, *epochs_given_again(history)]))
-    # The flow is judged more strictly: a cycle in it is not only reported as legal.
+    # The flow is judged more strictly: a cycle in it is illegal.
     known = {anomaly.witness for anomaly in circular.anomalies}
     legal = [anomaly for anomaly in observed.anomalies if anomaly.witness not in known]
     counts = _counts([observed, circular], others)

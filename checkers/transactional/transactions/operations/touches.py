@@ -34,7 +34,7 @@ class Touches(NamedTuple):
         return opening[wanted]
 
     def before_reads(self, operations: MicroOperations) -> Booleans:
-        """Shape of `order`: whether each is not the first of its group, and is a read or precedes a read."""
+        """Which rows of `order` are not first of their transaction and key, and are or precede a read."""
         group = np.cumsum(self.first) - 1
         last_read = np.full(int(self.first.sum()), NONE, dtype=np.int64)
         rows = np.flatnonzero(~operations.write[self.order])

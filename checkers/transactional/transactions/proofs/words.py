@@ -65,7 +65,8 @@ def result_with(
         checker: the checker's name.
         judged: the result of the graph.
         others: anomalies that need no graph, and the exact number of each id.
-        unsettled: finds histories that no version order explains; called only if nothing else is illegal.
+        unsettled: finds the anomaly of a history that no version order explains; called only if nothing else
+            is illegal.
         sizes: numbers of judged transactions and operations.
         doubts: why it can't decide, if nothing illegal was found.
         model: the model by which it judged.

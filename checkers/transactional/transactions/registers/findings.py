@@ -102,7 +102,7 @@ def _future(registers: RegisterTransactions) -> TransactionFinding:
 
 
 def _internal(registers: RegisterTransactions) -> TransactionFinding:
-    """Reads of another value than the last one that their transaction read or wrote."""
+    """Reads of another value than the last one that their transaction read or wrote at that key."""
     touches, operations = registers.touches, registers.operations
     version = registers.version[touches.order]
     reads = ~touches.first & ~operations.write[touches.order]
@@ -124,7 +124,7 @@ def _internal(registers: RegisterTransactions) -> TransactionFinding:
 
 
 def _differ(registers: RegisterTransactions, before: int, row: int) -> bool:
-    """Whether two micro-operations have different values, or their version is unknown."""
+    """Whether two micro-operations have different values, even if their version is unknown."""
     one, other = registers.value(before), registers.value(row)
     return type(one) is not type(other) or repr(one) != repr(other)
 
