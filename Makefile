@@ -50,7 +50,7 @@ test test-all: announced $(DEV_STAMP) check
 announced:
 	@echo "This takes about $(TAKES) on two cores.  'make test-fast' leaves out the tests on real clusters."
 
-test-fast: $(DEV_STAMP) ## the tests that need no Docker
+test-fast: $(DEV_STAMP) ## the tests that need no Docker, without the long ones
 	$(PYTEST) -m 'not cluster and not long'
 
 check: $(DEV_STAMP) ## lint, formatting, types, import rules

@@ -206,8 +206,9 @@ class NodeContainers:
     @engine_errors_named()
     def state(self) -> dict[str, Any]:
         """The engine's view of Kafka's container: Status, Running, Paused, OOMKilled, ExitCode, StartedAt."""
-        self._kafka.reload()
-        return dict(self._kafka.attrs["State"])
+        kafka = self._kafka  # another thread may exchange it meanwhile
+        kafka.reload()
+        return dict(kafka.attrs["State"])
 
     @engine_errors_named()
     def logs(self) -> bytes:

@@ -3,13 +3,18 @@
 import threading
 from contextlib import suppress
 
+from docker.errors import DockerException
+from docker.types.daemon import CancellableStream
+
 from checkers.history.observed import NODE, NodeSeen
 from harness.cluster.cluster import Cluster
 from harness.errors import EngineError
 from harness.record.journal import Journal, Recorder
 
-POLL_S = 2.0
+POLL_S = 1.0
 """Time between two looks if the engine reports no event meanwhile."""
+EVENTLESS_POLL_S = 0.4
+"""The same while the engine reports no events at all."""
 STOP_BOUND_S = 30.0
 
 
@@ -17,14 +22,15 @@ class NodeWatcher:
     """Records the status of every node's container whenever it changes.
 
     One thread reads the engine's events, and another looks at the containers after each event.  Asking about
-    every node several times a second took a fifth of the harness's CPU.  The second thread also looks every
-    `POLL_S`, because a node with a new version gets its new container after the event of its start.
+    every node several times a second took a fifth of the harness's CPU.  The second thread also looks from
+    time to time, because a node with a new version gets its new container after the event of its start, and
+    because an engine may refuse to report events, or stop reporting them.
     """
 
     def __init__(self, cluster: Cluster, journal: Journal) -> None:
         self._cluster = cluster
         self._recorder = Recorder(journal, "observer-nodes")
-        self._events = cluster.changes()
+        self._events: CancellableStream[str] | None = None
         self._changed = threading.Event()
         self._stopping = threading.Event()
         self._failure: BaseException | None = None
@@ -45,11 +51,10 @@ class NodeWatcher:
             EngineError: if the engine stopped answering while the cluster was being watched.
         """
         self._stopping.set()
-        with suppress(OSError):  # the engine closed it, and the last look has the error to report
-            self._events.close()
-        self._listener.join(timeout=STOP_BOUND_S)
+        self._stop_listening()
         self._changed.set()
         self._thread.join(timeout=STOP_BOUND_S)
+        self._listener.join(timeout=STOP_BOUND_S)
         if self._failure is not None:
             raise self._failure
         if self._thread.is_alive():
@@ -60,14 +65,30 @@ class NodeWatcher:
             )
 
     def _listen(self) -> None:
-        """Until the stream is closed, or the engine ends it: then a look has an error to report."""
-        for _ in self._events:
+        """Report events until the stream ends.  An engine that can't be reached is noticed by the looks."""
+        with suppress(EngineError):
+            events = self._cluster.changes()
+            self._events = events
+            if self._stopping.is_set():
+                self._stop_listening()
             self._changed.set()
+            try:
+                for _ in events:
+                    self._changed.set()
+            finally:
+                self._events = None
+
+    def _stop_listening(self) -> None:
+        events = self._events
+        if events is not None:
+            # The library's stream lacks what it closes if the engine has just ended it.
+            with suppress(OSError, AttributeError, DockerException):
+                events.close()
 
     def _watch(self) -> None:
         try:
             while not self._stopping.is_set():
-                self._changed.wait(POLL_S)
+                self._changed.wait(EVENTLESS_POLL_S if self._events is None else POLL_S)
                 self._changed.clear()
                 self._look()
             self._look()

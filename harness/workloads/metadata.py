@@ -129,7 +129,7 @@ class CreatorWorker(Worker):
         if answer.outcome is OperationType.OK and self._listeners:
             if self._random.random() < _GROWN_SHARE:
                 self._grow(name, partitions + self._random.randint(1, _PARTITIONS_MAX))
-            if self._random.random() < self._configured_share:
+            if self._configured_share and self._random.random() < self._configured_share:
                 self._configure(name, self._random.choice(CONFIG_KEYS), self._random.randint(1, _CONFIG_MAX))
 
     def _grow(self, name: str, count: int) -> None:

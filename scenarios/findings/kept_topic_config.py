@@ -26,7 +26,7 @@ SCENARIO = Scenario(
     ),
     topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=3),
     # A topic lives for half a minute: it must exist before the restart, and still when brokers are asked.
-    workload=MetadataWorkload(topics_kept=20, recreated_share=1.0, configured_share=0.5),
+    workload=MetadataWorkload(topics_kept=30, recreated_share=1.0, configured_share=0.5),
     ticket="KIP-631",
     expectations=(
         Expectation(

@@ -1,4 +1,4 @@
-"""A nightly in miniature: what .github/workflows does, with one scenario, two versions and two shards."""
+"""A nightly in miniature: what .github/workflows does, with two scenarios, two versions and two shards."""
 
 import json
 import shutil
@@ -13,9 +13,9 @@ from harness.vocabulary.version import DEFAULT_VERSION
 from results.store.runs import list_runs
 
 pytestmark = pytest.mark.cluster
-SCENARIOS = ("exploratory/txn",)
+SCENARIOS = ("exploratory/offsets", "exploratory/txn")
 MINIATURE = Preset(
-    "One scenario.", tuple(PresetScenario(name, duration_s=20) for name in SCENARIOS), controls=()
+    "Two scenarios.", tuple(PresetScenario(name, duration_s=20) for name in SCENARIOS), controls=()
 )
 CANDIDATE, BASELINE = DEFAULT_VERSION, "4.3.1"
 ASKED = ("--candidate", CANDIDATE, "--baseline", BASELINE, "--preset", "smoke")
@@ -36,6 +36,7 @@ def test_two_shards_make_one_report(tmp_path: Path, capsys: pytest.CaptureFixtur
     for shard in ("1/2", "2/2"):
         store = tmp_path / f"machine-{shard[0]}"
         assert invoke(["qualify", *ASKED, "--shard", shard, "--runs", str(store)]) == 0
+        assert len(list_runs(store)) == 2, "a pair of runs"
         uploaded(store, tmp_path / "store")
         shutil.rmtree(store)  # runs are found where the artifacts are, not where they were made
     store, report, junit = tmp_path / "store", tmp_path / "report", tmp_path / "junit.xml"
@@ -62,7 +63,7 @@ def test_two_shards_make_one_report(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert sorted(suite.attrib["name"] for suite in suites) == sorted(SCENARIOS * 2)
     versions = {one.attrib["value"] for one in suites.iterfind(".//property[@name='kafka_version']")}
     assert versions == {CANDIDATE, BASELINE}
-    assert "(2 runs)" in page.read_text()
+    assert "(4 runs)" in page.read_text()
 
     nights, issues = tmp_path / "nights", tmp_path / "issues"
     comparing = ("--past", str(nights), "--issues", str(issues), "--add", "--json")

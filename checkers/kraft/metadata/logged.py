@@ -168,6 +168,8 @@ def _apply(
             if data["topicId"] in by_id:
                 by_id[data["topicId"]].removed = record
                 _forget_configs(found, data["topicId"], record)
+            else:
+                _forget_configs_of_unknown(found, record)
         case "CONFIG_RECORD":
             if data["resourceType"] == _TOPIC_CONFIG:
                 found.config(data["resourceName"], data["name"]).add(record, data.get("value"))
@@ -180,6 +182,17 @@ def _forget_configs(found: LoggedMetadata, topic_id: str, record: LoggedRecord) 
     """Remove a topic's configs with the topic: a new topic with the same name has none of them."""
     for (topic, _), states in found.configs.items():
         if any(each.topic_id == topic_id for each in found.topics.get(topic, ())):
+            states.add(record, None)
+
+
+def _forget_configs_of_unknown(found: LoggedMetadata, record: LoggedRecord) -> None:
+    """Remove the configs of all names without a topic.
+
+    The removed topic was created before the log begins, and removed before its snapshot was taken, so neither
+    has its name.  A name with a topic is not its name, because two topics never have one name.
+    """
+    for (topic, _), states in found.configs.items():
+        if all(each.removed is not None for each in found.topics.get(topic, ())):
             states.add(record, None)
 
 

@@ -78,3 +78,17 @@ def test_a_config_that_kafka_removed_need_not_be_reported(version: str, expected
     told.record(1_500, "CONFIG_RECORD", {"resourceType": 2, "resourceName": TOPIC} | removed)
     observe_configs(told, {MIN_ISR: "2", AGE: "4000"})
     assert [each.split()[0] for each in found(told)] == expected
+
+
+def test_the_config_of_a_topic_that_was_removed_before_the_snapshot_and_is_in_neither() -> None:
+    told = AdminStory()
+    told.record(-60, "TOPIC_RECORD", {"name": TOPIC, "topicId": "earlier"})
+    told.record(-50, "CONFIG_RECORD", {"resourceType": 2, "resourceName": TOPIC, "name": AGE, "value": "500"})
+    told.record(-40, "REMOVE_TOPIC_RECORD", {"topicId": "earlier"})
+    told.created(at_ms=-20)
+    observe_configs(told, {})
+    told.records[0][2:] = ["NO_OP_RECORD", {}]
+    kept = ["00000000000000000003-0000000001.checkpoint", []]
+    result = check_metadata(told.history(log_start=1, checkpoint=kept))
+    assert result.anomalies == ()
+    assert result.figures["configs_finally_told"] == 2
