@@ -250,6 +250,7 @@ class TestConfigs:
         told = story()
         alter(told, 20, 22, "5", code=40)
         told.both(23, None, "alter-topic", {"config": "flush.ms", "value": "8", "to": "n1"}, key=TOPIC)
+        told.both(24, None, "configure-topic", {"config": "flush.ms", "value": "9"}, key=TOPIC)
         assert found(told) == []
 
 
