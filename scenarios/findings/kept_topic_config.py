@@ -27,6 +27,7 @@ SCENARIO = Scenario(
     topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=3),
     # A topic lives for half a minute: it must exist before the restart, and still when brokers are asked.
     workload=MetadataWorkload(topics_kept=30, recreated_share=1.0, configured_share=0.5),
+    versions_min="3.9.0",
     ticket="KIP-631",
     expectations=(
         Expectation(

@@ -51,6 +51,7 @@ def test_a_broker_that_restarts_keeps_the_configs_of_deleted_topics(tmp_path: Pa
     verdict = load_verdict(find_run(tmp_path, name))
     assert verdict.as_expected is True
     kept = [a for result in verdict.results for a in result.anomalies if a.id == "config-against-log"]
+    assert kept
     assert all(anomaly.summary.startswith("b1 reports ") for anomaly in kept), "the one that was restarted"
 
 
