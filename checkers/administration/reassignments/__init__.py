@@ -6,7 +6,8 @@ Evidence is the metadata log.
    had to be in sync was not, ``reassignment-not-restored`` if one ended with replicas that are neither new
    nor old, ``too-few-replicas``, and ``reassignment-without-end`` if one continued without a reason to wait.
    If at least as many replicas are added as removed, Kafka waits only for the added ones; this is counted,
-   and is not an anomaly.  If no request contained the new replicas: ``reassignment-unasked``.
+   and is not an anomaly.  If it waits for others too (`held_up`): ``reassignment-held-up``.  If no request
+   contained the new replicas: ``reassignment-unasked``.
 2. Acknowledged requests must be in the log (`requests`): ``reassignment-lost``.
 3. Reassignments that were listed as ongoing were in the log before (`listings`):
    ``reassignment-without-record``.
@@ -17,6 +18,7 @@ The log checker judges whether acknowledged records are lost; a reassignment lic
 from collections import Counter, defaultdict
 
 from checkers.administration.reassignments.anomalies import ANOMALIES, NEEDS
+from checkers.administration.reassignments.held_up import find_held_up
 from checkers.administration.reassignments.listings import Listings, find_without_record
 from checkers.administration.reassignments.requests import find_lost
 from checkers.administration.reassignments.steps import (
@@ -65,6 +67,7 @@ def check_reassignments(history: History) -> CheckerResult:
             *find_too_few(changes, sets),
             *find_unrequested(changes, sets),
             *find_without_end(changes),
+            *find_held_up(history, changes),
             *find_lost(asked, changes),
             *find_without_record(history, changes, listings),
         ],

@@ -37,6 +37,13 @@ WITHOUT_END = AnomalyKind(
     guarantee="A reassignment is complete as soon as all replicas of its target are in sync.",
     source="KIP-455; Kafka's PartitionReassignmentReplicas; docs/findings.md",
 )
+HELD_UP = AnomalyKind(
+    id="reassignment-held-up",
+    meaning="A reassignment was not completed although the replicas for which it waits were in sync.",
+    guarantee="A reassignment is complete as soon as all added replicas are in sync. If fewer replicas "
+    "are added than removed, all replicas of the target must be in sync.",
+    source="KIP-455; KAFKA-19975, fixed in 4.3.0; Kafka's PartitionReassignmentReplicas",
+)
 
 UNASKED = AnomalyKind(
     id="reassignment-unasked",
@@ -52,7 +59,7 @@ WITHOUT_RECORD = AnomalyKind(
     source="KIP-455; Kafka's QuorumController.listPartitionReassignments, which reads what is committed",
 )
 
-ANOMALIES = by_id(PREMATURE, LOST, NOT_RESTORED, TOO_FEW, WITHOUT_END, UNASKED, WITHOUT_RECORD)
+ANOMALIES = by_id(PREMATURE, LOST, NOT_RESTORED, TOO_FEW, WITHOUT_END, HELD_UP, UNASKED, WITHOUT_RECORD)
 """All anomalies by id."""
 NEEDS = Needs(
     (Source.ADMIN, Source.DISKS, Source.REASSIGNMENTS),

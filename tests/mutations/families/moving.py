@@ -22,6 +22,7 @@ from tests.mutations.suite import VALID, invalid, mutation, unknown
 MOVING = ("moves",)
 RUNS = ("chaos", "smoke", "moves", "disks")
 ASKED = ("chaos", "format-1", "moves", "disks")
+_ASSIGNMENT = ("replicas", "removingReplicas", "addingReplicas", "directories")
 
 
 def _late(edit: Edit) -> tuple[State, int]:
@@ -120,11 +121,19 @@ def a_reassignment_without_an_end(edit: Edit) -> None:
     same = [s for s in states(edit.original) if (s.topic, s.partition) == ("log-0", 0)]
     last = same[-1]
 
-    def change(data: dict[str, Any]) -> None:
-        for name in ("replicas", "removingReplicas", "addingReplicas", "directories"):
-            data.pop(name)
+    change_record(edit, last.offset, lambda data: [data.pop(name) for name in _ASSIGNMENT])
 
-    change_record(edit, last.offset, change)
+
+@mutation("administration", invalid("reassignment-held-up"), MOVING, 2)
+def a_reassignment_that_was_held_up(edit: Edit) -> None:
+    """The record that has all added replicas in sync does not complete a reassignment; a later one does."""
+    free = gaps(edit.original)
+    ends = [s for s in states(edit.original) if s.topic in own(edit.original) and _completes(s)]
+    later = ((s, next((gap for gap in free if s.offset < gap < s.until), None)) for s in ends)
+    state, gap = edit.chosen([(state, gap) for state, gap in later if gap is not None])
+    ending = {name: state.data[name] for name in _ASSIGNMENT if name in state.data}
+    change_record(edit, state.offset, lambda data: [data.pop(name) for name in ending])
+    _change(edit, state, gap, **ending)
 
 
 def _elections(edit: Edit) -> list[Any]:
