@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from checkers.columns.tables import NONE, Integers, PartitionName
-from checkers.evidence.replicas import ABORT, ReplicaLog
+from checkers.evidence.replicas import ABORT, COMMIT, ReplicaLog
 from checkers.history.operations import History, Operation, once
 from checkers.history.replicas import ABORTED, AbortedSeen
 
@@ -86,6 +86,10 @@ def _indexed(operation: Operation) -> tuple[Replica, Indexed]:
     return replica, Indexed(seen, operation.index, operation.time_ns, segment, producer, first, marker)
 
 
+_TOLD = ("producer_id", "base_offset", "last_offset", "control")
+"""Columns that show transactions; the last one is the type of a marker, -1 for data."""
+
+
 def aborts_of(log: ReplicaLog, start: int) -> Aborts:
     """The abort markers of a log.
 
@@ -94,16 +98,17 @@ def aborts_of(log: ReplicaLog, start: int) -> Aborts:
         start: records below this offset do not count as a transaction's first.
     """
     rows = np.flatnonzero(log.transactional)
-    rows = rows[np.lexsort((rows, log["producer_id"][rows]))]
-    producer, base, control = log["producer_id"][rows], log["base_offset"][rows], log.control[rows]
-    markers = np.flatnonzero(control)
+    told = {name: log.columns[name][rows].astype(np.int64) for name in _TOLD}
+    order = np.argsort(told["producer_id"], kind="stable")
+    producer, base, last, kind = (told[name][order] for name in _TOLD)
+    markers = np.flatnonzero(np.isin(kind, (ABORT, COMMIT)))
     before = np.append(NONE, markers[:-1])[: len(markers)]
     begins = np.searchsorted(producer, producer[markers])
     before = np.where(before >= begins, before, NONE)
-    data = np.flatnonzero(~control & (log["last_offset"][rows] >= start))
+    data = np.flatnonzero((kind == NONE) & (last >= start))
     place = np.append(data, len(rows))[np.searchsorted(data, np.maximum(before + 1, begins))]
     offsets = np.append(base, NONE)  # the last one is the offset of place NONE
     first = np.where(place < markers, offsets[place], NONE)
-    aborting = log["control"][rows[markers]] == ABORT
+    aborting = kind[markers] == ABORT
     found = (producer[markers], base[markers], first, offsets[before])
     return Aborts(*(each[aborting] for each in found))

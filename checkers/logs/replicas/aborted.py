@@ -98,18 +98,22 @@ def unread_indexes(history: History, logs: Sequence[ReplicaLog], committed: Comp
     indexes = indexes_of(history)
     meant = EVIDENCE_ABORTED in recorded_setup(history).evidence
     for log in logs:
-        aborts = aborts_of(log, committed.first)
-        due = _due(aborts, committed)
         index = indexes.get((log.node, log.partition))
-        what = f"the index of aborted transactions of {log.partition} on {log.node}"
-        if index is None and meant and due.any():
-            yield f"{what} was not recorded"
-        elif index is not None and index.seen.error is not None and due.any():
-            yield f"{what} was not read: {index.seen.error}"
-        elif index is not None:
-            unknown = due & _in_damaged(index, aborts) & (_entries_of(index, aborts) == NONE)
-            segments = index.segments_of(aborts.marker[unknown]).tolist()
-            yield from (f"{what} is damaged: {index.damaged[segment]}" for segment in segments[:1])
+        problem = _problem(log, index, committed) if meant or index is not None else None
+        if problem is not None:
+            yield f"the index of aborted transactions of {log.partition} on {log.node} {problem}"
+
+
+def _problem(log: ReplicaLog, index: Indexed | None, committed: ComparedRange) -> str | None:
+    """Why it is unknown whether an index has all aborted transactions; None if it is known."""
+    aborts = aborts_of(log, committed.first)
+    due = _due(aborts, committed)
+    if index is None or index.seen.error is not None:
+        why = "was not recorded" if index is None else f"was not read: {index.seen.error}"
+        return why if due.any() else None
+    unknown = due & _in_damaged(index, aborts) & (_entries_of(index, aborts) == NONE)
+    segments = index.segments_of(aborts.marker[unknown]).tolist()
+    return f"is damaged: {index.damaged[segments[0]]}" if segments else None
 
 
 def _due(aborts: Aborts, committed: ComparedRange) -> Booleans:
