@@ -147,8 +147,8 @@ def polled(**more: Any) -> Polled:
                 partition=0,
                 segments=[SegmentIndex(0, [AbortedTransaction(7, 1, 4, 5)]), SegmentIndex(9, [], "rest")],
             ),
-            {"began_ns": 5, "topic": "t", "partition": 0, "error": None}
-            | {"segments": [[0, [[7, 1, 4, 5]], None], [9, [], "rest"]]},
+            {"began_ns": 5, "topic": "t", "partition": 0}
+            | {"segments": [[0, [[7, 1, 4, 5]], None], [9, [], "rest"]], "error": None},
         ),
         (
             CommitsUnread(5, 0, error="gone"),
