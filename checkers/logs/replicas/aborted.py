@@ -150,8 +150,8 @@ def _not_indexed(
     _, index = whose
     due = _due(aborts, committed) & (index.segments_of(aborts.marker) != NONE)
     entries = _entries_of(index, aborts)
-    figures["aborts_compared"] += int((due & (entries != NONE)).sum())
     absent = (entries == NONE) & ~_in_damaged(index, aborts)
+    figures["aborts_compared"] += int((due & (absent | (entries != NONE))).sum())
     begins = np.where(entries == NONE, NONE, np.append(index.first, NONE)[entries])
     rows = np.flatnonzero(due & (absent | (begins > aborts.first)))
     rows = rows[np.argsort(aborts.marker[rows])]
@@ -187,10 +187,9 @@ def _absent(
     log, index = whose
     producer, first, marker = int(aborts.producer_id[row]), int(aborts.first[row]), int(aborts.marker[row])
     segment = int(index.segments_of(aborts.marker[row : row + 1])[0])
-    number = int((index.segment == segment).sum())
     absent, records = begins == NONE, f"records of producer {producer}"
     lacks = "lacks it" if absent else f"has it only from offset {begins} on"
-    has = f"has {number} entries, and none for that marker" if absent else f"has it from offset {begins} on"
+    has = "has no entry for that marker" if absent else f"has it from offset {begins} on"
     which = "these records" if absent else f"its records below offset {begins}"
     return ABORT_NOT_INDEXED.found(
         f"{log.partition} on {log.node}: the transaction of producer {producer} from offset {first} on was "

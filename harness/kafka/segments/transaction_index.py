@@ -64,7 +64,7 @@ def decode_index(data: bytes, segment: int) -> SegmentIndex:
 def _problem(data: bytes, number: int) -> str | None:
     """What follows this number of entries; None if nothing does."""
     rest = len(data) - number * ENTRY.itemsize
-    return f"{rest} bytes after {number} entries are no entry" if rest else None
+    return f"entry {number + 1} is incomplete or damaged (bytes from there on: {rest})" if rest else None
 
 
 def _content(file: Path, read: Callable[[Path], bytes]) -> bytes:

@@ -192,7 +192,8 @@ def _aborted(value: Any, _: Around) -> str | None:
     name = f"index of aborted transactions of {value['topic']}/{value['partition']}"
     if value.get("error"):
         return f"{name} could not be read: {value['error']}"
-    return f"{name}: {sum(len(entries) for _, entries, *_ in value['segments']):,} entries"
+    number = sum(len(entries) for _, entries, *_ in value["segments"])
+    return f"{name}: {number:,} entr{'y' if number == 1 else 'ies'}"
 
 
 def _ends(value: Any, around: Around) -> str | None:

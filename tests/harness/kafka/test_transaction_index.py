@@ -41,7 +41,7 @@ def test_all_entries_are_read_again(entries: list[AbortedTransaction]) -> None:
 def test_what_comes_before_damage_is_read(entries: list[AbortedTransaction], cut: int, rest: bytes) -> None:
     torn = decode_index(encoded(entries)[:-cut], 0)
     assert torn.entries == entries[:-1]
-    assert torn.problem == f"{34 - cut} bytes after {len(entries) - 1} entries are no entry"
+    assert torn.problem == f"entry {len(entries)} is incomplete or damaged (bytes from there on: {34 - cut})"
     assert decode_index(encoded(entries) + b"\xff" + rest, 0).entries == entries
 
 
@@ -65,7 +65,7 @@ def test_any_bytes_are_read(data: bytes, segment: int) -> None:
 )
 def test_an_entry_that_is_none_ends_the_index(broken: bytes) -> None:
     found = decode_index(encoded([ONE]) + broken + encoded([TWO]), 100)
-    assert found == SegmentIndex(100, [ONE], "68 bytes after 1 entries are no entry")
+    assert found == SegmentIndex(100, [ONE], "entry 2 is incomplete or damaged (bytes from there on: 68)")
 
 
 def test_each_segment_has_its_own_index(tmp_path: Path) -> None:

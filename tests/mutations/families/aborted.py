@@ -113,13 +113,13 @@ def an_aborted_transaction_is_indexed_that_is_not_there(edit: Edit) -> None:
 @mutation("aborted", VALID, RUNS, 1)
 def an_index_is_torn_behind_all_entries(edit: Edit) -> None:
     """The index of one replica ends with a part of an entry."""
-    _tell(edit, problem="6 bytes after 9 entries are no entry")
+    _tell(edit, problem="entry 10 is incomplete or damaged (bytes from there on: 6)")
 
 
 @mutation("aborted", unknown("index of aborted transactions of .* is damaged"), RUNS, 1)
 def an_index_is_torn_before_an_entry(edit: Edit) -> None:
     """The index of one replica lacks an aborted transaction and ends with a part of an entry."""
-    _tell(edit, _without, problem="6 bytes after 9 entries are no entry")
+    _tell(edit, _without, problem="entry 10 is incomplete or damaged (bytes from there on: 6)")
 
 
 @mutation("aborted", unknown("index of aborted transactions of .* was not recorded"), RUNS, 1)

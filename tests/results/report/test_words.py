@@ -148,7 +148,7 @@ VIEW = {"topics": {"log-0": [[1, 2, 5, [1, 2], [1]], [3, 2, 7, [1, 2], [2]]]}}
                 {"topic": "a", "partition": 1, "segments": [[0, [[7, 1, 4, 5]], None]]},
                 "aborted-transactions",
             ),
-            "index of aborted transactions of a/1: 1 entries",
+            "index of aborted transactions of a/1: 1 entry",
         ),
         (
             op("observe", {"topic": "a", "partition": 1, "error": "gone"}, "aborted-transactions"),

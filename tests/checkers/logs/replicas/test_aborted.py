@@ -124,7 +124,7 @@ class TestNotIndexed:
         )
         assert anomaly.explanation[1:] == (
             "n1 has records of producer 8 from 2 on, and their abort marker at 7.",
-            "The index of the segment that begins at 0 has 1 entries, and none for that marker.",
+            "The index of the segment that begins at 0 has no entry for that marker.",
             "A consumer at read_committed that fetches from n1 gets these records as committed ones.",
         )
         assert anomaly.witness == (1, 2, 3, 5)
@@ -272,7 +272,7 @@ class TestUnread:
         )
 
     def test_an_index_that_is_damaged_before_an_entry(self) -> None:
-        damage = {10: "6 bytes after 0 entries are no entry"}
+        damage = {10: "entry 1 is incomplete or damaged (bytes from there on: 6)"}
         result = check_replicas(run(index(without((7, 12, 14)), problems=damage)))
         assert (result.anomalies, result.unknown_because) == (
             (),
@@ -280,7 +280,7 @@ class TestUnread:
         )
 
     def test_an_index_that_is_damaged_after_all_entries_that_are_due(self) -> None:
-        damage = {10: "6 bytes after 1 entries are no entry"}
+        damage = {10: "entry 2 is incomplete or damaged (bytes from there on: 6)"}
         result = check_replicas(run(index(INDEX, problems=damage)))
         assert (result.validity, result.unknown_because) == (Validity.VALID, None)
 
