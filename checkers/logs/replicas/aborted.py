@@ -7,7 +7,8 @@ the transaction, as a leader or as a follower, it adds an entry to the index of 
 (``UnifiedLog.append``, ``LogSegment.updateTxnIndex``).  A truncation removes the entries of the markers that
 it removes (``TransactionIndex.truncateTo``).  Recovery after a kill writes the indexes of all segments from
 the recovery point on again (``LogSegment.recover``).  Producers with open transactions do not expire.  So
-each abort marker after records of its producer has an entry, which begins at the first of these records.
+each abort marker after records of its producer has an entry, which begins at the first of these records.  A
+marker without records has none (KAFKA-10702).
 
 An entry may be absent, or begin at a later record, for these reasons:
 
