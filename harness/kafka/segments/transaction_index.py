@@ -1,9 +1,9 @@
 """Indexes of aborted transactions: one file ``<base offset>.txnindex`` for each segment (KIP-98).
 
 An entry has 34 bytes: version (2), then producer id, first offset, last offset and last stable offset (8
-each), written by ``org.apache.kafka.storage.internals.log.AbortedTxn``.  A broker appends an entry with one
-write, after the marker that aborts the transaction.  It creates the file with the first entry, so most
-segments have none.
+each).  It is an ``AbortedTxn`` of Kafka's ``TransactionIndex``, which since 4.4 is a generated message of the
+same format.  A broker appends an entry with one write, after the marker that aborts the transaction.  It
+creates the file with the first entry, so most segments have none.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ ENTRY = np.dtype(
         ("stable_offset", ">i8"),
     ]
 )
-"""An entry on disk; all versions of Kafka since 0.11 write version 0."""
+"""An entry on disk; its only version is 0."""
 _FIELDS = AbortedTransaction._fields
 _OFFSET_MAX = 2**62
 
