@@ -1,4 +1,4 @@
-"""The recorded data of one replica's log: the values of ``replica`` and ``metadata-log`` observations.
+"""The recorded data of one replica's log: the values of ``replica``, ``metadata-log`` and other observations.
 
 The fields are those of docs/histories.md, section Replicas.  A column is the base64 of a zlib stream of
 little-endian integers: a run has up to millions of batches, and each would otherwise be a dozen Python
@@ -8,7 +8,7 @@ objects.
 import base64
 import zlib
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -19,9 +19,11 @@ from checkers.history.operations import Operation
 REPLICA = "replica"
 METADATA_LOG = "metadata-log"
 FOLDERS = "folders"
+ABORTED = "aborted-transactions"
 EVIDENCE_REPLICAS = "replicas"
 EVIDENCE_METADATA = "metadata-log"
 EVIDENCE_FOLDERS = "folders"
+EVIDENCE_ABORTED = "aborted-transactions"
 METADATA_TOPIC = "__cluster_metadata"
 OPAQUE, OPAQUE_CONTROL = "OPAQUE_RECORD", "CONTROL"
 """Types of records, and of control records, whose own type or version was unknown when they were read."""
@@ -159,6 +161,54 @@ class FoldersSeen(msgspec.Struct, frozen=True):
 
     began_ns: Natural
     folders: list[tuple[str, str]]
+
+
+class AbortedTransaction(NamedTuple):
+    """An entry of a segment's index of aborted transactions.
+
+    Attributes:
+        producer_id: whose transaction was aborted.
+        first_offset: offset of its first record.
+        last_offset: offset of the marker that ended it.
+        stable_offset: the last stable offset after this marker.
+    """
+
+    producer_id: Natural
+    first_offset: Natural
+    last_offset: Natural
+    stable_offset: Natural
+
+
+class SegmentIndex(NamedTuple):
+    """The index of aborted transactions of one segment.
+
+    Attributes:
+        segment: base offset of the segment.
+        entries: the entries, in the order of the file; none if there is no file.
+        problem: what follows these entries, if that is no entry.
+    """
+
+    segment: Natural
+    entries: list[AbortedTransaction]
+    problem: str | None = None
+
+
+class AbortedSeen(msgspec.Struct, frozen=True, kw_only=True):
+    """The aborted transactions that one replica has in its indexes, read after its log was read.
+
+    Attributes:
+        began_ns: when reading began, nanoseconds of the history's clock.
+        topic: topic of the log.
+        partition: partition of the log.
+        segments: the index of each segment, ascending; segments that were deleted meanwhile are left out.
+        error: why the indexes could not be read.
+    """
+
+    began_ns: Natural
+    topic: str
+    partition: Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
+    segments: list[SegmentIndex] = []
+    error: str | None = None
 
 
 def pack(column: NDArray[Any], name: str) -> str:

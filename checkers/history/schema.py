@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET
 
-from checkers.history import requested
+from checkers.history import replicas, requested
 from checkers.history.bounds import partitions_problem
 from checkers.history.changing_topics import (
     RecordAppended,
@@ -93,15 +93,6 @@ from checkers.history.phases import PHASE
 from checkers.history.polls import FinalRead, FinalReadPart, FinalReadRequested, GroupPollRequested, Polled
 from checkers.history.quorum import QUORUM, QUORUM_STATE, QuorumStateSeen, quorum_seen
 from checkers.history.recoveries import RecoveryAwaited, RecoveryRecorded
-from checkers.history.replicas import (
-    FOLDERS,
-    METADATA_LOG,
-    REPLICA,
-    FoldersSeen,
-    MetadataLogSeen,
-    ReplicaSeen,
-    columns_problem,
-)
 from checkers.history.runner import (
     END,
     FAILURE,
@@ -374,9 +365,10 @@ _OBSERVED: Shapes = {
     **_observed("coordinators", CoordinatorsSeen),
     **_observed("leader-epochs", LeaderEpochsSeen),
     **_observed(PRODUCERS, ProducersSeen),
-    **_observed(FOLDERS, FoldersSeen),
-    **_observed(REPLICA, ReplicaSeen, columns_problem),
-    **_observed(METADATA_LOG, MetadataLogSeen, columns_problem),
+    **_observed(replicas.FOLDERS, replicas.FoldersSeen),
+    **_observed(replicas.ABORTED, replicas.AbortedSeen),
+    **_observed(replicas.REPLICA, replicas.ReplicaSeen, replicas.columns_problem),
+    **_observed(replicas.METADATA_LOG, replicas.MetadataLogSeen, replicas.columns_problem),
     **_observed(NODE_LOG, FindingLogged),
     **_observed(LOG_LACKING, LogLacking),
     **_observed(VOTE, Any, _of_vote),

@@ -4,13 +4,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-from checkers.history.replicas import EVIDENCE_FOLDERS, EVIDENCE_METADATA, EVIDENCE_REPLICAS
+from checkers.history.replicas import (
+    EVIDENCE_ABORTED,
+    EVIDENCE_FOLDERS,
+    EVIDENCE_METADATA,
+    EVIDENCE_REPLICAS,
+)
 from harness.record.journal import Journals, Recorder
 from harness.vocabulary import Node
 
 JOURNAL = "replicas"
 PROCESS = "observer-replicas"
-EVIDENCE = (EVIDENCE_REPLICAS, EVIDENCE_METADATA, EVIDENCE_FOLDERS)
+EVIDENCE = (EVIDENCE_REPLICAS, EVIDENCE_METADATA, EVIDENCE_FOLDERS, EVIDENCE_ABORTED)
 """Evidence that every run must gather, as listed in its setup."""
 SETTLE_BOUND_S = 5.0
 """How long followers may take to catch up with their leaders, without load."""
@@ -41,14 +46,16 @@ def gather_disks(
     journals: Journals,
     settle_bound_s: float = SETTLE_BOUND_S,
 ) -> None:
-    """Record replicas, leader epochs (also of Kafka's internal topics), brokers' folders and metadata logs.
+    """Record replicas, their indexes of aborted transactions, leader epochs, brokers' folders, metadata logs.
 
-    Of the offsets topic, the offsets are recorded that compaction has left.
+    Leader epochs are also those of Kafka's internal topics.  Of the offsets topic, the offsets are recorded
+    that compaction has left.
 
     Raises:
         JournalError: the evidence could not be recorded.
         OSError: copies could not be written.
     """
+    from harness.evidence.aborted_transactions import gather_aborted  # noqa: PLC0415 - the same as ReplicaReader
     from harness.evidence.commits_left import gather_commits_left  # noqa: PLC0415 - the same as ReplicaReader
     from harness.evidence.folders import gather_folders  # noqa: PLC0415 - loads NumPy, as those below do
     from harness.evidence.leader_epochs import gather_leader_epochs, partitions_of_kafka  # noqa: PLC0415 - the same
@@ -60,6 +67,7 @@ def gather_disks(
     brokers = {node.name: cluster.disks(node) for node in cluster.nodes if node.is_broker}
     homes = {name: nodes / name for name in brokers}
     ReplicaReader(recorder, brokers, homes, settle_bound_s).gather(partitions)
+    gather_aborted(recorder, brokers, partitions)
     gather_leader_epochs(recorder, brokers, [*partitions, *partitions_of_kafka(brokers)])
     gather_commits_left(recorder, brokers)
     gather_folders(recorder, brokers)

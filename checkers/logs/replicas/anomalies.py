@@ -184,6 +184,24 @@ PRODUCER_AHEAD = AnomalyKind(
     source="KIP-98, Producer ID and sequence numbers; KIP-664, DescribeProducers; Kafka's "
     "ProducerStateManager.truncateAndReload",
 )
+ABORT_NOT_INDEXED = AnomalyKind(
+    id="abort-not-indexed",
+    meaning="The log of an in-sync replica has an aborted transaction, and its index of aborted transactions "
+    "lacks it, or has it from a later record on.",
+    guarantee="A broker adds each aborted transaction to the index of the segment that has its abort marker, "
+    "from its first record on. By this index consumers at read_committed leave out its records.",
+    source="KIP-98, Transaction Index; Kafka's UnifiedLog.append, LogSegment.updateTxnIndex and "
+    "LogSegment.recover",
+)
+INDEXED_IN_ERROR = AnomalyKind(
+    id="indexed-in-error",
+    meaning="The index of aborted transactions of an in-sync replica has one that its log does not have, or "
+    "from an earlier record on.",
+    guarantee="An index has only transactions that an abort marker of its log ends, from their first records "
+    "on, so that consumers at read_committed get all committed records.",
+    source="KIP-98, Transaction Index; Kafka's ProducerAppendInfo.appendEndTxnMarker and "
+    "TransactionIndex.truncateTo",
+)
 FLUSHED_LOST = AnomalyKind(
     id="flushed-lost",
     meaning="After a loss of power a log ends below the recovery point that its broker had written to the "
@@ -236,6 +254,8 @@ ANOMALIES = by_id(
     DELETION_NOT_KEPT,
     PRODUCER_FORGOTTEN,
     PRODUCER_AHEAD,
+    ABORT_NOT_INDEXED,
+    INDEXED_IN_ERROR,
     FLUSHED_LOST,
     STRAY_REPLICA,
     METADATA_DIVERGENCE,
@@ -257,6 +277,8 @@ NEEDS = Needs(
         "marker-shared": PERMITTED,
         "producer-forgotten": (Source.PARTITIONS, Source.RUNNER),
         "producer-ahead": (Source.PARTITIONS, Source.RUNNER),
+        "abort-not-indexed": (*PERMITTED, Source.PARTITIONS, Source.RUNNER),
+        "indexed-in-error": (*PERMITTED, Source.PARTITIONS, Source.RUNNER),
         "deleted-records-returned": (*PERMITTED, Source.NODES),
         "deletion-not-kept": (*PERMITTED, Source.NODES),
         "stray-replica": (Source.FAULTS, Source.NODES),
@@ -267,6 +289,8 @@ NEEDS = Needs(
         "epoch-start-divergence": (Source.FAULTS, Source.PARTITIONS),
         "epoch-without-election": (Source.FAULTS, Source.DISKS),
     },
-    not_deleted=frozenset({"short-replica", "replica-divergence", "offset-gap"}),
+    not_deleted=frozenset(
+        {"short-replica", "replica-divergence", "offset-gap", "abort-not-indexed", "indexed-in-error"}
+    ),
 )
 """The journals that the checker's rules need."""

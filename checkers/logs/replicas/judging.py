@@ -24,7 +24,9 @@
    ``producer-ahead``.
 8. Logs of topics that were removed long ago, or of partitions that are on other brokers, are deleted or set
    aside (`stray`): ``stray-replica``.
-9. Flushed parts of logs after a power loss (`flushed`), ``flushed-lost``, which needs no disk.
+9. Replicas' indexes of aborted transactions against their logs (`aborted`), ``abort-not-indexed`` and
+   ``indexed-in-error``.
+10. Flushed parts of logs after a power loss (`flushed`), ``flushed-lost``, which needs no disk.
 
 Legal differences are: starts of logs (retention, DeleteRecords, snapshots), records above the committed end,
 records that compaction removes, and out-of-sync replicas.  If the setup requires that evidence is gathered,
@@ -44,6 +46,7 @@ from checkers.evidence.replicas import Batches, ReplicaLog, batches_of
 from checkers.history.operations import History
 from checkers.history.setup import Setup, recorded_setup
 from checkers.history.sources import Source, lacking
+from checkers.logs.replicas.aborted import find_in_indexes, judged_logs, unread_indexes
 from checkers.logs.replicas.ahead import find_ahead, unanswered_before
 from checkers.logs.replicas.alone import Finds, find_alone, open_transactions
 from checkers.logs.replicas.anomalies import ANOMALIES, NEEDS, REPLICA_DIVERGENCE
@@ -58,6 +61,7 @@ from checkers.logs.replicas.epochs import (
     judged_rows,
     unexplained,
 )
+from checkers.logs.replicas.figures import FIGURES
 from checkers.logs.replicas.flushed import find_flushed_lost
 from checkers.logs.replicas.forgotten import find_forgotten, unanswered
 from checkers.logs.replicas.gaps import find_missing_offsets, find_wrong_numbers, produced
@@ -175,45 +179,6 @@ def check_replicas(history: History) -> CheckerResult:
     return msgspec.structs.replace(result, epoch_starts=starts_of(history))
 
 
-FIGURES = (
-    "logs_read",
-    "bytes_read",
-    "batches_read",
-    "partitions_compared",
-    "batches_compared",
-    "compacted_partitions",
-    "compacted_batches_compared",
-    "keys_compared",
-    "active_records_due",
-    "uncleaned_records_due",
-    "deleted_keys",
-    "left_isr",
-    "left_compared",
-    "metadata_logs_compared",
-    "metadata_batches_compared",
-    "open_transactions",
-    "torn_tails",
-    "neighbours_compared",
-    "producer_batches",
-    "producers_known",
-    "producers_taken_back",
-    "epochs_traced",
-    "epoch_notes",
-    "epoch_batches",
-    "own_epoch_notes",
-    "final_reads_compared",
-    "offsets_compared",
-    "markers_compared",
-    "deletions",
-    "deletions_judged",
-    "deletions_on_disk",
-    "recovery_points",
-    "folders_told",
-    "removals_applied",
-)
-"""Figures of a result: numbers over all logs; a comparison counts once per pair."""
-
-
 def _judge_alone(log: ReplicaLog, findings: _Findings) -> None:
     findings.take(find_alone(log))
     findings.figures.update(
@@ -255,6 +220,7 @@ def _judge_partition(
         findings.doubts += [*unanswered(history, logs), *unanswered_before(history, logs)]
         findings.add(find_forgotten(history, logs, committed, findings.figures))
         findings.add(find_ahead(history, logs, committed, findings.figures))
+    _judge_indexes(history, logs, limits, committed._replace(first=end.start), findings)
     if partition.topic in limits.compacted:
         findings.figures["compacted_partitions"] += 1
         if logs and not logs[0].seen.corrupt:
@@ -266,6 +232,20 @@ def _judge_partition(
         findings.figures["batches_compared"] += batches_within(log, stretch)
         findings.add(find_divergence(REPLICA_DIVERGENCE, logs[0], log, stretch))
     return logs
+
+
+def _judge_indexes(
+    history: History,
+    logs: Sequence[ReplicaLog],
+    limits: Limits,
+    committed: ComparedRange,
+    findings: _Findings,
+) -> None:
+    """Compare the indexes of aborted transactions of in-sync replicas with their logs."""
+    begun = committed._replace(first=max([committed.first, *(log.start for log in logs)]))
+    judged = judged_logs(logs, limits)
+    findings.doubts += unread_indexes(history, judged, begun)
+    findings.take(find_in_indexes(history, judged, begun, findings.figures))
 
 
 def _judge_left(

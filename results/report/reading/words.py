@@ -188,6 +188,14 @@ def _noted(value: Any, _: Around) -> str | None:
     return f"leader epochs of {value['topic']}/{value['partition']} start: {starts}"
 
 
+def _aborted(value: Any, _: Around) -> str | None:
+    name = f"index of aborted transactions of {value['topic']}/{value['partition']}"
+    if value.get("error"):
+        return f"{name} could not be read: {value['error']}"
+    number = sum(len(entries) for _, entries, *_ in value["segments"])
+    return f"{name}: {number:,} entr{'y' if number == 1 else 'ies'}"
+
+
 def _ends(value: Any, around: Around) -> str | None:
     told = [
         f"{node} {end:,}"
@@ -205,6 +213,7 @@ _OBSERVATIONS: dict[str, Callable[[Any, Around], str | None]] = {
     "partitions": _views,
     "offsets": _listed,
     "leader-epochs": _noted,
+    "aborted-transactions": _aborted,
     "ends": _ends,
 }
 """Functions for values with these keys."""

@@ -48,12 +48,15 @@ from checkers.history.polls import (
 from checkers.history.quorum import QUORUM, QUORUM_STATE, QuorumStateSeen, quorum_seen
 from checkers.history.replicas import (
     REPLICA,
+    AbortedSeen,
+    AbortedTransaction,
     FoldersSeen,
     MetadataLogSeen,
     MetadataLogUncopied,
     MetadataLogUnread,
     ReplicaSeen,
     ReplicaUnread,
+    SegmentIndex,
 )
 from checkers.history.runner import DeathSeen, HarnessFailed, JournalEnded, JournalOpened, StartSeen
 from checkers.history.transactions import (
@@ -136,6 +139,16 @@ def polled(**more: Any) -> Polled:
             ),
             {"began_ns": 5, "node": "n1", "topic": "t", "partition": 0, "directory_id": None}
             | {"entries": [[0, 1]]},
+        ),
+        (
+            AbortedSeen(
+                began_ns=5,
+                topic="t",
+                partition=0,
+                segments=[SegmentIndex(0, [AbortedTransaction(7, 1, 4, 5)]), SegmentIndex(9, [], "rest")],
+            ),
+            {"began_ns": 5, "topic": "t", "partition": 0}
+            | {"segments": [[0, [[7, 1, 4, 5]], None], [9, [], "rest"]], "error": None},
         ),
         (
             CommitsUnread(5, 0, error="gone"),

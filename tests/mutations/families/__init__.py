@@ -1,6 +1,7 @@
 """The families of mutations: importing them here fills the suite."""
 
 from tests.mutations.families import (
+    aborted,
     acknowledgements,
     acting,
     additions,
@@ -47,6 +48,7 @@ from tests.mutations.suite import Case, cases
 
 __all__ = [
     "Case",
+    "aborted",
     "acknowledgements",
     "acting",
     "additions",

@@ -143,6 +143,18 @@ VIEW = {"topics": {"log-0": [[1, 2, 5, [1, 2], [1]], [3, 2, 7, [1, 2], [2]]]}}
             "leader epochs of a/1 start: 0 at 0, 4 at 1,200",
         ),
         (
+            op(
+                "observe",
+                {"topic": "a", "partition": 1, "segments": [[0, [[7, 1, 4, 5]], None]]},
+                "aborted-transactions",
+            ),
+            "index of aborted transactions of a/1: 1 entry",
+        ),
+        (
+            op("observe", {"topic": "a", "partition": 1, "error": "gone"}, "aborted-transactions"),
+            "index of aborted transactions of a/1 could not be read: gone",
+        ),
+        (
             op("observe", {"nodes": {"b1": {"log-0": [[3, 9]]}, "b2": {}}}, "ends"),
             "ends of log-0/3 on disk: b1 9",
         ),
