@@ -21,6 +21,7 @@ KNOWN = (
     _fixed("KAFKA-19192", "kafka-19192-old-bootstrap-file", "4.0.0", "4.1.1"),
     _fixed("KAFKA-19851", "kafka-19851-removed-config", "4.2.0", "4.2.1"),
     _fixed("KAFKA-20322", "kafka-20322-mixed-markers", "4.2.0", "4.2.1"),
+    _fixed("KAFKA-20601", "kafka-20601-full-group", "4.3.1", "4.4.0"),
     KnownOutcome(
         "KIP-966",
         "regressions/kip-966-last-replica",
