@@ -25,29 +25,38 @@ _REFUSALS = (ErrorCode.GROUP_MAX_SIZE_REACHED.name, "Consumer group has reached 
 
 
 def find_refused(history: History, group: str) -> Iterator[Anomaly]:
-    """Polls of a group's members that failed because the group was full; one finding for each process.
+    """Polls of a group's members that failed because the group was full; one finding for each member.
+
+    A member whose poll failed continues as another process, which is counted as the same member.
 
     Nothing is found in groups that may have dynamic members, or more instance ids than permitted.
 
     Raises:
         ValueError: the set-up has a ``group.consumer.max.size`` that is not a number.
     """
-    if not _fits(recorded_setup(history), group):
+    setup = recorded_setup(history)
+    if not _fits(setup, group):
         return
     found: dict[int | str, list[Operation]] = {}
     for operation in history.of("poll"):
         if operation.type is INFO and _is_refusal(operation) and operation.value.get("group") == group:
-            found.setdefault(operation.process, []).append(operation)
-    for process, refused in found.items():
+            found.setdefault(_worker(operation.process, setup.workload.workers), []).append(operation)
+    for refused in found.values():
         first, last = refused[0], refused[-1]
         times = f"{len(refused)} times within {(last.time_ns - first.time_ns) / 1e9:.1f} s"
         yield STATIC_REFUSED.found(
-            f"{group} refused its static member, process {process}, because the group was full: {times}",
-            subject=f"{group} process {process}",
+            f"{group} refused its static member, first process {first.process}, because the group was full: "
+            f"{times}",
+            subject=f"{group} process {first.process}",
             time_ns=first.time_ns,
             witness=sorted({first.index, last.index}),
             explanation=[f"The first refusal was: {first.error}."],
         )
+
+
+def _worker(process: int | str, workers: int) -> int | str:
+    """The first process of a process and its predecessors."""
+    return process % workers if workers and isinstance(process, int) else process
 
 
 def _fits(setup: Setup, group: str) -> bool:

@@ -64,6 +64,16 @@ def test_one_finding_for_each_process_with_its_first_and_its_last_refusal() -> N
     assert (two.subject, two.witness) == (f"{GROUP} process 2", (other,))
 
 
+def test_a_member_and_its_successors_are_one() -> None:
+    story = story_of(told(workload={"workers": 21}))
+    story.assigned(1, 5, {0: 0}, {0: [0]})
+    first = polls(story, 10, FATAL)
+    last = polls(story, 31, FATAL)
+    (one,) = found(story)
+    assert (one.subject, one.witness) == (f"{GROUP} process 10", (first, last))
+    assert "2 times" in one.summary
+
+
 @pytest.mark.parametrize(
     "setup",
     [
