@@ -131,9 +131,9 @@ def _stayed(history: History, process: _Failed, windows: Sequence[FaultWindow]) 
 
 def _found(process: _Failed, waited_ns: int, log: MetadataLog) -> Anomaly:
     first, last = process.lines[0], process.lines[-1]
-    times = f"{len(process.lines)} failures"
+    times = f"failures: {len(process.lines)}"
     return NOT_REGISTERED.found(
-        f"{process.node} did not register after {times}, although nothing hindered it for "
+        f"{process.node} did not register ({times}), although nothing hindered it for "
         f"{waited_ns / 1e9:.1f} s",
         subject=process.node,
         time_ns=last.time_ns,

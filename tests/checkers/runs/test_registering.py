@@ -65,7 +65,7 @@ def found(history: History) -> list[Anomaly]:
 def test_a_controller_that_failed_once_and_never_registered() -> None:
     (anomaly,) = found(told(leads(5, 2), logged(), log([FORMER, LAST])))
     assert (anomaly.subject, anomaly.illegal, anomaly.time_ns) == ("c3", True, ns(20))
-    assert "did not register after 1 failures, although nothing hindered it for 40.0 s" in anomaly.summary
+    assert "did not register (failures: 1), although nothing hindered it for 40.0 s" in anomaly.summary
     assert "at most 18.2 s" in anomaly.explanation[1]
 
 
