@@ -19,9 +19,12 @@ KNOWN = (
     _fixed("KIP-996", "kip-996-epoch-run-away", "3.9.0", "4.1.1"),
     _fixed("KAFKA-17030", "kafka-17030-stale-voter", "3.9.0", "4.1.1"),
     _fixed("KAFKA-19192", "kafka-19192-old-bootstrap-file", "4.0.0", "4.1.1"),
+    _fixed("KAFKA-19690", "kafka-19690-timed-out-producer", "4.0.0", "4.1.1"),
     _fixed("KAFKA-19851", "kafka-19851-removed-config", "4.2.0", "4.2.1"),
+    _fixed("KAFKA-20247", "kafka-20247-lost-registration", "4.2.0", "4.2.1"),
     _fixed("KAFKA-20322", "kafka-20322-mixed-markers", "4.2.0", "4.2.1"),
     _fixed("KAFKA-19975", "kafka-19975-blocked-by-dead-replica", "4.2.1", "4.3.1"),
+    _fixed("KAFKA-20601", "kafka-20601-full-group", "4.3.1", "4.4.0"),
     KnownOutcome(
         "KIP-966",
         "regressions/kip-966-last-replica",
@@ -45,6 +48,9 @@ KNOWN = (
     ),
     KnownOutcome(
         "KAFKA-19850", "regressions/kafka-19850-auto-join", (Side(version="4.3.1", expected_red=False),)
+    ),
+    KnownOutcome(
+        "KAFKA-20554", "regressions/kafka-20554-planned-move", (Side(version="4.3.1", expected_red=False),)
     ),
     KnownOutcome("KAFKA-19850", "kips/kip-853-remove-leader", (Side(version="4.3.1", expected_red=False),)),
 )

@@ -86,6 +86,12 @@ REFUSED = re.compile(
     r" \(current end sequence number\)"
 )
 """The text with which a broker refuses a batch as out of order (ProducerAppendInfo)."""
+REGISTRATION_FAILED = re.compile(
+    r"\[ControllerRegistrationManager id=\d+ incarnation=(?P<incarnation>[\w-]+)\] "
+    r"RegistrationResponseHandler: "
+    r"(channel manager timed out|authentication error|unsupported API version|unknown error|invalid response)"
+)
+"""The text that a controller logs when it fails to register itself (ControllerRegistrationManager)."""
 SKIPPED = "Couldn't find leader endpoint for partitions"
 """The text a coordinator logs, at INFO, when it skips markers (TransactionMarkerChannelManager)."""
 _MEANINGS = (
@@ -184,8 +190,12 @@ def ns_between(earlier: datetime, later: datetime) -> int:
 
 
 def is_judged(level: str, text: str) -> bool:
-    """Whether a rule reads the line: a refusal, skipped marker, fatal or uncaught error, or dead thread."""
-    return REFUSED.search(text) is not None or _meaning(level, text) is not None
+    """Whether a rule reads the line.
+
+    These are refusals, skipped markers, failed registrations, fatal or uncaught errors, and dead threads.
+    """
+    told = REFUSED.search(text) or REGISTRATION_FAILED.search(text)
+    return told is not None or _meaning(level, text) is not None
 
 
 def harmless_reason(line: LogLine) -> str | None:

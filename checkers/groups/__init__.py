@@ -11,6 +11,7 @@ and *commit* of docs/histories.md.
 4. ``rebalance-stuck``: a group that did not settle although the cluster had recovered (`settling`).
 5. ``outsider-commit``, ``group-deleted-with-members``: a client that is not a member set the offsets of a
    group with members, or deleted it (`outsiders`).
+6. ``static-member-refused``: a group had no room for one of its own members (`refusing`).
 
 A group may receive a record repeatedly, after every rebalance; this is a figure.  Received records and
 existing records are compared by offset.  The log checker (`checkers.logs.log`) judges whether the records are
@@ -29,6 +30,7 @@ from checkers.groups.fencing import find_premature, find_two_owners, find_zombie
 from checkers.groups.figures import figures_of
 from checkers.groups.loading import Groups, groups_of
 from checkers.groups.outsiders import find_deleted, find_outsiders
+from checkers.groups.refusing import find_refused
 from checkers.groups.settling import find_stuck, unsettled
 from checkers.history.operations import History
 from checkers.history.setup import recorded_setup
@@ -73,6 +75,7 @@ def check_groups(history: History) -> CheckerResult:
         deliveries = [delivery_of(groups, place) for place in groups.places(group)]
         found = [*_events(groups, group), *_undelivered(groups, deliveries)]
         found += map(GroupFinding, find_deleted(groups, group, expected.session_ms))
+        found += map(GroupFinding, find_refused(history, group))
         judged = list(Excuses(history, group).judged(found))
         anomalies += judged
         _count(counts, judged, deliveries)

@@ -54,6 +54,13 @@ GROUP_DELETED = AnomalyKind(
     "A group is deleted only if it has no members.",
     "KIP-229; Kafka protocol, DeleteGroups, NON_EMPTY_GROUP",
 )
+STATIC_REFUSED = AnomalyKind(
+    "static-member-refused",
+    "A static member was refused because its group was full, although the group had no more members than "
+    "it may have.",
+    "A static member that comes back takes its own place in the group.",
+    "KIP-345; KIP-848, group.consumer.max.size; KAFKA-20601, fixed in 4.4.0",
+)
 
 ANOMALIES = by_id(
     UNDELIVERED,
@@ -64,6 +71,7 @@ ANOMALIES = by_id(
     REBALANCE_STUCK,
     OUTSIDER_COMMIT,
     GROUP_DELETED,
+    STATIC_REFUSED,
 )
 """All anomalies, by id."""
 NEEDS = Needs(

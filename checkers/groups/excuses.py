@@ -17,14 +17,14 @@ import msgspec
 
 from checkers.columns.tables import NEVER, NONE, PartitionName
 from checkers.evidence.coordinators import OFFSETS_TOPIC, offsets_partition
-from checkers.groups.anomalies import OFFSET_LOST, PREMATURE_COMMIT, UNDELIVERED
+from checkers.groups.anomalies import OFFSET_LOST, PREMATURE_COMMIT, STATIC_REFUSED, UNDELIVERED
 from checkers.groups.loading import GroupPartition
 from checkers.history.operations import History
 from checkers.licences import Permit, licences_of
 from checkers.licences.internal import may_have_lost
 from checkers.verdict.verdict import Anomaly
 
-_OF_CLIENTS = frozenset((UNDELIVERED.id, PREMATURE_COMMIT.id))
+_OF_CLIENTS = frozenset((UNDELIVERED.id, PREMATURE_COMMIT.id, STATIC_REFUSED.id))
 """Anomalies that follow from clients' operations alone, so that no loss of a coordinator explains them."""
 
 

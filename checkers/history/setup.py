@@ -73,6 +73,8 @@ class LoadSetup(msgspec.Struct, frozen=True):
         writers: number of OS processes that produce, in a bulk load.
         groups: ids of the groups that must be drained; of the workload ``offsets``, how many it has.
         modern: those of them that use KIP-848's protocol.
+        static: those of them whose members are static, each with an instance id of its own (KIP-345).
+        members: number of members of each group.
         session_ms: time without a heartbeat after which a group removes a member.
         delivery_limit: how often a share group may deliver a record; 0 if the history has no value.
         lock_ms: how long a member of a share group may hold a record without an acknowledgement.
@@ -92,6 +94,8 @@ class LoadSetup(msgspec.Struct, frozen=True):
     writers: int = 0
     groups: tuple[str, ...] | int = ()
     modern: tuple[str, ...] = ()
+    static: tuple[str, ...] = ()
+    members: int = 0
     session_ms: int = 0
     delivery_limit: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)] = 0
     lock_ms: Annotated[int, msgspec.Meta(ge=0, le=2**31)] = 0

@@ -176,11 +176,15 @@ class ScriptPlayed(msgspec.Struct, frozen=True):
         late_produce_error: Kafka's error code for a Produce request after the end; unset if there is none.
         late_end_error: Kafka's error code for an EndTxn request after the next transaction began; unset if
             there is none.
+        timed_out_errors: Kafka's error codes for a Produce request of a producer whose transaction had timed
+            out: of the partition that the transaction had a record in, and of one that it had none in; unset
+            if there is none.
     """
 
     transaction_version: int
     late_produce_error: int | UnsetType = UNSET
     late_end_error: int | UnsetType = UNSET
+    timed_out_errors: tuple[int, int] | UnsetType = UNSET
 
 
 def sends_of(transaction: Operation) -> list[list[Any]]:

@@ -43,7 +43,7 @@ STALE_OFFSET = AnomalyKind(
     meaning="A read of a group's committed offset returned an old one, and no election explains it.",
     guarantee="Only the coordinator of a group answers, and it returns the last committed offset.",
     source="Kafka protocol, OffsetFetch and NOT_COORDINATOR; Kafka documentation, Design, Consumer offset "
-    "tracking; KAFKA-20115; KAFKA-20634",
+    "tracking; KAFKA-19274; KAFKA-20634",
 )
 KEPT = by_id(LOST_VALUE, NONMONOTONIC_AFTER_HEAL, STALE_OFFSET)
 """The anomalies of registers that Kafka stores."""

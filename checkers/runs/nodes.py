@@ -23,6 +23,7 @@ from checkers.history.operations import Decoded, History, Operation
 from checkers.history.phases import Phase, phase_began_ns
 from checkers.history.setup import Setup, setup_of
 from checkers.history.sources import Source
+from checkers.runs.registering import NOT_REGISTERED, find_not_registered
 from checkers.verdict.entry import Entry
 from checkers.verdict.kinds import AnomalyKind, by_id
 from checkers.verdict.needs import Needs
@@ -37,10 +38,22 @@ NODE_DIED = AnomalyKind(
     guarantee="A broker or controller keeps running until it is told to stop.",
     source="krucible: every planned end is recorded in the history as a kill, a stop or a disk fault",
 )
-ANOMALIES = by_id(NODE_DIED, FETCHER_STOPPED, FATAL_LINE, UNCAUGHT_EXCEPTION, THREAD_DIED, MARKER_SKIPPED)
+ANOMALIES = by_id(
+    NODE_DIED,
+    FETCHER_STOPPED,
+    FATAL_LINE,
+    UNCAUGHT_EXCEPTION,
+    THREAD_DIED,
+    MARKER_SKIPPED,
+    NOT_REGISTERED,
+)
 NEEDS = Needs(
     (Source.NODES, Source.BROKER_LOGS, Source.CONTROLLER_LOGS),
-    {"node-died": (Source.FAULTS,), "fetcher-stopped": (Source.FAULTS,)},
+    {
+        "node-died": (Source.FAULTS,),
+        "fetcher-stopped": (Source.FAULTS,),
+        "controller-not-registered": (Source.FAULTS, Source.NODES, Source.QUORUM),
+    },
 )
 """The journals that the checker's rules need."""
 
@@ -49,7 +62,8 @@ def check_nodes(history: History) -> CheckerResult:
     """Judge whether all processes ran and ended as planned, and list errors in their logs.
 
     The result is unknown if a node of the setup was never observed, or not when it was killed or stopped.
-    Among the lines in logs, only those of stopped fetchers make a history invalid.
+    Among the lines in logs, only those of stopped fetchers and of failed registrations can make a history
+    invalid.
 
     Raises:
         KeyError, msgspec.ValidationError: the history is not as docs/histories.md says.
@@ -59,7 +73,11 @@ def check_nodes(history: History) -> CheckerResult:
     lines = log_lines(history)
     return result_of(
         CHECKER,
-        [*_deaths(observed, windows, lines, _done_ns(history)), *findings(lines, windows)],
+        [
+            *_deaths(observed, windows, lines, _done_ns(history)),
+            *findings(lines, windows),
+            *find_not_registered(history, lines, windows),
+        ],
         assumptions=(_all_observed(setup_of(history), observed), _ends_observed(observed, windows)),
         figures=_figures(lines),
     )

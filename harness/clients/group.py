@@ -55,6 +55,7 @@ class MemberOptions(msgspec.Struct, frozen=True):
         commit_ms: time after which a commit returns, whatever its outcome.
         poll_records_max: maximum number of records that one poll returns.
         modern: whether it uses KIP-848's protocol, in which brokers set the length of a session.
+        instance: its ``group.instance.id``, with which it is a static member (KIP-345); None: it is dynamic.
     """
 
     bootstrap: tuple[str, ...]
@@ -68,6 +69,7 @@ class MemberOptions(msgspec.Struct, frozen=True):
     commit_ms: int = 2_500
     poll_records_max: int = 200
     modern: bool = False
+    instance: str | None = None
 
 
 class GroupMember(Protocol):

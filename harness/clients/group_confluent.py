@@ -52,6 +52,7 @@ class ConfluentMember:
                 check_crcs=True,
                 fetch_wait_max_ms=250,
                 fetch_error_backoff_ms=100,
+                **({} if options.instance is None else {"group_instance_id": options.instance}),
                 **self._protocol(),
             ),
         )

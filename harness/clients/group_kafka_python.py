@@ -38,6 +38,7 @@ class KafkaPythonMember:
             KafkaConsumer,
             options.bootstrap,
             group_id=options.group,
+            group_instance_id=options.instance,
             enable_auto_commit=False,
             auto_offset_reset="none",
             partition_assignment_strategy=(RangePartitionAssignor,),

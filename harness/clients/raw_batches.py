@@ -6,6 +6,7 @@ A library chooses both by itself, and never sends a batch with an old epoch.
 import base64
 import time
 import uuid
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from kafka.protocol.producer import (
@@ -75,6 +76,36 @@ def append_batch(
     Raises:
         WireError: no answer, so the batch may have been appended.
     """
+    return append_batches(connection, topic, {partition: batch}, at_most)[partition]
+
+
+def append_batches(
+    connection: Connection, topic: TopicAnswer, batches: Mapping[int, RawBatch], at_most: int | None = None
+) -> dict[int, ProduceAnswer]:
+    """Send one batch to each of several partitions in one request; as `append_batch`, by partition.
+
+    All batches have the transactional id of the first one.
+
+    Raises:
+        WireError: no answer, so the batches may have been appended.
+    """
+    data = ProduceRequest.TopicProduceData
+    parts = [data.PartitionProduceData(index=p, records=_encoded(batch)) for p, batch in batches.items()]
+    topic_id = uuid.UUID(bytes=base64.urlsafe_b64decode(topic.topic_id + "=="))
+    request = ProduceRequest(
+        transactional_id=next(iter(batches.values())).transactional_id,
+        acks=-1,
+        timeout_ms=_TIMEOUT_MS,
+        topic_data=[data(name=topic.name, topic_id=topic_id, partition_data=parts)],
+    )
+    answer = connection.ask(request, ProduceResponse, at_most=at_most)
+    return {
+        one.index: ProduceAnswer(one.error_code, None if one.error_code else one.base_offset)
+        for one in answer.responses[0].partition_responses
+    }
+
+
+def _encoded(batch: RawBatch) -> bytes:
     builder = MemoryRecordsBuilder(
         magic=2,
         compression_type=0,
@@ -86,15 +117,4 @@ def append_batch(
     )
     builder.append(timestamp=int(time.time() * 1000), key=None, value=batch.value)
     builder.close()
-    data = ProduceRequest.TopicProduceData
-    parts = [data.PartitionProduceData(index=partition, records=bytes(builder.buffer()))]
-    topic_id = uuid.UUID(bytes=base64.urlsafe_b64decode(topic.topic_id + "=="))
-    request = ProduceRequest(
-        transactional_id=batch.transactional_id,
-        acks=-1,
-        timeout_ms=_TIMEOUT_MS,
-        topic_data=[data(name=topic.name, topic_id=topic_id, partition_data=parts)],
-    )
-    answer = connection.ask(request, ProduceResponse, at_most=at_most)
-    result = answer.responses[0].partition_responses[0]
-    return ProduceAnswer(result.error_code, None if result.error_code else result.base_offset)
+    return bytes(builder.buffer())

@@ -4,7 +4,7 @@ A library's producer would retry, reorder its requests, or refuse what a script 
 on one connection while later ones overtake it on another.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from kafka.protocol.producer import (
     InitProducerIdResponse,
 )
 
-from harness.clients.raw_batches import ProduceAnswer, RawBatch, append_batch
+from harness.clients.raw_batches import ProduceAnswer, RawBatch, append_batches
 from harness.kafka.answers import TopicAnswer
 from harness.kafka.wire import Connection
 
@@ -116,8 +116,24 @@ def produce(
     protocol: Protocol,
 ) -> ProduceAnswer:
     """Append one record within the transaction, with acks=all."""
-    batch = RawBatch(producer.producer_id, producer.epoch, sequence, value, producer.transactional_id)
-    return append_batch(connection, topic, partition, batch, at_most=protocol.produce_version)
+    found = produce_all(connection, producer, topic, {partition: (sequence, value)}, protocol=protocol)
+    return found[partition]
+
+
+def produce_all(
+    connection: Connection,
+    producer: ProducerState,
+    topic: TopicAnswer,
+    records: Mapping[int, tuple[int, bytes]],
+    *,
+    protocol: Protocol,
+) -> dict[int, ProduceAnswer]:
+    """Append one record to each of several partitions in one request; sequence and value by partition."""
+    batches = {
+        partition: RawBatch(producer.producer_id, producer.epoch, sequence, value, producer.transactional_id)
+        for partition, (sequence, value) in records.items()
+    }
+    return append_batches(connection, topic, batches, at_most=protocol.produce_version)
 
 
 def end_transaction(

@@ -1,23 +1,33 @@
 """Delays one connection: requests of a client do not reach the broker until they are released.
 
-The packets from one source port are dropped at the broker's INPUT.  TCP continues to resend them, so nothing
-is lost: within seconds after the rule's removal the request arrives, later than requests that overtook it.
+The packets from one source port, or from one broker, are dropped at the broker's INPUT.  TCP continues to
+resend them, so nothing is lost: within seconds after the rule's removal the request arrives, later than
+requests that overtook it.
 """
 
 import re
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from typing import NamedTuple
 
 from checkers.history.faults import FaultProbed, PlannedFault
 from checkers.history.operations import OperationType
 from harness.faults.chained import CHAIN, remove_chain
 from harness.faults.contract import Bench, NotConfirmedError
+from harness.faults.cuts import Pair
 from harness.record.journal import Recorder
 from harness.record.ledger import FaultPlanned, FaultUndone, Ledger, Undo
 
 _PROBE_BOUND_S = 5.0
 _PROBE_PAUSE_S = 0.05
+
+
+class _Dropped(NamedTuple):
+    """The packets that a rule drops, as arguments of iptables, and the pairs of nodes that it cuts."""
+
+    match: str
+    cut: tuple[Pair, ...] = ()
 
 
 class ConnectionHolds:
@@ -38,8 +48,9 @@ class ConnectionHolds:
         """Address of a broker, by its node id."""
         return self._bench.addresses[next(node.name for node in self._bench.nodes if node.id == broker)]
 
-    @contextmanager
-    def hold(self, fault: str, broker: int, source_port: int, send: Callable[[], None]) -> Iterator[None]:
+    def hold(
+        self, fault: str, broker: int, source_port: int, send: Callable[[], None]
+    ) -> AbstractContextManager[None]:
         """Delay a connection until the end of the block.
 
         Args:
@@ -51,17 +62,51 @@ class ConnectionHolds:
         Raises:
             NotConfirmedError: no packet matched the rule; it is removed again.
         """
+        plan = PlannedFault("hold", {"kind": "hold", "source_port": source_port})
+        return self._held(fault, broker, plan, _Dropped(f"--sport {source_port}"), send)
+
+    def hold_broker(
+        self, fault: str, broker: int, sender: int, send: Callable[[], None]
+    ) -> AbstractContextManager[None]:
+        """Delay everything that one broker sends to another one, until the end of the block.
+
+        Packets in the other direction arrive, also those of a request on a connection that exists; its
+        answer does not.
+
+        Args:
+            fault: id of the fault in the history.
+            broker: node id of the broker that gets nothing.
+            sender: node id of the broker whose packets are dropped.
+            send: as for `hold`.
+
+        Raises:
+            NotConfirmedError: no packet matched the rule; it is removed again.
+        """
+        plan = PlannedFault("hold", {"kind": "hold", "sender": sender})
+        names = {node.id: node.name for node in self._bench.nodes}
+        cut = ((names[sender], names[broker]),)
+        return self._held(fault, broker, plan, _Dropped(f"-s {self.host_of(sender)}", cut), send)
+
+    @contextmanager
+    def _held(
+        self,
+        fault: str,
+        broker: int,
+        plan: PlannedFault,
+        dropped_by: _Dropped,
+        send: Callable[[], None],
+    ) -> Iterator[None]:
+        cut = dropped_by.cut
         node = next(node.name for node in self._bench.nodes if node.id == broker)
         chain = f"{CHAIN}-{fault}"
-        plan = PlannedFault("hold", {"kind": "hold", "source_port": source_port})
         try:
             with self._recorder.operation("inject", fault, plan) as outcome:
                 undo = (Undo(action="remove-chain", node=node, chain=chain),)
                 self._ledger.write(FaultPlanned(fault=fault, undo=undo))
-                self._add(node, chain, source_port)
+                self._add(node, chain, dropped_by.match)
                 send()
                 probe = {"dropped": self._await_drop(node, chain)}
-                outcome.ok(FaultProbed(plan.kind, plan.spec, targets=(node,), probe=probe))
+                outcome.ok(FaultProbed(plan.kind, plan.spec, targets=(node,), cut=cut, probe=probe))
             yield
         finally:
             with self._recorder.operation("heal", fault, plan) as outcome:
@@ -71,12 +116,12 @@ class ConnectionHolds:
                 left = self._dropped(node, chain)
                 kind = OperationType.OK if left is None else OperationType.INFO
                 probe = {"dropped": dropped or 0, "rules_left": int(left is not None)}
-                outcome.end(kind, FaultProbed(plan.kind, plan.spec, targets=(node,), probe=probe))
+                outcome.end(kind, FaultProbed(plan.kind, plan.spec, targets=(node,), cut=cut, probe=probe))
 
-    def _add(self, node: str, chain: str, source_port: int) -> None:
+    def _add(self, node: str, chain: str, match: str) -> None:
         rules = (
             f"-N {chain}",
-            f"-A {chain} -p tcp --sport {source_port} -j DROP",
+            f"-A {chain} -p tcp {match} -j DROP",
             f"-I {CHAIN} 1 -j {chain}",
         )
         self._bench.containers[node].enter_holder(" && ".join(f"iptables -w {rule}" for rule in rules))

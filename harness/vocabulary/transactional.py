@@ -12,6 +12,8 @@ class Script(StrEnum):
     """A Produce that arrives after its transaction was aborted (KAFKA-14402)."""
     DELAYED_END_TXN = "delayed-end-txn"
     """An EndTxn(commit) that arrives in the next transaction (KAFKA-17754)."""
+    TIMED_OUT_PRODUCER = "timed-out-producer"
+    """A Produce that is appended after its transaction timed out (KAFKA-19690)."""
 
 
 class ScriptedTransactions(LogWorkload, frozen=True, tag="scripted-transactions"):

@@ -206,6 +206,8 @@ class GroupsWorkload(LogWorkload, frozen=True, tag="groups"):
         groups: ids of the groups, each ``group-`` followed by the name of its members' library.
         modern: groups that use KIP-848's protocol; their members use confluent-kafka, and `session_ms` is
             configured on the brokers.
+        static: groups whose members are static (KIP-345): a member that comes back has its old instance id.
+            The last member, which drains the group, has the first one's.
         members: number of members of each group.
         session_ms: time without a heartbeat after which a group removes a member.
         poll_interval_ms: time without a poll after which a group removes a member.
@@ -219,6 +221,7 @@ class GroupsWorkload(LogWorkload, frozen=True, tag="groups"):
     subscribed: int = 1
     groups: tuple[str, ...] = ("group-kafka-python", "group-confluent-kafka")
     modern: tuple[str, ...] = ()
+    static: tuple[str, ...] = ()
     members: int = 3
     session_ms: int = 6_000
     poll_interval_ms: int = 7_000

@@ -159,6 +159,12 @@ class Holds(Protocol):
         """As promised by `harness.faults.hold.ConnectionHolds.hold`."""
         ...
 
+    def hold_broker(
+        self, fault: str, broker: int, sender: int, send: Callable[[], None]
+    ) -> AbstractContextManager[None]:
+        """As promised by `harness.faults.hold.ConnectionHolds.hold_broker`."""
+        ...
+
 
 def clients_for(
     workload: Workload, bootstrap: tuple[str, ...], java: JavaProcess | None = None

@@ -55,17 +55,19 @@ def kind_of(group: int) -> ClientKind:
     return EMBEDDED[group % len(EMBEDDED)]
 
 
-def options_of(context: GroupsContext, group: int) -> MemberOptions:
-    """How the members of a group behave, by the group's index."""
+def options_of(context: GroupsContext, group: int, place: int = 0) -> MemberOptions:
+    """How a member behaves, by the group's index and the member's place in the group."""
     workload = context.workload
+    name = workload.groups[group]
     return MemberOptions(
         context.bootstrap,
-        workload.groups[group],
+        name,
         context.topic,
         session_ms=workload.session_ms,
         poll_interval_ms=workload.poll_interval_ms,
         request_ms=REQUEST_MS,
-        modern=workload.groups[group] in workload.modern,
+        modern=name in workload.modern,
+        instance=f"{name}-{place}" if name in workload.static else None,
     )
 
 
@@ -81,8 +83,9 @@ class MemberWorker(Membered):
         reset: Reset = reset_offsets,
     ) -> None:
         workload = context.workload
-        number, group = workload.first_member + index, index // workload.members
-        super().__init__(context, number, kind_of(group), options_of(context, group), join)
+        number = workload.first_member + index
+        group, place = divmod(index, workload.members)
+        super().__init__(context, number, kind_of(group), options_of(context, group, place), join)
         self._workload = workload
         self._commit_late = commit_late
         self._random = random.Random(workload.first_member + index)

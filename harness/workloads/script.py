@@ -1,7 +1,7 @@
 """The common part of scripts of raw transactions: addresses, retries, and recording."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import NamedTuple, TypeVar
 
@@ -26,6 +26,7 @@ from harness.clients.raw_transactions import (
     find_coordinator,
     init_producer,
     produce,
+    produce_all,
 )
 from harness.kafka.answers import TopicAnswer
 from harness.kafka.endpoint import Endpoint
@@ -127,15 +128,17 @@ class ScriptClient:
 
         return self.insist(ask, lambda answer: [answer[0]], "FindCoordinator")[1]
 
-    def begin_producer(self, transactional_id: str, process: int = 0) -> ProducerState:
-        """A new instance of a transactional producer, recorded."""
+    def begin_producer(
+        self, transactional_id: str, process: int = 0, timeout_ms: int = _TRANSACTION_TIMEOUT_MS
+    ) -> ProducerState:
+        """A new instance of a transactional producer, recorded; its transactions have this timeout."""
         self._begun[transactional_id] = process
         connection = self.connect(self.coordinator(transactional_id))
         with self._recorders[process].operation(
-            "init-transactions", transactional_id, ProducerRequested(client=CLIENT)
+            "init-transactions", transactional_id, ProducerRequested(client=CLIENT, timeout_ms=timeout_ms)
         ) as outcome:
             _, producer = self.insist(
-                lambda: init_producer(connection, transactional_id, _TRANSACTION_TIMEOUT_MS),
+                lambda: init_producer(connection, transactional_id, timeout_ms),
                 lambda answer: [answer[0]],
                 "InitProducerId",
             )
@@ -202,6 +205,23 @@ class ScriptClient:
             value=self.context.codec.encode(send.value),
             protocol=self.protocol,
         )
+
+    def produce_both(
+        self, connection: Connection, producer: ProducerState, sends: Mapping[ScriptedSend, int]
+    ) -> dict[int, ProduceAnswer]:
+        """Produce one record to each of several partitions in one request, and wait for any answer.
+
+        Args:
+            connection: to the leader of all these partitions.
+            producer: the producer.
+            sends: the records, each with its sequence number.
+
+        Returns:
+            The answers, by partition.
+        """
+        encode = self.context.codec.encode
+        records = {send.partition: (sequence, encode(send.value)) for send, sequence in sends.items()}
+        return produce_all(connection, producer, self._topic, records, protocol=self.protocol)
 
     def end(self, producer: ProducerState, *, commit: bool) -> ProducerState:
         """End the transaction on a separate connection; returns the producer's new state."""

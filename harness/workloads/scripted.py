@@ -1,12 +1,12 @@
-"""Scripts of raw transactions that reproduce two bugs of Kafka deterministically.
+"""Scripts of raw transactions that reproduce bugs of Kafka deterministically.
 
-Both delay one request on its connection until the requests are done that should follow it.
+Each delays one request on its connection until the requests are done that should follow it.
 """
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as TooLateError
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from typing import TypeVar
 
 from checkers.history.transactions import ScriptPlayed
@@ -15,6 +15,7 @@ from harness.faults.contract import NotConfirmedError
 from harness.kafka.wire import Connection, WireError
 from harness.record.journal import Recorder, describe
 from harness.vocabulary import Script
+from harness.workloads.context import Holds
 from harness.workloads.log import log_workers
 from harness.workloads.script import (
     HOLD_S,
@@ -28,6 +29,8 @@ from harness.workloads.worker import Worker
 
 T = TypeVar("T")
 _LATE_ANSWER_S = 40.0
+_TIMEOUT_MS = 5_000
+_NAMES = 20
 _LEAD_S = 3.0
 """Time for the traffic that a verdict requires before the first fault."""
 
@@ -80,6 +83,41 @@ class ScriptWorker(Worker):
         Raises:
             ScriptError: no answer came within 40 s after the release.
         """
+
+        def hold(
+            holds: Holds, connection: Connection, send: Callable[[], None]
+        ) -> AbstractContextManager[None]:
+            return holds.hold("hold-1", broker, connection.source_port, send)
+
+        return self._during(client, broker, late, meanwhile, hold)
+
+    def held_up(
+        self,
+        client: ScriptClient,
+        leader: int,
+        coordinator: int,
+        late: Callable[[Connection], T],
+        meanwhile: Callable[[], None],
+    ) -> T:
+        """Send a leader a request while nothing that it sends reaches a coordinator; returns its answer.
+
+        Raises:
+            ScriptError: no answer came within 40 s after the release.
+        """
+
+        def hold(holds: Holds, _: Connection, send: Callable[[], None]) -> AbstractContextManager[None]:
+            return holds.hold_broker("hold-1", coordinator, leader, send)
+
+        return self._during(client, leader, late, meanwhile, hold)
+
+    def _during(
+        self,
+        client: ScriptClient,
+        broker: int,
+        late: Callable[[Connection], T],
+        meanwhile: Callable[[], None],
+        hold: Callable[[Holds, Connection, Callable[[], None]], AbstractContextManager[None]],
+    ) -> T:
         connection = client.connect(broker)
         holds = client.context.holds
         if holds is None:
@@ -91,7 +129,7 @@ class ScriptWorker(Worker):
                 answers.append(aside.submit(late, connection))
 
             try:
-                with holds.hold("hold-1", broker, connection.source_port, send):
+                with hold(holds, connection, send):
                     meanwhile()
                     self.stopping.wait(HOLD_S)
                 answer = answers[0].result(_LATE_ANSWER_S)
@@ -164,6 +202,45 @@ def delayed_end_txn(client: ScriptClient, worker: ScriptWorker) -> ScriptPlayed:
     return ScriptPlayed(client.protocol, late_end_error=answer.error)
 
 
+def timed_out_producer(client: ScriptClient, worker: ScriptWorker) -> ScriptPlayed:
+    """A transaction times out while a leader waits for the coordinator's answer about one of two partitions.
+
+    The leader need not ask about the other partition, where the transaction is ongoing.  When it appends, the
+    transaction is over, and the producer's epoch is old (KAFKA-19690).
+    """
+    leader = client.leader(0)
+    if client.leader(1) != leader:
+        raise ScriptError("the two partitions have different leaders")
+    names = (f"timed-out-{number}" for number in range(_NAMES))
+    name = next((each for each in names if client.coordinator(each) != leader), None)
+    if name is None:
+        raise ScriptError("the leader coordinates all transactional ids that were tried")
+    producer = client.begin_producer(name, timeout_ms=_TIMEOUT_MS)
+    coordinator = client.coordinator(name)
+    first, known, late, other = (client.values.draw() for _ in range(4))
+    # For the markers of this transaction the coordinator connects to the leader.
+    with client.transaction(producer, [ScriptedSend(0, first)], "commit") as opened:
+        client.add(producer, [0])
+        client.append(producer, opened.sends[0], 0, opened)
+        client.end(producer, commit=True)
+        client.await_stable(0)
+    sends = [ScriptedSend(0, known), ScriptedSend(0, late), ScriptedSend(1, other)]
+    with client.transaction(producer, sends, "abort") as opened:
+        client.add(producer, [0, 1])
+        client.append(producer, sends[0], 1, opened)
+        sequences = {sends[1]: 2, sends[2]: 0}
+        answers = worker.held_up(
+            client,
+            leader,
+            coordinator,
+            lambda connection: client.produce_both(connection, producer, sequences),
+            lambda: client.await_stable(0),
+        )
+        appended = {send.value: answers[send.partition].offset for send in sends[1:]}
+        opened.offsets |= {value: offset for value, offset in appended.items() if offset is not None}
+    return ScriptPlayed(client.protocol, timed_out_errors=(answers[0].error, answers[1].error))
+
+
 def _commit(connection: Connection, producer: ProducerState, client: ScriptClient) -> EndTxnAnswer:
     return end_transaction(connection, producer, commit=True, protocol=client.protocol)
 
@@ -171,4 +248,5 @@ def _commit(connection: Connection, producer: ProducerState, client: ScriptClien
 SCRIPTS: Mapping[Script, Callable[[ScriptClient, ScriptWorker], ScriptPlayed]] = {
     Script.HANGING_TRANSACTION: hanging_transaction,
     Script.DELAYED_END_TXN: delayed_end_txn,
+    Script.TIMED_OUT_PRODUCER: timed_out_producer,
 }

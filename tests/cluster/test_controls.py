@@ -14,6 +14,7 @@ pytestmark = pytest.mark.cluster
 HANGING = "regressions/kafka-14402-hanging-transaction"
 DELAYED = "regressions/kafka-17754-delayed-end-txn"
 TOLD_APART = "regressions/kafka-17754-transaction-version-2"
+TIMED_OUT = "regressions/kafka-19690-timed-out-producer"
 
 
 @pytest.mark.parametrize(
@@ -23,10 +24,18 @@ TOLD_APART = "regressions/kafka-17754-transaction-version-2"
         pytest.param(HANGING, "3.6.2", set(), {"late_produce_error": 48}, marks=pytest.mark.long),
         pytest.param(DELAYED, "4.3.1", {"G1a"}, {"late_end_error": 0}, marks=pytest.mark.long),
         (TOLD_APART, "4.3.1", set(), {"late_end_error": 90}),
+        pytest.param(
+            TIMED_OUT,
+            "4.0.0",
+            {"old-epoch-hidden"},
+            {"timed_out_errors": [48, 47]},
+            marks=pytest.mark.long,
+        ),
+        pytest.param(TIMED_OUT, "4.1.1", set(), {"timed_out_errors": [47, 47]}, marks=pytest.mark.long),
     ],
 )
 def test_a_request_that_comes_late_is_red_where_the_bug_is(
-    tmp_path: Path, scenario: str, version: str, expected: set[str], answer: dict[str, int]
+    tmp_path: Path, scenario: str, version: str, expected: set[str], answer: dict[str, object]
 ) -> None:
     words = ["run", scenario, "--kafka-version", version, "--seed", "7", "--runs", str(tmp_path)]
     assert invoke(words) == (1 if expected else 0)

@@ -4,10 +4,11 @@ A fatal error ends a producer, and the next producer continues.  This alone lose
 show that a broker no longer knows records that it had acknowledged, or that a producer was fenced although no
 other producer had replaced it.
 
-The checker judges sequence numbers of idempotent and transactional producers (`sequences`), and refused
-transactions (`fencing`).  It does not judge retriable errors (CONCURRENT_TRANSACTIONS), errors that libraries
-cause themselves (INVALID_PRODUCER_EPOCH of a plain producer, which raises its epoch after a timeout,
-KIP-360), and refusals of initialisations.
+The checker judges sequence numbers of idempotent and transactional producers (`sequences`), refused
+transactions (`fencing`), and what a script was answered after its transaction had timed out (`outdated`).  It
+does not judge retriable errors (CONCURRENT_TRANSACTIONS), errors that libraries cause themselves
+(INVALID_PRODUCER_EPOCH of a plain producer, which raises its epoch after a timeout, KIP-360), and refusals of
+initialisations.
 """
 
 from checkers.history.operations import INVOKE, History
@@ -15,6 +16,7 @@ from checkers.history.setup import Setup, setup_of
 from checkers.history.sources import Source, lacking
 from checkers.transactional.client_errors.anomalies import ANOMALIES
 from checkers.transactional.client_errors.fencing import refusals, refused_transactions
+from checkers.transactional.client_errors.outdated import hidden_epochs
 from checkers.transactional.client_errors.sequences import lost_sequences, sequence_errors
 from checkers.verdict.entry import Entry
 from checkers.verdict.needs import NOTHING
@@ -53,7 +55,7 @@ def check_client_errors(history: History) -> CheckerResult:
 
 
 def _found(history: History, setup: Setup) -> list[Anomaly]:
-    return [*lost_sequences(history, setup), *refusals(history, setup)]
+    return [*lost_sequences(history, setup), *refusals(history, setup), *hidden_epochs(history)]
 
 
 def _doubt(setup: Setup | None, told: int, missing: str | None) -> str | None:

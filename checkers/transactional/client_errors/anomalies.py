@@ -30,4 +30,10 @@ TRANSACTION_FORGOTTEN = AnomalyKind(
     source="KIP-98 (Transaction Coordinator), KIP-890; org.apache.kafka.common.errors."
     "InvalidTxnStateException, InvalidPidMappingException",
 )
-ANOMALIES = by_id(SEQUENCE_LOST, FENCED_WITHOUT_RIVAL, TRANSACTION_FORGOTTEN)
+OLD_EPOCH_HIDDEN = AnomalyKind(
+    id="old-epoch-hidden",
+    meaning="A leader that knew a newer epoch of a producer answered INVALID_TXN_STATE to the old one.",
+    guarantee="A producer with an old epoch is answered INVALID_PRODUCER_EPOCH, and may go on after that.",
+    source="KIP-588; KIP-890; KAFKA-19690, fixed in 3.9.2, 4.0.2 and 4.1.1",
+)
+ANOMALIES = by_id(SEQUENCE_LOST, FENCED_WITHOUT_RIVAL, TRANSACTION_FORGOTTEN, OLD_EPOCH_HIDDEN)

@@ -4,15 +4,17 @@ import struct
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import msgspec
 import pytest
 from confluent_kafka import KafkaException, TopicPartition
 
 from checkers.history.operations import OperationType
+from harness.clients import group_confluent
 from harness.clients.group import MemberOptions, Membership, PolledRecords
 from harness.clients.group_modern import ModernMember
 from harness.clients.group_opening import join_group
 from harness.clients.group_outdated import commit_as
-from harness.clients.interface import ClientKind, Message, ReadError
+from harness.clients.interface import ClientFailedError, ClientKind, Message, ReadError
 from harness.kafka.wire import Connection
 from tests.harness.fakes.group_broker import FakeGroupBroker
 from tests.harness.waiting import BOUND_S
@@ -97,6 +99,20 @@ class StubConsumer:
 
     def close(self) -> None:
         pass
+
+
+def test_a_static_member_tells_librdkafka_its_instance_id(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[dict[str, object]] = []
+
+    def made(_kind: object, config: dict[str, object]) -> StubConsumer:
+        given.append(config)
+        raise ClientFailedError("enough")
+
+    monkeypatch.setattr(group_confluent, "made", made)
+    for options in (OPTIONS, msgspec.structs.replace(OPTIONS, instance="group-0-1")):
+        with pytest.raises(ClientFailedError):
+            ModernMember(options)
+    assert [config.get("group.instance.id") for config in given] == [None, "group-0-1"]
 
 
 @pytest.fixture

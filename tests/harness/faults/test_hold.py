@@ -28,12 +28,13 @@ class FakeHolder:
         self.said: list[str] = []
         self.rule = False
         self.packets = 0
+        self.match = "--sport 4711"
         self.stuck = False
 
     def enter_holder(self, command: str) -> str:
         self.said.append(command)
-        if "--sport" in command:
-            assert "--sport 4711 -j DROP" in command
+        if "DROP" in command:
+            assert f"-p tcp {self.match} -j DROP" in command
             self.rule = True
         elif "-X KRUCIBLE-hold-1" in command:
             self.rule = self.stuck
@@ -74,6 +75,15 @@ def test_what_is_sent_meets_the_rule_and_is_let_go(stand: Stand) -> None:
     inject, heal = (o.value["probe"] for o in read_history(stand.folder).operations if o.type == "ok")
     assert inject == {"dropped": 3}
     assert heal == {"dropped": 3, "rules_left": 0}
+
+
+def test_all_that_one_broker_sends_another_is_held(stand: Stand) -> None:
+    stand.holder.match = "-s 10.0.0.1"
+    with stand.holds.hold_broker("hold-1", 2, 1, stand.send):
+        assert stand.holder.rule
+    assert not stand.holder.rule
+    (window,) = fault_windows(read_history(stand.folder))
+    assert (window.targets, window.cut, window.proven) == (("n2",), (("n1", "n2"),), True)
 
 
 def test_a_rule_that_meets_nothing_is_no_fault(stand: Stand, monkeypatch: pytest.MonkeyPatch) -> None:

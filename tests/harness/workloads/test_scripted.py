@@ -1,5 +1,7 @@
 """Scripts that fail: the control says so, and what they had begun is ended."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,11 +11,12 @@ import pytest
 from checkers.history.operations import Operation, OperationType
 from checkers.history.reading import read_history
 from checkers.history.transactions import ScriptPlayed
+from harness.clients.raw_batches import ProduceAnswer
 from harness.record.journal import Clock, Journals
 from harness.vocabulary import Script, ScriptedTransactions
 from harness.workloads import scripted
 from harness.workloads.context import WorkloadContext, clients_for
-from harness.workloads.script import ScriptError
+from harness.workloads.script import OpenTransaction, ScriptedSend, ScriptError
 from harness.workloads.scripted import ScriptWorker
 
 WORKLOAD = ScriptedTransactions(script=Script.DELAYED_END_TXN)
@@ -76,3 +79,79 @@ def test_what_could_not_be_ended_is_complained_about(tmp_path: Path, monkeypatch
 def test_a_defect_of_a_script_is_not_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(KeyError):
         played(tmp_path, monkeypatch, lambda *_: SimpleNamespace().__dict__["no such step"])
+
+
+class CalmClient:
+    """Grants everything; partition 0 and 1 have these leaders, and broker 1 coordinates the first id only."""
+
+    def __init__(self, *leaders: int) -> None:
+        self.leaders = leaders
+        self.protocol = 1
+        self.values = SimpleNamespace(draw=iter(range(9)).__next__)
+        self.said: list[str] = []
+
+    def leader(self, partition: int) -> int:
+        return self.leaders[partition]
+
+    def coordinator(self, name: str) -> int:
+        return 1 if name == "timed-out-0" else 2
+
+    def begin_producer(self, name: str, timeout_ms: int) -> str:
+        assert timeout_ms == 5_000
+        return name
+
+    @contextmanager
+    def transaction(self, producer: str, sends: list[ScriptedSend], end: str) -> Iterator[OpenTransaction]:
+        opened = OpenTransaction(sends)
+        yield opened
+        self.said.append(f"{producer} {end} {opened.offsets}")
+
+    def add(self, _producer: str, partitions: list[int]) -> None:
+        self.said.append(f"add {partitions}")
+
+    def append(self, _producer: str, send: ScriptedSend, sequence: int, opened: OpenTransaction) -> None:
+        opened.offsets[send.value] = sequence
+
+    def end(self, _producer: str, *, commit: bool) -> None:
+        assert commit
+
+    def await_stable(self, partition: int) -> None:
+        self.said.append(f"stable {partition}")
+
+    def produce_both(self, _: Any, producer: str, sends: dict[ScriptedSend, int]) -> dict[int, ProduceAnswer]:
+        assert producer == "timed-out-1"
+        assert sends == {ScriptedSend(0, 2): 2, ScriptedSend(1, 3): 0}
+        return {0: ProduceAnswer(48, None), 1: ProduceAnswer(0, 7)}
+
+
+def held_up(client: CalmClient, leader: int, coordinator: int, late: Any, meanwhile: Any) -> Any:
+    assert (leader, coordinator) == (1, 2)
+    client.said.append("held")
+    meanwhile()
+    return late(None)
+
+
+def test_a_producer_whose_transaction_times_out_while_the_leader_waits() -> None:
+    client, worker = CalmClient(1, 1), SimpleNamespace(held_up=held_up)
+    played = scripted.timed_out_producer(client, worker)  # type: ignore[arg-type]
+    assert played == ScriptPlayed(1, timed_out_errors=(48, 0))
+    assert client.said == [
+        "add [0]",
+        "stable 0",
+        "timed-out-1 commit {0: 0}",
+        "add [0, 1]",
+        "held",
+        "stable 0",
+        "timed-out-1 abort {1: 1, 3: 7}",
+    ]
+
+
+def test_it_needs_one_leader_that_does_not_coordinate(monkeypatch: pytest.MonkeyPatch) -> None:
+    worker: Any = SimpleNamespace(held_up=held_up)
+    two: Any = CalmClient(1, 2)
+    with pytest.raises(ScriptError, match="different leaders"):
+        scripted.timed_out_producer(two, worker)
+    monkeypatch.setattr(scripted, "_NAMES", 1)
+    one: Any = CalmClient(1, 1)
+    with pytest.raises(ScriptError, match="all transactional ids"):
+        scripted.timed_out_producer(one, worker)

@@ -18,7 +18,7 @@ from harness.vocabulary import GroupsWorkload
 from harness.workloads import groups, groups_drain, groups_member
 from harness.workloads.consuming import ConsumerWorker
 from harness.workloads.context import FINAL_WORKERS, WorkloadContext
-from harness.workloads.groups import GroupsContext, MemberWorker
+from harness.workloads.groups import GroupsContext, MemberWorker, options_of
 from harness.workloads.groups_drain import DrainWorker
 from harness.workloads.groups_opening import groups_final_workers, groups_workers
 from harness.workloads.opening import implementation_of
@@ -241,6 +241,15 @@ def test_members_of_a_modern_group_are_told_that_it_is_one(make: Make) -> None:
     bench = make(msgspec.structs.replace(CALM, modern=("group-confluent-kafka",)))
     bench.work(index=CALM.members)
     assert {options.modern for options in bench.group.joined} == {True}
+
+
+def test_a_static_member_comes_back_with_its_instance_id_and_the_last_has_the_firsts(make: Make) -> None:
+    name = "group-confluent-kafka"
+    bench = make(msgspec.structs.replace(CALM, static=(name,)))
+    bench.work(index=CALM.members + 2)
+    assert {options.instance for options in bench.group.joined} == {f"{name}-2"}
+    assert options_of(bench.context, 1).instance == f"{name}-0"
+    assert options_of(bench.context, 0, 2).instance is None
 
 
 def test_a_member_commits_as_in_a_generation_to_come_and_is_refused(
