@@ -1,11 +1,12 @@
 """How workers of pytest-xdist (`-n`) share the tests.
 
-Tests on clusters stay together on one worker, which has them one after the other: a machine is loaded by one
-cluster at a time.  They are begun first, for they take longest, and most of that is waiting: the other
-workers have the tests that need no Docker meanwhile.  These make themselves nice, lest a cluster be slower
-than its time limits expect.  Tests of the pipeline stay together as well, because each worker would start a
-Spark of its own, and so do those of each other file, for what they build once.  Mutations are the largest
-file: of these stays together what is made of one recorded run.
+Tests that load clusters stay together on one worker, which runs them one after the other: a machine is loaded
+by one cluster at a time.  They begin first, because they take longest and mostly wait: the other workers run
+the tests that need no Docker meanwhile.  These make themselves nice, so that they do not slow a cluster down.
+Tests that only use one cluster without a load, which they share, stay together and begin last.  Whichever
+worker is free runs them, beside those that load clusters.  Tests of the pipeline stay together as well,
+because each worker would start a Spark of its own, and so do those of each other file, for what they build
+once.  Mutations are the largest file: those of one recorded run stay together.
 """
 
 import os
@@ -21,6 +22,13 @@ TOGETHER = ("tests/cluster/", "tests/results/pipeline/")
 """Folders whose tests stay together, in the order in which they are begun."""
 LONG = ("tests/mutations/", "tests/checkers/")
 """Folders that are begun next, so that no long file is the last one, for which others would wait."""
+SHARED_CLUSTER = tuple(
+    f"tests/cluster/test_{name}.py"
+    for name in ("cut_off", "elections", "faults", "frozen_nodes", "reassignments", "two_clusters")
+)
+"""Files whose tests share a cluster, the fixture `three_nodes`; they are begun last."""
+SHARED = "tests on a shared cluster"
+"""Their group."""
 _OF_A_RUN = re.compile(r"tests/mutations/.*\[.*-(?P<run>[a-z]+|\d)-\d+\]")
 """A mutation of a recorded run at one place, as its id ends; of a name with dashes it takes the last word."""
 NICENESS = 10
@@ -38,14 +46,18 @@ def group_of(nodeid: str) -> str:
     mutated = _OF_A_RUN.fullmatch(nodeid)
     if mutated is not None:
         return f"mutations of {mutated['run']}"
-    return next((folder for folder in TOGETHER if nodeid.startswith(folder)), nodeid.partition("::")[0])
+    file = nodeid.partition("::")[0]
+    if file in SHARED_CLUSTER:
+        return SHARED
+    return next((folder for folder in TOGETHER if file.startswith(folder)), file)
 
 
-def turn_of(item: pytest.Item) -> tuple[int, bool]:
-    """What comes earlier is less; the cluster that tests share is started late, for it stays to the end."""
+def turn_of(item: pytest.Item) -> int:
+    """The place of a test in the order in which tests begin."""
     order = (*TOGETHER, *LONG)
-    place = next((n for n, folder in enumerate(order) if item.nodeid.startswith(folder)), len(order))
-    return place, "three_nodes" in getattr(item, "fixturenames", ())
+    if item.nodeid.partition("::")[0] in SHARED_CLUSTER:
+        return len(order) + 1
+    return next((n for n, folder in enumerate(order) if item.nodeid.startswith(folder)), len(order))
 
 
 class Sharing(LoadScopeScheduling):

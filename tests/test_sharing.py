@@ -13,7 +13,7 @@ import pytest
 
 from tests.harness.waiting import wait_until
 from tests.mutations.families import cases
-from tests.sharing import AUTOGROUP, NICENESS, TOGETHER, group_of
+from tests.sharing import AUTOGROUP, NICENESS, SHARED, SHARED_CLUSTER, TOGETHER, group_of
 
 pytest_plugins = ["pytester"]
 ROOT = Path(__file__).parent.parent
@@ -51,6 +51,8 @@ os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
 FILES = (
     "tests/a/test_it.py",
     "tests/b/test_it.py",
+    "tests/cluster/test_elections.py",
+    "tests/cluster/test_faults.py",
     "tests/cluster/test_one.py",
     "tests/cluster/test_two.py",
     "tests/results/pipeline/test_one.py",
@@ -78,7 +80,7 @@ def own_session() -> int:
     return int(AUTOGROUP.read_text().split()[-1]) if AUTOGROUP.exists() else 0
 
 
-def test_clusters_take_turns_before_all_else_and_the_rest_is_nice(pytester: pytest.Pytester) -> None:
+def test_clusters_take_turns_the_shared_one_is_last_and_the_rest_is_nice(pytester: pytest.Pytester) -> None:
     tests = listed_by_worker(pytester)
     workers: dict[str, set[str]] = {}
     for worker, nice, session, nodeid in tests:
@@ -91,6 +93,9 @@ def test_clusters_take_turns_before_all_else_and_the_rest_is_nice(pytester: pyte
     (worker,) = workers[CLUSTERS]
     had = [nodeid.removeprefix(CLUSTERS) for one, _, _, nodeid in tests if one == worker]
     assert had[:6] == [f"test_{name}.py::test_it[{number}]" for name in ("one", "two") for number in range(3)]
+    (sharer,) = workers[SHARED]
+    last = [group_of(nodeid) for one, _, _, nodeid in tests if one == sharer][-6:]
+    assert last == [SHARED] * 6
 
 
 def test_mutations_of_a_recorded_run_stay_together_and_others_may_go_elsewhere() -> None:
@@ -137,8 +142,15 @@ def test_what_needs_a_cluster_stands_where_clusters_take_turns() -> None:
         if "pytest.mark.cluster\n" in path.read_text() and path != Path(__file__)
     }
     assert marked
-    assert {group_of(path) for path in marked} == {CLUSTERS}
+    assert {group_of(path) for path in marked} == {CLUSTERS, SHARED}
     assert marked == {path.relative_to(ROOT).as_posix() for path in (ROOT / CLUSTERS).rglob("test_*.py")}
+
+
+def test_whatever_uses_the_shared_cluster_begins_last() -> None:
+    files = {
+        path.relative_to(ROOT).as_posix(): path.read_text() for path in (ROOT / CLUSTERS).glob("test_*.py")
+    }
+    assert {name for name, text in files.items() if "three_nodes: Cluster" in text} == set(SHARED_CLUSTER)
 
 
 def test_every_folder_that_is_named_is_there() -> None:

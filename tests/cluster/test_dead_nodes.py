@@ -13,17 +13,11 @@ from checkers.history.operations import OperationType
 from checkers.history.reading import read_history
 from checkers.verdict.verdict import Validity
 from harness.cli import invoke
-from harness.cluster.cluster import Cluster
-from harness.cluster.containers import NodeContainers, NotRunningError
-from harness.faults.activate import activate
-from harness.faults.contract import NotConfirmedError
-from harness.faults.targets import Resolved
+from harness.cluster.containers import NodeContainers
 from harness.nemesis.nemesis import Nemesis
 from harness.plan import planning
 from harness.plan.catalogue import load_scenario
 from harness.record.mishaps import FAILURES_FILE
-from harness.run.healing import bench_of
-from harness.run.readiness import await_ready
 from harness.vocabulary import (
     Fault,
     FixedSchedule,
@@ -67,27 +61,6 @@ SCHEDULE = FixedSchedule(
 def end(node: NodeContainers) -> None:
     """End the node's process as nobody in the history does."""
     os.kill(node.state()["Pid"], signal.SIGKILL)
-
-
-def test_a_node_that_dies_while_it_is_frozen_can_be_healed_and_struck_no_more(three_nodes: Cluster) -> None:
-    bench = bench_of(three_nodes)
-    node, target = bench.containers["n3"], Resolved(three_nodes.nodes[2], "name")
-    pause = activate(Pause(), "t-frozen", target, bench)
-    pause.inject()
-    try:
-        assert pause.took_effect()
-        end(node)
-    finally:
-        pause.heal()
-    with pytest.raises(NotConfirmedError, match="n3 is dead"):
-        pause.healed()
-    assert three_nodes.ended == {"n3"}
-    for spec in (Kill(), Stop(), Pause()):
-        with pytest.raises(NotRunningError):
-            activate(spec, "t-dead", target, bench).inject()
-    node.start()
-    assert three_nodes.ended == frozenset()
-    await_ready(three_nodes)
 
 
 def test_a_node_that_dies_by_itself_is_what_a_run_tells(

@@ -3,6 +3,7 @@
 import itertools
 import socket
 import struct
+from collections.abc import Iterator, Sequence
 
 import pytest
 
@@ -32,14 +33,28 @@ from harness.vocabulary import (
 )
 
 pytestmark = pytest.mark.cluster
-PARTITIONS = [Partition(pattern, flavour=flavour) for pattern in Pattern for flavour in Flavour]
-LOSSES = [PacketLoss(pattern, percent=percent) for pattern in LossPattern for percent in (20, 70)]
+DROPPED, REJECTED = ([Partition(pattern, flavour=flavour) for pattern in Pattern] for flavour in Flavour)
+SOME, MOST = ([PacketLoss(pattern, percent=percent) for pattern in LossPattern] for percent in (20, 70))
 INWARD = Partition(Pattern.ONE_WAY_CALLS, inward=True)
 numbers = itertools.count(1)
 
 
+def alternating(one: Sequence[Fault], other: Sequence[Fault]) -> Iterator[object]:
+    """All of both, where every second one of each is among the long tests, and of each pair one is not."""
+    for number, pair in enumerate(zip(one, other, strict=True)):
+        yield pair[number % 2]
+        yield pytest.param(pair[1 - number % 2], marks=pytest.mark.long)
+
+
 @pytest.mark.parametrize(
-    "spec", [*PARTITIONS, INWARD, *LOSSES, LostAnswers(), Kill(), Pause(), Stop(), Upgrade()], ids=repr
+    "spec",
+    [
+        *alternating(DROPPED, REJECTED),
+        INWARD,
+        *alternating(SOME, MOST),
+        *(LostAnswers(), Kill(), Pause(), Stop(), Upgrade()),
+    ],
+    ids=repr,
 )
 def test_a_fault_is_proven_and_healed(three_nodes: Cluster, spec: Fault) -> None:
     bench = bench_of(three_nodes)

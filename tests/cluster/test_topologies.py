@@ -2,11 +2,8 @@
 
 from pathlib import Path
 
-import docker
 import pytest
 
-from harness.cluster.cluster import Cluster, find_cluster
-from harness.cluster.containers import subnets_in_use
 from harness.kafka.endpoint import Endpoint
 from harness.run.readiness import await_ready
 from harness.vocabulary import Mode, NodeFile, Quorum, Topology
@@ -58,14 +55,3 @@ def test_features_options_and_files_reach_the_nodes(launch: StartCluster, tmp_pa
     assert "num.partitions=7" in (cluster.folder / "nodes/n1/server.properties").read_text()
     assert "-Dkrucible.test=yes" in command.command_line()
     assert command.enter_kafka("cat /opt/agent.txt") == "seen"
-
-
-def test_two_clusters_stand_side_by_side(
-    three_nodes: Cluster, launch: StartCluster, engine: docker.DockerClient
-) -> None:
-    one = three_nodes
-    two = launch(Topology(controllers=1, brokers=1))
-
-    assert one.description.layout.subnet != two.description.layout.subnet
-    assert {one.description.layout.subnet, two.description.layout.subnet} <= set(subnets_in_use(engine))
-    assert find_cluster(engine, one.folder).bootstrap == one.bootstrap
