@@ -13,6 +13,7 @@ def _fixed(ticket: str, scenario: str, red: str, green: str) -> KnownOutcome:
 
 KNOWN = (
     _fixed("KAFKA-14402", "kafka-14402-hanging-transaction", "3.5.2", "3.6.2"),
+    _fixed("KAFKA-14616", "kafka-14616-recreated-topic", "3.6.2", "3.7.1"),
     _fixed("KAFKA-15489", "kafka-15489-zombie-leader", "3.6.2", "3.7.1"),
     _fixed("KAFKA-15665", "kafka-15665-early-completion", "3.7.1", "3.9.0"),
     _fixed("KAFKA-12670", "kafka-12670-unclean-config", "3.7.1", "3.9.0"),
