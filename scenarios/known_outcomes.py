@@ -31,6 +31,11 @@ KNOWN = (
         ),
     ),
     KnownOutcome(
+        "KAFKA-17375",
+        "regressions/kafka-17375-lowered-segment",
+        (Side(version="4.3.1", expected_red=True),),
+    ),
+    KnownOutcome(
         "KAFKA-17754", "regressions/kafka-17754-delayed-end-txn", (Side(version="4.3.1", expected_red=True),)
     ),
     KnownOutcome(
