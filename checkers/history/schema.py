@@ -341,6 +341,7 @@ _ADMIN: Shapes = {
     **_administered("remove-voter", int, requested.VoterRequested),
     **_administered("update-feature", str, requested.FeatureRequested),
     **_administered("alter-topic", str, requested.TopicAltered),
+    **_administered("alter-brokers", str, requested.BrokersAltered),
     **_administered("late-heartbeat", int, requested.HeartbeatSent),
     # A client of the workload also creates partitions, and records no code.
     **_request("create-partitions", str, requested.PartitionsAdded, requested.PartitionsAdded),
