@@ -14,7 +14,7 @@ from checkers.registers.kept import LAGS_NS
 from harness.clients.administrator_opening import Make, open_administrator
 from harness.clients.interface import EMBEDDED
 from harness.clients.metadata_views import configured, described_config, grown, listed_topics
-from harness.kafka.wire import Connection, WireError
+from harness.kafka.wire import Connection, UnsupportedError, WireError
 from harness.record.journal import Recorder, describe
 from harness.vocabulary import MetadataWorkload
 from harness.workloads.context import Address, WorkloadContext
@@ -199,12 +199,15 @@ class Viewing:
         return found
 
     def read(self, address: Address, topic: str, key: str) -> bool:
-        """Read one register from one node; returns whether it answered."""
+        """Read one register from one node; returns whether this is done: it answered, or it never will.
+
+        Controllers do not know the request before 3.7 (KIP-919).
+        """
         self._recorder.invoke("read", f"config/{topic}/{key}")
         found = _asked(address, lambda connection: described_config(connection, topic, key))
         if isinstance(found, WireError):
             self._recorder.complete(OperationType.FAIL, None, f"{_text(address)}: {found}")
-            return False
+            return isinstance(found, UnsupportedError)
         self._recorder.complete(OperationType.OK, found)
         return True
 
@@ -242,11 +245,13 @@ class FinalViewer(Worker):
         self._deadline = deadline
 
     def work(self) -> None:
-        """Send requests until all were answered, or no time is left."""
+        """Send requests until all that nodes know were answered, or no time is left."""
         nodes = (*client_listeners(self._context), *self._context.controllers)
         left = [(node, topic, key) for node in nodes for topic in self._context.topics for key in CONFIG_KEYS]
         while left and self._has_time():
             left = [place for place in left if not (self._has_time() and self._viewing.read(*place))]
+            if left:
+                self.stopping.wait(_VIEW_PAUSE_S)
         while self._has_time() and not self._agreed():
             self.stopping.wait(_VIEW_PAUSE_S)
 

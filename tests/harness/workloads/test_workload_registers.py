@@ -427,6 +427,18 @@ def test_a_node_that_does_not_answer_is_asked_again(
     assert len(made.operations("read", OK)) == 2 * 2 * len(metadata.CONFIG_KEYS)
 
 
+def test_a_node_that_does_not_know_the_request_is_not_asked_again(
+    bench: Callable[..., Bench], node: FakeBrokerOfTopics
+) -> None:
+    made = bench(TOPICS, (node.bootstrap,))
+    node.cluster = made.cluster
+    del node.versions[DESCRIBE_CONFIGS]
+    deadline = time.monotonic() + BOUND_S
+    assert end_by([metadata.FinalViewer(made.context, 2, deadline)], deadline) == []
+    assert len(made.operations("read", FAIL)) == 2 * len(metadata.CONFIG_KEYS)
+    assert made.operations("list-topics", OK)
+
+
 def test_an_operation_without_any_answer_is_recorded_as_failed(
     bench: Callable[..., Bench], standing: StandingTime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
