@@ -391,11 +391,5 @@ _OBSERVED: Shapes = {
     **_observed(EPOCH_BEGUN, EpochBegun),
 }
 """Observations during the run, and data gathered at the end."""
-SHAPES: Mapping[tuple[str, OperationType], Shape] = {
-    **_CLIENTS,
-    **_NEMESIS,
-    **_ADMIN,
-    **_RUNNER,
-    **_OBSERVED,
-}
+SHAPES: Mapping[tuple[str, OperationType], Shape] = _CLIENTS | _NEMESIS | _ADMIN | _RUNNER | _OBSERVED
 """The shape of every operation, by its type and function (for an observation, ``observe`` and its key)."""

@@ -35,6 +35,8 @@ _COPIES = 2
 """Replicas of such a topic: two, so that it can be created while a broker is down."""
 _ASK_TIMEOUT_S = 1.5
 _VIEW_PAUSE_S = 0.2
+_UNCHANGED_S = 45.0
+"""If all brokers answer as they did this long ago, they will not agree later: nothing is changed any more."""
 _LISTING_SHARE = 0.5
 _GROWN_SHARE = 0.3
 """Share of created topics that get more partitions."""
@@ -236,7 +238,10 @@ class ViewerWorker(Worker):
 
 
 class FinalViewer(Worker):
-    """Queries every node for every register, and every broker for its topics until all answers agree."""
+    """Queries every node for every register, and every broker for its topics until all answers agree.
+
+    Brokers that keep their different lists are not asked until the end of the time.
+    """
 
     def __init__(self, context: MetadataContext, index: int, deadline: float) -> None:
         super().__init__("final-viewer")
@@ -252,15 +257,26 @@ class FinalViewer(Worker):
             left = [place for place in left if not (self._has_time() and self._viewing.read(*place))]
             if left:
                 self.stopping.wait(_VIEW_PAUSE_S)
-        while self._has_time() and not self._agreed():
+        last, since_s = self._lists(), time.monotonic()
+        while self._has_time() and not _agreed(last) and time.monotonic() - since_s < _UNCHANGED_S:
             self.stopping.wait(_VIEW_PAUSE_S)
+            listed = self._lists()
+            if listed != last or None in listed:
+                last, since_s = listed, time.monotonic()
 
-    def _agreed(self) -> bool:
-        listed = [self._viewing.list_topics(address) for address in client_listeners(self._context)]
-        return None not in listed and all(one == listed[0] for one in listed)
+    def _lists(self) -> list[list[tuple[str, str | None]] | None]:
+        """What each broker lists; None for one without an answer, and for all if no time is left."""
+        return [
+            self._viewing.list_topics(address) if self._has_time() else None
+            for address in client_listeners(self._context)
+        ]
 
     def _has_time(self) -> bool:
         return time.monotonic() < self._deadline
+
+
+def _agreed(listed: Sequence[list[tuple[str, str | None]] | None]) -> bool:
+    return None not in listed and all(one == listed[0] for one in listed)
 
 
 def client_listeners(context: MetadataContext) -> Sequence[Address]:
