@@ -21,6 +21,7 @@ KNOWN = (
     _fixed("KAFKA-17030", "kafka-17030-stale-voter", "3.9.0", "4.1.1"),
     _fixed("KAFKA-19192", "kafka-19192-old-bootstrap-file", "4.0.0", "4.1.1"),
     _fixed("KAFKA-19383", "kafka-19383-revived-topic", "4.0.0", "4.1.1"),
+    _fixed("KAFKA-19497", "kafka-19497-passing-topic", "4.1.1", "4.3.1"),
     _fixed("KAFKA-19851", "kafka-19851-removed-config", "4.2.0", "4.2.1"),
     _fixed("KAFKA-20322", "kafka-20322-mixed-markers", "4.2.0", "4.2.1"),
     _fixed("KAFKA-20832", "kafka-20832-cordoned-broker", "4.3.1", "4.4.0"),
