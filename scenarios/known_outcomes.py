@@ -13,6 +13,7 @@ def _fixed(ticket: str, scenario: str, red: str, green: str) -> KnownOutcome:
 
 KNOWN = (
     _fixed("KAFKA-14402", "kafka-14402-hanging-transaction", "3.5.2", "3.6.2"),
+    _fixed("KAFKA-14616", "kafka-14616-recreated-topic", "3.6.2", "3.7.1"),
     _fixed("KAFKA-15489", "kafka-15489-zombie-leader", "3.6.2", "3.7.1"),
     _fixed("KAFKA-15665", "kafka-15665-early-completion", "3.7.1", "3.9.0"),
     _fixed("KAFKA-12670", "kafka-12670-unclean-config", "3.7.1", "3.9.0"),
@@ -20,11 +21,14 @@ KNOWN = (
     _fixed("KAFKA-17030", "kafka-17030-stale-voter", "3.9.0", "4.1.1"),
     _fixed("KAFKA-19192", "kafka-19192-old-bootstrap-file", "4.0.0", "4.1.1"),
     _fixed("KAFKA-19690", "kafka-19690-timed-out-producer", "4.0.0", "4.1.1"),
+    _fixed("KAFKA-19383", "kafka-19383-revived-topic", "4.0.0", "4.1.1"),
+    _fixed("KAFKA-19497", "kafka-19497-passing-topic", "4.1.1", "4.3.1"),
     _fixed("KAFKA-19851", "kafka-19851-removed-config", "4.2.0", "4.2.1"),
     _fixed("KAFKA-20247", "kafka-20247-lost-registration", "4.2.0", "4.2.1"),
     _fixed("KAFKA-20322", "kafka-20322-mixed-markers", "4.2.0", "4.2.1"),
     _fixed("KAFKA-19975", "kafka-19975-blocked-by-dead-replica", "4.2.1", "4.3.1"),
     _fixed("KAFKA-20601", "kafka-20601-full-group", "4.3.1", "4.4.0"),
+    _fixed("KAFKA-20832", "kafka-20832-cordoned-broker", "4.3.1", "4.4.0"),
     KnownOutcome(
         "KIP-966",
         "regressions/kip-966-last-replica",
@@ -32,6 +36,11 @@ KNOWN = (
             Side(version="4.3.1", features={_ELR: 0}, expected_red=True),
             Side(version="4.3.1", features={_ELR: 1}, expected_red=False),
         ),
+    ),
+    KnownOutcome(
+        "KAFKA-17375",
+        "regressions/kafka-17375-lowered-segment",
+        (Side(version="4.3.1", expected_red=True),),
     ),
     KnownOutcome(
         "KAFKA-17754", "regressions/kafka-17754-delayed-end-txn", (Side(version="4.3.1", expected_red=True),)

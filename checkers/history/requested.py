@@ -69,6 +69,12 @@ class TopicAltered(AdminRequested, frozen=True, kw_only=True):
     value: str | None = None
 
 
+class BrokersAltered(AdminRequested, frozen=True, kw_only=True):
+    """The requested value of a config that is the default of all brokers."""
+
+    value: str
+
+
 class PartitionsAdded(AdminRequested, frozen=True, kw_only=True):
     """The requested number of partitions of a topic."""
 
@@ -135,6 +141,7 @@ ENDED: dict[type[AdminRequested], type[msgspec.Struct]] = {
         (VoterOffered, AnsweredInWords),
         (FeatureRequested, AnsweredInWords),
         (TopicAltered, AnsweredInWords),
+        (BrokersAltered, AnsweredInWords),
         (PartitionsAdded, AnsweredInWords),
         (HeartbeatSent, HeartbeatAnswered),
     )

@@ -332,6 +332,7 @@ _ADMIN: Shapes = {
     **_administered("remove-voter", int, requested.VoterRequested),
     **_administered("update-feature", str, requested.FeatureRequested),
     **_administered("alter-topic", str, requested.TopicAltered),
+    **_administered("alter-brokers", str, requested.BrokersAltered),
     **_administered("late-heartbeat", int, requested.HeartbeatSent),
     # A client of the workload also creates partitions, and records no code.
     **_request("create-partitions", str, requested.PartitionsAdded, requested.PartitionsAdded),
@@ -382,11 +383,5 @@ _OBSERVED: Shapes = {
     **_observed(EPOCH_BEGUN, EpochBegun),
 }
 """Observations during the run, and data gathered at the end."""
-SHAPES: Mapping[tuple[str, OperationType], Shape] = {
-    **_CLIENTS,
-    **_NEMESIS,
-    **_ADMIN,
-    **_RUNNER,
-    **_OBSERVED,
-}
+SHAPES: Mapping[tuple[str, OperationType], Shape] = _CLIENTS | _NEMESIS | _ADMIN | _RUNNER | _OBSERVED
 """The shape of every operation, by its type and function (for an observation, ``observe`` and its key)."""

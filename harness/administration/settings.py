@@ -1,4 +1,4 @@
-"""Requests to one broker for feature levels (KIP-584), configs of topics and new partitions."""
+"""Requests to one broker for feature levels (KIP-584), configs and new partitions."""
 
 import msgspec
 from kafka.protocol.admin import (
@@ -14,7 +14,9 @@ from harness.kafka.wire import Connection, WireError
 
 _TIMEOUT_S = 10.0
 _GRACE_S = 2.0
-_TOPIC = 2
+_TOPIC, _BROKER = 2, 4
+"""Kafka's numbers for the configs of topics and of brokers."""
+_ALL_BROKERS = ""
 _SET = 0
 
 Address = tuple[str, int]
@@ -61,9 +63,22 @@ def alter_topic(address: Address, topic: str, config: str, value: str | None) ->
     Raises:
         WireError: no answer.
     """
+    return _alter(address, (_TOPIC, topic), config, value)
+
+
+def alter_brokers(address: Address, config: str, value: str) -> SettingAnswer:
+    """Request one dynamic config to be set as the default of all brokers (KIP-226).
+
+    Raises:
+        WireError: no answer.
+    """
+    return _alter(address, (_BROKER, _ALL_BROKERS), config, value)
+
+
+def _alter(address: Address, whose: tuple[int, str], config: str, value: str | None) -> SettingAnswer:
     resource = IncrementalAlterConfigsRequest.AlterConfigsResource
     change = resource.AlterableConfig(name=config, config_operation=_SET, value=value)
-    wanted = resource(resource_type=_TOPIC, resource_name=topic, configs=[change])
+    wanted = resource(resource_type=whose[0], resource_name=whose[1], configs=[change])
     request = IncrementalAlterConfigsRequest(resources=[wanted], validate_only=False)
     with Connection(*address, _TIMEOUT_S) as connection:
         (answer,) = connection.ask(request, IncrementalAlterConfigsResponse).responses

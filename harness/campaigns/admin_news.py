@@ -10,6 +10,7 @@ from checkers.history.error_codes import error_name
 from checkers.history.faults import GambitBegan
 from checkers.history.operations import Operation, OperationType
 from checkers.history.requested import (
+    BrokersAltered,
     ElectionRequested,
     FeatureRequested,
     PartitionsAdded,
@@ -96,6 +97,10 @@ def _altered(key: object, value: object) -> str:
     return f"{key} {asked.config}={asked.value}"
 
 
+def _defaulted(key: object, value: object) -> str:
+    return f"brokers {key}={msgspec.convert(value, BrokersAltered).value}"
+
+
 def _grown(key: object, value: object) -> str:
     return f"{key} to {msgspec.convert(value, PartitionsAdded).count} partitions"
 
@@ -115,6 +120,7 @@ _WORDS: dict[str, Callable[[object, object], str]] = {
     "remove-voter": _plain("remove voter"),
     "update-feature": _level,
     "alter-topic": _altered,
+    "alter-brokers": _defaulted,
     "create-partitions": _grown,
     "late-heartbeat": _plain("late heartbeat of broker"),
     AWAIT: _plain("await"),

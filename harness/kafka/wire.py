@@ -30,6 +30,10 @@ class WireError(Exception):
     """The node refused, did not answer in time, closed the connection, or sent an unreadable answer."""
 
 
+class UnsupportedError(WireError):
+    """The node does not know the request in any version that this harness knows, so it was not sent."""
+
+
 class Connection:
     """One socket to one node; requests go one at a time.
 
@@ -92,11 +96,12 @@ class Connection:
             at_most: highest version to use, to act as an older client.
 
         Raises:
-            WireError: no answer within the timeout, or no common version.
+            UnsupportedError: no common version.
+            WireError: no answer within the timeout.
         """
         version = self._common_version(type(request), at_most)
         if version is None:
-            raise WireError(f"{request.name}: no version in common, node has {self.versions}")
+            raise UnsupportedError(f"{request.name}: no version in common, node has {self.versions}")
         self._deadline = self._allowed_until or time.monotonic() + self._timeout_s
         return self._exchange(request, response_type, version)
 

@@ -1,33 +1,31 @@
-"""Makes a request from an admin operation, and a record for the history from its answer."""
+"""Makes a request from an admin operation, and sends it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from msgspec import structs
 
-from checkers.history.operations import OperationType
 from checkers.history.requested import (
-    AdminAnswered,
     AdminRequested,
     AnsweredInWords,
+    BrokersAltered,
     ElectionRequested,
     FeatureRequested,
-    HeartbeatAnswered,
     HeartbeatSent,
     PartitionsAdded,
-    PartitionsAnswered,
     ReassignmentRequested,
     ReassignmentTarget,
     TopicAltered,
     VoterOffered,
     VoterRequested,
 )
-from harness.administration.elections import ElectionResult, elect_leaders
-from harness.administration.heartbeats import Heartbeat, HeartbeatAnswer, registered_epoch, send_heartbeat
-from harness.administration.reassignments import ReassignmentResult, alter_reassignments, list_reassignments
+from harness.administration.elections import elect_leaders
+from harness.administration.heartbeats import Heartbeat, registered_epoch, send_heartbeat
+from harness.administration.reassignments import alter_reassignments, list_reassignments
 from harness.administration.settings import (
     SettingAnswer,
     add_partitions,
+    alter_brokers,
     alter_topic,
     newest_level,
     update_feature,
@@ -38,9 +36,11 @@ from harness.cluster.homes import NodeHome
 from harness.kafka.answers import QuorumAnswer
 from harness.kafka.snapshot import ClusterSnapshot
 from harness.kafka.wire import METADATA_TOPIC, WireError, answers
+from harness.nemesis.answers import RecordedAnswer, in_words, of_heartbeat, of_partitions
 from harness.vocabulary.administration import (
     AddPartitions,
     AddVoter,
+    AlterBrokers,
     AlterTopic,
     Concrete,
     ElectionType,
@@ -54,18 +54,20 @@ from harness.vocabulary.topology import Node
 
 _PROBE_S = 0.5
 _CONTROLLER_LISTENER = "CONTROLLER"
-_REFUSED = frozenset({3, 29, 31, 35, 39, 40, 42, 44, 87})
-"""Error codes of checks before any change is made: names, permissions, versions, arguments, policies.
-
-INVALID_PARTITIONS (37) is not one of them: a broker that lost the controller's answer repeats the request,
-and by then the topic already has the requested number of partitions.
-"""
-
 Address = tuple[str, int]
-Brokered = ElectLeaders | AddVoter | RemoveVoter | Reassign | UpdateFeature | AlterTopic | AddPartitions
+Brokered = (
+    ElectLeaders
+    | AddVoter
+    | RemoveVoter
+    | Reassign
+    | UpdateFeature
+    | AlterTopic
+    | AlterBrokers
+    | AddPartitions
+)
 """Operations that can be requested from a broker."""
 Key = int | str | None
-"""A node's id, the name of a topic or feature, or the type of an election."""
+"""A node's id, the name of a topic, feature or config, or the type of an election."""
 
 
 class NoTargetError(WireError):
@@ -107,14 +109,6 @@ class PreparedRequest(NamedTuple):
     value: AdminRequested
     to: str
     address: Address
-
-
-class RecordedAnswer(NamedTuple):
-    """An answer as recorded in the history."""
-
-    outcome: OperationType
-    codes: tuple[int, ...]
-    content: AdminAnswered
 
 
 class AdminRequests:
@@ -223,18 +217,20 @@ class AdminRequests:
         match asked.key, asked.value:
             case str(kind), ElectionRequested(partitions=partitions):
                 election = elect_leaders(address, ElectionType(kind), partitions, timeout_ms)
-                return _by_partition(election.code, None, election.results)
+                return of_partitions(election.code, None, election.results)
             case None, ReassignmentRequested(targets=targets, throttle_bytes_per_s=throttle):
                 if throttle is not None:
                     self._limit(address, targets, throttle)
                 moving = alter_reassignments(address, targets, timeout_ms)
-                return _by_partition(moving.code, moving.message, moving.results)
+                return of_partitions(moving.code, moving.message, moving.results)
             case int(voter), VoterRequested() as change:
                 return self._ask_for_voter(address, voter, change, timeout_ms)
             case int(broker), HeartbeatSent(epoch=epoch, metadata_offset=offset):
-                return _of_heartbeat(send_heartbeat(address, Heartbeat(broker, epoch, offset), timeout_ms))
-            case str(name), FeatureRequested() | TopicAltered() | PartitionsAdded() as setting:
-                return _plain(_set(name, setting, address, timeout_ms))
+                return of_heartbeat(send_heartbeat(address, Heartbeat(broker, epoch, offset), timeout_ms))
+            case str(name), (
+                FeatureRequested() | TopicAltered() | BrokersAltered() | PartitionsAdded() as setting
+            ):
+                return in_words(_set(name, setting, address, timeout_ms))
         raise AssertionError(asked)
 
     def _as_value(self, operation: Brokered, snapshot: ClusterSnapshot) -> tuple[Key, AdminRequested]:
@@ -250,8 +246,8 @@ class AdminRequests:
                 return feature, FeatureRequested(
                     level=self._newest(feature, snapshot) if level is None else level
                 )
-            case AlterTopic(topic=topic, config=config, value=wanted):
-                return topic, TopicAltered(config=config, value=wanted)
+            case AlterTopic() | AlterBrokers():
+                return _alteration(operation)
             case AddPartitions(topic=topic, count=count):
                 return topic or _first_topic(snapshot), PartitionsAdded(count=count)
 
@@ -322,6 +318,12 @@ class AdminRequests:
             raise NoTargetError(f"the limits could not be set: {error}") from error
 
 
+def _alteration(operation: AlterTopic | AlterBrokers) -> tuple[str, AdminRequested]:
+    if isinstance(operation, AlterBrokers):
+        return operation.config, BrokersAltered(value=operation.value)
+    return operation.topic, TopicAltered(config=operation.config, value=operation.value)
+
+
 def _first_topic(snapshot: ClusterSnapshot) -> str:
     """Name of the workload's first topic.
 
@@ -356,45 +358,18 @@ def _may_join(node: Node, voters: set[int]) -> bool:
     return node.is_controller and node.id not in voters
 
 
-def _by_partition(
-    code: int, message: str | None, results: tuple[ElectionResult | ReassignmentResult, ...]
-) -> RecordedAnswer:
-    rows = tuple((one.topic, one.partition, one.code, one.message) for one in results)
-    told = PartitionsAnswered(code=code, message=message, results=rows)
-    if code or not results:
-        return RecordedAnswer(_outcome(code), (code,), told)
-    return RecordedAnswer(OperationType.OK, tuple(one.code for one in results), told)
-
-
-def _outcome(code: int) -> OperationType:
-    """The outcome of a whole request; a change that a former controller refuses may happen nevertheless."""
-    if code == 0:
-        return OperationType.OK
-    return OperationType.FAIL if code in _REFUSED else OperationType.INFO
-
-
 def _set(
-    name: str, asked: FeatureRequested | TopicAltered | PartitionsAdded, address: Address, timeout_ms: int
+    name: str,
+    asked: FeatureRequested | TopicAltered | BrokersAltered | PartitionsAdded,
+    address: Address,
+    timeout_ms: int,
 ) -> SettingAnswer:
     match asked:
         case FeatureRequested(level=level):
             return update_feature(address, name, level, timeout_ms)
         case TopicAltered(config=config, value=value):
             return alter_topic(address, name, config, value)
+        case BrokersAltered(value=value):
+            return alter_brokers(address, name, value)
         case PartitionsAdded(count=count):
             return add_partitions(address, name, count, timeout_ms)
-
-
-def _plain(answer: SettingAnswer) -> RecordedAnswer:
-    told = AnsweredInWords(code=answer.code, message=answer.message)
-    return RecordedAnswer(_outcome(answer.code), (answer.code,), told)
-
-
-def _of_heartbeat(answer: HeartbeatAnswer) -> RecordedAnswer:
-    told = HeartbeatAnswered(
-        code=answer.code,
-        is_caught_up=answer.is_caught_up,
-        is_fenced=answer.is_fenced,
-        should_shut_down=answer.should_shut_down,
-    )
-    return RecordedAnswer(answer.outcome, (answer.code,), told)

@@ -11,6 +11,7 @@ from checkers.history.faults import recorded_fault
 from checkers.history.operations import History, Operation, OperationType
 from checkers.history.phases import PHASE, Phase
 from checkers.history.requested import (
+    BrokersAltered,
     ElectionRequested,
     FeatureRequested,
     PartitionsAdded,
@@ -24,6 +25,7 @@ from harness.plan.schedule import Planned, agenda, blinks_of
 from harness.vocabulary.administration import (
     AddPartitions,
     AddVoter,
+    AlterBrokers,
     AlterTopic,
     Concrete,
     Drawn,
@@ -138,14 +140,20 @@ class _Recorded:
                 return _OF_NODES[operation.f](self.numbered(int(operation.key)))
             case "update-feature":
                 return UpdateFeature(str(operation.key), msgspec.convert(value, FeatureRequested).level)
-            case "alter-topic":
-                altered = msgspec.convert(value, TopicAltered)
-                return AlterTopic(str(operation.key), altered.config, altered.value or "")
+            case "alter-topic" | "alter-brokers":
+                return _altered(operation)
             case "create-partitions":
                 return AddPartitions(msgspec.convert(value, PartitionsAdded).count, str(operation.key))
             case _:
                 asked = msgspec.convert(value, ReassignmentRequested)
                 return Reassign(asked.targets, asked.throttle_bytes_per_s)
+
+
+def _altered(operation: Operation) -> AlterTopic | AlterBrokers:
+    if operation.f == "alter-brokers":
+        return AlterBrokers(str(operation.key), msgspec.convert(operation.value, BrokersAltered).value)
+    asked = msgspec.convert(operation.value, TopicAltered)
+    return AlterTopic(str(operation.key), asked.config, asked.value or "")
 
 
 def _member(wanted: str | int, by: str, nodes: Sequence[Node]) -> Member:

@@ -106,6 +106,13 @@ class AlterTopic(msgspec.Struct, frozen=True, tag_field="kind", tag="alter-topic
     value: str
 
 
+class AlterBrokers(msgspec.Struct, frozen=True, tag_field="kind", tag="alter-brokers"):
+    """Set one dynamic config as the default of all brokers (KIP-226)."""
+
+    config: str
+    value: str
+
+
 class AddPartitions(msgspec.Struct, frozen=True, tag_field="kind", tag="add-partitions"):
     """Increase the number of partitions of a topic (KIP-195).
 
@@ -178,6 +185,7 @@ Concrete = (
     | Reassign
     | UpdateFeature
     | AlterTopic
+    | AlterBrokers
     | AddPartitions
     | LateHeartbeat
 )

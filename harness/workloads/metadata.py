@@ -14,7 +14,7 @@ from checkers.registers.kept import LAGS_NS
 from harness.clients.administrator_opening import Make, open_administrator
 from harness.clients.interface import EMBEDDED
 from harness.clients.metadata_views import configured, described_config, grown, listed_topics
-from harness.kafka.wire import Connection, WireError
+from harness.kafka.wire import Connection, UnsupportedError, WireError
 from harness.record.journal import Recorder, describe
 from harness.vocabulary import MetadataWorkload
 from harness.workloads.context import Address, WorkloadContext
@@ -35,6 +35,8 @@ _COPIES = 2
 """Replicas of such a topic: two, so that it can be created while a broker is down."""
 _ASK_TIMEOUT_S = 1.5
 _VIEW_PAUSE_S = 0.2
+_UNCHANGED_S = 45.0
+"""If all brokers answer as they did this long ago, they will not agree later: nothing is changed any more."""
 _LISTING_SHARE = 0.5
 _GROWN_SHARE = 0.3
 """Share of created topics that get more partitions."""
@@ -199,12 +201,15 @@ class Viewing:
         return found
 
     def read(self, address: Address, topic: str, key: str) -> bool:
-        """Read one register from one node; returns whether it answered."""
+        """Read one register from one node; returns whether this is done: it answered, or it never will.
+
+        Controllers do not know the request before 3.7 (KIP-919).
+        """
         self._recorder.invoke("read", f"config/{topic}/{key}")
         found = _asked(address, lambda connection: described_config(connection, topic, key))
         if isinstance(found, WireError):
             self._recorder.complete(OperationType.FAIL, None, f"{_text(address)}: {found}")
-            return False
+            return isinstance(found, UnsupportedError)
         self._recorder.complete(OperationType.OK, found)
         return True
 
@@ -233,7 +238,10 @@ class ViewerWorker(Worker):
 
 
 class FinalViewer(Worker):
-    """Queries every node for every register, and every broker for its topics until all answers agree."""
+    """Queries every node for every register, and every broker for its topics until all answers agree.
+
+    Brokers that keep their different lists are not asked until the end of the time.
+    """
 
     def __init__(self, context: MetadataContext, index: int, deadline: float) -> None:
         super().__init__("final-viewer")
@@ -242,20 +250,33 @@ class FinalViewer(Worker):
         self._deadline = deadline
 
     def work(self) -> None:
-        """Send requests until all were answered, or no time is left."""
+        """Send requests until all that nodes know were answered, or no time is left."""
         nodes = (*client_listeners(self._context), *self._context.controllers)
         left = [(node, topic, key) for node in nodes for topic in self._context.topics for key in CONFIG_KEYS]
         while left and self._has_time():
             left = [place for place in left if not (self._has_time() and self._viewing.read(*place))]
-        while self._has_time() and not self._agreed():
+            if left:
+                self.stopping.wait(_VIEW_PAUSE_S)
+        last, since_s = self._lists(), time.monotonic()
+        while self._has_time() and not _agreed(last) and time.monotonic() - since_s < _UNCHANGED_S:
             self.stopping.wait(_VIEW_PAUSE_S)
+            listed = self._lists()
+            if listed != last or None in listed:
+                last, since_s = listed, time.monotonic()
 
-    def _agreed(self) -> bool:
-        listed = [self._viewing.list_topics(address) for address in client_listeners(self._context)]
-        return None not in listed and all(one == listed[0] for one in listed)
+    def _lists(self) -> list[list[tuple[str, str | None]] | None]:
+        """What each broker lists; None for one without an answer, and for all if no time is left."""
+        return [
+            self._viewing.list_topics(address) if self._has_time() else None
+            for address in client_listeners(self._context)
+        ]
 
     def _has_time(self) -> bool:
         return time.monotonic() < self._deadline
+
+
+def _agreed(listed: Sequence[list[tuple[str, str | None]] | None]) -> bool:
+    return None not in listed and all(one == listed[0] for one in listed)
 
 
 def client_listeners(context: MetadataContext) -> Sequence[Address]:

@@ -4,7 +4,8 @@ Evidence is the metadata log that reaches farthest, record by record, including 
 
 1.  After each record the leader is in the ISR, the ISR is a subset of the replicas and disjoint from the ELR,
    and the ELR is empty while the ISR has ``min.insync.replicas`` members (`states`).  A change record changes
-   something, concerns an existing partition, and marks unclean elections.
+   something, concerns an existing partition, and marks unclean elections.  Brokers that may not be chosen are
+   not chosen (`registrations`, `cordons`).
 2. Epochs and blocks of producers' ids grow (`counters`).
 3.  Records that were sent while too few replicas were in sync, or while one of them was down, are neither
     acknowledged nor returned until this has ended (`zones`, `acknowledged`).  Acknowledged or returned

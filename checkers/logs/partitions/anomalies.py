@@ -66,6 +66,15 @@ INACTIVE_CHOSEN = AnomalyKind(
     guarantee="A broker that is fenced or in a controlled shutdown does not join an ISR and is not elected.",
     source="KIP-841; Kafka's ReplicationControlManager.ineligibleReplicasForIsr",
 )
+ASSIGNED_TO_CORDONED = AnomalyKind(
+    id="assigned-to-cordoned",
+    meaning="A record of the metadata log made a broker a replica of a partition, although all its log "
+    "directories were cordoned.",
+    guarantee="A broker whose log directories are all cordoned gets no further replicas; an assignment or "
+    "reassignment that adds one is refused.",
+    source="KIP-1066; Kafka's ReplicationControlManager.validateManualPartitionAssignment; KAFKA-20832, "
+    "fixed in 4.4.0",
+)
 UNCLEAN_MEMBER = AnomalyKind(
     id="unclean-broker-kept",
     meaning="A broker whose process was killed is still in an ISR or ELR when its next process is unfenced.",
@@ -224,6 +233,7 @@ ANOMALIES = by_id(
     CHANGE_OF_NOTHING,
     EPOCH_WENT_BACK,
     INACTIVE_CHOSEN,
+    ASSIGNED_TO_CORDONED,
     UNCLEAN_MEMBER,
     REPLICA_END_REGRESSION,
     MARK_BEYOND_MEMBER,

@@ -17,8 +17,8 @@ from checkers.evidence.partition_changes import CHANGED, PartitionChange
 from checkers.history.replicas import MetadataRecord
 
 REGISTERED = "REGISTER_BROKER_RECORD"
-_REGISTRATION_CHANGED = "BROKER_REGISTRATION_CHANGE_RECORD"
-_UNREGISTERED = "UNREGISTER_BROKER_RECORD"
+REGISTRATION_CHANGED = "BROKER_REGISTRATION_CHANGE_RECORD"
+UNREGISTERED = "UNREGISTER_BROKER_RECORD"
 _FEATURE_LEVEL = "FEATURE_LEVEL_RECORD"
 _ELR_VERSION = "eligible.leader.replicas.version"
 _FENCED, _UNFENCED = 1, -1
@@ -116,9 +116,9 @@ class Registrations:
         """
         if kind == REGISTERED:
             self._register(msgspec.convert(data, _BrokerRecord), span)
-        elif kind == _UNREGISTERED:
+        elif kind == UNREGISTERED:
             self._processes.pop(msgspec.convert(data, _BrokerRecord).broker_id, None)
-        elif kind == _REGISTRATION_CHANGED:
+        elif kind == REGISTRATION_CHANGED:
             return self._change(msgspec.convert(data, _BrokerRecord))
         elif kind == _FEATURE_LEVEL:
             feature = msgspec.convert(data, _Feature)

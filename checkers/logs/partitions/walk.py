@@ -10,12 +10,14 @@ from checkers.history.operations import History
 from checkers.history.replicas import MetadataRecord
 from checkers.history.setup import setup_of
 from checkers.logs.partitions.anomalies import (
+    ASSIGNED_TO_CORDONED,
     CHANGE_OF_NOTHING,
     EPOCH_WENT_BACK,
     INACTIVE_CHOSEN,
     RESTATED,
     UNCLEAN_MEMBER,
 )
+from checkers.logs.partitions.cordons import Cordons
 from checkers.logs.partitions.counters import Counters
 from checkers.logs.partitions.registrations import Registrations, written_with
 from checkers.logs.partitions.states import broken_by
@@ -42,7 +44,7 @@ class Walk:
         self.figures = dict.fromkeys(("records", "states", "states_of_internal_topics", "epochs"), 0)
         self._log, self._times = farthest(history), append_times(history)
         self._needed, self._counters = min_isr_of(history), Counters()
-        self._registrations = _registrations(history)
+        self._registrations, self._cordons = _registrations(history), Cordons()
         self._is_whole = self._log is not None and _is_whole(history, self._log)
         if self._log is not None:
             self._with_registration = written_with(self._log.seen.records)
@@ -66,6 +68,7 @@ class Walk:
             text = f"the process of broker {back.broker} before this one was killed by {back.killed_by}"
             for partition, state in replay.held_by(back.broker):
                 self._add(UNCLEAN_MEMBER, str(partition), record, text, state)
+        self._cordons.take(kind, data)
         for step in replay.take(record):
             self._judge(step)
 
@@ -74,6 +77,8 @@ class Walk:
         self.figures["states_of_internal_topics"] += step.partition.topic.startswith("__")
         for text in self._registrations.wrongly_chosen(step):
             self._add(INACTIVE_CHOSEN, str(step.partition), step.record, text, step.before, step.after)
+        for text in self._cordons.wrongly_assigned(step):
+            self._add(ASSIGNED_TO_CORDONED, str(step.partition), step.record, text, step.before, step.after)
         for kind, text in broken_by(step, self._needed.of(step.partition.topic)):
             if kind is RESTATED and self._is_repeated(step):
                 continue

@@ -220,6 +220,14 @@ STRAY_REPLICA = AnomalyKind(
     source="KIP-455; KIP-516; Kafka's TopicsDelta.localChanges, ReplicaManager.applyDelta and "
     "LogManager.isStrayKraftReplica",
 )
+MISSING_REPLICA = AnomalyKind(
+    id="missing-replica",
+    meaning="At the end a broker had no log of a partition of which it had long been a replica.",
+    guarantee="A broker creates the log of each partition of which it becomes a replica, also at its start "
+    "for partitions that were created while it was down.",
+    source="KIP-631, Broker metadata; Kafka's TopicsDelta.localChanges and ReplicaManager.applyDelta; "
+    "KAFKA-14616, fixed in 3.7.0",
+)
 METADATA_DIVERGENCE = AnomalyKind(
     id="metadata-divergence",
     meaning="Two nodes' metadata logs hold different batches below the committed offset.",
@@ -258,6 +266,7 @@ ANOMALIES = by_id(
     INDEXED_IN_ERROR,
     FLUSHED_LOST,
     STRAY_REPLICA,
+    MISSING_REPLICA,
     METADATA_DIVERGENCE,
 )
 NEEDS = Needs(
@@ -282,6 +291,7 @@ NEEDS = Needs(
         "deleted-records-returned": (*PERMITTED, Source.NODES),
         "deletion-not-kept": (*PERMITTED, Source.NODES),
         "stray-replica": (Source.FAULTS, Source.NODES),
+        "missing-replica": (Source.FAULTS, Source.NODES, Source.RUNNER),
         "offset-gap": (Source.ADMIN, Source.FAULTS),
         "sequence-gap": (Source.FAULTS,),
         "producer-epoch-regression": (Source.FAULTS,),

@@ -37,5 +37,6 @@ FIGURES = (
     "recovery_points",
     "folders_told",
     "removals_applied",
+    "folders_due",
 )
 """Figures of a result: numbers over all logs; a comparison counts once per pair."""

@@ -22,15 +22,14 @@
 7. Producers that a broker does not know although its log has their batches (`forgotten`),
    ``producer-forgotten``, and producers for which it knows a later number than its log has (`ahead`),
    ``producer-ahead``.
-8. Logs of topics that were removed long ago, or of partitions that are on other brokers, are deleted or set
-   aside (`stray`): ``stray-replica``.
+8. Logs of topics that were removed long ago, or of partitions that are on other brokers (`stray`),
+   ``stray-replica``; and logs that a broker must have and has not (`missing`), ``missing-replica``.
 9. Replicas' indexes of aborted transactions against their logs (`aborted`), ``abort-not-indexed`` and
    ``indexed-in-error``.
 10. Flushed parts of logs after a power loss (`flushed`), ``flushed-lost``, which needs no disk.
 
 Legal differences are: starts of logs (retention, DeleteRecords, snapshots), records above the committed end,
-records that compaction removes, and out-of-sync replicas.  If the setup requires that evidence is gathered,
-missing evidence makes the result unknown.
+records that compaction removes, and out-of-sync replicas.  Without required evidence the result is unknown.
 """
 
 from collections import Counter
@@ -69,6 +68,7 @@ from checkers.logs.replicas.kept_starts import find_not_kept
 from checkers.logs.replicas.left import find_in_left, is_due, members_of
 from checkers.logs.replicas.limits import Limits, limits_of
 from checkers.logs.replicas.metadata_logs import compare_metadata_logs
+from checkers.logs.replicas.missing import find_missing
 from checkers.logs.replicas.own_topics import find_in_own
 from checkers.logs.replicas.removed import find_returned
 from checkers.logs.replicas.stray import find_stray
@@ -166,6 +166,7 @@ def check_replicas(history: History) -> CheckerResult:
     findings.add(find_returned(history, findings.figures))
     findings.add(find_not_kept(history, findings.figures))
     findings.add(find_stray(history, findings.figures))
+    findings.add(find_missing(history, findings.figures))
     findings.add(find_flushed_lost(history, findings.figures))
     _judge_metadata(history, batches.metadata_logs, meant, findings)
     result = result_of(

@@ -2,8 +2,9 @@
 
 import pytest
 
-from harness.administration.settings import add_partitions, newest_level
+from harness.administration.settings import add_partitions, alter_brokers, alter_topic, newest_level
 from harness.kafka.wire import WireError
+from tests.harness.fakes.moving import FakeMoving
 from tests.harness.fakes.node import FakeNode
 from tests.harness.workloads.test_workload_registers import FakeBrokerOfTopics
 
@@ -22,3 +23,10 @@ def test_the_newest_level_of_a_feature_is_what_the_node_supports() -> None:
         assert newest_level(node.address, "metadata.version") == 29
         with pytest.raises(WireError, match=r"the node knows no feature share\.version"):
             newest_level(node.address, "share.version")
+
+
+def test_a_config_of_a_topic_and_the_default_of_all_brokers_are_set() -> None:
+    with FakeMoving() as broker:
+        assert alter_topic(broker.address, "t", "flush.ms", "8").code == 0
+        assert alter_brokers(broker.address, "log.flush.interval.ms", "9").code == 0
+        assert broker.configs == {(2, "t"): {"flush.ms": "8"}, (4, ""): {"log.flush.interval.ms": "9"}}

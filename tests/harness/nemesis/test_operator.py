@@ -29,6 +29,7 @@ from harness.vocabulary import (
     AddPartitions,
     AddVoter,
     AdminOperation,
+    AlterBrokers,
     AlterTopic,
     ElectionType,
     ElectLeaders,
@@ -76,6 +77,7 @@ class Bench:
         for name in (*asked, "update_feature", "newest_level", "add_partitions", "send_heartbeat"):
             monkeypatch.setattr(admin_requests, name, self._answering(name))
         monkeypatch.setattr(admin_requests, "alter_topic", self._answering("alter_topic"))
+        monkeypatch.setattr(admin_requests, "alter_brokers", self._answering("alter_brokers"))
         monkeypatch.setattr(admin_requests, "set_throttle", self._answering("set_throttle"))
         monkeypatch.setattr(module, "remove_throttle", self._answering("remove_throttle"))
         self.journals = Journals(folder, "run", Clock())
@@ -270,6 +272,7 @@ def test_a_limit_stays_known_until_it_is_taken_away(bench: Bench) -> None:
     [
         (UpdateFeature("kraft.version", 1), "update_feature", "update-feature", "kraft.version"),
         (AlterTopic("t", "retention.ms", "5"), "alter_topic", "alter-topic", "t"),
+        (AlterBrokers("message.max.bytes", "5"), "alter_brokers", "alter-brokers", "message.max.bytes"),
         (AddPartitions(8, "t"), "add_partitions", "create-partitions", "t"),
     ],
 )

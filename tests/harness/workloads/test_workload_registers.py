@@ -427,6 +427,41 @@ def test_a_node_that_does_not_answer_is_asked_again(
     assert len(made.operations("read", OK)) == 2 * 2 * len(metadata.CONFIG_KEYS)
 
 
+def test_a_node_that_does_not_know_the_request_is_not_asked_again(
+    bench: Callable[..., Bench], node: FakeBrokerOfTopics
+) -> None:
+    made = bench(TOPICS, (node.bootstrap,))
+    node.cluster = made.cluster
+    del node.versions[DESCRIBE_CONFIGS]
+    deadline = time.monotonic() + BOUND_S
+    assert end_by([metadata.FinalViewer(made.context, 2, deadline)], deadline) == []
+    assert len(made.operations("read", FAIL)) == 2 * len(metadata.CONFIG_KEYS)
+    assert made.operations("list-topics", OK)
+
+
+def test_brokers_that_keep_different_lists_are_not_asked_for_ever(
+    bench: Callable[..., Bench],
+    node: FakeBrokerOfTopics,
+    standing: StandingTime,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = bench(TOPICS, (node.bootstrap, node.bootstrap.replace("127.0.0.1", "localhost")))
+    node.cluster = made.cluster
+    made.cluster.topics |= {"made-0-1": "a"}
+    listed = metadata.listed_topics
+    asked: list[str] = []
+
+    def list_topics(connection: Any, prefix: str) -> Any:
+        asked.append(prefix)
+        standing.go_on(10.0)
+        return listed(connection, prefix) if len(asked) % 2 else []
+
+    monkeypatch.setattr(metadata, "listed_topics", list_topics)
+    deadline = standing.monotonic() + 1_000.0
+    assert end_by([metadata.FinalViewer(made.context, 2, deadline)], deadline) == []
+    assert 6 <= len(asked) <= 10
+
+
 def test_an_operation_without_any_answer_is_recorded_as_failed(
     bench: Callable[..., Bench], standing: StandingTime, monkeypatch: pytest.MonkeyPatch
 ) -> None:

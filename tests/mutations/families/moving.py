@@ -46,6 +46,30 @@ def _change(edit: Edit, state: State, gap: int, **fields: object) -> None:
     insert_record(edit, gap, CHANGE, names | fields, epoch_at(edit.original, gap))
 
 
+@mutation("administration", invalid("assigned-to-cordoned"), MOVING, 2)
+def a_replica_for_a_cordoned_broker(edit: Edit) -> None:
+    """All log directories of a broker are cordoned shortly before a reassignment makes it a replica."""
+    history = edit.original
+    told: dict[int, tuple[int, dict[str, Any]]] = {}
+    replicas: dict[tuple[str, int], list[int]] = {}
+    known = {state.offset: state for state in states(history)}
+    places = []
+    for offset, _, kind, data in longest(history).value["records"]:
+        if kind == "REGISTER_BROKER_RECORD":
+            told[data["brokerId"]] = offset, data
+        state = known.get(offset)
+        if state is not None:
+            before = replicas.get((state.topic, state.partition), state.replicas)
+            replicas[state.topic, state.partition] = state.replicas
+            for broker in set(state.replicas) - set(before):
+                since, registered = told[broker]
+                places += [(gap, registered) for gap in gaps(history) if since < gap < offset][-1:]
+    gap, registered = edit.chosen(places)
+    fields = {name: registered[name] for name in ("brokerId", "brokerEpoch")}
+    cordoned = fields | {"cordonedLogDirs": registered["logDirs"]}
+    insert_record(edit, gap, "BROKER_REGISTRATION_CHANGE_RECORD", cordoned)
+
+
 _REPLICAS = ("reassignment-unasked", "reassignment-lost")
 
 

@@ -1,4 +1,4 @@
-"""Logs of topics that were removed, and of replicas that are elsewhere, on brokers' disks at the end."""
+"""Logs of removed topics, of replicas that are elsewhere, and logs that lack, on disks at the end."""
 
 from typing import Any
 
@@ -74,6 +74,26 @@ def a_log_of_a_replica_that_is_elsewhere(edit: Edit) -> None:
     ]
     state = edit.chosen(elsewhere)
     _found(edit, listed, f"{state.topic}-{state.partition}", state.topic_id)
+
+
+@mutation("strays", invalid("missing-replica"), RUN, 2)
+def a_log_of_a_replica_that_is_not_there(edit: Edit) -> None:
+    """A broker has no log of a partition of which it has been a replica for long."""
+    listed = _folders(edit)[edit.place]
+    broker = {node["name"]: node["id"] for node in edit.original.of("setup")[0].value["nodes"]}[
+        listed.node or ""
+    ]
+    settled_ns = listed.value["began_ns"] - 15 * SECOND_NS
+    held = {
+        f"{state.topic}-{state.partition}"
+        for state in states(edit.original)
+        if broker in state.replicas and spans(edit.original)(state.offset)[1] < settled_ns
+    }
+    name = edit.chosen([name for name, _ in listed.value["folders"] if name in held])
+    edit.change(
+        listed.index,
+        lambda value: value | {"folders": [each for each in value["folders"] if each[0] != name]},
+    )
 
 
 @mutation("strays", VALID, RUN, 3)

@@ -51,7 +51,7 @@ def ids(told: AdminStory) -> dict[str, int]:
     [
         pytest.param({"fenced": 1}, {CHOSEN: 1}, id="fenced"),
         pytest.param({"inControlledShutdown": 1}, {CHOSEN: 1}, id="leaving"),
-        pytest.param({"cordonedLogDirs": 0}, {}, id="neither"),
+        pytest.param({"fenced": 0}, {}, id="neither"),
     ],
 )
 def test_a_broker_that_joins(how: dict[str, int], found: dict[str, int]) -> None:

@@ -1,0 +1,67 @@
+"""Logs that a broker must have because it is a replica of their partitions, and that are not on its disks.
+
+A broker creates the log of a partition when it applies the record that makes it a replica, also while the
+partition has no leader; a broker that starts does so for all its partitions.  So a folder of the partition
+is due if `SETTLED_NS` have passed since the record was committed, the last fault ended, and the broker's
+process started, and if recovery succeeded, for which all brokers must have applied all records.
+
+Nothing is due from a broker whose log directory failed, or of whose disks no folder could be read.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+
+import msgspec
+
+from checkers.history.operations import INVOKE, OK, History, Operation
+from checkers.history.replicas import FOLDERS, FoldersSeen
+from checkers.history.units import NS_PER_S
+from checkers.kraft.metadata.wipes import emptied
+from checkers.logs.replicas.anomalies import MISSING_REPLICA
+from checkers.logs.replicas.placed import SETTLED_NS, Placed, undisturbed_since
+from checkers.verdict.verdict import Anomaly
+
+
+def find_missing(history: History, figures: Counter[str]) -> Iterator[Anomaly]:
+    """One finding for each log.
+
+    Args:
+        history: as `checkers.history.reading.read_history` returns it.
+        figures: counts the folders that brokers must have.
+
+    Raises:
+        msgspec.ValidationError: an observation is not as docs/histories.md says.
+        KeyError, TypeError: a record of the metadata log lacks a field that Kafka writes.
+    """
+    observed = history.observed(FOLDERS)
+    if not observed:
+        return
+    placed = Placed(history)
+    for operation in observed:
+        seen, node = msgspec.convert(operation.value, FoldersSeen), operation.node or ""
+        due_ns = seen.began_ns - SETTLED_NS
+        if undisturbed_since(history, node) > due_ns or not _is_reliable(history, seen):
+            continue
+        there = set(seen.folders)
+        for folder, topic_id, since_ns in placed.due(node, due_ns, seen.began_ns):
+            figures["folders_due"] += 1
+            if (folder, topic_id) not in there:
+                yield _missing(operation, folder, topic_id, seen.began_ns - since_ns)
+
+
+def _is_reliable(history: History, seen: FoldersSeen) -> bool:
+    """Whether the disks could be read after a recovery that succeeded, and no wiped disk took records."""
+    recovered = [each for each in history.of("recover") if each.type is not INVOKE]
+    succeeded = bool(recovered) and recovered[-1].type is OK and recovered[-1].time_ns <= seen.began_ns
+    return succeeded and bool(seen.folders) and emptied(history, seen.began_ns) is None
+
+
+def _missing(operation: Operation, folder: str, topic_id: str, after_ns: int) -> Anomaly:
+    return MISSING_REPLICA.found(
+        f"{operation.node} had no log {folder} of the topic {topic_id}, {after_ns / NS_PER_S:.1f} s after it "
+        "became a replica.",
+        subject=folder,
+        time_ns=operation.time_ns,
+        witness=(operation.index,),
+        explanation=("The metadata log has the record of that.",),
+    )

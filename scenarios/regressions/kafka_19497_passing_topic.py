@@ -1,0 +1,69 @@
+"""regressions/kafka-19497-passing-topic: a broker that lags learns of a topic after its deletion.
+
+A broker applies all records that it missed as one delta.  Up to 4.1 a delta does not forget a topic that it
+creates and deletes.  If all ELRs are cleared after that (KIP-966), the fix of KAFKA-19383 looks for the topic
+among those that were created, and the loader of the metadata fails with a NullPointerException.  The broker
+loses all records of that delta.
+"""
+
+from harness.vocabulary import (
+    AlterBrokers,
+    Assumptions,
+    ErrorCode,
+    Expectation,
+    Heal,
+    Inject,
+    MetadataWorkload,
+    Mode,
+    Pass,
+    Pause,
+    Perform,
+    Scenario,
+    ScriptedSchedule,
+    Topology,
+    Validity,
+    broker,
+)
+
+SCENARIO = Scenario(
+    summary=(
+        "Pause a broker while topics are created and deleted, and then min.insync.replicas is set for all "
+        "brokers."
+    ),
+    why=(
+        "The broker reads the creations, the deletions and the record that clears all ELRs in one go. What "
+        "it does not apply now it never will: later records change topics and partitions that it lacks."
+    ),
+    schedule=ScriptedSchedule(
+        moves=(
+            Pass(8_000),
+            Inject("lagging", Pause(broker(3))),
+            # A topic lives for less time.
+            Pass(8_000),
+            Perform(AlterBrokers("min.insync.replicas", "1"), expect=(ErrorCode.NONE,)),
+            Heal("lagging"),
+            Pass(5_000),
+        ),
+        duration_ms=22_000,
+    ),
+    topology=Topology(
+        mode=Mode.ISOLATED, controllers=1, brokers=3, features={"eligible.leader.replicas.version": 1}
+    ),
+    # No name is used again: a broker may report the old or the new topic of a name.
+    workload=MetadataWorkload(
+        assignments=((1, 2, 3), (2, 1, 3)), topic_rate=6, topics_kept=3, recreated_share=0.0
+    ),
+    kafka_version="4.3.1",
+    versions_min="4.0.1",
+    assumptions=Assumptions(recovery_ms=20_000, why_lowered="the broker that lost records does not recover"),
+    expectations=(
+        Expectation(
+            Validity.INVALID,
+            ("resurrected-topic", "lost-topic", "listed-against-log", "divergent-metadata", "not-recovered"),
+            consequences=("missing-replica", "stray-replica", "config-against-log"),
+            before="4.2.0",
+            why="KAFKA-19497: fixed in 4.2.0",
+        ),
+    ),
+    ticket="KAFKA-19497",
+)

@@ -1,0 +1,112 @@
+"""Brokers whose log directories are all cordoned get no further replicas."""
+
+from typing import Any
+
+import pytest
+
+from checkers.logs.partitions import check_partitions
+from tests.checkers.admin_histories import AdminStory
+
+FOUND = {"assigned-to-cordoned": 1}
+CHANGE = "BROKER_REGISTRATION_CHANGE_RECORD"
+
+
+def story(cordoned: Any = ("d3",), *, directories: Any = ("d3",)) -> AdminStory:
+    """A partition is on brokers 1 and 2; broker 3 registers, and reports which directories are cordoned."""
+    told = AdminStory()
+    registered(told, 0.1, directories)
+    told.created((1, 2))
+    changed(told, 5, cordonedLogDirs=cordoned)
+    return told
+
+
+def registered(told: AdminStory, at_ms: float, directories: Any, **fields: Any) -> None:
+    epoch = {"brokerId": 3, "brokerEpoch": len(told.records), "incarnationId": "i", "fenced": True}
+    told.record(at_ms, "REGISTER_BROKER_RECORD", epoch | {"logDirs": directories} | fields)
+
+
+def changed(told: AdminStory, at_ms: float, **fields: Any) -> None:
+    told.record(at_ms, CHANGE, {"brokerId": 3, "brokerEpoch": 0, **fields})
+
+
+def ids(told: AdminStory) -> dict[str, int]:
+    return check_partitions(told.history()).counts
+
+
+def test_a_reassignment_to_it() -> None:
+    told = story()
+    told.changed(10, replicas=[1, 2, 3], addingReplicas=[3])
+    result = check_partitions(told.history())
+    assert result.counts == FOUND
+    (anomaly,) = result.anomalies
+    text = "all log directories of broker 3 are cordoned, but it becomes a replica"
+    assert anomaly.summary.endswith(f"PARTITION_CHANGE_RECORD, breaks a rule for log-0/0: {text}.")
+
+
+def test_an_assignment_to_it() -> None:
+    told = AdminStory()
+    registered(told, 0.1, ("d3", "e3"), cordonedLogDirs=["e3", "d3"])
+    told.created((1, 2, 3))
+    assert ids(told) == FOUND
+
+
+@pytest.mark.parametrize(
+    ("cordoned", "directories"),
+    [
+        pytest.param((), ("d3",), id="none"),
+        pytest.param(None, ("d3",), id="not reported"),
+        pytest.param(("d3",), ("d3", "e3"), id="not all"),
+        pytest.param(("d3",), (), id="of a broker without directories"),
+        pytest.param(("d3",), None, id="before directories were recorded"),
+    ],
+)
+def test_a_broker_that_may_get_replicas(cordoned: Any, directories: Any) -> None:
+    told = story(cordoned, directories=directories)
+    told.changed(10, replicas=[1, 2, 3], addingReplicas=[3])
+    assert ids(told) == {}
+
+
+@pytest.mark.parametrize(
+    ("fields", "found"),
+    [
+        ({"cordonedLogDirs": []}, {}),  # it was opened again
+        ({"logDirs": ["d3", "e3"]}, {}),  # it got another directory
+        ({"fenced": 1}, FOUND),
+        ({"cordonedLogDirs": None, "logDirs": []}, FOUND),
+    ],
+)
+def test_a_change_of_its_registration(fields: dict[str, Any], found: dict[str, int]) -> None:
+    told = story()
+    changed(told, 6, **fields)
+    told.changed(10, replicas=[1, 2, 3], addingReplicas=[3])
+    assert ids(told) == found
+
+
+def test_a_new_process_has_not_reported_yet() -> None:
+    told = story()
+    registered(told, 6, ("d3",))
+    told.changed(10, replicas=[1, 2, 3], addingReplicas=[3])
+    assert ids(told) == {}
+
+
+def test_of_a_broker_that_is_not_registered_nothing_is_known() -> None:
+    told = story()
+    told.record(6, "UNREGISTER_BROKER_RECORD", {"brokerId": 3, "brokerEpoch": 0})
+    changed(told, 7, cordonedLogDirs=["d3"])
+    told.changed(10, replicas=[1, 2, 3], addingReplicas=[3])
+    assert ids(told) == {}
+
+
+def test_a_replica_that_it_had_before_stays() -> None:
+    told = AdminStory()
+    registered(told, 0.1, ("d3",))
+    told.created((1, 2, 3))
+    changed(told, 5, cordonedLogDirs=["d3"])
+    told.changed(10, replicas=[3, 1, 2])
+    assert ids(told) == {}
+
+
+def test_a_change_of_an_unknown_partition_adds_nobody() -> None:
+    told = story()
+    told.record(10, "PARTITION_CHANGE_RECORD", {"partitionId": 7, "topicId": "unknown", "replicas": [3]})
+    assert "assigned-to-cordoned" not in ids(told)

@@ -1,0 +1,143 @@
+"""A broker that ran all the time has a log of every partition of which it has long been a replica."""
+
+import pytest
+
+from checkers.history.operations import History
+from checkers.judge import result_by
+from checkers.logs.replicas.judging import check_replicas
+from checkers.verdict.verdict import CheckerResult, Validity
+from tests.checkers.admin_histories import TOPIC_ID, AdminStory
+
+MS = 1_000_000
+GONE = {"missing-replica": 1}
+OLD_ID = "oldAURLxReyXmuf8pnFOsg"
+
+
+def story(
+    read_ms: float = 20_000,
+    folders: tuple[tuple[str, str], ...] = (("other-0", "other"),),
+    *,
+    node: str = "n2",
+    recovered: str = "ok",
+) -> AdminStory:
+    """A topic is created at 1 ms, recovery ends at 5 s, and a broker's folders are read later."""
+    told = AdminStory()
+    told.created()
+    told.both(4_000, 5_000, "recover", {"bound_ms": 60_000}, key="log-0", how=recovered)
+    value = {"began_ns": round(read_ms * MS), "folders": [list(each) for each in folders]}
+    told.observe(read_ms + 1, "folders", value, node=node)
+    return told
+
+
+def judged(told: AdminStory) -> CheckerResult:
+    return check_replicas(told.history())
+
+
+def test_of_a_partition_of_which_it_is_a_replica() -> None:
+    result = judged(story())
+    assert (result.validity, result.counts) == (Validity.INVALID, GONE)
+    (anomaly,) = result.anomalies
+    text = f"n2 had no log log-0-0 of the topic {TOPIC_ID}, 20.0 s after it became a replica."
+    assert anomaly.summary == text
+    assert (anomaly.subject, anomaly.time_ns, len(anomaly.witness)) == ("log-0-0", 20_001 * MS, 1)
+    assert result.figures["folders_due"] == 1
+
+
+@pytest.mark.parametrize(
+    ("folders", "found"),
+    [
+        ((("log-0-0", TOPIC_ID),), {}),
+        ((("log-0-0", OLD_ID),), GONE),
+        ((("log-0-0.3f2a-delete", TOPIC_ID),), GONE),
+        ((("log-0-1", TOPIC_ID),), GONE),
+        ((), {}),  # of a disk that can't be read no folder is listed
+    ],
+)
+def test_by_name_and_topic_id(folders: tuple[tuple[str, str], ...], found: dict[str, int]) -> None:
+    assert judged(story(folders=folders)).counts == found
+
+
+def test_of_a_node_that_is_no_broker_nothing_is_due() -> None:
+    assert judged(story(node="n9")).counts == {}
+
+
+@pytest.mark.parametrize("how", ["info", "fail"])
+def test_nothing_is_due_where_the_cluster_did_not_recover(how: str) -> None:
+    assert judged(story(recovered=how)).counts == {}
+
+
+def test_nothing_is_due_before_it_recovered() -> None:
+    told = story()
+    told.both(20_002, 20_003, "recover", {"bound_ms": 60_000}, key="log-0")
+    assert judged(told).counts == {}
+
+
+def test_nothing_is_due_a_moment_after_it_was_created() -> None:
+    assert judged(story(10_000)).counts == {}
+
+
+def test_nothing_is_due_of_a_topic_that_was_removed() -> None:
+    told = story()
+    told.record(19_000, "REMOVE_TOPIC_RECORD", {"topicId": TOPIC_ID})
+    assert judged(told).counts == {}
+
+
+@pytest.mark.parametrize(
+    ("at_ms", "replicas", "found"),
+    [
+        (200, (1, 3), {}),
+        (200, (3, 2), GONE),  # it was away, and is back for long
+        (15_000, (3, 2), {}),  # it is back for a moment
+    ],
+)
+def test_of_a_partition_that_was_moved(
+    at_ms: float, replicas: tuple[int, ...], found: dict[str, int]
+) -> None:
+    told = story()
+    told.changed(100, replicas=[1, 3], isr=[1, 3])
+    told.changed(at_ms, replicas=list(replicas), isr=list(replicas))
+    assert judged(told).counts == found
+
+
+def test_what_happened_after_the_log_ends_is_not_known() -> None:
+    told = story()
+    told.changed(300, isr=[1, 3])
+    told.changed(400, replicas=[1, 3])
+    assert check_replicas(told.history(cut=3)).counts == {}
+
+
+def test_where_a_wiped_disk_may_have_taken_records_nothing_is_decided() -> None:
+    told = story()
+    told.fault(300, 310, "wipe-disk", "n1", scope="all", new_directory_id=False)
+    assert judged(told).counts == {}
+
+
+@pytest.mark.parametrize(
+    ("kind", "healed_ms", "node", "found"),
+    [
+        ("partition", 9_000, "n2", GONE),
+        ("partition", 11_000, "n2", {}),
+        ("kill", None, "n2", {}),
+        ("dead-disk", 9_000, "n2", {}),
+        ("dead-disk", 9_000, "n1", GONE),
+    ],
+)
+def test_a_fault_keeps_a_broker_from_creating_it(
+    kind: str, healed_ms: float | None, node: str, found: dict[str, int]
+) -> None:
+    told = story()
+    told.fault(50, healed_ms, kind, node)
+    assert judged(told).counts == found
+
+
+def test_without_folders_nothing_is_decided() -> None:
+    told = AdminStory()
+    told.created()
+    assert judged(told).figures["folders_due"] == 0
+
+
+@pytest.mark.parametrize("journal", ["nemesis", "nodes", "runner"])
+def test_without_what_it_rests_on_nothing_is_decided(journal: str) -> None:
+    history = History("run", "", story().history().operations, lacking=frozenset([journal]))
+    result = result_by("replicas", check_replicas, history)
+    assert (result.validity, result.counts) == (Validity.UNKNOWN, {})
