@@ -61,6 +61,11 @@ KNOWN = (
     KnownOutcome(
         "KAFKA-20554", "regressions/kafka-20554-planned-move", (Side(version="4.3.1", expected_red=False),)
     ),
+    KnownOutcome(
+        "KAFKA-19850",
+        "regressions/kafka-19850-removed-while-down",
+        (Side(version="4.3.1", expected_red=False),),
+    ),
     KnownOutcome("KAFKA-19850", "kips/kip-853-remove-leader", (Side(version="4.3.1", expected_red=False),)),
 )
 """Every one is run on each of its sides; where there is no green one, no release without it is known."""
