@@ -28,9 +28,9 @@ WORKLOAD = ShareWorkload(rate=20)
 SCENARIO = Scenario(
     summary="Add partitions to a topic that a share group reads, whose share.auto.offset.reset is latest.",
     why=(
-        "The reset strategy is for a group that begins to read a topic. Before 4.4.0 it also decides where the "
-        "group begins in a partition that is added while it reads, and records that were written there before "
-        "the group knew the partition are never delivered."
+        "The reset strategy is for a group that begins to read a topic. Before 4.4.0 it also decides where "
+        "the group begins in a partition that is added while it reads. Records that were written there "
+        "before the group knew the partition are never delivered."
     ),
     schedule=ScriptedSchedule(
         moves=(
