@@ -29,6 +29,7 @@ KNOWN = (
     _fixed("KAFKA-19975", "kafka-19975-blocked-by-dead-replica", "4.2.1", "4.3.1"),
     _fixed("KAFKA-20601", "kafka-20601-full-group", "4.3.1", "4.4.0"),
     _fixed("KAFKA-20832", "kafka-20832-cordoned-broker", "4.3.1", "4.4.0"),
+    _fixed("KAFKA-20742", "kafka-20742-added-partitions", "4.3.1", "4.4.0"),
     KnownOutcome(
         "KIP-966",
         "regressions/kip-966-last-replica",
@@ -60,6 +61,11 @@ KNOWN = (
     ),
     KnownOutcome(
         "KAFKA-20554", "regressions/kafka-20554-planned-move", (Side(version="4.3.1", expected_red=False),)
+    ),
+    KnownOutcome(
+        "KAFKA-19850",
+        "regressions/kafka-19850-removed-while-down",
+        (Side(version="4.3.1", expected_red=False),),
     ),
     KnownOutcome("KAFKA-19850", "kips/kip-853-remove-leader", (Side(version="4.3.1", expected_red=False),)),
 )

@@ -75,6 +75,13 @@ class BrokersAltered(AdminRequested, frozen=True, kw_only=True):
     value: str
 
 
+class GroupAltered(AdminRequested, frozen=True, kw_only=True):
+    """A config of a group and its requested value."""
+
+    config: str
+    value: str
+
+
 class PartitionsAdded(AdminRequested, frozen=True, kw_only=True):
     """The requested number of partitions of a topic."""
 
@@ -142,6 +149,7 @@ ENDED: dict[type[AdminRequested], type[msgspec.Struct]] = {
         (FeatureRequested, AnsweredInWords),
         (TopicAltered, AnsweredInWords),
         (BrokersAltered, AnsweredInWords),
+        (GroupAltered, AnsweredInWords),
         (PartitionsAdded, AnsweredInWords),
         (HeartbeatSent, HeartbeatAnswered),
     )

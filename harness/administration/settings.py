@@ -14,8 +14,8 @@ from harness.kafka.wire import Connection, WireError
 
 _TIMEOUT_S = 10.0
 _GRACE_S = 2.0
-_TOPIC, _BROKER = 2, 4
-"""Kafka's numbers for the configs of topics and of brokers."""
+_TOPIC, _BROKER, _GROUP = 2, 4, 32
+"""Kafka's numbers for the configs of topics, brokers and groups (``ConfigResource.Type``)."""
 _ALL_BROKERS = ""
 _SET = 0
 
@@ -73,6 +73,15 @@ def alter_brokers(address: Address, config: str, value: str) -> SettingAnswer:
         WireError: no answer.
     """
     return _alter(address, (_BROKER, _ALL_BROKERS), config, value)
+
+
+def alter_group(address: Address, group: str, config: str, value: str) -> SettingAnswer:
+    """Request one config of a group to be set (KIP-848); the group need not exist.
+
+    Raises:
+        WireError: no answer.
+    """
+    return _alter(address, (_GROUP, group), config, value)
 
 
 def _alter(address: Address, whose: tuple[int, str], config: str, value: str | None) -> SettingAnswer:

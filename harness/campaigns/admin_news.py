@@ -13,6 +13,7 @@ from checkers.history.requested import (
     BrokersAltered,
     ElectionRequested,
     FeatureRequested,
+    GroupAltered,
     PartitionsAdded,
     ReassignmentRequested,
     Result,
@@ -101,6 +102,11 @@ def _defaulted(key: object, value: object) -> str:
     return f"brokers {key}={msgspec.convert(value, BrokersAltered).value}"
 
 
+def _of_group(key: object, value: object) -> str:
+    asked = msgspec.convert(value, GroupAltered)
+    return f"group {key} {asked.config}={asked.value}"
+
+
 def _grown(key: object, value: object) -> str:
     return f"{key} to {msgspec.convert(value, PartitionsAdded).count} partitions"
 
@@ -121,6 +127,7 @@ _WORDS: dict[str, Callable[[object, object], str]] = {
     "update-feature": _level,
     "alter-topic": _altered,
     "alter-brokers": _defaulted,
+    "alter-group": _of_group,
     "create-partitions": _grown,
     "late-heartbeat": _plain("late heartbeat of broker"),
     AWAIT: _plain("await"),

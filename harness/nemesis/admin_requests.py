@@ -11,6 +11,7 @@ from checkers.history.requested import (
     BrokersAltered,
     ElectionRequested,
     FeatureRequested,
+    GroupAltered,
     HeartbeatSent,
     PartitionsAdded,
     ReassignmentRequested,
@@ -26,6 +27,7 @@ from harness.administration.settings import (
     SettingAnswer,
     add_partitions,
     alter_brokers,
+    alter_group,
     alter_topic,
     newest_level,
     update_feature,
@@ -41,6 +43,7 @@ from harness.vocabulary.administration import (
     AddPartitions,
     AddVoter,
     AlterBrokers,
+    AlterGroup,
     AlterTopic,
     Concrete,
     ElectionType,
@@ -63,11 +66,12 @@ Brokered = (
     | UpdateFeature
     | AlterTopic
     | AlterBrokers
+    | AlterGroup
     | AddPartitions
 )
 """Operations that can be requested from a broker."""
 Key = int | str | None
-"""A node's id, the name of a topic, feature or config, or the type of an election."""
+"""A node's id, the name of a topic, group, feature or config, or the type of an election."""
 
 
 class NoTargetError(WireError):
@@ -227,10 +231,10 @@ class AdminRequests:
                 return self._ask_for_voter(address, voter, change, timeout_ms)
             case int(broker), HeartbeatSent(epoch=epoch, metadata_offset=offset):
                 return of_heartbeat(send_heartbeat(address, Heartbeat(broker, epoch, offset), timeout_ms))
-            case str(name), (
-                FeatureRequested() | TopicAltered() | BrokersAltered() | PartitionsAdded() as setting
-            ):
+            case str(name), (FeatureRequested() | PartitionsAdded()) as setting:
                 return in_words(_set(name, setting, address, timeout_ms))
+            case str(name), (TopicAltered() | BrokersAltered() | GroupAltered()) as altered:
+                return in_words(_alter(name, altered, address))
         raise AssertionError(asked)
 
     def _as_value(self, operation: Brokered, snapshot: ClusterSnapshot) -> tuple[Key, AdminRequested]:
@@ -246,7 +250,7 @@ class AdminRequests:
                 return feature, FeatureRequested(
                     level=self._newest(feature, snapshot) if level is None else level
                 )
-            case AlterTopic() | AlterBrokers():
+            case AlterTopic() | AlterBrokers() | AlterGroup():
                 return _alteration(operation)
             case AddPartitions(topic=topic, count=count):
                 return topic or _first_topic(snapshot), PartitionsAdded(count=count)
@@ -318,10 +322,14 @@ class AdminRequests:
             raise NoTargetError(f"the limits could not be set: {error}") from error
 
 
-def _alteration(operation: AlterTopic | AlterBrokers) -> tuple[str, AdminRequested]:
-    if isinstance(operation, AlterBrokers):
-        return operation.config, BrokersAltered(value=operation.value)
-    return operation.topic, TopicAltered(config=operation.config, value=operation.value)
+def _alteration(operation: AlterTopic | AlterBrokers | AlterGroup) -> tuple[str, AdminRequested]:
+    match operation:
+        case AlterBrokers(config=config, value=value):
+            return config, BrokersAltered(value=value)
+        case AlterGroup(group=group, config=config, value=value):
+            return group, GroupAltered(config=config, value=value)
+        case AlterTopic(topic=topic, config=config, value=value):
+            return topic, TopicAltered(config=config, value=value)
 
 
 def _first_topic(snapshot: ClusterSnapshot) -> str:
@@ -359,17 +367,20 @@ def _may_join(node: Node, voters: set[int]) -> bool:
 
 
 def _set(
-    name: str,
-    asked: FeatureRequested | TopicAltered | BrokersAltered | PartitionsAdded,
-    address: Address,
-    timeout_ms: int,
+    name: str, asked: FeatureRequested | PartitionsAdded, address: Address, timeout_ms: int
 ) -> SettingAnswer:
     match asked:
         case FeatureRequested(level=level):
             return update_feature(address, name, level, timeout_ms)
+        case PartitionsAdded(count=count):
+            return add_partitions(address, name, count, timeout_ms)
+
+
+def _alter(name: str, asked: TopicAltered | BrokersAltered | GroupAltered, address: Address) -> SettingAnswer:
+    match asked:
         case TopicAltered(config=config, value=value):
             return alter_topic(address, name, config, value)
         case BrokersAltered(value=value):
             return alter_brokers(address, name, value)
-        case PartitionsAdded(count=count):
-            return add_partitions(address, name, count, timeout_ms)
+        case GroupAltered(config=config, value=value):
+            return alter_group(address, name, config, value)

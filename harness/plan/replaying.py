@@ -14,6 +14,7 @@ from checkers.history.requested import (
     BrokersAltered,
     ElectionRequested,
     FeatureRequested,
+    GroupAltered,
     PartitionsAdded,
     ReassignmentRequested,
     TopicAltered,
@@ -26,6 +27,7 @@ from harness.vocabulary.administration import (
     AddPartitions,
     AddVoter,
     AlterBrokers,
+    AlterGroup,
     AlterTopic,
     Concrete,
     Drawn,
@@ -140,7 +142,7 @@ class _Recorded:
                 return _OF_NODES[operation.f](self.numbered(int(operation.key)))
             case "update-feature":
                 return UpdateFeature(str(operation.key), msgspec.convert(value, FeatureRequested).level)
-            case "alter-topic" | "alter-brokers":
+            case "alter-topic" | "alter-brokers" | "alter-group":
                 return _altered(operation)
             case "create-partitions":
                 return AddPartitions(msgspec.convert(value, PartitionsAdded).count, str(operation.key))
@@ -149,9 +151,12 @@ class _Recorded:
                 return Reassign(asked.targets, asked.throttle_bytes_per_s)
 
 
-def _altered(operation: Operation) -> AlterTopic | AlterBrokers:
+def _altered(operation: Operation) -> AlterTopic | AlterBrokers | AlterGroup:
     if operation.f == "alter-brokers":
         return AlterBrokers(str(operation.key), msgspec.convert(operation.value, BrokersAltered).value)
+    if operation.f == "alter-group":
+        of_group = msgspec.convert(operation.value, GroupAltered)
+        return AlterGroup(str(operation.key), of_group.config, of_group.value)
     asked = msgspec.convert(operation.value, TopicAltered)
     return AlterTopic(str(operation.key), asked.config, asked.value or "")
 

@@ -113,6 +113,14 @@ class AlterBrokers(msgspec.Struct, frozen=True, tag_field="kind", tag="alter-bro
     value: str
 
 
+class AlterGroup(msgspec.Struct, frozen=True, tag_field="kind", tag="alter-group"):
+    """Set one config of a group (KIP-848, KIP-932), for example ``share.auto.offset.reset``."""
+
+    group: str
+    config: str
+    value: str
+
+
 class AddPartitions(msgspec.Struct, frozen=True, tag_field="kind", tag="add-partitions"):
     """Increase the number of partitions of a topic (KIP-195).
 
@@ -186,6 +194,7 @@ Concrete = (
     | UpdateFeature
     | AlterTopic
     | AlterBrokers
+    | AlterGroup
     | AddPartitions
     | LateHeartbeat
 )

@@ -2,7 +2,13 @@
 
 import pytest
 
-from harness.administration.settings import add_partitions, alter_brokers, alter_topic, newest_level
+from harness.administration.settings import (
+    add_partitions,
+    alter_brokers,
+    alter_group,
+    alter_topic,
+    newest_level,
+)
 from harness.kafka.wire import WireError
 from tests.harness.fakes.moving import FakeMoving
 from tests.harness.fakes.node import FakeNode
@@ -25,8 +31,13 @@ def test_the_newest_level_of_a_feature_is_what_the_node_supports() -> None:
             newest_level(node.address, "share.version")
 
 
-def test_a_config_of_a_topic_and_the_default_of_all_brokers_are_set() -> None:
+def test_configs_of_topics_all_brokers_and_groups_are_set() -> None:
     with FakeMoving() as broker:
         assert alter_topic(broker.address, "t", "flush.ms", "8").code == 0
         assert alter_brokers(broker.address, "log.flush.interval.ms", "9").code == 0
-        assert broker.configs == {(2, "t"): {"flush.ms": "8"}, (4, ""): {"log.flush.interval.ms": "9"}}
+        assert alter_group(broker.address, "g", "share.auto.offset.reset", "latest").code == 0
+        assert broker.configs == {
+            (2, "t"): {"flush.ms": "8"},
+            (4, ""): {"log.flush.interval.ms": "9"},
+            (32, "g"): {"share.auto.offset.reset": "latest"},
+        }

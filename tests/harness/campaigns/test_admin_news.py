@@ -55,6 +55,7 @@ NODE = {"to": "n1", "code": 0, "message": "NONE"}
         (OK, "update-feature", "kraft.version", NODE | {"level": 1}, "kraft.version to 1: done"),
         (OK, "alter-topic", "t", NODE | {"config": "a", "value": "b"}, "t a=b: done"),
         (OK, "alter-brokers", "a", NODE | {"value": "b"}, "brokers a=b: done"),
+        (OK, "alter-group", "g", NODE | {"config": "a", "value": "b"}, "group g a=b: done"),
         (OK, "create-partitions", "t", NODE | {"count": 8}, "t to 8 partitions: done"),
         (OK, "late-heartbeat", 2, NODE | {"is_fenced": False}, "late heartbeat of broker 2: done"),
         (OK, "await", "in-sync", {"saw": [1]}, "await in-sync: so it is"),

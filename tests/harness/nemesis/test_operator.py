@@ -30,6 +30,7 @@ from harness.vocabulary import (
     AddVoter,
     AdminOperation,
     AlterBrokers,
+    AlterGroup,
     AlterTopic,
     ElectionType,
     ElectLeaders,
@@ -76,8 +77,8 @@ class Bench:
         asked = ("elect_leaders", "alter_reassignments", "list_reassignments", "add_voter", "remove_voter")
         for name in (*asked, "update_feature", "newest_level", "add_partitions", "send_heartbeat"):
             monkeypatch.setattr(admin_requests, name, self._answering(name))
-        monkeypatch.setattr(admin_requests, "alter_topic", self._answering("alter_topic"))
-        monkeypatch.setattr(admin_requests, "alter_brokers", self._answering("alter_brokers"))
+        for name in ("alter_topic", "alter_brokers", "alter_group"):
+            monkeypatch.setattr(admin_requests, name, self._answering(name))
         monkeypatch.setattr(admin_requests, "set_throttle", self._answering("set_throttle"))
         monkeypatch.setattr(module, "remove_throttle", self._answering("remove_throttle"))
         self.journals = Journals(folder, "run", Clock())
@@ -273,6 +274,7 @@ def test_a_limit_stays_known_until_it_is_taken_away(bench: Bench) -> None:
         (UpdateFeature("kraft.version", 1), "update_feature", "update-feature", "kraft.version"),
         (AlterTopic("t", "retention.ms", "5"), "alter_topic", "alter-topic", "t"),
         (AlterBrokers("message.max.bytes", "5"), "alter_brokers", "alter-brokers", "message.max.bytes"),
+        (AlterGroup("g", "share.auto.offset.reset", "latest"), "alter_group", "alter-group", "g"),
         (AddPartitions(8, "t"), "add_partitions", "create-partitions", "t"),
     ],
 )

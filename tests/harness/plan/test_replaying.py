@@ -10,6 +10,7 @@ from harness.vocabulary import (
     AddPartitions,
     AddVoter,
     AlterBrokers,
+    AlterGroup,
     AlterTopic,
     Await,
     ChangeVoters,
@@ -177,6 +178,7 @@ def test_admin_operations_are_those_that_were_asked_for() -> None:
     admin.add(7_000, invoke, "alter-topic", "t", {"config": "c", "value": "v", "to": "b1"})
     admin.add(8_000, invoke, "create-partitions", "t", {"count": 8, "to": "b1"})
     admin.add(8_500, invoke, "alter-brokers", "c", {"value": "v", "to": "b1"})
+    admin.add(8_600, invoke, "alter-group", "g", {"config": "c", "value": "v", "to": "b1"})
     admin.add(9_000, invoke, "late-heartbeat", 2, {"epoch": 9, "metadata_offset": 12, "to": "c1"})
 
     acts = resolved(schedule, runner, admin).schedule.acts
@@ -191,6 +193,7 @@ def test_admin_operations_are_those_that_were_asked_for() -> None:
         TimedOperation(7_000, AlterTopic("t", "c", "v")),
         TimedOperation(8_000, AddPartitions(8, "t")),
         TimedOperation(8_500, AlterBrokers("c", "v")),
+        TimedOperation(8_600, AlterGroup("g", "c", "v")),
         TimedOperation(9_000, LateHeartbeat(broker(2))),
     )
 

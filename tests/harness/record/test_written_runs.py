@@ -86,13 +86,14 @@ ASKED: dict[str, type[requested.AdminRequested]] = {
     "update-feature": requested.FeatureRequested,
     "alter-topic": requested.TopicAltered,
     "alter-brokers": requested.BrokersAltered,
+    "alter-group": requested.GroupAltered,
     "create-partitions": requested.PartitionsAdded,
     "late-heartbeat": requested.HeartbeatSent,
 }
 """What an operator, or a client of the workload, writes when it asks."""
 RARE = (Path(__file__).parent / "golden" / "rare.jsonl").read_bytes().splitlines()
 """Lines of further real runs: what none of the recorded ones has."""
-IN_NO_RUN = {"update-feature", "alter-brokers", "configure", TRUNCATED, LOG_LACKING}
+IN_NO_RUN = {"update-feature", "alter-brokers", "alter-group", "configure", TRUNCATED, LOG_LACKING}
 LOGGED: dict[str, type[msgspec.Struct]] = {
     NODE_LOG: FindingLogged,
     ELECTED: ElectedLogged,
@@ -223,6 +224,11 @@ ANSWER = {"took_ms": 3, "code": 0}
             requested.BrokersAltered(to="n1", value="5"),
             requested.AnsweredInWords(took_ms=3, code=0),
             WHOM | {"value": "5"} | ANSWER | {"message": None},
+        ),
+        (
+            requested.GroupAltered(to="n1", config="c", value="v"),
+            requested.AnsweredInWords(took_ms=3, code=0),
+            WHOM | {"config": "c", "value": "v"} | ANSWER | {"message": None},
         ),
         (
             requested.PartitionsAdded(to="n1", count=4),
