@@ -64,11 +64,12 @@ SCENARIO = Scenario(
         controllers=1,
         brokers=3,
         config={
-            # One thread has to unload a hundred coordinators, which takes it longer than the first copies.
-            "offsets.topic.num.partitions": "300",
+            # One thread has to unload hundreds of coordinators, which takes it longer than the first copies.
+            "offsets.topic.num.partitions": "900",
             "group.coordinator.threads": "1",
             # About one commit is copied at a time, so that the high watermark takes all values in between.
             "replica.fetch.max.bytes": "280",
+            "replica.fetch.wait.max.ms": "10",
             "min.insync.replicas": "2",
         },
     ),
