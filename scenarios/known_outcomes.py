@@ -29,6 +29,7 @@ KNOWN = (
     _fixed("KAFKA-19975", "kafka-19975-blocked-by-dead-replica", "4.2.1", "4.3.1"),
     _fixed("KAFKA-20601", "kafka-20601-full-group", "4.3.1", "4.4.0"),
     _fixed("KAFKA-20832", "kafka-20832-cordoned-broker", "4.3.1", "4.4.0"),
+    _fixed("KAFKA-20634", "kafka-20634-dropped-commit", "4.2.1", "4.3.1"),
     _fixed("KAFKA-20742", "kafka-20742-added-partitions", "4.3.1", "4.4.0"),
     KnownOutcome(
         "KIP-966",
