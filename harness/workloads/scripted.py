@@ -9,6 +9,7 @@ from concurrent.futures import TimeoutError as TooLateError
 from contextlib import AbstractContextManager, ExitStack
 from typing import TypeVar
 
+from checkers.history.error_codes import ErrorCode
 from checkers.history.transactions import ScriptPlayed
 from harness.clients.raw_transactions import EndTxnAnswer, ProducerState, Protocol, end_transaction
 from harness.faults.contract import NotConfirmedError
@@ -207,6 +208,10 @@ def timed_out_producer(client: ScriptClient, worker: ScriptWorker) -> ScriptPlay
 
     The leader need not ask about the other partition, where the transaction is ongoing.  When it appends, the
     transaction is over, and the producer's epoch is old (KAFKA-19690).
+
+    Raises:
+        ScriptError: a step failed, or the answer about the other partition is not INVALID_PRODUCER_EPOCH, so
+            that the producer's epoch may not have been old.
     """
     leader = client.leader(0)
     if client.leader(1) != leader:
@@ -236,6 +241,8 @@ def timed_out_producer(client: ScriptClient, worker: ScriptWorker) -> ScriptPlay
             lambda connection: client.produce_both(connection, producer, sequences),
             lambda: client.await_stable(0),
         )
+        if answers[1].error != ErrorCode.INVALID_PRODUCER_EPOCH:
+            raise ScriptError(f"the producer's epoch was not old: partition 1 answered {answers[1].error}")
         appended = {send.value: answers[send.partition].offset for send in sends[1:]}
         opened.offsets |= {value: offset for value, offset in appended.items() if offset is not None}
     return ScriptPlayed(client.protocol, timed_out_errors=(answers[0].error, answers[1].error))

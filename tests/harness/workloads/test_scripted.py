@@ -84,8 +84,9 @@ def test_a_defect_of_a_script_is_not_hidden(tmp_path: Path, monkeypatch: pytest.
 class CalmClient:
     """Grants everything; partition 0 and 1 have these leaders, and broker 1 coordinates the first id only."""
 
-    def __init__(self, *leaders: int) -> None:
+    def __init__(self, *leaders: int, other: int = 47) -> None:
         self.leaders = leaders
+        self.answers = {0: ProduceAnswer(48, None), 1: ProduceAnswer(other, None)}
         self.protocol = 1
         self.values = SimpleNamespace(draw=iter(range(9)).__next__)
         self.said: list[str] = []
@@ -121,7 +122,7 @@ class CalmClient:
     def produce_both(self, _: Any, producer: str, sends: dict[ScriptedSend, int]) -> dict[int, ProduceAnswer]:
         assert producer == "timed-out-1"
         assert sends == {ScriptedSend(0, 2): 2, ScriptedSend(1, 3): 0}
-        return {0: ProduceAnswer(48, None), 1: ProduceAnswer(0, 7)}
+        return self.answers
 
 
 def held_up(client: CalmClient, leader: int, coordinator: int, late: Any, meanwhile: Any) -> Any:
@@ -134,7 +135,7 @@ def held_up(client: CalmClient, leader: int, coordinator: int, late: Any, meanwh
 def test_a_producer_whose_transaction_times_out_while_the_leader_waits() -> None:
     client, worker = CalmClient(1, 1), SimpleNamespace(held_up=held_up)
     played = scripted.timed_out_producer(client, worker)  # type: ignore[arg-type]
-    assert played == ScriptPlayed(1, timed_out_errors=(48, 0))
+    assert played == ScriptPlayed(1, timed_out_errors=(48, 47))
     assert client.said == [
         "add [0]",
         "stable 0",
@@ -142,8 +143,23 @@ def test_a_producer_whose_transaction_times_out_while_the_leader_waits() -> None
         "add [0, 1]",
         "held",
         "stable 0",
-        "timed-out-1 abort {1: 1, 3: 7}",
+        "timed-out-1 abort {1: 1}",
     ]
+
+
+def test_a_late_record_that_was_appended_is_recorded() -> None:
+    client, worker = CalmClient(1, 1), SimpleNamespace(held_up=held_up)
+    client.answers[0] = ProduceAnswer(0, 7)
+    scripted.timed_out_producer(client, worker)  # type: ignore[arg-type]
+    assert client.said[-1] == "timed-out-1 abort {1: 1, 2: 7}"
+
+
+@pytest.mark.parametrize("other", [0, 19, 48])
+def test_without_an_old_epoch_it_proves_nothing(other: int) -> None:
+    client, worker = CalmClient(1, 1, other=other), SimpleNamespace(held_up=held_up)
+    with pytest.raises(ScriptError, match=f"epoch was not old: partition 1 answered {other}"):
+        scripted.timed_out_producer(client, worker)  # type: ignore[arg-type]
+    assert client.said[-1] == "stable 0"
 
 
 def test_it_needs_one_leader_that_does_not_coordinate(monkeypatch: pytest.MonkeyPatch) -> None:
