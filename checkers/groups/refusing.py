@@ -6,14 +6,20 @@ every member that joins either finds room or replaces the former member with its
 that compares the member's new id with the group's size refuses it until the former member's session has
 expired (KAFKA-20601).
 
+The properties of nodes may change in the course of a run (``configure``).  The smallest limit that was set at
+any time counts.
+
 A loss of the coordinator's records does not explain a refusal: no record can name more instance ids.
 """
 
 from collections.abc import Iterator
 
+import msgspec
+
 from checkers.groups.anomalies import STATIC_REFUSED
 from checkers.history.error_codes import ErrorCode
 from checkers.history.operations import INFO, History, Operation
+from checkers.history.requested import NodeConfigured
 from checkers.history.setup import Setup, recorded_setup
 from checkers.verdict.verdict import Anomaly
 
@@ -32,10 +38,11 @@ def find_refused(history: History, group: str) -> Iterator[Anomaly]:
     Nothing is found in groups that may have dynamic members, or more instance ids than permitted.
 
     Raises:
-        ValueError: the set-up has a ``group.consumer.max.size`` that is not a number.
+        ValueError: the set-up or a ``configure`` has a ``group.consumer.max.size`` that is not a number.
+        msgspec.ValidationError: the set-up or a ``configure`` is not as docs/histories.md says.
     """
     setup = recorded_setup(history)
-    if not _fits(setup, group):
+    if not _fits(history, setup, group):
         return
     found: dict[int | str, list[Operation]] = {}
     for operation in history.of("poll"):
@@ -59,12 +66,18 @@ def _worker(process: int | str, workers: int) -> int | str:
     return process % workers if workers and isinstance(process, int) else process
 
 
-def _fits(setup: Setup, group: str) -> bool:
+def _fits(history: History, setup: Setup, group: str) -> bool:
     """Whether all members of a group are static, and the group has room for all their instance ids."""
     if group not in setup.workload.static or group not in setup.workload.modern:
         return False
-    configs = (setup.config, *setup.node_config.values())
-    limits = [int(config[MAX_SIZE]) for config in configs if MAX_SIZE in config]
+    changes = (
+        msgspec.convert(operation.value, NodeConfigured).properties
+        for operation in history.of("configure")
+        if operation.value
+    )
+    configs = (setup.config, *setup.node_config.values(), *changes)
+    told = (config.get(MAX_SIZE) for config in configs)
+    limits = [int(value) for value in told if value is not None]
     return setup.workload.members <= min(limits, default=_UNLIMITED)
 
 

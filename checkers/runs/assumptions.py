@@ -8,19 +8,21 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 import numpy as np
+from msgspec import UNSET
 
 from checkers.columns.sends import AcknowledgedSends, Integers, acknowledged, invoked_ns
 from checkers.columns.tables import PartitionName
 from checkers.evidence.administration import performed
 from checkers.evidence.faults import FOREVER_NS, FaultWindow, fault_windows
 from checkers.evidence.topic_partitions import possible_partitions
+from checkers.history.error_codes import ErrorCode
 from checkers.history.faults import FaultRecorded, recorded_fault
-from checkers.history.operations import FAIL, INVOKE, OK, Decoded, History, OperationType
+from checkers.history.operations import FAIL, INVOKE, OK, Decoded, History, Operation, OperationType
 from checkers.history.phases import PHASE, Phase, phase_began_ns
 from checkers.history.polls import FinalReadRequested
 from checkers.history.runner import FAILURE, LASTED, HarnessFailed
 from checkers.history.setup import RequiredNumbers, Setup, setup_of
-from checkers.history.transactions import sends_of
+from checkers.history.transactions import ScriptPlayed, sends_of
 from checkers.history.units import NS_PER_MS
 from checkers.runs.additions import additions_loaded
 from checkers.runs.blinks import blink_figures, check_blinks
@@ -230,17 +232,28 @@ def _performed(history: History, setup: Setup) -> list[Assumption]:
 
 
 def _played(history: History, setup: Setup) -> list[Assumption]:
-    """Require that every script was carried out as written; otherwise a bug could not have been shown."""
+    """Require that every script was carried out as written; otherwise a bug could not have been shown.
+
+    Raises:
+        msgspec.ValidationError: the answers of a script are not as docs/histories.md says.
+    """
     controls = history.of("control")
     found = []
     for name in setup.controls:
         ended = [o for o in controls if o.key == name and o.type is not INVOKE]
-        played = bool(ended) and all(operation.type is OK for operation in ended)
-        told = next((o.error for o in ended if o.error), "it never ended" if not ended else "as written")
+        played = bool(ended) and all(o.type is OK and _tells(o) for o in ended)
+        failures = (o.error or "the producer's epoch was not old" for o in ended if o.error or not _tells(o))
+        told = next(failures, "it never ended" if not ended else "as written")
         found.append(
             Assumption("control-played", played, f"the script {name} is carried out to its end", told)
         )
     return found
+
+
+def _tells(control: Operation) -> bool:
+    """Whether a script's answers prove something: of ``timed-out-producer``, that the epoch was old."""
+    errors = msgspec.convert(control.value, ScriptPlayed).timed_out_errors if control.value else UNSET
+    return errors is UNSET or errors[1] == ErrorCode.INVALID_PRODUCER_EPOCH
 
 
 def _scripted(history: History) -> list[Assumption]:

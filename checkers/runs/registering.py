@@ -8,8 +8,12 @@ process that gave up a request after five seconds waits for its answer for ever 
 A process is reported if the metadata log has no registration with its incarnation id, although
 
 * the process was not stopped or frozen after its last failure,
-* all faults had ended, and the last leader of the quorum was known, for longer than a repetition may take,
-* the metadata log is complete from its beginning until then.
+* after the last fault had ended and the process had failed, one leader of the quorum was seen twice, and
+  between these observations more time passed than a repetition may take,
+* this leader's epoch is that of the last record of the metadata log, and no later epoch was seen,
+* the metadata log is complete from its beginning until the evidence was gathered,
+* no wiped disk explains that committed records are missing,
+* the node's log was recorded completely.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,11 +23,14 @@ import msgspec
 
 from checkers.evidence.faults import FaultWindow
 from checkers.evidence.metadata_log import MetadataLog, append_times, farthest
+from checkers.evidence.metadata_whole import opaque_records, thinned_logs
 from checkers.evidence.node_logs import REGISTRATION_FAILED, LogLine
 from checkers.evidence.processes import not_running
+from checkers.history.logged import LOG_LACKING
 from checkers.history.operations import History
 from checkers.history.phases import Phase, phase_began_ns
 from checkers.history.quorum import leaders_seen
+from checkers.kraft.metadata.wipes import emptied
 from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import Anomaly
 
@@ -80,7 +87,8 @@ def find_not_registered(
         windows: all faults.
 
     Raises:
-        msgspec.ValidationError: an observation is not as docs/histories.md says.
+        msgspec.ValidationError: an observation, or the set-up, is not as docs/histories.md says.
+        ValueError: a column of a metadata log's batches is not as docs/histories.md says.
     """
     failed = list(_failed(lines))
     log, until_ns = farthest(history), phase_began_ns(history, Phase.EVIDENCE)
@@ -91,16 +99,35 @@ def find_not_registered(
         for _, _, kind, data in log.seen.records
         if kind == _RECORD
     }
-    led_ns = min(
-        (o.time_ns for o, seen in leaders_seen(history) if seen.leader_epoch == log.epoch), default=None
-    )
     calm_ns = max((window.end_ns for window in windows if window.invoked_ns < until_ns), default=0)
+    gaps = _nodes_with_gaps(history, lines)
     for process in failed:
-        if process.incarnation in registered or led_ns is None or not _stayed(history, process, windows):
+        if process.incarnation in registered or process.node in gaps:
             continue
-        waited_ns = until_ns - max(led_ns, calm_ns, process.since_ns)
-        if waited_ns > process.bound_ns:
+        waited_ns = _led_ns(history, log.epoch, max(calm_ns, process.since_ns), until_ns)
+        if waited_ns > process.bound_ns and _stayed(history, process, windows):
             yield _found(process, waited_ns, log)
+
+
+def _led_ns(history: History, epoch: int, since_ns: int, until_ns: int) -> int:
+    """How long the leader of an epoch certainly led between two times; 0 if a later epoch was seen.
+
+    It led from its first answer to its last request: an epoch has one leader, which never leads again after
+    it resigned.
+    """
+    answers = [(seen.leader_epoch, seen.began_ns, o.time_ns) for o, seen in leaders_seen(history)]
+    if any(other > epoch for other, _, _ in answers):
+        return 0
+    own = [each[1:] for each in answers if each[0] == epoch and since_ns <= each[2] <= until_ns]
+    if not own:
+        return 0
+    return max(began_ns for began_ns, _ in own) - min(answered_ns for _, answered_ns in own)
+
+
+def _nodes_with_gaps(history: History, lines: Sequence[LogLine]) -> set[str | None]:
+    """Nodes whose logs are not recorded completely, so that further failures may be missing."""
+    lacking = (operation.node for operation in history.observed(LOG_LACKING))
+    return {*lacking, *(line.node for line in lines if line.number is None)}
 
 
 def _failed(lines: Sequence[LogLine]) -> Iterator[_Failed]:
@@ -115,8 +142,14 @@ def _failed(lines: Sequence[LogLine]) -> Iterator[_Failed]:
 
 
 def _is_whole(history: History, log: MetadataLog, until_ns: int) -> bool:
-    """Whether a log has all records from the beginning until a time."""
-    return log.seen.log_start == 0 and append_times(history).complete_until_ns(log) >= until_ns
+    """Whether a log has all records from the beginning until a time, decoded, and no wiped disk took any."""
+    return (
+        log.seen.log_start == 0
+        and log.operation.index not in thinned_logs(history)
+        and not any(opaque_records(history))
+        and append_times(history).complete_until_ns(log) >= until_ns
+        and emptied(history, until_ns) is None
+    )
 
 
 def _stayed(history: History, process: _Failed, windows: Sequence[FaultWindow]) -> bool:

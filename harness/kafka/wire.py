@@ -9,6 +9,7 @@ version is asked again.
 import socket
 import struct
 import time
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -110,7 +111,9 @@ class Connection:
         self._allowed_until = deadline_s
 
     def close(self) -> None:
-        """Close the socket."""
+        """Close the socket; a request that waits for its answer in another thread ends with a `WireError`."""
+        with suppress(OSError):  # the other side has closed it before
+            self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
 
     def __enter__(self) -> Self:

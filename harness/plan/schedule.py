@@ -7,7 +7,7 @@ import msgspec
 from harness.plan.blinks import drawn_blinks
 from harness.plan.chance import DRAWS, drawn_acts, drawn_mix, drawn_steps, symbolic, with_disks, with_losses
 from harness.plan.rolling import drawn_roll
-from harness.vocabulary.administration import AdminOperation, Moving
+from harness.vocabulary.administration import BROKER_DEFAULTS, AdminOperation, AlterBrokers, Moving
 from harness.vocabulary.faults import Fault
 from harness.vocabulary.gambits import Gambit, MoveThere, Request, RequestThere, Strike
 from harness.vocabulary.moves import Heal, Inject, Move, Perform, ScriptedSchedule
@@ -143,14 +143,14 @@ def agenda(schedule: FixedSchedule) -> list[tuple[str, Step | Gambit]]:
 
 
 def problems_of(schedule: Planned) -> list[str]:
-    """All errors in the names of a script's faults; empty if there are none.
+    """All errors in the names of a script's faults and in defaults of brokers; empty if there are none.
 
     A name identifies a fault in the history, so no name may be used twice.  A heal must name a fault that is
-    in force.
+    in force.  `AlterBrokers` may only set configs of `BROKER_DEFAULTS`.
     """
     begun: set[str] = set()
     ended: set[str] = set()
-    found: list[str] = []
+    found = _unknown_defaults(schedule)
     for place, move in enumerate(schedule.moves if isinstance(schedule, ScriptedSchedule) else (), start=1):
         match move:
             case Inject(name=name):
@@ -166,6 +166,15 @@ def problems_of(schedule: Planned) -> list[str]:
             case _:
                 pass
     return found
+
+
+def _unknown_defaults(schedule: Planned) -> list[str]:
+    return [
+        f"the schedule sets the default of {operation.config} for all brokers, which the checkers do not "
+        f"follow; they follow {', '.join(BROKER_DEFAULTS)}"
+        for operation in operations_of(schedule)
+        if isinstance(operation, AlterBrokers) and operation.config not in BROKER_DEFAULTS
+    ]
 
 
 def _acts(schedule: RandomSchedule, seed: int) -> tuple[TimedOperation, ...]:

@@ -106,8 +106,16 @@ class AlterTopic(msgspec.Struct, frozen=True, tag_field="kind", tag="alter-topic
     value: str
 
 
+BROKER_DEFAULTS = ("min.insync.replicas",)
+"""Configs whose default of all brokers the checkers follow, so that `AlterBrokers` may set it."""
+
+
 class AlterBrokers(msgspec.Struct, frozen=True, tag_field="kind", tag="alter-brokers"):
-    """Set one dynamic config as the default of all brokers (KIP-226)."""
+    """Set one dynamic config as the default of all brokers (KIP-226).
+
+    A schedule that sets another config than those of `BROKER_DEFAULTS` is refused before the run.  The
+    checkers do not know such a default, so they would report what it permits, such as unclean elections.
+    """
 
     config: str
     value: str

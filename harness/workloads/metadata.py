@@ -36,7 +36,10 @@ _COPIES = 2
 _ASK_TIMEOUT_S = 1.5
 _VIEW_PAUSE_S = 0.2
 _UNCHANGED_S = 45.0
-"""If all brokers answer as they did this long ago, they will not agree later: nothing is changed any more."""
+"""If all brokers answer as they did this long ago, they are not expected to agree later.
+
+Nothing is changed any more.
+"""
 _LISTING_SHARE = 0.5
 _GROWN_SHARE = 0.3
 """Share of created topics that get more partitions."""

@@ -1,5 +1,6 @@
 """The common part of scripts of raw transactions: addresses, retries, and recording."""
 
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -84,9 +85,18 @@ class OpenTransaction:
 
 
 class ScriptClient:
-    """Connections, producers and records of one script; used by one thread."""
+    """Connections, producers and records of one script; used by one thread.
 
-    def __init__(self, context: ScriptContext, cleanup: ExitStack) -> None:
+    Args:
+        context: the run's.
+        cleanup: closes the connections.
+        stopping: set when the load ends; then no request is repeated.
+
+    Raises:
+        ScriptError: the brokers report nothing about the script's topic.
+    """
+
+    def __init__(self, context: ScriptContext, cleanup: ExitStack, stopping: threading.Event) -> None:
         workload = context.workload
         first = workload.producers + workload.consumers
         self.context = context
@@ -94,6 +104,7 @@ class ScriptClient:
         self.values = Values(first)
         self._recorders = [context.recorder(number, "script") for number in (first, first + 1)]
         self._cleanup = cleanup
+        self._stopping = stopping
         self._begun: dict[str, int] = {}
         self._topic: TopicAnswer = self._look()
 
@@ -149,6 +160,9 @@ class ScriptClient:
 
     def abandon(self) -> None:
         """After a failure, end open transactions: initialise every producer again.
+
+        A broker that answers that it is too early has begun to end the transaction, or does not coordinate it
+        yet.  When the load ends, the request is not repeated.
 
         Raises:
             ScriptError: a producer could not be initialised.
@@ -234,7 +248,11 @@ class ScriptClient:
         return answer.producer
 
     def await_stable(self, partition: int) -> None:
-        """Wait until the last stable offset is the end of the log: no transaction is open there."""
+        """Wait until the last stable offset is the end of the log: no transaction is open there.
+
+        Raises:
+            ScriptError: no answer, one was open for too long, or the load ends.
+        """
 
         def ends() -> tuple[int, int]:
             return self._end(partition, Isolation.READ_COMMITTED), self._end(
@@ -247,7 +265,7 @@ class ScriptClient:
         """Repeat a request until every code is 0, as long as the codes mean that it is too early.
 
         Raises:
-            ScriptError: another code, no answer, or it was still too early at the end.
+            ScriptError: another code, no answer, it was still too early at the end, or the load ends.
         """
 
         def settled(answer: T) -> bool:
@@ -269,7 +287,8 @@ class ScriptClient:
                 return answer
             if time.monotonic() > deadline:
                 raise ScriptError(f"{what}: not within {_INSIST_S:.0f} s")
-            time.sleep(_PAUSE_S)
+            if self._stopping.wait(_PAUSE_S):
+                raise ScriptError(f"{what}: not before the load was stopped")
 
     def _end(self, partition: int, isolation: Isolation) -> int:
         client = self.context.clients.consumer(ClientKind.KAFKA_PYTHON, TOPIC, isolation)

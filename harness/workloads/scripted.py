@@ -3,12 +3,13 @@
 Each delays one request on its connection until the requests are done that should follow it.
 """
 
+import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import TimeoutError as TooLateError
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, ExitStack
 from typing import TypeVar
 
+from checkers.history.error_codes import ErrorCode
 from checkers.history.transactions import ScriptPlayed
 from harness.clients.raw_transactions import EndTxnAnswer, ProducerState, Protocol, end_transaction
 from harness.faults.contract import NotConfirmedError
@@ -29,6 +30,7 @@ from harness.workloads.worker import Worker
 
 T = TypeVar("T")
 _LATE_ANSWER_S = 40.0
+_POLL_S = 0.1
 _TIMEOUT_MS = 5_000
 _NAMES = 20
 _LEAD_S = 3.0
@@ -56,7 +58,7 @@ class ScriptWorker(Worker):
         known = ScriptPlayed(self._context.workload.transaction_version)
         with self._recorder.operation("control", script, known) as outcome, ExitStack() as cleanup:
             try:
-                client = ScriptClient(self._context, cleanup)
+                client = ScriptClient(self._context, cleanup, self.stopping)
                 outcome.ok(self._played(script, client))
             except (ScriptError, WireError, NotConfirmedError) as error:
                 outcome.error = describe(error)
@@ -81,7 +83,7 @@ class ScriptWorker(Worker):
         """Send a request that is delayed while `meanwhile` runs; returns its answer.
 
         Raises:
-            ScriptError: no answer came within 40 s after the release.
+            ScriptError: no answer came within 40 s after the release, or before the load was stopped.
         """
 
         def hold(
@@ -102,7 +104,7 @@ class ScriptWorker(Worker):
         """Send a leader a request while nothing that it sends reaches a coordinator; returns its answer.
 
         Raises:
-            ScriptError: no answer came within 40 s after the release.
+            ScriptError: no answer came within 40 s after the release, or before the load was stopped.
         """
 
         def hold(holds: Holds, _: Connection, send: Callable[[], None]) -> AbstractContextManager[None]:
@@ -132,12 +134,18 @@ class ScriptWorker(Worker):
                 with hold(holds, connection, send):
                     meanwhile()
                     self.stopping.wait(HOLD_S)
-                answer = answers[0].result(_LATE_ANSWER_S)
-            except TooLateError as error:
-                raise ScriptError(f"no answer to what was held within {_LATE_ANSWER_S:.0f} s") from error
+                return self._answer(answers[0])
             finally:
                 connection.close()
-        return answer
+
+    def _answer(self, pending: Future[T]) -> T:
+        deadline = time.monotonic() + _LATE_ANSWER_S
+        while not wait([pending], _POLL_S).done:
+            if self.stopping.is_set():
+                raise ScriptError("no answer to what was held before the load was stopped")
+            if time.monotonic() > deadline:
+                raise ScriptError(f"no answer to what was held within {_LATE_ANSWER_S:.0f} s")
+        return pending.result()
 
 
 def hanging_transaction(client: ScriptClient, worker: ScriptWorker) -> ScriptPlayed:
@@ -207,6 +215,10 @@ def timed_out_producer(client: ScriptClient, worker: ScriptWorker) -> ScriptPlay
 
     The leader need not ask about the other partition, where the transaction is ongoing.  When it appends, the
     transaction is over, and the producer's epoch is old (KAFKA-19690).
+
+    Raises:
+        ScriptError: a step failed, or the answer about the other partition is not INVALID_PRODUCER_EPOCH, so
+            that the producer's epoch may not have been old.
     """
     leader = client.leader(0)
     if client.leader(1) != leader:
@@ -236,6 +248,8 @@ def timed_out_producer(client: ScriptClient, worker: ScriptWorker) -> ScriptPlay
             lambda connection: client.produce_both(connection, producer, sequences),
             lambda: client.await_stable(0),
         )
+        if answers[1].error != ErrorCode.INVALID_PRODUCER_EPOCH:
+            raise ScriptError(f"the producer's epoch was not old: partition 1 answered {answers[1].error}")
         appended = {send.value: answers[send.partition].offset for send in sends[1:]}
         opened.offsets |= {value: offset for value, offset in appended.items() if offset is not None}
     return ScriptPlayed(client.protocol, timed_out_errors=(answers[0].error, answers[1].error))

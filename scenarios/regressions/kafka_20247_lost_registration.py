@@ -49,7 +49,8 @@ SCENARIO = Scenario(
             Inject("second", Pause(_C[1])),
             Inject("third", Pause(_C[2])),
             Heal("newest"),
-            Pass(8_000),
+            # The process starts, which takes seconds on a busy host, and its request ends after five seconds.
+            Pass(12_000),
             Inject("leader", Kill(_C[0])),
             Heal("second"),
             Heal("third"),
@@ -60,7 +61,7 @@ SCENARIO = Scenario(
             Await(Acknowledged(200)),
             Pass(25_000),
         ),
-        duration_ms=80_000,
+        duration_ms=84_000,
     ),
     topology=Topology(
         mode=Mode.ISOLATED,

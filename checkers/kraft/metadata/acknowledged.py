@@ -16,11 +16,11 @@ from checkers.evidence.partition_changes import PartitionChanges, PartitionState
 from checkers.history.changing_topics import TopicConfigured, TopicRequested
 from checkers.history.error_codes import ErrorCode
 from checkers.history.operations import OK, History, Operation
-from checkers.history.requested import PartitionsAdded, TopicAltered
+from checkers.history.requested import BrokersAltered, PartitionsAdded, TopicAltered
 from checkers.history.setup import recorded_setup
 from checkers.kraft.metadata.lives import deleted_id, lives_of
 from checkers.kraft.metadata.loading import Change, Metadata, acknowledged_id
-from checkers.kraft.metadata.logged import LoggedMetadata, LoggedRecord, Member, TopicLogged
+from checkers.kraft.metadata.logged import LoggedMetadata, LoggedRecord, Member, States, TopicLogged
 from checkers.kraft.metadata.matching import AcknowledgedChange, TopicChange, matched
 from checkers.kraft.quorum.changes import ADD, voter_changes
 
@@ -182,6 +182,11 @@ def _of_configs(history: History, log: LoggedMetadata) -> Iterator[Acknowledgeme
         if _done(request.ended):
             asked = msgspec.convert(request.began.value, TopicAltered)
             yield _config(log, str(request.began.key), asked.config, asked.value, request)
+    for request in requests_of(history, "alter-brokers"):
+        if _done(request.ended):
+            name, value = str(request.began.key), msgspec.convert(request.began.value, BrokersAltered).value
+            what = f"{name}={value} of all brokers"
+            yield _accepted(log, log.default(name), ("all brokers", what), value, request)
     for request in requests_of(history, "configure-topic"):
         if _done(request.ended):
             wanted = msgspec.convert(request.began.value, TopicConfigured)
@@ -203,9 +208,21 @@ def _done(ended: Operation | None) -> bool:
 def _config(
     log: LoggedMetadata, topic: str, name: str, value: str | None, request: AdminOperation
 ) -> Acknowledgement:
-    records = log.config(topic, name).of(value, request.from_ns)
+    what = f"{name}={value} of {topic}"
+    return _accepted(log, log.config(topic, name), (topic, what), value, request)
+
+
+def _accepted(
+    log: LoggedMetadata,
+    states: States[str | None],
+    changed: tuple[str, str],
+    value: str | None,
+    request: AdminOperation,
+) -> Acknowledgement:
+    subject, what = changed
     place = (request.from_ns, request.to_ns, request.operations)
-    return Acknowledgement("configs", f"{name}={value} of {topic}", topic, *place, records, log.whole)
+    records = states.of(value, request.from_ns)
+    return Acknowledgement("configs", what, subject, *place, records, log.whole)
 
 
 def _of_voters(history: History, log: LoggedMetadata) -> Iterator[Acknowledgement]:

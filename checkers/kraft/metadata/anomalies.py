@@ -90,7 +90,7 @@ RESURRECTED_TOPIC = AnomalyKind(
 )
 DIVERGENT_METADATA = AnomalyKind(
     id="divergent-metadata",
-    meaning="After recovery brokers listed different topics until the time limit.",
+    meaning="After recovery brokers listed different topics at the end of the final phase.",
     guarantee="All brokers apply the same metadata log in its order, so they reach the same state.",
     source=_SOURCE,
 )

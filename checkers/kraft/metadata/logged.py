@@ -20,6 +20,8 @@ from checkers.kraft.quorum.voter_sets import VOTERS_RECORD
 
 _TOPIC_CONFIG = 2
 """Kafka's number for configs of topics."""
+_ALL_BROKERS = (4, "")
+"""Kafka's number for configs of brokers, and the name under which it stores the default of all (KIP-226)."""
 
 V = TypeVar("V", bound=Hashable)
 Member = tuple[int, str]
@@ -92,6 +94,7 @@ class LoggedMetadata:
         until_ns: all records that were committed by this time are certainly in the log.
         topics: the topics that were created under each name, in the order of the log.
         configs: values of topic configs, by topic and config.
+        defaults: values of configs that are the default of all brokers, by config.
         voters: the voter sets; none if the log reports none.
     """
 
@@ -101,15 +104,22 @@ class LoggedMetadata:
     until_ns: int
     topics: dict[str, list[TopicLogged]] = field(default_factory=dict)
     configs: dict[tuple[str, str], States[str | None]] = field(default_factory=dict)
+    defaults: dict[str, States[str | None]] = field(default_factory=dict)
     voters: States[frozenset[Member]] = field(default_factory=States)
 
     def config(self, topic: str, name: str) -> States[str | None]:
         """The values of one config of a topic; it had no value before the first of them."""
-        states = self.configs.get((topic, name))
-        if states is None:
-            states = self.configs[topic, name] = States()
-            states.add(BEFORE, None)
-        return states
+        return self.configs.setdefault((topic, name), _unset())
+
+    def default(self, name: str) -> States[str | None]:
+        """The values of one config as the default of all brokers; it had none before the first of them."""
+        return self.defaults.setdefault(name, _unset())
+
+
+def _unset() -> States[str | None]:
+    states: States[str | None] = States()
+    states.add(BEFORE, None)
+    return states
 
 
 @once
@@ -173,6 +183,8 @@ def _apply(
         case "CONFIG_RECORD":
             if data["resourceType"] == _TOPIC_CONFIG:
                 found.config(data["resourceName"], data["name"]).add(record, data.get("value"))
+            elif (data["resourceType"], data["resourceName"]) == _ALL_BROKERS:
+                found.default(data["name"]).add(record, data.get("value"))
         case _:
             members = ((each["voterId"], each["voterDirectoryId"]) for each in data["voters"])
             found.voters.add(record, frozenset(members))

@@ -96,3 +96,21 @@ def test_without_a_limit_a_group_is_never_full() -> None:
     story.assigned(1, 5, {0: 0}, {0: [0]})
     polls(story, 1, FATAL)
     assert len(found(story)) == 1
+
+
+@pytest.mark.parametrize(
+    ("properties", "number"),
+    [
+        ({"group.consumer.max.size": "2"}, 0),
+        ({"group.consumer.max.size": "4"}, 1),
+        ({"group.consumer.max.size": None}, 1),
+        ({"group.consumer.session.timeout.ms": "2"}, 1),
+    ],
+)
+def test_the_smallest_limit_at_any_time_counts(properties: dict[str, Any], number: int) -> None:
+    story = story_of(told())
+    story.assigned(1, 5, {0: 0}, {0: [0]})
+    polls(story, 1, FATAL)
+    story.add("moves", OperationType.INVOKE, "configure", "b1", {"properties": properties})
+    story.add("moves", OperationType.OK, "configure", "b1", None)
+    assert len(found(story)) == number

@@ -281,6 +281,27 @@ def test_every_script_must_have_been_played(
 
 
 @pytest.mark.parametrize(
+    ("errors", "observed"),
+    [
+        ([48, 47], "as written"),
+        ([47, 47], "as written"),
+        ([48, 19], "the producer's epoch was not old"),
+        ([0, 0], "the producer's epoch was not old"),
+        (None, "as written"),
+    ],
+)
+def test_a_script_of_an_old_epoch_must_have_met_an_old_epoch(
+    story: Story, errors: list[int] | None, observed: str
+) -> None:
+    history = story(run(), setup={"controls": ["timed-out-producer"]})
+    value = {"transaction_version": 1} | ({} if errors is None else {"timed_out_errors": errors})
+    step = Operation(9_000, 20 * 10**9, "script", OperationType.OK, "control", "timed-out-producer", value)
+    whole = msgspec.structs.replace(history, operations=(*history.operations, step))
+    (found,) = (one for one in check_assumptions(whole).assumptions if one.name == "control-played")
+    assert (found.observed, found.met) == (observed, observed == "as written")
+
+
+@pytest.mark.parametrize(
     ("ops", "observed"),
     [
         ("await in-sync ok, moves - ok", "all moves as written"),

@@ -4,6 +4,7 @@ import socket
 import struct
 import uuid
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 
 import pytest
@@ -27,7 +28,7 @@ from tests.harness.fakes.node import (
     metadata_answer,
     quorum_answer,
 )
-from tests.harness.waiting import StandingTime
+from tests.harness.waiting import BOUND_S, StandingTime, wait_until
 
 
 @pytest.fixture
@@ -251,3 +252,15 @@ def test_uuids_are_written_as_kafka_writes_them() -> None:
     assert kafka_uuid(uuid.UUID("4d1df7b4-34d3-4d71-9d38-d3b7d4db4e38")) == "TR33tDTTTXGdONO31NtOOA"
     assert kafka_uuid(uuid.UUID(int=0)) is None
     assert kafka_uuid(None) is None
+
+
+def test_a_request_that_waits_ends_when_its_connection_is_closed(node: FakeNode) -> None:
+    node.answers[METADATA] = lambda _request: None
+    connection = Connection(*node.address, timeout_s=10 * BOUND_S)
+    with ThreadPoolExecutor(1) as aside:
+        asked = aside.submit(connection.ask, MetadataRequest(topics=[]), MetadataResponse)
+        wait_until(lambda: (METADATA, 12) in node.asked)
+        connection.close()
+        with pytest.raises(WireError):
+            asked.result(BOUND_S)
+    connection.close()

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from harness.plan.catalogue import load_scenario, scenario_names
 from harness.plan.chance import DISKS, LEAD_MS, OPERATIONS, TAIL_MS, least_operations
-from harness.plan.schedule import decode, encode, faults_of, plan
+from harness.plan.schedule import decode, encode, faults_of, plan, problems_of
 from harness.vocabulary import (
+    AlterBrokers,
     AlterSome,
     Among,
     CancelSome,
@@ -255,3 +256,28 @@ def test_a_third_of_the_operations_that_were_drawn_is_to_be_answered_at_most(
     asked = RandomSchedule(operations={"reassign": 1, "cancel": 1}, operations_min={"reassign": 2})
     acts = [TimedOperation(at_ms, ReassignSome(draw=at_ms)) for at_ms in range(drawn)]
     assert least_operations(asked, [*acts, TimedOperation(5, CancelSome())]).get("reassign") == least
+
+
+def with_default(config: str) -> list[FixedSchedule | ScriptedSchedule]:
+    """Schedules that set the default of a config for all brokers."""
+    operation = AlterBrokers(config, "1")
+    return [
+        ScriptedSchedule((Pass(5), Perform(operation)), 10),
+        FixedSchedule((), 10, (TimedOperation(5, operation),)),
+    ]
+
+
+@pytest.mark.parametrize("schedule", with_default("unclean.leader.election.enable"))
+def test_a_default_of_brokers_that_no_checker_follows_is_refused(
+    schedule: FixedSchedule | ScriptedSchedule,
+) -> None:
+    (problem,) = problems_of(schedule)
+    assert "the default of unclean.leader.election.enable for all brokers" in problem
+    assert "they follow min.insync.replicas" in problem
+
+
+@pytest.mark.parametrize("schedule", with_default("min.insync.replicas"))
+def test_a_default_of_brokers_that_checkers_follow_is_permitted(
+    schedule: FixedSchedule | ScriptedSchedule,
+) -> None:
+    assert problems_of(schedule) == []

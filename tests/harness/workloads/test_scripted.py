@@ -1,7 +1,8 @@
 """Scripts that fail: the control says so, and what they had begun is ended."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,12 +13,14 @@ from checkers.history.operations import Operation, OperationType
 from checkers.history.reading import read_history
 from checkers.history.transactions import ScriptPlayed
 from harness.clients.raw_batches import ProduceAnswer
+from harness.kafka.wire import WireError
 from harness.record.journal import Clock, Journals
 from harness.vocabulary import Script, ScriptedTransactions
 from harness.workloads import scripted
 from harness.workloads.context import WorkloadContext, clients_for
-from harness.workloads.script import OpenTransaction, ScriptedSend, ScriptError
+from harness.workloads.script import OpenTransaction, ScriptClient, ScriptedSend, ScriptError
 from harness.workloads.scripted import ScriptWorker
+from tests.harness.waiting import BOUND_S
 
 WORKLOAD = ScriptedTransactions(script=Script.DELAYED_END_TXN)
 
@@ -40,7 +43,7 @@ def played(
 ) -> tuple[ScriptWorker, FakeScriptClient, Operation]:
     client = FakeScriptClient(fails)
     monkeypatch.setattr(scripted, "_LEAD_S", 0.0)
-    monkeypatch.setattr(scripted, "ScriptClient", lambda _context, _cleanup: client)
+    monkeypatch.setattr(scripted, "ScriptClient", lambda _context, _cleanup, _stopping: client)
     monkeypatch.setattr(scripted, "SCRIPTS", {Script.DELAYED_END_TXN: play})
     journals = Journals(folder, "run", Clock())
     worker = ScriptWorker(WorkloadContext(WORKLOAD, journals, clients_for(WORKLOAD, ())))
@@ -84,8 +87,9 @@ def test_a_defect_of_a_script_is_not_hidden(tmp_path: Path, monkeypatch: pytest.
 class CalmClient:
     """Grants everything; partition 0 and 1 have these leaders, and broker 1 coordinates the first id only."""
 
-    def __init__(self, *leaders: int) -> None:
+    def __init__(self, *leaders: int, other: int = 47) -> None:
         self.leaders = leaders
+        self.answers = {0: ProduceAnswer(48, None), 1: ProduceAnswer(other, None)}
         self.protocol = 1
         self.values = SimpleNamespace(draw=iter(range(9)).__next__)
         self.said: list[str] = []
@@ -121,7 +125,7 @@ class CalmClient:
     def produce_both(self, _: Any, producer: str, sends: dict[ScriptedSend, int]) -> dict[int, ProduceAnswer]:
         assert producer == "timed-out-1"
         assert sends == {ScriptedSend(0, 2): 2, ScriptedSend(1, 3): 0}
-        return {0: ProduceAnswer(48, None), 1: ProduceAnswer(0, 7)}
+        return self.answers
 
 
 def held_up(client: CalmClient, leader: int, coordinator: int, late: Any, meanwhile: Any) -> Any:
@@ -134,7 +138,7 @@ def held_up(client: CalmClient, leader: int, coordinator: int, late: Any, meanwh
 def test_a_producer_whose_transaction_times_out_while_the_leader_waits() -> None:
     client, worker = CalmClient(1, 1), SimpleNamespace(held_up=held_up)
     played = scripted.timed_out_producer(client, worker)  # type: ignore[arg-type]
-    assert played == ScriptPlayed(1, timed_out_errors=(48, 0))
+    assert played == ScriptPlayed(1, timed_out_errors=(48, 47))
     assert client.said == [
         "add [0]",
         "stable 0",
@@ -142,8 +146,23 @@ def test_a_producer_whose_transaction_times_out_while_the_leader_waits() -> None
         "add [0, 1]",
         "held",
         "stable 0",
-        "timed-out-1 abort {1: 1, 3: 7}",
+        "timed-out-1 abort {1: 1}",
     ]
+
+
+def test_a_late_record_that_was_appended_is_recorded() -> None:
+    client, worker = CalmClient(1, 1), SimpleNamespace(held_up=held_up)
+    client.answers[0] = ProduceAnswer(0, 7)
+    scripted.timed_out_producer(client, worker)  # type: ignore[arg-type]
+    assert client.said[-1] == "timed-out-1 abort {1: 1, 2: 7}"
+
+
+@pytest.mark.parametrize("other", [0, 19, 48])
+def test_without_an_old_epoch_it_proves_nothing(other: int) -> None:
+    client, worker = CalmClient(1, 1, other=other), SimpleNamespace(held_up=held_up)
+    with pytest.raises(ScriptError, match=f"epoch was not old: partition 1 answered {other}"):
+        scripted.timed_out_producer(client, worker)  # type: ignore[arg-type]
+    assert client.said[-1] == "stable 0"
 
 
 def test_it_needs_one_leader_that_does_not_coordinate(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,3 +174,98 @@ def test_it_needs_one_leader_that_does_not_coordinate(monkeypatch: pytest.Monkey
     one: Any = CalmClient(1, 1)
     with pytest.raises(ScriptError, match="all transactional ids"):
         scripted.timed_out_producer(one, worker)
+
+
+class OpenHolds:
+    """Delays nothing: calls `send` and is over."""
+
+    @contextmanager
+    def hold_broker(
+        self, _fault: str, _broker: int, _sender: int, send: Callable[[], None]
+    ) -> Iterator[None]:
+        send()
+        yield
+
+
+class DeafClient:
+    """Its request gets an answer only after the connection is closed, or at once if `answers`."""
+
+    def __init__(self, *, answers: bool = False) -> None:
+        self.context = SimpleNamespace(holds=OpenHolds())
+        self.closed = threading.Event()
+        if answers:
+            self.closed.set()
+
+    def connect(self, _broker: int) -> SimpleNamespace:
+        return SimpleNamespace(close=self.closed.set)
+
+    def late(self, _connection: Any) -> int:
+        assert self.closed.wait(BOUND_S)
+        return 5
+
+
+@pytest.fixture
+def worker(tmp_path: Path) -> Iterator[ScriptWorker]:
+    journals = Journals(tmp_path, "run", Clock())
+    yield ScriptWorker(WorkloadContext(WORKLOAD, journals, clients_for(WORKLOAD, ())))
+    journals.close()
+
+
+def test_an_answer_is_awaited_after_the_release(
+    worker: ScriptWorker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scripted, "HOLD_S", 0.0)
+    client: Any = DeafClient(answers=True)
+    assert worker.held_up(client, 1, 2, client.late, lambda: None) == 5
+
+
+def test_no_answer_is_awaited_once_the_load_is_stopped(worker: ScriptWorker) -> None:
+    client: Any = DeafClient()
+    with pytest.raises(ScriptError, match="before the load was stopped"):
+        worker.held_up(client, 1, 2, client.late, worker.stopping.set)
+
+
+def test_an_answer_that_never_comes_is_not_awaited_for_ever(
+    worker: ScriptWorker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scripted, "HOLD_S", 0.0)
+    monkeypatch.setattr(scripted, "_LATE_ANSWER_S", 0.0)
+    client: Any = DeafClient()
+    with pytest.raises(ScriptError, match="within 0 s"):
+        worker.held_up(client, 1, 2, client.late, lambda: None)
+
+
+def script_client(stopping: threading.Event, monkeypatch: pytest.MonkeyPatch) -> ScriptClient:
+    monkeypatch.setattr(ScriptClient, "_look", lambda _self: None)
+    context: Any = SimpleNamespace(workload=WORKLOAD, recorder=lambda _number, _role: None)
+    return ScriptClient(context, ExitStack(), stopping)
+
+
+def test_a_request_is_repeated_while_it_is_too_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    codes = iter([14, 51, 0])
+    client = script_client(threading.Event(), monkeypatch)
+    assert client.insist(lambda: next(codes), lambda code: [code], "EndTxn") == 0
+    with pytest.raises(ScriptError, match=r"EndTxn was answered \[48\]"):
+        client.insist(lambda: 48, lambda code: [code], "EndTxn")
+
+
+def test_a_request_is_not_repeated_once_the_load_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    codes, stopping = iter([14, 0]), threading.Event()
+    stopping.set()
+    client = script_client(stopping, monkeypatch)
+    with pytest.raises(ScriptError, match="EndTxn: not before the load was stopped"):
+        client.insist(lambda: next(codes), lambda code: [code], "EndTxn")
+    assert next(codes) == 0
+    assert client.insist(lambda: 0, lambda code: [code], "EndTxn") == 0
+
+
+def test_a_request_without_an_answer_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    def silent() -> int:
+        raise WireError("timed out")
+
+    client = script_client(threading.Event(), monkeypatch)
+    with pytest.raises(ScriptError, match="EndTxn: timed out"):
+        client.insist(silent, lambda code: [code], "EndTxn")
+    monkeypatch.setattr("harness.workloads.script._INSIST_S", -1.0)
+    with pytest.raises(ScriptError, match="not within"):
+        client.insist(lambda: 14, lambda code: [code], "EndTxn")

@@ -254,6 +254,50 @@ class TestConfigs:
         assert found(told) == []
 
 
+class TestDefaultsOfBrokers:
+    @staticmethod
+    def altered(code: int = 0, how: str = "ok") -> AdminStory:
+        told = story()
+        asked = {"value": "1", "to": "n1"}
+        answer = asked | {"code": code, "message": None, "took_ms": 1}
+        told.both(20, 22, "alter-brokers", asked, answer=answer, key="min.insync.replicas", how=how)
+        return told
+
+    @staticmethod
+    def record(told: AdminStory, value: str | None, broker: str = "", kind: int = 4, at: float = 21) -> None:
+        name = "min.insync.replicas"
+        data = {"resourceType": kind, "resourceName": broker, "name": name, "value": value}
+        told.record(at, "CONFIG_RECORD", data)
+
+    def test_one_that_the_log_has(self) -> None:
+        told = self.altered()
+        self.record(told, "1")
+        assert found(told) == []
+
+    def test_one_that_was_set_before(self) -> None:
+        told = self.altered()
+        self.record(told, "1", at=5)
+        assert found(told) == []
+
+    def test_one_that_the_log_lacks(self) -> None:
+        told = self.altered()
+        self.record(told, "2")
+        self.record(told, "1", broker="1")
+        self.record(told, "1", kind=2)
+        (anomaly,) = judged(told).anomalies
+        assert (anomaly.id, anomaly.subject) == ("metadata-ack-lost", "all brokers")
+        assert "min.insync.replicas=1 of all brokers" in anomaly.summary
+
+    def test_a_topic_of_unknown_name_that_is_removed_leaves_it(self) -> None:
+        told = self.altered()
+        self.record(told, "1", at=5)
+        told.record(8, "REMOVE_TOPIC_RECORD", {"topicId": "unknown"})
+        assert found(told) == []
+
+    def test_a_refusal(self) -> None:
+        assert found(self.altered(code=40)) == []
+
+
 class TestVoters:
     @staticmethod
     def changed(f: str, voter: int, disk: str | None) -> AdminStory:
