@@ -3,7 +3,8 @@
 A broker creates the log of a partition when it applies the record that makes it a replica, also while the
 partition has no leader; a broker that starts does so for all its partitions.  So a folder of the partition
 is due if `SETTLED_NS` have passed since the record was committed, the last fault ended, and the broker's
-process started, and if recovery succeeded, for which all brokers must have applied all records.
+process started, and if recovery succeeded after that start and that fault.  A start, or the recovery of logs,
+may take longer.  For recovery, every broker must have reported full ISRs of the workload's topics.
 
 Nothing is due from a broker whose log directory failed, or of whose disks no folder could be read.
 """
@@ -40,20 +41,26 @@ def find_missing(history: History, figures: Counter[str]) -> Iterator[Anomaly]:
     for operation in observed:
         seen, node = msgspec.convert(operation.value, FoldersSeen), operation.node or ""
         due_ns = seen.began_ns - SETTLED_NS
-        if undisturbed_since(history, node) > due_ns or not _is_reliable(history, seen):
+        since_ns = undisturbed_since(history, node)
+        if since_ns > due_ns or not _is_reliable(history, seen, since_ns):
             continue
         there = set(seen.folders)
-        for folder, topic_id, since_ns in placed.due(node, due_ns, seen.began_ns):
+        for folder, topic_id, placed_ns in placed.due(node, due_ns, seen.began_ns):
             figures["folders_due"] += 1
             if (folder, topic_id) not in there:
-                yield _missing(operation, folder, topic_id, seen.began_ns - since_ns)
+                yield _missing(operation, folder, topic_id, seen.began_ns - placed_ns)
 
 
-def _is_reliable(history: History, seen: FoldersSeen) -> bool:
-    """Whether the disks could be read after a recovery that succeeded, and no wiped disk took records."""
+def _is_reliable(history: History, seen: FoldersSeen, since_ns: int) -> bool:
+    """Whether recovery succeeded after a time, before the disks were read, and no wiped disk took records.
+
+    Nothing is reliable if no folder could be read.
+    """
     recovered = [each for each in history.of("recover") if each.type is not INVOKE]
-    succeeded = bool(recovered) and recovered[-1].type is OK and recovered[-1].time_ns <= seen.began_ns
-    return succeeded and bool(seen.folders) and emptied(history, seen.began_ns) is None
+    within = bool(recovered) and since_ns <= recovered[-1].time_ns <= seen.began_ns
+    if not within or recovered[-1].type is not OK:
+        return False
+    return bool(seen.folders) and emptied(history, seen.began_ns) is None
 
 
 def _missing(operation: Operation, folder: str, topic_id: str, after_ns: int) -> Anomaly:

@@ -19,11 +19,12 @@ def story(
     *,
     node: str = "n2",
     recovered: str = "ok",
+    recovered_ms: float = 5_000,
 ) -> AdminStory:
-    """A topic is created at 1 ms, recovery ends at 5 s, and a broker's folders are read later."""
+    """A topic is created at 1 ms, recovery ends later, and a broker's folders are read after that."""
     told = AdminStory()
     told.created()
-    told.both(4_000, 5_000, "recover", {"bound_ms": 60_000}, key="log-0", how=recovered)
+    told.both(4_000, recovered_ms, "recover", {"bound_ms": 60_000}, key="log-0", how=recovered)
     value = {"began_ns": round(read_ms * MS), "folders": [list(each) for each in folders]}
     told.observe(read_ms + 1, "folders", value, node=node)
     return told
@@ -125,9 +126,24 @@ def test_where_a_wiped_disk_may_have_taken_records_nothing_is_decided() -> None:
 def test_a_fault_keeps_a_broker_from_creating_it(
     kind: str, healed_ms: float | None, node: str, found: dict[str, int]
 ) -> None:
-    told = story()
+    told = story(recovered_ms=max(healed_ms or 0, 5_000) + 100)
     told.fault(50, healed_ms, kind, node)
     assert judged(told).counts == found
+
+
+@pytest.mark.parametrize(("recovered_ms", "found"), [(5_000, {}), (8_500, GONE)])
+def test_a_broker_that_started_after_recovery_may_still_load_its_logs(
+    recovered_ms: float, found: dict[str, int]
+) -> None:
+    told = story(recovered_ms=recovered_ms)
+    told.observe(8_000, "node", {"status": "running"}, node="n2")
+    assert judged(told).counts == found
+
+
+def test_a_fault_after_recovery_may_have_undone_it() -> None:
+    told = story()
+    told.fault(8_000, 8_500, "partition", "n2")
+    assert judged(told).counts == {}
 
 
 def test_without_folders_nothing_is_decided() -> None:
