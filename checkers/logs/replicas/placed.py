@@ -76,13 +76,14 @@ class Placed:
 
 
 def undisturbed_since(history: History, node: str) -> int:
-    """Since when a broker has run without any fault in the cluster; `NEVER` if it did not run to the end."""
+    """Since when a broker has run without any fault in the cluster.
+
+    `NEVER` if it did not run to the end, or if no state of its container was reported.
+    """
     windows = fault_windows(history)
     states = nodes_seen(history, node)
-    stopped = bool(states) and not states[-1].value.running
-    if stopped or any(window.fails_disk and window.concerns(node) for window in windows):
+    running = bool(states) and states[-1].value.running
+    if not running or any(window.fails_disk and window.concerns(node) for window in windows):
         return NEVER
-    return max(
-        max((window.end_ns for window in windows), default=0),
-        max((operation.time_ns for operation, _ in states), default=0),
-    )
+    started_ns = max(operation.time_ns for operation, _ in states)
+    return max((started_ns, *(window.end_ns for window in windows)))

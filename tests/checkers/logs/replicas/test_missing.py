@@ -23,6 +23,7 @@ def story(
 ) -> AdminStory:
     """A topic is created at 1 ms, recovery ends later, and a broker's folders are read after that."""
     told = AdminStory()
+    told.observe(0.1, "node", {"status": "running"}, node=node)
     told.created()
     told.both(4_000, recovered_ms, "recover", {"bound_ms": 60_000}, key="log-0", how=recovered)
     value = {"began_ns": round(read_ms * MS), "folders": [list(each) for each in folders]}
@@ -56,6 +57,14 @@ def test_of_a_partition_of_which_it_is_a_replica() -> None:
 )
 def test_by_name_and_topic_id(folders: tuple[tuple[str, str], ...], found: dict[str, int]) -> None:
     assert judged(story(folders=folders)).counts == found
+
+
+def test_of_a_broker_whose_container_nobody_reported_nothing_is_due() -> None:
+    told = AdminStory()
+    told.created()
+    told.both(4_000, 5_000, "recover", {"bound_ms": 60_000}, key="log-0")
+    told.observe(20_001, "folders", {"began_ns": 20_000 * MS, "folders": [["other-0", "other"]]}, node="n2")
+    assert judged(told).counts == {}
 
 
 def test_of_a_node_that_is_no_broker_nothing_is_due() -> None:
