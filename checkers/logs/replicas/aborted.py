@@ -17,6 +17,8 @@ An entry may be absent, or begin at a later record, for these reasons:
   have known a higher start than its disk has, so the highest start counts that any replica or final read
   reports, or that a deletion requested.
 - The cleaner writes the indexes of compacted topics again.  These topics are not judged.
+- A segment may be deleted before its index is read, if its topic has a retention or records of it were
+  deleted.  In other topics an abort marker below all segments that were read makes the result unknown.
 - If a disk fails, the index may lack the last marker of the log.  A marker that is not committed may be
   truncated.  So only in-sync replicas are judged, below the committed end.
 - A node that lost power may lack an index of a segment below the recovery point, because the directory is not
@@ -86,7 +88,9 @@ def find_in_indexes(
             yield from _in_error((log, index), aborts, committed, figures)
 
 
-def unread_indexes(history: History, logs: Sequence[ReplicaLog], committed: ComparedRange) -> Iterator[str]:
+def unread_indexes(
+    history: History, logs: Sequence[ReplicaLog], limits: Limits, committed: ComparedRange
+) -> Iterator[str]:
     """Replicas whose indexes should have aborted transactions but are not known, as sentences.
 
     Histories of earlier versions have no indexes.
@@ -94,24 +98,28 @@ def unread_indexes(history: History, logs: Sequence[ReplicaLog], committed: Comp
     Args:
         history: has the indexes.
         logs: the logs that are judged.
+        limits: topics whose segments may be deleted before their indexes are read.
         committed: the range in which they are judged.
     """
     indexes = indexes_of(history)
     meant = EVIDENCE_ABORTED in recorded_setup(history).evidence
     for log in logs:
         index = indexes.get((log.node, log.partition))
-        problem = _problem(log, index, committed) if meant or index is not None else None
+        problem = _problem(log, index, limits, committed) if meant or index is not None else None
         if problem is not None:
             yield f"the index of aborted transactions of {log.partition} on {log.node} {problem}"
 
 
-def _problem(log: ReplicaLog, index: Indexed | None, committed: ComparedRange) -> str | None:
+def _problem(log: ReplicaLog, index: Indexed | None, limits: Limits, committed: ComparedRange) -> str | None:
     """Why it is unknown whether an index has all aborted transactions; None if it is known."""
     aborts = aborts_of(log, committed.first)
     due = _due(aborts, committed)
     if index is None or index.seen.error is not None:
         why = "was not recorded" if index is None else f"was not read: {index.seen.error}"
         return why if due.any() else None
+    without = due & (index.segments_of(aborts.marker) == NONE)
+    if without.any() and log.partition.topic not in limits.retained | limits.deleted:
+        return f"lacks the segment of the marker at {aborts.marker[without].min()}"
     unknown = due & _in_damaged(index, aborts) & (_entries_of(index, aborts) == NONE)
     segments = index.segments_of(aborts.marker[unknown]).tolist()
     return f"is damaged: {index.damaged[segments[0]]}" if segments else None

@@ -1,8 +1,8 @@
-"""Exceptions to the rules on replicas: power loss, retention, compaction, expiration."""
+"""Exceptions to the rules on replicas: power loss, retention, deletion, compaction, expiration."""
 
 from typing import NamedTuple
 
-from checkers.evidence.administration import alterations_of
+from checkers.evidence.administration import alterations_of, requests_of
 from checkers.evidence.faults import fault_windows
 from checkers.history.operations import FAIL, History
 from checkers.history.requested import TopicAltered
@@ -19,12 +19,14 @@ class Limits(NamedTuple):
     Attributes:
         unsynced: names of nodes that may have lost data that they had not synced.
         retained: topics whose old segments may be deleted at any time.
+        deleted: topics of which the deletion of records was requested.
         compacted: topics whose batches may be rewritten.
         forgetting: whether brokers are configured to forget producers earlier than after a day.
     """
 
     unsynced: frozenset[str]
     retained: frozenset[str]
+    deleted: frozenset[str]
     compacted: frozenset[str]
     forgetting: bool
 
@@ -40,10 +42,12 @@ def limits_of(history: History, meant: Setup) -> Limits:
     struck = (window.targets or anybody for window in fault_windows(history) if window.loses_unsynced)
     of_topics = {topic.name for topic in meant.topics if not _RETENTION.isdisjoint(topic.config)}
     rewritten = {topic.name for topic in meant.topics if meant.is_compacted(topic.name)}
+    deletions = (request for request in requests_of(history, "delete-records") if not request.failed)
     of_nodes = [meant.config, *meant.node_config.values()]
     return Limits(
         unsynced=frozenset(node for targets in struck for node in targets),
         retained=frozenset(of_topics | {key for key, asked in altered if asked.config in _RETENTION}),
+        deleted=frozenset(request.began.key for request in deletions),
         compacted=frozenset(rewritten | {key for key, asked in altered if _compacts(asked)}),
         forgetting=any(not _EXPIRATION.isdisjoint(config) for config in of_nodes),
     )

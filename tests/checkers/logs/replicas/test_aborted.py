@@ -20,7 +20,7 @@ from tests.checkers.logs.replicas.replica_histories import (
     replica,
 )
 
-OK = OperationType.OK
+INVOKE, OK = OperationType.INVOKE, OperationType.OK
 TRANSACTIONAL, CONTROL = 0x10, 0x20
 Entry = tuple[int, int, int]
 """Producer id, first offset, offset of the marker."""
@@ -71,6 +71,7 @@ def run(
     start: int = 0,
     isr: Sequence[int] = (1, 2),
     setup: Mapping[str, Any] | None = None,
+    before: Sequence[Operation] = (),
     others: Sequence[Operation] = (),
     **told: Any,
 ) -> History:
@@ -78,6 +79,7 @@ def run(
     logs = [observed(node, replica(log, **told)) for node in ("n1", "n2")]
     meant = {"evidence": ["replicas", "aborted-transactions"], **(setup or {})}
     return history_of(
+        *before,
         recovered(isr),
         final_read(end, start=start),
         *others,
@@ -96,6 +98,14 @@ def judged(segments: Segments, **more: Any) -> CheckerResult:
 def found(result: CheckerResult) -> list[tuple[str, str]]:
     """The findings of the rules on indexes."""
     return [(each.id, each.subject) for each in result.anomalies if "index" in each.id]
+
+
+RETAINED = {"topics": [SETUP["topics"][0] | {"config": {"retention.ms": "1000"}}]}
+DELETION = (
+    *(Operation(0, 1, "admin-1", kind, "delete-records", "log-0", [[0, -1]]) for kind in (INVOKE, OK)),
+    final_read(None, kind="invoke"),
+)
+"""A request to delete all records, and the start of the final read."""
 
 
 def without(*gone: Entry) -> Segments:
@@ -163,8 +173,12 @@ class TestNotIndexed:
         assert found(judged(without((7, 12, 14)), log_start=14)) == []
         assert found(judged(without((7, 12, 14)), log_start=15)) == []
 
-    def test_segments_that_were_deleted_when_indexes_were_read_are_not_judged(self) -> None:
-        assert found(judged({10: INDEX[10]})) == []
+    @pytest.mark.parametrize("more", [{"setup": RETAINED}, {"before": DELETION}], ids=["old", "requested"])
+    def test_segments_that_were_deleted_when_indexes_were_read_are_not_judged(
+        self, more: Mapping[str, Any]
+    ) -> None:
+        result = judged({10: INDEX[10]}, **more)
+        assert (found(result), result.unknown_because) == ([], None)
 
 
 class TestInError:
@@ -270,6 +284,18 @@ class TestUnread:
         assert result.unknown_because == (
             "the index of aborted transactions of log-0/0 on n1 was not read: OSError: Input/output error"
         )
+
+    @pytest.mark.parametrize("segments", [{}, {10: INDEX[10]}])
+    def test_a_marker_below_all_segments_that_were_read(self, segments: Segments) -> None:
+        result = judged(segments)
+        assert found(result) == []
+        assert result.unknown_because == (
+            "the index of aborted transactions of log-0/0 on n1 lacks the segment of the marker at 5"
+        )
+
+    @pytest.mark.parametrize("more", [{"start": 15}, {"end": 5}])
+    def test_no_segment_is_due_without_an_abort_in_the_judged_range(self, more: Mapping[str, Any]) -> None:
+        assert judged({}, **more).unknown_because is None
 
     def test_an_index_that_is_damaged_before_an_entry(self) -> None:
         damage = {10: "entry 1 is incomplete or damaged (bytes from there on: 6)"}
