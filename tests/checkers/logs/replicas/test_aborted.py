@@ -147,6 +147,12 @@ class TestNotIndexed:
         assert which == "The index of the segment that begins at 0 has it from offset 4 on."
         assert what.endswith("that fetches from n1 gets its records below offset 4 as committed ones.")
 
+    def test_a_broker_may_have_known_a_higher_start_of_a_topic_with_a_retention(self) -> None:
+        late: Segments = {0: [(7, 0, 5), (8, 4, 7)], 10: INDEX[10]}
+        assert judged(late, setup=RETAINED).validity is Validity.VALID
+        result = judged(without((8, 2, 7)), setup=RETAINED)
+        assert found(result) == [("abort-not-indexed", "log-0/0@2")]
+
     def test_all_are_absent(self) -> None:
         result = judged({0: [], 10: []})
         assert result.counts == {"abort-not-indexed": 3}
