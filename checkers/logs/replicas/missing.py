@@ -6,7 +6,8 @@ is due if `SETTLED_NS` have passed since the record was committed, the last faul
 process started, and if recovery succeeded after that start and that fault.  A start, or the recovery of logs,
 may take longer.  For recovery, every broker must have reported full ISRs of the workload's topics.
 
-Nothing is due from a broker whose log directory failed, or of whose disks no folder could be read.
+Nothing is due from a broker whose log directory failed, or one of whose log directories or folders could not
+be read.  If an older history does not report that, nothing is due from a broker without any folder.
 """
 
 from collections import Counter
@@ -54,13 +55,15 @@ def find_missing(history: History, figures: Counter[str]) -> Iterator[Anomaly]:
 def _is_reliable(history: History, seen: FoldersSeen, since_ns: int) -> bool:
     """Whether recovery succeeded after a time, before the disks were read, and no wiped disk took records.
 
-    Nothing is reliable if no folder could be read.
+    Nothing is reliable if a folder or log directory could not be read.  Older histories do not report that,
+    and then at least one folder must have been read.
     """
     recovered = [each for each in history.of("recover") if each.type is not INVOKE]
     within = bool(recovered) and since_ns <= recovered[-1].time_ns <= seen.began_ns
     if not within or recovered[-1].type is not OK:
         return False
-    return bool(seen.folders) and emptied(history, seen.began_ns) is None
+    whole = bool(seen.folders) if seen.unread is None else not seen.unread
+    return whole and emptied(history, seen.began_ns) is None
 
 
 def _missing(operation: Operation, folder: str, topic_id: str, after_ns: int) -> Anomaly:

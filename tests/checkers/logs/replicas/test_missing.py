@@ -20,13 +20,14 @@ def story(
     node: str = "n2",
     recovered: str = "ok",
     recovered_ms: float = 5_000,
+    **told_too: list[str],
 ) -> AdminStory:
     """A topic is created at 1 ms, recovery ends later, and a broker's folders are read after that."""
     told = AdminStory()
     told.observe(0.1, "node", {"status": "running"}, node=node)
     told.created()
     told.both(4_000, recovered_ms, "recover", {"bound_ms": 60_000}, key="log-0", how=recovered)
-    value = {"began_ns": round(read_ms * MS), "folders": [list(each) for each in folders]}
+    value = {"began_ns": round(read_ms * MS), "folders": [list(each) for each in folders]} | told_too
     told.observe(read_ms + 1, "folders", value, node=node)
     return told
 
@@ -52,7 +53,7 @@ def test_of_a_partition_of_which_it_is_a_replica() -> None:
         ((("log-0-0", OLD_ID),), GONE),
         ((("log-0-0.3f2a-delete", TOPIC_ID),), GONE),
         ((("log-0-1", TOPIC_ID),), GONE),
-        ((), {}),  # of a disk that can't be read no folder is listed
+        ((), {}),  # in an older history, no folder is listed of a disk that can't be read
     ],
 )
 def test_by_name_and_topic_id(folders: tuple[tuple[str, str], ...], found: dict[str, int]) -> None:
@@ -65,6 +66,14 @@ def test_of_a_broker_whose_container_nobody_reported_nothing_is_due() -> None:
     told.both(4_000, 5_000, "recover", {"bound_ms": 60_000}, key="log-0")
     told.observe(20_001, "folders", {"began_ns": 20_000 * MS, "folders": [["other-0", "other"]]}, node="n2")
     assert judged(told).counts == {}
+
+
+@pytest.mark.parametrize(("unread", "found"), [([], GONE), (["log-0-0"], {}), (["data-2"], {})])
+@pytest.mark.parametrize("folders", [(), (("other-0", "other"),)])
+def test_all_folders_must_have_been_read(
+    folders: tuple[tuple[str, str], ...], unread: list[str], found: dict[str, int]
+) -> None:
+    assert judged(story(folders=folders, unread=unread)).counts == found
 
 
 def test_of_a_node_that_is_no_broker_nothing_is_due() -> None:
