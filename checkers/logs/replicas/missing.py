@@ -7,7 +7,9 @@ process started, and if recovery succeeded after that start and that fault.  A s
 may take longer.  For recovery, every broker must have reported full ISRs of the workload's topics.
 
 Nothing is due from a broker whose log directory failed, or one of whose log directories or folders could not
-be read.  If an older history does not report that, nothing is due from a broker without any folder.
+be read.  If an older history does not report that, nothing is due from a broker without any folder.  A folder
+that will replace another one (``-future``, KIP-113) counts as that log, because it may get its name while the
+folders are listed.
 """
 
 from collections import Counter
@@ -45,7 +47,7 @@ def find_missing(history: History, figures: Counter[str]) -> Iterator[Anomaly]:
         since_ns = undisturbed_since(history, node)
         if since_ns > due_ns or not _is_reliable(history, seen, since_ns):
             continue
-        there = set(seen.folders)
+        there = {(_partition_of(folder), topic_id) for folder, topic_id in seen.folders}
         for folder, topic_id, placed_ns in placed.due(node, due_ns, seen.began_ns):
             figures["folders_due"] += 1
             if (folder, topic_id) not in there:
@@ -64,6 +66,11 @@ def _is_reliable(history: History, seen: FoldersSeen, since_ns: int) -> bool:
         return False
     whole = bool(seen.folders) if seen.unread is None else not seen.unread
     return whole and emptied(history, seen.began_ns) is None
+
+
+def _partition_of(folder: str) -> str:
+    """The name of the log that a folder has or will replace: ``t-0`` for ``t-0.<hash>-future``."""
+    return folder.rpartition(".")[0] if folder.endswith("-future") else folder
 
 
 def _missing(operation: Operation, folder: str, topic_id: str, after_ns: int) -> Anomaly:

@@ -52,6 +52,8 @@ def test_of_a_partition_of_which_it_is_a_replica() -> None:
         ((("log-0-0", TOPIC_ID),), {}),
         ((("log-0-0", OLD_ID),), GONE),
         ((("log-0-0.3f2a-delete", TOPIC_ID),), GONE),
+        ((("log-0-0.3f2a-future", TOPIC_ID),), {}),
+        ((("log-0-0.3f2a-future", OLD_ID),), GONE),
         ((("log-0-1", TOPIC_ID),), GONE),
         ((), {}),  # in an older history, no folder is listed of a disk that can't be read
     ],
