@@ -22,7 +22,7 @@ from checkers.history.replicas import FOLDERS, FoldersSeen
 from checkers.history.units import NS_PER_S
 from checkers.kraft.metadata.wipes import emptied
 from checkers.logs.replicas.anomalies import MISSING_REPLICA
-from checkers.logs.replicas.placed import SETTLED_NS, Placed, undisturbed_since
+from checkers.logs.replicas.placed import SETTLED_NS, placed_of, undisturbed_since
 from checkers.verdict.verdict import Anomaly
 
 
@@ -40,7 +40,7 @@ def find_missing(history: History, figures: Counter[str]) -> Iterator[Anomaly]:
     observed = history.observed(FOLDERS)
     if not observed:
         return
-    placed = Placed(history)
+    placed = placed_of(history)
     for operation in observed:
         seen, node = msgspec.convert(operation.value, FoldersSeen), operation.node or ""
         due_ns = seen.began_ns - SETTLED_NS

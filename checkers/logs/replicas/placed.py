@@ -7,7 +7,7 @@ from checkers.evidence.faults import fault_windows
 from checkers.evidence.metadata_log import append_times, farthest
 from checkers.evidence.partition_changes import REMOVED, PartitionReplay, PartitionState, partition_changes
 from checkers.history.observed import nodes_seen
-from checkers.history.operations import History
+from checkers.history.operations import History, once
 from checkers.history.setup import recorded_setup
 
 SETTLED_NS = 10_000_000_000
@@ -73,6 +73,10 @@ class Placed:
                 since_ns = self._changes.span(states[first]).to_ns
                 if since_ns <= due_ns:
                     yield folder, topic_id, since_ns
+
+
+placed_of = once(Placed)
+"""The replicas of a history, read from the metadata log once; arguments and errors as those of `Placed`."""
 
 
 def undisturbed_since(history: History, node: str) -> int:

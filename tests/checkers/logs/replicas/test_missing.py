@@ -5,6 +5,7 @@ import pytest
 from checkers.history.operations import History
 from checkers.judge import result_by
 from checkers.logs.replicas.judging import check_replicas
+from checkers.logs.replicas.placed import placed_of
 from checkers.verdict.verdict import CheckerResult, Validity
 from tests.checkers.admin_histories import TOPIC_ID, AdminStory
 
@@ -76,6 +77,11 @@ def test_all_folders_must_have_been_read(
     folders: tuple[tuple[str, str], ...], unread: list[str], found: dict[str, int]
 ) -> None:
     assert judged(story(folders=folders, unread=unread)).counts == found
+
+
+def test_the_metadata_log_is_read_once_for_all_rules() -> None:
+    history = story().history()
+    assert placed_of(history) is placed_of(history)
 
 
 def test_of_a_node_that_is_no_broker_nothing_is_due() -> None:
