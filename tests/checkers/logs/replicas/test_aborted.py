@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -106,6 +107,22 @@ DELETION = (
     final_read(None, kind="invoke"),
 )
 """A request to delete all records, and the start of the final read."""
+
+
+def altered(config: str, value: str) -> tuple[Operation, ...]:
+    """A request to change the default of a config of all brokers."""
+    asked = {"value": value, "to": "n1"}
+    return tuple(Operation(0, 1, "admin-1", kind, "alter-brokers", config, asked) for kind in (INVOKE, OK))
+
+
+CONFIGURED = tuple(
+    Operation(0, 1, "moves", kind, "configure", "n1", {"properties": {"producer.id.expiration.ms": "5000"}})
+    for kind in (INVOKE, OK)
+)
+REFUSED = tuple(
+    msgspec.structs.replace(each, type=OperationType.FAIL if each.type is OK else each.type)
+    for each in altered("producer.id.expiration.ms", "5000")
+)
 
 
 def without(*gone: Entry) -> Segments:
@@ -250,6 +267,11 @@ class TestInError:
         pytest.param({"end": 5}, id="not committed"),
         pytest.param({"setup": {"config": {"producer.id.expiration.ms": "5000"}}}, id="producers expire"),
         pytest.param(
+            {"before": altered("producer.id.expiration.ms", "5000")}, id="producers expire by default"
+        ),
+        pytest.param({"before": CONFIGURED}, id="producers expire after a start"),
+        pytest.param({"before": altered("log.cleanup.policy", "compact")}, id="compacted by default"),
+        pytest.param(
             {"setup": {"topics": [SETUP["topics"][0] | {"config": {"cleanup.policy": "compact"}}]}},
             id="compacted",
         ),
@@ -273,6 +295,13 @@ def test_what_is_not_judged(more: Mapping[str, Any]) -> None:
     wrong: Segments = {0: [(8, 6, 7)], 10: [(8, 8, 9)]}
     assert judged(wrong).counts == {"abort-not-indexed": 3, "indexed-in-error": 1}
     assert not {"abort-not-indexed", "indexed-in-error"} & judged(wrong, **more).counts.keys()
+
+
+def test_what_does_not_weaken_the_rules() -> None:
+    for before in (REFUSED, altered("log.cleanup.policy", "delete"), altered("log.retention.ms", "5000")):
+        assert found(judged(without((8, 2, 7)), before=before)) == [("abort-not-indexed", "log-0/0@2")]
+    late: Segments = {0: [(7, 0, 5), (8, 4, 7)], 10: INDEX[10]}
+    assert found(judged(late, before=altered("log.retention.ms", "5000"))) == []
 
 
 class TestUnread:
