@@ -151,16 +151,19 @@ class MetadataLogSeen(ReplicaSeen, frozen=True, kw_only=True):
     decoder_error: str | None = None
 
 
-class FoldersSeen(msgspec.Struct, frozen=True):
+class FoldersSeen(msgspec.Struct, frozen=True, omit_defaults=True):
     """Folders of partitions in one broker's log directories.
 
     Attributes:
         began_ns: when reading began, nanoseconds of the history's clock.
         folders: the names of the folders, each with the id of its topic.
+        unread: the names of log directories and of folders that could not be read; None if an older run does
+            not report them.
     """
 
     began_ns: Natural
     folders: list[tuple[str, str]]
+    unread: list[str] | None = None
 
 
 class AbortedTransaction(NamedTuple):

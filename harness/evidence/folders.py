@@ -4,8 +4,9 @@ A folder's name is ``<topic>-<partition>``.  A suffix shows its state: with ``-d
 longer used, with ``-future`` it will replace another folder.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from checkers.history.replicas import FOLDERS, METADATA_TOPIC, FoldersSeen
 from harness.kafka.segments.log_folder import topic_id_of
@@ -21,23 +22,42 @@ def gather_folders(recorder: Recorder, disks: Mapping[str, Sequence[Path]]) -> N
     """
     for node, directories in disks.items():
         began_ns = recorder.journal.clock.now_ns()
-        found = sorted(row for directory in directories for row in folders_of(directory))
-        recorder.observe("observe", FOLDERS, FoldersSeen(began_ns, found), node=node)
+        listed = [folders_of(directory) for directory in directories]
+        found = sorted(row for each in listed for row in each.found)
+        unread = sorted(name for each in listed for name in each.unread)
+        recorder.observe("observe", FOLDERS, FoldersSeen(began_ns, found, unread), node=node)
 
 
-def folders_of(disk: Path) -> Iterator[tuple[str, str]]:
-    """Names of the folders of partitions, and the topic id of each, without the metadata log.
+class Folders(NamedTuple):
+    """The folders of partitions on one disk, without the metadata log.
 
-    For a disk that can't be read there are none, and a folder that is renamed meanwhile is left out.
+    Attributes:
+        found: the name of each and the id of its topic.
+        unread: names of folders that could not be read, or of the disk if that could not be read.
     """
+
+    found: list[tuple[str, str]]
+    unread: list[str]
+
+
+def folders_of(disk: Path) -> Folders:
+    """Read the names and topic ids of the folders of partitions on a disk.
+
+    A folder that is renamed meanwhile is left out, and so is anything whose name is not a partition's.
+    """
+    listed = Folders([], [])
     try:
-        folders = [folder for folder in disk.iterdir() if not folder.name.startswith(f"{METADATA_TOPIC}-")]
+        names = sorted(folder.name for folder in disk.iterdir() if "-" in folder.name)
     except OSError:
-        return
-    for folder in folders:
+        return Folders([], [disk.name])
+    for name in names:
         try:
-            topic_id = topic_id_of(folder)
+            topic_id = None if name.startswith(f"{METADATA_TOPIC}-") else topic_id_of(disk / name)
+        except NotADirectoryError:
+            continue  # one of the disk's checkpoints
         except OSError:
+            listed.unread.append(name)
             continue
         if topic_id is not None:
-            yield folder.name, topic_id
+            listed.found.append((name, topic_id))
+    return listed

@@ -213,7 +213,7 @@ class AdminStory:
         operations = list(self._told)
         if metadata_log:
             records = self.records[:cut]
-            value = metadata([Batch(0, len(records) or 1)], records=records, **told)
+            value = metadata([Batch(0, len(records) or 1)], records=records) | told
             log = Operation(
                 0,
                 900 * MS,

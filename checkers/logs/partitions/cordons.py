@@ -1,9 +1,10 @@
 """Cordoned log directories in the metadata log: which brokers may get new replicas (KIP-1066, since 4.3).
 
 A broker registers with its log directories, and reports later which of them are cordoned.  A broker whose
-directories are all cordoned keeps its replicas, and gets no other one: Kafka places none on it, and refuses
-assignments and reassignments that add one.  A controller decides by all records that it has appended, so the
-order of the log is exact.
+directories are all cordoned keeps its replicas, and gets no other one: Kafka places none on it, and must
+refuse assignments and reassignments that add one.  4.3.0 and 4.3.1 do not refuse them (KAFKA-20832).  4.4.0
+also refuses a target that only keeps a cordoned broker, which this rule does not require.  A controller
+decides by all records that it has appended, so the order of the log is exact.
 """
 
 from collections.abc import Iterator

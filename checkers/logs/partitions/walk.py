@@ -1,4 +1,8 @@
-"""Reads the metadata log that reaches farthest, record by record, and collects violations."""
+"""Reads the metadata log that reaches farthest, record by record, and collects violations.
+
+Whether a broker may be chosen or get replicas is not judged in a log that lacks records, nor after a record
+that could not be decoded, because such a record may have changed the broker's registration.
+"""
 
 from checkers.columns.tables import NEVER
 from checkers.evidence.faults import fault_windows
@@ -7,7 +11,7 @@ from checkers.evidence.metadata_whole import thinned_logs
 from checkers.evidence.min_isr import CONFIG_RECORD, min_isr_of
 from checkers.evidence.partition_changes import REMOVED, PartitionChange, PartitionReplay, PartitionState
 from checkers.history.operations import History
-from checkers.history.replicas import MetadataRecord
+from checkers.history.replicas import OPAQUE, MetadataRecord
 from checkers.history.setup import setup_of
 from checkers.logs.partitions.anomalies import (
     ASSIGNED_TO_CORDONED,
@@ -46,7 +50,9 @@ class Walk:
         self._needed, self._counters = min_isr_of(history), Counters()
         self._registrations, self._cordons = _registrations(history), Cordons()
         self._is_whole = self._log is not None and _is_whole(history, self._log)
+        self._knows_brokers = True
         if self._log is not None:
+            self._knows_brokers = self._log.operation.index not in thinned_logs(history)
             self._with_registration = written_with(self._log.seen.records)
             replay = PartitionReplay(self._log.seen)
             for record in self._log.seen.records:
@@ -69,21 +75,26 @@ class Walk:
             for partition, state in replay.held_by(back.broker):
                 self._add(UNCLEAN_MEMBER, str(partition), record, text, state)
         self._cordons.take(kind, data)
+        self._knows_brokers = self._knows_brokers and kind != OPAQUE
         for step in replay.take(record):
             self._judge(step)
 
     def _judge(self, step: PartitionChange) -> None:
         self.figures["states"] += 1
         self.figures["states_of_internal_topics"] += step.partition.topic.startswith("__")
-        for text in self._registrations.wrongly_chosen(step):
-            self._add(INACTIVE_CHOSEN, str(step.partition), step.record, text, step.before, step.after)
-        for text in self._cordons.wrongly_assigned(step):
-            self._add(ASSIGNED_TO_CORDONED, str(step.partition), step.record, text, step.before, step.after)
+        if self._knows_brokers:
+            self._judge_brokers(step)
         for kind, text in broken_by(step, self._needed.of(step.partition.topic)):
             if kind is RESTATED and self._is_repeated(step):
                 continue
             if kind is not CHANGE_OF_NOTHING or self._is_whole:
                 self._add(kind, str(step.partition), step.record, text, step.before, step.after)
+
+    def _judge_brokers(self, step: PartitionChange) -> None:
+        for text in self._registrations.wrongly_chosen(step):
+            self._add(INACTIVE_CHOSEN, str(step.partition), step.record, text, step.before, step.after)
+        for text in self._cordons.wrongly_assigned(step):
+            self._add(ASSIGNED_TO_CORDONED, str(step.partition), step.record, text, step.before, step.after)
 
     def _is_repeated(self, step: PartitionChange) -> bool:
         """Whether the same registration of a broker had already changed the partition."""

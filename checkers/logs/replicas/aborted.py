@@ -15,8 +15,11 @@ An entry may be absent, or begin at a later record, for these reasons:
 - When a broker starts, or truncates a log, it reads no records below the start that its log has then
   (``UnifiedLog.rebuildProducerState``).  So records count only from the start of the log on.  A broker may
   have known a higher start than its disk has, so the highest start counts that any replica or final read
-  reports, or that a deletion requested.
+  reports, or that a deletion requested.  In a topic with a retention nothing
+  may report the highest start that a broker knew, so only absent entries are judged there.
 - The cleaner writes the indexes of compacted topics again.  These topics are not judged.
+- A segment may be deleted before its index is read, if its topic has a retention or records of it were
+  deleted.  In other topics an abort marker below all segments that were read makes the result unknown.
 - If a disk fails, the index may lack the last marker of the log.  A marker that is not committed may be
   truncated.  So only in-sync replicas are judged, below the committed end.
 - A node that lost power may lack an index of a segment below the recovery point, because the directory is not
@@ -30,6 +33,7 @@ offset in an entry is not judged.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -67,13 +71,18 @@ def judged_logs(logs: Sequence[ReplicaLog], limits: Limits) -> list[ReplicaLog]:
 
 
 def find_in_indexes(
-    history: History, logs: Sequence[ReplicaLog], committed: ComparedRange, figures: Counter[str]
+    history: History,
+    logs: Sequence[ReplicaLog],
+    limits: Limits,
+    committed: ComparedRange,
+    figures: Counter[str],
 ) -> Iterator[Finds]:
     """Find aborted transactions that a replica's indexes lack, and entries without such a transaction.
 
     Args:
         history: has the indexes.
         logs: the logs that are judged.
+        limits: topics whose logs may have had a higher start than anything reports.
         committed: the range in which they are judged, from the highest start of the log.
         figures: counts the aborted transactions and the entries that were compared.
     """
@@ -82,11 +91,16 @@ def find_in_indexes(
         index = indexes.get((log.node, log.partition))
         if index is not None:
             aborts = aborts_of(log, committed.first)
-            yield from _not_indexed((log, index), aborts, committed, figures)
+            missed = _missed(index, aborts, committed, figures)
+            if log.partition.topic in limits.retained:
+                missed = missed._replace(later=np.zeros_like(missed.later))
+            yield from _not_indexed((log, index), aborts, missed, committed)
             yield from _in_error((log, index), aborts, committed, figures)
 
 
-def unread_indexes(history: History, logs: Sequence[ReplicaLog], committed: ComparedRange) -> Iterator[str]:
+def unread_indexes(
+    history: History, logs: Sequence[ReplicaLog], limits: Limits, committed: ComparedRange
+) -> Iterator[str]:
     """Replicas whose indexes should have aborted transactions but are not known, as sentences.
 
     Histories of earlier versions have no indexes.
@@ -94,24 +108,28 @@ def unread_indexes(history: History, logs: Sequence[ReplicaLog], committed: Comp
     Args:
         history: has the indexes.
         logs: the logs that are judged.
+        limits: topics whose segments may be deleted before their indexes are read.
         committed: the range in which they are judged.
     """
     indexes = indexes_of(history)
     meant = EVIDENCE_ABORTED in recorded_setup(history).evidence
     for log in logs:
         index = indexes.get((log.node, log.partition))
-        problem = _problem(log, index, committed) if meant or index is not None else None
+        problem = _problem(log, index, limits, committed) if meant or index is not None else None
         if problem is not None:
             yield f"the index of aborted transactions of {log.partition} on {log.node} {problem}"
 
 
-def _problem(log: ReplicaLog, index: Indexed | None, committed: ComparedRange) -> str | None:
+def _problem(log: ReplicaLog, index: Indexed | None, limits: Limits, committed: ComparedRange) -> str | None:
     """Why it is unknown whether an index has all aborted transactions; None if it is known."""
     aborts = aborts_of(log, committed.first)
     due = _due(aborts, committed)
     if index is None or index.seen.error is not None:
         why = "was not recorded" if index is None else f"was not read: {index.seen.error}"
         return why if due.any() else None
+    without = due & (index.segments_of(aborts.marker) == NONE)
+    if without.any() and log.partition.topic not in limits.retained | limits.deleted:
+        return f"lacks the segment of the marker at {aborts.marker[without].min()}"
     unknown = due & _in_damaged(index, aborts) & (_entries_of(index, aborts) == NONE)
     segments = index.segments_of(aborts.marker[unknown]).tolist()
     return f"is damaged: {index.damaged[segments[0]]}" if segments else None
@@ -145,20 +163,37 @@ def _in_damaged(index: Indexed, aborts: Aborts) -> Booleans:
     return damaged
 
 
-def _not_indexed(
-    whose: tuple[ReplicaLog, Indexed], aborts: Aborts, committed: ComparedRange, figures: Counter[str]
-) -> Iterator[Finds]:
-    _, index = whose
+class _Missed(NamedTuple):
+    """What an index lacks; all have the shape (markers,).
+
+    Attributes:
+        begins: first offset in the entry of each marker, `NONE` without an entry.
+        absent: whether a due entry is absent.
+        later: whether a due entry begins at a later record than the transaction.
+    """
+
+    begins: Integers
+    absent: Booleans
+    later: Booleans
+
+
+def _missed(index: Indexed, aborts: Aborts, committed: ComparedRange, figures: Counter[str]) -> _Missed:
     due = _due(aborts, committed) & (index.segments_of(aborts.marker) != NONE)
     entries = _entries_of(index, aborts)
     absent = (entries == NONE) & ~_in_damaged(index, aborts)
     figures["aborts_compared"] += int((due & (absent | (entries != NONE))).sum())
     begins = np.where(entries == NONE, NONE, np.append(index.first, NONE)[entries])
-    rows = np.flatnonzero(due & (absent | (begins > aborts.first)))
+    return _Missed(begins, due & absent, due & (begins > aborts.first))
+
+
+def _not_indexed(
+    whose: tuple[ReplicaLog, Indexed], aborts: Aborts, missed: _Missed, committed: ComparedRange
+) -> Iterator[Finds]:
+    rows = np.flatnonzero(missed.absent | missed.later)
     rows = rows[np.argsort(aborts.marker[rows])]
     if len(rows):
         some = rows[:EXAMPLES_PER_ANOMALY].tolist()
-        examples = tuple(_absent(whose, aborts, row, int(begins[row]), committed) for row in some)
+        examples = tuple(_absent(whose, aborts, row, int(missed.begins[row]), committed) for row in some)
         yield Finds(ABORT_NOT_INDEXED, len(rows), examples)
 
 

@@ -245,8 +245,8 @@ def _judge_indexes(
     """Compare the indexes of aborted transactions of in-sync replicas with their logs."""
     begun = committed._replace(first=max([committed.first, *(log.start for log in logs)]))
     judged = judged_logs(logs, limits)
-    findings.doubts += unread_indexes(history, judged, begun)
-    findings.take(find_in_indexes(history, judged, begun, findings.figures))
+    findings.doubts += unread_indexes(history, judged, limits, begun)
+    findings.take(find_in_indexes(history, judged, limits, begun, findings.figures))
 
 
 def _judge_left(

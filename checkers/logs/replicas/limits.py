@@ -1,8 +1,9 @@
-"""Exceptions to the rules on replicas: power loss, retention, compaction, expiration."""
+"""Exceptions to the rules on replicas: power loss, retention, deletion, compaction, expiration."""
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
-from checkers.evidence.administration import alterations_of
+from checkers.evidence.administration import alterations_of, requests_of
 from checkers.evidence.faults import fault_windows
 from checkers.history.operations import FAIL, History
 from checkers.history.requested import TopicAltered
@@ -10,6 +11,8 @@ from checkers.history.setup import COMPACT, Setup
 
 _POLICY = "cleanup.policy"
 _RETENTION = frozenset({"retention.ms", "retention.bytes"})
+_NODE_POLICY = "log.cleanup.policy"
+_NODE_RETENTION = frozenset({f"log.retention.{unit}" for unit in ("ms", "minutes", "hours", "bytes")})
 _EXPIRATION = frozenset({"producer.id.expiration.ms", "transactional.id.expiration.ms"})
 
 
@@ -19,18 +22,22 @@ class Limits(NamedTuple):
     Attributes:
         unsynced: names of nodes that may have lost data that they had not synced.
         retained: topics whose old segments may be deleted at any time.
+        deleted: topics of which the deletion of records was requested.
         compacted: topics whose batches may be rewritten.
         forgetting: whether brokers are configured to forget producers earlier than after a day.
     """
 
     unsynced: frozenset[str]
     retained: frozenset[str]
+    deleted: frozenset[str]
     compacted: frozenset[str]
     forgetting: bool
 
 
 def limits_of(history: History, meant: Setup) -> Limits:
     """The limits from the faults and configs of a history; an altered config counts for the whole run.
+
+    Configs of brokers count for all topics, also if a topic has its own value.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
@@ -40,13 +47,32 @@ def limits_of(history: History, meant: Setup) -> Limits:
     struck = (window.targets or anybody for window in fault_windows(history) if window.loses_unsynced)
     of_topics = {topic.name for topic in meant.topics if not _RETENTION.isdisjoint(topic.config)}
     rewritten = {topic.name for topic in meant.topics if meant.is_compacted(topic.name)}
-    of_nodes = [meant.config, *meant.node_config.values()]
+    deletions = (request for request in requests_of(history, "delete-records") if not request.failed)
+    of_nodes = {name for name, _ in _of_nodes(history, meant)}
+    everything = frozenset(topic.name for topic in meant.topics)
+    compacting = any(
+        name == _NODE_POLICY and COMPACT in str(value) for name, value in _of_nodes(history, meant)
+    )
     return Limits(
         unsynced=frozenset(node for targets in struck for node in targets),
-        retained=frozenset(of_topics | {key for key, asked in altered if asked.config in _RETENTION}),
-        compacted=frozenset(rewritten | {key for key, asked in altered if _compacts(asked)}),
-        forgetting=any(not _EXPIRATION.isdisjoint(config) for config in of_nodes),
+        retained=(frozenset() if _NODE_RETENTION.isdisjoint(of_nodes) else everything)
+        | frozenset(of_topics | {key for key, asked in altered if asked.config in _RETENTION}),
+        deleted=frozenset(request.began.key for request in deletions),
+        compacted=(everything if compacting else frozenset())
+        | frozenset(rewritten | {key for key, asked in altered if _compacts(asked)}),
+        forgetting=not _EXPIRATION.isdisjoint(of_nodes),
     )
+
+
+def _of_nodes(history: History, meant: Setup) -> Iterator[tuple[str, Any]]:
+    """Configs of brokers: names and values from the setup, later properties, and defaults for all brokers."""
+    for config in (meant.config, *meant.node_config.values()):
+        yield from config.items()
+    for operation in history.of("configure"):
+        yield from (operation.value or {}).get("properties", {}).items()
+    for request in requests_of(history, "alter-brokers"):
+        if not request.failed:
+            yield request.began.key, request.began.value["value"]
 
 
 def _compacts(asked: TopicAltered) -> bool:

@@ -7,7 +7,7 @@ from checkers.evidence.faults import fault_windows
 from checkers.evidence.metadata_log import append_times, farthest
 from checkers.evidence.partition_changes import REMOVED, PartitionReplay, PartitionState, partition_changes
 from checkers.history.observed import nodes_seen
-from checkers.history.operations import History
+from checkers.history.operations import History, once
 from checkers.history.setup import recorded_setup
 
 SETTLED_NS = 10_000_000_000
@@ -75,14 +75,19 @@ class Placed:
                     yield folder, topic_id, since_ns
 
 
+placed_of = once(Placed)
+"""The replicas of a history, read from the metadata log once; arguments and errors as those of `Placed`."""
+
+
 def undisturbed_since(history: History, node: str) -> int:
-    """Since when a broker has run without any fault in the cluster; `NEVER` if it did not run to the end."""
+    """Since when a broker has run without any fault in the cluster.
+
+    `NEVER` if it did not run to the end, or if no state of its container was reported.
+    """
     windows = fault_windows(history)
     states = nodes_seen(history, node)
-    stopped = bool(states) and not states[-1].value.running
-    if stopped or any(window.fails_disk and window.concerns(node) for window in windows):
+    running = bool(states) and states[-1].value.running
+    if not running or any(window.fails_disk and window.concerns(node) for window in windows):
         return NEVER
-    return max(
-        max((window.end_ns for window in windows), default=0),
-        max((operation.time_ns for operation, _ in states), default=0),
-    )
+    started_ns = max(operation.time_ns for operation, _ in states)
+    return max((started_ns, *(window.end_ns for window in windows)))

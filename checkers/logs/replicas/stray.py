@@ -19,7 +19,7 @@ from checkers.history.replicas import FOLDERS, FoldersSeen
 from checkers.history.units import NS_PER_S
 from checkers.kraft.metadata.wipes import emptied
 from checkers.logs.replicas.anomalies import STRAY_REPLICA
-from checkers.logs.replicas.placed import SETTLED_NS, Placed, undisturbed_since
+from checkers.logs.replicas.placed import SETTLED_NS, placed_of, undisturbed_since
 from checkers.verdict.verdict import Anomaly
 
 
@@ -37,7 +37,7 @@ def find_stray(history: History, figures: Counter[str]) -> Iterator[Anomaly]:
     observed = history.observed(FOLDERS)
     if not observed:
         return
-    placed = Placed(history)
+    placed = placed_of(history)
     for operation in observed:
         seen, node = msgspec.convert(operation.value, FoldersSeen), operation.node or ""
         figures["folders_told"] += len(seen.folders)

@@ -24,8 +24,11 @@ def test_every_folder_that_has_papers_is_told(tmp_path: Path) -> None:
     partition(disks["n1"][0], "without-papers-0", None)
     (disks["n1"][0] / "unreadable-0" / "partition.metadata").mkdir(parents=True)
     (disks["n1"][0] / "meta.properties").write_text("version=1\n")
+    (disks["n1"][0] / "log-start-offset-checkpoint").write_text("0\n0\n")
     journals = Journals(tmp_path, "run", Clock())
     gather_folders(Recorder(journals.open("replicas"), "observer-replicas"), disks)
     journals.close()
-    told = {o.node: o.value["folders"] for o in read_history(tmp_path).observed("folders")}
+    seen = list(read_history(tmp_path).observed("folders"))
+    assert {o.node: o.value["unread"] for o in seen} == {"n1": ["unreadable-0"], "n2": ["gone"]}
+    told = {o.node: o.value["folders"] for o in seen}
     assert told == {"n1": [["log-0-0", "a"], ["log-0-0.3f2a-delete", "old"], ["log-0-1", "b"]], "n2": []}

@@ -127,6 +127,8 @@ def polled(**more: Any) -> Polled:
             {"began_ns": 5, "asked_ns": 6, "topics": {"t": [[0, 1, 2, 0]]}},
         ),
         (FoldersSeen(5, [("t-0", "id")]), {"began_ns": 5, "folders": [["t-0", "id"]]}),
+        (FoldersSeen(5, [], ["t-0"]), {"began_ns": 5, "folders": [], "unread": ["t-0"]}),
+        (FoldersSeen(5, [], []), {"began_ns": 5, "folders": [], "unread": []}),
         (TopicConfigsSeen(5, {"t": {"a": "b"}}), {"began_ns": 5, "topics": {"t": {"a": "b"}}}),
         (CoordinatorsSeen(5, ("g",), None), {"began_ns": 5, "groups": ["g"], "transactional_ids": None}),
         (

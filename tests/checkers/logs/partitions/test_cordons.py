@@ -6,6 +6,7 @@ import pytest
 
 from checkers.logs.partitions import check_partitions
 from tests.checkers.admin_histories import AdminStory
+from tests.checkers.logs.replicas.replica_histories import Batch, packed
 
 FOUND = {"assigned-to-cordoned": 1}
 CHANGE = "BROKER_REGISTRATION_CHANGE_RECORD"
@@ -110,3 +111,19 @@ def test_a_change_of_an_unknown_partition_adds_nobody() -> None:
     told = story()
     told.record(10, "PARTITION_CHANGE_RECORD", {"partitionId": 7, "topicId": "unknown", "replicas": [3]})
     assert "assigned-to-cordoned" not in ids(told)
+
+
+def test_after_a_record_that_could_not_be_decoded_nothing_is_known() -> None:
+    told = story()
+    told.record(8, "OPAQUE_RECORD", {"type": 27, "version": 9, "size": 30})
+    told.changed(10, replicas=[1, 2, 3], addingReplicas=[3])
+    assert ids(told) == {}
+
+
+def test_in_a_log_that_lacks_records_nothing_is_known() -> None:
+    told = story()
+    told.changed(10, replicas=[1, 2, 3], addingReplicas=[3])
+    end = len(told.records)
+    lacking = {"batches": packed([Batch(0, end), Batch(end, 2)]), "count": 2, "end": end + 2}
+    assert ids(told) == FOUND
+    assert check_partitions(told.history(**lacking)).counts == {}

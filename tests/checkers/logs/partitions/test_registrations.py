@@ -6,6 +6,7 @@ import pytest
 
 from checkers.logs.partitions import check_partitions
 from tests.checkers.admin_histories import TOPIC, AdminStory
+from tests.checkers.logs.replicas.replica_histories import Batch, packed
 
 CHOSEN, KEPT = "inactive-broker-chosen", "unclean-broker-kept"
 
@@ -228,3 +229,23 @@ def test_a_change_with_a_registration_that_restates_what_was_so_before() -> None
     told.changed(12, isr=[1, 2])
     registered(told, 13, 3, "second-3")
     assert ids(told) == {"restated-change": 1}
+
+
+def test_after_a_record_that_could_not_be_decoded_nothing_is_known() -> None:
+    told = story()
+    told.changed(10, isr=[1, 2])
+    changed(told, 11, 3, fenced=1)
+    told.record(12, "OPAQUE_RECORD", {"type": 27, "version": 9, "size": 30})
+    told.changed(13, isr=[1, 2, 3])
+    assert ids(told) == {}
+
+
+def test_in_a_log_that_lacks_records_nothing_is_known() -> None:
+    told = story()
+    told.changed(10, isr=[1, 2])
+    changed(told, 11, 3, fenced=1)
+    told.changed(13, isr=[1, 2, 3])
+    end = len(told.records)
+    lacking = {"batches": packed([Batch(0, end), Batch(end, 2)]), "count": 2, "end": end + 2}
+    assert ids(told) == {CHOSEN: 1}
+    assert check_partitions(told.history(**lacking)).counts == {}

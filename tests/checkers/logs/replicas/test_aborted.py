@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,7 +21,7 @@ from tests.checkers.logs.replicas.replica_histories import (
     replica,
 )
 
-OK = OperationType.OK
+INVOKE, OK = OperationType.INVOKE, OperationType.OK
 TRANSACTIONAL, CONTROL = 0x10, 0x20
 Entry = tuple[int, int, int]
 """Producer id, first offset, offset of the marker."""
@@ -71,6 +72,7 @@ def run(
     start: int = 0,
     isr: Sequence[int] = (1, 2),
     setup: Mapping[str, Any] | None = None,
+    before: Sequence[Operation] = (),
     others: Sequence[Operation] = (),
     **told: Any,
 ) -> History:
@@ -78,6 +80,7 @@ def run(
     logs = [observed(node, replica(log, **told)) for node in ("n1", "n2")]
     meant = {"evidence": ["replicas", "aborted-transactions"], **(setup or {})}
     return history_of(
+        *before,
         recovered(isr),
         final_read(end, start=start),
         *others,
@@ -96,6 +99,30 @@ def judged(segments: Segments, **more: Any) -> CheckerResult:
 def found(result: CheckerResult) -> list[tuple[str, str]]:
     """The findings of the rules on indexes."""
     return [(each.id, each.subject) for each in result.anomalies if "index" in each.id]
+
+
+RETAINED = {"topics": [SETUP["topics"][0] | {"config": {"retention.ms": "1000"}}]}
+DELETION = (
+    *(Operation(0, 1, "admin-1", kind, "delete-records", "log-0", [[0, -1]]) for kind in (INVOKE, OK)),
+    final_read(None, kind="invoke"),
+)
+"""A request to delete all records, and the start of the final read."""
+
+
+def altered(config: str, value: str) -> tuple[Operation, ...]:
+    """A request to change the default of a config of all brokers."""
+    asked = {"value": value, "to": "n1"}
+    return tuple(Operation(0, 1, "admin-1", kind, "alter-brokers", config, asked) for kind in (INVOKE, OK))
+
+
+CONFIGURED = tuple(
+    Operation(0, 1, "moves", kind, "configure", "n1", {"properties": {"producer.id.expiration.ms": "5000"}})
+    for kind in (INVOKE, OK)
+)
+REFUSED = tuple(
+    msgspec.structs.replace(each, type=OperationType.FAIL if each.type is OK else each.type)
+    for each in altered("producer.id.expiration.ms", "5000")
+)
 
 
 def without(*gone: Entry) -> Segments:
@@ -137,6 +164,12 @@ class TestNotIndexed:
         assert which == "The index of the segment that begins at 0 has it from offset 4 on."
         assert what.endswith("that fetches from n1 gets its records below offset 4 as committed ones.")
 
+    def test_a_broker_may_have_known_a_higher_start_of_a_topic_with_a_retention(self) -> None:
+        late: Segments = {0: [(7, 0, 5), (8, 4, 7)], 10: INDEX[10]}
+        assert judged(late, setup=RETAINED).validity is Validity.VALID
+        result = judged(without((8, 2, 7)), setup=RETAINED)
+        assert found(result) == [("abort-not-indexed", "log-0/0@2")]
+
     def test_all_are_absent(self) -> None:
         result = judged({0: [], 10: []})
         assert result.counts == {"abort-not-indexed": 3}
@@ -163,8 +196,12 @@ class TestNotIndexed:
         assert found(judged(without((7, 12, 14)), log_start=14)) == []
         assert found(judged(without((7, 12, 14)), log_start=15)) == []
 
-    def test_segments_that_were_deleted_when_indexes_were_read_are_not_judged(self) -> None:
-        assert found(judged({10: INDEX[10]})) == []
+    @pytest.mark.parametrize("more", [{"setup": RETAINED}, {"before": DELETION}], ids=["old", "requested"])
+    def test_segments_that_were_deleted_when_indexes_were_read_are_not_judged(
+        self, more: Mapping[str, Any]
+    ) -> None:
+        result = judged({10: INDEX[10]}, **more)
+        assert (found(result), result.unknown_because) == ([], None)
 
 
 class TestInError:
@@ -230,6 +267,11 @@ class TestInError:
         pytest.param({"end": 5}, id="not committed"),
         pytest.param({"setup": {"config": {"producer.id.expiration.ms": "5000"}}}, id="producers expire"),
         pytest.param(
+            {"before": altered("producer.id.expiration.ms", "5000")}, id="producers expire by default"
+        ),
+        pytest.param({"before": CONFIGURED}, id="producers expire after a start"),
+        pytest.param({"before": altered("log.cleanup.policy", "compact")}, id="compacted by default"),
+        pytest.param(
             {"setup": {"topics": [SETUP["topics"][0] | {"config": {"cleanup.policy": "compact"}}]}},
             id="compacted",
         ),
@@ -255,6 +297,13 @@ def test_what_is_not_judged(more: Mapping[str, Any]) -> None:
     assert not {"abort-not-indexed", "indexed-in-error"} & judged(wrong, **more).counts.keys()
 
 
+def test_what_does_not_weaken_the_rules() -> None:
+    for before in (REFUSED, altered("log.cleanup.policy", "delete"), altered("log.retention.ms", "5000")):
+        assert found(judged(without((8, 2, 7)), before=before)) == [("abort-not-indexed", "log-0/0@2")]
+    late: Segments = {0: [(7, 0, 5), (8, 4, 7)], 10: INDEX[10]}
+    assert found(judged(late, before=altered("log.retention.ms", "5000"))) == []
+
+
 class TestUnread:
     def test_an_index_that_was_not_recorded(self) -> None:
         result = check_replicas(run())
@@ -270,6 +319,18 @@ class TestUnread:
         assert result.unknown_because == (
             "the index of aborted transactions of log-0/0 on n1 was not read: OSError: Input/output error"
         )
+
+    @pytest.mark.parametrize("segments", [{}, {10: INDEX[10]}])
+    def test_a_marker_below_all_segments_that_were_read(self, segments: Segments) -> None:
+        result = judged(segments)
+        assert found(result) == []
+        assert result.unknown_because == (
+            "the index of aborted transactions of log-0/0 on n1 lacks the segment of the marker at 5"
+        )
+
+    @pytest.mark.parametrize("more", [{"start": 15}, {"end": 5}])
+    def test_no_segment_is_due_without_an_abort_in_the_judged_range(self, more: Mapping[str, Any]) -> None:
+        assert judged({}, **more).unknown_because is None
 
     def test_an_index_that_is_damaged_before_an_entry(self) -> None:
         damage = {10: "entry 1 is incomplete or damaged (bytes from there on: 6)"}

@@ -5,6 +5,7 @@ import pytest
 from checkers.history.operations import History
 from checkers.judge import result_by
 from checkers.logs.replicas.judging import check_replicas
+from checkers.logs.replicas.placed import placed_of
 from checkers.verdict.verdict import CheckerResult, Validity
 from tests.checkers.admin_histories import TOPIC_ID, AdminStory
 
@@ -19,12 +20,15 @@ def story(
     *,
     node: str = "n2",
     recovered: str = "ok",
+    recovered_ms: float = 5_000,
+    **told_too: list[str],
 ) -> AdminStory:
-    """A topic is created at 1 ms, recovery ends at 5 s, and a broker's folders are read later."""
+    """A topic is created at 1 ms, recovery ends later, and a broker's folders are read after that."""
     told = AdminStory()
+    told.observe(0.1, "node", {"status": "running"}, node=node)
     told.created()
-    told.both(4_000, 5_000, "recover", {"bound_ms": 60_000}, key="log-0", how=recovered)
-    value = {"began_ns": round(read_ms * MS), "folders": [list(each) for each in folders]}
+    told.both(4_000, recovered_ms, "recover", {"bound_ms": 60_000}, key="log-0", how=recovered)
+    value = {"began_ns": round(read_ms * MS), "folders": [list(each) for each in folders]} | told_too
     told.observe(read_ms + 1, "folders", value, node=node)
     return told
 
@@ -49,12 +53,35 @@ def test_of_a_partition_of_which_it_is_a_replica() -> None:
         ((("log-0-0", TOPIC_ID),), {}),
         ((("log-0-0", OLD_ID),), GONE),
         ((("log-0-0.3f2a-delete", TOPIC_ID),), GONE),
+        ((("log-0-0.3f2a-future", TOPIC_ID),), {}),
+        ((("log-0-0.3f2a-future", OLD_ID),), GONE),
         ((("log-0-1", TOPIC_ID),), GONE),
-        ((), {}),  # of a disk that can't be read no folder is listed
+        ((), {}),  # in an older history, no folder is listed of a disk that can't be read
     ],
 )
 def test_by_name_and_topic_id(folders: tuple[tuple[str, str], ...], found: dict[str, int]) -> None:
     assert judged(story(folders=folders)).counts == found
+
+
+def test_of_a_broker_whose_container_nobody_reported_nothing_is_due() -> None:
+    told = AdminStory()
+    told.created()
+    told.both(4_000, 5_000, "recover", {"bound_ms": 60_000}, key="log-0")
+    told.observe(20_001, "folders", {"began_ns": 20_000 * MS, "folders": [["other-0", "other"]]}, node="n2")
+    assert judged(told).counts == {}
+
+
+@pytest.mark.parametrize(("unread", "found"), [([], GONE), (["log-0-0"], {}), (["data-2"], {})])
+@pytest.mark.parametrize("folders", [(), (("other-0", "other"),)])
+def test_all_folders_must_have_been_read(
+    folders: tuple[tuple[str, str], ...], unread: list[str], found: dict[str, int]
+) -> None:
+    assert judged(story(folders=folders, unread=unread)).counts == found
+
+
+def test_the_metadata_log_is_read_once_for_all_rules() -> None:
+    history = story().history()
+    assert placed_of(history) is placed_of(history)
 
 
 def test_of_a_node_that_is_no_broker_nothing_is_due() -> None:
@@ -125,9 +152,24 @@ def test_where_a_wiped_disk_may_have_taken_records_nothing_is_decided() -> None:
 def test_a_fault_keeps_a_broker_from_creating_it(
     kind: str, healed_ms: float | None, node: str, found: dict[str, int]
 ) -> None:
-    told = story()
+    told = story(recovered_ms=max(healed_ms or 0, 5_000) + 100)
     told.fault(50, healed_ms, kind, node)
     assert judged(told).counts == found
+
+
+@pytest.mark.parametrize(("recovered_ms", "found"), [(5_000, {}), (8_500, GONE)])
+def test_a_broker_that_started_after_recovery_may_still_load_its_logs(
+    recovered_ms: float, found: dict[str, int]
+) -> None:
+    told = story(recovered_ms=recovered_ms)
+    told.observe(8_000, "node", {"status": "running"}, node="n2")
+    assert judged(told).counts == found
+
+
+def test_a_fault_after_recovery_may_have_undone_it() -> None:
+    told = story()
+    told.fault(8_000, 8_500, "partition", "n2")
+    assert judged(told).counts == {}
 
 
 def test_without_folders_nothing_is_decided() -> None:

@@ -12,9 +12,13 @@ MS = 1_000_000
 KEPT = {"stray-replica": 1}
 
 
-def story(read_ms: float = 20_000, *, folder: str = "log-0-0", removed: bool = True) -> AdminStory:
+def story(
+    read_ms: float = 20_000, *, folder: str = "log-0-0", removed: bool = True, started: bool = True
+) -> AdminStory:
     """A topic is removed at 100 ms; a broker's folders are read later."""
     told = AdminStory()
+    if started:
+        told.observe(0.1, "node", {"status": "running"}, node="n2")
     told.created()
     if removed:
         told.record(100, "REMOVE_TOPIC_RECORD", {"topicId": TOPIC_ID})
@@ -42,6 +46,7 @@ def test_of_a_topic_that_was_removed() -> None:
         pytest.param(story(folder="log-0-0.3f2a-delete"), id="to be deleted"),
         pytest.param(story(folder="log-0-0.3f2a-stray"), id="found at the start"),
         pytest.param(story(removed=False), id="still there"),
+        pytest.param(story(started=False), id="nobody reported when it started"),
         pytest.param(story(10_090), id="removed a moment ago"),
     ],
 )
@@ -67,6 +72,7 @@ class TestElsewhere:
 
     def test_of_one_that_was_never_there(self) -> None:
         told = AdminStory()
+        told.observe(0.1, "node", {"status": "running"}, node="n2")
         told.created([1, 3])
         value = {"began_ns": 20_000 * MS, "folders": [["log-0-0", TOPIC_ID]]}
         told.observe(20_001, "folders", value, node="n2")
