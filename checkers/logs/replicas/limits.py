@@ -37,7 +37,7 @@ class Limits(NamedTuple):
 def limits_of(history: History, meant: Setup) -> Limits:
     """The limits from the faults and configs of a history; an altered config counts for the whole run.
 
-    Configs of brokers count for all topics, also if a topic has its own value.
+    A retention of brokers counts for all topics, and their policy for topics without their own.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
@@ -49,6 +49,7 @@ def limits_of(history: History, meant: Setup) -> Limits:
     rewritten = {topic.name for topic in meant.topics if meant.is_compacted(topic.name)}
     deletions = (request for request in requests_of(history, "delete-records") if not request.failed)
     of_nodes = {name for name, _ in _of_nodes(history, meant)}
+    unset = {topic.name for topic in meant.topics if not topic.config.get(_POLICY)}
     everything = frozenset(topic.name for topic in meant.topics)
     compacting = any(
         name == _NODE_POLICY and COMPACT in str(value) for name, value in _of_nodes(history, meant)
@@ -58,7 +59,7 @@ def limits_of(history: History, meant: Setup) -> Limits:
         retained=(frozenset() if _NODE_RETENTION.isdisjoint(of_nodes) else everything)
         | frozenset(of_topics | {key for key, asked in altered if asked.config in _RETENTION}),
         deleted=frozenset(request.began.key for request in deletions),
-        compacted=(everything if compacting else frozenset())
+        compacted=(frozenset(unset) if compacting else frozenset())
         | frozenset(rewritten | {key for key, asked in altered if _compacts(asked)}),
         forgetting=not _EXPIRATION.isdisjoint(of_nodes),
     )

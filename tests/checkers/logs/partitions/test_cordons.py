@@ -124,6 +124,6 @@ def test_in_a_log_that_lacks_records_nothing_is_known() -> None:
     told = story()
     told.changed(10, replicas=[1, 2, 3], addingReplicas=[3])
     end = len(told.records)
-    lacking = {"batches": packed([Batch(0, end), Batch(end, 2)]), "count": 2, "end": end + 2}
+    lacking: dict[str, Any] = {"batches": packed([Batch(0, end), Batch(end, 2)]), "count": 2, "end": end + 2}
     assert ids(told) == FOUND
     assert check_partitions(told.history(**lacking)).counts == {}

@@ -246,6 +246,6 @@ def test_in_a_log_that_lacks_records_nothing_is_known() -> None:
     changed(told, 11, 3, fenced=1)
     told.changed(13, isr=[1, 2, 3])
     end = len(told.records)
-    lacking = {"batches": packed([Batch(0, end), Batch(end, 2)]), "count": 2, "end": end + 2}
+    lacking: dict[str, Any] = {"batches": packed([Batch(0, end), Batch(end, 2)]), "count": 2, "end": end + 2}
     assert ids(told) == {CHOSEN: 1}
     assert check_partitions(told.history(**lacking)).counts == {}
