@@ -36,9 +36,9 @@ demo: $(RUN_STAMP) ## set everything up, then break a three-node cluster and jud
 	$(BIN)/krucible run smoke/partition
 
 test: PICKED := -m 'not long'
-test: TAKES := an hour
+test: TAKES := 30 to 60 minutes
 test: ## the tests, on real clusters too, with coverage gates
-test-all: TAKES := 90 minutes
+test-all: TAKES := 60 to 90 minutes
 test-all: ## these and the longer ones: every gambit, every place of a mutation, more versions
 test test-all: announced $(DEV_STAMP) check
 	$(BIN)/krucible setup
@@ -48,7 +48,7 @@ test test-all: announced $(DEV_STAMP) check
 	$(BIN)/python -m coverage report --omit='checkers/*' --fail-under=85
 
 announced:
-	@echo "This takes about $(TAKES) on two cores.  'make test-fast' leaves out the tests on real clusters."
+	@echo "This takes $(TAKES) on two cores.  'make test-fast' leaves out the tests on real clusters."
 
 test-fast: $(DEV_STAMP) ## the tests that need no Docker, without the long ones
 	$(PYTEST) -m 'not cluster and not long'
