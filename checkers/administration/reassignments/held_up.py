@@ -21,7 +21,7 @@ from itertools import groupby, pairwise
 
 from checkers.administration.reassignments.anomalies import HELD_UP
 from checkers.columns.tables import NEVER, PartitionName
-from checkers.evidence.metadata_whole import thinned_logs
+from checkers.evidence.metadata_whole import opaque_records, thinned_logs
 from checkers.evidence.partition_changes import NOBODY, PartitionChanges, PartitionState
 from checkers.history.operations import History
 from checkers.history.units import NS_PER_S
@@ -31,7 +31,8 @@ from checkers.verdict.verdict import Anomaly
 def find_held_up(history: History, changes: PartitionChanges) -> Iterator[Anomaly]:
     """Reassignments whose condition a record met without completing them, each once.
 
-    A log that lacks records is not judged, because a reassignment may have been completed by one of them.
+    A log that lacks records is not judged, nor one with records that could not be decoded, because one of
+    them may have completed a reassignment.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
@@ -40,7 +41,7 @@ def find_held_up(history: History, changes: PartitionChanges) -> Iterator[Anomal
     Raises:
         msgspec.ValidationError, ValueError: an observation is not as docs/histories.md says.
     """
-    if changes.op in thinned_logs(history):
+    if changes.op in thinned_logs(history) or any(opaque_records(history)):
         return
     for partition, states in changes.states.items():
         for assignment, steps in groupby(pairwise(states), key=lambda step: _assignment(step[1])):

@@ -73,7 +73,7 @@ ASSIGNED_TO_CORDONED = AnomalyKind(
     guarantee="A broker whose log directories are all cordoned gets no further replicas; an assignment or "
     "reassignment that adds one is refused.",
     source="KIP-1066; Kafka's ReplicationControlManager.validateManualPartitionAssignment; KAFKA-20832, "
-    "fixed in 4.4.0",
+    "fixed in 4.3.2 and 4.4.0",
 )
 UNCLEAN_MEMBER = AnomalyKind(
     id="unclean-broker-kept",

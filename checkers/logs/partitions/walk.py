@@ -1,7 +1,8 @@
 """Reads the metadata log that reaches farthest, record by record, and collects violations.
 
-Whether a broker may be chosen or get replicas is not judged in a log that lacks records, nor after a record
-that could not be decoded, because such a record may have changed the broker's registration.
+Whether a broker may be chosen, get replicas or stay in sync is not judged in a log that lacks records, nor
+after a record that could not be decoded, because such a record may have changed the broker's registration, or
+its partitions.
 """
 
 from checkers.columns.tables import NEVER
@@ -70,12 +71,12 @@ class Walk:
             self._add(EPOCH_WENT_BACK, subject, record, text)
         self.figures["epochs"] = self._counters.seen
         back = self._registrations.take(kind, data, self._times.span(record[0], record[1]))
-        if back is not None:
+        self._knows_brokers = self._knows_brokers and kind != OPAQUE
+        if back is not None and self._knows_brokers:
             text = f"the process of broker {back.broker} before this one was killed by {back.killed_by}"
             for partition, state in replay.held_by(back.broker):
                 self._add(UNCLEAN_MEMBER, str(partition), record, text, state)
         self._cordons.take(kind, data)
-        self._knows_brokers = self._knows_brokers and kind != OPAQUE
         for step in replay.take(record):
             self._judge(step)
 

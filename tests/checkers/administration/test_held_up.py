@@ -172,6 +172,13 @@ def test_a_log_that_lacks_records_is_not_judged() -> None:
     assert check_reassignments(History("run", "", thinned)).counts == {}
 
 
+def test_a_log_with_a_record_that_could_not_be_decoded_is_not_judged() -> None:
+    story = moving([1, 2, 3, 4], isr=[1, 3])
+    story.record(75, "OPAQUE_RECORD", {"type": 5, "version": 9, "size": 30})
+    story.changed(80, isr=[1, 3, 4])
+    assert check_reassignments(story.history()).counts == {}
+
+
 BROKER = st.sampled_from([1, 2, 3, 4, 5])
 TARGET = st.lists(BROKER, min_size=1, max_size=4, unique=True)
 EVENT = st.one_of(

@@ -249,3 +249,10 @@ def test_in_a_log_that_lacks_records_nothing_is_known() -> None:
     lacking: dict[str, Any] = {"batches": packed([Batch(0, end), Batch(end, 2)]), "count": 2, "end": end + 2}
     assert ids(told) == {CHOSEN: 1}
     assert check_partitions(told.history(**lacking)).counts == {}
+
+
+def test_after_a_record_that_could_not_be_decoded_nobody_is_said_to_have_stayed() -> None:
+    told = story()
+    told.record(12, "OPAQUE_RECORD", {"type": 5, "version": 9, "size": 30})
+    back(told, kind="kill")
+    assert ids(told) == {}
