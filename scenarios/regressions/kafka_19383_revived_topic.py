@@ -6,23 +6,8 @@ broker had before, also for those that earlier records of the same delta delete.
 deletions, so the topics are back.
 """
 
-from harness.vocabulary import (
-    AlterBrokers,
-    ErrorCode,
-    Expectation,
-    Heal,
-    Inject,
-    MetadataWorkload,
-    Mode,
-    Pass,
-    Pause,
-    Perform,
-    Scenario,
-    ScriptedSchedule,
-    Topology,
-    Validity,
-    broker,
-)
+from harness.vocabulary import Expectation, Scenario, Validity
+from scenarios.lagging import TOPOLOGY, lagging_while_elrs_are_cleared, topics_pass
 
 SCENARIO = Scenario(
     summary="Pause a broker while topics are deleted, and then min.insync.replicas is set for all brokers.",
@@ -30,25 +15,10 @@ SCENARIO = Scenario(
         "The broker reads the deletions and the record that clears all ELRs in one go. It must not keep the "
         "deleted topics: no later record removes them, so it would report them until it restarts."
     ),
-    schedule=ScriptedSchedule(
-        moves=(
-            Pass(8_000),
-            Inject("lagging", Pause(broker(3))),
-            # The oldest topics are deleted, and none that is created meanwhile (KAFKA-19497).
-            Pass(7_000),
-            Perform(AlterBrokers("min.insync.replicas", "1"), expect=(ErrorCode.NONE,)),
-            Heal("lagging"),
-            Pass(5_000),
-        ),
-        duration_ms=21_000,
-    ),
-    topology=Topology(
-        mode=Mode.ISOLATED, controllers=1, brokers=3, features={"eligible.leader.replicas.version": 1}
-    ),
-    # No name is used again: a broker may report the old or the new topic of a name.
-    workload=MetadataWorkload(
-        assignments=((1, 2, 3), (2, 1, 3)), topic_rate=6, topics_kept=12, recreated_share=0.0
-    ),
+    # The oldest topics are deleted, and none that is created meanwhile (KAFKA-19497).
+    schedule=lagging_while_elrs_are_cleared(7_000),
+    topology=TOPOLOGY,
+    workload=topics_pass(12),
     kafka_version="4.1.1",
     versions_min="4.0.0",
     expectations=(

@@ -6,24 +6,8 @@ among those that were created, and the loader of the metadata fails with a NullP
 loses all records of that delta.
 """
 
-from harness.vocabulary import (
-    AlterBrokers,
-    Assumptions,
-    ErrorCode,
-    Expectation,
-    Heal,
-    Inject,
-    MetadataWorkload,
-    Mode,
-    Pass,
-    Pause,
-    Perform,
-    Scenario,
-    ScriptedSchedule,
-    Topology,
-    Validity,
-    broker,
-)
+from harness.vocabulary import Assumptions, Expectation, Scenario, Validity
+from scenarios.lagging import TOPOLOGY, lagging_while_elrs_are_cleared, topics_pass
 
 SCENARIO = Scenario(
     summary=(
@@ -34,25 +18,10 @@ SCENARIO = Scenario(
         "The broker reads the creations, the deletions and the record that clears all ELRs in one go. What "
         "it does not apply now it never will: later records change topics and partitions that it lacks."
     ),
-    schedule=ScriptedSchedule(
-        moves=(
-            Pass(8_000),
-            Inject("lagging", Pause(broker(3))),
-            # A topic lives for less time.
-            Pass(8_000),
-            Perform(AlterBrokers("min.insync.replicas", "1"), expect=(ErrorCode.NONE,)),
-            Heal("lagging"),
-            Pass(5_000),
-        ),
-        duration_ms=22_000,
-    ),
-    topology=Topology(
-        mode=Mode.ISOLATED, controllers=1, brokers=3, features={"eligible.leader.replicas.version": 1}
-    ),
-    # No name is used again: a broker may report the old or the new topic of a name.
-    workload=MetadataWorkload(
-        assignments=((1, 2, 3), (2, 1, 3)), topic_rate=6, topics_kept=3, recreated_share=0.0
-    ),
+    # Longer than a topic lives.
+    schedule=lagging_while_elrs_are_cleared(8_000),
+    topology=TOPOLOGY,
+    workload=topics_pass(3),
     kafka_version="4.3.1",
     versions_min="4.0.1",
     assumptions=Assumptions(recovery_ms=20_000, why_lowered="the broker that lost records does not recover"),
