@@ -254,6 +254,8 @@ class ShareWorkload(LogWorkload, frozen=True, tag="shares"):
         members: members of each group.
         delivery_limit: how often a record is delivered at most; the topology's config must have it too.
         lock_ms: how long a member may hold a record; the topology's config must have it too.
+        session_ms: time without a heartbeat after which a group removes a member; the topology's config must
+            have it too.
         poll_records_max: how many records a poll returns at most.
     """
 
@@ -267,14 +269,24 @@ class ShareWorkload(LogWorkload, frozen=True, tag="shares"):
     members: int = 4
     delivery_limit: int = 5
     lock_ms: int = 4_000
+    session_ms: int = 6_000
     poll_records_max: int = 20
 
     @property
     def broker_config(self) -> dict[str, str]:
-        """Properties that brokers must have, because the records are judged by them."""
+        """Properties that brokers must have: records are judged by them, and the group is drained by them.
+
+        By default a member that could not leave keeps its partitions for 45 s, and as long again after each
+        move of the group's coordinator.
+        """
         return {
             "group.share.delivery.count.limit": str(self.delivery_limit),
+            "group.share.min.record.lock.duration.ms": "1000",
             "group.share.record.lock.duration.ms": str(self.lock_ms),
+            "group.share.min.session.timeout.ms": "1000",
+            "group.share.session.timeout.ms": str(self.session_ms),
+            "group.share.min.heartbeat.interval.ms": "1000",
+            "group.share.heartbeat.interval.ms": "1500",
         }
 
     @property

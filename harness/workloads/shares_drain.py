@@ -16,11 +16,14 @@ from harness.workloads.worker import Worker
 
 _AGAIN_PAUSE_S = 0.25
 QUIET = 2.5
-"""How long nothing may have been returned, in locks: those of members that left have ended by then."""
+"""How long nothing may have been returned, in locks or sessions, whichever is longer.
+
+By then members that left hold no records, and members that could not leave hold no partitions.
+"""
 
 
 class ShareDrain(Sharing):
-    """Accepts everything until all locks must have ended and nothing was returned since, or the deadline.
+    """Accepts everything until all locks and sessions must have ended and nothing was returned since.
 
     The start offsets that brokers report don't tell: what is stored lags by one acknowledgement.
 
@@ -33,7 +36,7 @@ class ShareDrain(Sharing):
     def __init__(self, context: ShareContext, index: int, deadline: float) -> None:
         super().__init__(context, context.first_final_worker + index, context.workload.groups[index])
         self._deadline = deadline
-        self._quiet_s = QUIET * context.workload.lock_ms / MS_PER_S
+        self._quiet_s = QUIET * max(context.workload.lock_ms, context.workload.session_ms) / MS_PER_S
         self._busy_s = time.monotonic()
 
     def work(self) -> None:

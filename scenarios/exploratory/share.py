@@ -2,6 +2,7 @@
 
 from harness.vocabulary import RandomSchedule, Scenario, ShareWorkload, Topology
 from scenarios.blinks import BLINKS
+from scenarios.sharing import share_brokers
 
 WORKLOAD = ShareWorkload()
 SCENARIO = Scenario(
@@ -12,15 +13,7 @@ SCENARIO = Scenario(
     ),
     schedule=RandomSchedule(duration_ms=60_000, changes={"alter": 1}, blinks=BLINKS),
     topology=Topology(
-        config={
-            "min.insync.replicas": "2",
-            "share.coordinator.state.topic.num.partitions": "6",
-            "share.coordinator.state.topic.replication.factor": "3",
-            "share.coordinator.state.topic.min.isr": "2",
-            "group.share.initialize.retry.interval.ms": "5000",
-            "group.share.min.record.lock.duration.ms": "1000",
-        }
-        | WORKLOAD.broker_config
+        config=share_brokers(WORKLOAD),
     ),
     workload=WORKLOAD,
     versions_min="4.2.0",

@@ -23,6 +23,7 @@ from harness.vocabulary import (
     Topology,
     Validity,
 )
+from scenarios.sharing import share_brokers
 
 WORKLOAD = ShareWorkload(rate=20)
 SCENARIO = Scenario(
@@ -54,15 +55,7 @@ SCENARIO = Scenario(
         mode=Mode.ISOLATED,
         controllers=1,
         brokers=3,
-        config={
-            "min.insync.replicas": "2",
-            "share.coordinator.state.topic.num.partitions": "6",
-            "share.coordinator.state.topic.replication.factor": "3",
-            "share.coordinator.state.topic.min.isr": "2",
-            "group.share.initialize.retry.interval.ms": "5000",
-            "group.share.min.record.lock.duration.ms": "1000",
-        }
-        | WORKLOAD.broker_config,
+        config=share_brokers(WORKLOAD),
     ),
     workload=WORKLOAD,
     versions_min="4.2.0",

@@ -26,7 +26,7 @@ from tests.harness.waiting import BOUND_S, wait_until
 
 OK, FAIL, INFO, INVOKE = OperationType.OK, OperationType.FAIL, OperationType.INFO, OperationType.INVOKE
 EACH = 40
-WORKLOAD = ShareWorkload(partitions=2, lock_ms=40)
+WORKLOAD = ShareWorkload(partitions=2, lock_ms=40, session_ms=40)
 
 
 class Bench:
@@ -118,7 +118,7 @@ def test_a_member_that_stalls_acknowledges_after_its_locks_have_ended(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shares, "STALL_SHARE", 1.0)
-    short = msgspec.structs.replace(WORKLOAD, lock_ms=8)
+    short = msgspec.structs.replace(WORKLOAD, lock_ms=8, session_ms=8)
     bench.context = msgspec.structs.replace(bench.context, workload=short)
     bench.member()
     polled, acknowledged = bench.operations("share-poll", OK)[0], bench.operations("acknowledge", INVOKE)[0]
