@@ -1,5 +1,6 @@
 """Faults of the packet filter: each adds one chain to each node that it affects."""
 
+import hashlib
 import re
 from collections.abc import Iterable
 
@@ -11,6 +12,22 @@ from harness.record.ledger import Undo
 
 CHAIN = "KRUCIBLE"
 """Name of krucible's chain in every node's packet filter, and prefix of the names of faults' chains."""
+
+LONGEST_NAME = 28
+"""Characters of the longest name of a chain that iptables accepts."""
+
+
+def chain_of(fault: str) -> str:
+    """Name of a fault's chain.
+
+    A name that iptables would refuse is shortened, and gets a digest so that it stays distinct.
+    """
+    name = f"{CHAIN}-{fault}"
+    if len(name) <= LONGEST_NAME and re.fullmatch(r"[\w-]+", name, re.ASCII):
+        return name
+    digest = hashlib.sha256(fault.encode()).hexdigest()[:8]
+    kept = re.sub(r"[^\w-]", "-", name, flags=re.ASCII)[: LONGEST_NAME - len(digest) - 1]
+    return f"{kept}-{digest}"
 
 
 class Chained:
@@ -27,7 +44,7 @@ class Chained:
 
     def __init__(self, _: object, fault: str, resolved: Resolved, bench: Bench) -> None:
         self._bench = bench
-        self.chain = f"{CHAIN}-{fault}"
+        self.chain = chain_of(fault)
         self.targets: tuple[str, ...] = (resolved.node.name,)
         self.nodes: tuple[str, ...] = self.targets
 
@@ -93,4 +110,4 @@ def confirm_removed(bench: Bench, nodes: Iterable[str], chain: str) -> dict[str,
 
 def _rules_left(bench: Bench, node: str, chain: str) -> int:
     listing = bench.containers[node].enter_holder("iptables -w -S")
-    return sum(1 for line in listing.splitlines() if re.search(rf"{re.escape(chain)}\b", line))
+    return sum(1 for line in listing.splitlines() if chain in line.split())

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from checkers.history.faults import FaultProbed, PlannedFault
 from checkers.history.operations import OperationType
-from harness.faults.chained import CHAIN, remove_chain
+from harness.faults.chained import CHAIN, chain_of, remove_chain
 from harness.faults.contract import Bench, NotConfirmedError
 from harness.faults.cuts import Pair
 from harness.record.journal import Recorder
@@ -98,7 +98,7 @@ class ConnectionHolds:
     ) -> Iterator[None]:
         cut = dropped_by.cut
         node = next(node.name for node in self._bench.nodes if node.id == broker)
-        chain = f"{CHAIN}-{fault}"
+        chain = chain_of(fault)
         try:
             with self._recorder.operation("inject", fault, plan) as outcome:
                 undo = (Undo(action="remove-chain", node=node, chain=chain),)
