@@ -35,7 +35,7 @@ from harness.observers import Observers
 from harness.observers.commits import COMMITTING
 from harness.plan.planning import RunPlan
 from harness.plan.schedule import moves_replicas
-from harness.record.events import Event, Listener, PhaseBegan, RunBegan, RunEnded
+from harness.record.events import Event, Listener, RunBegan, RunEnded
 from harness.record.folder import RUNS, point_latest
 from harness.record.journal import JournalError, Recorder
 from harness.record.mishaps import Mishaps
@@ -116,7 +116,7 @@ def execute(plan: RunPlan, host: Host, listener: Listener, cancelled: threading.
         KrucibleError: if the run ended before there was anything to judge, or if the history could not be
             written; records that were written stay in the folder.
     """
-    require_java(plan, lambda line: listener(PhaseBegan("image", line)))
+    require_java(plan)
     played = _played(plan, host, listener, cancelled)
     try:
         history = read_history(played.folder)

@@ -43,6 +43,7 @@ class Stage:
     Attributes:
         sizes: numbers of partitions of the topics, including added partitions.
         going: the cluster, which is removed in another thread after the stage is closed.
+        image: the image of the run's version of Kafka.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class Stage:
         self._listener = listener
         self.going = nothing()
         self.sizes = TopicSizes()
+        self.image: KafkaImage
         self.cluster: Cluster
         self.topics: tuple[TopicAnswer, ...]
 
@@ -106,6 +108,7 @@ def open_stage(
         folder = create_run_folder(runs, plan.options.scenario, plan.options.seed)
         listener(RunBegan(plan.options.scenario, plan.version, plan.options.seed, str(folder)))
         stage = _opened(plan, folder, listener, cleanup)
+        stage.image = images.kafka
         _write_identity(stage, (images.kafka, *images.others), engine_facts(client).version)
         asked = _start_plan(stage, images, keep=keep)
         stage.ledger.write(RunOpened(run=asked.run, owner=this_process(os.getpid()), kept=keep))

@@ -6,7 +6,7 @@ import pytest
 
 from harness.clients.java.process import JavaProcess, java_missing
 from harness.cluster.folders import cache_folder
-from harness.run.java import jars_of_client
+from harness.run.java import JARS
 from harness.vocabulary.version import DEFAULT_VERSION
 
 _running: list[JavaProcess] = []
@@ -16,7 +16,8 @@ def jars() -> list[Path]:
     """The jars of the newest version; skips the test where it can't have them."""
     if reason := java_missing():
         pytest.skip(f"kafka-clients is not offered: {reason}")
-    found = jars_of_client(cache_folder() / "jars" / DEFAULT_VERSION)
+    folder = cache_folder() / "jars" / DEFAULT_VERSION
+    found = sorted(jar for jar in folder.glob("*.jar") if jar.name.startswith(JARS))
     if not found:
         pytest.skip(
             f"Kafka's jars of {DEFAULT_VERSION} are not here; a run with --image-source maven gets them"

@@ -1,8 +1,6 @@
 """Builds images through the engine's API, from a local context and without a network."""
 
-import io
 import shutil
-import tarfile
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -10,8 +8,9 @@ from functools import partial
 from pathlib import Path
 
 from docker import DockerClient
-from docker.errors import APIError, DockerException, ImageNotFound
+from docker.errors import DockerException, ImageNotFound
 
+from harness.cluster.images.files import JARS_FILE, NOTES_AT, opened
 from harness.cluster.images.maven import checksums
 from harness.cluster.images.model import JarSource, KafkaImage, Label, Progress
 from harness.cluster.images.patience import SilenceError, until_silent
@@ -180,21 +179,5 @@ def _java(banner: str) -> str:
 
 def _read_notes(client: DockerClient, image_id: str) -> dict[str, str]:
     """The notes that `prepare-image` wrote: file name to content."""
-    container = client.containers.create(image_id, network_disabled=True)
-    try:
-        return {
-            name: _read_file(client, str(container.id), f"/opt/krucible/{name}")
-            for name in ("jars.sha512", "java-version")
-        }
-    finally:
-        container.remove(force=True)
-
-
-def _read_file(client: DockerClient, container_id: str, path: str) -> str:
-    try:
-        chunks, _stat = client.api.get_archive(container_id, path)
-    except APIError as error:
-        raise _failed([], str(error)) from error
-    with tarfile.open(fileobj=io.BytesIO(b"".join(chunks))) as archive:
-        file = archive.extractfile(archive.getmembers()[0])
-        return file.read().decode() if file else ""
+    with opened(client, image_id) as read:
+        return {name: read(f"{NOTES_AT}/{name}").decode() for name in (JARS_FILE, "java-version")}
