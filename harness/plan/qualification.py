@@ -46,7 +46,9 @@ class Preset(NamedTuple):
 
     Attributes:
         summary: its purpose, in one sentence.
-        entries: the scenarios.
+        entries: the scenarios that every host can run.
+        java_entries: the scenarios that need kafka-clients. `krucible sensitivity` leaves them out, because
+            its plan must be the same on every host.
         controls: tickets of known outcomes; None: all of them.
         control_seeds: number of runs of each side of a control.
         required: states of `results.run.coverage` that the candidate must reach for a decision.
@@ -54,6 +56,7 @@ class Preset(NamedTuple):
 
     summary: str
     entries: tuple[PresetScenario, ...]
+    java_entries: tuple[PresetScenario, ...] = ()
     controls: tuple[str, ...] | None = None
     control_seeds: int = 1
     required: tuple[str, ...] = ()
@@ -79,6 +82,7 @@ _DISKS = (
     "two-of-three-controllers", "voter-replaced-during-voter-change",
 )  # fmt: skip
 _UPGRADES = ("rolled-back", "rolling")
+_JAVA = ("chaos-java", "share", "txn-java")
 _REACHED = ("leader_changes", "elections", "isr_shrinks")
 _REACHED_ALL = (*_REACHED, "faults_of_disks", "voter_sets", "unclean_elections", "requests", "completed")
 
@@ -101,6 +105,10 @@ def _entries(
     )
 
 
+def _java_entries(seeds: int, duration_s: int) -> tuple[PresetScenario, ...]:
+    return tuple(PresetScenario(f"exploratory/{name}", (None,), seeds, duration_s) for name in _JAVA)
+
+
 PRESETS: Mapping[str, Preset] = {
     "smoke": Preset(
         "A quarter of an hour for each version: finds what is obviously broken.",
@@ -114,13 +122,15 @@ PRESETS: Mapping[str, Preset] = {
         required=_REACHED,
     ),
     "nightly": Preset(
-        "Over four hours: each workload in both modes and under gambits, every script once, every known bug.",
+        "Five hours: each workload in both modes and under gambits, every script once, every known bug.",
         _entries(chaos=2, workloads=1, gambits=2, scripts=1, upgrades=1, duration_s=75),
+        _java_entries(1, 75),
         required=(*_REACHED, "faults_of_disks", "voter_sets", "completed"),
     ),
     "release": Preset(
         "A day of machine time, in shards: as nightly, with enough seeds to compare figures.",
         _entries(chaos=16, workloads=6, gambits=11, scripts=6, upgrades=2, duration_s=90),
+        _java_entries(6, 90),
         control_seeds=3,
         required=_REACHED_ALL,
     ),
@@ -194,7 +204,13 @@ def pair_of(options: RunOptions) -> str:
 
 
 def matrix(
-    preset: Preset, candidate: Build, baseline: Build | None, seeds: range | None = None, night: int = 0
+    preset: Preset,
+    candidate: Build,
+    baseline: Build | None,
+    seeds: range | None = None,
+    night: int = 0,
+    *,
+    java_missing: str | None = None,
 ) -> Matrix:
     """Every run of a preset: controls first, then candidate and baseline in turns, seed by seed.
 
@@ -207,6 +223,7 @@ def matrix(
         seeds: seeds to use instead of the preset's.
         night: number of the block of `SEEDS_A_NIGHT` seeds from which the preset's are taken. Those of the
             controls stay the same, because a control must have the same outcome every night.
+        java_missing: why this host does not offer kafka-clients; None if it does.
 
     Raises:
         UsageError: if both builds are the same.
@@ -222,12 +239,24 @@ def matrix(
             next_step="drop --baseline, or name another one",
         )
     jobs = list(control_jobs(preset.controls, preset.control_seeds))
-    withheld: list[str] = []
-    for entry in preset.entries:
+    needy = {job.options.scenario for job in jobs if java_missing and needs_java(job.options.scenario)}
+    jobs = [job for job in jobs if job.options.scenario not in needy]
+    entries = (*preset.entries, *preset.java_entries)
+    needy.update(entry.scenario for entry in preset.java_entries if java_missing)
+    withheld = [
+        f"{name} needs kafka-clients, which this host does not offer ({java_missing}), so it is not run"
+        for name in sorted(needy)
+    ]
+    for entry in (one for one in entries if one.scenario not in needy):
         able, too_old = _able(entry.scenario, builds)
         withheld += too_old
         jobs += _runs_of(entry, able, seeds or _seeds_of(entry, night))
     return Matrix(tuple(jobs), tuple(withheld))
+
+
+def needs_java(scenario: str) -> bool:
+    """Whether the load of a scenario, given by name, needs kafka-clients."""
+    return _scenario(scenario).workload.needs_java
 
 
 def _seeds_of(entry: PresetScenario, night: int) -> range:

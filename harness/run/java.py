@@ -10,7 +10,6 @@ from harness.cluster.images.files import jars_from
 from harness.errors import KrucibleError
 from harness.plan.planning import RunPlan
 from harness.run.stage import Stage
-from harness.workloads.context import uses
 
 JARS = ("kafka-clients-", "lz4-java-", "snappy-java-", "zstd-jni-", "slf4j-api-")
 """The jars of the library and its dependencies; without a logging backend it logs nothing."""
@@ -22,7 +21,7 @@ def require_java(plan: RunPlan) -> None:
     Raises:
         KrucibleError: there is no Java on this host.
     """
-    if not uses(plan.scenario.workload, ClientKind.JAVA):
+    if not plan.scenario.workload.needs_java:
         return
     if reason := java_missing():
         raise KrucibleError(
@@ -42,7 +41,7 @@ def java_clients(stage: Stage) -> Iterator[JavaProcess | None]:
     Raises:
         KrucibleError: its jars can't be copied, or it did not start.
     """
-    if not uses(stage.plan.scenario.workload, ClientKind.JAVA):
+    if not stage.plan.scenario.workload.needs_java:
         yield None
         return
     with closing(connect()) as client:

@@ -17,6 +17,10 @@ class WorkloadTopic(msgspec.Struct, frozen=True):
     loaded: bool = True
 
 
+JAVA_CLIENT = "kafka-clients"
+"""Name of the client library that needs Java on the host."""
+
+
 class Workload(msgspec.Struct, frozen=True, tag_field="kind", tag="none"):
     """Common fields of all workloads; the tag of a subclass is its name in histories.
 
@@ -51,6 +55,11 @@ class Workload(msgspec.Struct, frozen=True, tag_field="kind", tag="none"):
     def transactions_end_ms(self) -> int:
         """Time after which the coordinator has aborted all open transactions; 0 without transactions."""
         return 0
+
+    @property
+    def needs_java(self) -> bool:
+        """Whether the load, or its final read, has clients of kafka-clients."""
+        return JAVA_CLIENT in self.final_clients
 
     @property
     def controls(self) -> tuple[str, ...]:
@@ -105,6 +114,11 @@ class LogWorkload(Workload, frozen=True, tag="log"):
     def topics(self) -> tuple[WorkloadTopic, ...]:
         """The one topic that it needs."""
         return (WorkloadTopic("log-0", self.config),)
+
+    @property
+    def needs_java(self) -> bool:
+        """Whether the load, or its final read, has clients of kafka-clients."""
+        return JAVA_CLIENT in (*self.libraries, *self.final_clients)
 
     @property
     def processes(self) -> int:
@@ -264,7 +278,7 @@ class ShareWorkload(LogWorkload, frozen=True, tag="shares"):
     producers: int = 3
     consumers: int = 0
     batch: int = 8
-    libraries: tuple[str, ...] = ("kafka-python", "confluent-kafka", "kafka-clients")
+    libraries: tuple[str, ...] = ("kafka-python", "confluent-kafka", JAVA_CLIENT)
     groups: tuple[str, ...] = ("share-0",)
     members: int = 4
     delivery_limit: int = 5

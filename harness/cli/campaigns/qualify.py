@@ -23,6 +23,7 @@ from harness.cli.options.origins import settled
 from harness.cli.options.places import File, Folder
 from harness.cli.options.shared import Seeds, WholeNumber, runs_option
 from harness.cli.parsing import Command
+from harness.clients.java.process import java_missing
 from harness.errors import UsageError, disk_errors_named
 from harness.plan.planning import plan_run
 from harness.plan.qualification import (
@@ -216,7 +217,14 @@ def _tarball(text: str) -> Path:
 
 
 def _matrix(asked: _Arguments, preset: str) -> Matrix:
-    whole = matrix(PRESETS[preset], asked.candidate, asked.baseline, asked.seeds, asked.night)
+    whole = matrix(
+        PRESETS[preset],
+        asked.candidate,
+        asked.baseline,
+        asked.seeds,
+        asked.night,
+        java_missing=java_missing(),
+    )
     if asked.shard is None:
         return whole
     return whole._replace(jobs=shard(whole.jobs, *asked.shard))

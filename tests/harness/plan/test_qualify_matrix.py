@@ -12,10 +12,12 @@ from harness.plan.qualification import (
     SEEDS_A_NIGHT,
     Build,
     Job,
+    Preset,
     QualificationRole,
     expected_ms,
     load_ms,
     matrix,
+    needs_java,
     pair_of,
     shard,
 )
@@ -62,7 +64,7 @@ def test_shards_take_about_as_long(preset: str, count: int) -> None:
 
 @pytest.mark.parametrize(
     ("preset", "baseline", "minutes_max"),
-    [("smoke", None, 15), ("nightly", OLD, 310), ("release", OLD, 1_750)],
+    [("smoke", None, 15), ("nightly", OLD, 320), ("release", OLD, 1_850)],
 )
 def test_presets_take_what_is_said_of_them(preset: str, baseline: Build | None, minutes_max: int) -> None:
     jobs = jobs_of(preset, baseline)
@@ -121,6 +123,18 @@ def test_scenarios_that_a_build_does_not_support_are_withheld_with_a_reason() ->
     run_on_both = {job.options.scenario for job in planned.jobs if job.role is QualificationRole.BASELINE}
     assert "disks/broker-replaced" not in run_on_both
     assert "exploratory/chaos" in run_on_both
+
+
+@pytest.mark.parametrize("preset", PRESETS.values())
+def test_scenarios_that_need_kafka_clients_are_withheld_where_there_is_no_java(preset: Preset) -> None:
+    planned = matrix(preset, NEW, OLD, java_missing="java is not installed")
+    everywhere = {job.options.scenario for job in matrix(preset, NEW, OLD).jobs}
+    needy = {name for name in everywhere if needs_java(name)}
+    assert {entry.scenario for entry in preset.java_entries} <= needy
+    assert not any(needs_java(entry.scenario) for entry in preset.entries)
+    assert {job.options.scenario for job in planned.jobs} == everywhere - needy
+    reason = "needs kafka-clients, which this host does not offer (java is not installed), so it is not run"
+    assert {f"{name} {reason}" for name in needy} <= set(planned.withheld)
 
 
 def test_a_version_is_not_upgraded_to_itself() -> None:
