@@ -137,6 +137,7 @@ def _planned_run(job: Job, plan: RunPlan, stores: Stores) -> QualificationRun:
         mode=plan.scenario.topology.mode.value,
         pair=job.pair,
         command=plan.reproduce,
+        from_version=plan.scenario.topology.start_version or "",
     )
     folder = stores.folder_of(plan)
     if folder is not None:
@@ -211,14 +212,14 @@ def _side_in(contents: Mapping[Side, Content], identity: RunIdentity | None) -> 
 
 
 def _planned(side: Side, options: RunOptions, scenario: str) -> PlannedRun:
-    known = scenario in scenario_names()
-    own = load_scenario(scenario).topology.mode.value if known else ""
+    own = load_scenario(scenario).topology if scenario in scenario_names() else None
     return PlannedRun(
         role=side,
         scenario=scenario,
-        mode=options.mode.value if options.mode else own,
+        mode=str(options.mode or (own.mode if own else "")),
         pair=pair_of(options),
         command=reproduce_line(options),
+        from_version=options.from_version or (own.start_version if own else None) or "",
     )
 
 

@@ -33,12 +33,22 @@ class PresetScenario(NamedTuple):
         modes: modes of the topology; None: the scenario's own.
         seeds: number of seeds; they begin with 1 if the night is 0.
         duration_s: duration of the load, for random schedules; None: the scenario's.
+        from_versions: for upgrades, the versions that nodes begin with; empty: the scenario's own.
+        in_turn: whether each night has only one of these versions, the next one on the next night.
     """
 
     scenario: str
     modes: tuple[Mode | None, ...] = (None,)
     seeds: int = 1
     duration_s: int | None = None
+    from_versions: tuple[str, ...] = ()
+    in_turn: bool = False
+
+    def begins(self, night: int) -> tuple[str | None, ...]:
+        """The versions that nodes begin with on a night; None stands for the scenario's own."""
+        if not self.from_versions:
+            return (None,)
+        return (self.from_versions[night % len(self.from_versions)],) if self.in_turn else self.from_versions
 
 
 class Preset(NamedTuple):
@@ -81,6 +91,8 @@ _DISKS = (
     "broker-replaced", "leader-replaced", "one-of-two", "power-loss", "replaced-during-reassignment",
     "two-of-three-controllers", "voter-replaced-during-voter-change",
 )  # fmt: skip
+_PATHS = ("3.9.0", "4.1.1", "4.3.1", "3.7.1")
+"""Versions from which clusters are upgraded: the last one of a major version comes first."""
 _UPGRADES = ("rolled-back", "rolling")
 _JAVA = ("chaos-java", "share", "txn-java")
 _REACHED = ("leader_changes", "elections", "isr_shrinks")
@@ -88,7 +100,7 @@ _REACHED_ALL = (*_REACHED, "faults_of_disks", "voter_sets", "unclean_elections",
 
 
 def _entries(
-    *, chaos: int, workloads: int, gambits: int, scripts: int, upgrades: int, duration_s: int
+    *, chaos: int, workloads: int, gambits: int, scripts: int, upgrades: int, duration_s: int, in_turn: bool
 ) -> tuple[PresetScenario, ...]:
     """All scenarios that a version must pass, with a number of seeds for each kind and mode."""
     return (
@@ -100,7 +112,7 @@ def _entries(
         *(PresetScenario(f"exploratory/{name}", (None,), gambits, duration_s) for name in _GAMBITS),
         *(PresetScenario(f"kips/{name}", (None,), scripts) for name in _KIPS),
         *(PresetScenario(f"disks/{name}", (None,), scripts) for name in _DISKS),
-        PresetScenario("exploratory/upgrade", (None,), upgrades),
+        PresetScenario("exploratory/upgrade", (None,), upgrades, None, _PATHS, in_turn),
         *(PresetScenario(f"upgrades/{name}") for name in _UPGRADES),
     )
 
@@ -123,13 +135,13 @@ PRESETS: Mapping[str, Preset] = {
     ),
     "nightly": Preset(
         "Five hours: each workload in both modes and under gambits, every script once, every known bug.",
-        _entries(chaos=2, workloads=1, gambits=2, scripts=1, upgrades=1, duration_s=75),
+        _entries(chaos=2, workloads=1, gambits=2, scripts=1, upgrades=1, duration_s=75, in_turn=True),
         _java_entries(1, 75),
         required=(*_REACHED, "faults_of_disks", "voter_sets", "completed"),
     ),
     "release": Preset(
         "A day of machine time, in shards: as nightly, with enough seeds to compare figures.",
-        _entries(chaos=16, workloads=6, gambits=11, scripts=6, upgrades=2, duration_s=90),
+        _entries(chaos=16, workloads=6, gambits=11, scripts=6, upgrades=2, duration_s=90, in_turn=False),
         _java_entries(6, 90),
         control_seeds=3,
         required=_REACHED_ALL,
@@ -248,9 +260,10 @@ def matrix(
         for name in sorted(needy)
     ]
     for entry in (one for one in entries if one.scenario not in needy):
-        able, too_old = _able(entry.scenario, builds)
-        withheld += too_old
-        jobs += _runs_of(entry, able, seeds or _seeds_of(entry, night))
+        for begins in entry.begins(night):
+            able, unable = _able(entry.scenario, begins, builds)
+            withheld += unable
+            jobs += _runs_of(entry, begins, able, seeds or _seeds_of(entry, night))
     return Matrix(tuple(jobs), tuple(withheld))
 
 
@@ -331,23 +344,29 @@ def _control_options(known: KnownOutcome, side: Side, seed: int) -> RunOptions:
 
 
 def _able(
-    scenario: str, builds: Mapping[QualificationRole, Build]
+    scenario: str, from_version: str | None, builds: Mapping[QualificationRole, Build]
 ) -> tuple[dict[QualificationRole, Build], list[str]]:
     """The builds that can run a scenario, and a sentence for each build that can't."""
-    least, begins = _scenario(scenario).versions_min, _scenario(scenario).topology.start_version
+    least, own = _scenario(scenario).versions_min, _scenario(scenario).topology.start_version
+    begins = from_version or own
     able: dict[QualificationRole, Build] = {}
-    too_old: list[str] = []
+    unable: list[str] = []
     for role, build in builds.items():
         if parse_version(build.version) < parse_version(least):
-            too_old.append(f"{scenario} needs Kafka {least}, so it is not run on the {role}")
+            unable.append(f"{scenario} needs Kafka {least}, so it is not run on the {role}")
         elif begins and parse_version(build.version) <= parse_version(begins):
-            too_old.append(f"{scenario} upgrades from Kafka {begins}, so it is not run on the {role}")
+            unable.append(f"{scenario} upgrades from Kafka {begins}, so it is not run on the {role}")
         else:
             able[role] = build
-    return able, too_old
+    return able, unable
 
 
-def _runs_of(entry: PresetScenario, builds: Mapping[QualificationRole, Build], seeds: range) -> Iterator[Job]:
+def _runs_of(
+    entry: PresetScenario,
+    begins: str | None,
+    builds: Mapping[QualificationRole, Build],
+    seeds: range,
+) -> Iterator[Job]:
     for mode in entry.modes:
         for seed in seeds:
             for role, build in builds.items():
@@ -356,6 +375,7 @@ def _runs_of(entry: PresetScenario, builds: Mapping[QualificationRole, Build], s
                     seed=seed,
                     mode=mode,
                     duration_s=entry.duration_s,
+                    from_version=begins,
                     **build.options,
                 )
                 yield Job(role, options)

@@ -32,6 +32,7 @@ class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
         mode: mode of the cluster: ``combined`` or ``isolated``; empty if unknown.
         pair: the command without the build; equal for the paired runs of candidate and baseline.
         command: the command that makes the run.
+        from_version: the version that nodes begin with; empty if the run has no upgrades.
     """
 
     role: QualificationRole
@@ -39,6 +40,7 @@ class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
     mode: str
     pair: str
     command: str
+    from_version: str = ""
 
 
 class QualificationRun(msgspec.Struct, frozen=True, kw_only=True):

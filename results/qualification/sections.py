@@ -12,6 +12,7 @@ from results.qualification.listed import first_of_cell, runs_section
 from results.qualification.model import Cell, InterestingState, Qualification, TriedBuild
 from results.qualification.records import QualificationRole, QualificationRun
 from results.qualification.spent import spent_text
+from results.qualification.upgrades import upgrades_section
 from results.repeats.flakes import comparable, flakes_among
 from results.sections.section import Section, named
 
@@ -21,6 +22,7 @@ def sections_of(said: Qualification) -> tuple[Section, ...]:
     made = (
         _permitted(said),
         _matrix(said),
+        upgrades_section(said.runs),
         *comparison_sections(said.comparisons),
         _by_fault(said),
         _states(said.states),

@@ -38,13 +38,19 @@ def run(
     found: Sequence[Anomaly] = (),
     as_expected: bool | None = None,
     reasons: tuple[str, ...] = (),
+    from_version: str = "",
     **measures: Any,
 ) -> QualificationRun:
     """A run with its measures; an outcome of None: it was not run."""
     line = f"krucible run {scenario} --seed {seed} --mode {mode}"
     version = VERSIONS[role]
     planned = PlannedRun(
-        role=role, scenario=scenario, mode=mode, pair=line, command=f"{line} --kafka-version {version}"
+        role=role,
+        scenario=scenario,
+        mode=mode,
+        pair=line,
+        command=f"{line} --kafka-version {version}",
+        from_version=from_version,
     )
     if outcome is None:
         return QualificationRun(planned=planned)

@@ -147,6 +147,18 @@ def test_a_version_is_not_upgraded_to_itself() -> None:
     )
 
 
+def test_a_night_has_one_path_of_upgrades_and_a_release_all() -> None:
+    def paths(preset: str, night: int = 0) -> list[str | None]:
+        jobs = matrix(PRESETS[preset], NEW, None, night=night).jobs
+        mine = [job.options for job in jobs if job.options.scenario == "exploratory/upgrade"]
+        return [options.from_version for options in mine]
+
+    assert [paths("nightly", night) for night in range(5)] == [["3.9.0"], ["4.1.1"], [], ["3.7.1"], ["3.9.0"]]
+    assert paths("release") == ["3.9.0", "3.9.0", "4.1.1", "4.1.1", "3.7.1", "3.7.1"]
+    left_out = "exploratory/upgrade upgrades from Kafka 4.3.1, so it is not run on the candidate"
+    assert left_out in matrix(PRESETS["release"], NEW, None).withheld
+
+
 def test_a_build_is_not_compared_to_itself() -> None:
     with pytest.raises(UsageError, match="are the same build"):
         matrix(PRESETS["smoke"], NEW, NEW)
