@@ -62,11 +62,14 @@ class LeaderEpochs:
         noted: the entries that replicas stored, by partition and node.
         appended: the same, from the first batch of each epoch in the replicas' logs.
         begun: the starts that brokers logged for the epochs that they led.
+        logged: all epochs that brokers logged as their leaders, by node; only brokers all of whose lines about
+            epochs were recorded.
     """
 
     noted: Mapping[PartitionName, Mapping[str, Entries]]
     appended: Mapping[PartitionName, Mapping[str, Entries]]
     begun: Mapping[PartitionName, Mapping[str, Mapping[int, int]]]
+    logged: Mapping[str, frozenset[tuple[PartitionName, int]]]
 
     def of(self, partition: PartitionName, node: str) -> Entries:
         """The entries that one node stored; none if it reported none."""
@@ -75,6 +78,18 @@ class LeaderEpochs:
     def begun_by(self, partition: PartitionName, node: str) -> Mapping[int, int]:
         """Epochs that one node led, each with the end of its log at the start, as the node logged it."""
         return self.begun.get(partition, {}).get(node, {})
+
+    def never_begun(self, partition: PartitionName, node: str, epoch: int) -> bool:
+        """Whether a node, although it was the leader of an epoch, certainly appended no record in it.
+
+        It logs the start of an epoch before the first append (``Partition.makeLeader``), and no replica has
+        the epoch.
+        """
+        logged = self.logged.get(node)
+        if logged is None or (partition, epoch) in logged:
+            return False
+        known = (told.get(partition, {}).values() for told in (self.noted, self.appended))
+        return not any(epoch == each for some in known for entries in some for each, _ in entries)
 
     def starts(self, partition: PartitionName, epoch: int) -> Starts | None:
         """Where an epoch, or the next epoch that a replica recorded, started; None if not recorded."""
@@ -106,7 +121,7 @@ def leader_epochs(history: History) -> LeaderEpochs:
     noted: dict[PartitionName, dict[str, Entries]] = {}
     for each in checkpoints_of(history):
         noted.setdefault(each.partition, {})[each.node] = each.entries
-    return LeaderEpochs(noted, _appended(batches_of(history).logs), _begun(history))
+    return LeaderEpochs(noted, _appended(batches_of(history).logs), _begun(history), _logged(history))
 
 
 def starts_of(history: History) -> dict[str, tuple[tuple[int, int], ...]]:
@@ -157,6 +172,18 @@ def _begun(history: History) -> dict[PartitionName, dict[str, dict[int, int]]]:
             epochs = found.setdefault(name, {}).setdefault(operation.node or "", {})
             epochs.setdefault(begun.epoch, begun.start)
     return {name: nodes for name, nodes in found.items() if len(ids[name]) == 1}
+
+
+def _logged(history: History) -> dict[str, frozenset[tuple[PartitionName, int]]]:
+    """All epochs that each node logged as the leader; a node that logged none may not log such lines."""
+    cut = nodes_lacking(history, EPOCH_BEGUN)
+    found: dict[str, set[tuple[PartitionName, int]]] = {}
+    for operation in history.observed(EPOCH_BEGUN):
+        if operation.node not in cut and None not in cut:
+            begun = msgspec.convert(operation.value, EpochBegun)
+            place = PartitionName(begun.topic, begun.partition), begun.epoch
+            found.setdefault(operation.node or "", set()).add(place)
+    return {node: frozenset(places) for node, places in found.items()}
 
 
 def _appended(logs: Iterable[ReplicaLog]) -> dict[PartitionName, dict[str, Entries]]:

@@ -14,12 +14,13 @@ separately (`checkers.logs.replicas`).  There are three special cases:
     may have started below its log's end; records that were appended in them were truncated there (KIP-279).
     If its entries of earlier epochs are missing, it may have missed each epoch that another broker led after
     the last epoch that it led itself, or in which it joined the ISR.  It had all records that were committed
-    while it was in the ISR.
+    while it was in the ISR.  An epoch whose leader never began it has no records: the controller may appoint
+    a leader and replace it before the broker hears of it.
 3.  It may have led before, and may have overwritten records that another replica kept.  If that other replica
     is elected uncleanly in between, these records return, and may be lost again.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -184,9 +185,8 @@ def _of_missed(
     ``known`` is the replica's last epoch and the end of its log.
     """
     last, end = known
-    for missed in _missed(facts.changes.states[partition], last, state):
+    for missed, start in _begun_of(facts, partition, _missed(facts.changes.states[partition], last, state)):
         since_ns = facts.changes.span(missed).from_ns
-        start = _start(facts, partition, missed)
         if start is None:
             yield _unknown_bound(partition)._replace(known_from_ns=since_ns)
         elif start < end:
@@ -202,8 +202,7 @@ def _of_possibly_missed(
     """
     states = facts.changes.states[partition]
     out_ns = _out_of_sync_since(facts, states, state)
-    for missed in _missed(states, _followed(states, state), state):
-        start = _start(facts, partition, missed)
+    for missed, start in _begun_of(facts, partition, _missed(states, _followed(states, state), state)):
         if start is None or start < end:
             since_ns = max(out_ns, facts.changes.span(missed).from_ns)
             yield _possible(partition, missed.leader_epoch, start)._replace(known_from_ns=since_ns)
@@ -220,10 +219,21 @@ def _of_revived(facts: Facts, partition: PartitionName, state: PartitionState, e
         if between.unclean:
             known_ns = facts.changes.span(between).from_ns
             followed = _followed(states, between)
-            for led in _led(states, state.leader, followed, between.leader_epoch):
-                start = _start(facts, partition, led)
+            led_here = _led(states, state.leader, followed, between.leader_epoch)
+            for led, start in _begun_of(facts, partition, led_here):
                 if start is None or start < end:
                     yield _possible(partition, led.leader_epoch, start)._replace(known_from_ns=known_ns)
+
+
+def _begun_of(
+    facts: Facts, partition: PartitionName, states: Iterable[PartitionState]
+) -> Iterator[tuple[PartitionState, int | None]]:
+    """States whose leader may have appended records in their epoch, each with the epoch's start if known."""
+    for state in states:
+        start = _start(facts, partition, state)
+        epochs, leader = facts.epochs, _name(facts, state.leader)
+        if start is not None or not epochs.never_begun(partition, leader, state.leader_epoch):
+            yield state, start
 
 
 def _led(states: Sequence[PartitionState], leader: int, last: int, until: int) -> Iterator[PartitionState]:

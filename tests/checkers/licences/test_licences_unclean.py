@@ -519,6 +519,25 @@ class TestMissedEpochs:
         story.begun(1, 5, node="n3")
         assert judged(story).validity is Validity.VALID
 
+    def test_one_that_its_leader_never_began_has_no_records(self) -> None:
+        """Broker 3 logged another epoch, but not epoch 1, which no replica has."""
+        story = self.forked()
+        story.begun(0, 0, node="n3")
+        assert "lost-write" in illegal(judged(story))
+
+    @pytest.mark.parametrize("what", ["beginning", "epoch-begun"])
+    def test_a_leader_of_which_lines_are_lacking_may_have_begun_it(self, what: str) -> None:
+        story = self.forked()
+        story.begun(0, 0, node="n3")
+        story.observe(900, "log-lacking", {"what": what, "why": "some are left out"}, node="n3")
+        assert judged(story).validity is Validity.UNKNOWN
+
+    def test_one_that_some_replica_has_was_begun(self) -> None:
+        noted = self.forked()
+        noted.begun(0, 0, node="n3")
+        noted.epochs((1, 7), node="n1")
+        assert judged(noted).validity is Validity.UNKNOWN
+
 
 class TestPossiblyMissedEpochs(TestMissedEpochs):
     """The same, but all notes of broker 2 are gone, and its log tells of epoch 3."""
@@ -669,7 +688,7 @@ class TestNotesOfOthers:
 class TestRevivedRecords:
     """Broker 2 writes over what broker 3 has from 5 on, broker 3 brings it back, and broker 2 leads again."""
 
-    def alternating(self, *, rejoined: bool = False) -> AdminStory:
+    def alternating(self, *, rejoined: bool = False, begins: bool = True) -> AdminStory:
         story = AdminStory()
         story.created([2, 3, 1])
         story.view(5, 0, [2])
@@ -692,10 +711,16 @@ class TestRevivedRecords:
         story.changed(5_001, isr=[2], leader=2, leaderRecoveryState=1)
         story.view(5_003, 7, [2])
         story.begun(1, 5, node="n3")
-        story.begun(3, 5, node="n2", previous=2)
+        if begins:
+            story.begun(3, 5, node="n2", previous=2)
         story.begun(5, 9, node="n3", previous=4)
         story.final(end=10, at_ms=9_000)
         return story
+
+    def test_an_epoch_that_was_never_begun_wrote_nothing_over(self) -> None:
+        story = self.alternating(begins=False)
+        story.begun(7, 8, node="n2", previous=6)
+        assert "lost-write" in illegal(judged(story))
 
     @pytest.mark.parametrize("noted", [True, False])
     def test_they_may_vanish_again(self, *, noted: bool) -> None:
