@@ -62,7 +62,7 @@ class LeaderEpochs:
         noted: the entries that replicas stored, by partition and node.
         appended: the same, from the first batch of each epoch in the replicas' logs.
         begun: the starts that brokers logged for the epochs that they led.
-        logged: all epochs that brokers logged as their leaders, by node; only brokers all of whose lines about
+        logged: all epochs that brokers logged as their leaders, by node; only brokers all of whose lines on
             epochs were recorded.
     """
 
