@@ -10,6 +10,7 @@ Operations are those of docs/histories.md: *share-poll*, *acknowledge* and *shar
 5. ``share-start-went-back``: a record below the start offset was delivered (2 to 5: `deliveries`).
 6. ``share-phantom``, ``share-wrong-record``, ``share-not-in-log``: a delivered record is not one that
    producers wrote and other readers found (`contents`).
+7. ``share-stuck``: a record that was sent after the recovery is delivered to nobody (`settling`).
 
 A record may be delivered several times: after a release, when a lock ends, or because its leader changed;
 this is a figure.  Delivery counts may repeat, because a count is stored only with an acknowledgement
@@ -39,6 +40,7 @@ from checkers.share_groups.anomalies import (
     HELD_TWICE,
     NEEDS,
     START_WENT_BACK,
+    STUCK,
     TOO_MANY,
     UNDELIVERED,
 )
@@ -47,6 +49,7 @@ from checkers.share_groups.contents import compared_with_log
 from checkers.share_groups.deliveries import Found, found_in
 from checkers.share_groups.loading import RELEASE, ShareGroups, SharePartition, share_groups_of
 from checkers.share_groups.passing import Passed, Passing
+from checkers.share_groups.settling import Settling
 from checkers.verdict.entry import Entry
 from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly, Assumption, CheckerResult, result_of
 
@@ -113,7 +116,7 @@ def check_share_groups(history: History) -> CheckerResult:
         ]
         judged.add_certain(found.kind.id, len(found.place), told)
         judged.doubts += compared.doubts()
-    passing = Passing(history, groups, workload)
+    passing, settling = Passing(history, groups, workload), Settling(history, groups)
     assumptions: list[Assumption] = []
     for group in expected:
         places = [passing.of(name) for name in passing.names(group)]
@@ -121,6 +124,8 @@ def check_share_groups(history: History) -> CheckerResult:
             rows = _examples(passed)
             anomalies = [excuses.passed(passed, row) for row in rows]
             judged.add(UNDELIVERED.id, len(passed.offset), anomalies)
+            if (stuck := settling.stuck(passed)) is not None:
+                judged.add(STUCK.id, 1, [excuses.judged(stuck, passed.name)])
         judged.doubts += _unfinished(groups, group, places)
         assumptions.append(_acknowledged(groups, group))
     return result_of(

@@ -64,6 +64,12 @@ NOT_IN_LOG = AnomalyKind(
     "A share group delivers only committed records, and these stay in the log.",
     "KIP-932, Concepts: share-partition end offset; Kafka documentation, Design, Replication",
 )
+STUCK = AnomalyKind(
+    "share-stuck",
+    "After the recovery a share group delivered a record to nobody, although its member polled for long.",
+    "Available records of a share partition are delivered to the members of the group that poll.",
+    "KIP-932, Concepts: at-least-once delivery; Available state of in-flight records",
+)
 
 ANOMALIES = by_id(
     UNDELIVERED,
@@ -76,6 +82,7 @@ ANOMALIES = by_id(
     PHANTOM,
     WRONG_RECORD,
     NOT_IN_LOG,
+    STUCK,
 )
 """All anomalies, by id."""
 _CALM = (*PERMITTED, Source.PARTITIONS)
@@ -91,6 +98,7 @@ NEEDS = Needs(
         START_WENT_BACK.id: _CALM,
         WRONG_RECORD.id: PERMITTED,
         NOT_IN_LOG.id: PERMITTED,
+        STUCK.id: (Source.CLIENTS, *PERMITTED),
     },
     workloads=frozenset({"shares"}),
     not_deleted=frozenset({NOT_IN_LOG.id}),

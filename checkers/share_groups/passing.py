@@ -71,7 +71,7 @@ class Passing:
         self._columns = columns_of(history)
         self._limit = workload.delivery_limit
         self._places = {name: code for code, name in enumerate(groups.places)}
-        self._listed = _listed(self._columns)
+        self._listed = listed_offsets(self._columns)
 
     def names(self, group: str) -> list[SharePartition]:
         """The share partitions of a group: those that final reads found in its topics, or it received."""
@@ -116,7 +116,7 @@ class Passing:
         return int(sends.invoked_ns[rows].min(initial=NEVER)) if len(rows) else 0
 
 
-def _listed(columns: Columns) -> dict[PartitionName, Integers]:
+def listed_offsets(columns: Columns) -> dict[PartitionName, Integers]:
     """Offsets that complete read_uncommitted final reads returned, by partition, ascending, each once."""
     finals, calls, reads = columns.final_reads, columns.calls, columns.reads
     committed = np.array([reader.committed for reader in columns.readers], np.bool_)

@@ -30,6 +30,7 @@ from harness.kafka.sizes import TopicSizes
 from harness.record.journal import Journals, Recorder
 from harness.vocabulary import LogWorkload, Workload
 from harness.workloads.deletions import DeletionListeners
+from harness.workloads.highest import HighestOffsets
 from harness.workloads.values import ValueCodec
 
 DELIVERY_MS = 2_500
@@ -194,6 +195,7 @@ class WorkloadContext(msgspec.Struct, Generic[W_co], frozen=True):
         controllers: every controller's CONTROLLER listener.
         sizes: known numbers of partitions, including added ones.
         deletions: gets acknowledged deletions of records.
+        highest: highest offsets that members of share groups received.
     """
 
     workload: W_co
@@ -205,6 +207,7 @@ class WorkloadContext(msgspec.Struct, Generic[W_co], frozen=True):
     controllers: tuple[Address, ...] = ()
     sizes: TopicSizes = msgspec.field(default_factory=TopicSizes)
     deletions: DeletionListeners = msgspec.field(default_factory=DeletionListeners)
+    highest: HighestOffsets = msgspec.field(default_factory=HighestOffsets)
 
     def partitions_of(self, topic: str) -> range:
         """Numbers of the partitions of a topic of the workload, including added partitions."""

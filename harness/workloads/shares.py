@@ -76,6 +76,8 @@ class Sharing(Worker):
             asked.client, asked.group, asked.consumer, asked.prefetches, records=runs_of(records, self._codec)
         )
         self._recorder.complete(OperationType.OK, told)
+        for partition, offsets, *_ in told.records:
+            self._context.highest.received(self._group, partition, max(offsets))
         return records
 
     def acknowledge(

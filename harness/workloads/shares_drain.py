@@ -1,10 +1,11 @@
 """The last member of a share group: it accepts the records that are left, until there are none for long."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from checkers.history.commits import GroupFound, GroupRequested
 from checkers.history.operations import OperationType
+from checkers.history.polls import Isolation
 from checkers.history.units import MS_PER_S
 from harness.clients.interface import ClientFailedError, ReadError
 from harness.clients.share import ShareAdmin, ShareAdminOptions, ShareConsumer, SharedRecord
@@ -20,11 +21,18 @@ QUIET = 2.5
 
 By then members that left hold no records, and members that could not leave hold no partitions.
 """
+STUCK_S = 65.0
+"""How long nothing may have been returned if the group has not received the last records of a partition.
+
+The checker waits for 60 s (`checkers.share_groups.settling`).
+"""
+_OFFSETS_TIMEOUT_S = 5.0
 
 
 class ShareDrain(Sharing):
     """Accepts everything until all locks and sessions must have ended and nothing was returned since.
 
+    If no member received the last records of some partition, it goes on for so long that the group is stuck.
     The start offsets that brokers report don't tell: what is stored lags by one acknowledgement.
 
     Args:
@@ -41,14 +49,35 @@ class ShareDrain(Sharing):
 
     def work(self) -> None:
         """Drain the group, and ask where it is; go on if it has not begun in some partition."""
+        ends = self._ends()
         try:
             while time.monotonic() < self._deadline:
                 self._turn()
-                if time.monotonic() >= self._busy_s + self._quiet_s and self._begun():
+                limit_s = STUCK_S if self._behind(ends) else self._quiet_s
+                if time.monotonic() >= self._busy_s + limit_s and self._begun():
                     return
                 self.stopping.wait(POLL_PAUSE_S)
         finally:
             self.leave()
+
+    def _ends(self) -> dict[int, int]:
+        """The end offset of each partition; empty if they could not be asked for."""
+        client = None
+        try:
+            kind, topic = self._context.libraries[0], self._context.topic
+            client = self._context.clients.consumer(kind, topic, Isolation.READ_UNCOMMITTED)
+            listed = client.offsets(self._context.partitions_of(topic), _OFFSETS_TIMEOUT_S)
+        except (ClientFailedError, ReadError):
+            # Without them it ends earlier, and the group's last records, if they are missing, are no finding.
+            return {}
+        finally:
+            self.dismiss(client)
+        return {partition: end for partition, (_, end) in listed.items()}
+
+    def _behind(self, ends: Mapping[int, int]) -> bool:
+        """Whether no member received the last record of some partition."""
+        highest = self._context.highest
+        return any(highest.of(self._group, partition) < end - 1 for partition, end in ends.items())
 
     def _turn(self) -> None:
         """Poll once and accept; whatever is not an empty answer begins the quiet time again."""

@@ -219,6 +219,38 @@ def test_the_last_member_goes_on_where_the_group_has_not_begun(bench: Bench) -> 
     assert told == [[[0, None], [1, EACH]], [[0, EACH], [1, EACH]]]
 
 
+def test_the_last_member_goes_on_for_long_if_nobody_got_the_last_records(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No member is given the last record of a partition."""
+    monkeypatch.setattr(shares_drain, "STUCK_S", 0.5)
+    bench.log.done.add((1, EACH - 1))
+    bench.drain()
+    polls = bench.operations("share-poll", OK)
+    last = max(i for i, o in enumerate(polls) if o.value["records"])
+    assert polls[-1].time_ns - polls[last + 1].time_ns >= 0.4e9
+    assert len(bench.operations("share-offsets", OK)) == 1
+
+
+def test_the_last_member_does_not_wait_so_long_if_ends_are_not_known(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shares_drain, "STUCK_S", 2 * BOUND_S)
+    bench.log.done.add((1, EACH - 1))
+    bench.log.on_offsets = once(ReadError("gone"))
+    bench.drain()
+    assert len(bench.operations("share-offsets", OK)) == 1
+
+
+def test_the_last_member_does_not_wait_so_long_for_what_another_member_got(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shares_drain, "STUCK_S", 2 * BOUND_S)
+    bench.member()
+    bench.drain()
+    assert len(bench.operations("share-offsets", OK)) == 1
+
+
 def test_the_last_member_ends_at_its_deadline(bench: Bench) -> None:
     bench.log.refuses = dict.fromkeys((0, 1), "INVALID_RECORD_STATE: no")
     bench.drain(within_s=0.2)
