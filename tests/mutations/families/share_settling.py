@@ -1,0 +1,31 @@
+"""Share groups after the recovery: what their last member must be given."""
+
+from typing import Any
+
+from tests.mutations.edits import Edit
+from tests.mutations.families.share import MS_NS, RUNS, sent, withhold
+from tests.mutations.looking import OK, SECOND_NS, pairs, phase_ns
+from tests.mutations.suite import invalid, mutation
+
+
+@mutation("share", invalid("share-stuck"), RUNS, 3)
+def a_record_that_nobody_gets_although_the_last_member_polls_for_long(edit: Edit) -> None:
+    """No member is given a record that was sent after the recovery, and the last one polls on for long."""
+    recovered_ns = max(o.time_ns for o in edit.original.of("recover"))
+    one = edit.chosen(sent(edit, recovered_ns, phase_ns(edit.original, "final-read")))
+    withhold(edit, one.partition, one.offset)
+    for operation in edit.original.of("share-offsets"):
+        if operation.type is OK:
+            edit.change(operation.index, lambda value: start_at_most(value, one.partition, one.offset))
+    last = max((done for _, done in pairs(edit.original, "share-poll")), key=lambda done: done.index)
+    later = last.time_ns + 61 * SECOND_NS
+    asked = {name: last.value[name] for name in ("client", "group", "consumer", "prefetches")}
+    told = (asked, asked | {"records": []})
+    edit.add_call(last.process, "share-poll", last.key, (later, later + MS_NS), told)
+
+
+def start_at_most(value: dict[str, Any], partition: int, start: int) -> None:
+    """Let the start offset of a partition be no higher than this one."""
+    value["offsets"] = [
+        [number, min(told, start) if number == partition else told] for number, told in value["offsets"]
+    ]
