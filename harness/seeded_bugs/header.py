@@ -33,7 +33,6 @@ class Area(StrEnum):
     STORAGE = "storage"
     DELETION = "deletion"
     COMPACTION = "compaction"
-    SHARES = "shares"
 
 
 class SeededBug(msgspec.Struct, frozen=True, kw_only=True):
