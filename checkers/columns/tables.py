@@ -42,6 +42,17 @@ class PartitionName(NamedTuple):
         return f"{self.topic}/{self.partition}"
 
 
+class GroupPartition(NamedTuple):
+    """A partition that a group, or a share group, reads."""
+
+    group: str
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.group}: {self.topic}/{self.partition}"
+
+
 class ReaderName(NamedTuple):
     """A client and its isolation level."""
 

@@ -87,14 +87,14 @@ class FaultWindow(msgspec.Struct, frozen=True):
         return self.ends_processes and self.ends_cleanly is not True
 
     @property
-    def strikes(self) -> bool:
+    def hits_disks(self) -> bool:
         """Whether a disk of its targets may lack data that it had before."""
         return self.loses_unsynced or self.wipes
 
     @property
     def fails_disk(self) -> bool:
         """Whether a disk may fail under a process that keeps running."""
-        return self.strikes and not self.silences
+        return self.hits_disks and not self.silences
 
     @property
     def freezes(self) -> bool:

@@ -19,9 +19,9 @@ legal answers:
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from checkers.columns.tables import NONE
+from checkers.columns.tables import NONE, GroupPartition
 from checkers.groups.anomalies import OFFSET_LOST
-from checkers.groups.loading import Assignment, GroupPartition, Groups, OffsetCommit
+from checkers.groups.loading import Assignment, Groups, OffsetCommit
 from checkers.history.operations import FAIL
 from checkers.verdict.verdict import Anomaly
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checkers.columns.tables import NONE, Integers
+from checkers.columns.tables import NONE, GroupPartition, Integers
 from checkers.groups.anomalies import UNDELIVERED
-from checkers.groups.loading import Assignment, GroupPartition, Groups, OffsetCommit
+from checkers.groups.loading import Assignment, Groups, OffsetCommit
 from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly
 
 

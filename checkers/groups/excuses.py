@@ -15,10 +15,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from checkers.columns.tables import NEVER, NONE, PartitionName
+from checkers.columns.tables import NEVER, NONE, GroupPartition, PartitionName
 from checkers.evidence.coordinators import OFFSETS_TOPIC, offsets_partition
 from checkers.groups.anomalies import OFFSET_LOST, PREMATURE_COMMIT, STATIC_REFUSED, UNDELIVERED
-from checkers.groups.loading import GroupPartition
 from checkers.history.operations import History
 from checkers.licences import Permit, licences_of
 from checkers.licences.internal import may_have_lost

@@ -22,9 +22,9 @@ from collections.abc import Iterator
 from itertools import accumulate
 from operator import attrgetter
 
-from checkers.columns.tables import NONE
+from checkers.columns.tables import NONE, GroupPartition
 from checkers.groups.anomalies import PREMATURE_COMMIT, TWO_OWNERS, ZOMBIE_COMMIT
-from checkers.groups.loading import Assignment, GroupPartition, Groups, Membership, OffsetCommit
+from checkers.groups.loading import Assignment, Groups, Membership, OffsetCommit
 from checkers.verdict.verdict import Anomaly
 
 _EVERYTHING = -1

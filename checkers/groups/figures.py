@@ -3,9 +3,10 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from checkers.columns.tables import GroupPartition
 from checkers.groups.delivery import Delivery
 from checkers.groups.fencing import premature
-from checkers.groups.loading import Assignment, GroupPartition, Groups
+from checkers.groups.loading import Assignment, Groups
 from checkers.history.operations import FAIL, INFO, OK
 from checkers.history.units import NS_PER_MS
 

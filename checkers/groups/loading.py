@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from checkers.columns.tables import NONE, Integers
+from checkers.columns.tables import NONE, GroupPartition, Integers
 from checkers.history.commits import Committing
 from checkers.history.operations import INFO, INVOKE, OK, History, Operation, OperationType
 from checkers.history.phases import PHASE, Phase
@@ -20,17 +20,6 @@ from checkers.history.setup import Setup
 
 Membership = tuple[str, int]
 """Id of the member, and the generation of its group."""
-
-
-class GroupPartition(NamedTuple):
-    """A partition that a group reads."""
-
-    group: str
-    topic: str
-    partition: int
-
-    def __str__(self) -> str:
-        return f"{self.group}: {self.topic}/{self.partition}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
+from checkers.columns.tables import GroupPartition
 from checkers.groups.anomalies import REBALANCE_STUCK
 from checkers.groups.delivery import Delivery
-from checkers.groups.loading import GroupPartition, Groups, PollSpan
+from checkers.groups.loading import Groups, PollSpan
 from checkers.verdict.verdict import Anomaly
 
 STUCK_NS = 60_000_000_000

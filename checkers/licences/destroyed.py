@@ -15,8 +15,8 @@ from checkers.licences.disks import (
     active,
     all_hit,
     copies_at,
+    copy_faults_of,
     in_sync,
-    strikes_of,
 )
 from checkers.licences.epoch_bounds import bound_at
 from checkers.licences.facts import Facts
@@ -30,42 +30,42 @@ _MIN_ISR = "min.insync.replicas"
 def wiped(facts: Facts) -> Iterator[LicenceEvent]:
     """Times at which so many copies were wiped that possibly no copy of a record was left."""
     for topic, partition in _partitions(facts):
-        strikes = strikes_of(facts, partition, wiping=True)
-        for strike in strikes:
-            hit = active(strikes, strike)
-            copies = copies_at(facts, partition, strike)
-            least = min(_min_isr(facts, topic, strike.window.end_ns), copies)
-            if len(hit) >= least and not _spared(facts, partition, strike, hit):
+        faults = copy_faults_of(facts, partition, wiping=True)
+        for fault in faults:
+            hit = active(faults, fault)
+            copies = copies_at(facts, partition, fault)
+            least = min(_min_isr(facts, topic, fault.window.end_ns), copies)
+            if len(hit) >= least and not _spared(facts, partition, fault, hit):
                 until_ns = sorted((each.to_ns for each in hit), reverse=True)[least - 1]
                 text = f"{_losses_text(hit)}, of {copies} copies of {partition}, {least} in sync at least"
-                yield LicenceEvent(strike.from_ns, until_ns, partition, text)
+                yield LicenceEvent(fault.from_ns, until_ns, partition, text)
 
 
 def unsynced(facts: Facts) -> Iterator[LicenceEvent]:
     """Times at which every in-sync copy had been wiped, or may have lost data that was not synced."""
     for _, partition in _partitions(facts):
-        strikes = strikes_of(facts, partition)
-        for strike in strikes:
-            hit = active(strikes, strike)
-            if all_hit(facts, partition, strike, hit) and any(each.window.loses_unsynced for each in hit):
-                bound = bound_at(facts, partition, epoch_after(facts, partition, strike.from_ns))
+        faults = copy_faults_of(facts, partition)
+        for fault in faults:
+            hit = active(faults, fault)
+            if all_hit(facts, partition, fault, hit) and any(each.window.loses_unsynced for each in hit):
+                bound = bound_at(facts, partition, epoch_after(facts, partition, fault.from_ns))
                 until_ns = max(each.to_ns for each in hit)
                 told = f"{_losses_text(hit)}, which were all in-sync copies of {partition}"
-                yield bound.limits(LicenceEvent(strike.from_ns, until_ns, partition, told))
+                yield bound.limits(LicenceEvent(fault.from_ns, until_ns, partition, told))
 
 
 def last_wiped(facts: Facts) -> Iterator[LicenceEvent]:
     """Times at which the only in-sync copy was wiped, whether or not other replicas had its records."""
     for _, partition in _partitions(facts):
-        for strike in strikes_of(facts, partition, wiping=True):
-            if any(sync == {strike.replica} for sync in in_sync(facts, partition, strike)):
-                text = f"{_losses_text([strike])}, which was the last in-sync copy of {partition}"
-                yield LicenceEvent(strike.from_ns, strike.to_ns, partition, text)
+        for fault in copy_faults_of(facts, partition, wiping=True):
+            if any(sync == {fault.replica} for sync in in_sync(facts, partition, fault)):
+                text = f"{_losses_text([fault])}, which was the last in-sync copy of {partition}"
+                yield LicenceEvent(fault.from_ns, fault.to_ns, partition, text)
 
 
 def _partitions(facts: Facts) -> Iterator[tuple[Topic, PartitionName]]:
     """The partitions of the run's topics; none if no fault ever hit a disk."""
-    if any(window.strikes for window in facts.windows):
+    if any(window.hits_disks for window in facts.windows):
         topics = {topic.name: topic for topic in facts.setup.topics}
         for partition in facts.partitions:
             yield topics[partition.topic], partition
@@ -79,13 +79,13 @@ def _min_isr(facts: Facts, topic: Topic, until_ns: int) -> int:
     return min(int(of_nodes if limit is None else limit) for limit in limits)
 
 
-def _spared(facts: Facts, partition: PartitionName, strike: CopyFault, hit: Sequence[CopyFault]) -> bool:
-    """Whether a replica that was certainly in sync or eligible when a strike began was not hit."""
-    known = facts.changes.is_complete(partition, strike.window.end_ns)
-    return known and not all_hit(facts, partition, strike, hit)
+def _spared(facts: Facts, partition: PartitionName, fault: CopyFault, hit: Sequence[CopyFault]) -> bool:
+    """Whether a replica that was certainly in sync or eligible when a fault began was not hit."""
+    known = facts.changes.is_complete(partition, fault.window.end_ns)
+    return known and not all_hit(facts, partition, fault, hit)
 
 
-def _losses_text(strikes: Sequence[CopyFault]) -> str:
+def _losses_text(faults: Sequence[CopyFault]) -> str:
     """A text that states which brokers were hit by which faults."""
-    each = [f"the disk of broker {s.replica} ({s.window.kind}, fault {s.window.id})" for s in strikes]
+    each = [f"the disk of broker {s.replica} ({s.window.kind}, fault {s.window.id})" for s in faults]
     return f"{' and '.join(each)} lost its data"

@@ -45,7 +45,7 @@ def hits(history: History, window: FaultWindow, topic: str, partition: int | Non
     A fault may hit only one of several log directories.  In that case the list of removed files decides, if
     one was recorded.
     """
-    if not window.strikes:
+    if not window.hits_disks:
         return False
     told = recorded_faults(history, window)
     planned = told[0].planned
@@ -62,7 +62,7 @@ def hits(history: History, window: FaultWindow, topic: str, partition: int | Non
     return bool(numbers) if partition is None else str(partition) in numbers
 
 
-def strikes_of(facts: Facts, partition: PartitionName, *, wiping: bool = False) -> list[CopyFault]:
+def copy_faults_of(facts: Facts, partition: PartitionName, *, wiping: bool = False) -> list[CopyFault]:
     """Faults that hit copies of a partition, or only wiping ones, in the order of their starts."""
     found: list[CopyFault] = []
     for window in facts.windows:
@@ -78,41 +78,41 @@ def strikes_of(facts: Facts, partition: PartitionName, *, wiping: bool = False) 
     return found
 
 
-def active(strikes: Sequence[CopyFault], now: CopyFault) -> list[CopyFault]:
-    """For each replica that is hit when a strike begins, return its longest strike, this one included."""
+def active(faults: Sequence[CopyFault], now: CopyFault) -> list[CopyFault]:
+    """For each replica that is hit when a fault begins, return its longest fault, this one included."""
     longest: dict[int, CopyFault] = {}
-    for strike in strikes:
-        known = longest.get(strike.replica)
-        if strike.from_ns <= now.from_ns <= strike.to_ns and (known is None or strike.to_ns > known.to_ns):
-            longest[strike.replica] = strike
+    for fault in faults:
+        known = longest.get(fault.replica)
+        if fault.from_ns <= now.from_ns <= fault.to_ns and (known is None or fault.to_ns > known.to_ns):
+            longest[fault.replica] = fault
     return list(longest.values())
 
 
-def all_hit(facts: Facts, partition: PartitionName, strike: CopyFault, hit: Sequence[CopyFault]) -> bool:
-    """Whether these strikes may have hit all replicas in sync when one of them began, if there were any."""
+def all_hit(facts: Facts, partition: PartitionName, fault: CopyFault, hit: Sequence[CopyFault]) -> bool:
+    """Whether these faults may have hit all replicas in sync when one of them began, if there were any."""
     replicas = {each.replica for each in hit}
-    return any(sync and replicas.issuperset(sync) for sync in in_sync(facts, partition, strike))
+    return any(sync and replicas.issuperset(sync) for sync in in_sync(facts, partition, fault))
 
 
-def in_sync(facts: Facts, partition: PartitionName, strike: CopyFault) -> Iterator[set[int]]:
+def in_sync(facts: Facts, partition: PartitionName, fault: CopyFault) -> Iterator[set[int]]:
     """Return the sets of replicas that may have had all committed records when the node was struck.
 
     With a metadata log these are the in-sync replicas and the eligible ones (KIP-966).  Without it, they are
     the replicas that brokers reported as in sync.
     """
-    window = strike.window
+    window = fault.window
     if not facts.changes.is_complete(partition, window.end_ns):
-        yield from (set(view.isr) for view in _around(facts, partition, strike))
+        yield from (set(view.isr) for view in _around(facts, partition, fault))
         return
     for state in facts.changes.possible(partition, window.invoked_ns, window.end_ns):
         yield {*state.isr, *state.elr}
 
 
-def copies_at(facts: Facts, partition: PartitionName, strike: CopyFault) -> int:
-    """The least number of copies that a record had before a strike, if all replicas were in sync."""
-    if not facts.changes.is_complete(partition, strike.window.end_ns):
+def copies_at(facts: Facts, partition: PartitionName, fault: CopyFault) -> int:
+    """The least number of copies that a record had before a fault, if all replicas were in sync."""
+    if not facts.changes.is_complete(partition, fault.window.end_ns):
         return max((len(view.replicas) for view in facts.views.get(partition, ())), default=1)
-    states = facts.changes.possible(partition, 0, strike.window.end_ns)
+    states = facts.changes.possible(partition, 0, fault.window.end_ns)
     return min((len(state.original) for state in states), default=1)
 
 
@@ -158,12 +158,12 @@ def _seen_again_ns(facts: Facts, partition: PartitionName, window: FaultWindow, 
     return NEVER
 
 
-def _around(facts: Facts, partition: PartitionName, strike: CopyFault) -> Iterator[ReportedPartitionState]:
-    """The last report of each broker before a strike, and all reports while the node was down."""
+def _around(facts: Facts, partition: PartitionName, fault: CopyFault) -> Iterator[ReportedPartitionState]:
+    """The last report of each broker before a fault, and all reports while the node was down."""
     before: dict[str, ReportedPartitionState] = {}
     for view in facts.views.get(partition, ()):
-        if view.time_ns <= strike.from_ns:
+        if view.time_ns <= fault.from_ns:
             before[view.node] = view
-        elif view.began_ns <= strike.window.end_ns:
+        elif view.began_ns <= fault.window.end_ns:
             yield view
     yield from before.values()

@@ -28,7 +28,7 @@ from checkers.columns.tables import PartitionName
 from checkers.evidence.leader_epochs import Starts
 from checkers.evidence.partition_changes import NOBODY, PartitionState
 from checkers.history.observed import Entries
-from checkers.licences.disks import strikes_of
+from checkers.licences.disks import copy_faults_of
 from checkers.licences.facts import Facts
 from checkers.licences.permits import LicenceEvent
 
@@ -106,8 +106,8 @@ def certain(epoch: int, start: int) -> Bound:
 def _own_entries(facts: Facts, partition: PartitionName, state: PartitionState) -> Entries:
     """The entries of the leader of a state, or none if its disk was wiped since, as others restored them."""
     since_ns = facts.changes.span(state).from_ns
-    strikes = strikes_of(facts, partition, wiping=True)
-    if any(strike.replica == state.leader and strike.window.end_ns >= since_ns for strike in strikes):
+    faults = copy_faults_of(facts, partition, wiping=True)
+    if any(fault.replica == state.leader and fault.window.end_ns >= since_ns for fault in faults):
         return []
     return facts.epochs.of(partition, _name(facts, state.leader))
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from checkers.columns.tables import NEVER, PartitionName
 from checkers.evidence.administration import UNCLEAN
 from checkers.history.operations import History
-from checkers.licences.disks import active, all_hit, hits, strikes_of
+from checkers.licences.disks import active, all_hit, copy_faults_of, hits
 from checkers.licences.facts import Facts
 from checkers.licences.permission import permitted, topic_named
 from checkers.licences.requested_elections import allowed
@@ -122,10 +122,10 @@ def _struck(facts: Facts, topic: str) -> Iterator[Loss]:
 def _all_struck(facts: Facts, partitions: Iterable[PartitionName]) -> Iterator[Loss]:
     """Faults that together may have hit all brokers that had all records of a partition."""
     for partition in partitions:
-        strikes = strikes_of(facts, partition)
-        for strike in strikes:
-            hit = active(strikes, strike)
-            untold = not facts.changes.is_complete(partition, strike.window.end_ns)
-            if untold or all_hit(facts, partition, strike, hit):
+        faults = copy_faults_of(facts, partition)
+        for fault in faults:
+            hit = active(faults, fault)
+            untold = not facts.changes.is_complete(partition, fault.window.end_ns)
+            if untold or all_hit(facts, partition, fault, hit):
                 brokers = frozenset(each.replica for each in hit)
-                yield _of_disks(partition.topic, brokers, strike.from_ns, max(each.to_ns for each in hit))
+                yield _of_disks(partition.topic, brokers, fault.from_ns, max(each.to_ns for each in hit))

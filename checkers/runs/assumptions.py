@@ -62,7 +62,7 @@ def check_assumptions(history: History) -> CheckerResult:
             met += _of_faults(windows) + _under_load(acked, history, setup.assumptions, windows)
         met += check_blinks(history, setup, windows)
         met += check_gambits(history, setup, windows)
-    disks = sum(window.proven and window.strikes for window in windows)
+    disks = sum(window.proven and window.hits_disks for window in windows)
     withheld = sum(told.value.planned.sparing is True for told in _refused(history))
     figures = {
         "faults": len(windows),

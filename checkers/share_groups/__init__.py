@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 import msgspec
 import numpy as np
 
-from checkers.columns.tables import PartitionName
+from checkers.columns.tables import GroupPartition, PartitionName
 from checkers.history.operations import History
 from checkers.history.setup import recorded_setup
 from checkers.history.sources import unassigned_damage
@@ -47,7 +47,7 @@ from checkers.share_groups.anomalies import (
 from checkers.share_groups.calm import Calm
 from checkers.share_groups.contents import compared_with_log
 from checkers.share_groups.deliveries import Found, found_in
-from checkers.share_groups.loading import RELEASE, ShareGroups, SharePartition, share_groups_of
+from checkers.share_groups.loading import RELEASE, ShareGroups, share_groups_of
 from checkers.share_groups.passing import Passed, Passing
 from checkers.share_groups.settling import Settling
 from checkers.verdict.entry import Entry
@@ -138,7 +138,7 @@ def check_share_groups(history: History) -> CheckerResult:
     )
 
 
-def _name(groups: ShareGroups, found: Found, row: int) -> SharePartition:
+def _name(groups: ShareGroups, found: Found, row: int) -> GroupPartition:
     return groups.places[int(found.place[row])]
 
 
@@ -156,7 +156,7 @@ class _Excuses:
         setup = bool(history.of("setup"))
         self._lost = may_have_lost(history, STATE_TOPIC) if setup else None
 
-    def judged(self, anomaly: Anomaly, name: SharePartition) -> Anomaly:
+    def judged(self, anomaly: Anomaly, name: GroupPartition) -> Anomaly:
         """A finding about one delivery; it is legal, with its licence, if an event may explain it."""
         licence = None if anomaly.id in {HELD_TWICE.id, TOO_MANY.id} else self._lost
         if licence is None and anomaly.id == START_WENT_BACK.id:
@@ -168,7 +168,7 @@ class _Excuses:
         licence = _OUT_OF_TRIES if passed.out_of_tries[row] else self._truncated(passed.name)
         return _with_licence(passed.anomaly(self._history, row), licence or self._lost)
 
-    def _truncated(self, name: SharePartition) -> str | None:
+    def _truncated(self, name: GroupPartition) -> str | None:
         permits = licences_of(self._history).of(PartitionName(name.topic, name.partition))
         texts = (each.text for each in permits if each.covers_returned and each.event.below is None)
         return next(texts, None)

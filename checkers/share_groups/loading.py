@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from checkers.columns.rows import Codes, ValueCodes, transposed
-from checkers.columns.tables import NONE, Booleans, Integers
+from checkers.columns.tables import NONE, Booleans, GroupPartition, Integers
 from checkers.evidence.loading import columns_of
 from checkers.history.operations import INVOKE, OK, History, Operation
 from checkers.share_groups.sequences import codes_of, highest_before
@@ -28,17 +28,6 @@ ACCEPT, RELEASE, REJECT = range(3)
 """Codes of the types of acknowledgements."""
 _TYPES = {"accept": ACCEPT, "release": RELEASE, "reject": REJECT}
 _ENDED = {"share-poll", "acknowledge", "share-offsets"}
-
-
-class SharePartition(NamedTuple):
-    """A partition that a share group reads."""
-
-    group: str
-    topic: str
-    partition: int
-
-    def __str__(self) -> str:
-        return f"{self.group}: {self.topic}/{self.partition}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +101,7 @@ class ShareGroups:
         unconfirmed: acknowledgements that failed, or whose outcome is unknown.
     """
 
-    places: tuple[SharePartition, ...]
+    places: tuple[GroupPartition, ...]
     others: tuple[object, ...]
     deliveries: Deliveries
     acknowledgements: Acknowledgements
@@ -163,7 +152,7 @@ class _Loader:
     """Collects the operations of a history in their order."""
 
     def __init__(self) -> None:
-        self._places: Codes[SharePartition] = Codes()
+        self._places: Codes[GroupPartition] = Codes()
         self._processes: Codes[int | str] = Codes()
         self._asked: dict[int | str, Operation] = {}
         self._since: dict[tuple[int | str, int], int] = {}
@@ -193,7 +182,7 @@ class _Loader:
         exact = alone and consumer not in self._outstanding
         process, since = self._processes[operation.process], self._since[consumer]
         for partition, offsets, values, counts in records:
-            place = self._places[SharePartition(group, operation.key, partition)]
+            place = self._places[GroupPartition(group, operation.key, partition)]
             chunk = (place, process, int(exact), since, asked.index, operation.index)
             self._delivered.add(chunk, offsets)
             self._values.extend(values)
@@ -222,7 +211,7 @@ class _Loader:
             if not confirmed or partition in refused:
                 self._unconfirmed += len(offsets)
                 continue
-            place = self._places[SharePartition(asked.value["group"], operation.key, partition)]
+            place = self._places[GroupPartition(asked.value["group"], operation.key, partition)]
             chunk = (place, self._processes[operation.process], asked.index, operation.index)
             self._acknowledged.add(chunk, offsets)
             self._types.extend(types)
@@ -237,7 +226,7 @@ class _Loader:
             return
         topic = operation.value["topic"]
         for partition, start in operation.value["offsets"]:
-            place = self._places[SharePartition(operation.key, topic, partition)]
+            place = self._places[GroupPartition(operation.key, topic, partition)]
             told = NONE if start is None else start
             self._starts.append((place, told, asked.index, operation.index))
 

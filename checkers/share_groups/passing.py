@@ -15,13 +15,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from checkers.columns.tables import NEVER, NONE, Columns, Integers, PartitionName
+from checkers.columns.tables import NEVER, NONE, Columns, GroupPartition, Integers, PartitionName
 from checkers.evidence.faults import fault_windows
 from checkers.evidence.loading import columns_of
 from checkers.history.operations import History
 from checkers.history.setup import LoadSetup
 from checkers.share_groups.anomalies import UNDELIVERED
-from checkers.share_groups.loading import RELEASE, ShareGroups, SharePartition
+from checkers.share_groups.loading import RELEASE, ShareGroups
 from checkers.verdict.verdict import Anomaly
 
 
@@ -37,7 +37,7 @@ class Passed(NamedTuple):
         open: number of other records for which no acceptance or rejection is confirmed.
     """
 
-    name: SharePartition
+    name: GroupPartition
     offset: Integers
     out_of_tries: tuple[bool, ...]
     witness: tuple[int, ...]
@@ -73,13 +73,13 @@ class Passing:
         self._places = {name: code for code, name in enumerate(groups.places)}
         self._listed = listed_offsets(self._columns)
 
-    def names(self, group: str) -> list[SharePartition]:
+    def names(self, group: str) -> list[GroupPartition]:
         """The share partitions of a group: those that final reads found in its topics, or it received."""
         topics = self._groups.topics.get(group, set())
-        there = {SharePartition(group, *name) for name in self._listed if name.topic in topics}
+        there = {GroupPartition(group, *name) for name in self._listed if name.topic in topics}
         return sorted(there.union(name for name in self._groups.places if name.group == group))
 
-    def of(self, name: SharePartition) -> Passed:
+    def of(self, name: GroupPartition) -> Passed:
         """Judge one share partition."""
         there = self._listed.get(PartitionName(name.topic, name.partition), np.zeros(0, np.int64))
         place, groups = self._places.get(name, NONE), self._groups
@@ -103,7 +103,7 @@ class Passing:
         spent = (all_.place == place) & (all_.count >= self._limit) & (self._limit > 0)
         return len(np.setdiff1d(offsets, np.concatenate((all_.offset[done], all_.offset[spent]))))
 
-    def _may_be_lost(self, name: SharePartition, offset: int, told_ns: int) -> bool:
+    def _may_be_lost(self, name: GroupPartition, offset: int, told_ns: int) -> bool:
         """Whether lost answers may have used up the tries of a record."""
         sent_ns = self._sent_ns(PartitionName(name.topic, name.partition), offset)
         disturbed = any(window.overlaps(sent_ns, told_ns) for window in fault_windows(self._history))

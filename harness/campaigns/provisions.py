@@ -6,7 +6,7 @@ from contextlib import closing
 import click
 
 from harness.cluster.engine import connect, engine_errors_named
-from harness.cluster.images import Survey, base_if_cached, mend_of, survey
+from harness.cluster.images import Survey, base_if_cached, setup_line, survey
 from harness.errors import KrucibleError
 from harness.plan.planning import RequestedImage, RunPlan
 
@@ -48,7 +48,7 @@ def _refuse_hopeless(found: Mapping[RequestedImage, Survey]) -> None:
         "images of Kafka that these runs need are missing, and can't be pulled or built",
         got="; ".join(told),
         expected="each image, or a way to pull or build it, before the first run",
-        next_step=" && ".join(mend_of(*one) for one in lacking),
+        next_step=" && ".join(setup_line(*one) for one in lacking),
     )
 
 

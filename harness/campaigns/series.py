@@ -129,7 +129,7 @@ class _Apart:
 
     def _death(self, process: Process, under_way: Path | None) -> Death:
         self._process = None
-        code, said = process.bury()
+        code, said = process.wait_and_clear()
         return Death(process.owner, code, tuple(said), under_way, tuple(self._begun))
 
 

@@ -277,15 +277,25 @@ class ConfluentConsumer:
         within(timeout_s, "closing confluent-kafka's consumer", self._consumer.close)
 
     def _returned(self, max_wait_s: float) -> list[Any]:
-        """All available records, up to the limit; waits only for the first (``consume`` waits for all)."""
-        try:
-            first = self._consumer.poll(max_wait_s)
-            if first is None:
-                return []
-            more = self._consumer.consume(num_messages=self._options.poll_records_max - 1, timeout=0)
-        except Exception as error:
-            raise ReadError(error_text(error)) from error
-        return [first, *more]
+        return available(self._consumer, max_wait_s, self._options.poll_records_max)
+
+
+def available(consumer: Any, max_wait_s: float, records_max: int) -> list[Any]:
+    """All available records and events of a consumer; waits only for the first (``consume`` waits for all).
+
+    Args:
+        consumer: the library's consumer.
+        max_wait_s: how long to wait for the first.
+        records_max: maximum number of records.
+
+    Raises:
+        ReadError: the library raised an error.
+    """
+    try:
+        first = consumer.poll(max_wait_s)
+        return [] if first is None else [first, *consumer.consume(num_messages=records_max - 1, timeout=0)]
+    except Exception as error:
+        raise ReadError(error_text(error)) from error
 
 
 def _is_eof(message: Any) -> bool:

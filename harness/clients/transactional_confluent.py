@@ -15,7 +15,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 from checkers.history.operations import OperationType
 from checkers.history.units import MS_PER_S
 from harness.clients.bounded import within
-from harness.clients.confluent import client_config, error_text, made, subscribe
+from harness.clients.confluent import available, client_config, error_text, made, subscribe
 from harness.clients.errors import ErrorSource
 from harness.clients.interface import ClientFailedError, Message, ReadError, SendResult
 from harness.clients.transactional import (
@@ -173,14 +173,7 @@ class ConfluentGroupConsumer:
 
     def poll(self, max_wait_s: float) -> list[Message]:
         """As promised by `GroupConsumer.poll`."""
-        try:
-            first = self._consumer.poll(max_wait_s)
-            if first is None:
-                return []
-            more = self._consumer.consume(num_messages=self._options.poll_records_max - 1, timeout=0)
-        except Exception as error:
-            raise ReadError(error_text(error)) from error
-        returned: list[Any] = [first, *more]
+        returned = available(self._consumer, max_wait_s, self._options.poll_records_max)
         failed = [message.error() for message in returned if message.error() is not None]
         if failed:
             # The caller closes this member, so that the next one reads the records that came with the error.

@@ -60,7 +60,7 @@ def connect(limit_s: int = ANSWER_LIMIT_S) -> Engine:
         EngineError: if no engine answers.
     """
     try:
-        _knock(limit_s)
+        _try_socket(limit_s)
         client = docker.from_env(timeout=limit_s)
         client.ping()
     except (OSError, DockerException, RequestException) as error:
@@ -98,7 +98,7 @@ def engine_address() -> str:
     return os.environ.get("DOCKER_HOST", DEFAULT_HOST)
 
 
-def _knock(limit_s: int) -> None:
+def _try_socket(limit_s: int) -> None:
     """Try the engine's socket first, because the client library leaves a socket open after a failure."""
     scheme, _, path = engine_address().partition("://")
     if scheme == "unix":

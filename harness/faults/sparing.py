@@ -43,12 +43,12 @@ class DiskFault(msgspec.Struct, frozen=True):
     partitions: frozenset[Place]
 
 
-def strike_of(node: Node, snapshot: ClusterSnapshot) -> DiskFault:
+def disk_fault_of(node: Node, snapshot: ClusterSnapshot) -> DiskFault:
     """The record of a fault that has just hit a node's disk."""
     return DiskFault(node.id, snapshot.answers, snapshot.copies_on(node))
 
 
-def chosen(spec: Fault, snapshot: ClusterSnapshot, strikes: Sequence[DiskFault]) -> Resolved | str:
+def chosen(spec: Fault, snapshot: ClusterSnapshot, disk_faults: Sequence[DiskFault]) -> Resolved | str:
     """The node that a fault hits now, or the reason why it hits none.
 
     If several nodes have the role, it hits the first one, in the order of its draw, that is alive and whose
@@ -57,7 +57,7 @@ def chosen(spec: Fault, snapshot: ClusterSnapshot, strikes: Sequence[DiskFault])
     Args:
         spec: the fault.
         snapshot: the current snapshot of the cluster.
-        strikes: earlier faults of disks.
+        disk_faults: earlier faults of disks.
     """
     refused: dict[str, str] = {}
     living = snapshot.holding(snapshot.dead)
@@ -65,7 +65,7 @@ def chosen(spec: Fault, snapshot: ClusterSnapshot, strikes: Sequence[DiskFault])
         resolved = resolve(spec.target, spec.draw, living.holding(refused))
         if resolved is None or (refused and resolved.by == "fallback"):
             break
-        why = objection(spec, resolved.node, living, strikes)
+        why = objection(spec, resolved.node, living, disk_faults)
         if why is None:
             return resolved
         refused[resolved.node.name] = why
@@ -74,18 +74,20 @@ def chosen(spec: Fault, snapshot: ClusterSnapshot, strikes: Sequence[DiskFault])
     return HELD if resolve(spec.target, spec.draw, snapshot) is None else DEAD
 
 
-def objection(spec: Fault, node: Node, snapshot: ClusterSnapshot, strikes: Sequence[DiskFault]) -> str | None:
+def objection(
+    spec: Fault, node: Node, snapshot: ClusterSnapshot, disk_faults: Sequence[DiskFault]
+) -> str | None:
     """The reason why a fault must be withheld; None if it loses no acknowledged record, or if it may.
 
     Args:
         spec: the fault.
         node: its target.
         snapshot: the current snapshot of the cluster.
-        strikes: earlier faults of disks.
+        disk_faults: earlier faults of disks.
     """
     if not isinstance(spec, OfDisk) or not spec.sparing:
         return None
-    if node.is_broker and (why := _of_partitions(node, snapshot, strikes)):
+    if node.is_broker and (why := _of_partitions(node, snapshot, disk_faults)):
         return why
     return _of_quorum(node, snapshot) if node.is_controller and _takes_metadata(spec) else None
 
@@ -95,7 +97,7 @@ def _takes_metadata(spec: OfDisk) -> bool:
     return isinstance(spec, WipeDisk) and spec.scope is not Scope.TOPIC and spec.log_dir in (None, 1)
 
 
-def _of_partitions(node: Node, snapshot: ClusterSnapshot, strikes: Sequence[DiskFault]) -> str | None:
+def _of_partitions(node: Node, snapshot: ClusterSnapshot, disk_faults: Sequence[DiskFault]) -> str | None:
     """The first partition that would have too few replicas, as a reason; None if there is none."""
     for where, states in sorted(snapshot.reported.items()):
         name = "/".join(map(str, where))
@@ -104,18 +106,16 @@ def _of_partitions(node: Node, snapshot: ClusterSnapshot, strikes: Sequence[Disk
         if not any(node.id in state.replicas for state in states):
             continue
         least = max(1, min(snapshot.min_insync_replicas, *(len(state.replicas) - 1 for state in states)))
-        empty = {each.broker for each in strikes if _still_out(each, where, snapshot)}
+        empty = {each.broker for each in disk_faults if _still_out(each, where, snapshot)}
         others = snapshot.in_sync(where) - {node.id} - snapshot.held_ids - empty
         if len(others) < least:
             return f"{len(others)} of {least} other copies of {name} are in sync for certain"
     return None
 
 
-def _still_out(strike: DiskFault, where: Place, snapshot: ClusterSnapshot) -> bool:
+def _still_out(fault: DiskFault, where: Place, snapshot: ClusterSnapshot) -> bool:
     """Whether a replica on a lost disk may still be in the ISR, because nobody reported that it left."""
-    return (
-        where in strike.partitions and snapshot.out_of_sync.get((*where, strike.broker), -1) <= strike.answers
-    )
+    return where in fault.partitions and snapshot.out_of_sync.get((*where, fault.broker), -1) <= fault.answers
 
 
 def _of_quorum(node: Node, snapshot: ClusterSnapshot) -> str | None:

@@ -23,8 +23,8 @@ from harness.cluster.images import (
     JarSource,
     Survey,
     base_if_cached,
-    mend_of,
     require_version,
+    setup_line,
     survey,
 )
 from harness.cluster.probing import PROBES, probe_faults
@@ -110,7 +110,7 @@ def doctor(
     try:
         with closing(connect()) as client:
             found = survey(version, source, client, given)
-            checks, capabilities = _look_through(client, version, found, mend_of(version, source, given))
+            checks, capabilities = _look_through(client, version, found, setup_line(version, source, given))
     except EngineError as error:
         checks = (Check("engine", CheckState.MISSING, f"{error.what}: {error.got}", error.next_step),)
         capabilities = tuple(Capability(kind, f"not tried: {error.what}") for kind in PROBES)
@@ -141,7 +141,7 @@ def _image(one: RequestedImage, found: Survey) -> Check:
         return Check(name, CheckState.OK, f"{found.cached.reference}{found.cached.tools_note}")
     ways = "; ".join(f"{source.value}: {why_not or 'can'}" for source, why_not in found.ways.items())
     if found.hopeless:
-        return Check(name, CheckState.MISSING, f"not here yet; {ways}", mend_of(*one))
+        return Check(name, CheckState.MISSING, f"not here yet; {ways}", setup_line(*one))
     return Check(name, CheckState.OK, f"not here yet; its first run makes it: {ways}")
 
 

@@ -45,6 +45,7 @@ from harness.vocabulary.administration import (
     AlterBrokers,
     AlterGroup,
     AlterTopic,
+    Brokered,
     Concrete,
     ElectionType,
     ElectLeaders,
@@ -58,18 +59,6 @@ from harness.vocabulary.topology import Node
 _PROBE_S = 0.5
 _CONTROLLER_LISTENER = "CONTROLLER"
 Address = tuple[str, int]
-Brokered = (
-    ElectLeaders
-    | AddVoter
-    | RemoveVoter
-    | Reassign
-    | UpdateFeature
-    | AlterTopic
-    | AlterBrokers
-    | AlterGroup
-    | AddPartitions
-)
-"""Operations that can be requested from a broker."""
 Key = int | str | None
 """A node's id, the name of a topic, group, feature or config, or the type of an election."""
 

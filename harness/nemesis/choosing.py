@@ -20,28 +20,28 @@ from harness.vocabulary.administration import (
 from harness.vocabulary.gambits import (
     AddPart,
     AllInSync,
-    AlterThere,
+    AlterChosen,
     BeingAdded,
     Choice,
     ChooseCopies,
     ChooseNewcomers,
     ChooseQuorum,
     ChooseSuccessor,
-    ElectThere,
+    ChosenOperation,
+    ElectChosen,
     Given,
     InSyncAlone,
     Leaderless,
     LedBy,
     LedByAnother,
-    MoveThere,
     Observing,
     OutOfSync,
     Part,
     QuorumLed,
     QuorumLedByAnother,
+    ReassignChosen,
     RemovePart,
     Situational,
-    There,
 )
 from harness.vocabulary.moves import NothingMoves
 from harness.vocabulary.topology import Node, Role
@@ -105,7 +105,7 @@ def has_part(chosen: Chosen, snapshot: ClusterSnapshot) -> bool:
     return all(node.id == leads[part] for part, node in chosen.parts.items() if part in leads)
 
 
-def resolved(what: There, chosen: Chosen, nodes: Sequence[Node]) -> Concrete:
+def resolved(what: ChosenOperation, chosen: Chosen, nodes: Sequence[Node]) -> Concrete:
     """The request, given the chosen partition and nodes.
 
     Raises:
@@ -116,20 +116,22 @@ def resolved(what: There, chosen: Chosen, nodes: Sequence[Node]) -> Concrete:
             return AddVoter(member_of(chosen.node(part, nodes), nodes))
         case RemovePart(part):
             return RemoveVoter(member_of(chosen.node(part, nodes), nodes))
-        case MoveThere() | AlterThere() | ElectThere():
+        case ReassignChosen() | AlterChosen() | ElectChosen():
             return _of_chosen(what, chosen, nodes)
 
 
-def _of_chosen(what: MoveThere | AlterThere | ElectThere, chosen: Chosen, nodes: Sequence[Node]) -> Concrete:
+def _of_chosen(
+    what: ReassignChosen | AlterChosen | ElectChosen, chosen: Chosen, nodes: Sequence[Node]
+) -> Concrete:
     if chosen.where is None:
         raise LookupError("no partition was chosen")
     topic, number = chosen.where
     match what:
-        case AlterThere(config, value):
+        case AlterChosen(config, value):
             return AlterTopic(topic, config, value)
-        case ElectThere(kind):
+        case ElectChosen(kind):
             return ElectLeaders(kind, (chosen.where,))
-        case MoveThere(wanted, throttle):
+        case ReassignChosen(wanted, throttle):
             ids = None if wanted is None else tuple(chosen.node(part, nodes).id for part in wanted)
             return Reassign(((topic, number, ids),), throttle)
 

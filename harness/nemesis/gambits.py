@@ -21,18 +21,18 @@ from harness.vocabulary.gambits import (
     ChooseNewcomers,
     ChooseQuorum,
     ChooseSuccessor,
-    DeleteThere,
+    DeleteFromChosen,
     Gambit,
     GambitMove,
     Given,
-    Linger,
-    Mend,
+    HealAll,
+    InjectAll,
     RecordsDeleted,
     Request,
-    RequestThere,
-    Strike,
+    RequestForChosen,
     TopicsRemoved,
     Until,
+    WaitAtMost,
 )
 from harness.vocabulary.moves import Acknowledged, Pass
 from harness.workloads.deleting import Deletions, OneDeletion
@@ -59,7 +59,7 @@ class GambitCourse:
         self._asking: list[Background] = []
         self._deleting: list[OneDeletion] = []
 
-    def play(self, name: str, gambit: Gambit, until_ns: int) -> None:
+    def carry_out(self, name: str, gambit: Gambit, until_ns: int) -> None:
         """Make the moves of a gambit; the first move that fails ends it.
 
         Args:
@@ -74,7 +74,7 @@ class GambitCourse:
         late = self._context.recorder.journal.clock.now_ns() >= until_ns
         why = "the schedule is over" if late else self._moved(played)
         if not self._context.cancelled.is_set():
-            self._context.nemesis.mend(played.faults)
+            self._context.nemesis.heal_in_parallel(played.faults)
         told = GambitEnded(gambit.kind, len(gambit.moves), played.made, tuple(played.faults))
         with self._context.recorder.operation("gambit", name, GambitBegan(gambit.kind)) as outcome:
             ended = OperationType.FAIL if late else OperationType.INFO if why else OperationType.OK
@@ -108,28 +108,30 @@ class GambitCourse:
         match move:
             case ChooseCopies() | ChooseQuorum() | ChooseSuccessor() | ChooseNewcomers() | Given():
                 return self._chosen(move, played)
-            case Strike():
-                return self._struck(move, played)
-            case Mend(names, apart_ms):
-                ended = self._context.nemesis.mend([f"{played.name}{name}" for name in names], apart_ms)
+            case InjectAll():
+                return self._injected(move, played)
+            case HealAll(names, apart_ms):
+                ended = self._context.nemesis.heal_in_parallel(
+                    [f"{played.name}{name}" for name in names], apart_ms
+                )
                 return None if ended else "not all of them were seen to have ended"
             case Until():
                 return self._awaited(move, played)
-            case DeleteThere(share):
+            case DeleteFromChosen(share):
                 return self._delete(share, played.chosen.where)
-            case Linger():
+            case WaitAtMost():
                 self._awaited(move, played)
             case Pass(ms):
                 self._context.cancelled.wait(ms / 1000)
-            case Request() | RequestThere():
+            case Request() | RequestForChosen():
                 self._ask(move, played)
         return None
 
-    def _ask(self, move: Request | RequestThere, played: "_Played") -> None:
+    def _ask(self, move: Request | RequestForChosen, played: "_Played") -> None:
         match move:
             case Request(operation):
                 asked: AdminOperation = operation
-            case RequestThere(what):
+            case RequestForChosen(what):
                 asked = resolved(what, played.chosen, self._context.look().nodes)
         worker = Background(self._operator(), asked, _ASK_TIMEOUT_MS, len(self._asking) + 1)
         self._asking.append(worker)
@@ -145,16 +147,20 @@ class GambitCourse:
         self._deleting[0].start()
         return None
 
-    def _struck(self, move: Strike, played: "_Played") -> str | None:
+    def _injected(self, move: InjectAll, played: "_Played") -> str | None:
         nodes = self._context.look().nodes
         faults = {
-            f"{played.name}{blow.name}": msgspec.structs.replace(
-                blow.fault, target=member_of(played.chosen.node(blow.at, nodes), nodes)
+            f"{played.name}{aimed.name}": msgspec.structs.replace(
+                aimed.fault, target=member_of(played.chosen.node(aimed.at, nodes), nodes)
             )
-            for blow in move.blows
+            for aimed in move.faults
         }
         played.faults += faults
-        return None if self._context.nemesis.strike(played.name, faults, move.apart_ms) else "not proven"
+        return (
+            None
+            if self._context.nemesis.inject_in_parallel(played.name, faults, move.apart_ms)
+            else "not proven"
+        )
 
     def _chosen(self, move: Choice, played: "_Played") -> str | None:
         topic = _topic_of(move, played.chosen)
@@ -177,7 +183,7 @@ class GambitCourse:
             outcome.ok(ChoiceMade(asked.choice, parts=parts, where=found[0].where, as_then=as_then))
         return None
 
-    def _awaited(self, move: Until | Linger, played: "_Played") -> str | None:
+    def _awaited(self, move: Until | WaitAtMost, played: "_Played") -> str | None:
         tally = self._context.tally
         acked, removed = tally.acked, tally.removed
         asked = ConditionAwaited(condition=msgspec.to_builtins(move.condition), within_ms=move.within_ms)

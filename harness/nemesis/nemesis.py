@@ -12,7 +12,7 @@ from harness.errors import KrucibleError
 from harness.faults.activate import activate
 from harness.faults.contract import Bench
 from harness.faults.injecting import Aimed, Held, among, heal, inject, plan_of, refuse
-from harness.faults.sparing import HELD, DiskFault, chosen, strike_of
+from harness.faults.sparing import HELD, DiskFault, chosen, disk_fault_of
 from harness.faults.taking import Taking
 from harness.faults.targets import Resolved
 from harness.kafka.snapshot import ClusterSnapshot
@@ -71,7 +71,7 @@ class Nemesis:
         self._taking = taking or Taking()
         self._held: list[Held] = []
         self._plans: dict[str, PlannedFault] = {}
-        self._strikes: list[DiskFault] = []
+        self._disk_faults: list[DiskFault] = []
 
     def carry_out(self, schedule: FixedSchedule, play: Play = _unplayable) -> None:
         """Inject and heal faults in order of time, then wait until the schedule's duration is over.
@@ -139,7 +139,7 @@ class Nemesis:
             outcome.end(OperationType.FAIL, plan, "it is not in force")
         return False
 
-    def strike(self, gambit: str, faults: Mapping[str, Fault], apart_ms: int = 0) -> bool:
+    def inject_in_parallel(self, gambit: str, faults: Mapping[str, Fault], apart_ms: int = 0) -> bool:
         """Inject faults of a gambit in parallel, without waiting for each other's proof.
 
         Args:
@@ -158,7 +158,7 @@ class Nemesis:
             if isinstance(one, Aimed):
                 self._take(one.held)
         struck = in_parallel(
-            lambda number: self._struck(number, aimed[number], number * apart_ms),
+            lambda number: self._injected(number, aimed[number], number * apart_ms),
             self._staffed(range(len(aimed))),
         )
         for _, one in aimed:
@@ -166,7 +166,7 @@ class Nemesis:
                 self._remember(one.held.spec, one.resolved)
         return all(struck)
 
-    def mend(self, names: Sequence[str], apart_ms: int = 0) -> bool:
+    def heal_in_parallel(self, names: Sequence[str], apart_ms: int = 0) -> bool:
         """Heal faults in parallel; returns whether all heals were proven.
 
         Args:
@@ -239,13 +239,13 @@ class Nemesis:
             snapshot = snapshot.holding(
                 one.resolved.node.name for one in before if one.held.spec.takes_process
             )
-        resolved = chosen(spec, snapshot, self._strikes)
+        resolved = chosen(spec, snapshot, self._disk_faults)
         if isinstance(resolved, str):
             return resolved
         active = activate(spec, fault, resolved, self._bench)
         return Aimed(Held(fault, spec, active, until_ns=0), resolved, snapshot)
 
-    def _struck(self, number: int, named: tuple[str, Aimed | str], lag_ms: int) -> bool:
+    def _injected(self, number: int, named: tuple[str, Aimed | str], lag_ms: int) -> bool:
         """Inject a fault that has a target, as the process with this number."""
         self._cancelled.wait(lag_ms / 1000)
         fault, aimed = named
@@ -260,7 +260,7 @@ class Nemesis:
         plan = self._plans[fault] = plan_of(spec)
         with self._recorder.operation("inject", fault, plan) as outcome:
             snapshot = self._seen(spec)
-            resolved = chosen(spec, snapshot, self._strikes)
+            resolved = chosen(spec, snapshot, self._disk_faults)
             if isinstance(resolved, str):
                 refuse(outcome, plan, resolved)
                 return False
@@ -282,7 +282,7 @@ class Nemesis:
     def _remember(self, spec: Fault, resolved: Resolved) -> None:
         """Remember a lost disk, because it matters for the decision about the next one."""
         if isinstance(spec, OfDisk):
-            self._strikes.append(strike_of(resolved.node, self._look()))
+            self._disk_faults.append(disk_fault_of(resolved.node, self._look()))
 
     def _end(self, held: Held, recorder: Recorder | None = None) -> bool:
         plan = self._plans[held.fault]

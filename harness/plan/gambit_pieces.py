@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
 from harness.vocabulary.faults import Fault, Partition, Pattern
-from harness.vocabulary.gambits import AlterThere, Blow, GambitMove, Part, RequestThere
+from harness.vocabulary.gambits import AlterChosen, FaultAt, GambitMove, Part, RequestForChosen
 from harness.vocabulary.topology import DiskKind, Mode, Quorum, Topology
 
 Script = tuple[GambitMove, ...]
@@ -49,9 +49,9 @@ class Recipe(NamedTuple):
         return topology.brokers >= self.copies and apart and own and voters >= self.voters
 
 
-def blows_at(at: list[tuple[Part, Fault]], first: int = 1) -> tuple[Blow, ...]:
+def faults_at(at: list[tuple[Part, Fault]], first: int = 1) -> tuple[FaultAt, ...]:
     """Faults with their targets, named ``f1`` and so on, beginning with the number `first`."""
-    return tuple(Blow(f"f{number}", part, fault) for number, (part, fault) in enumerate(at, start=first))
+    return tuple(FaultAt(f"f{number}", part, fault) for number, (part, fault) in enumerate(at, start=first))
 
 
 def shuffled(source: random.Random, things: Sequence[T]) -> tuple[T, ...]:
@@ -59,9 +59,9 @@ def shuffled(source: random.Random, things: Sequence[T]) -> tuple[T, ...]:
     return tuple(source.sample(list(things), len(things)))
 
 
-def altered(config: str, value: str) -> RequestThere:
+def altered(config: str, value: str) -> RequestForChosen:
     """Set a config of the chosen partition's topic."""
-    return RequestThere(AlterThere(config, value))
+    return RequestForChosen(AlterChosen(config, value))
 
 
 def isolated_one(source: random.Random) -> Partition:

@@ -17,7 +17,7 @@ from harness.plan.gambit_pieces import (
     SEVERAL_S_MS,
     Recipe,
     Script,
-    blows_at,
+    faults_at,
     fresh_draw,
     isolated_one,
     shuffled,
@@ -73,23 +73,23 @@ from harness.vocabulary.faults import (
 )
 from harness.vocabulary.gambits import (
     AllInSync,
-    Blow,
     ChooseCopies,
     ChooseQuorum,
     ChooseSuccessor,
+    FaultAt,
     GambitMove,
+    HealAll,
+    InjectAll,
     InSyncAlone,
     LedBy,
     LedByAnother,
-    Linger,
-    Mend,
     OutOfSync,
     Part,
     QuorumLed,
     QuorumLedByAnother,
     Request,
-    Strike,
     Until,
+    WaitAtMost,
 )
 from harness.vocabulary.moves import Pass
 from harness.vocabulary.topology import Topology
@@ -119,10 +119,10 @@ def _broker_majority(source: random.Random, topology: Topology) -> Script:
 
 
 def _down_and_back(source: random.Random, parts: Sequence[Part]) -> Iterator[GambitMove]:
-    blows = blows_at([(part, Kill()) for part in shuffled(source, parts)])
-    yield Strike(blows, source.randint(0, AT_ONCE_MS))
+    faults = faults_at([(part, Kill()) for part in shuffled(source, parts)])
+    yield InjectAll(faults, source.randint(0, AT_ONCE_MS))
     yield Pass(source.randint(0, 4_000))
-    yield Mend(shuffled(source, [blow.name for blow in blows]), source.randint(0, 2_500))
+    yield HealAll(shuffled(source, [aimed.name for aimed in faults]), source.randint(0, 2_500))
     yield Until(AllInSync(), BACK_MS)
 
 
@@ -131,15 +131,15 @@ def _held_follower(source: random.Random, _: Topology) -> Script:
     held, others = "follower-1", ("leader", "follower-2")
     hold = source.choice((Pause(), isolated_one(source)))
     taken = source.choice((Kill, Kill, Pause))()
-    gone = blows_at([(part, taken) for part in shuffled(source, others)], first=2)
+    gone = faults_at([(part, taken) for part in shuffled(source, others)], first=2)
     return (
         ChooseCopies(fresh_draw(source), copies=len(COPIES)),
-        Strike((Blow("f1", held, hold),)),
+        InjectAll((FaultAt("f1", held, hold),)),
         Pass(source.randint(*_HELD_BACK_MS)),
-        Strike(gone, source.randint(0, AT_ONCE_MS)),
-        Mend(("f1",)),
+        InjectAll(gone, source.randint(0, AT_ONCE_MS)),
+        HealAll(("f1",)),
         Until(LedBy(held), SEVERAL_S_MS),
-        Mend(shuffled(source, [blow.name for blow in gone]), source.randint(0, 2_000)),
+        HealAll(shuffled(source, [aimed.name for aimed in gone]), source.randint(0, 2_000)),
         Until(AllInSync(), BACK_MS),
     )
 
@@ -148,16 +148,16 @@ def _last_in_sync(source: random.Random, _: Topology) -> Script:
     """An ISR shrinks to one replica, which then fails; the others return first, and must not lead."""
     away = source.choice((Stop, Kill, Pause))
     parts = shuffled(source, FOLLOWERS)
-    others = blows_at([(part, away()) for part in parts], first=1)
+    others = faults_at([(part, away()) for part in parts], first=1)
     return (
         ChooseCopies(fresh_draw(source), copies=len(COPIES)),
-        Strike(others, source.choice((0, source.randint(200, 2_000)))),
+        InjectAll(others, source.choice((0, source.randint(200, 2_000)))),
         Until(InSyncAlone("leader"), SEVERAL_S_MS),
         Pass(source.randint(200, 2_000)),
-        Strike((Blow("f3", "leader", source.choice((Kill, Kill, Stop))()),)),
-        Mend(shuffled(source, [blow.name for blow in others]), source.randint(0, 1_500)),
+        InjectAll((FaultAt("f3", "leader", source.choice((Kill, Kill, Stop))()),)),
+        HealAll(shuffled(source, [aimed.name for aimed in others]), source.randint(0, 1_500)),
         Pass(source.randint(0, 3_000)),
-        Mend(("f3",)),
+        HealAll(("f3",)),
         Until(AllInSync(), BACK_MS),
     )
 
@@ -165,23 +165,23 @@ def _last_in_sync(source: random.Random, _: Topology) -> Script:
 def _isr_and_controller(source: random.Random, _: Topology) -> Script:
     """An ISR changes, and its leader and the controller that wrote the change are killed together."""
     out = source.choice((Stop(), Pause(), isolated_one(source)))
-    gone = blows_at([(part, Kill()) for part in shuffled(source, ("controller", "leader"))], first=2)
+    gone = faults_at([(part, Kill()) for part in shuffled(source, ("controller", "leader"))], first=2)
     return (
         ChooseCopies(fresh_draw(source)),
         ChooseQuorum(fresh_draw(source)),
-        Strike((Blow("f1", "follower-1", out),)),
+        InjectAll((FaultAt("f1", "follower-1", out),)),
         Until(OutOfSync("follower-1"), SEVERAL_S_MS),
-        Strike(gone, source.randint(0, AT_ONCE_MS)),
+        InjectAll(gone, source.randint(0, AT_ONCE_MS)),
         Until(LedByAnother(("leader",)), SEVERAL_S_MS),
-        Mend(shuffled(source, ["f1", *(blow.name for blow in gone)]), source.randint(0, 1_500)),
+        HealAll(shuffled(source, ["f1", *(aimed.name for aimed in gone)]), source.randint(0, 1_500)),
         Until(AllInSync(), BACK_MS),
     )
 
 
 def _cut_off_leader(source: random.Random, _: Topology) -> Script:
     """Only clients can reach a leader; then it is healed, or killed first."""
-    cut = Strike((Blow("f1", "leader", isolated_one(source)),))
-    killed = Strike((Blow("f2", "leader", Kill()),))
+    cut = InjectAll((FaultAt("f1", "leader", isolated_one(source)),))
+    killed = InjectAll((FaultAt("f2", "leader", Kill()),))
     names = ["f1"]
     moves: list[GambitMove] = [ChooseCopies(fresh_draw(source)), cut]
     if source.random() < 0.7:  # noqa: PLR2004 - a chance
@@ -190,7 +190,7 @@ def _cut_off_leader(source: random.Random, _: Topology) -> Script:
     if source.random() < 0.5:  # noqa: PLR2004 - an even chance
         moves.append(killed)
         names.append("f2")
-    moves.append(Mend(shuffled(source, names), source.randint(0, 500)))
+    moves.append(HealAll(shuffled(source, names), source.randint(0, 500)))
     return (*moves, Until(AllInSync(), BACK_MS))
 
 
@@ -199,12 +199,12 @@ def _lost_answers(source: random.Random, _: Topology) -> Script:
     goes = source.choice((Kill(), Kill(), Stop(), isolated_one(source)))
     return (
         ChooseCopies(fresh_draw(source)),
-        Strike((Blow("f1", "leader", LostAnswers()),)),
+        InjectAll((FaultAt("f1", "leader", LostAnswers()),)),
         Pass(source.randint(*_UNANSWERED_MS)),
-        Strike((Blow("f2", "leader", goes),)),
+        InjectAll((FaultAt("f2", "leader", goes),)),
         Until(LedByAnother(("leader",)), SEVERAL_S_MS),
         Pass(source.randint(0, 1_000)),
-        Mend(shuffled(source, ("f1", "f2")), source.randint(0, 500)),
+        HealAll(shuffled(source, ("f1", "f2")), source.randint(0, 500)),
         Until(AllInSync(), BACK_MS),
     )
 
@@ -214,9 +214,9 @@ def _held_requests(source: random.Random, _: Topology) -> Script:
     topic = source.choice(("__transaction_state", "__transaction_state", None))
     return (
         ChooseCopies(fresh_draw(source), topic),
-        Strike((Blow("f1", "leader", HeldRequests(draw=fresh_draw(source))),)),
+        InjectAll((FaultAt("f1", "leader", HeldRequests(draw=fresh_draw(source))),)),
         Pass(source.randint(*_HELD_MS)),
-        Mend(("f1",)),
+        HealAll(("f1",)),
         Pass(source.randint(500, 2_500)),
         Until(AllInSync(), BACK_MS),
     )
@@ -228,11 +228,11 @@ def _deaf_preferred(source: random.Random, _: Topology) -> Script:
     waits = source.choice((Pass(source.randint(0, 2_000)), Until(OutOfSync("follower-1"), SEVERAL_S_MS)))
     return (
         ChooseCopies(fresh_draw(source), preferred_follows=True, within_ms=2_000),
-        Strike((Blow("f1", "follower-1", deaf),)),
+        InjectAll((FaultAt("f1", "follower-1", deaf),)),
         waits,
         Request(ElectLeaders(ElectionType.PREFERRED)),
         Pass(source.randint(300, 2_500)),
-        Mend(("f1",)),
+        HealAll(("f1",)),
         Until(AllInSync(), BACK_MS),
     )
 
@@ -244,12 +244,12 @@ def _coordinator_of(topic: str) -> Callable[[random.Random, Topology], Script]:
         takes = source.choice((Kill(), Stop(), Pause(), isolated_one(source)))
         return (
             ChooseCopies(fresh_draw(source), topic),
-            Strike((Blow("f1", "leader", takes),)),
+            InjectAll((FaultAt("f1", "leader", takes),)),
             Until(LedByAnother(("leader",)), SEVERAL_S_MS),
             ChooseSuccessor(),
             Pass(source.randint(0, 1_000)),
-            Strike((Blow("f2", "successor", source.choice((Pause(), isolated_one(source), Kill()))),)),
-            Mend(shuffled(source, ("f1", "f2")), source.randint(0, 1_500)),
+            InjectAll((FaultAt("f2", "successor", source.choice((Pause(), isolated_one(source), Kill()))),)),
+            HealAll(shuffled(source, ("f1", "f2")), source.randint(0, 1_500)),
             Until(AllInSync(), BACK_MS),
             Request(ElectLeaders(ElectionType.PREFERRED)),
             Pass(source.randint(300, 1_000)),
@@ -263,7 +263,7 @@ def _rolling_bounce(source: random.Random, topology: Topology) -> Script:
     moves: list[GambitMove] = []
     for place, number in enumerate(source.sample(range(1, topology.brokers + 1), topology.brokers), start=1):
         fault = source.choice((Stop, Stop, Stop, Kill))()
-        moves += [Strike((Blow(f"f{place}", broker(number), fault),)), Mend((f"f{place}",))]
+        moves += [InjectAll((FaultAt(f"f{place}", broker(number), fault),)), HealAll((f"f{place}",))]
         moves.append(Until(AllInSync(), BACK_MS))
     return tuple(moves)
 
@@ -275,11 +275,11 @@ def _cut_off_controller(source: random.Random, _: Topology) -> Script:
     changes += [ReassignSome(fresh_draw(source)), ReassignSome(fresh_draw(source))]
     return (
         ChooseQuorum(fresh_draw(source)),
-        Strike((Blow("f1", "controller", among),)),
+        InjectAll((FaultAt("f1", "controller", among),)),
         *(Request(operation) for operation in source.sample(changes, 2)),
         Until(QuorumLedByAnother("controller"), SEVERAL_S_MS),
         Pass(source.randint(0, 1_500)),
-        Mend(("f1",)),
+        HealAll(("f1",)),
         Until(AllInSync(), BACK_MS),
     )
 
@@ -290,9 +290,9 @@ def _flapping(source: random.Random, _: Topology) -> Script:
     moves: list[GambitMove] = [ChooseCopies(fresh_draw(source)), ChooseQuorum(fresh_draw(source))]
     for number, part in enumerate(parts, start=1):
         fault = source.choice((Pause(), isolated_one(source), isolated_one(source)))
-        moves.append(Strike((Blow(f"f{number}", part, fault),)))
+        moves.append(InjectAll((FaultAt(f"f{number}", part, fault),)))
         moves.append(Pass(source.randint(*_BLINK_MS)))
-        moves.append(Mend((f"f{number}",)))
+        moves.append(HealAll((f"f{number}",)))
     return (*moves, Until(AllInSync(), BACK_MS))
 
 
@@ -301,7 +301,7 @@ def _voters_power(source: random.Random, topology: Topology) -> Script:
     voters = len(topology.voters())
     lost = source.choice((voters // 2 + 1, voters))
     parts = ("controller", *(f"voter-{n}" for n in range(1, lost)))
-    blows = blows_at([(part, PowerLoss()) for part in shuffled(source, parts)])
+    faults = faults_at([(part, PowerLoss()) for part in shuffled(source, parts)])
     changes: list[Drawn] = [
         AlterSome(fresh_draw(source)),
         AlterSome(fresh_draw(source)),
@@ -311,9 +311,9 @@ def _voters_power(source: random.Random, topology: Topology) -> Script:
         ChooseQuorum(fresh_draw(source)),
         Request(source.choice(changes), answered=True),
         Pass(source.randint(0, 100)),
-        Strike(blows, source.randint(0, AT_ONCE_MS)),
+        InjectAll(faults, source.randint(0, AT_ONCE_MS)),
         Pass(source.randint(0, 1_500)),
-        Mend(shuffled(source, [blow.name for blow in blows]), source.randint(0, 1_500)),
+        HealAll(shuffled(source, [aimed.name for aimed in faults]), source.randint(0, 1_500)),
         Until(QuorumLed(), SEVERAL_S_MS),
         Until(AllInSync(), BACK_MS),
     )
@@ -377,13 +377,13 @@ def _about_ms(move: GambitMove) -> int:
     match move:
         case Pass(ms):
             return ms
-        case Strike(blows, apart_ms):
-            return 300 + apart_ms * (len(blows) - 1)
-        case Mend(names, apart_ms):
+        case InjectAll(faults, apart_ms):
+            return 300 + apart_ms * (len(faults) - 1)
+        case HealAll(names, apart_ms):
             return 1_500 + apart_ms * (len(names) - 1)
         case Until(AllInSync()):
             return 500
-        case Until() | Linger():
+        case Until() | WaitAtMost():
             return 1_500
         case _:
             return 100

@@ -18,8 +18,8 @@ from harness.plan.gambit_pieces import (
     UNCLEAN,
     Script,
     altered,
-    blows_at,
     even,
+    faults_at,
     fresh_draw,
     isolated_one,
     shuffled,
@@ -43,24 +43,24 @@ from harness.vocabulary.faults import (
 from harness.vocabulary.gambits import (
     AllInSync,
     BeingAdded,
-    Blow,
     ChooseCopies,
     ChooseNewcomers,
-    DeleteThere,
-    ElectThere,
+    DeleteFromChosen,
+    ElectChosen,
+    FaultAt,
     GambitMove,
+    HealAll,
+    InjectAll,
     InSyncAlone,
     Leaderless,
     LedBy,
     LedByAnother,
-    Linger,
-    Mend,
-    MoveThere,
     OutOfSync,
+    ReassignChosen,
     RecordsDeleted,
-    RequestThere,
-    Strike,
+    RequestForChosen,
     Until,
+    WaitAtMost,
 )
 from harness.vocabulary.moves import Acknowledged, NothingMoves, Pass
 from harness.vocabulary.topology import DiskKind, Topology
@@ -87,47 +87,47 @@ def cancelled_copy(source: random.Random, _: Topology) -> Script:
     moves: list[GambitMove] = [
         ChooseCopies(fresh_draw(source)),
         ChooseNewcomers(fresh_draw(source), count=2),
-        Strike((Blow("f1", "newcomer-1", deaf),)),
-        RequestThere(MoveThere(wanted, SLOW_BYTES_PER_S if even(source) else None)),
+        InjectAll((FaultAt("f1", "newcomer-1", deaf),)),
+        RequestForChosen(ReassignChosen(wanted, SLOW_BYTES_PER_S if even(source) else None)),
         Until(BeingAdded("newcomer-1"), 5_000),
         Until(Acknowledged(source.randint(1, 20)), 10_000),
     ]
     copying = even(source)
     # The new broker reconnects within a second, and then copies for about a second.
-    moves += [Mend(("f1",)), Pass(source.randint(0, 1_500))] if copying else []
-    moves.append(RequestThere(MoveThere(None if cancelled else shuffled(source, instead))))
+    moves += [HealAll(("f1",)), Pass(source.randint(0, 1_500))] if copying else []
+    moves.append(RequestForChosen(ReassignChosen(None if cancelled else shuffled(source, instead))))
     moves += [Until(NothingMoves(), SEVERAL_S_MS)] if cancelled else []
     names = [] if copying else ["f1"]
     if even(source):
-        moves += [Pass(source.randint(0, 300)), Strike((Blow("f2", "leader", Kill()),))]
+        moves += [Pass(source.randint(0, 300)), InjectAll((FaultAt("f2", "leader", Kill()),))]
         moves.append(Until(LedByAnother(("leader",)), SEVERAL_S_MS))
         names.append("f2")
-    moves += [Mend(shuffled(source, names), source.randint(0, 1_000))] if names else []
+    moves += [HealAll(shuffled(source, names), source.randint(0, 1_000))] if names else []
     return *moves, Until(NothingMoves(), BACK_MS), Until(AllInSync(), BACK_MS)
 
 
 def stale_elected(source: random.Random, _: Topology) -> Script:
     """The last replica in sync fails; one without its records is elected uncleanly; the first returns."""
-    others = blows_at([(part, source.choice((Stop, Kill))()) for part in shuffled(source, FOLLOWERS)])
-    stale, other = shuffled(source, [blow.name for blow in others])
+    others = faults_at([(part, source.choice((Stop, Kill))()) for part in shuffled(source, FOLLOWERS)])
+    stale, other = shuffled(source, [aimed.name for aimed in others])
     by_config = even(source)
-    elect = RequestThere(ElectThere(ElectionType.UNCLEAN))
+    elect = RequestForChosen(ElectChosen(ElectionType.UNCLEAN))
     # A restarted broker registers a second or two after it answers; the second election may be needless.
     asked = () if by_config else (Until(Leaderless(), SEVERAL_S_MS), elect, Pass(2_000), elect)
     return (
         ChooseCopies(fresh_draw(source), copies=len(COPIES)),
         altered(MIN_ISR, "1"),
-        Strike(others, source.choice((0, source.randint(200, 2_000)))),
+        InjectAll(others, source.choice((0, source.randint(200, 2_000)))),
         Until(InSyncAlone("leader"), SEVERAL_S_MS),
         Until(Acknowledged(source.randint(20, 200)), 10_000),
         *((altered(UNCLEAN, "true"),) if by_config else ()),
-        Strike((Blow("f3", "leader", source.choice((Kill, Stop))()),)),
+        InjectAll((FaultAt("f3", "leader", source.choice((Kill, Stop))()),)),
         Pass(source.randint(0, 2_000)),
-        Mend((stale,)),
+        HealAll((stale,)),
         *asked,
         Until(LedByAnother(("leader",)), SEVERAL_S_MS),
         Until(Acknowledged(source.randint(1, 30)), 10_000),
-        Mend(shuffled(source, ("f3", other)), source.randint(0, 2_000)),
+        HealAll(shuffled(source, ("f3", other)), source.randint(0, 2_000)),
         *((altered(UNCLEAN, "false"),) if by_config else ()),
         Until(AllInSync(), BACK_MS),
     )
@@ -141,19 +141,19 @@ def eligible_again(source: random.Random, topology: Topology) -> Script:
     ends: tuple[Fault, ...] = (Stop(), Kill())
     power = () if topology.disk is DiskKind.FOLDER else (PowerLoss(),)
     followers = [(part, source.choice((*ends, *power))) for part in shuffled(source, FOLLOWERS)]
-    first, second, last = blows_at([*followers, ("leader", source.choice(ends))])
+    first, second, last = faults_at([*followers, ("leader", source.choice(ends))])
     back: list[GambitMove] = []
     for name in shuffled(source, (first.name, second.name, last.name)):
-        back += [Mend((name,)), Pass(source.randint(0, 3_000))]
+        back += [HealAll((name,)), Pass(source.randint(0, 3_000))]
     return (
         ChooseCopies(fresh_draw(source), copies=len(COPIES)),
         altered(MIN_ISR, "2"),
-        Strike((first,)),
+        InjectAll((first,)),
         Until(OutOfSync(first.at), SEVERAL_S_MS),
-        Strike((second,)),
+        InjectAll((second,)),
         Until(InSyncAlone("leader"), SEVERAL_S_MS),
         Pass(source.randint(0, 1_500)),
-        Strike((last,)),
+        InjectAll((last,)),
         Pass(source.randint(0, 4_000)),
         *back,
         Until(AllInSync(), BACK_MS),
@@ -167,11 +167,14 @@ def trimmed_log(source: random.Random, _: Topology) -> Script:
     for _round in range(2):
         parts = source.choice((("leader",), ("leader",), FOLLOWERS[:1], COPIES))
         ends = source.choice((Kill, Kill, Stop))
-        blows = blows_at([(part, ends()) for part in shuffled(source, parts)], first=number)
-        number += len(blows)
+        faults = faults_at([(part, ends()) for part in shuffled(source, parts)], first=number)
+        number += len(faults)
         rounds += [Until(RecordsDeleted(), BACK_MS), Pass(source.randint(0, 200))]
-        rounds += [Strike(blows, source.randint(0, AT_ONCE_MS)), Pass(source.randint(0, 2_000))]
-        rounds += [Mend(shuffled(source, [blow.name for blow in blows])), Until(AllInSync(), BACK_MS)]
+        rounds += [InjectAll(faults, source.randint(0, AT_ONCE_MS)), Pass(source.randint(0, 2_000))]
+        rounds += [
+            HealAll(shuffled(source, [aimed.name for aimed in faults])),
+            Until(AllInSync(), BACK_MS),
+        ]
     return (
         ChooseCopies(fresh_draw(source), copies=len(COPIES)),
         altered("segment.ms", source.choice(SEGMENT_MS)),
@@ -187,18 +190,18 @@ def trimmed_while_held(source: random.Random, _: Topology) -> Script:
     """
     deaf = Partition(Pattern.ISOLATE_ONE, among=Among.BROKERS, draw=fresh_draw(source))
     hold, within_ms = source.choice(((Pause(), _BEFORE_FENCED_MS), (deaf, _BEFORE_OUT_OF_SYNC_MS)))
-    rest = blows_at([(part, Kill()) for part in shuffled(source, ("leader", "follower-2"))], first=2)
+    rest = faults_at([(part, Kill()) for part in shuffled(source, ("leader", "follower-2"))], first=2)
     return (
         ChooseCopies(fresh_draw(source), copies=len(COPIES)),
-        Strike((Blow("f1", "follower-1", hold),)),
-        DeleteThere(source.randint(10, 60) / 100),
-        Linger(RecordsDeleted(), source.randint(*within_ms)),
-        Strike(rest, source.randint(0, AT_ONCE_MS)),
-        Mend(("f1",)),
+        InjectAll((FaultAt("f1", "follower-1", hold),)),
+        DeleteFromChosen(source.randint(10, 60) / 100),
+        WaitAtMost(RecordsDeleted(), source.randint(*within_ms)),
+        InjectAll(rest, source.randint(0, AT_ONCE_MS)),
+        HealAll(("f1",)),
         Until(LedBy("follower-1"), SEVERAL_S_MS),
         # Consumers read meanwhile; if two replicas must be in sync, nothing is acknowledged.
-        Linger(Acknowledged(source.randint(20, 200)), 2_500),
-        Mend(shuffled(source, [blow.name for blow in rest]), source.randint(0, 2_000)),
+        WaitAtMost(Acknowledged(source.randint(20, 200)), 2_500),
+        HealAll(shuffled(source, [aimed.name for aimed in rest]), source.randint(0, 2_000)),
         Until(AllInSync(), BACK_MS),
     )
 
@@ -209,10 +212,10 @@ def refused_batches(source: random.Random, _: Topology) -> Script:
     return (
         ChooseCopies(fresh_draw(source), copies=len(COPIES)),
         altered(MIN_ISR, "2"),
-        Strike((Blow("f1", "follower-1", source.choice((Stop, Kill, Pause))()),)),
+        InjectAll((FaultAt("f1", "follower-1", source.choice((Stop, Kill, Pause))()),)),
         Until(OutOfSync("follower-1"), SEVERAL_S_MS),
         *turns,
-        Mend(("f1",)),
+        HealAll(("f1",)),
         Until(AllInSync(), BACK_MS),
     )
 
@@ -220,9 +223,9 @@ def refused_batches(source: random.Random, _: Topology) -> Script:
 def lossy_sends(source: random.Random, _: Topology) -> Script:
     """Packets from clients to a leader are lost, while batches are refused or the leader changes."""
     loss = PacketLoss(LossPattern.CLIENTS, percent=source.randint(*_LOST_PERCENT), draw=fresh_draw(source))
-    lossy = (Strike((Blow("f1", "leader", loss),)), Pass(source.randint(200, 3_000)))
+    lossy = (InjectAll((FaultAt("f1", "leader", loss),)), Pass(source.randint(200, 3_000)))
     ended = (
-        Mend(shuffled(source, ("f1", "f2")), source.randint(0, 1_000)),
+        HealAll(shuffled(source, ("f1", "f2")), source.randint(0, 1_000)),
         Pass(source.randint(500, 2_500)),
         Until(AllInSync(), BACK_MS),
     )
@@ -231,14 +234,14 @@ def lossy_sends(source: random.Random, _: Topology) -> Script:
         return (
             ChooseCopies(fresh_draw(source)),
             *lossy,
-            Strike((Blow("f2", "leader", goes),)),
+            InjectAll((FaultAt("f2", "leader", goes),)),
             Until(LedByAnother(("leader",)), SEVERAL_S_MS),
             *ended,
         )
     return (
         ChooseCopies(fresh_draw(source), copies=len(COPIES)),
         altered(MIN_ISR, "2"),
-        Strike((Blow("f2", "follower-1", source.choice((Stop, Kill, Pause))()),)),
+        InjectAll((FaultAt("f2", "follower-1", source.choice((Stop, Kill, Pause))()),)),
         Until(OutOfSync("follower-1"), SEVERAL_S_MS),
         *lossy,
         *_three_and_two(source, 2),
@@ -256,13 +259,13 @@ def _three_and_two(source: random.Random, times: int) -> Iterator[GambitMove]:
 def torn_writes(source: random.Random, _: Topology) -> Script:
     """Replicas of a partition are killed in the middle of writes, to every log that they have."""
     parts = shuffled(source, COPIES)[: source.choice((1, 2, 3))]
-    blows = blows_at([(part, TornWrite(draw=fresh_draw(source))) for part in parts])
+    faults = faults_at([(part, TornWrite(draw=fresh_draw(source))) for part in parts])
     return (
         ChooseCopies(fresh_draw(source), copies=len(COPIES)),
         Until(Acknowledged(source.randint(1, 20)), 5_000),
-        Strike(blows, source.randint(0, AT_ONCE_MS)),
+        InjectAll(faults, source.randint(0, AT_ONCE_MS)),
         Pass(source.randint(0, 2_000)),
-        Mend(shuffled(source, [blow.name for blow in blows]), source.randint(0, 2_000)),
+        HealAll(shuffled(source, [aimed.name for aimed in faults]), source.randint(0, 2_000)),
         Until(AllInSync(), BACK_MS),
     )
 
@@ -276,22 +279,25 @@ def late_reports(source: random.Random, _: Topology) -> Script:
     deaf = Partition(Pattern.ISOLATE_ONE, among=Among.BROKERS, draw=fresh_draw(source))
     moves: list[GambitMove] = [
         ChooseCopies(fresh_draw(source), copies=len(COPIES)),
-        Strike((Blow("f1", "follower-1", deaf),)),
+        InjectAll((FaultAt("f1", "follower-1", deaf),)),
         Until(OutOfSync("follower-1"), SEVERAL_S_MS),
-        Strike((Blow("f2", "leader", HeldReports(draw=fresh_draw(source))),)),
-        Mend(("f1",)),
+        InjectAll((FaultAt("f2", "leader", HeldReports(draw=fresh_draw(source))),)),
+        HealAll(("f1",)),
         # The follower reconnects within a second, and then catches up within about a second.
         Pass(source.randint(1_500, 3_500)),
-        Strike((Blow("f3", "leader", Kill()),)),
-        Mend(("f3",), source.randint(0, 500)),
+        InjectAll((FaultAt("f3", "leader", Kill()),)),
+        HealAll(("f3",), source.randint(0, 500)),
         Until(AllInSync(), BACK_MS),
     ]
     away = source.random() < _AWAY_CHANCE
     if away:
         ends = source.choice((Stop, Kill))
-        moves += [Strike((Blow("f4", "follower-1", ends()),)), Until(OutOfSync("follower-1"), SEVERAL_S_MS)]
-    moves += [Mend(("f2",)), Pass(source.randint(*_LATE_MS))]
-    moves += [Mend(("f4",))] if away else []
+        moves += [
+            InjectAll((FaultAt("f4", "follower-1", ends()),)),
+            Until(OutOfSync("follower-1"), SEVERAL_S_MS),
+        ]
+    moves += [HealAll(("f2",)), Pass(source.randint(*_LATE_MS))]
+    moves += [HealAll(("f4",))] if away else []
     return *moves, Until(AllInSync(), BACK_MS)
 
 
@@ -299,19 +305,19 @@ def held_sends(source: random.Random, _: Topology) -> Script:
     """Some clients' sends to a leader arrive late: after a retry, or after another broker has led."""
     moves: list[GambitMove] = [
         ChooseCopies(fresh_draw(source)),
-        Strike((Blow("f1", "leader", HeldRequests(draw=fresh_draw(source))),)),
+        InjectAll((FaultAt("f1", "leader", HeldRequests(draw=fresh_draw(source))),)),
         Pass(source.randint(*_HELD_MS)),
     ]
     names = ["f1"]
     if even(source):
         moves += [
-            Strike((Blow("f2", "leader", isolated_one(source)),)),
+            InjectAll((FaultAt("f2", "leader", isolated_one(source)),)),
             Until(LedByAnother(("leader",)), SEVERAL_S_MS),
         ]
         names.append("f2")
     return (
         *moves,
-        Mend(shuffled(source, names), source.randint(0, 500)),
+        HealAll(shuffled(source, names), source.randint(0, 500)),
         Pass(source.randint(500, 2_500)),
         Until(AllInSync(), BACK_MS),
     )

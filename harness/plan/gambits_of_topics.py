@@ -17,8 +17,8 @@ from harness.plan.gambit_pieces import (
     UNCLEAN,
     Script,
     altered,
-    blows_at,
     even,
+    faults_at,
     fresh_draw,
     isolated_one,
     shuffled,
@@ -28,20 +28,20 @@ from harness.vocabulary.faults import Kill, Pause, PowerLoss, Stop
 from harness.vocabulary.gambits import (
     AllInSync,
     BeingAdded,
-    Blow,
     ChooseCopies,
     ChooseNewcomers,
     ChooseQuorum,
+    FaultAt,
     GambitMove,
+    HealAll,
+    InjectAll,
     InSyncAlone,
     LedByAnother,
-    Mend,
-    MoveThere,
     OutOfSync,
     QuorumLedByAnother,
+    ReassignChosen,
     Request,
-    RequestThere,
-    Strike,
+    RequestForChosen,
     TopicsRemoved,
     Until,
 )
@@ -52,15 +52,15 @@ from harness.vocabulary.topology import Topology
 def copies_power(source: random.Random, _: Topology) -> Script:
     """Two or three replicas of a partition lose power immediately after an acknowledged write or change."""
     parts = shuffled(source, COPIES)[: source.choice((2, 3))]
-    blows = blows_at([(part, PowerLoss()) for part in parts])
+    faults = faults_at([(part, PowerLoss()) for part in parts])
     written = Until(Acknowledged(source.randint(1, 20)), 5_000)
     return (
         ChooseCopies(fresh_draw(source), copies=len(COPIES)),
         source.choice((written, written, Request(AlterSome(fresh_draw(source)), answered=True))),
         Pass(source.randint(0, 100)),
-        Strike(blows, source.randint(0, AT_ONCE_MS)),
+        InjectAll(faults, source.randint(0, AT_ONCE_MS)),
         Pass(source.randint(0, 2_000)),
-        Mend(shuffled(source, [blow.name for blow in blows]), source.randint(0, 2_000)),
+        HealAll(shuffled(source, [aimed.name for aimed in faults]), source.randint(0, 2_000)),
         Until(AllInSync(), BACK_MS),
     )
 
@@ -77,25 +77,30 @@ def reassignment(source: random.Random, _: Topology) -> Script:
     moves: list[GambitMove] = [ChooseCopies(fresh_draw(source)), ChooseQuorum(fresh_draw(source))]
     moves.append(ChooseNewcomers(fresh_draw(source), count=2))
     if away is None:
-        moves.append(RequestThere(MoveThere(wanted, SLOW_BYTES_PER_S)))
+        moves.append(RequestForChosen(ReassignChosen(wanted, SLOW_BYTES_PER_S)))
     else:
-        moves += [Strike((Blow("f1", "newcomer-1", away),)), RequestThere(MoveThere(wanted))]
+        moves += [
+            InjectAll((FaultAt("f1", "newcomer-1", away),)),
+            RequestForChosen(ReassignChosen(wanted)),
+        ]
         moves.append(Until(BeingAdded("newcomer-1"), 5_000))
     moves.append(Pass(source.randint(0, 1_500)))
     names = [] if away is None else ["f1"]
     if away is None or even(source):
         ends = source.choice(("leader", "controller", "controller"))
-        moves.append(Strike((Blow("f2", ends, Kill()),)))
+        moves.append(InjectAll((FaultAt("f2", ends, Kill()),)))
         moves += [Until(QuorumLedByAnother("controller"), SEVERAL_S_MS)] if ends == "controller" else []
         names.append("f2")
     then = source.choice(("completed", "cancelled", "overridden"))
     if then != "completed":
         instead = ("newcomer-2", source.choice(("newcomer-1", leaving)))
-        moves.append(RequestThere(MoveThere(None if then == "cancelled" else shuffled(source, instead))))
+        moves.append(
+            RequestForChosen(ReassignChosen(None if then == "cancelled" else shuffled(source, instead)))
+        )
     return (
         *moves,
         Pass(source.randint(0, 1_000)),
-        Mend(shuffled(source, names), source.randint(0, 1_000)),
+        HealAll(shuffled(source, names), source.randint(0, 1_000)),
         Until(NothingMoves(), BACK_MS),
         Until(AllInSync(), BACK_MS),
     )
@@ -104,24 +109,24 @@ def reassignment(source: random.Random, _: Topology) -> Script:
 def switched_configs(source: random.Random, _: Topology) -> Script:
     """An ISR shrinks to one replica while configs change; it fails, and others may or must not lead."""
     away = source.choice((Stop, Kill, Pause))
-    others = blows_at([(part, away()) for part in shuffled(source, FOLLOWERS)])
+    others = faults_at([(part, away()) for part in shuffled(source, FOLLOWERS)])
     allowed = even(source)
     forbidden = () if allowed else (altered(UNCLEAN, "false"),)
     without = Until(LedByAnother(("leader",)), SEVERAL_S_MS) if allowed else Pass(source.randint(500, 3_000))
     return (
         ChooseCopies(fresh_draw(source), copies=len(COPIES)),
         altered(MIN_ISR, source.choice("123")),
-        Strike(others, source.choice((0, source.randint(200, 2_000)))),
+        InjectAll(others, source.choice((0, source.randint(200, 2_000)))),
         altered(MIN_ISR, source.choice("12")),
         Until(InSyncAlone("leader"), SEVERAL_S_MS),
         altered(UNCLEAN, "true"),
         *forbidden,
         Pass(source.randint(0, 1_000)),
-        Strike((Blow("f3", "leader", source.choice((Kill, Stop))()),)),
-        Mend(shuffled(source, [blow.name for blow in others]), source.randint(0, 1_500)),
+        InjectAll((FaultAt("f3", "leader", source.choice((Kill, Stop))()),)),
+        HealAll(shuffled(source, [aimed.name for aimed in others]), source.randint(0, 1_500)),
         without,
         altered(UNCLEAN, "false"),
-        Mend(("f3",)),
+        HealAll(("f3",)),
         Until(AllInSync(), BACK_MS),
         altered(MIN_ISR, "1"),
     )
@@ -133,15 +138,15 @@ def absent_replica(source: random.Random, _: Topology) -> Script:
     moves: list[GambitMove] = [
         ChooseCopies(fresh_draw(source)),
         ChooseQuorum(fresh_draw(source)),
-        Strike((Blow("f1", "follower-1", away),)),
+        InjectAll((FaultAt("f1", "follower-1", away),)),
         Until(OutOfSync("follower-1"), SEVERAL_S_MS),
         Until(TopicsRemoved(source.randint(2, 5)), SEVERAL_S_MS),
     ]
     names = ["f1"]
     if even(source):
-        moves += [Strike((Blow("f2", "controller", Kill()),)), Pass(source.randint(0, 3_000))]
+        moves += [InjectAll((FaultAt("f2", "controller", Kill()),)), Pass(source.randint(0, 3_000))]
         names.append("f2")
-    return *moves, Mend(shuffled(source, names), source.randint(0, 1_000)), Until(AllInSync(), BACK_MS)
+    return *moves, HealAll(shuffled(source, names), source.randint(0, 1_000)), Until(AllInSync(), BACK_MS)
 
 
 def interrupted_truncation(source: random.Random, _: Topology) -> Script:
@@ -149,15 +154,15 @@ def interrupted_truncation(source: random.Random, _: Topology) -> Script:
     return (
         ChooseCopies(fresh_draw(source), copies=len(COPIES)),
         altered("segment.ms", source.choice(SEGMENT_MS)),
-        Strike((Blow("f1", "leader", isolated_one(source)),)),
+        InjectAll((FaultAt("f1", "leader", isolated_one(source)),)),
         Until(LedByAnother(("leader",)), SEVERAL_S_MS),
         Pass(source.randint(200, 2_500)),
-        Mend(("f1",)),
+        HealAll(("f1",)),
         # It truncates within a few hundred milliseconds, and removes files a second after that.
         Pass(source.randint(0, 700)),
-        Strike((Blow("f2", "leader", source.choice((Kill, Kill, Stop))()),)),
+        InjectAll((FaultAt("f2", "leader", source.choice((Kill, Kill, Stop))()),)),
         Pass(source.randint(0, 800)),
-        Mend(("f2",)),
+        HealAll(("f2",)),
         Until(AllInSync(), BACK_MS),
     )
 
@@ -167,8 +172,8 @@ def interrupted_cleaning(source: random.Random, _: Topology) -> Script:
     rounds: list[GambitMove] = []
     for number, part in enumerate(source.choices(COPIES, k=source.randint(2, 3)), start=1):
         ends = source.choice((Kill, Kill, Stop))()
-        rounds += [Pass(source.randint(0, 1_500)), Strike((Blow(f"f{number}", part, ends),))]
-        rounds += [Pass(source.randint(0, 300)), Mend((f"f{number}",))]
+        rounds += [Pass(source.randint(0, 1_500)), InjectAll((FaultAt(f"f{number}", part, ends),))]
+        rounds += [Pass(source.randint(0, 300)), HealAll((f"f{number}",))]
     return (
         ChooseCopies(fresh_draw(source), copies=len(COPIES)),
         altered("segment.ms", source.choice(SEGMENT_MS)),

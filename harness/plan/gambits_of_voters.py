@@ -11,8 +11,8 @@ from harness.plan.gambit_pieces import (
     BACK_MS,
     SEVERAL_S_MS,
     Script,
-    blows_at,
     even,
+    faults_at,
     fresh_draw,
     shuffled,
 )
@@ -39,17 +39,17 @@ from harness.vocabulary.faults import (
 from harness.vocabulary.gambits import (
     AddPart,
     AllInSync,
-    Blow,
     ChooseQuorum,
+    FaultAt,
     GambitMove,
-    Mend,
+    HealAll,
+    InjectAll,
     Observing,
     QuorumLed,
     QuorumLedByAnother,
     RemovePart,
     Request,
-    RequestThere,
-    Strike,
+    RequestForChosen,
     Until,
 )
 from harness.vocabulary.moves import Pass
@@ -71,7 +71,7 @@ _LEADER_SHARE = 0.75
 
 def departing_leader(source: random.Random, _: Topology) -> Script:
     """The leader is removed from the voters, fails during or after the removal, and then joins again."""
-    gone = Strike((Blow("f1", "controller", source.choice((Kill(), Pause(), _CUT_OFF))),))
+    gone = InjectAll((FaultAt("f1", "controller", source.choice((Kill(), Pause(), _CUT_OFF))),))
     led = Until(QuorumLedByAnother("controller"), SEVERAL_S_MS)
     answered = even(source)
     return (
@@ -80,7 +80,7 @@ def departing_leader(source: random.Random, _: Topology) -> Script:
         Request(RemoveVoter(), answered=answered),
         *((led, gone) if answered else (gone, led)),
         Pass(source.randint(0, 1_500)),
-        Mend(("f1",)),
+        HealAll(("f1",)),
         *_settled(1),
     )
 
@@ -91,10 +91,10 @@ def overlapping_changes(source: random.Random, topology: Topology) -> Script:
     return (
         *_all_voters(2),
         ChooseQuorum(fresh_draw(source)),
-        Strike((Blow("f1", "controller", _CUT_OFF),)),
+        InjectAll((FaultAt("f1", "controller", _CUT_OFF),)),
         *(Request(RemoveVoter(controller(number))) for number in leaving),
         Pass(source.randint(*_BEFORE_AN_ELECTION_MS)),
-        Mend(("f1",)),
+        HealAll(("f1",)),
         Pass(source.randint(500, 2_000)),
         *_settled(2),
     )
@@ -103,20 +103,20 @@ def overlapping_changes(source: random.Random, topology: Topology) -> Script:
 def uncommitted_voters(source: random.Random, topology: Topology) -> Script:
     """A leader that reaches no other voter is asked for a change, and must undo it when another one leads."""
     asked = Request(RemoveVoter(controller(source.randint(1, topology.controllers))))
-    cut = Strike((Blow("f1", "controller", _CUT_OFF),))
+    cut = InjectAll((FaultAt("f1", "controller", _CUT_OFF),))
     return (
         *_all_voters(1),
         ChooseQuorum(fresh_draw(source)),
         *((asked, cut) if even(source) else (cut, asked)),
         Until(QuorumLedByAnother("controller"), SEVERAL_S_MS),
         Pass(source.randint(0, 1_500)),
-        Mend(("f1",)),
+        HealAll(("f1",)),
         Until(QuorumLed(), SEVERAL_S_MS),
         # The node that had to undo the change may lead next, and counts votes then.
         ChooseQuorum(fresh_draw(source)),
-        Strike((Blow("f2", "controller", Pause()),)),
+        InjectAll((FaultAt("f2", "controller", Pause()),)),
         Until(QuorumLedByAnother("controller"), SEVERAL_S_MS),
-        Mend(("f2",)),
+        HealAll(("f2",)),
         *_settled(1),
     )
 
@@ -124,12 +124,12 @@ def uncommitted_voters(source: random.Random, topology: Topology) -> Script:
 def colliding_elections(source: random.Random, topology: Topology) -> Script:
     """All voters are paused until all have lost their leader; they continue within milliseconds."""
     voters = ("controller", *(f"voter-{n}" for n in range(1, len(topology.voters()))))
-    blows = blows_at([(part, Pause()) for part in shuffled(source, voters)])
+    faults = faults_at([(part, Pause()) for part in shuffled(source, voters)])
     return (
         ChooseQuorum(fresh_draw(source)),
-        Strike(blows),
+        InjectAll(faults),
         Pass(source.randint(1_500, 3_000)),
-        Mend(shuffled(source, [blow.name for blow in blows]), source.randint(0, AT_ONCE_MS)),
+        HealAll(shuffled(source, [aimed.name for aimed in faults]), source.randint(0, AT_ONCE_MS)),
         Until(AllInSync(), BACK_MS),
     )
 
@@ -142,11 +142,11 @@ def lossy_voters(source: random.Random, _: Topology) -> Script:
     )
     return (
         ChooseQuorum(fresh_draw(source)),
-        Strike((Blow("f1", at, loss),)),
+        InjectAll((FaultAt("f1", at, loss),)),
         Pass(source.randint(0, 2_000)),
-        Strike((Blow("f2", "controller", source.choice((Kill(), Pause()))),)),
+        InjectAll((FaultAt("f2", "controller", source.choice((Kill(), Pause()))),)),
         Pass(source.randint(*_SEVERAL_ELECTIONS_MS)),
-        Mend(shuffled(source, ("f1", "f2")), source.randint(0, 2_000)),
+        HealAll(shuffled(source, ("f1", "f2")), source.randint(0, 2_000)),
         Until(QuorumLed(), SEVERAL_S_MS),
         Until(AllInSync(), BACK_MS),
     )
@@ -159,7 +159,7 @@ def wiped_voter(source: random.Random, topology: Topology) -> Script:
     count for an election, for a leader's majority or for a commit.
     """
     wiped = WipeDisk(by=source.choice(("kill", "stop")), sparing=True)
-    back, again = Mend(("f1",)), even(source)
+    back, again = HealAll(("f1",)), even(source)
     gone, *rest = _one_vote_short(source, topology, first=2, leader=source.random() < _LEADER_SHARE)
     asked = () if again else (Request(_change(source)),)
     # A vote is requested from it as soon as it answers, or before it knows any leader.
@@ -167,16 +167,16 @@ def wiped_voter(source: random.Random, topology: Topology) -> Script:
     return (
         *_all_voters(1),
         ChooseQuorum(fresh_draw(source)),
-        Strike((Blow("f1", "voter-1", wiped),)),
+        InjectAll((FaultAt("f1", "voter-1", wiped),)),
         Pass(source.randint(0, 1_000)),
         *both,
         *asked,
         *rest,
         *(_one_vote_short(source, topology, first=2 + _spared(topology), leader=False) if again else ()),
         # Requested twice, because the first request may be too early for a leader that was just elected.
-        *(RequestThere(RemovePart("voter-1")) for _ in range(2)),
+        *(RequestForChosen(RemovePart("voter-1")) for _ in range(2)),
         Until(Observing("voter-1"), SEVERAL_S_MS),
-        RequestThere(AddPart("voter-1")),
+        RequestForChosen(AddPart("voter-1")),
         Until(AllInSync(), BACK_MS),
     )
 
@@ -195,20 +195,20 @@ def _lagging(source: random.Random, topology: Topology, first: int) -> Script:
     """One repetition; the names of its faults begin with the number `first`."""
     ends: tuple[Fault, ...] = (Kill(), Pause(), _CUT_OFF)
     power = () if topology.disk is DiskKind.FOLDER else (PowerLoss(),)
-    lag = Blow(f"f{first}", "voter-1", source.choice((Pause(), _CUT_OFF)))
+    lag = FaultAt(f"f{first}", "voter-1", source.choice((Pause(), _CUT_OFF)))
     others = [f"voter-{number}" for number in range(2, len(topology.voters()))] if even(source) else []
     goes = source.choice((*ends, *power))
-    gone, *held = blows_at([("controller", goes), *((part, Pause()) for part in others)], first + 1)
+    gone, *held = faults_at([("controller", goes), *((part, Pause()) for part in others)], first + 1)
     return (
         ChooseQuorum(fresh_draw(source)),
-        Strike((lag,)),
+        InjectAll((lag,)),
         Request(_change(source), answered=True),
         Pass(source.randint(*source.choice(_LAG_MS))),
-        Strike((gone, *held)),
-        Mend((lag.name, *(blow.name for blow in held)), source.randint(*_HEAD_START_MS) if held else 0),
+        InjectAll((gone, *held)),
+        HealAll((lag.name, *(aimed.name for aimed in held)), source.randint(*_HEAD_START_MS) if held else 0),
         Until(QuorumLedByAnother("controller"), SEVERAL_S_MS),
         Pass(source.randint(0, 1_000)),
-        Mend((gone.name,)),
+        HealAll((gone.name,)),
     )
 
 
@@ -231,11 +231,11 @@ def _one_vote_short(source: random.Random, topology: Topology, first: int, *, le
     """
     others = shuffled(source, ("controller", *(f"voter-{n}" for n in range(2, len(topology.voters())))))
     away = sorted(others, key=lambda part: leader and part != "controller")[: _spared(topology)]
-    blows = blows_at([(part, source.choice((Kill(), Pause(), _CUT_OFF))) for part in away], first)
+    faults = faults_at([(part, source.choice((Kill(), Pause(), _CUT_OFF))) for part in away], first)
     return (
-        Strike(blows, source.randint(0, AT_ONCE_MS)),
+        InjectAll(faults, source.randint(0, AT_ONCE_MS)),
         Pass(source.randint(*_LEADERLESS_MS)),
-        Mend(shuffled(source, [blow.name for blow in blows]), source.randint(0, 1_500)),
+        HealAll(shuffled(source, [aimed.name for aimed in faults]), source.randint(0, 1_500)),
         Until(QuorumLed(), SEVERAL_S_MS),
     )
 

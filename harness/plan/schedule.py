@@ -9,7 +9,7 @@ from harness.plan.chance import DRAWS, drawn_acts, drawn_mix, drawn_steps, symbo
 from harness.plan.rolling import drawn_roll
 from harness.vocabulary.administration import BROKER_DEFAULTS, AdminOperation, AlterBrokers, Moving
 from harness.vocabulary.faults import Fault
-from harness.vocabulary.gambits import Gambit, MoveThere, Request, RequestThere, Strike
+from harness.vocabulary.gambits import Gambit, InjectAll, ReassignChosen, Request, RequestForChosen
 from harness.vocabulary.moves import Heal, Inject, Move, Perform, ScriptedSchedule
 from harness.vocabulary.scenario import FixedSchedule, RandomSchedule, RollingSchedule, Step, TimedOperation
 from harness.vocabulary.topology import Topology
@@ -99,7 +99,7 @@ def faults_alone(schedule: Planned) -> tuple[Fault, ...]:
 def faults_of_gambits(schedule: Planned) -> tuple[Fault, ...]:
     """All faults of gambits; one is injected only if its gambit gets that far."""
     moves = (move for gambit in gambits_of(schedule) for move in gambit.moves)
-    return tuple(blow.fault for move in moves if isinstance(move, Strike) for blow in move.blows)
+    return tuple(aimed.fault for move in moves if isinstance(move, InjectAll) for aimed in move.faults)
 
 
 def gambits_of(schedule: Planned) -> tuple[Gambit, ...]:
@@ -126,10 +126,10 @@ def operations_of(schedule: Planned) -> tuple[AdminOperation, ...]:
 def moves_replicas(schedule: Planned) -> bool:
     """Whether the schedule begins or ends reassignments."""
     there = (
-        move for gambit in gambits_of(schedule) for move in gambit.moves if isinstance(move, RequestThere)
+        move for gambit in gambits_of(schedule) for move in gambit.moves if isinstance(move, RequestForChosen)
     )
     return any(isinstance(one, Moving) for one in operations_of(schedule)) or any(
-        isinstance(move.what, MoveThere) for move in there
+        isinstance(move.what, ReassignChosen) for move in there
     )
 
 

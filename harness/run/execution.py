@@ -90,7 +90,7 @@ class Execution:
                 self._act(schedule, self.nemesis.carry_out)
             case FixedSchedule():
                 course = self._gambits()
-                self._act(schedule, lambda steps: self.nemesis.carry_out(steps, course.play))
+                self._act(schedule, lambda steps: self.nemesis.carry_out(steps, course.carry_out))
                 course.end()
 
     def settle(self) -> None:
@@ -132,7 +132,7 @@ class Execution:
             self.nemesis, new_operator, recorder, self._snapshot, self._stage.tally, self._cancelled
         )
 
-    def _act(self, schedule: FixedSchedule, strike: Callable[[FixedSchedule], None]) -> None:
+    def _act(self, schedule: FixedSchedule, carry_out: Callable[[FixedSchedule], None]) -> None:
         """Carry out the operations and blinks of a schedule at their times, in parallel to its faults."""
         if schedule.acts:
             self._beside.append(
@@ -143,7 +143,7 @@ class Execution:
         for one in self._beside:
             one.start()
         try:
-            strike(schedule)
+            carry_out(schedule)
         except BaseException:
             # The error that ended the schedule is reported, not its consequences.
             self._dismiss()

@@ -194,7 +194,7 @@ class AddSome(msgspec.Struct, frozen=True, tag_field="kind", tag="add-some-parti
     draw: int = 0
 
 
-Concrete = (
+Brokered = (
     ElectLeaders
     | AddVoter
     | RemoveVoter
@@ -204,8 +204,9 @@ Concrete = (
     | AlterBrokers
     | AlterGroup
     | AddPartitions
-    | LateHeartbeat
 )
+"""Operations that can be requested from a broker."""
+Concrete = Brokered | LateHeartbeat
 Drawn = ElectSome | ReassignSome | CancelSome | ChangeVoters | AlterSome | AddSome
 AdminOperation = Concrete | Drawn
 Moving = Reassign | ReassignSome | CancelSome

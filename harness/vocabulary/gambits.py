@@ -89,7 +89,7 @@ Choice = ChooseCopies | ChooseQuorum | ChooseSuccessor | ChooseNewcomers | Given
 """Moves that assign parts to nodes."""
 
 
-class Blow(msgspec.Struct, frozen=True):
+class FaultAt(msgspec.Struct, frozen=True):
     """A fault and its target.
 
     Attributes:
@@ -103,21 +103,21 @@ class Blow(msgspec.Struct, frozen=True):
     fault: Fault
 
 
-class Strike(msgspec.Struct, frozen=True, tag_field="move", tag="strike"):
+class InjectAll(msgspec.Struct, frozen=True, tag_field="move", tag="strike", rename={"faults": "blows"}):
     """Begin faults in parallel: none waits until another is proven.
 
-    A blow has no effect on a node that is already down.
+    A fault has no effect on a node that is already down.
 
     Attributes:
-        blows: the faults with their targets.
+        faults: the faults with their targets.
         apart_ms: time from the beginning of one fault to the beginning of the next, milliseconds.
     """
 
-    blows: tuple[Blow, ...]
+    faults: tuple[FaultAt, ...]
     apart_ms: int = 0
 
 
-class Mend(msgspec.Struct, frozen=True, tag_field="move", tag="mend"):
+class HealAll(msgspec.Struct, frozen=True, tag_field="move", tag="mend"):
     """Heal faults in parallel, and wait until a probe has seen the end of each.
 
     Attributes:
@@ -220,7 +220,7 @@ class Until(msgspec.Struct, frozen=True, tag_field="move", tag="until"):
     within_ms: int
 
 
-class Linger(msgspec.Struct, frozen=True, tag_field="move", tag="linger"):
+class WaitAtMost(msgspec.Struct, frozen=True, tag_field="move", tag="linger"):
     """Wait for a condition, and continue whether or not it is reached within the bound."""
 
     condition: Awaited
@@ -239,7 +239,7 @@ class Request(msgspec.Struct, frozen=True, tag_field="move", tag="ask"):
     answered: bool = False
 
 
-class MoveThere(msgspec.Struct, frozen=True, tag_field="kind", tag="move-there"):
+class ReassignChosen(msgspec.Struct, frozen=True, tag_field="kind", tag="move-there"):
     """Reassign the chosen partition (KIP-455).
 
     Attributes:
@@ -251,14 +251,14 @@ class MoveThere(msgspec.Struct, frozen=True, tag_field="kind", tag="move-there")
     throttle_bytes_per_s: int | None = None
 
 
-class AlterThere(msgspec.Struct, frozen=True, tag_field="kind", tag="alter-there"):
+class AlterChosen(msgspec.Struct, frozen=True, tag_field="kind", tag="alter-there"):
     """Set one config of the chosen partition's topic."""
 
     config: str
     value: str
 
 
-class ElectThere(msgspec.Struct, frozen=True, tag_field="kind", tag="elect-there"):
+class ElectChosen(msgspec.Struct, frozen=True, tag_field="kind", tag="elect-there"):
     """An election of one type for the chosen partition (KIP-460)."""
 
     type: ElectionType
@@ -276,11 +276,11 @@ class RemovePart(msgspec.Struct, frozen=True, tag_field="kind", tag="remove-part
     part: Part
 
 
-There = MoveThere | AlterThere | ElectThere | AddPart | RemovePart
+ChosenOperation = ReassignChosen | AlterChosen | ElectChosen | AddPart | RemovePart
 """Operations that can be requested for the chosen partition or nodes."""
 
 
-class RequestThere(msgspec.Struct, frozen=True, tag_field="move", tag="ask-there"):
+class RequestForChosen(msgspec.Struct, frozen=True, tag_field="move", tag="ask-there"):
     """Request an operation on the chosen partition or nodes; the gambit continues after any answer.
 
     Attributes:
@@ -288,11 +288,11 @@ class RequestThere(msgspec.Struct, frozen=True, tag_field="move", tag="ask-there
         answered: whether the next move waits for the answer, for a few seconds at most.
     """
 
-    what: There
+    what: ChosenOperation
     answered: bool = True
 
 
-class DeleteThere(msgspec.Struct, frozen=True, tag_field="move", tag="delete-there"):
+class DeleteFromChosen(msgspec.Struct, frozen=True, tag_field="move", tag="delete-there"):
     """Request the deletion of the oldest records of the chosen partition, without waiting for the answer.
 
     Attributes:
@@ -302,9 +302,9 @@ class DeleteThere(msgspec.Struct, frozen=True, tag_field="move", tag="delete-the
     share: float
 
 
-GambitMove = Choice | Strike | Mend | Until | Linger | Pass | Request | RequestThere | DeleteThere
-Ask, AskThere = Request, RequestThere
-"""Former names, in scenario files that earlier versions of ``krucible minimise`` wrote."""
+GambitMove = (
+    Choice | InjectAll | HealAll | Until | WaitAtMost | Pass | Request | RequestForChosen | DeleteFromChosen
+)
 
 
 class Gambit(msgspec.Struct, frozen=True):

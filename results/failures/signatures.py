@@ -1,20 +1,21 @@
 """Signatures of illegal anomalies, which show whether an earlier run had the same failure.
 
-A signature consists of the checker, the anomaly's id, and the words of its summary without a digit, so
-without offsets and names of nodes.  Faults and scenario are not part of it, because one defect shows under
-many of them. `results.pipeline` has another signature, which also distinguishes kinds of faults.
+A signature consists of the checker, the anomaly's id, and the words of its summary that do not depend on the
+run (`results.failures.wording`): no offsets, no names of nodes.  Faults and scenario are not part of it,
+because one defect shows under many of them. `results.pipeline` has another signature, which also
+distinguishes kinds of faults.
 """
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import msgspec
 
 from checkers.history.identity import RunIdentity
 from checkers.verdict.verdict import Verdict
-from results.failures.reproduction import normalised
+from results.failures.wording import words_of
 from results.markup.markdown import code
 from results.run.causes import Shown, first_of_kinds, illegal_causes, severity
 from results.run.junit import passes
@@ -33,7 +34,7 @@ class FailureSignature(msgspec.Struct, frozen=True, order=True):
     Attributes:
         checker: the checker that found it.
         anomaly: its id.
-        words: words of its summary without a digit.
+        words: words of its summary that do not depend on the run.
     """
 
     checker: str
@@ -167,12 +168,8 @@ def _witness(firsts: tuple[Shown, ...], expected: frozenset[str]) -> Shown | Non
 
 
 def _signature(shown: Shown) -> FailureSignature:
-    return FailureSignature(shown.checker, shown.anomaly.id, " ".join(_words(shown.anomaly.summary)))
-
-
-def _words(summary: str) -> Iterator[str]:
-    """Words without digits; names of nodes, topics and offsets have digits."""
-    return (word for word in normalised(summary).split() if "#" not in word)
+    words = words_of(shown.checker, shown.anomaly)
+    return FailureSignature(shown.checker, shown.anomaly.id, " ".join(words))
 
 
 def _shortened(text: str, limit: int) -> str:

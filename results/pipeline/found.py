@@ -46,7 +46,11 @@ class Skipped(msgspec.Struct, frozen=True):
 
 
 def find_runs(root: Path) -> tuple[list[FoundRun], list[Skipped]]:
-    """All complete runs below a folder, in the order of their folders, and the skipped ones."""
+    """All complete runs below a folder, in the order of their folders, and the skipped ones.
+
+    Skipped are runs without a verdict, a version or a journal, runs with a seeded bug, and copies of a run
+    that was found before.
+    """
     # Runs that were ingested before a column was added must be ingested again.
     columns = "\n".join(f"{name} {schema.simpleString()}" for name, schema in TABLES.items()).encode()
     found: dict[str, FoundRun] = {}

@@ -15,7 +15,7 @@ from results.markup.cleaning import clean
 from results.report.drawing import svg
 from results.report.drawing.frame import fault_label
 from results.report.limits import DisplayLimits
-from results.report.reading.spans import Reign, StateSpan, changes, longest, reigns
+from results.report.reading.spans import LeaderSpan, StateSpan, changes, leader_spans, longest
 from results.run.observation import FaultSeen, Observed
 
 NODES_MAX = 12
@@ -52,7 +52,7 @@ class _States(NamedTuple):
 
     dead: list[StateSpan]
     paused: list[StateSpan]
-    ruled: list[Reign]
+    ruled: list[LeaderSpan]
     left_out: int
 
 
@@ -166,7 +166,7 @@ def _states(name: str, observed: Observed, limits: DisplayLimits) -> _States:
     down = [span for span in spans if span.state != "running"]
     dead, dead_left = longest([span for span in down if span.state != "paused"], limits.segments)
     paused, paused_left = longest([span for span in down if span.state == "paused"], limits.segments)
-    ruled, ruled_left = longest(reigns({name: observed.claims.get(name, [])}), limits.segments)
+    ruled, ruled_left = longest(leader_spans({name: observed.claims.get(name, [])}), limits.segments)
     return _States(dead, paused, ruled, dead_left + paused_left + ruled_left)
 
 

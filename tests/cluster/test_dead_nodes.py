@@ -36,7 +36,7 @@ from harness.vocabulary import (
     WipeDisk,
 )
 from harness.vocabulary.administration import Member, broker
-from harness.vocabulary.gambits import Blow, Strike
+from harness.vocabulary.gambits import FaultAt, InjectAll
 from results.store.runs import find_run, load_verdict
 
 pytestmark = pytest.mark.cluster
@@ -51,7 +51,9 @@ FOR_THE_DEAD: tuple[Fault, ...] = (
     PacketLoss(LossPattern.CLIENTS, DEAD),
     Partition(Pattern.ISOLATE_ONE, DEAD),
 )
-GAMBIT = Gambit(7_000, "flapping", (Strike((Blow("f1", DEAD, Pause()), Blow("f2", DEAD, Kill()))),), 500)
+GAMBIT = Gambit(
+    7_000, "flapping", (InjectAll((FaultAt("f1", DEAD, Pause()), FaultAt("f2", DEAD, Kill()))),), 500
+)
 AFTERWARDS = (Step(9_000, 5_000, LostAnswers(Member(Role.BROKER, 1))),)
 SCHEDULE = FixedSchedule(
     (*(Step(500, 5_000, fault) for fault in FOR_THE_DEAD), *AFTERWARDS), 15_000, gambits=(GAMBIT,)

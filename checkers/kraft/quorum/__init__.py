@@ -138,7 +138,7 @@ def check_quorum(history: History) -> CheckerResult:
     wipes = wipes_of(history, windows)
     setup = setup_of(history)
     forgetting = REMEMBERED if setup is None else _forgetting(history, setup, views, wipes)
-    states = compared_states(history, _strikes(history))
+    states = compared_states(history, _disk_faults(history))
     found = [
         *two_leaders(views, forgetting),
         *([] if forgetting.forgotten else two_leaders_logged(history)),
@@ -238,21 +238,21 @@ def _answers(
     return [
         *judge_answers(views.claims, Grounds(steady, struck, licence), history),
         *committed_gone(views.claims, kept_logs(history), struck, licence),
-        *ends_forgotten(loaded_logs(history), views.claims, _strikes(history), licence, setup),
+        *ends_forgotten(loaded_logs(history), views.claims, _disk_faults(history), licence, setup),
     ]
 
 
-def _strikes(history: History) -> list[FaultWindow]:
+def _disk_faults(history: History) -> list[FaultWindow]:
     """The faults that hit disks with metadata logs."""
     return [window for window in fault_windows(history) if hits(history, window, METADATA_TOPIC)]
 
 
 def _struck_metadata(history: History) -> candidates.Struck:
     """Return a function that reports whether a fault may have hit a metadata log's disk between two times."""
-    strikes = _strikes(history)
+    disk_faults = _disk_faults(history)
 
     def struck(node: str, from_ns: int, to_ns: int) -> bool:
-        return any(each.concerns(node) and each.overlaps(from_ns, to_ns) for each in strikes)
+        return any(each.concerns(node) and each.overlaps(from_ns, to_ns) for each in disk_faults)
 
     return struck
 

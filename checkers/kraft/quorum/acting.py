@@ -71,12 +71,12 @@ class Comparison(NamedTuple):
     allowed: frozenset[tuple[int, ...]]
 
 
-def compared_states(history: History, strikes: Sequence[FaultWindow]) -> list[Comparison]:
+def compared_states(history: History, disk_faults: Sequence[FaultWindow]) -> list[Comparison]:
     """The states that can be compared with their node's metadata log, by node, in the order of the lines.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
-        strikes: faults that hit disks with metadata logs.
+        disk_faults: faults that hit disks with metadata logs.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
@@ -88,7 +88,7 @@ def compared_states(history: History, strikes: Sequence[FaultWindow]) -> list[Co
     for node, views in _views(history).items():
         if node in cut or node not in logs:
             continue
-        hit = [window for window in (*strikes, *torn) if window.concerns(node)]
+        hit = [window for window in (*disk_faults, *torn) if window.concerns(node)]
         end, line = _last_truncation(history, node)
         known = [view for view in _after(views, hit) if view.logged.line > line]
         found += _compared(node, known, logs[node], end)

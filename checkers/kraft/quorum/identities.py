@@ -38,7 +38,7 @@ def cluster_ids_changed(files: Iterable[StateFile]) -> list[Anomaly]:
 
 def directory_ids_changed(files: Iterable[StateFile], windows: Iterable[FaultWindow]) -> list[Anomaly]:
     """The first directory id of each node that replaces another one without a fault of its disk."""
-    strikes = [window for window in windows if window.strikes]
+    disk_faults = [window for window in windows if window.hits_disks]
     readings: dict[str, list[StateFile]] = {}
     for file in sorted((f for f in files if f.directory_id), key=lambda f: (f.time_ns, f.index)):
         readings.setdefault(file.node, []).append(file)
@@ -49,7 +49,7 @@ def directory_ids_changed(files: Iterable[StateFile], windows: Iterable[FaultWin
             for before, after in pairwise(told)
             if before.directory_id != after.directory_id
             and not any(
-                hit.concerns(node) and hit.overlaps(before.began_ns, after.time_ns) for hit in strikes
+                hit.concerns(node) and hit.overlaps(before.began_ns, after.time_ns) for hit in disk_faults
             )
         )
         found += [_other_directory(*pair) for pair in changed][:1]

@@ -31,7 +31,7 @@ class _Had(NamedTuple):
 def ends_forgotten(
     loads: Iterable[Loaded],
     claims: Sequence[LeaderClaim],
-    strikes: Sequence[FaultWindow],
+    disk_faults: Sequence[FaultWindow],
     licence: Callable[[LeaderClaim, int], str | None],
     setup: Setup,
 ) -> Iterator[Anomaly]:
@@ -40,7 +40,7 @@ def ends_forgotten(
     Args:
         loads: every log that a node loaded when it started.
         claims: answers of leaders.
-        strikes: faults of disks with metadata logs.
+        disk_faults: faults of disks with metadata logs.
         licence: why records that were committed when a leader answered may be lost by a time.
         setup: the run's setup, which lists the controllers.
     """
@@ -48,7 +48,9 @@ def ends_forgotten(
     for load in loads:
         if load.topic != METADATA_TOPIC or load.node not in ids:
             continue
-        had = max(_reported(load, ids[load.node], claims, strikes), default=None, key=lambda each: each.end)
+        had = max(
+            _reported(load, ids[load.node], claims, disk_faults), default=None, key=lambda each: each.end
+        )
         if had is not None and load.end < had.end:
             why = licence(had.claim, load.time_ns)
             found = _forgotten(load, ids[load.node], had)
@@ -56,10 +58,10 @@ def ends_forgotten(
 
 
 def _reported(
-    load: Loaded, voter: int, claims: Sequence[LeaderClaim], strikes: Sequence[FaultWindow]
+    load: Loaded, voter: int, claims: Sequence[LeaderClaim], disk_faults: Sequence[FaultWindow]
 ) -> Iterator[_Had]:
     """Leaders' reports about a voter before it loaded its log, if no fault hit its disk in between."""
-    mine = [strike for strike in strikes if strike.concerns(load.node)]
+    mine = [fault for fault in disk_faults if fault.concerns(load.node)]
     for claim in claims:
         if claim.time_ns > load.time_ns - SLACK_NS:
             continue

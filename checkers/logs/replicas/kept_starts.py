@@ -29,7 +29,7 @@ from checkers.evidence.replicas import batches_of
 from checkers.history.observed import nodes_seen
 from checkers.history.operations import History, Operation
 from checkers.history.units import NS_PER_MS
-from checkers.licences.disks import strikes_of
+from checkers.licences.disks import copy_faults_of
 from checkers.licences.facts import Facts
 from checkers.logs.partitions.lives import held_up_ns, one_life
 from checkers.logs.replicas.anomalies import DELETION_NOT_KEPT
@@ -155,7 +155,7 @@ class _Promises:
             any(state.unclean or state.last_leader or state.recovering for state in states)
             or not all(number in state.replicas for state in states)
             or len({_directory(state, number) for state in states}) != 1
-            or any(strike.to_ns >= deletion.from_ns for strike in strikes_of(facts, where))
+            or any(fault.to_ns >= deletion.from_ns for fault in copy_faults_of(facts, where))
             or any(each.tears_writes and each.end_ns >= deletion.from_ns for each in facts.windows)
             or self._licensing.truncated(deletion) is not None
         )

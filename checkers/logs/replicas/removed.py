@@ -144,7 +144,7 @@ class Licensing:
     def _killed(self, deletion: RecordsDeletion) -> str | None:
         """A process that was killed, unless its broker certainly fetched before it led."""
         for window in self._facts.windows:
-            if (window.may_kill or window.strikes) and window.end_ns >= deletion.from_ns:
+            if (window.may_kill or window.hits_disks) and window.end_ns >= deletion.from_ns:
                 for name, number in self._replicas(deletion.where):
                     if window.concerns(name) and not self._fetched(deletion.where, number, window):
                         return f"{window.kind} of {name} ({window.id}): {_CHECKPOINT}"
@@ -219,7 +219,7 @@ class Licensing:
 
 def _only_kills(window: FaultWindow) -> bool:
     """Whether a fault may kill processes without removing the data that they had written."""
-    return window.may_kill and not window.strikes
+    return window.may_kill and not window.hits_disks
 
 
 _CHECKPOINT = (

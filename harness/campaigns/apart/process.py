@@ -76,7 +76,7 @@ class Process:
             raise answer.error
         return answer
 
-    def bury(self) -> tuple[int, list[str]]:
+    def wait_and_clear(self) -> tuple[int, list[str]]:
         """Wait for its end, and end its child processes; returns exit code and last lines of stderr."""
         os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
         code = self._end_all()

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from harness.plan.schedule import Planned
-from harness.vocabulary.gambits import Choice, Gambit, GambitMove, Mend, Strike
+from harness.vocabulary.gambits import Choice, Gambit, GambitMove, HealAll, InjectAll
 from harness.vocabulary.moves import Heal, Inject, Move, Perform, ScriptedSchedule
 from harness.vocabulary.scenario import FixedSchedule
 
@@ -75,9 +75,9 @@ def with_moves(gambit: Gambit, places: Iterable[int]) -> Gambit:
     for place, move in enumerate(gambit.moves):
         if not isinstance(move, Choice) and place not in kept:
             continue
-        if isinstance(move, Strike):
-            begun |= {blow.name for blow in move.blows}
-        if isinstance(move, Mend):
+        if isinstance(move, InjectAll):
+            begun |= {aimed.name for aimed in move.faults}
+        if isinstance(move, HealAll):
             names = tuple(name for name in move.names if name in begun)
             if not names:
                 continue

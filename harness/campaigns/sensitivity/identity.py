@@ -45,7 +45,7 @@ def _bare(value: object) -> object:
         case msgspec.Struct():
             fields = msgspec.structs.fields(value)
             own = {
-                field.name: _bare(getattr(value, field.name))
+                field.encode_name: _bare(getattr(value, field.name))
                 for field in fields
                 if not _at_default(field, value)
             }

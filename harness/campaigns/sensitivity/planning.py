@@ -30,14 +30,14 @@ from harness.vocabulary.administration import (
 from harness.vocabulary.faults import Among, Fault, PacketLoss, Partition, Target
 from harness.vocabulary.gambits import (
     AddPart,
-    AlterThere,
-    ElectThere,
-    MoveThere,
+    AlterChosen,
+    ChosenOperation,
+    ElectChosen,
+    InjectAll,
     Part,
+    ReassignChosen,
     RemovePart,
-    RequestThere,
-    Strike,
-    There,
+    RequestForChosen,
 )
 from harness.vocabulary.scenario import RandomSchedule
 from harness.vocabulary.topology import Mode, Role
@@ -187,10 +187,12 @@ def _drawn_in(name: str) -> Mapping[tuple[Role | None, str], int]:
 def _draws_of(planned: Planned) -> Iterator[tuple[Role | None, str]]:
     alone = ((fault.target, fault) for fault in faults_alone(planned))
     moves = tuple(move for gambit in gambits_of(planned) for move in gambit.moves)
-    struck = ((blow.at, blow.fault) for move in moves if isinstance(move, Strike) for blow in move.blows)
+    struck = (
+        (aimed.at, aimed.fault) for move in moves if isinstance(move, InjectAll) for aimed in move.faults
+    )
     yield from ((_hit_by(at, fault), _tag(fault)) for at, fault in (*alone, *struck))
     yield from ((None, _tag(operation)) for operation in operations_of(planned))
-    yield from ((None, _tag_there(move.what)) for move in moves if isinstance(move, RequestThere))
+    yield from ((None, _tag_of_chosen(move.what)) for move in moves if isinstance(move, RequestForChosen))
 
 
 def _hit_by(at: Part | Target, fault: Fault) -> Role | None:
@@ -204,17 +206,17 @@ def _hit_by(at: Part | Target, fault: Fault) -> Role | None:
     return Role.CONTROLLER if at.startswith(_PARTS_OF_QUORUM) else Role.BROKER
 
 
-def _tag_there(what: There) -> str:
+def _tag_of_chosen(what: ChosenOperation) -> str:
     match what:
         case AddPart():
             return _tag(AddVoter)
         case RemovePart():
             return _tag(RemoveVoter)
-        case ElectThere():
+        case ElectChosen():
             return _tag(ElectLeaders)
-        case AlterThere():
+        case AlterChosen():
             return _tag(AlterTopic)
-        case MoveThere(wanted):
+        case ReassignChosen(wanted):
             return _tag(Reassign if wanted else CancelSome)
 
 

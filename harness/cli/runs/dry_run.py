@@ -12,7 +12,7 @@ from harness.plan.planning import RunPlan
 from harness.plan.schedule import agenda, blinks_of, gambits_of
 from harness.vocabulary.administration import Member
 from harness.vocabulary.faults import Target
-from harness.vocabulary.gambits import Blow
+from harness.vocabulary.gambits import FaultAt
 from harness.vocabulary.injected import Injected
 from harness.vocabulary.scenario import Assumptions, FixedSchedule, RandomSchedule, Step
 from harness.vocabulary.topology import Topology
@@ -126,7 +126,7 @@ def _targets(plan: RunPlan) -> Iterator[str]:
 def _targets_in(value: Any) -> Iterator[Target | Member]:
     if isinstance(value, Injected) and (target := getattr(value, "target", None)) is not None:
         yield target
-    elif isinstance(value, Blow):  # its own target replaces the target of its fault
+    elif isinstance(value, FaultAt):  # its own target replaces the target of its fault
         yield from [value.at] if isinstance(value.at, Member) else []
     else:
         for part in parts_of(value):

@@ -3,7 +3,7 @@
 from harness.cluster.images.base import base_if_cached, ensure_base
 from harness.cluster.images.model import JarSource, KafkaImage, Progress
 from harness.cluster.images.registry import require_version
-from harness.cluster.images.selection import Survey, ensure_image, mend_of, survey
+from harness.cluster.images.selection import Survey, ensure_image, setup_line, survey
 
 __all__ = [
     "JarSource",
@@ -13,7 +13,7 @@ __all__ = [
     "base_if_cached",
     "ensure_base",
     "ensure_image",
-    "mend_of",
     "require_version",
+    "setup_line",
     "survey",
 ]

@@ -53,7 +53,7 @@ def ensure_image(
     """
     with client_or_new(client) as engine:
         providers = candidates(version, source, engine, given)
-        mend = mend_of(version, source, given)
+        mend = setup_line(version, source, given)
         return find_cached(version, providers) or _obtain_first(version, providers, progress, mend)
 
 
@@ -156,7 +156,7 @@ def _obtain_first(version: str, providers: list[Provider], progress: Progress, m
     )
 
 
-def mend_of(version: str, source: str = JarSource.AUTO, given: str = "") -> str:
+def setup_line(version: str, source: str = JarSource.AUTO, given: str = "") -> str:
     """The remedy for a missing image: a command that sets up this image, not the default version's."""
     if given:
         words = ["--kafka-tarball", given] if source == JarSource.TARBALL else ["--kafka-image", given]

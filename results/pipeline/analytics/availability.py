@@ -44,7 +44,15 @@ AVAILABILITY_BY_FAULT = table(
 
 
 def availability(pulses: DataFrame, runs: DataFrame) -> DataFrame:
-    """Gaps of a tenth of a second or more in the acknowledgements of each partition."""
+    """Gaps of a tenth of a second or more in the acknowledgements of each partition.
+
+    Args:
+        pulses: as from `pulses`; only sends count.
+        runs: the table `runs`; it gives the end of the load, at which the last gap of a partition ends.
+
+    Returns:
+        `AVAILABILITY`, one row for each gap; times in ns since the start of the run.
+    """
     length_ns = F.col("end_ns") - F.col("start_ns")
     told = runs.select("run_id", "load_ended_ns", "unloaded", "date", "kafka_version")
     return (
@@ -61,7 +69,14 @@ def availability(pulses: DataFrame, runs: DataFrame) -> DataFrame:
 
 
 def availability_in_faults(availability: DataFrame, faults: DataFrame, runs: DataFrame) -> DataFrame:
-    """Pairs of a gap and a fault that overlap."""
+    """Pairs of a gap and a fault that overlap for more than an instant.
+
+    A fault counts from its request until it was seen to be healed (`lasting`), so a gap may be in several
+    pairs.
+
+    Returns:
+        `AVAILABILITY_IN_FAULTS`, one row for each pair.
+    """
     windows = lasting(faults, runs).select(
         "run_id", "fault", F.col("kind").alias("fault_kind"), "asked_ns", "over_ns"
     )
@@ -77,7 +92,11 @@ def availability_in_faults(availability: DataFrame, faults: DataFrame, runs: Dat
 
 
 def availability_by_fault(availability_in_faults: DataFrame, faults: DataFrame) -> DataFrame:
-    """For each fault, the longest gap of any partition that overlaps it."""
+    """For each fault, the longest gap of any partition that overlaps it.
+
+    Returns:
+        `AVAILABILITY_BY_FAULT`, one row for each fault, also for faults without gaps.
+    """
     # Among equally long gaps the earliest counts, then the one of the first partition.
     rank = F.struct("unavailable_ms", -F.col("start_ns"), -F.col("partition"), F.col("topic"))
     worst = F.max_by(F.struct("topic", "partition"), rank)

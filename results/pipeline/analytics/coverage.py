@@ -25,7 +25,15 @@ COVERAGE_REACHED = StructType(
 
 
 def coverage(verdicts: DataFrame) -> DataFrame:
-    """All counters that checkers reported, by run."""
+    """All counters that checkers reported, by run, also those that are 0.
+
+    Args:
+        verdicts: the table `verdicts`; the counters are in the JSON of its column `figures`.
+
+    Returns:
+        `COVERAGE`, one row for each run and counter.  A run whose checker reported no such counter, such as
+        one of an earlier krucible, has no row.
+    """
     counted = [
         F.when(
             F.col("checker") == counter.checker,
@@ -47,7 +55,11 @@ def coverage(verdicts: DataFrame) -> DataFrame:
 
 
 def coverage_reached(coverage: DataFrame) -> DataFrame:
-    """All counters, summed over the runs of a version."""
+    """All counters, summed over the runs of a version of Kafka.
+
+    Returns:
+        `COVERAGE_REACHED`, one row for each version and counter.
+    """
     return (
         coverage.groupBy("kafka_version", "state", "label")
         .agg(

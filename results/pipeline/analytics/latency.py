@@ -35,7 +35,17 @@ LATENCY = table(
 
 
 def latency(operations: DataFrame, faults: DataFrame, runs: DataFrame) -> DataFrame:
-    """Quantiles of the latency of calls, by function and kind of fault."""
+    """Quantiles of the latency of calls that ended `ok`, by function and kind of fault.
+
+    Args:
+        operations: the table `operations`; operations of the harness itself (`HARNESS`) are left out.
+        faults: the table `faults`.
+        runs: the table `runs`; it gives the end of faults whose heal was not seen.
+
+    Returns:
+        `LATENCY`, one row for each run, function and kind of fault; `NO_FAULT` has the calls that were made
+        wholly outside of faults.
+    """
     calls = (
         operations.where((F.col("type") == "ok") & ~F.col("f").isin(*HARNESS))
         .where(F.col("completed_ns").isNotNull())

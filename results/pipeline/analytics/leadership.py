@@ -43,7 +43,14 @@ _NEVER_NS = 2**63 - 1
 
 
 def leadership(cluster_state: DataFrame) -> DataFrame:
-    """Epochs, elections, leader changes and ISR shrinks of each partition and of the quorum."""
+    """Epochs, elections, leader changes and ISR shrinks of each partition and of the quorum.
+
+    Args:
+        cluster_state: the table of that name: states that nodes reported, with their periods.
+
+    Returns:
+        `LEADERSHIP`, one row for each run and partition, and one for each run's quorum.
+    """
     # All windows and groups are within a subject, so partitioning by subject needs only one exchange.
     churn = cluster_state.repartition(*_SUBJECT).transform(_shrunk).transform(_reigns).transform(_churn)
     return churn.select(*LEADERSHIP.names)

@@ -30,7 +30,11 @@ INDETERMINATE = table(
 
 
 def throughput(pulses: DataFrame, runs: DataFrame) -> DataFrame:
-    """Records by run and second."""
+    """Records by run and second since the run's start; calls that never returned are left out.
+
+    Returns:
+        `THROUGHPUT`, one row for each second in which a call ended.
+    """
 
     def of(kind: str, outcome: str | None = None) -> Column:
         meant = (F.col("kind") == kind) & (F.lit(outcome is None) | (F.col("outcome") == outcome))
@@ -52,7 +56,13 @@ def throughput(pulses: DataFrame, runs: DataFrame) -> DataFrame:
 
 
 def indeterminate(operations: DataFrame, runs: DataFrame) -> DataFrame:
-    """Calls that ended `info`, or did not end, by error."""
+    """Calls that ended `info`, or did not end, by error.
+
+    Errors that differ only in numbers are one; of each the first `LONGEST_ERROR` characters are kept.
+
+    Returns:
+        `INDETERMINATE`, one row for each run, function and error.
+    """
     unknown = F.col("type").isin("info", "open")
     every = Window.partitionBy("run_id", "f").rowsBetween(
         Window.unboundedPreceding, Window.unboundedFollowing

@@ -43,7 +43,19 @@ def recovery(
     heals: DataFrame,
     runs: DataFrame,
 ) -> DataFrame:
-    """Recovery of each run after each kind of fault."""
+    """Recovery of each run after the last heal of each kind of fault.
+
+    Args:
+        pulses: as from `pulses`.
+        availability: `AVAILABILITY`.
+        under_replicated: `UNDER_REPLICATED`.
+        leadership: `LEADERSHIP`; it gives the number of observed partitions.
+        heals: `HEALS`, as from `heals`.
+        runs: the table `runs`.
+
+    Returns:
+        `RECOVERY`, one row for each row of `heals`; durations in ms since the heal.
+    """
     observed = (
         leadership.where(F.col("subject") == "partition")
         .groupBy("run_id")
@@ -64,7 +76,11 @@ def recovery(
 
 
 def heals(faults: DataFrame, runs: DataFrame) -> DataFrame:
-    """The last heal of each kind in each run."""
+    """The last heal of each kind of fault in each run.
+
+    Returns:
+        `HEALS`, one row for each run and kind; kinds that were never seen to be healed are left out.
+    """
     every = lasting(faults, runs)
     last = (
         every.where(F.col("healed_ns").isNotNull())

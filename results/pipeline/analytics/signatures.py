@@ -27,7 +27,15 @@ SIGNATURES = StructType(
 
 
 def signatures(anomalies: DataFrame, runs: DataFrame) -> DataFrame:
-    """One row for each signature."""
+    """When and where each signature was seen, over all runs.
+
+    Args:
+        anomalies: the table `anomalies`; it has the signatures.
+        runs: the table `runs`; it gives version and time.
+
+    Returns:
+        `SIGNATURES`, one row for each signature, also of legal anomalies.
+    """
     key = version_key("kafka_version")
     told = runs.select("run_id", "scenario", "began_at", key.alias("version_key"))
     found = anomalies.join(told, "run_id")

@@ -47,7 +47,18 @@ def trend(
     anomalies: DataFrame,
     signatures: DataFrame,
 ) -> DataFrame:
-    """One row for each day and version."""
+    """Outcomes, latency, gaps and new failures, by UTC day and version of Kafka.
+
+    Args:
+        runs: the table `runs`.
+        operations: the table `operations`.
+        availability_by_fault: `AVAILABILITY_BY_FAULT`.
+        anomalies: the table `anomalies`.
+        signatures: `SIGNATURES`.
+
+    Returns:
+        `TREND`, one row for each day and version with a run; runs without a version have rows, too.
+    """
     parts = (
         _of_runs(runs),
         _of_sends(operations),

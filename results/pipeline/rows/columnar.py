@@ -43,37 +43,48 @@ def assembled(name: str, run: str, columns: Mapping[str, Array]) -> pa.Table:
 
 
 def numbers(values: Integers, missing: int = NONE) -> Array:
-    """Integers, null where a value is `missing`."""
+    """Integers of an array (n,) as a column of the same length, null where a value is `missing`."""
     return pa.array(values, mask=values == missing)
 
 
 def integers(values: Iterable[int | None]) -> Array:
-    """Integers or nulls from a list."""
+    """A column of int64 from integers, null for None."""
     return pa.array(list(values), pa.int64())
 
 
 def booleans(values: NDArray[np.bool_]) -> Array:
-    """A column of booleans."""
+    """A column of booleans from an array (n,), without nulls."""
     return pa.array(values)
 
 
 def named(codes: Integers, names: Sequence[str]) -> Array:
-    """The text of each code; null for a negative code."""
+    """A dictionary-coded column of texts.
+
+    Args:
+        codes: positions in `names`, shape (n,); a negative one gives null.
+        names: the texts, each once.
+    """
     indices: Any = pa.array(codes.astype(np.int32), mask=codes < 0)
     return pa.DictionaryArray.from_arrays(indices, pa.array(names, pa.string()))
 
 
 def texts(values: Iterable[str | None]) -> Array:
-    """Texts or nulls from a list."""
+    """A dictionary-coded column of texts, null for None."""
     return pa.array(list(values), pa.string()).dictionary_encode()
 
 
 def lists(values: Iterable[Sequence[int] | None]) -> Array:
-    """Lists of node ids, or nulls."""
+    """A column of lists of int32, such as ids of nodes, null for None."""
     return pa.array(list(values), pa.list_(pa.int32()))
 
 
 def rows(name: str, run: str, dictionaries: Sequence[Mapping[str, Any]]) -> pa.Table:
-    """A table's rows of one run from dictionaries; for small tables."""
+    """A table's rows of one run from dictionaries; slower than `assembled`, so only for small tables.
+
+    Args:
+        name: name of the table.
+        run: the run's id, which becomes the column `run_id`.
+        dictionaries: one for each row, values by column; a column that is left out is null.
+    """
     schema = file_schema(name)
     return pa.Table.from_pylist([{"run_id": run, **row} for row in dictionaries], schema=schema)

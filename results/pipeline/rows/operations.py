@@ -17,7 +17,13 @@ _CODES = {end: code for code, end in enumerate(_ENDS)}
 
 
 def operations_of(history: History, columns: Columns, paired: Paired) -> pa.Table:
-    """A row for each invocation, in their order."""
+    """Rows of the table `operations`: one for each invocation, in the order of the history.
+
+    Args:
+        history: the history.
+        columns: its records as columns; they give the number of records of each operation.
+        paired: its invocations with their completions; one without a completion has the type `open`.
+    """
     operations = history.operations
     index = paired.invocations
     complete = paired.completion[index]

@@ -19,7 +19,10 @@ _OUTCOMES = {
 
 
 def records_of(history: History, columns: Columns, paired: Paired) -> pa.Table:
-    """A row for each record sent, then one for each record returned, in the order of the columns."""
+    """Rows of the table `records`: one for each record sent, then one for each record returned.
+
+    Both are in the order of `columns`; a record that was sent and returned twice has three rows.
+    """
     return pa.concat_tables([_sent(history.run, columns, paired), _returned(history, columns, paired)])
 
 

@@ -28,7 +28,7 @@ def writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
 
 
 def empty(folder: Path, schema: pa.Schema) -> Path:
-    """Write a file without rows, which has the columns for readers."""
+    """Write a file without rows, so that readers of an empty table find its columns; returns its path."""
     path = _beside(folder / "empty.parquet")
     with writer(path, schema):
         return path

@@ -137,7 +137,12 @@ def _end_jvm() -> None:
 
 
 def fit_shuffles(session: SparkSession, size_bytes: int) -> int:
-    """Set the number of shuffle partitions according to the size of the data, and return it."""
+    """Set the number of shuffle partitions, and return it: at least one for each core.
+
+    Args:
+        session: the session whose setting is changed.
+        size_bytes: size of the data; a partition gets `BYTES_PER_PARTITION` at most.
+    """
     cores = session.sparkContext.defaultParallelism
     partitions = max(cores, -(-size_bytes // BYTES_PER_PARTITION))
     session.conf.set("spark.sql.shuffle.partitions", str(partitions))

@@ -69,7 +69,12 @@ def checking(bundles: Sequence[Sequence[FoundRun]], folder: Path) -> Callable[[B
 
 
 def cutting(bundles: Sequence[Sequence[FoundRun]], share_bytes: int) -> Callable[[Batches], Batches]:
-    """The function that Spark runs to split bundles (given by number) into units."""
+    """The function that Spark runs to split bundles (given by number) into units.
+
+    Args:
+        bundles: all bundles, by number.
+        share_bytes: size of a history, bytes, for which a run gets one more share.
+    """
 
     def cut_bundles(batches: Batches) -> Batches:
         for run in _runs_of(bundles, batches):
@@ -80,7 +85,14 @@ def cutting(bundles: Sequence[Sequence[FoundRun]], share_bytes: int) -> Callable
 
 
 def judge_unit(table: pa.Table) -> pa.Table:
-    """Judge a share; the unit of a run is passed on unchanged."""
+    """Judge one unit: a share becomes its result, the unit of a whole run is passed on unchanged.
+
+    Args:
+        table: the chunks of one unit, schema `UNITS`.
+
+    Returns:
+        The chunks of the result, with the same schema.
+    """
     name = table.column("unit")[0].as_py()
     if name == RUN:
         return table

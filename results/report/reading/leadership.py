@@ -10,7 +10,7 @@ from checkers.evidence.partition_changes import NOBODY, PartitionState, partitio
 from checkers.history.operations import History
 from results.markup.cleaning import clean
 from results.report.reading.readable import readable
-from results.report.reading.spans import reigns, settled
+from results.report.reading.spans import leader_spans, settled
 from results.run.observation import Claim, PartitionView
 
 _NAME = 40
@@ -55,9 +55,9 @@ def quorum_leaders(claims: Mapping[str, Sequence[Claim]]) -> list[LeadershipStar
     """Leaders of the quorum according to their own answers, with start and end."""
     return [
         LeadershipStart(
-            reign.begin_ns, clean(reign.node, _NAME), reign.epoch, f"leads epoch {reign.epoch}", reign.end_ns
+            span.begin_ns, clean(span.node, _NAME), span.epoch, f"leads epoch {span.epoch}", span.end_ns
         )
-        for reign in sorted(reigns(claims), key=lambda reign: reign.begin_ns)
+        for span in sorted(leader_spans(claims), key=lambda span: span.begin_ns)
     ]
 
 

@@ -17,7 +17,7 @@ class StateSpan(NamedTuple):
     state: Any
 
 
-class Reign(NamedTuple):
+class LeaderSpan(NamedTuple):
     """A time span during which a node answered that it leads an epoch."""
 
     node: str
@@ -28,7 +28,7 @@ class Reign(NamedTuple):
     """When another node was first seen as leader of a later epoch, if before the end."""
 
 
-Time = TypeVar("Time", StateSpan, Reign)
+Time = TypeVar("Time", StateSpan, LeaderSpan)
 
 
 class PartitionLeadership(NamedTuple):
@@ -39,13 +39,13 @@ class PartitionLeadership(NamedTuple):
     epoch: int
 
 
-def reigns(claims: Mapping[str, Sequence[Claim]]) -> list[Reign]:
-    """Leaders of epochs according to their own answers; a longer time without answers begins a new reign."""
-    found = [Reign(node, *span, None) for node, answers in claims.items() for span in _leading(answers)]
+def leader_spans(claims: Mapping[str, Sequence[Claim]]) -> list[LeaderSpan]:
+    """Leaders of epochs according to their own answers; a longer time without answers begins a new span."""
+    found = [LeaderSpan(node, *span, None) for node, answers in claims.items() for span in _leading(answers)]
     began: dict[int, tuple[int, str]] = {}
-    for reign in sorted(found, key=lambda reign: reign.begin_ns):
-        began.setdefault(reign.epoch, (reign.begin_ns, reign.node))
-    return [reign._replace(superseded_ns=_superseded(reign, began)) for reign in found]
+    for span in sorted(found, key=lambda span: span.begin_ns):
+        began.setdefault(span.epoch, (span.begin_ns, span.node))
+    return [span._replace(superseded_ns=_superseded(span, began)) for span in found]
 
 
 def changes(moments: Iterable[tuple[int, Any]], end_ns: int) -> list[StateSpan]:
@@ -64,7 +64,7 @@ def longest(times: Sequence[Time], limit: int) -> tuple[list[Time], int]:
     """The longest time spans, in their order, and the number of those that are left out.
 
     Args:
-        times: spans or reigns.
+        times: spans of any kind.
         limit: maximum number of spans.
     """
     places = sorted(range(len(times)), key=lambda at: times[at].begin_ns - times[at].end_ns)[:limit]
@@ -118,10 +118,10 @@ def _leading(answers: Sequence[Claim]) -> list[tuple[int, int, int]]:
     return spans
 
 
-def _superseded(reign: Reign, began: Mapping[int, tuple[int, str]]) -> int | None:
+def _superseded(span: LeaderSpan, began: Mapping[int, tuple[int, str]]) -> int | None:
     later = [
         time_ns
         for epoch, (time_ns, node) in began.items()
-        if epoch > reign.epoch and node != reign.node and time_ns < reign.end_ns
+        if epoch > span.epoch and node != span.node and time_ns < span.end_ns
     ]
-    return max(min(later), reign.begin_ns) if later else None
+    return max(min(later), span.begin_ns) if later else None

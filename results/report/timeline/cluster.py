@@ -20,13 +20,13 @@ from results.report.drawing.frame import (
 )
 from results.report.limits import DisplayLimits
 from results.report.reading.spans import (
+    LeaderSpan,
     PartitionLeadership,
-    Reign,
     StateSpan,
     changes,
+    leader_spans,
     left_out_text,
     longest,
-    reigns,
     settled,
 )
 from results.run.observation import Observed, PartitionName
@@ -47,33 +47,33 @@ def controllers(observed: Observed, frame: Frame, limits: DisplayLimits) -> Time
     if not any(claim.epoch is not None for claims in observed.claims.values() for claim in claims):
         return None
     nodes = sorted(observed.claims)[:_NODES_MAX]
-    ruled = reigns(observed.claims)
+    ruled = leader_spans(observed.claims)
     parts: list[Markup] = []
     left_out = 0
     for number, node in enumerate(nodes):
-        own, shorter = longest([reign for reign in ruled if reign.node == node], limits.segments)
+        own, shorter = longest([span for span in ruled if span.node == node], limits.segments)
         left_out += shorter
-        drawn = [_named_row(node), *(_reign(reign, frame) for reign in own)]
+        drawn = [_named_row(node), *(_leader_span(span, frame) for span in own)]
         parts.append(row(drawn, number * _ROW))
     note = "by each controller's own answer, with the epoch; hatched once another led a later epoch"
     note = _nodes_noted(_noted(note, left_out), len(observed.claims))
     return TimelineLane("Quorum leader", note, len(nodes) * _ROW, svg.group(parts))
 
 
-def _reign(reign: Reign, frame: Frame) -> Markup:
-    x, width = frame.span(reign.begin_ns, reign.end_ns)
-    told = f"epoch {reign.epoch}"
-    hint = f"{told}, led by {clean(reign.node, 40)} {from_to(reign.begin_ns, reign.end_ns)}"
-    place = frame.bar(reign.begin_ns, reign.end_ns)
-    bar = svg.element("rect", **place, y=2, height=_BAR, class_=f"reign odd{reign.epoch % 2}")
+def _leader_span(span: LeaderSpan, frame: Frame) -> Markup:
+    x, width = frame.span(span.begin_ns, span.end_ns)
+    told = f"epoch {span.epoch}"
+    hint = f"{told}, led by {clean(span.node, 40)} {from_to(span.begin_ns, span.end_ns)}"
+    place = frame.bar(span.begin_ns, span.end_ns)
+    bar = svg.element("rect", **place, y=2, height=_BAR, class_=f"reign odd{span.epoch % 2}")
     clear = width
     parts = [bar]
-    if reign.superseded_ns is not None:
-        clear = frame.x(reign.superseded_ns) - x
-        hint += f", although another led a later epoch from {at_seconds(reign.superseded_ns)}"
-        stale = frame.bar(reign.superseded_ns, reign.end_ns)
+    if span.superseded_ns is not None:
+        clear = frame.x(span.superseded_ns) - x
+        hint += f", although another led a later epoch from {at_seconds(span.superseded_ns)}"
+        stale = frame.bar(span.superseded_ns, span.end_ns)
         parts.append(svg.element("rect", **stale, y=2, height=_BAR, class_="stale"))
-    label = label_in(told, x, 11.5, clear) or label_in(str(reign.epoch), x, 11.5, clear)
+    label = label_in(told, x, 11.5, clear) or label_in(str(span.epoch), x, 11.5, clear)
     return svg.group([svg.title(hint), *parts, label])
 
 

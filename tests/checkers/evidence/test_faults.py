@@ -177,7 +177,7 @@ def test_nobody_is_sure_how_a_process_ends_of_which_nothing_is_said(
 )
 def test_what_follows_of_it(kind: str, *, strikes: bool, fails_disk: bool, freezes: bool) -> None:
     window = window_of(kind)
-    assert (window.strikes, window.fails_disk, window.freezes) == (strikes, fails_disk, freezes)
+    assert (window.hits_disks, window.fails_disk, window.freezes) == (strikes, fails_disk, freezes)
 
 
 def test_what_an_injection_tells_goes_for_any_kind() -> None:

@@ -14,17 +14,18 @@ from harness.plan.catalogue import scenario_names
 from harness.plan.planning import RunOptions, plan_run
 from harness.plan.writing import write_scenario
 from harness.vocabulary import (
-    Blow,
     ChooseCopies,
     ElectionType,
     ElectLeaders,
+    FaultAt,
     FixedSchedule,
     Gambit,
     Given,
     Heal,
+    HealAll,
     Inject,
+    InjectAll,
     Kill,
-    Mend,
     Pass,
     Pause,
     Perform,
@@ -32,7 +33,6 @@ from harness.vocabulary import (
     Scenario,
     ScriptedSchedule,
     Step,
-    Strike,
     TimedOperation,
     Topology,
     broker,
@@ -42,11 +42,17 @@ SCRIPT = ScriptedSchedule(
     (Inject("a", Kill()), Pass(500), Inject("b", Pause()), Heal("a"), Perform(Reassign(())), Heal("b")),
     20_000,
 )
-BOTH = Strike((Blow("x", "leader", Kill()), Blow("y", "follower-1", Kill())))
+BOTH = InjectAll((FaultAt("x", "leader", Kill()), FaultAt("y", "follower-1", Kill())))
 GAMBIT = Gambit(
     3_000,
     "both",
-    (ChooseCopies(1), BOTH, Pass(100), Strike((Blow("z", "leader", Pause()),)), Mend(("x", "z"))),
+    (
+        ChooseCopies(1),
+        BOTH,
+        Pass(100),
+        InjectAll((FaultAt("z", "leader", Pause()),)),
+        HealAll(("x", "z")),
+    ),
     9_000,
 )
 
@@ -59,7 +65,7 @@ def test_a_fault_of_a_script_goes_with_its_heal() -> None:
 
 
 def test_a_gambit_keeps_its_choices_and_mends_what_began() -> None:
-    assert with_moves(GAMBIT, [1, 4]).moves == (ChooseCopies(1), BOTH, Mend(("x",)))
+    assert with_moves(GAMBIT, [1, 4]).moves == (ChooseCopies(1), BOTH, HealAll(("x",)))
     assert with_moves(GAMBIT, [2, 4]).moves == (ChooseCopies(1), Pass(100))
 
 

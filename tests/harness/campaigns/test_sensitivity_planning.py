@@ -148,8 +148,8 @@ def test_what_gambits_strike_and_ask_for_is_drawn_too() -> None:
 
 def test_voters_that_gambits_wipe_and_change_are_drawn_too() -> None:
     assert {"wipe-disk", "add-voter", "remove-voter"} <= draws_of("exploratory/gambits-voters").keys()
-    assert planning._tag_there(AddPart("voter-1")) == "add-voter"
-    assert planning._tag_there(RemovePart("voter-1")) == "remove-voter"
+    assert planning._tag_of_chosen(AddPart("voter-1")) == "add-voter"
+    assert planning._tag_of_chosen(RemovePart("voter-1")) == "remove-voter"
 
 
 def test_a_bug_of_brokers_takes_what_hits_brokers() -> None:

@@ -1,4 +1,4 @@
-"""Several wrong values on one command line: all are reported, each as if it were alone."""
+"""Several unknown options and wrong values on one command line: all are reported, with what was expected."""
 
 from collections.abc import Iterator
 
@@ -7,6 +7,7 @@ import pytest
 
 from harness import cli
 from harness.cli.commands import krucible
+from harness.cli.options.shared import SEED_MAX
 from harness.cli.parsing import Command
 
 CHAOS = "exploratory/chaos"
@@ -27,53 +28,99 @@ def test_every_command_reports_all_of_them() -> None:
     assert [command.name for command in commands(krucible) if not isinstance(command, Command)] == []
 
 
+NUMBER = "with a whole number from 1 up to 1000000"
+
+
 @pytest.mark.parametrize(
-    ("words", "problems"),
+    ("words", "got", "expected"),
     [
         (
             ["run", CHAOS, "--seed", "x", "--rate", "0", "--config", "novalue"],
-            [
-                "Invalid value for '--seed': got 'x', expected a whole number from 0 up to",
-                "Invalid value for '--config': got 'novalue', expected KEY=VALUE",
-                "Invalid value for '--rate': got '0', expected a whole number from 1 up to 1000000",
-            ],
+            "--seed 'x'; --config 'novalue'; --rate '0'",
+            f"--seed with a whole number from 0 up to {SEED_MAX}; --config with KEY=VALUE; --rate {NUMBER}",
+        ),
+        (
+            ["run", CHAOS, "--mode", "x", "--rate", "0"],
+            "--mode 'x'; --rate '0'",
+            f"--mode with one of 'combined', 'isolated'; --rate {NUMBER}",
         ),
         (
             ["replay", "--times", "0"],
-            [
-                "Missing argument 'RUN'.",
-                "Invalid value for '--times': got '0', expected a whole number from 1 up to 1000",
-            ],
+            "no RUN; --times '0'",
+            "RUN; --times with a whole number from 1 up to 1000",
         ),
         (
             ["quorum", "remove-voter", "--timeout-ms", "x"],
-            ["Missing option '--id'.", "Invalid value for '--timeout-ms': got 'x', expected a whole number"],
+            "no --id; --timeout-ms 'x'",
+            "--id; --timeout-ms with a whole number from 1 up to 3600000",
+        ),
+        (
+            ["run", CHAOS, "--sed", "3", "--kafka-verson", "4.3.1"],
+            "--sed; --kafka-verson",
+            "--seed; --kafka-version",
+        ),
+        (["run", CHAOS, "--sede", "x", "--rate", "0"], "--sede; --rate '0'", f"--seed; --rate {NUMBER}"),
+        (["run", CHAOS, "--sed=3", "--keepp"], "--sed=3; --keepp", "--seed; --keep"),
+        (["run", CHAOS, "--sed", "-3", "--rate", "0"], "--sed; --rate '0'", f"--seed; --rate {NUMBER}"),
+        (
+            ["run", "--zzzz", CHAOS, "-q", "--rate", "0"],
+            "--zzzz; -q; --rate '0'",
+            f"an option of krucible run; an option of krucible run; --rate {NUMBER}",
+        ),
+        (
+            ["replay", "--zzzz", "x", "--times", "0"],
+            "--zzzz; --times '0'",
+            "an option of krucible replay; --times",
+        ),
+        (["quorum", "remove-voter", "--ids", "3"], "--ids", "--id"),
+        (["run", CHAOS, "more", "--keepp", "words"], "--keepp; more words", "--keep; no further argument"),
+        (
+            ["run", CHAOS, "--rate", "0", "--keep=1"],
+            "--keep: Option '--keep' does not take a value.; --rate '0'",
+            f"another use of --keep; --rate {NUMBER}",
         ),
     ],
 )
-def test_all_are_reported(words: list[str], problems: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_are_reported(
+    words: list[str], got: str, expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert cli.invoke(words) == 64
-    said = capsys.readouterr().err
-    shown = said.partition(f"Error: {len(problems)} values are wrong or missing:\n")[2].splitlines()
-    assert len(shown) == len(problems)
-    for line, problem in zip(shown, problems, strict=True):
-        assert line.startswith(f"  {problem}")
-    assert f"Try 'krucible {words[0]}" in said
+    what, *facts = capsys.readouterr().err.splitlines()
+    command = " ".join(["krucible", *words[: 2 if words[0] == "quorum" else 1]])
+    many = got.count("; ") + 1
+    assert (
+        what
+        == f"krucible: {f'{many} options or values are wrong or missing' if many > 1 else 'no such option'}"
+    )
+    assert facts[0] == f"  got:      {got}"
+    assert facts[1].startswith(f"  expected: {expected}")
+    assert facts[2] == f"  where:    {command}"
+    assert facts[3].startswith("  next:     correct ")
+    assert facts[3].endswith(f"; {command} --help lists all options")
 
 
 @pytest.mark.parametrize(
     ("words", "error"),
     [
         (["run", CHAOS, "--seed", "x"], "Error: Invalid value for '--seed': got 'x'"),
-        (["run", CHAOS, "--sede", "x", "--rate", "0"], "Error: No such option '--sede'."),
         (["replay"], "Error: Missing argument 'RUN'."),
+        (["run", CHAOS, "--seed"], "Error: Option '--seed' requires an argument."),
+        (["run", CHAOS, "more"], "Error: Got unexpected extra argument (more)"),
+        (["--nope", "run"], "Error: No such option '--nope'."),
     ],
 )
-def test_one_is_reported_as_before(words: list[str], error: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_wrong_value_is_reported_by_click(
+    words: list[str], error: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert cli.invoke(words) == 64
     assert error in capsys.readouterr().err
 
 
 def test_a_bisection_is_stopped_by_several_too(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.invoke(["replay", "--bisect", "--times", "0"]) == 128
-    assert "2 values are wrong or missing" in capsys.readouterr().err
+    assert "2 options or values are wrong or missing" in capsys.readouterr().err
+
+
+def test_a_bisection_is_stopped_by_an_unknown_option(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.invoke(["replay", "latest", "--bisect", "--time", "2"]) == 128
+    assert "expected: --times\n" in capsys.readouterr().err

@@ -58,7 +58,7 @@ def test_the_ways_to_miss_an_engine_are_told_apart(
     def refuse(_limit_s: int) -> None:
         raise error
 
-    monkeypatch.setattr(engine, "_knock", refuse)
+    monkeypatch.setattr(engine, "_try_socket", refuse)
     with pytest.raises(EngineError, match=what) as caught:
         engine.connect()
     assert caught.value.got == str(error)
@@ -67,7 +67,7 @@ def test_the_ways_to_miss_an_engine_are_told_apart(
 
 def test_an_engine_at_an_address_is_left_to_the_client(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:1")
-    engine._knock(1)
+    engine._try_socket(1)
 
 
 def test_a_client_that_was_given_stays_open(monkeypatch: pytest.MonkeyPatch) -> None:

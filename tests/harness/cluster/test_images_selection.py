@@ -4,7 +4,15 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from harness.cluster.images import JarSource, KafkaImage, Progress, ensure_image, mend_of, selection, survey
+from harness.cluster.images import (
+    JarSource,
+    KafkaImage,
+    Progress,
+    ensure_image,
+    selection,
+    setup_line,
+    survey,
+)
 from harness.errors import KrucibleError, UsageError
 from tests.harness.fakes.engine import FakeEngine
 
@@ -110,7 +118,7 @@ def test_for_an_old_version_set_up_is_told_that_very_version(monkeypatch: pytest
     ],
 )
 def test_what_provides_an_image_is_set_up_as_it_was_asked_for(source: str, given: str, line: str) -> None:
-    assert mend_of("3.6.2", source, given) == line
+    assert setup_line("3.6.2", source, given) == line
 
 
 def test_a_version_that_does_not_exist_stays_a_usage_error(artifacts: Stub, registry: Stub) -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from checkers.history.observed import PartitionAnswer
 from checkers.history.quorum import ReplicaState
-from harness.faults.sparing import CAUGHT_UP_MS, DEAD, HELD, DiskFault, chosen, objection, strike_of
+from harness.faults.sparing import CAUGHT_UP_MS, DEAD, HELD, DiskFault, chosen, disk_fault_of, objection
 from harness.faults.targets import Resolved
 from harness.kafka.answers import QuorumAnswer
 from harness.kafka.snapshot import ClusterSnapshot
@@ -103,7 +103,7 @@ def test_a_partition_that_would_have_too_few_copies_keeps_the_disk(
 def test_of_two_copies_one_may_go(least: int) -> None:
     snapshot = seen(min_insync_replicas=least, reported={WHERE: (partition(2, 1, replicas=(1, 2)),)})
     assert objection(POWER, N1, snapshot, ()) is None
-    assert objection(POWER, N1, snapshot, [strike_of(N2, snapshot)]) is not None
+    assert objection(POWER, N1, snapshot, [disk_fault_of(N2, snapshot)]) is not None
 
 
 def test_a_fault_hits_the_first_from_whom_it_need_not_be_withheld() -> None:
@@ -165,19 +165,19 @@ def test_a_partition_that_no_broker_reports_is_uncertain() -> None:
 
 
 def test_a_disk_that_went_counts_until_its_copy_was_seen_out_of_sync() -> None:
-    strike = strike_of(N3, SNAPSHOT)
-    assert strike == DiskFault(3, 40, frozenset({WHERE}))
+    fault = disk_fault_of(N3, SNAPSHOT)
+    assert fault == DiskFault(3, 40, frozenset({WHERE}))
     for out in ({}, {(*WHERE, 3): 40}, {(*WHERE, 2): 41}, {("t", 1, 3): 41}):
-        why = objection(WIPE, N1, seen(out_of_sync=out), [strike])
+        why = objection(WIPE, N1, seen(out_of_sync=out), [fault])
         assert why == "1 of 2 other copies of t/0 are in sync for certain"
-    assert objection(WIPE, N1, seen(out_of_sync={(*WHERE, 3): 41}), [strike]) is None
-    twice = [strike, DiskFault(3, 50, frozenset({WHERE}))]
+    assert objection(WIPE, N1, seen(out_of_sync={(*WHERE, 3): 41}), [fault]) is None
+    twice = [fault, DiskFault(3, 50, frozenset({WHERE}))]
     assert objection(WIPE, N1, seen(out_of_sync={(*WHERE, 3): 41}), twice) is not None
 
 
 def test_a_disk_that_went_had_no_copy_of_what_came_to_its_broker_later() -> None:
-    assert strike_of(N4, SNAPSHOT).partitions == frozenset()
-    assert objection(WIPE, N1, SNAPSHOT, [strike_of(N4, SNAPSHOT)]) is None
+    assert disk_fault_of(N4, SNAPSHOT).partitions == frozenset()
+    assert objection(WIPE, N1, SNAPSHOT, [disk_fault_of(N4, SNAPSHOT)]) is None
 
 
 @pytest.mark.parametrize(

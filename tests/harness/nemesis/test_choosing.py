@@ -12,29 +12,29 @@ from harness.vocabulary import (
     AddPart,
     AddVoter,
     AllInSync,
-    AlterThere,
+    AlterChosen,
     AlterTopic,
     BeingAdded,
     ChooseCopies,
     ChooseNewcomers,
     ChooseQuorum,
     ChooseSuccessor,
+    ElectChosen,
     ElectionType,
     ElectLeaders,
-    ElectThere,
     Given,
     InSyncAlone,
     Leaderless,
     LedBy,
     LedByAnother,
     Mode,
-    MoveThere,
     NothingMoves,
     Observing,
     OutOfSync,
     QuorumLed,
     QuorumLedByAnother,
     Reassign,
+    ReassignChosen,
     RemovePart,
     RemoveVoter,
     Topology,
@@ -236,16 +236,16 @@ def test_newcomers_are_brokers_that_are_up_and_have_no_copy() -> None:
 
 
 def test_what_is_asked_for_names_the_partition_and_its_brokers() -> None:
-    assert resolved(AlterThere("segment.ms", "100"), CHOSEN, NODES) == AlterTopic("t", "segment.ms", "100")
-    moved = resolved(MoveThere(("follower-1", broker(3)), 7), CHOSEN, NODES)
+    assert resolved(AlterChosen("segment.ms", "100"), CHOSEN, NODES) == AlterTopic("t", "segment.ms", "100")
+    moved = resolved(ReassignChosen(("follower-1", broker(3)), 7), CHOSEN, NODES)
     assert moved == Reassign((("t", 1, (2, 3)),), 7)
-    assert resolved(MoveThere(None), CHOSEN, NODES) == Reassign((("t", 1, None),), None)
-    elected = resolved(ElectThere(ElectionType.UNCLEAN), CHOSEN, NODES)
+    assert resolved(ReassignChosen(None), CHOSEN, NODES) == Reassign((("t", 1, None),), None)
+    elected = resolved(ElectChosen(ElectionType.UNCLEAN), CHOSEN, NODES)
     assert elected == ElectLeaders(ElectionType.UNCLEAN, (("t", 1),))
     with pytest.raises(LookupError, match="no node is newcomer-1"):
-        resolved(MoveThere(("newcomer-1",)), CHOSEN, NODES)
+        resolved(ReassignChosen(("newcomer-1",)), CHOSEN, NODES)
     with pytest.raises(LookupError, match="no partition was chosen"):
-        resolved(AlterThere("segment.ms", "100"), Chosen(), NODES)
+        resolved(AlterChosen("segment.ms", "100"), Chosen(), NODES)
 
 
 def test_who_is_being_added_has_a_place_and_is_not_in_sync() -> None:

@@ -21,33 +21,33 @@ from harness.vocabulary import (
     Acknowledged,
     AdminOperation,
     AllInSync,
-    AlterThere,
+    AlterChosen,
     AlterTopic,
-    Blow,
     ChooseCopies,
     ChooseNewcomers,
     ChooseSuccessor,
-    DeleteThere,
+    DeleteFromChosen,
     ElectionType,
     ElectLeaders,
     Fault,
+    FaultAt,
     Gambit,
     GambitMove,
     Given,
+    HealAll,
+    InjectAll,
     Kill,
     LedByAnother,
-    Linger,
-    Mend,
     Mode,
     Pass,
     Pause,
     RecordsDeleted,
     Request,
-    RequestThere,
-    Strike,
+    RequestForChosen,
     TopicsRemoved,
     Topology,
     Until,
+    WaitAtMost,
     broker,
 )
 from harness.workloads.deleting import Deletions, OneDeletion
@@ -58,8 +58,8 @@ OK, FAIL, INFO = OperationType.OK, OperationType.FAIL, OperationType.INFO
 NODES = Topology(mode=Mode.ISOLATED).nodes()
 LATER_NS = 2**62
 CHOOSE = ChooseCopies(0, within_ms=0)
-STRIKE = Strike((Blow("f1", "leader", Kill()), Blow("f2", broker(3), Pause())), apart_ms=7)
-MEND = Mend(("f2", "f1"), apart_ms=9)
+INJECTED = InjectAll((FaultAt("f1", "leader", Kill()), FaultAt("f2", broker(3), Pause())), apart_ms=7)
+HEALED = HealAll(("f2", "f1"), apart_ms=9)
 IN_SYNC = Until(AllInSync(), 0)
 MOVED = Until(LedByAnother(("leader",)), 0)
 ASK = Request(ElectLeaders(ElectionType.PREFERRED))
@@ -81,13 +81,13 @@ class Bench:
         self.tally = AcknowledgedCounter()
         self.deleting: list[tuple[tuple[str, int], float]] = []
 
-    def strike(self, gambit: str, faults: Mapping[str, Fault], apart_ms: int) -> bool:
+    def inject_in_parallel(self, gambit: str, faults: Mapping[str, Fault], apart_ms: int) -> bool:
         self.done += [
             f"{gambit}: {name} {type(f).__name__} {f.target} +{apart_ms}" for name, f in faults.items()
         ]
         return not self.unproven.intersection(faults)
 
-    def mend(self, names: Sequence[str], apart_ms: int = 0) -> bool:
+    def heal_in_parallel(self, names: Sequence[str], apart_ms: int = 0) -> bool:
         self.done.append(f"mend {' '.join(names)} +{apart_ms}")
         return not self.unproven.intersection(names)
 
@@ -117,7 +117,7 @@ class Bench:
         )
         course = GambitCourse(context, cast("Deletions", self))
         try:
-            course.play("g1", Gambit(0, "test", moves, 10), until_ns)
+            course.carry_out("g1", Gambit(0, "test", moves, 10), until_ns)
             course.end()
         finally:
             journals.close()
@@ -148,7 +148,7 @@ def bench(tmp_path: Path) -> Bench:
 
 
 def test_moves_are_made_in_order_with_those_who_were_chosen(bench: Bench) -> None:
-    ended = bench.play(CHOOSE, STRIKE, Pass(1), MEND, IN_SYNC)
+    ended = bench.play(CHOOSE, INJECTED, Pass(1), HEALED, IN_SYNC)
     assert bench.done == [
         f"g1: g1f1 Kill {broker(1)} +7",
         f"g1: g1f2 Pause {broker(3)} +7",
@@ -165,7 +165,7 @@ def test_moves_are_made_in_order_with_those_who_were_chosen(bench: Bench) -> Non
 
 
 def test_what_does_not_come_about_ends_a_gambit_and_all_is_healed(bench: Bench) -> None:
-    ended = bench.play(CHOOSE, STRIKE, MOVED, MEND)
+    ended = bench.play(CHOOSE, INJECTED, MOVED, HEALED)
     assert bench.done[2:] == ["mend g1f1 g1f2 +0"]
     assert bench.completions()[1].error == "it was not reached"
     assert bench.completions()[1].value["saw"] == {"leader": 1, "isr": [1, 2, 3]}
@@ -177,11 +177,11 @@ def test_what_does_not_come_about_ends_a_gambit_and_all_is_healed(bench: Bench) 
     ("moves", "why"),
     [
         ((ChooseCopies(0, "u", within_ms=0),), "move 1, choose-copies: nothing fits"),
-        ((STRIKE,), "move 1, strike: no node is leader"),
+        ((INJECTED,), "move 1, strike: no node is leader"),
         ((Until(Acknowledged(1), 0),), "move 1, until: acknowledged was not reached"),
         ((Until(TopicsRemoved(1), 0),), "move 1, until: topics-removed was not reached"),
         ((Until(RecordsDeleted(), 0),), "move 1, until: records-deleted was not reached"),
-        ((RequestThere(AlterThere("a", "1")),), "move 1, ask-there: no partition was chosen"),
+        ((RequestForChosen(AlterChosen("a", "1")),), "move 1, ask-there: no partition was chosen"),
     ],
 )
 def test_why_it_ended_is_told(bench: Bench, moves: tuple[GambitMove, ...], why: str) -> None:
@@ -190,17 +190,19 @@ def test_why_it_ended_is_told(bench: Bench, moves: tuple[GambitMove, ...], why: 
 
 def test_faults_that_are_not_proven_end_it(bench: Bench) -> None:
     bench.unproven = {"g1f2"}
-    assert bench.play(CHOOSE, STRIKE, MEND).error == "move 2, strike: not proven"
+    assert bench.play(CHOOSE, INJECTED, HEALED).error == "move 2, strike: not proven"
     assert bench.completions()[-1].value["faults"] == ["g1f1", "g1f2"]
 
 
 def test_a_heal_that_is_not_seen_ends_it(bench: Bench) -> None:
     bench.unproven = {"g1f7"}
-    assert bench.play(Mend(("f7",)), CHOOSE).error == "move 1, mend: not all of them were seen to have ended"
+    assert (
+        bench.play(HealAll(("f7",)), CHOOSE).error == "move 1, mend: not all of them were seen to have ended"
+    )
 
 
 def test_none_is_begun_after_the_schedule(bench: Bench) -> None:
-    ended = bench.play(CHOOSE, STRIKE, until_ns=0)
+    ended = bench.play(CHOOSE, INJECTED, until_ns=0)
     assert (ended.type, ended.error, ended.value["faults"]) == (FAIL, "the schedule is over", [])
 
 
@@ -271,7 +273,7 @@ def test_a_deletion_of_the_chosen_partition_is_waited_for(bench: Bench) -> None:
 
 
 def test_what_concerns_the_partition_names_it(bench: Bench) -> None:
-    assert bench.play(CHOOSE, RequestThere(AlterThere("segment.ms", "100"))).type is OK
+    assert bench.play(CHOOSE, RequestForChosen(AlterChosen("segment.ms", "100"))).type is OK
     assert bench.asked_for == [AlterTopic("t", "segment.ms", "100")]
 
 
@@ -279,19 +281,19 @@ def test_records_of_the_partition_are_deleted_and_nobody_waits(bench: Bench) -> 
     let_go = threading.Event()
     bench.asking = lambda: cast("Any", let_go.wait(60))
     threading.Timer(0.1, let_go.set).start()
-    moves = (CHOOSE, DeleteThere(0.5), Linger(RecordsDeleted(), 0), DeleteThere(0.25))
+    moves = (CHOOSE, DeleteFromChosen(0.5), WaitAtMost(RecordsDeleted(), 0), DeleteFromChosen(0.25))
     assert bench.play(*moves).type is OK
     assert bench.deleting == [(("t", 0), 0.5), (("t", 0), 0.25)], "the second waits for the first"
 
 
 def test_without_a_partition_no_records_are_deleted(bench: Bench) -> None:
-    ended = bench.play(DeleteThere(0.5))
+    ended = bench.play(DeleteFromChosen(0.5))
     assert (ended.type, ended.error) == (INFO, "move 1, delete-there: no partition was chosen")
     assert bench.deleting == []
 
 
 def test_who_lingers_goes_on_whether_it_comes_about_or_not(bench: Bench) -> None:
-    ended = bench.play(CHOOSE, Linger(MOVED.condition, 0), Linger(AllInSync(), 60_000), ASK)
+    ended = bench.play(CHOOSE, WaitAtMost(MOVED.condition, 0), WaitAtMost(AllInSync(), 60_000), ASK)
     assert (ended.type, ended.value["made"]) == (OK, 4)
     _, lingered, came, _ = bench.completions()
     assert (lingered.f, lingered.type, lingered.value["saw"]["leader"]) == ("await", INFO, 1)

@@ -114,9 +114,9 @@ def test_a_gambit_strikes_those_who_live(rig: Rig, *, seen: bool) -> None:
     rig.dead = {"b2"}
     rig.known_dead = {"b2"} if seen else set()
     struck = {f"g1f{number}": Kill(broker(number)) for number in (1, 2, 3)}
-    assert not rig.nemesis.strike("g1", struck)
+    assert not rig.nemesis.inject_in_parallel("g1", struck)
     assert rig.nemesis.down == {"b1", "b3"}
-    assert rig.nemesis.mend(list(struck))
+    assert rig.nemesis.heal_in_parallel(list(struck))
 
     injected = rig.ended("inject")
     assert [injected[name].type for name in struck] == [OK, FAIL, OK]

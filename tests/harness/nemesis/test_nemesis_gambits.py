@@ -70,10 +70,10 @@ def test_faults_begin_and_end_at_once_each_by_a_process_of_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rig = Rig(tmp_path, monkeypatch, together=3)
-    assert rig.nemesis.strike("g1", THREE)
+    assert rig.nemesis.inject_in_parallel("g1", THREE)
     assert rig.nemesis.down == {"b1", "b2", "b3"}
-    assert rig.nemesis.mend(["g1f3", "g1f1", "g1f2"])
-    assert rig.nemesis.mend(["g1f3"]), "what is not in force is passed over"
+    assert rig.nemesis.heal_in_parallel(["g1f3", "g1f1", "g1f2"])
+    assert rig.nemesis.heal_in_parallel(["g1f3"]), "what is not in force is passed over"
     rig.journals.close()
     struck = rig.ended("inject")
     assert {o.process for o in struck.values()} == {"nemesis", "nemesis-2", "nemesis-3"}
@@ -91,9 +91,9 @@ def test_faults_begin_apart_where_they_are_to(tmp_path: Path, monkeypatch: pytes
     for f, names in (("inject", ["g1f1", "g1f2", "g1f3"]), ("heal", ["g1f3", "g1f2", "g1f1"])):
         since_ns = clock.now_ns()
         if f == "inject":
-            assert rig.nemesis.strike("g1", THREE, apart_ms=30)
+            assert rig.nemesis.inject_in_parallel("g1", THREE, apart_ms=30)
         else:
-            assert rig.nemesis.mend(names, apart_ms=30)
+            assert rig.nemesis.heal_in_parallel(names, apart_ms=30)
         begun = {o.key: o.time_ns for o in recorded(tmp_path, "nemesis*") if (o.f, o.type) == (f, "invoke")}
         # Each at its time or later: a busy host may be late with any of them.
         for place, name in enumerate(names):
@@ -104,9 +104,9 @@ def test_faults_begin_apart_where_they_are_to(tmp_path: Path, monkeypatch: pytes
 def test_a_node_is_struck_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rig = Rig(tmp_path, monkeypatch)
     twice: Mapping[str, Fault] = {"g1f1": Kill(broker(1)), "g1f2": Kill(broker(1))}
-    assert rig.nemesis.strike("g1", twice), "the second one had nothing to do"
+    assert rig.nemesis.inject_in_parallel("g1", twice), "the second one had nothing to do"
     cut = {"g1f3": Partition(Pattern.ISOLATE_ONE, broker(1))}
-    assert rig.nemesis.strike("g1", cut), "who is down can be cut off besides"
+    assert rig.nemesis.inject_in_parallel("g1", cut), "who is down can be cut off besides"
     rig.nemesis.heal_all()
     rig.journals.close()
     struck = rig.ended("inject")
@@ -120,8 +120,8 @@ def test_what_is_not_proven_is_told_and_can_be_healed(
 ) -> None:
     rig = Rig(tmp_path, monkeypatch)
     rig.unproven = {"g1f2"}
-    assert not rig.nemesis.strike("g1", THREE)
-    assert rig.nemesis.mend(list(THREE))
+    assert not rig.nemesis.inject_in_parallel("g1", THREE)
+    assert rig.nemesis.heal_in_parallel(list(THREE))
     rig.journals.close()
     assert rig.ended("inject")["g1f2"].type is INFO
     assert rig.pending() == []
@@ -133,7 +133,7 @@ def test_one_that_fails_does_not_keep_the_others_from_being_healed(
     rig = Rig(tmp_path, monkeypatch)
     rig.refusing = {"g1f1"}
     with pytest.raises(EngineError, match="g1f1 refused"):
-        rig.nemesis.strike("g1", THREE)
+        rig.nemesis.inject_in_parallel("g1", THREE)
     rig.nemesis.heal_all()
     rig.journals.close()
     assert rig.ended("inject")["g1f1"].type is INFO

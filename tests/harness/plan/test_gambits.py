@@ -32,33 +32,32 @@ from harness.vocabulary import (
     AddPart,
     AddVoter,
     AllInSync,
-    AlterThere,
+    AlterChosen,
     Among,
     BeingAdded,
-    Blow,
     ChooseCopies,
     ChooseNewcomers,
     ChooseQuorum,
     ChooseSuccessor,
-    DeleteThere,
+    DeleteFromChosen,
     DiskKind,
+    ElectChosen,
     ElectionType,
-    ElectThere,
+    FaultAt,
     FixedSchedule,
     Gambit,
     GambitMove,
+    HealAll,
     HeldReports,
     HeldRequests,
+    InjectAll,
     Kill,
     Leaderless,
     LedBy,
     LedByAnother,
-    Linger,
     LossPattern,
     LostAnswers,
-    Mend,
     Mode,
-    MoveThere,
     NothingMoves,
     Observing,
     OutOfSync,
@@ -70,18 +69,19 @@ from harness.vocabulary import (
     Quorum,
     QuorumLedByAnother,
     RandomSchedule,
+    ReassignChosen,
     RecordsDeleted,
     RemovePart,
     RemoveVoter,
     Request,
-    RequestThere,
+    RequestForChosen,
     Scope,
     Stop,
-    Strike,
     TopicsRemoved,
     Topology,
     TornWrite,
     Until,
+    WaitAtMost,
     WipeDisk,
     controller,
 )
@@ -143,21 +143,21 @@ def test_a_script_can_be_played_as_it_is_written(seed: int, kind: str) -> None:
     for move in moves:
         known |= _parts_of(move)
         match move:
-            case ChooseSuccessor() | ChooseNewcomers() | RequestThere(AlterThere()):
+            case ChooseSuccessor() | ChooseNewcomers() | RequestForChosen(AlterChosen()):
                 assert known, "no partition was chosen"
-            case RequestThere(MoveThere(wanted)):
+            case RequestForChosen(ReassignChosen(wanted)):
                 assert set(wanted or ()) <= known
-            case RequestThere(AddPart(part) | RemovePart(part)):
+            case RequestForChosen(AddPart(part) | RemovePart(part)):
                 assert part in known
-            case Strike(blows, apart_ms):
-                begun += [blow.name for blow in blows]
-                assert {blow.at for blow in blows if isinstance(blow.at, str)} <= known
-                assert not [blow for blow in blows if blow.fault.unavailable_because(DISKS)]
+            case InjectAll(faults, apart_ms):
+                begun += [aimed.name for aimed in faults]
+                assert {aimed.at for aimed in faults if isinstance(aimed.at, str)} <= known
+                assert not [aimed for aimed in faults if aimed.fault.unavailable_because(DISKS)]
                 assert 0 <= apart_ms <= 2_000
-            case Mend(names):
+            case HealAll(names):
                 ended += names
                 assert set(ended) <= set(begun)
-            case Until(condition, within_ms) | Linger(condition, within_ms):
+            case Until(condition, within_ms) | WaitAtMost(condition, within_ms):
                 parts = msgspec.to_builtins(condition)
                 assert {parts["part"]} <= known if isinstance(parts.get("part"), str) else True
                 assert within_ms <= 30_000, "a condition is waited for in vain"
@@ -182,58 +182,61 @@ def _parts_of(move: GambitMove) -> set[str]:
 def test_all_copies_go_at_once_and_come_back_in_drawn_order() -> None:
     orders = Counter()
     for seed in range(40):
-        _, strike, _, mend, _ = script("all-copies", seed)
-        assert isinstance(strike, Strike)
-        assert {blow.at for blow in strike.blows} == COPIES
-        assert {type(blow.fault) for blow in strike.blows} == {Kill}
-        assert strike.apart_ms <= 20
-        assert isinstance(mend, Mend)
-        at = {blow.name: blow.at for blow in strike.blows}
-        orders[tuple(str(at[name]) for name in mend.names)] += 1
+        _, injected, _, healed, _ = script("all-copies", seed)
+        assert isinstance(injected, InjectAll)
+        assert {aimed.at for aimed in injected.faults} == COPIES
+        assert {type(aimed.fault) for aimed in injected.faults} == {Kill}
+        assert injected.apart_ms <= 20
+        assert isinstance(healed, HealAll)
+        at = {aimed.name: aimed.at for aimed in injected.faults}
+        orders[tuple(str(at[name]) for name in healed.names)] += 1
     assert len(orders) == 6
 
 
 def test_a_follower_is_held_for_less_than_it_takes_to_leave_the_isr() -> None:
     for seed in range(40):
         _, hold, held, rest, let_go, *_ = script("held-follower", seed)
-        assert isinstance(hold, Strike)
+        assert isinstance(hold, InjectAll)
         assert isinstance(held, Pass)
-        assert isinstance(rest, Strike)
-        assert hold.blows[0].at == "follower-1"
+        assert isinstance(rest, InjectAll)
+        assert hold.faults[0].at == "follower-1"
         assert 0 <= held.ms <= 1_000, "with its proof and that of what follows less than 3 s"
-        assert {blow.at for blow in rest.blows} == COPIES - {"follower-1"}
-        assert let_go == Mend((hold.blows[0].name,))
+        assert {aimed.at for aimed in rest.faults} == COPIES - {"follower-1"}
+        assert let_go == HealAll((hold.faults[0].name,))
 
 
 def test_others_are_back_before_the_last_one_in_sync() -> None:
     for seed in range(40):
         moves = script("last-in-sync", seed)
-        strikes = [move for move in moves if isinstance(move, Strike)]
-        mends = [move for move in moves if isinstance(move, Mend)]
-        assert [{blow.at for blow in move.blows} for move in strikes] == [COPIES - {"leader"}, {"leader"}]
-        assert mends[-1].names == (strikes[1].blows[0].name,)
-        assert set(mends[0].names) == {blow.name for blow in strikes[0].blows}
+        injections = [move for move in moves if isinstance(move, InjectAll)]
+        heals = [move for move in moves if isinstance(move, HealAll)]
+        assert [{aimed.at for aimed in move.faults} for move in injections] == [
+            COPIES - {"leader"},
+            {"leader"},
+        ]
+        assert heals[-1].names == (injections[1].faults[0].name,)
+        assert set(heals[0].names) == {aimed.name for aimed in injections[0].faults}
 
 
 def test_the_controller_and_the_leader_go_together() -> None:
     for seed in range(20):
-        _, first, second = script("isr-and-controller", seed)[1], *_strikes("isr-and-controller", seed)
-        assert {blow.at for blow in first.blows} == {"follower-1"}
-        assert {blow.at for blow in second.blows} == {"leader", "controller"}
+        _, first, second = script("isr-and-controller", seed)[1], *_injections("isr-and-controller", seed)
+        assert {aimed.at for aimed in first.faults} == {"follower-1"}
+        assert {aimed.at for aimed in second.faults} == {"leader", "controller"}
 
 
-def _strikes(kind: str, seed: int) -> list[Strike]:
-    return [move for move in script(kind, seed) if isinstance(move, Strike)]
+def _injections(kind: str, seed: int) -> list[InjectAll]:
+    return [move for move in script(kind, seed) if isinstance(move, InjectAll)]
 
 
 def test_a_deaf_replica_is_elected_before_or_after_it_left_the_isr() -> None:
     waits = set()
     for seed in range(20):
-        choice, strike, wait, ask, *_ = script("deaf-preferred", seed)
+        choice, injected, wait, ask, *_ = script("deaf-preferred", seed)
         assert isinstance(choice, ChooseCopies)
         assert choice.preferred_follows
-        assert isinstance(strike, Strike)
-        assert strike.blows[0].at == "follower-1"
+        assert isinstance(injected, InjectAll)
+        assert injected.faults[0].at == "follower-1"
         waits.add(type(wait))
         assert isinstance(ask, Request)
     assert waits == {Pass, Until}
@@ -241,19 +244,19 @@ def test_a_deaf_replica_is_elected_before_or_after_it_left_the_isr() -> None:
 
 def test_answers_are_lost_before_the_leader_goes() -> None:
     for seed in range(20):
-        first, second = _strikes("lost-answers", seed)
-        assert first.blows == (Blow("f1", "leader", LostAnswers()),)
-        assert second.blows[0].at == "leader"
+        first, second = _injections("lost-answers", seed)
+        assert first.faults == (FaultAt("f1", "leader", LostAnswers()),)
+        assert second.faults[0].at == "leader"
 
 
 def test_requests_are_held_past_timeouts_and_not() -> None:
     held, topics = set(), set()
     for seed in range(40):
-        choice, strike, wait, *_ = script("held-requests", seed)
+        choice, injected, wait, *_ = script("held-requests", seed)
         assert isinstance(choice, ChooseCopies)
         topics.add(choice.topic)
-        assert isinstance(strike, Strike)
-        assert isinstance(strike.blows[0].fault, HeldRequests)
+        assert isinstance(injected, InjectAll)
+        assert isinstance(injected.faults[0].fault, HeldRequests)
         assert isinstance(wait, Pass)
         held.add(wait.ms > 2_500)
     assert held == {True, False}
@@ -263,29 +266,29 @@ def test_requests_are_held_past_timeouts_and_not() -> None:
 def test_power_goes_within_100_ms_of_an_acknowledged_change() -> None:
     lost = set()
     for seed in range(20):
-        _, ask, wait, strike, *_ = script("voters-power", seed)
+        _, ask, wait, injected, *_ = script("voters-power", seed)
         assert isinstance(ask, Request)
         assert ask.answered
         assert isinstance(wait, Pass)
         assert wait.ms <= 100
-        assert isinstance(strike, Strike)
-        assert {type(blow.fault) for blow in strike.blows} == {PowerLoss}
-        lost.add(len(strike.blows))
-        assert {blow.at for blow in strike.blows} <= QUORUM
+        assert isinstance(injected, InjectAll)
+        assert {type(aimed.fault) for aimed in injected.faults} == {PowerLoss}
+        lost.add(len(injected.faults))
+        assert {aimed.at for aimed in injected.faults} <= QUORUM
     assert lost == {2, 3}
 
 
 def test_copies_lose_power_within_100_ms_of_an_acknowledged_write_or_change() -> None:
     lost, waits = Counter(), set()
     for seed in range(30):
-        _, acknowledged, wait, strike, *_ = script("copies-power", seed)
+        _, acknowledged, wait, injected, *_ = script("copies-power", seed)
         waits.add(type(acknowledged))
         assert isinstance(wait, Pass)
         assert wait.ms <= 100
-        assert isinstance(strike, Strike)
-        assert {type(blow.fault) for blow in strike.blows} == {PowerLoss}
-        assert {blow.at for blow in strike.blows} <= COPIES
-        lost[len(strike.blows)] += 1
+        assert isinstance(injected, InjectAll)
+        assert {type(aimed.fault) for aimed in injected.faults} == {PowerLoss}
+        assert {aimed.at for aimed in injected.faults} <= COPIES
+        lost[len(injected.faults)] += 1
     assert set(lost) == {2, 3}
     assert waits == {Until, Request}
 
@@ -294,7 +297,7 @@ def test_a_move_is_completed_cancelled_or_overridden_in_ways_that_kafka_keeps() 
     instead = Counter()
     for seed in range(80):
         moves = script("reassignment", seed)
-        first, *others = [m.what.wanted for m in moves if isinstance(m, RequestThere)]
+        first, *others = [m.what.wanted for m in moves if isinstance(m, RequestForChosen)]
         assert first is not None
         assert "newcomer-1" in first
         instead[None if not others else "cancelled" if others == [None] else "overridden"] += 1
@@ -304,7 +307,7 @@ def test_a_move_is_completed_cancelled_or_overridden_in_ways_that_kafka_keeps() 
             assert set(wanted) <= {"newcomer-2", "newcomer-1", *(COPIES - set(first))}
             assert len(set(wanted)) == 2
         assert moves[-2:] == (Until(NothingMoves(), 30_000), Until(AllInSync(), 30_000))
-        away = {blow.at for move in moves if isinstance(move, Strike) for blow in move.blows}
+        away = {aimed.at for move in moves if isinstance(move, InjectAll) for aimed in move.faults}
         assert away <= {"newcomer-1", "leader", "controller"}
         waits = [m.condition for m in moves if isinstance(m, Until)]
         assert (BeingAdded("newcomer-1") in waits) == ("newcomer-1" in away)
@@ -314,18 +317,18 @@ def test_a_move_is_completed_cancelled_or_overridden_in_ways_that_kafka_keeps() 
 def test_limits_are_switched_while_one_replica_is_left_and_none_stays() -> None:
     for seed in range(20):
         moves = script("switched-configs", seed)
-        asked = [m.what for m in moves if isinstance(m, RequestThere) and isinstance(m.what, AlterThere)]
+        asked = [m.what for m in moves if isinstance(m, RequestForChosen) and isinstance(m.what, AlterChosen)]
         unclean = [one.value for one in asked if one.config == "unclean.leader.election.enable"]
         assert unclean in (["true", "false"], ["true", "false", "false"])
-        assert asked[-1] == AlterThere("min.insync.replicas", "1")
+        assert asked[-1] == AlterChosen("min.insync.replicas", "1")
 
 
 def test_topics_are_removed_while_a_replica_is_away() -> None:
     for seed in range(20):
         moves = script("absent-replica", seed)
-        strike, _, removed = moves[2:5]
-        assert isinstance(strike, Strike)
-        assert strike.blows[0].at == "follower-1"
+        injected, _, removed = moves[2:5]
+        assert isinstance(injected, InjectAll)
+        assert injected.faults[0].at == "follower-1"
         assert isinstance(removed, Until)
         assert isinstance(removed.condition, TopicsRemoved)
 
@@ -334,15 +337,15 @@ def test_a_move_is_called_off_while_its_copy_can_not_end() -> None:
     seen = Counter()
     for seed in range(80):
         moves = script("cancelled-copy", seed)
-        begun, instead = [m.what for m in moves if isinstance(m, RequestThere)]
-        assert isinstance(begun, MoveThere)
-        assert isinstance(instead, MoveThere)
+        begun, instead = [m.what for m in moves if isinstance(m, RequestForChosen)]
+        assert isinstance(begun, ReassignChosen)
+        assert isinstance(instead, ReassignChosen)
         assert "newcomer-1" in (begun.wanted or ())
-        assert moves.index(Until(BeingAdded("newcomer-1"), 5_000)) < moves.index(RequestThere(instead))
+        assert moves.index(Until(BeingAdded("newcomer-1"), 5_000)) < moves.index(RequestForChosen(instead))
         deaf = moves[2]
-        assert isinstance(deaf, Strike)
-        assert isinstance(deaf.blows[0].fault, Partition)
-        copying = Mend(("f1",)) in moves[: moves.index(RequestThere(instead))]
+        assert isinstance(deaf, InjectAll)
+        assert isinstance(deaf.faults[0].fault, Partition)
+        copying = HealAll(("f1",)) in moves[: moves.index(RequestForChosen(instead))]
         seen[instead.wanted is None, copying, begun.throttle_bytes_per_s is None] += 1
         if instead.wanted is not None:
             # docs/findings.md: adding alone, or taking back alone, is not done as it was answered.
@@ -354,12 +357,12 @@ def test_a_stale_copy_is_elected_by_config_or_on_request_before_the_other_is_bac
     asked = Counter()
     for seed in range(40):
         moves = script("stale-elected", seed)
-        what = [m.what for m in moves if isinstance(m, RequestThere)]
-        elected = [one for one in what if isinstance(one, ElectThere)]
-        switched = [one.value for one in what if isinstance(one, AlterThere) and "unclean" in one.config]
-        assert elected == [] or set(elected) == {ElectThere(ElectionType.UNCLEAN)}
+        what = [m.what for m in moves if isinstance(m, RequestForChosen)]
+        elected = [one for one in what if isinstance(one, ElectChosen)]
+        switched = [one.value for one in what if isinstance(one, AlterChosen) and "unclean" in one.config]
+        assert elected == [] or set(elected) == {ElectChosen(ElectionType.UNCLEAN)}
         assert switched == ([] if elected else ["true", "false"])
-        first, second = [move for move in moves if isinstance(move, Mend)]
+        first, second = [move for move in moves if isinstance(move, HealAll)]
         assert len(first.names) == 1
         assert "f3" in second.names
         assert (Until(Leaderless(), 15_000) in moves) == bool(elected)
@@ -375,8 +378,8 @@ def test_followers_may_lose_power_and_the_leader_keeps_what_it_wrote() -> None:
         for seed in range(40):
             planned = drawn(seed, topology, gambits={"eligible-again": 1}, gambit_share=1.0)
             for move in planned.gambits[0].moves:
-                for blow in move.blows if isinstance(move, Strike) else ():
-                    ends.setdefault(f"{topology.disk} {blow.at}", set()).add(type(blow.fault))
+                for aimed in move.faults if isinstance(move, InjectAll) else ():
+                    ends.setdefault(f"{topology.disk} {aimed.at}", set()).add(type(aimed.fault))
     assert ends == {
         f"{disk} {part}": {Stop, Kill} | ({PowerLoss} if disk != "folder" and part != "leader" else set())
         for disk in (DISKS.disk, ISOLATED.disk)
@@ -390,31 +393,31 @@ def test_copies_end_right_after_records_were_deleted() -> None:
         deleted = [place for place, move in enumerate(moves) if move == Until(RecordsDeleted(), 30_000)]
         assert len(deleted) == 2
         for place in deleted:
-            wait, strike = moves[place + 1 : place + 3]
+            wait, injected = moves[place + 1 : place + 3]
             assert isinstance(wait, Pass)
             assert wait.ms <= 200
-            assert isinstance(strike, Strike)
+            assert isinstance(injected, InjectAll)
 
 
 def test_three_are_asked_for_and_two_while_one_is_away() -> None:
     for seed in range(20):
         moves = script("refused-batches", seed)
         asked = [
-            m.what.value for m in moves if isinstance(m, RequestThere) and isinstance(m.what, AlterThere)
+            m.what.value for m in moves if isinstance(m, RequestForChosen) and isinstance(m.what, AlterChosen)
         ]
         assert asked in (["2", *["3", "2"] * 3], ["2", *["3", "2"] * 4])
         assert moves.index(Until(OutOfSync("follower-1"), 15_000)) < moves.index(
-            RequestThere(AlterThere("min.insync.replicas", "3"))
+            RequestForChosen(AlterChosen("min.insync.replicas", "3"))
         )
 
 
 def test_writes_are_torn_of_one_copy_or_more() -> None:
     counts, draws = set(), set()
     for seed in range(20):
-        (strike,) = _strikes("torn-writes", seed)
-        assert {blow.at for blow in strike.blows} <= COPIES
-        draws |= {blow.fault.draw for blow in strike.blows if isinstance(blow.fault, TornWrite)}
-        counts.add(len(strike.blows))
+        (injected,) = _injections("torn-writes", seed)
+        assert {aimed.at for aimed in injected.faults} <= COPIES
+        draws |= {aimed.fault.draw for aimed in injected.faults if isinstance(aimed.fault, TornWrite)}
+        counts.add(len(injected.faults))
     assert counts == {1, 2, 3}
     assert len(draws) > 20
 
@@ -423,16 +426,16 @@ def test_a_request_for_an_isr_comes_late_after_the_next_process_is_in_sync() -> 
     ends = set()
     for seed in range(20):
         moves = script("late-reports", seed)
-        _, held, ended, *away = [move.blows[0] for move in moves if isinstance(move, Strike)]
+        _, held, ended, *away = [move.faults[0] for move in moves if isinstance(move, InjectAll)]
         assert isinstance(held.fault, HeldReports)
         assert held.at == ended.at == "leader"
-        catches_up, back, let_go, *_ = [move for move in moves if isinstance(move, Mend)]
+        catches_up, back, let_go, *_ = [move for move in moves if isinstance(move, HealAll)]
         assert (catches_up.names, back.names, let_go.names) == (("f1",), ("f3",), ("f2",))
-        assert moves.index(Strike((held,))) < moves.index(catches_up) < moves.index(Strike((ended,)))
+        assert moves.index(InjectAll((held,))) < moves.index(catches_up) < moves.index(InjectAll((ended,)))
         assert Until(AllInSync(), 30_000) in moves[moves.index(back) : moves.index(let_go)]
         for gone in away:
             assert gone.at == "follower-1"
-            out = moves.index(Strike((gone,))) + 1
+            out = moves.index(InjectAll((gone,))) + 1
             assert (moves[out], moves[out + 1]) == (Until(OutOfSync("follower-1"), 15_000), let_go)
             ends.add(type(gone.fault))
         ends.add(len(away))
@@ -442,35 +445,39 @@ def test_a_request_for_an_isr_comes_late_after_the_next_process_is_in_sync() -> 
 def test_voters_leave_while_the_leader_can_not_commit_it() -> None:
     both = [script("overlapping-changes", seed) for seed in range(30)]
     for moves in both:
-        struck = next(place for place, move in enumerate(moves) if isinstance(move, Strike))
-        first, second, passes, mend = moves[struck + 1 : struck + 5]
-        assert [type(move) for move in (first, second, passes, mend)] == [Request, Request, Pass, Mend]
+        struck = next(place for place, move in enumerate(moves) if isinstance(move, InjectAll))
+        first, second, passes, healed = moves[struck + 1 : struck + 5]
+        assert [type(move) for move in (first, second, passes, healed)] == [Request, Request, Pass, HealAll]
         assert first != second
         assert (first.answered, second.answered) == (False, False), "the second is not to wait for the first"
         assert passes.ms <= 900, "shorter than an election takes"
     removed = {move.operation for moves in both for move in moves if isinstance(move, Request)} - {AddVoter()}
     assert removed == {RemoveVoter(controller(number)) for number in (1, 2, 3)}
     order = {
-        tuple(type(move) for move in script(kind, seed) if isinstance(move, Request | Strike | Mend))
+        tuple(type(move) for move in script(kind, seed) if isinstance(move, Request | InjectAll | HealAll))
         for kind in ("departing-leader", "uncommitted-voters")
         for seed in range(30)
     }
     once, twice = (
-        (Request, Request, Strike, Mend, Request),
-        (Request, Strike, Request, Mend, Strike, Mend, Request),
+        (Request, Request, InjectAll, HealAll, Request),
+        (Request, InjectAll, Request, HealAll, InjectAll, HealAll, Request),
     )
-    assert order == {once, (Request, Request, Strike, Mend, Strike, Mend, Request), twice}
+    assert order == {
+        once,
+        (Request, Request, InjectAll, HealAll, InjectAll, HealAll, Request),
+        twice,
+    }
 
 
 def _away(moves: tuple[GambitMove, ...]) -> list[tuple[set[str], int]]:
-    """Who is away at once, beside the first blow's target, and how long they stay so at least."""
-    strikes = [place for place, move in enumerate(moves) if isinstance(move, Strike)][1:]
+    """Who is away at once, beside the first fault's target, and how long they stay so at least."""
+    injections = [place for place, move in enumerate(moves) if isinstance(move, InjectAll)][1:]
     found = []
-    for place in strikes:
+    for place in injections:
         struck = moves[place]
-        assert isinstance(struck, Strike)
+        assert isinstance(struck, InjectAll)
         passes = next(move for move in moves[place:] if isinstance(move, Pass))
-        found.append(({str(blow.at) for blow in struck.blows}, passes.ms))
+        found.append(({str(aimed.at) for aimed in struck.faults}, passes.ms))
     return found
 
 
@@ -480,11 +487,11 @@ def test_without_a_wiped_voter_the_rest_lacks_one_vote(voters: int, others: int)
     seen: Counter[object] = Counter()
     for seed in range(60):
         moves = script("wiped-voter", seed, topology)
-        first = next(move for move in moves if isinstance(move, Strike))
-        (blow,) = first.blows
-        assert isinstance(blow.fault, WipeDisk)
-        assert (blow.at, blow.fault.scope, blow.fault.new_directory_id) == ("voter-1", Scope.ALL, True)
-        assert blow.fault.sparing, "what is committed stays on the disks of a majority"
+        first = next(move for move in moves if isinstance(move, InjectAll))
+        (aimed,) = first.faults
+        assert isinstance(aimed.fault, WipeDisk)
+        assert (aimed.at, aimed.fault.scope, aimed.fault.new_directory_id) == ("voter-1", Scope.ALL, True)
+        assert aimed.fault.sparing, "what is committed stays on the disks of a majority"
         away = _away(moves)
         for parts, ms in away:
             assert len(parts) == others
@@ -493,10 +500,10 @@ def test_without_a_wiped_voter_the_rest_lacks_one_vote(voters: int, others: int)
             assert ms >= 2_500, "longer than voters wait for a leader"
         asked = [move for move in moves if isinstance(move, Request) and move.operation != AddVoter()]
         assert len(asked) == (len(away) == 1)
-        places = [place for place, move in enumerate(moves) if isinstance(move, Strike)]
+        places = [place for place, move in enumerate(moves) if isinstance(move, InjectAll)]
         seen["rounds", len(away)] += 1
         seen["leader", "controller" in away[0][0]] += 1
-        seen["back first", moves.index(Mend(("f1",))) < places[1]] += 1
+        seen["back first", moves.index(HealAll(("f1",))) < places[1]] += 1
     assert set(seen) == {
         *(("rounds", n) for n in (1, 2)),
         *((what, either) for what in ("leader", "back first") for either in (True, False)),
@@ -506,7 +513,7 @@ def test_without_a_wiped_voter_the_rest_lacks_one_vote(voters: int, others: int)
 def test_a_wiped_voter_gets_its_vote_back_once_its_old_disk_has_none() -> None:
     for seed in range(20):
         moves = script("wiped-voter", seed)
-        removed, added = RequestThere(RemovePart("voter-1")), RequestThere(AddPart("voter-1"))
+        removed, added = RequestForChosen(RemovePart("voter-1")), RequestForChosen(AddPart("voter-1"))
         assert moves[-5:] == (
             removed,
             removed,
@@ -522,24 +529,24 @@ def test_a_voter_that_misses_changes_is_back_when_the_leader_has_gone() -> None:
     for seed in range(60):
         moves = script("lagging-candidate", seed, Topology(mode=Mode.ISOLATED, controllers=4))
         assert [type(move) for move in moves[:-1]] == 2 * [
-            ChooseQuorum, Strike, Request, Pass, Strike, Mend, Until, Pass, Mend
+            ChooseQuorum, InjectAll, Request, Pass, InjectAll, HealAll, Until, Pass, HealAll
         ]  # fmt: skip
-        for _, lag, ask, wait, gone, mend, led, _, back in (moves[:9], moves[9:18]):
-            (blow,) = lag.blows
-            assert blow.at == "voter-1"
+        for _, lag, ask, wait, gone, healed, led, _, back in (moves[:9], moves[9:18]):
+            (aimed,) = lag.faults
+            assert aimed.at == "voter-1"
             assert ask.answered, "what it misses is committed"
-            leader, *held = gone.blows
+            leader, *held = gone.faults
             assert leader.at == "controller"
             assert gone.apart_ms == 0
-            assert mend.names == (blow.name, *(one.name for one in held)), "it is the first to go on"
-            assert (mend.apart_ms >= 1_500) == bool(held)
+            assert healed.names == (aimed.name, *(one.name for one in held)), "it is the first to go on"
+            assert (healed.apart_ms >= 1_500) == bool(held)
             assert led.condition == QuorumLedByAnother("controller")
             assert back.names == (leader.name,)
             assert {(one.at, type(one.fault)) for one in held} in (
                 set(),
                 {("voter-2", Pause), ("voter-3", Pause)},
             )
-            seen["lag"].add(type(blow.fault))
+            seen["lag"].add(type(aimed.fault))
             seen["goes"].add(type(leader.fault))
             seen["held"].add(bool(held))
             seen["within"].add(wait.ms <= 700)
@@ -554,11 +561,11 @@ def test_a_voter_that_misses_changes_is_back_when_the_leader_has_gone() -> None:
 
 def test_voters_with_disks_of_their_own_may_lose_power_as_they_lead() -> None:
     faults = {
-        type(blow.fault)
+        type(aimed.fault)
         for seed in range(40)
-        for move in _strikes("lagging-candidate", seed)
-        for blow in move.blows
-        if blow.at == "controller"
+        for move in _injections("lagging-candidate", seed)
+        for aimed in move.faults
+        if aimed.at == "controller"
     }
     assert faults == {Kill, Pause, Partition, PowerLoss}
 
@@ -566,29 +573,29 @@ def test_voters_with_disks_of_their_own_may_lose_power_as_they_lead() -> None:
 def test_records_are_deleted_while_a_follower_is_held_that_leads_next() -> None:
     holds: dict[type, set[bool]] = {}
     for seed in range(40):
-        _, hold, delete, lingers, gone, mend, led, *_ = script("trimmed-while-held", seed)
-        assert isinstance(hold, Strike)
-        (blow,) = hold.blows
-        assert blow.at == "follower-1"
-        assert isinstance(delete, DeleteThere)
+        _, hold, delete, waits, gone, healed, led, *_ = script("trimmed-while-held", seed)
+        assert isinstance(hold, InjectAll)
+        (aimed,) = hold.faults
+        assert aimed.at == "follower-1"
+        assert isinstance(delete, DeleteFromChosen)
         assert 0.1 <= delete.share <= 0.6
-        assert isinstance(lingers, Linger)
-        assert lingers.condition == RecordsDeleted()
-        longest = 1_000 if isinstance(blow.fault, Pause) else 2_000
-        assert 500 <= lingers.within_ms <= longest, "it is neither fenced nor out of sync"
-        assert isinstance(gone, Strike)
-        assert {(one.at, type(one.fault)) for one in gone.blows} == {("leader", Kill), ("follower-2", Kill)}
-        assert mend == Mend(("f1",))
+        assert isinstance(waits, WaitAtMost)
+        assert waits.condition == RecordsDeleted()
+        longest = 1_000 if isinstance(aimed.fault, Pause) else 2_000
+        assert 500 <= waits.within_ms <= longest, "it is neither fenced nor out of sync"
+        assert isinstance(gone, InjectAll)
+        assert {(one.at, type(one.fault)) for one in gone.faults} == {("leader", Kill), ("follower-2", Kill)}
+        assert healed == HealAll(("f1",))
         assert led == Until(LedBy("follower-1"), 15_000)
-        holds.setdefault(type(blow.fault), set()).add(lingers.within_ms > 1_000)
+        holds.setdefault(type(aimed.fault), set()).add(waits.within_ms > 1_000)
     assert holds == {Pause: {False}, Partition: {True, False}}
 
 
 def test_sends_are_held_while_another_leads_and_not() -> None:
     moved = Counter()
     for seed in range(20):
-        held, *others = _strikes("held-sends", seed)
-        assert isinstance(held.blows[0].fault, HeldRequests)
+        held, *others = _injections("held-sends", seed)
+        assert isinstance(held.faults[0].fault, HeldRequests)
         moved[len(others)] += 1
     assert set(moved) == {0, 1}
 
@@ -596,20 +603,20 @@ def test_sends_are_held_while_another_leads_and_not() -> None:
 def test_links_between_voters_lose_packets_while_the_leader_is_away() -> None:
     patterns, taken, first_back = set(), set(), set()
     for seed in range(40):
-        _, lossy, _, gone, wait, mend, *_ = script("lossy-voters", seed)
-        assert isinstance(lossy, Strike)
-        loss = lossy.blows[0].fault
+        _, lossy, _, gone, wait, healed, *_ = script("lossy-voters", seed)
+        assert isinstance(lossy, InjectAll)
+        loss = lossy.faults[0].fault
         assert isinstance(loss, PacketLoss)
         assert loss.among is Among.CONTROLLERS
         assert 30 <= loss.percent <= 70
-        patterns.add((loss.pattern, lossy.blows[0].at))
-        assert isinstance(gone, Strike)
-        assert gone.blows[0].at == "controller"
-        taken.add(type(gone.blows[0].fault))
+        patterns.add((loss.pattern, lossy.faults[0].at))
+        assert isinstance(gone, InjectAll)
+        assert gone.faults[0].at == "controller"
+        taken.add(type(gone.faults[0].fault))
         assert isinstance(wait, Pass)
         assert wait.ms >= 3_000, "longer than an election takes"
-        assert isinstance(mend, Mend)
-        first_back.add(mend.names[0])
+        assert isinstance(healed, HealAll)
+        first_back.add(healed.names[0])
     assert patterns == {(LossPattern.MESH, "controller"), (LossPattern.NODE, "voter-1")}
     assert taken == {Kill, Pause}
     assert first_back == {"f1", "f2"}
@@ -619,15 +626,15 @@ def test_sends_are_lost_while_batches_are_refused_or_another_leads() -> None:
     seen: Counter[tuple[str, bool]] = Counter()
     for seed in range(40):
         moves = script("lossy-sends", seed)
-        blows = {blow.name: blow for move in moves if isinstance(move, Strike) for blow in move.blows}
-        loss = blows["f1"].fault
+        faults = {aimed.name: aimed for move in moves if isinstance(move, InjectAll) for aimed in move.faults}
+        loss = faults["f1"].fault
         assert isinstance(loss, PacketLoss)
-        assert (loss.pattern, blows["f1"].at) == (LossPattern.CLIENTS, "leader")
+        assert (loss.pattern, faults["f1"].at) == (LossPattern.CLIENTS, "leader")
         limits = [
-            m.what.value for m in moves if isinstance(m, RequestThere) and isinstance(m.what, AlterThere)
+            m.what.value for m in moves if isinstance(m, RequestForChosen) and isinstance(m.what, AlterChosen)
         ]
         assert limits in ([], ["2", "3", "2", "3", "2"]), "two at the end, as the workload has it"
-        seen[str(blows["f2"].at), bool(limits)] += 1
+        seen[str(faults["f2"].at), bool(limits)] += 1
     assert set(seen) == {("leader", False), ("follower-1", True)}
 
 
@@ -635,15 +642,15 @@ def test_sends_are_lost_while_batches_are_refused_or_another_leads() -> None:
 def test_segments_are_small_before_copies_end(kind: str) -> None:
     for seed in range(20):
         _, ask, *moves = script(kind, seed)
-        assert isinstance(ask, RequestThere)
-        assert isinstance(ask.what, AlterThere)
+        assert isinstance(ask, RequestForChosen)
+        assert isinstance(ask.what, AlterChosen)
         assert ask.what.config == "segment.ms"
         assert 100 <= int(ask.what.value) <= 500
         ends = [
-            b for m in moves if isinstance(m, Strike) for b in m.blows if isinstance(b.fault, Kill | Stop)
+            b for m in moves if isinstance(m, InjectAll) for b in m.faults if isinstance(b.fault, Kill | Stop)
         ]
         assert ends
-        assert {blow.at for blow in ends} <= COPIES
+        assert {aimed.at for aimed in ends} <= COPIES
 
 
 @pytest.mark.parametrize("topic", ["group", "transaction"])
@@ -652,7 +659,7 @@ def test_a_coordinator_goes_and_is_led_back(topic: str) -> None:
     internal = {"group": "__consumer_offsets", "transaction": "__transaction_state"}[topic]
     assert isinstance(moves[0], ChooseCopies)
     assert moves[0].topic == internal
-    struck = [blow.at for move in moves if isinstance(move, Strike) for blow in move.blows]
+    struck = [aimed.at for move in moves if isinstance(move, InjectAll) for aimed in move.faults]
     assert struck == ["leader", "successor"]
     assert [type(move) for move in moves[-2:]] == [Request, Pass]
 
@@ -660,14 +667,14 @@ def test_a_coordinator_goes_and_is_led_back(topic: str) -> None:
 def test_every_broker_is_bounced_once_and_waited_for() -> None:
     topology = Topology(mode=Mode.ISOLATED, brokers=4)
     moves = script("rolling-bounce", 5, topology)
-    blows = [blow for move in moves if isinstance(move, Strike) for blow in move.blows]
-    assert len({blow.at for blow in blows}) == len(blows) == 4
-    assert [type(move) for move in moves] == [Strike, Mend, Until] * 4
+    faults = [aimed for move in moves if isinstance(move, InjectAll) for aimed in move.faults]
+    assert len({aimed.at for aimed in faults}) == len(faults) == 4
+    assert [type(move) for move in moves] == [InjectAll, HealAll, Until] * 4
     assert {
-        type(blow.fault)
+        type(aimed.fault)
         for seed in range(9)
-        for move in _strikes("rolling-bounce", seed)
-        for blow in move.blows
+        for move in _injections("rolling-bounce", seed)
+        for aimed in move.faults
     } == {Stop, Kill}
 
 
@@ -690,8 +697,10 @@ def test_gambits_take_turns_with_single_faults_and_none_overlaps_another() -> No
 
 
 def test_a_schedule_tells_all_faults_and_operations_of_its_gambits() -> None:
-    blow = Blow("f1", "leader", Pause())
-    gambit = Gambit(3_000, "x", (ChooseCopies(1), Strike((blow,)), Until(AllInSync(), 9), Mend(("f1",))), 9)
+    aimed = FaultAt("f1", "leader", Pause())
+    gambit = Gambit(
+        3_000, "x", (ChooseCopies(1), InjectAll((aimed,)), Until(AllInSync(), 9), HealAll(("f1",))), 9
+    )
     schedule = FixedSchedule((), 9_000, gambits=(gambit,))
     assert faults_of(schedule) == faults_of_gambits(schedule) == (Pause(),)
     assert plan(schedule, ISOLATED, 3) == schedule
@@ -748,7 +757,7 @@ def test_the_guides_gambit_can_be_drawn() -> None:
     words = vars(gambits) | {"Acknowledged": Acknowledged}
     exec(code, words)  # noqa: S102 - our own page
     moves = words["_both_away"](random.Random(3), ISOLATED)
-    assert [type(move) for move in moves] == [ChooseCopies, Strike, Until, Until, Mend, Until]
+    assert [type(move) for move in moves] == [ChooseCopies, InjectAll, Until, Until, HealAll, Until]
     assert msgspec.json.decode(msgspec.json.encode(moves), type=tuple[GambitMove, ...]) == moves
 
 
@@ -756,8 +765,32 @@ def test_requests_of_stored_schedules_and_scenarios_are_read_under_their_former_
     stored = b"""[{"move": "ask", "operation": {"kind": "remove-voter"}},
         {"move": "ask-there", "what": {"kind": "add-part", "part": "voter-1"}}]"""
     moves = msgspec.json.decode(stored, type=tuple[GambitMove, ...])
-    assert moves == (Request(RemoveVoter()), RequestThere(AddPart("voter-1")))
+    assert moves == (Request(RemoveVoter()), RequestForChosen(AddPart("voter-1")))
     assert moves == (vocabulary.Ask(RemoveVoter()), vocabulary.AskThere(AddPart("voter-1")))
+
+
+def test_moves_of_stored_scenarios_are_read_under_their_former_names() -> None:
+    written = """(
+        Strike(blows=(Blow(name="f1", at="leader", fault=Kill()),), apart_ms=20),
+        Linger(condition=AllInSync(), within_ms=9),
+        Mend(names=("f1",)),
+        RequestThere(what=MoveThere(wanted=None)),
+        RequestThere(what=AlterThere(config="retention.ms", value="1")),
+        RequestThere(what=ElectThere(type=ElectionType.UNCLEAN)),
+        DeleteThere(share=0.5),
+    )"""
+    moves = eval(written, vars(vocabulary))  # noqa: S307 - as a scenario's file is executed
+    assert moves == (
+        InjectAll((FaultAt("f1", "leader", Kill()),), 20),
+        WaitAtMost(AllInSync(), 9),
+        HealAll(("f1",)),
+        RequestForChosen(ReassignChosen(None)),
+        RequestForChosen(AlterChosen("retention.ms", "1")),
+        RequestForChosen(ElectChosen(ElectionType.UNCLEAN)),
+        DeleteFromChosen(0.5),
+    )
+    stored = msgspec.json.encode(moves[0])
+    assert stored.startswith(b'{"move":"strike","blows":[{"name":"f1","at":"leader","fault":{')
 
 
 def test_a_run_plans_three_times_as_many_faults_as_chaos() -> None:

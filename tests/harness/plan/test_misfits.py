@@ -29,7 +29,7 @@ from harness.vocabulary import (
     broker,
     controller,
 )
-from harness.vocabulary.gambits import Blow, Given, Strike
+from harness.vocabulary.gambits import FaultAt, Given, InjectAll
 from harness.vocabulary.moves import Await, Inject, ScriptedSchedule
 
 THREE = Topology()
@@ -72,7 +72,7 @@ def test_a_step_may_outlast_the_load() -> None:
 
 
 def test_nodes_that_it_lacks_are_found_wherever_they_are_named() -> None:
-    strike = Strike((Blow("b", broker(4), Kill()),))
+    strike = InjectAll((FaultAt("b", broker(4), Kill()),))
     given = Given({"leader": broker(5)}, None)
     gambits = (Gambit(1_000, "odd", (given, strike), 9_000),)
     moves = Reassign((("log-0", 0, (1, 7)), ("log-0", 1, None)))

@@ -10,23 +10,23 @@ from harness.plan.replaying import MisfitError, Resolution, differences, resolut
 from harness.plan.schedule import decode, encode
 from harness.vocabulary import (
     AllInSync,
-    Blow,
     ChooseCopies,
     ChooseNewcomers,
     ChooseQuorum,
+    FaultAt,
     FixedSchedule,
     Gambit,
     Given,
+    HealAll,
+    InjectAll,
     Kill,
     LedBy,
-    Mend,
     Mode,
-    MoveThere,
+    ReassignChosen,
     ReassignSome,
     Request,
-    RequestThere,
+    RequestForChosen,
     Step,
-    Strike,
     Topology,
     Until,
     broker,
@@ -39,9 +39,9 @@ NODES = Topology(mode=Mode.ISOLATED).nodes()
 MOVES = (
     ChooseCopies(5),
     ChooseQuorum(6),
-    Strike((Blow("f1", "leader", Kill()),)),
+    InjectAll((FaultAt("f1", "leader", Kill()),)),
     Until(LedBy("follower-1"), 9_000),
-    Mend(("f1",)),
+    HealAll(("f1",)),
     Until(AllInSync(), 9_000),
 )
 GAMBIT = Gambit(3_000, "x", MOVES, 8_000)
@@ -144,7 +144,7 @@ def test_a_replay_of_a_replay_takes_its_choices_too() -> None:
 
 
 def test_newcomers_of_then_are_moved_to() -> None:
-    moves = (ChooseCopies(5), ChooseNewcomers(6), RequestThere(MoveThere(("leader", "newcomer-1"))))
+    moves = (ChooseCopies(5), ChooseNewcomers(6), RequestForChosen(ReassignChosen(("leader", "newcomer-1"))))
     gambits = recorded_gambits(
         chosen(3_000, "g1", {"leader": "b1", "follower-1": "b3"}, ("log-0", 4)),
         chosen(3_100, "g1", {"newcomer-1": "b2"}, None),

@@ -7,7 +7,7 @@ import pytest
 
 from checkers.history.operations import History, Operation, OperationType
 from checkers.verdict.verdict import Validity, Verdict, result_of
-from results.report.reading.spans import SILENCE_NS, Reign, changes, longest, reigns, settled
+from results.report.reading.spans import SILENCE_NS, LeaderSpan, changes, leader_spans, longest, settled
 from results.run.measures import load_measures, measure, save_measures
 from results.run.observation import Claim, ClusterRecovery, observe
 from results.store.runs import RunUnreadableError
@@ -149,14 +149,14 @@ def test_times_beyond_belief_are_clamped() -> None:
 def test_a_reign_ends_with_another_answer_or_a_silence() -> None:
     answers = [Claim(1, 5), Claim(2, 5), Claim(3, None), Claim(4, 5), Claim(5, 6)]
     answers += [Claim(5 + SILENCE_NS, 6), Claim(6 + 2 * SILENCE_NS, 6)]
-    spans = [(r.begin_ns, r.end_ns, r.epoch) for r in reigns({"n1": answers})]
+    spans = [(r.begin_ns, r.end_ns, r.epoch) for r in leader_spans({"n1": answers})]
     last = 6 + 2 * SILENCE_NS
     assert spans == [(1, 2, 5), (4, 4, 5), (5, 5 + SILENCE_NS, 6), (last, last, 6)]
 
 
 def test_a_reign_is_superseded_when_another_leads_later_before_it_ends() -> None:
-    found = reigns({"n1": [Claim(0, 1), Claim(2 * S, 1)], "n2": [Claim(1 * S, 2), Claim(3 * S, 2)]})
-    assert found == [Reign("n1", 0, 2 * S, 1, 1 * S), Reign("n2", 1 * S, 3 * S, 2, None)]
+    found = leader_spans({"n1": [Claim(0, 1), Claim(2 * S, 1)], "n2": [Claim(1 * S, 2), Claim(3 * S, 2)]})
+    assert found == [LeaderSpan("n1", 0, 2 * S, 1, 1 * S), LeaderSpan("n2", 1 * S, 3 * S, 2, None)]
 
 
 def test_news_of_an_earlier_epoch_and_repetitions_of_a_cut_off_broker_are_passed_over() -> None:

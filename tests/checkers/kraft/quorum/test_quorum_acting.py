@@ -176,11 +176,11 @@ def test_a_hit_disk_may_have_lost_what_the_node_acted_by(
     told = history(
         view(3, 5, 101, 104), view(line, 7, 101, 102, **started), log(FIRST), faults=power_loss(10.5)
     )
-    anomalies = list(voters_not_in_logs(compared_states(told, strikes_of(told))))
+    anomalies = list(voters_not_in_logs(compared_states(told, disk_faults_of(told))))
     assert len(anomalies) == count
     elsewhere = history(view(30, 7, 101), log(FIRST), faults=power_loss(10.5, "c2"))
-    assert len(list(voters_not_in_logs(compared_states(elsewhere, strikes_of(elsewhere))))) == 1
+    assert len(list(voters_not_in_logs(compared_states(elsewhere, disk_faults_of(elsewhere))))) == 1
 
 
-def strikes_of(told: History) -> list[FaultWindow]:
-    return [window for window in fault_windows(told) if window.strikes]
+def disk_faults_of(told: History) -> list[FaultWindow]:
+    return [window for window in fault_windows(told) if window.hits_disks]
