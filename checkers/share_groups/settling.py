@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from checkers.columns.tables import NONE, Integers, PartitionName
+from checkers.columns.tables import NONE, GroupPartition, Integers, PartitionName
 from checkers.evidence.loading import columns_of
 from checkers.history.operations import INVOKE, OK, History, Operation
 from checkers.history.phases import PHASE, Phase
 from checkers.share_groups.anomalies import STUCK
-from checkers.share_groups.loading import ShareGroups, SharePartition
+from checkers.share_groups.loading import ShareGroups
 from checkers.share_groups.passing import Passed, listed_offsets
 from checkers.verdict.verdict import Anomaly
 
@@ -80,7 +80,7 @@ class Settling:
             ],
         )
 
-    def _due(self, name: SharePartition, until_ns: int) -> Integers:
+    def _due(self, name: GroupPartition, until_ns: int) -> Integers:
         """Offsets of acknowledged records that were sent between the recovery and a time, and were found."""
         columns, partition = columns_of(self._history), PartitionName(name.topic, name.partition)
         found = self._listed.get(partition)
@@ -91,7 +91,7 @@ class Settling:
         mine &= (sends.invoked_ns >= self._recovered_ns) & (sends.completed_ns <= until_ns)
         return np.intersect1d(sends.offset[mine], found)
 
-    def _delivered(self, name: SharePartition) -> Integers:
+    def _delivered(self, name: GroupPartition) -> Integers:
         places, deliveries = self._groups.places, self._groups.deliveries
         code = places.index(name) if name in places else NONE
         mine: Integers = deliveries.offset[deliveries.place == code]
@@ -108,7 +108,7 @@ def _recovered_ns(history: History) -> int | None:
     return None if any(operation.time_ns > last_ns for operation in later) else last_ns
 
 
-def _final_polls(history: History, name: SharePartition) -> FinalPolls | None:
+def _final_polls(history: History, name: GroupPartition) -> FinalPolls | None:
     """The longest unbroken series of the group's polls of a topic in the final phase; None without any."""
     began = next((o.index for o in history.of(PHASE) if o.key == Phase.FINAL_READ), None)
     if began is None:
