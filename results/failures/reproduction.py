@@ -1,21 +1,13 @@
 """Whether a run's findings recur in other runs: signatures of findings, and the rate with its interval."""
 
 import math
-import re
 from collections.abc import Sequence
 
 import msgspec
 
 from checkers.verdict.verdict import VERDICTS, Anomaly, Validity, Verdict
 from results.repeats.wilson import wilson
-
-_IDS = re.compile(
-    r"(?<![\w-])(?:(?=[\w-]*\d)|(?=(?:[^A-Z\s]*[A-Z]){6})(?=(?:[^a-z\s]*[a-z]){4}))[A-Za-z0-9_-]{22}(?![\w-])"
-)
-"""Kafka's ids of topics, directories and clusters.  One in 40 has no digit; then its capitals, which are more
-than those of a class's name, tell."""
-_NUMBERS = re.compile(r"\d[\d,.]*(?<![,.])")
-_LISTS = re.compile(r"#(?:, #)+")
+from results.run.wording import normalised
 
 
 class Signature(msgspec.Struct, frozen=True):
@@ -101,11 +93,6 @@ def signature_of(verdict: Verdict) -> Signature:
         tuple(sorted({f"{checker}/{anomaly.id}" for checker, anomaly in found})),
         "" if first is None else normalised(first[1].summary),
     )
-
-
-def normalised(summary: str) -> str:
-    """A sentence with ``#`` for each number, list of numbers, and id of Kafka."""
-    return _LISTS.sub("#", _NUMBERS.sub("#", _IDS.sub("#", summary)))
 
 
 def came_back(wanted: Signature, found: Signature) -> bool:

@@ -1,7 +1,7 @@
 """Signatures of illegal anomalies, which show whether an earlier run had the same failure.
 
 A signature consists of the checker, the anomaly's id, and the words of its summary that do not depend on the
-run (`results.failures.wording`): no offsets, no names of nodes.  Faults and scenario are not part of it,
+run (`results.run.wording`): no offsets, no names of nodes.  Faults and scenario are not part of it,
 because one defect shows under many of them. `results.pipeline` has another signature, which also
 distinguishes kinds of faults.
 """
@@ -15,10 +15,10 @@ import msgspec
 
 from checkers.history.identity import RunIdentity
 from checkers.verdict.verdict import Verdict
-from results.failures.wording import words_of
 from results.markup.markdown import code
 from results.run.causes import Shown, first_of_kinds, illegal_causes, severity
 from results.run.junit import passes
+from results.run.wording import words_of
 
 _DIGITS = 12
 BODY_MAX = 60_000

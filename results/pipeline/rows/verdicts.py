@@ -1,7 +1,6 @@
 """Converts a run's verdict to rows of the tables `verdicts` and `anomalies`."""
 
 import hashlib
-import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -15,13 +14,13 @@ from checkers.history.setup import Setup
 from checkers.judge import reasons_of
 from checkers.verdict.verdict import Anomaly, CheckerResult, Verdict
 from results.pipeline.rows.columnar import rows
+from results.run.wording import words_of
 
 WHOLE = "*"
 """Name of the row for the verdict of all checkers."""
 CHECKED_BY = "checkers"
 """The figure of that row with the `checkers_version`."""
-_LONG = 20
-_WORD = re.compile(r"[^\s,;:()'\"]+")
+_AROUND = ",.;:()'\""
 
 
 @cache
@@ -98,20 +97,18 @@ def _is_legal(anomaly: Anomaly) -> bool:
 def signature(checker: str, anomaly: Anomaly, topics: Iterable[str], fault_kinds: Iterable[str]) -> str:
     """A hash that is equal for the same failure in other runs.
 
-    It covers checker, id, kinds of faults, and the summary without topics, numbers and ids, even in words.
+    It covers checker, id, kinds of faults, and the words of the summary that do not depend on the run
+    (`results.run.wording`), without the run's topics.
     """
     named = sorted(topics, key=len, reverse=True)
-    words = [word for word in _WORD.findall(anomaly.summary) if not _is_particular(word, named)]
+    words = [word for word in words_of(checker, anomaly) if not _is_topic(word, named)]
     told = _json([checker, anomaly.id, sorted(set(fault_kinds)), words])
     return hashlib.blake2b(told.encode(), digest_size=8).hexdigest()
 
 
-def _is_particular(word: str, topics: Iterable[str]) -> bool:
-    return (
-        len(word) >= _LONG
-        or any(letter.isdigit() for letter in word)
-        or any(word == topic or word.startswith(f"{topic}/") for topic in topics)
-    )
+def _is_topic(word: str, topics: Iterable[str]) -> bool:
+    bare = word.strip(_AROUND)
+    return any(bare == topic or bare.startswith(f"{topic}/") for topic in topics)
 
 
 def _json(value: Any) -> str:

@@ -97,6 +97,23 @@ def test_the_same_failure_has_the_same_signature() -> None:
     assert len(one) == 16
 
 
+def test_long_names_of_exceptions_tell_failures_apart() -> None:
+    texts = [
+        f"n1 at 3.0 s: {name}" for name in ("java.io.UncheckedIOException", "java.lang.OutOfMemoryError")
+    ]
+    one, other = (signature("nodes", anomaly(text), ["log-0"], []) for text in texts)
+    assert one != other
+
+
+def test_the_path_of_a_circle_makes_no_other_failure() -> None:
+    paths = (
+        "2 transactions in a circle (G-single): T1 wr T2 rw T1",
+        "3 transactions in a circle (G-single): T1 ww",
+    )
+    one, other = (signature("transactions", anomaly(path), ["log-0"], []) for path in paths)
+    assert one == other
+
+
 @pytest.mark.parametrize(
     ("checker", "summary", "faults"),
     [

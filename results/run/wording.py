@@ -5,8 +5,14 @@ from collections.abc import Iterator
 from itertools import islice
 
 from checkers.verdict.verdict import Anomaly
-from results.failures.reproduction import normalised
 
+_IDS = re.compile(
+    r"(?<![\w-])(?:(?=[\w-]*\d)|(?=(?:[^A-Z\s]*[A-Z]){6})(?=(?:[^a-z\s]*[a-z]){4}))[A-Za-z0-9_-]{22}(?![\w-])"
+)
+"""Kafka's ids of topics, directories and clusters.  One in 40 has no digit; then its capitals, which are more
+than those of a class's name, tell."""
+_NUMBERS = re.compile(r"\d[\d,.]*(?<![,.])")
+_LISTS = re.compile(r"#(?:, #)+")
 _CIRCLE = re.compile(r"( transactions in a circle \([^)]*\):).*", re.DOTALL)
 """The id of the anomaly tells which edges a circle needs; others, their order and their number vary."""
 _WRITTEN = re.compile(r"was returned to a reader at")
@@ -20,6 +26,11 @@ _AROUND = ".,:;"
 _LOGGED = "nodes"
 """The checker whose summaries quote lines of nodes' logs, which are cut at a number of characters."""
 _LOGGED_WORDS = 20
+
+
+def normalised(summary: str) -> str:
+    """A sentence with ``#`` for each number, list of numbers, and id of Kafka."""
+    return _LISTS.sub("#", _NUMBERS.sub("#", _IDS.sub("#", summary)))
 
 
 def words_of(checker: str, anomaly: Anomaly) -> Iterator[str]:
@@ -45,4 +56,4 @@ def _names_in(subject: str | None) -> frozenset[str]:
     group, _, partition = place.rpartition(": ")
     if " " in group or " " in partition:
         return frozenset()
-    return frozenset((group, partition, partition.rpartition("/")[0]))
+    return frozenset(filter(None, (group, partition, partition.rpartition("/")[0])))

@@ -3,8 +3,8 @@
 import pytest
 
 from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
-from results.failures.reproduction import normalised
 from results.failures.signatures import FailureSignature, signatures_in
+from results.run.wording import normalised
 from tests.checkers.log_histories import judged
 
 NO_DIGIT, DIGIT = "kQzWvRbTnGhJcLmXpYdFsA", "3Zx-9Qk_TnGhJcLmXpYdFs"
