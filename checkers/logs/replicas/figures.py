@@ -31,6 +31,8 @@ FIGURES = (
     "final_reads_compared",
     "offsets_compared",
     "markers_compared",
+    "ends_by_epochs",
+    "commits_of_version_2",
     "deletions",
     "deletions_judged",
     "deletions_on_disk",
