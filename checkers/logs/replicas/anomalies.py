@@ -66,7 +66,7 @@ COORDINATOR_EPOCH_REGRESSION = AnomalyKind(
     "producer.",
     guarantee="A broker appends no marker of a coordinator that another one has replaced, once it has a "
     "marker of the newer one.",
-    source="KIP-98, Zombie fencing of coordinators (TRANSACTION_COORDINATOR_FENCED); Kafka's "
+    source="KIP-98, WriteTxnMarkerRequest (CoordinatorEpoch); Kafka's "
     "ProducerAppendInfo.checkCoordinatorEpoch",
 )
 EPOCH_NOTE_CONTRADICTED = AnomalyKind(
@@ -116,7 +116,7 @@ MARKER_OF_ANOTHER_TRANSACTION = AnomalyKind(
     "client of transactions of version 2 has elsewhere.",
     guarantee="A commit marker has the epoch of its transaction, or with version 2 the next one, which no "
     "other transaction's marker has.",
-    source="KIP-890, Bump Epoch on Each Transaction; Kafka's TransactionMetadata.prepareAbortOrCommit; "
+    source="KIP-890, part 2 (an epoch for each transaction); Kafka's TransactionMetadata.prepareAbortOrCommit; "
     "KAFKA-19446, fixed in 4.2.0",
 )
 READ_NOT_ON_DISK = AnomalyKind(
