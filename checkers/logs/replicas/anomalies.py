@@ -116,8 +116,17 @@ MARKER_OF_ANOTHER_TRANSACTION = AnomalyKind(
     "client of transactions of version 2 has elsewhere.",
     guarantee="A commit marker has the epoch of its transaction, or with version 2 the next one, which no "
     "other transaction's marker has.",
-    source="KIP-890, part 2 (an epoch for each transaction); Kafka's TransactionMetadata.prepareAbortOrCommit; "
-    "KAFKA-19446, fixed in 4.2.0",
+    source="KIP-890, part 2 (an epoch for each transaction); Kafka's "
+    "TransactionMetadata.prepareAbortOrCommit; KAFKA-19446, fixed in 4.2.0",
+)
+TRANSACTION_EPOCH_SHARED = AnomalyKind(
+    id="transaction-epoch-shared",
+    meaning="Records of two transactions of a client of transactions of version 2 have the same producer id "
+    "and epoch.",
+    guarantee="With version 2 every end of a transaction raises the producer's epoch, also if its "
+    "coordinator moves, so that each transaction has an epoch of its own.",
+    source="KIP-890, part 2 (an epoch for each transaction); Kafka's "
+    "TransactionMetadata.prepareAbortOrCommit and prepareComplete",
 )
 READ_NOT_ON_DISK = AnomalyKind(
     id="read-not-on-disk",
@@ -272,6 +281,7 @@ ANOMALIES = by_id(
     MARKERS_DIFFER,
     MARKER_SHARED,
     MARKER_OF_ANOTHER_TRANSACTION,
+    TRANSACTION_EPOCH_SHARED,
     READ_NOT_ON_DISK,
     ON_DISK_NOT_READ,
     TRANSACTION_WITHOUT_MARKER,
@@ -306,6 +316,7 @@ NEEDS = Needs(
         "markers-differ": PERMITTED,
         "marker-shared": PERMITTED,
         "marker-of-another-transaction": (*PERMITTED, Source.CLIENTS),
+        "transaction-epoch-shared": PERMITTED,
         "producer-forgotten": (Source.PARTITIONS, Source.RUNNER),
         "producer-ahead": (Source.PARTITIONS, Source.RUNNER),
         "abort-not-indexed": (*PERMITTED, Source.PARTITIONS, Source.RUNNER),

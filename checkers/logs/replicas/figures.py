@@ -33,6 +33,7 @@ FIGURES = (
     "markers_compared",
     "ends_by_epochs",
     "commits_of_version_2",
+    "transactions_of_version_2",
     "deletions",
     "deletions_judged",
     "deletions_on_disk",

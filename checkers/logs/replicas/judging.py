@@ -27,7 +27,7 @@
 9. Replicas' indexes of aborted transactions against their logs (`aborted`), ``abort-not-indexed`` and
    ``indexed-in-error``.
 10. Transactions by the epochs of their batches and markers (`transaction_epochs`),
-   ``marker-of-another-transaction``, ``marker-shared``.
+   ``marker-of-another-transaction``, ``transaction-epoch-shared``, ``marker-shared``.
 11. Flushed parts of logs after a power loss (`flushed`), ``flushed-lost``, which needs no disk.
 
 Legal differences are: starts of logs (retention, DeleteRecords, snapshots), records above the committed end,

@@ -1,4 +1,4 @@
-"""Judges transactions in logs by producer epochs alone, without any answer to a client (KIP-890, part 2).
+"""Judges transactions in logs by the epochs of producers in batches and markers (KIP-890, part 2).
 
 A coordinator writes a commit marker with the epoch of the request to commit.  If the client speaks
 transactions of version 2, it writes the next epoch, and tells it to that client alone, which uses it for its
@@ -15,11 +15,12 @@ that of one transaction of the same client, or of none.  It follows that
 2. a marker does not have the epoch of batches that were sent with an epoch of version 2: it is that of the
    transaction before, sent late (KAFKA-19446, fixed in 4.2.0);
 3. a transaction of version 2 has commit markers, with the next epoch, in all partitions or in none;
-4. with any version, there is a marker between the batches of two epochs of one producer.
+4. acknowledged records of two transactions do not have the same epoch of version 2;
+5. with any version, there is a marker between the batches of two epochs of one producer.
 
-Left out are logs that may have been truncated, logs with gaps, histories in which coordinators may have lost
-states, and brokers that forget producers early.  Findings 2 and 3 leave out producers for which an
-administrator requested an abort marker, which has the epoch of the batches.
+Only finding 4 looks at answers to clients.  Left out are logs that may have been truncated, logs with gaps,
+histories in which coordinators may have lost states, and brokers that forget producers early.  Findings 2 and
+3 leave out producers for which an administrator requested abort markers, which have the epoch of the batches.
 """
 
 from collections import Counter
@@ -29,14 +30,19 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from checkers.columns.tables import NONE, Booleans, Integers, PartitionName
+from checkers.columns.tables import NONE, Booleans, Columns, Integers, PartitionName
 from checkers.evidence.coordinators import TRANSACTIONS_TOPIC
+from checkers.evidence.loading import columns_of
 from checkers.evidence.replicas import COMMIT, ReplicaLog
 from checkers.history.operations import INVOKE, History
 from checkers.history.transactions import LeaderRequested
 from checkers.licences.internal import losses
 from checkers.logs.replicas.alone import batch_text
-from checkers.logs.replicas.anomalies import MARKER_OF_ANOTHER_TRANSACTION, MARKER_SHARED
+from checkers.logs.replicas.anomalies import (
+    MARKER_OF_ANOTHER_TRANSACTION,
+    MARKER_SHARED,
+    TRANSACTION_EPOCH_SHARED,
+)
 from checkers.logs.replicas.clients import never_truncated
 from checkers.logs.replicas.limits import Limits
 from checkers.logs.replicas.markers import markers_of
@@ -80,14 +86,15 @@ def find_by_epochs(
     reported: Collection[Anomaly],
     figures: Counter[str],
 ) -> Iterator[Anomaly]:
-    """Find markers of other transactions, and missing ones.
+    """Find markers of other transactions, missing ones, and epochs that two transactions have.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
         logs: for each judged partition, the log of one in-sync replica; compacted partitions are left out.
         limits: whether brokers forget producers early.
         reported: findings so far; a marker that they have as shared is not reported again.
-        figures: counts the markers that end batches, and those that are of version 2 for certain.
+        figures: counts the markers that end batches, those that are of version 2 for certain, and the
+            transactions whose epochs are compared.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
@@ -103,6 +110,8 @@ def find_by_epochs(
     second = parts.commits & (parts.raised == 1)
     figures.update(ends_by_epochs=len(parts.log), commits_of_version_2=int(second.sum()))
     yield from _of_others(whole, parts, second, np.isin(parts.producer, _aborted_by_hand(history)))
+    if history.of("txn"):
+        yield from _shared(columns_of(history), whole, parts.key[second], figures)
 
 
 def ended_parts(logs: Sequence[ReplicaLog]) -> EndedParts:
@@ -212,4 +221,51 @@ def _other(logs: Sequence[ReplicaLog], parts: EndedParts, shown: tuple[int, ...]
         time_ns=max(each.time_ns for each in seen),
         witness=tuple(sorted({each.op for each in seen})),
         explanation=lines,
+    )
+
+
+def _shared(
+    columns: Columns, logs: Sequence[ReplicaLog], second: Integers, figures: Counter[str]
+) -> Iterator[Anomaly]:
+    """One finding for each transaction with the epoch of an earlier one.
+
+    Args:
+        columns: the columns of the history.
+        logs: the logs.
+        second: keys of the producers and epochs of version 2, as in `EndedParts`.
+        figures: counts the transactions that are compared.
+    """
+    sends, code = columns.sends, {name: code for code, name in enumerate(columns.partitions)}
+    tables = [np.empty((4, 0), dtype=np.int64)]
+    for place, log in enumerate(logs):
+        mine = sends.partition == code.get(log.partition, NONE)
+        send = np.flatnonzero(sends.transactional & mine & (sends.offset != NONE))
+        row = log.rows_at(sends.offset[send])
+        send, row = send[row != NONE], row[row != NONE]
+        key = log["producer_id"][row] * _EPOCHS + log["producer_epoch"][row]
+        there = np.isin(key, second)
+        where = np.full(int(there.sum()), place)
+        tables.append(np.stack((key[there], sends.invoke_op[send[there]], where, row[there])))
+    table = np.concatenate(tables, axis=1)
+    table = table[:, np.lexsort((table[1], table[0]))]
+    key, operation = table[:2]
+    figures["transactions_of_version_2"] += len(np.unique(operation))
+    for pair in np.flatnonzero((key[1:] == key[:-1]) & (operation[1:] != operation[:-1])).tolist():
+        yield _twice(logs, table[:, pair : pair + 2])
+
+
+def _twice(logs: Sequence[ReplicaLog], table: Integers) -> Anomaly:
+    """The finding for two records of different transactions with the same epoch."""
+    (key, _), (first, second), places, rows = table.tolist()
+    one, other = (logs[place] for place in places)
+    return TRANSACTION_EPOCH_SHARED.found(
+        f"two transactions (operations {first} and {second}) have epoch {key % _EPOCHS} of producer "
+        f"{key // _EPOCHS}, whose client speaks transactions of version 2",
+        subject=f"{other.partition}@{int(other['base_offset'][rows[1]])}",
+        time_ns=max(one.time_ns, other.time_ns),
+        witness=tuple(sorted({first, second, one.op, other.op})),
+        explanation=[
+            f"Operation {operation} sent a record of this batch: {batch_text(log, row)}"
+            for operation, log, row in zip((first, second), (one, other), rows, strict=True)
+        ],
     )

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from tests.mutations.batches import Columns, rewritten
 from tests.mutations.edits import Edit
-from tests.mutations.families.transactions import of_nobody
+from tests.mutations.families.transactions import committed, of_nobody, sent
 from tests.mutations.looking import columns_of, replicas
 from tests.mutations.suite import invalid, mutation
 
@@ -112,6 +112,19 @@ def one_epoch_committed_here_and_aborted_there(edit: Edit) -> None:
     first, second = edit.chosen([some[:2] for some in by_epoch.values() if some[1:]])
     _on_all(edit, first, _raise(1), first.at(-1))
     _on_all(edit, second, _abort_raised, second.at(-1))
+
+
+@mutation("epochs", invalid("transaction-epoch-shared"), ("txn", "listed-txn"), 4)
+def two_transactions_of_one_epoch(edit: Edit) -> None:
+    """Two transactions of one epoch have commits with the next epoch, each in its own partition."""
+    sender = {record[:2] + record[3:]: done.index for done in committed(edit) for record in sent(done)}
+    by_epoch: dict[tuple[int, int], dict[int, Ending]] = defaultdict(dict)
+    for ending in _endings(edit, -1, COMMIT):
+        operation = sender.get((ending.topic, ending.partition, ending.at(-2)))
+        if operation is not None:
+            by_epoch[ending.producer, ending.epoch][operation] = ending
+    for ending in edit.chosen([[*some.values()][:2] for some in by_epoch.values() if len(some) > 1]):
+        _on_all(edit, ending, _raise(1), ending.at(-1))
 
 
 @mutation("epochs", invalid("marker-shared"), ("txn", "listed-txn"), 2)

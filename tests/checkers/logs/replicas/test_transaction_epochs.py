@@ -76,6 +76,17 @@ def aborted_by_hand(producer: int) -> Operation:
     return Operation(0, 0, 9, OperationType.INVOKE, "abort-transaction", "log-0", asked)
 
 
+def transaction(*records: tuple[int, int | None]) -> list[Operation]:
+    """A committed transaction with records in these partitions, at these offsets."""
+    asked = {"client": "c", "end": "commit", "consumed": []}
+    mops = [["send", "log-0", number, 10 * number + (offset or 5)] for number, offset in records]
+    told = [[*mop, offset] for mop, (_, offset) in zip(mops, records, strict=True)]
+    return [
+        Operation(0, 0, 7, OperationType.INVOKE, "txn", "t-1", {**asked, "mops": mops}),
+        Operation(0, 0, 7, OperationType.OK, "txn", "t-1", {**asked, "mops": told, "ended": "commit"}),
+    ]
+
+
 class TestLegal:
     @pytest.mark.parametrize(
         ("told", "second"),
@@ -164,20 +175,47 @@ class TestFound:
         assert found.subject == subject
 
     def test_one_that_answers_of_clients_show_is_found_once(self) -> None:
-        asked = {"client": "c", "end": "commit", "consumed": []}
-
-        def transaction(value: int, offset: int) -> list[Operation]:
-            begun = {**asked, "mops": [["send", "log-0", 0, value]]}
-            ended = {**asked, "mops": [["send", "log-0", 0, value, offset]], "ended": "commit"}
-            return [
-                Operation(0, 0, 7, OperationType.INVOKE, "txn", "t-1", begun),
-                Operation(0, 0, 7, OperationType.OK, "txn", "t-1", ended),
-            ]
-
-        others = [*transaction(1, 0), *transaction(2, 1)]
+        others = [*transaction((0, 0)), *transaction((0, 1))]
         result = judged(log_of(("d", 0), ("d", 1), ("c", 2)), others=others)
         assert result.counts == {SHARED: 1}
         assert "whose commit was acknowledged" in result.anomalies[0].summary
+
+
+class TestSharedEpochs:
+    LOGS = (log_of(("d", 0), ("c", 1)), log_of(("d", 0), ("c", 1)), log_of(("d", 0), ("a", 0)))
+
+    def test_two_transactions_in_different_partitions_are_found(self) -> None:
+        result = judged(*self.LOGS[:2], others=[*transaction((0, 0)), *transaction((1, 0))])
+        assert result.counts == {"transaction-epoch-shared": 1}
+        assert result.figures["transactions_of_version_2"] == 2
+        (found,) = result.anomalies
+        assert found.summary == (
+            f"two transactions (operations {found.witness[0]} and {found.witness[1]}) have epoch 0 of "
+            "producer 7, whose client speaks transactions of version 2"
+        )
+        assert found.subject == "log-0/1@0"
+        assert len(found.witness) == 4
+
+    def test_one_transaction_has_it_in_all_its_partitions(self) -> None:
+        result = judged(*self.LOGS[:2], others=transaction((0, 0), (1, 0)))
+        assert result.counts == {}
+        assert result.figures["transactions_of_version_2"] == 1
+
+    def test_the_next_one_has_the_next_epoch(self) -> None:
+        log = log_of(("d", 0), ("c", 1), ("d", 1), ("c", 2))
+        result = judged(log, others=[*transaction((0, 0)), *transaction((0, 2))])
+        assert result.counts == {}
+        assert result.figures["transactions_of_version_2"] == 2
+
+    def test_with_version_1_all_of_them_have_one_epoch(self) -> None:
+        log = log_of(("d", 0), ("c", 0), ("d", 0), ("c", 0))
+        result = judged(log, others=[*transaction((0, 0)), *transaction((0, 2))])
+        assert result.counts == {}
+        assert result.figures["transactions_of_version_2"] == 0
+
+    def test_records_that_were_not_acknowledged_or_have_no_batch_are_left_out(self) -> None:
+        told = [*transaction((0, 0)), *transaction((1, None), (1, 9), (4, 0))]
+        assert judged(*self.LOGS[:2], others=told).counts == {}
 
 
 class TestLeftOut:
