@@ -56,9 +56,18 @@ SEQUENCE_GAP = AnomalyKind(
 )
 PRODUCER_EPOCH_REGRESSION = AnomalyKind(
     id="producer-epoch-regression",
-    meaning="A log has a batch of a producer epoch after a batch or marker of a newer one.",
-    guarantee="A broker appends no batch of a producer epoch once it knows a newer one.",
-    source="KIP-98, KIP-360",
+    meaning="A log has a batch or marker of a producer epoch after a batch or marker of a newer one.",
+    guarantee="A broker appends no batch and no marker of a producer epoch once it knows a newer one.",
+    source="KIP-98, KIP-360, KIP-890; Kafka's ProducerAppendInfo.checkProducerEpoch",
+)
+COORDINATOR_EPOCH_REGRESSION = AnomalyKind(
+    id="coordinator-epoch-regression",
+    meaning="A log has a marker of an older coordinator epoch after one of a newer epoch for the same "
+    "producer.",
+    guarantee="A broker appends no marker of a coordinator that another one has replaced, once it has a "
+    "marker of the newer one.",
+    source="KIP-98, WriteTxnMarkerRequest (CoordinatorEpoch); Kafka's "
+    "ProducerAppendInfo.checkCoordinatorEpoch",
 )
 EPOCH_NOTE_CONTRADICTED = AnomalyKind(
     id="epoch-note-contradicted",
@@ -94,11 +103,30 @@ MARKERS_DIFFER = AnomalyKind(
 )
 MARKER_SHARED = AnomalyKind(
     id="marker-shared",
-    meaning="The log has no marker between the records of a transaction whose commit was acknowledged and "
-    "those of the producer's next transaction, so that one marker ends both.",
+    meaning="The log has no marker between the records of a transaction and those of the producer's next "
+    "one, so that one marker ends both: the commit of the first was acknowledged, or their epochs differ.",
     guarantee="A producer's next transaction gets no partition before all partitions of the last one have "
     "their markers.",
     source="KIP-98, Transaction Coordinator (CompleteCommit) and CONCURRENT_TRANSACTIONS; KIP-890",
+)
+MARKER_OF_ANOTHER_TRANSACTION = AnomalyKind(
+    id="marker-of-another-transaction",
+    meaning="By its epoch, the marker that ends records in a log is that of another transaction: a commit "
+    "beyond the next epoch, a marker of the transaction before, or not the commit that the same epoch of a "
+    "client of transactions of version 2 has elsewhere.",
+    guarantee="A commit marker has the epoch of its transaction, or with version 2 the next one, which no "
+    "other transaction's marker has.",
+    source="KIP-890, part 2 (an epoch for each transaction); Kafka's "
+    "TransactionMetadata.prepareAbortOrCommit; KAFKA-19446, fixed in 4.2.0",
+)
+TRANSACTION_EPOCH_SHARED = AnomalyKind(
+    id="transaction-epoch-shared",
+    meaning="Records of two transactions of a client of transactions of version 2 have the same producer id "
+    "and epoch.",
+    guarantee="With version 2 every end of a transaction raises the producer's epoch, also if its "
+    "coordinator moves, so that each transaction has an epoch of its own.",
+    source="KIP-890, part 2 (an epoch for each transaction); Kafka's "
+    "TransactionMetadata.prepareAbortOrCommit and prepareComplete",
 )
 READ_NOT_ON_DISK = AnomalyKind(
     id="read-not-on-disk",
@@ -245,12 +273,15 @@ ANOMALIES = by_id(
     OFFSET_GAP,
     SEQUENCE_GAP,
     PRODUCER_EPOCH_REGRESSION,
+    COORDINATOR_EPOCH_REGRESSION,
     EPOCH_NOTE_CONTRADICTED,
     EPOCH_START_DIVERGENCE,
     EPOCH_WITHOUT_ELECTION,
     MARKER_AGAINST_ANSWER,
     MARKERS_DIFFER,
     MARKER_SHARED,
+    MARKER_OF_ANOTHER_TRANSACTION,
+    TRANSACTION_EPOCH_SHARED,
     READ_NOT_ON_DISK,
     ON_DISK_NOT_READ,
     TRANSACTION_WITHOUT_MARKER,
@@ -284,6 +315,8 @@ NEEDS = Needs(
         "marker-against-answer": PERMITTED,
         "markers-differ": PERMITTED,
         "marker-shared": PERMITTED,
+        "marker-of-another-transaction": (*PERMITTED, Source.CLIENTS),
+        "transaction-epoch-shared": PERMITTED,
         "producer-forgotten": (Source.PARTITIONS, Source.RUNNER),
         "producer-ahead": (Source.PARTITIONS, Source.RUNNER),
         "abort-not-indexed": (*PERMITTED, Source.PARTITIONS, Source.RUNNER),
@@ -295,6 +328,7 @@ NEEDS = Needs(
         "offset-gap": (Source.ADMIN, Source.FAULTS),
         "sequence-gap": (Source.FAULTS,),
         "producer-epoch-regression": (Source.FAULTS,),
+        "coordinator-epoch-regression": (Source.FAULTS,),
         "epoch-note-contradicted": (Source.FAULTS, Source.PARTITIONS),
         "epoch-start-divergence": (Source.FAULTS, Source.PARTITIONS),
         "epoch-without-election": (Source.FAULTS, Source.DISKS),

@@ -57,14 +57,20 @@ def _against_ends(
     history: History, logs: Mapping[PartitionName, ReplicaLog], figures: Counter[str]
 ) -> Iterator[Anomaly]:
     columns = columns_of(history)
-    licences = licences_of(history)
-    kept = {
-        name: log
-        for name, log in logs.items()
-        if all(permit.event.below is not None for permit in licences.of(name))
-    }
-    marked = marked_records(columns, kept, decisions_of(history))
+    marked = marked_records(columns, never_truncated(history, logs), decisions_of(history))
     figures["markers_compared"] += len(marked.send)
     yield from find_against_answers(columns, marked)
     yield from find_differing(columns, marked)
     yield from find_shared(columns, marked)
+
+
+def never_truncated(
+    history: History, logs: Mapping[PartitionName, ReplicaLog]
+) -> dict[PartitionName, ReplicaLog]:
+    """The logs of those partitions that no permitted loss can have truncated."""
+    licences = licences_of(history)
+    return {
+        name: log
+        for name, log in logs.items()
+        if all(permit.event.below is not None for permit in licences.of(name))
+    }

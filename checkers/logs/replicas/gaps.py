@@ -8,6 +8,11 @@ in its own log, or is 0 in a newer epoch, and never in an older epoch (KIP-98, K
 order by itself, even a truncated one: a producer whose last batches were truncated is refused, and continues
 in a newer epoch.  A producer without any batch in the log may start with any number, because a leader accepts
 the first batch of an unknown producer.
+
+Markers of an older producer epoch are refused too, and markers of an older epoch of the coordinator, which is
+the leader epoch of its partition (``ProducerAppendInfo.appendEndTxnMarker``, the same from 3.6.2 to 4.3.1).
+Since 4.2.0 a marker of a transaction of version 2 is also refused if its epoch is that of open records
+(KAFKA-19446); `transaction_epochs` judges this.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +23,12 @@ import numpy as np
 from checkers.columns.tables import Booleans, Integers
 from checkers.evidence.replicas import ReplicaLog
 from checkers.logs.replicas.alone import Finds, batch_text
-from checkers.logs.replicas.anomalies import OFFSET_GAP, PRODUCER_EPOCH_REGRESSION, SEQUENCE_GAP
+from checkers.logs.replicas.anomalies import (
+    COORDINATOR_EPOCH_REGRESSION,
+    OFFSET_GAP,
+    PRODUCER_EPOCH_REGRESSION,
+    SEQUENCE_GAP,
+)
 from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly
 
@@ -36,6 +46,7 @@ class Produced(NamedTuple):
         epoch: producer epoch.
         before: highest producer epoch of the producer's batches up to the one before; -1 for its first one.
         marker: whether the row is a marker.
+        coordinator: coordinator epoch of a marker; -1 if there is none.
         first: sequence number of the batch's first record.
         following: the sequence number after that of its last record.
         same: whether the previous row is of the same producer.
@@ -45,6 +56,7 @@ class Produced(NamedTuple):
     epoch: Integers
     before: Integers
     marker: Booleans
+    coordinator: Integers
     first: Integers
     following: Integers
     same: Booleans
@@ -82,6 +94,9 @@ def find_wrong_numbers(logs: Sequence[ReplicaLog]) -> Iterator[Finds]:
     back = [BatchPair(log, *rows) for log, found in told for rows in epochs_back(found)]
     said = "after offset {} the batch at {} has an old producer epoch"
     yield from _finds(PRODUCER_EPOCH_REGRESSION, back, said)
+    replaced = [BatchPair(log, *rows) for log, found in told for rows in coordinators_back(found)]
+    said = "after offset {} the marker at {} has an old coordinator epoch"
+    yield from _finds(COORDINATOR_EPOCH_REGRESSION, replaced, said)
     wrong = [BatchPair(log, *rows) for log, found in told for rows in out_of_sequence(found)]
     said = "after offset {} the batch at {} does not have its producer's next sequence number"
     yield from _finds(SEQUENCE_GAP, wrong, said)
@@ -110,6 +125,7 @@ def produced(log: ReplicaLog) -> Produced:
         epoch=epoch,
         before=np.where(same, np.r_[-1, highest[:-1]][: len(rows)], -1),
         marker=log.control[rows],
+        coordinator=log["coordinator_epoch"][rows],
         first=first,
         following=first + count,
         same=same,
@@ -117,9 +133,17 @@ def produced(log: ReplicaLog) -> Produced:
 
 
 def epochs_back(found: Produced) -> list[tuple[int, int]]:
-    """Rows of batches whose producer already had a later epoch, each with the previous row."""
-    bad = np.flatnonzero(~found.marker & (found.epoch < found.before))
+    """Rows of batches and markers whose producer already had a later epoch, each with the previous row."""
+    bad = np.flatnonzero(found.epoch < found.before)
     return _sorted(found.rows[bad - 1], found.rows[bad])
+
+
+def coordinators_back(found: Produced) -> list[tuple[int, int]]:
+    """Rows of markers whose coordinator epoch is lower than that of their producer's previous marker."""
+    markers = np.flatnonzero(found.marker & (found.coordinator >= 0))
+    producer, epoch = np.cumsum(~found.same)[markers], found.coordinator[markers]
+    bad = np.flatnonzero((producer[1:] == producer[:-1]) & (epoch[1:] < epoch[:-1]))
+    return _sorted(found.rows[markers[bad]], found.rows[markers[bad + 1]])
 
 
 def out_of_sequence(found: Produced) -> list[tuple[int, int]]:

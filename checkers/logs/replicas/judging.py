@@ -2,7 +2,7 @@
 
 1.  Every log by itself (`alone`): ``corrupt-batch``, ``overlapping-batches``, ``leader-epoch-regression``,
    ``duplicate-batch``; and gaps in it (`gaps`): ``offset-gap``, ``sequence-gap``,
-   ``producer-epoch-regression``.
+   ``producer-epoch-regression``, ``coordinator-epoch-regression``.
 2.  The logs of the in-sync replicas (`together`), each compared with the leader's, from the higher start to
     the end that final reads listed: ``replica-divergence``; a log that ends below that end:
     ``short-replica``. Logs of replicas that left the ISR after recovery, up to the offset that was committed
@@ -26,7 +26,9 @@
    ``stray-replica``; and logs that a broker must have and has not (`missing`), ``missing-replica``.
 9. Replicas' indexes of aborted transactions against their logs (`aborted`), ``abort-not-indexed`` and
    ``indexed-in-error``.
-10. Flushed parts of logs after a power loss (`flushed`), ``flushed-lost``, which needs no disk.
+10. Transactions by the epochs of their batches and markers (`transaction_epochs`),
+   ``marker-of-another-transaction``, ``transaction-epoch-shared``, ``marker-shared``.
+11. Flushed parts of logs after a power loss (`flushed`), ``flushed-lost``, which needs no disk.
 
 Legal differences are: starts of logs (retention, DeleteRecords, snapshots), records above the committed end,
 records that compaction removes, and out-of-sync replicas.  Without required evidence the result is unknown.
@@ -79,6 +81,7 @@ from checkers.logs.replicas.together import (
     find_late,
     find_short,
 )
+from checkers.logs.replicas.transaction_epochs import find_by_epochs
 from checkers.verdict.entry import Entry
 from checkers.verdict.verdict import Anomaly, CheckerResult, result_of
 
@@ -163,6 +166,7 @@ def check_replicas(history: History) -> CheckerResult:
         findings.figures["own_epoch_notes"] += sum(len(noted.entries) for noted in of_it.values())
         findings.add(find_in_own(history, list(of_it.values()), meant, limits))
     findings.add(find_against_clients(history, judged, findings.figures))
+    findings.add(find_by_epochs(history, judged, limits, findings.anomalies, findings.figures))
     findings.add(find_returned(history, findings.figures))
     findings.add(find_not_kept(history, findings.figures))
     findings.add(find_stray(history, findings.figures))

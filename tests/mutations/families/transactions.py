@@ -267,7 +267,7 @@ def none_behind_a_committed_one(edit: Edit) -> None:
 def a_record_in_its_place(edit: Edit) -> None:
     """All replicas hold a record of nobody in place of the marker between a producer's two transactions."""
     record = sent(edit.chosen(_followed(edit)))[0]
-    _markers(edit, record, _of_nobody)
+    _markers(edit, record, of_nobody)
 
 
 def _followed(edit: Edit) -> list[Operation]:
@@ -290,7 +290,8 @@ def _followed(edit: Edit) -> list[Operation]:
     return followed
 
 
-def _of_nobody(columns: Columns, row: int) -> None:
+def of_nobody(columns: Columns, row: int) -> None:
+    """Make a batch, or a marker, the batch of a producer without an id."""
     for name in ("control", "producer_id", "producer_epoch", "base_sequence", "coordinator_epoch"):
         columns[name][row] = -1
     columns["attributes"][row] = 0

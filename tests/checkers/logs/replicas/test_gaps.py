@@ -36,9 +36,14 @@ def made(offset: int, sequence: int, count: int = 1, *, epoch: int = 0, producer
     return Batch(offset, count, producer_id=producer, producer_epoch=epoch, base_sequence=sequence)
 
 
-def marker(offset: int, *, epoch: int = 0, producer: int = 9001) -> Batch:
+def marker(offset: int, *, epoch: int = 0, producer: int = 9001, coordinator: int = 0) -> Batch:
     return Batch(
-        offset, producer_id=producer, producer_epoch=epoch, attributes=MARKER, control=0, coordinator_epoch=0
+        offset,
+        producer_id=producer,
+        producer_epoch=epoch,
+        attributes=MARKER,
+        control=0,
+        coordinator_epoch=coordinator,
     )
 
 
@@ -180,16 +185,38 @@ class TestSequences:
 
 class TestProducerEpochs:
     @pytest.mark.parametrize(
-        "log",
+        ("log", "number"),
         [
-            (made(0, 0, epoch=1), made(1, 1, epoch=0)),
-            (made(0, 0), marker(1, epoch=1), made(2, 1)),
-            (made(0, 0, epoch=2), marker(1, epoch=0), made(2, 1, epoch=1)),
+            ((made(0, 0, epoch=1), made(1, 1, epoch=0)), 1),
+            ((made(0, 0), marker(1, epoch=1), made(2, 1)), 1),
+            ((made(0, 0, epoch=1), marker(1)), 1),
+            ((made(0, 0), marker(1, epoch=1), marker(2)), 1),
+            ((made(0, 0, epoch=2), marker(1, epoch=0), made(2, 1, epoch=1)), 2),
         ],
     )
-    def test_one_that_was_over_is_found(self, log: tuple[Batch, ...]) -> None:
-        assert everywhere(*log).counts == {"producer-epoch-regression": 1}
+    def test_one_that_was_over_is_found(self, log: tuple[Batch, ...], number: int) -> None:
+        assert everywhere(*log).counts == {"producer-epoch-regression": number}
 
-    def test_a_marker_may_be_late_and_producers_are_apart(self) -> None:
-        log = (made(0, 0, epoch=1), marker(1), made(2, 0, producer=9002))
+    def test_a_marker_may_be_sent_again_and_producers_are_apart(self) -> None:
+        log = (made(0, 0, epoch=1), marker(1, epoch=1), marker(2, epoch=1), made(3, 0, producer=9002))
+        assert everywhere(*log).counts == {}
+
+
+class TestCoordinatorEpochs:
+    def test_one_that_was_over_is_found(self) -> None:
+        log = (made(0, 0), marker(1, coordinator=4), made(2, 1), marker(3, coordinator=3))
+        result = everywhere(*log)
+        assert result.counts == {"coordinator-epoch-regression": 1}
+        assert result.anomalies[0].summary == (
+            "log-0/0 on n1: after offset 1 the marker at 3 has an old coordinator epoch"
+        )
+
+    def test_coordinators_of_other_producers_and_unknown_ones_are_apart(self) -> None:
+        log = (
+            marker(0, coordinator=4),
+            marker(1, coordinator=-1),
+            marker(2, coordinator=3, producer=9002),
+            marker(3, coordinator=4),
+            marker(4, coordinator=6),
+        )
         assert everywhere(*log).counts == {}
