@@ -88,6 +88,7 @@ def check_groups(history: History) -> CheckerResult:
             assumptions += _assumed(group, figures[group])
             doubt = unsettled(groups, group, deliveries)
             doubts += [] if doubt is None else [doubt]
+    doubts += [] if logged.doubt is None else [logged.doubt]
     excused = {anomaly.licence: anomaly for anomaly in reversed(anomalies) if anomaly.licence is not None}
     doubts += [f"{one.id} of {one.subject} may follow from {text}" for text, one in excused.items()]
     return result_of(

@@ -19,7 +19,7 @@ Reasons why a correct Kafka causes no finding:
   itself (`checkers.evidence.offsets_log`).  A commit is judged only if all records of its group were read,
   from offset 0 or from the deletion of the group on.
 - *A deposed leader appends records* that are truncated later: its log is judged by itself, up to its end.
-- *A record that could not be decoded* ends a part.
+- *A record that could not be decoded* ends a part, and the result is unknown.
 - *The same offset is committed twice*, so it is unknown which request a record belongs to: only commits with
   one request and one record outside of transactions are judged.
 """
@@ -83,10 +83,12 @@ class LoggedGroups:
 
     Attributes:
         found: findings by group.
+        doubt: why the groups can't be judged completely; None if they can.
     """
 
     def __init__(self, history: History, groups: Groups) -> None:
         self.found: dict[str, list[Anomaly]] = defaultdict(list)
+        self.doubt: str | None = None
         self._records: Counter[str] = Counter()
         self._commits: Counter[str] = Counter()
         self._history = history
@@ -107,6 +109,8 @@ class LoggedGroups:
         return {"records_in_log": self._records[group], "commits_in_log": self._commits[group]}
 
     def _judge(self, partition: PartitionName, part: Written) -> None:
+        if any(entry.record.what == "unreadable" for entry in part.groups.values()):
+            self.doubt = f"{partition} has records of groups that could not be decoded"
         commits = _placed(self._groups, part)
         places = sorted({*part.groups, *commits})
         done: set[RecordPlace] = set()

@@ -140,6 +140,14 @@ def test_groups_without_an_operation_of_a_client_are_judged_too(story: GroupStor
     assert "records_in_log" not in result.figures["another"]
 
 
+def test_what_can_not_be_decoded_leaves_the_result_unknown() -> None:
+    story = GroupStory()
+    wrote(story, group(5), UNREADABLE)
+    result = judged(story)
+    assert result.validity is Validity.UNKNOWN
+    assert result.unknown_because == "__consumer_offsets/3 has records of groups that could not be decoded"
+
+
 def test_a_log_of_commits_alone_has_nothing_to_compare(story: GroupStory) -> None:
     story.commits(1, {0: 7})
     wrote(story, committed(0, 7))
