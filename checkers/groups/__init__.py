@@ -12,6 +12,8 @@ and *commit* of docs/histories.md.
 5. ``outsider-commit``, ``group-deleted-with-members``: a client that is not a member set the offsets of a
    group with members, or deleted it (`outsiders`).
 6. ``static-member-refused``: a group had no room for one of its own members (`refusing`).
+7. ``group-epoch-back``, ``group-epoch-ahead``, ``assigned-before-released``, ``fenced-commit``: what the
+   coordinators of groups of KIP-848's protocol wrote to the log of the offsets topic (`logged`).
 
 A group may receive a record repeatedly, after every rebalance; this is a figure.  Received records and
 existing records are compared by offset.  The log checker (`checkers.logs.log`) judges whether the records are
@@ -29,6 +31,7 @@ from checkers.groups.excuses import Excuses, GroupFinding
 from checkers.groups.fencing import find_premature, find_two_owners, find_zombies
 from checkers.groups.figures import figures_of
 from checkers.groups.loading import Groups, groups_of
+from checkers.groups.logged import LoggedGroups
 from checkers.groups.outsiders import find_deleted, find_outsiders
 from checkers.groups.refusing import find_refused
 from checkers.groups.settling import find_stuck, unsettled
@@ -71,19 +74,21 @@ def check_groups(history: History) -> CheckerResult:
     doubts = list(unassigned_damage(history))
     figures: dict[str, dict[str, float]] = {}
     assumptions: list[Assumption] = []
-    for group in sorted({*groups.names, *expected.groups}):
+    logged = LoggedGroups(history, groups)
+    for group in sorted({*groups.names, *expected.groups, *logged.names}):
         deliveries = [delivery_of(groups, place) for place in groups.places(group)]
         found = [*_events(groups, group), *_undelivered(groups, deliveries)]
         found += map(GroupFinding, find_deleted(groups, group, expected.session_ms))
-        found += map(GroupFinding, find_refused(history, group))
+        found += map(GroupFinding, [*find_refused(history, group), *logged.found[group]])
         judged = list(Excuses(history, group).judged(found))
         anomalies += judged
         _count(counts, judged, deliveries)
-        figures[group] = figures_of(groups, group, deliveries)
+        figures[group] = figures_of(groups, group, deliveries) | logged.figures(group)
         if group in expected.groups:
             assumptions += _assumed(group, figures[group])
             doubt = unsettled(groups, group, deliveries)
             doubts += [] if doubt is None else [doubt]
+    doubts += [] if logged.doubt is None else [logged.doubt]
     excused = {anomaly.licence: anomaly for anomaly in reversed(anomalies) if anomaly.licence is not None}
     doubts += [f"{one.id} of {one.subject} may follow from {text}" for text, one in excused.items()]
     return result_of(

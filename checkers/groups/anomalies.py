@@ -61,6 +61,35 @@ STATIC_REFUSED = AnomalyKind(
     "A static member that comes back takes its own place in the group.",
     "KIP-345; KIP-848, group.consumer.max.size; KAFKA-20601, fixed in 4.4.0",
 )
+LOGGED_EPOCH_BACK = AnomalyKind(
+    "group-epoch-back",
+    "In the log of the offsets topic the epoch of a group, or of its target assignment, is not greater than "
+    "before, or the epoch of a member is lower.",
+    "In KIP-848's protocol the epochs of a group, of its target assignment and of its members grow.",
+    "KIP-848, Group Epoch, Assignment Epoch, Member Epoch; GroupMetadataManager.updateSubscriptionMetadata",
+)
+LOGGED_EPOCH_AHEAD = AnomalyKind(
+    "group-epoch-ahead",
+    "In the log of the offsets topic a member's epoch is greater than that of the target assignment, or that "
+    "of the target assignment is greater than the group's.",
+    "A target assignment is computed for the group's epoch, and members move towards a target assignment.",
+    "KIP-848, Assignment Epoch, Member Epoch; CurrentAssignmentBuilder.computeNextAssignment",
+)
+LOGGED_TWO_OWNERS = AnomalyKind(
+    "assigned-before-released",
+    "In the log of the offsets topic a member was assigned a partition that another member still had, or had "
+    "yet to revoke.",
+    "A partition is assigned to a member only after its former owner has released it or was removed.",
+    "KIP-848, Current Assignment; ConsumerGroup.addPartitionEpochs; KAFKA-16147",
+)
+FENCED_COMMIT = AnomalyKind(
+    "fenced-commit",
+    "A member's commit was acknowledged, but in the log of the offsets topic it follows records by which it "
+    "had to be refused: the member was removed, or had another epoch and was assigned the partition later.",
+    "A coordinator refuses commits of unknown members, and of epochs that are newer than the member's or "
+    "older than the assignment of the partition.",
+    "KIP-848, STALE_MEMBER_EPOCH and UNKNOWN_MEMBER_ID; KIP-1251; ConsumerGroup.validateOffsetCommit",
+)
 
 ANOMALIES = by_id(
     UNDELIVERED,
@@ -72,15 +101,20 @@ ANOMALIES = by_id(
     OUTSIDER_COMMIT,
     GROUP_DELETED,
     STATIC_REFUSED,
+    LOGGED_EPOCH_BACK,
+    LOGGED_EPOCH_AHEAD,
+    LOGGED_TWO_OWNERS,
+    FENCED_COMMIT,
 )
 """All anomalies, by id."""
 NEEDS = Needs(
-    (Source.CLIENTS,),
+    (Source.CLIENTS, Source.COMMITS),
     {
         "undelivered": (Source.CLIENTS,),
         "committed-offset-lost": (Source.CLIENTS,),
         "premature-commit": (Source.CLIENTS,),
         "rebalance-stuck": (Source.CLIENTS,),
+        "fenced-commit": (Source.CLIENTS,),
     },
     PERMITTED,
     frozenset({"groups"}),

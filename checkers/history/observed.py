@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Annotated, Literal, NamedTuple
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from checkers.history.fields import LARGEST, Offset, Partition
 from checkers.history.operations import Decoded, History, Operation
@@ -159,16 +160,45 @@ Transacted = tuple[
 """Partition of the offsets topic, leader epoch, first offset, producer id, kind, and records."""
 
 
+Held = tuple[str, Partition, int | None]
+"""Topic id and partition that a member has, and the epoch in which it was assigned (KIP-1251), if stored."""
+
+
+class GroupWritten(NamedTuple):
+    """A record of a group of KIP-848's protocol.
+
+    Attributes:
+        partition: partition of the offsets topic.
+        leader_epoch: leader epoch in which it was appended.
+        offset: offset in the log.
+        what: whose epoch it is; `unreadable` if the record could not be decoded, and the rest is empty.
+        group: id of the group.
+        member: id of the member; empty for a group and for its target assignment.
+        epoch: the epoch; None if the record deletes it.
+        held: what the member has, including what it still has to revoke.
+    """
+
+    partition: Partition
+    leader_epoch: LeaderEpoch
+    offset: Offset
+    what: Literal["group", "target", "member", "unreadable"]
+    group: str
+    member: str
+    epoch: int | None
+    held: list[Held]
+
+
 class CommitsSeen(Observation, frozen=True):
     """Commits of groups in the brokers' logs: ranges that were read for the first time.
 
-    Older runs did not report deletions and transactions.
+    Older runs did not report deletions and transactions, nor groups' records.
     """
 
     began_ns: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
     stretches: list[CommitsStretch]
     deleted: list[OffsetDeleted] | None = None
     transactional: list[Transacted] | None = None
+    groups: list[GroupWritten] | UnsetType = UNSET
 
 
 class CommitsUnread(Observation, frozen=True):

@@ -32,6 +32,7 @@ import numpy as np
 
 from checkers.columns.tables import NEVER, PartitionName
 from checkers.evidence.coordinators import offsets_partition
+from checkers.evidence.offsets_log import RecordPlace, Where, Written, written_of
 from checkers.history.commits import Committing
 from checkers.history.group_offsets import OffsetCommitted
 from checkers.history.operations import INVOKE, OK, History, Operation
@@ -39,7 +40,6 @@ from checkers.history.transactions import Txn, TxnOffsets
 from checkers.licences.facts import Facts
 from checkers.logs.partitions.anomalies import COMMITTED_WITHOUT_MEMBER
 from checkers.logs.partitions.copies import Had
-from checkers.logs.partitions.offsets_log import RecordPlace, Where, Written, written_of
 
 ACKS = "offsets.commit.required.acks"
 """A broker config, before 4.0, by which a commit may be acknowledged before it is replicated."""

@@ -1,10 +1,10 @@
 """Whether compaction kept the last commit of each group and partition in ``__consumer_offsets``.
 
 At the end the brokers' disks show at which offsets records are left (``commits-left``).  The contents of the
-records were read while they were written (`offsets_log`).  A commit must still exist unless a later record
-replaces it: a commit or deletion of the same key, outside of a transaction or in a committed one, below the
-last stable offset.  Records at or above that offset are not cleaned.  Reasons why a correct Kafka causes no
-finding:
+records were read while they were written (`checkers.evidence.offsets_log`).  A commit must still exist unless
+a later record replaces it: a commit or deletion of the same key, outside of a transaction or in a committed
+one, below the last stable offset.  Records at or above that offset are not cleaned.  Reasons why a correct
+Kafka causes no finding:
 
 - *A later record was not read*: everything between the commit and the replica's end must have been read,
   including deletions and the ends of transactions.
@@ -36,15 +36,7 @@ import msgspec
 from checkers.columns.tables import NONE, PartitionName
 from checkers.evidence.cleanings import Cleaned, cleaned_by
 from checkers.evidence.coordinators import OFFSETS_TOPIC
-from checkers.evidence.partition_changes import NOBODY
-from checkers.history.observed import CommitsLeft
-from checkers.history.operations import History
-from checkers.licences.disks import hits
-from checkers.licences.facts import Facts
-from checkers.licences.internal import Loss, losses
-from checkers.logs.partitions.anomalies import COMMIT_COMPACTED_AWAY, COMMIT_COMPACTED_EARLY
-from checkers.logs.partitions.copies import Lack
-from checkers.logs.partitions.offsets_log import (
+from checkers.evidence.offsets_log import (
     Chain,
     Key,
     OffsetRecord,
@@ -53,6 +45,14 @@ from checkers.logs.partitions.offsets_log import (
     has_all_records,
     written_of,
 )
+from checkers.evidence.partition_changes import NOBODY
+from checkers.history.observed import CommitsLeft
+from checkers.history.operations import History
+from checkers.licences.disks import hits
+from checkers.licences.facts import Facts
+from checkers.licences.internal import Loss, losses
+from checkers.logs.partitions.anomalies import COMMIT_COMPACTED_AWAY, COMMIT_COMPACTED_EARLY
+from checkers.logs.partitions.copies import Lack
 from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import Anomaly
 

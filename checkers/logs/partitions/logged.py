@@ -1,7 +1,7 @@
 """Whether the log of ``__consumer_offsets`` has every acknowledged commit of a group.
 
 Compaction soon removes most of them, so this is judged by the records that were read while the log was
-written (`checkers.logs.partitions.offsets_log`).  A commit is compared with a *witness*, which is a commit
+written (`checkers.evidence.offsets_log`).  A commit is compared with a *witness*, which is a commit
 that was requested after the first one had been acknowledged.  The log up to the witness's record must have
 the first commit. Reasons why a correct Kafka causes no finding:
 
@@ -34,6 +34,7 @@ import msgspec
 
 from checkers.columns.tables import NEVER, PartitionName
 from checkers.evidence.coordinators import OFFSETS_TOPIC, offsets_partition
+from checkers.evidence.offsets_log import RecordPlace, Written, has_all_records, written_of
 from checkers.history.operations import History
 from checkers.history.units import NS_PER_S
 from checkers.licences.facts import Facts
@@ -46,7 +47,6 @@ from checkers.logs.partitions.commits import (
     requested_commits,
 )
 from checkers.logs.partitions.copies import Lack
-from checkers.logs.partitions.offsets_log import RecordPlace, Written, has_all_records, written_of
 from checkers.verdict.verdict import Anomaly
 
 

@@ -6,7 +6,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from checkers.history.observed import CommitsSeen, CommitsStretch, CommitWritten, OffsetDeleted, Transacted
+from checkers.history.observed import (
+    CommitsSeen,
+    CommitsStretch,
+    CommitWritten,
+    GroupWritten,
+    OffsetDeleted,
+    Transacted,
+)
 from harness.kafka.segments.compiled import HEADER_BYTES
 from harness.kafka.segments.growing import segments_in
 from harness.kafka.segments.offset_commits import CommitBatch, read_commits
@@ -29,7 +36,7 @@ class Placed(NamedTuple):
 
 
 def commits_seen(began_ns: int, new: Iterable[tuple[int, Sequence[Placed]]]) -> CommitsSeen:
-    """The new commits in the format of docs/histories.md.
+    """The new commits, and records of groups, in the format of docs/histories.md.
 
     Args:
         began_ns: time when reading began.
@@ -38,14 +45,17 @@ def commits_seen(began_ns: int, new: Iterable[tuple[int, Sequence[Placed]]]) -> 
     stretches: list[CommitsStretch] = []
     removals: list[OffsetDeleted] = []
     transactional: list[Transacted] = []
+    groups: list[GroupWritten] = []
     for partition, placed in new:
         stretches += joined(partition, placed)
         for batch, _ in placed:
             place = (partition, batch.leader_epoch)
             removals += [(*place, *deleted) for deleted in batch.deleted]
+            for offset, (what, group, member, epoch, held) in batch.groups:
+                groups.append(GroupWritten(*place, offset, what, group, member, epoch, list(held)))
             if batch.producer is not None:
                 transactional.append((*place, batch.first, batch.producer, batch.ends or "data", batch.rows))
-    return CommitsSeen(began_ns, stretches, removals, transactional)
+    return CommitsSeen(began_ns, stretches, removals, transactional, groups)
 
 
 def joined(partition: int, placed: Iterable[Placed]) -> list[CommitsStretch]:

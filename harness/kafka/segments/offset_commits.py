@@ -2,10 +2,11 @@
 
 A key consists of its version (0 or 1; other records have others), group, topic and partition.  A value
 begins with its version and the offset; the rest does not matter here.  A record without a value deletes an
-offset.
+offset.  Records about groups of KIP-848's protocol are decoded too (`group_records`).
 """
 
 import struct
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from checkers.history.observed import CommitWritten
 from harness.kafka.segments.batches import HEADER, varint
 from harness.kafka.segments.compiled import HEADER_BYTES, batch_positions, checksums
+from harness.kafka.segments.group_records import GroupRecord, group_record_of, text_at
 
 Deleted = tuple[int, str, str, int]
 """Offset in the log, group, topic, partition."""
@@ -40,6 +42,7 @@ class CommitBatch(NamedTuple):
         deleted: offset in the log, group, topic and partition of each deletion of an offset.
         producer: id of the producer whose transaction it belongs to or ends; None outside transactions.
         ends: for a marker that ends a transaction, whether it is a commit or an abort; else None.
+        groups: offset in the log and content of each record about a group.
     """
 
     first: int
@@ -50,6 +53,7 @@ class CommitBatch(NamedTuple):
     deleted: list[Deleted]
     producer: int | None = None
     ends: Literal["commit", "abort"] | None = None
+    groups: Sequence[tuple[int, GroupRecord]] = ()
 
 
 class FileChunk(NamedTuple):
@@ -95,7 +99,9 @@ def _batch(data: bytes, header: np.void) -> CommitBatch:
         ends = _ends(data)
         return batch._replace(ends=ends, rows=None if ends is None and attributes & _TRANSACTIONAL else [])
     told = None if attributes & _COMPRESSED else _rows(data, range(base, end), count)
-    return batch._replace(rows=None) if told is None else batch._replace(rows=told[0], deleted=told[1])
+    if told is None:
+        return batch._replace(rows=None)
+    return batch._replace(rows=told.rows, deleted=told.deleted, groups=told.groups)
 
 
 def _ends(data: bytes) -> Literal["commit", "abort"] | None:
@@ -114,9 +120,16 @@ class _Record(NamedTuple):
     end: int
 
 
-def _rows(data: bytes, offsets: range, count: int) -> tuple[list[CommitWritten], list[Deleted]] | None:
-    found: list[CommitWritten] = []
-    deleted: list[Deleted] = []
+class _Content(NamedTuple):
+    """The records of a batch; the fields are those of `CommitBatch`."""
+
+    rows: list[CommitWritten]
+    deleted: list[Deleted]
+    groups: list[tuple[int, GroupRecord]]
+
+
+def _rows(data: bytes, offsets: range, count: int) -> _Content | None:
+    found = _Content([], [], [])
     at = HEADER_BYTES
     for _ in range(count):
         record = _record(data, at)
@@ -128,11 +141,13 @@ def _rows(data: bytes, offsets: range, count: int) -> tuple[list[CommitWritten],
             return None
         offset = offsets.start + record.delta
         if row is not None and row[3] is not None:
-            found.append((offset, *row[:3], row[3]))
+            found.rows.append((offset, *row[:3], row[3]))
         elif row is not None:
-            deleted.append((offset, *row[:3]))
+            found.deleted.append((offset, *row[:3]))
+        about = group_record_of(record.key, record.value)
+        found.groups.extend([] if about is None else [(offset, about)])
         at = record.end
-    return found, deleted
+    return found
 
 
 def _record(data: bytes, position: int) -> _Record | None:
@@ -167,8 +182,8 @@ def commit_of(key: bytes | None, value: bytes | None) -> tuple[str, str, int, in
     try:
         if key is None or _SHORT.unpack_from(key)[0] not in _KEY_VERSIONS:
             return None
-        group, at = _text(key, _SHORT.size)
-        topic, at = _text(key, at)
+        group, at = text_at(key, _SHORT.size)
+        topic, at = text_at(key, at)
         (partition,) = _PLACE.unpack_from(key, at)
         version, offset = (0, None) if value is None else _VALUE.unpack_from(value)
     except struct.error as error:
@@ -176,11 +191,3 @@ def commit_of(key: bytes | None, value: bytes | None) -> tuple[str, str, int, in
     if version not in _VALUE_VERSIONS or min(partition, offset or 0) < 0:
         raise ValueError(f"a commit of version {version}, of offset {offset} in partition {partition}")
     return group, topic, partition, offset
-
-
-def _text(data: bytes, at: int) -> tuple[str, int]:
-    (size,) = _SHORT.unpack_from(data, at)
-    at += _SHORT.size
-    if not 0 <= size <= len(data) - at:
-        raise ValueError("a text that is longer than its record")
-    return data[at : at + size].decode(), at + size

@@ -69,6 +69,7 @@ def test_which_records_are_left_and_the_end_of_the_farthest_log(tmp_path: Path) 
             ],
             "deleted": [],
             "transactional": [[3, 0, 7, 9, "commit", []]],
+            "groups": [],
         },
     ]
     assert [(one.key, one.node) for one in told] == [

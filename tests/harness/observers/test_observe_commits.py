@@ -7,11 +7,13 @@ from typing import NoReturn
 
 import pytest
 
+from checkers.history.fitting import misfit_of
 from harness.kafka.segments import commits_log
 from harness.kafka.segments.commits_log import CommitsLog
 from harness.observers.commits import CommitsObserver
 from harness.record.journal import Clock, Journals
 from tests.harness.fakes.commits import batch, commit
+from tests.harness.fakes.group_records import TOPIC_ID, assigned, epoch, group_key, member_key
 from tests.harness.fakes.segments import Producer, marker, with_attributes
 from tests.harness.recorded import recorded
 
@@ -165,4 +167,23 @@ def test_deletions_and_transactions_are_told_beside_the_stretches(tmp_path: Path
             [1, 0, 4, 9, "data", None],
             [1, 0, 5, 9, "commit", []],
         ],
+        "groups": [],
     }
+
+
+def test_records_of_groups_are_told_beside_the_stretches(tmp_path: Path, log: Path) -> None:
+    member = member_key("g", "m")
+    put(log, batch(0, commit(7), (group_key("g"), epoch(5))), batch(2, (member, assigned(5, {4: 2}))))
+    append(log, batch(3, (member, None), (member, b"\0\1"), epoch=1))
+    journals = Journals(tmp_path, "run", Clock())
+    CommitsObserver(journals, {"b1": (tmp_path / "disk",)}, 1).look()
+    journals.close()
+    (told,) = (one for one in recorded(tmp_path, "observer-commits") if one.key == "commits")
+    assert misfit_of(told) is None
+    assert told.value["stretches"] == [[1, 0, 0, 3, -1, [[0, "g", "t", 0, 7]]], [1, 1, 3, 5, 0, []]]
+    assert told.value["groups"] == [
+        [1, 0, 1, "group", "g", "", 5, []],
+        [1, 0, 2, "member", "g", "m", 5, [[TOPIC_ID, 4, 2]]],
+        [1, 1, 3, "member", "g", "m", None, []],
+        [1, 1, 4, "unreadable", "", "", None, []],
+    ]

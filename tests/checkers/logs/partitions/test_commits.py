@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from checkers.evidence.coordinators import OFFSETS_TOPIC
+from checkers.evidence.offsets_log import RecordPlace, Where, Written
 from checkers.history.operations import History, OperationType
 from checkers.judge import judge
 from checkers.logs.partitions import check_partitions
-from checkers.logs.partitions.offsets_log import RecordPlace, Where, Written
 from checkers.verdict.verdict import Validity
 from tests.checkers.admin_histories import TOPIC_ID, AdminStory
 from tests.checkers.logs.partitions.commit_histories import (

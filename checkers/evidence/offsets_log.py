@@ -1,4 +1,4 @@
-"""The parts of ``__consumer_offsets`` that were read while brokers wrote it, and their commits.
+"""The parts of ``__consumer_offsets`` that were read while brokers wrote it: commits and records of groups.
 
 The end of a log determines its prefix: a log with a batch of a leader epoch has everything that the leader of
 that epoch had before it (KIP-101).  So the records before a given record are the same in every log that has
@@ -13,7 +13,7 @@ from typing import NamedTuple
 import msgspec
 
 from checkers.columns.tables import NONE
-from checkers.history.observed import COMMITS, CommitsSeen, CommitWritten
+from checkers.history.observed import COMMITS, CommitsSeen, CommitWritten, GroupWritten
 from checkers.history.operations import History, once
 
 
@@ -57,6 +57,13 @@ class OffsetRecord(NamedTuple):
     key: Key
     committed: int
     producer: int
+    op: int
+
+
+class GroupEntry(NamedTuple):
+    """A record about a group of KIP-848's protocol, and the index of the observation that reported it."""
+
+    record: GroupWritten
     op: int
 
 
@@ -104,6 +111,7 @@ class Written:
         entries: all recorded records about groups' offsets.
         markers: ends of transactions.
         opened: records of transactions with the id of the producer, of any content.
+        groups: records about groups of KIP-848's protocol.
         unreadable: whether there are records of transactions that could not be decoded.
     """
 
@@ -113,6 +121,7 @@ class Written:
         self.entries: dict[RecordPlace, OffsetRecord] = {}
         self.markers: dict[RecordPlace, Marker] = {}
         self.opened: dict[RecordPlace, int] = {}
+        self.groups: dict[RecordPlace, GroupEntry] = {}
         self.unreadable = False
         self._read: dict[int, list[tuple[int, int]]] = defaultdict(list)
         self._before: dict[RecordPlace, int] = {}
@@ -121,6 +130,12 @@ class Written:
     def count(self) -> int:
         """Number of commits outside of transactions that were read."""
         return sum(each.producer == NONE != each.committed for each in self.entries.values())
+
+    @property
+    def tips(self) -> list[RecordPlace]:
+        """The last records of all ranges that were read, those of the newest leader epoch first."""
+        ends = (RecordPlace(end - 1, epoch) for epoch, some in self._read.items() for _, end in some)
+        return sorted(ends, key=lambda row: (row.epoch, row.offset), reverse=True)
 
     def add(
         self, epoch: int, span: tuple[int, int], before: int | None, records: Iterable[CommitWritten], op: int
@@ -195,6 +210,9 @@ def written_of(history: History) -> dict[int, Written]:
             entry = OffsetRecord(Key(group, topic, partition), NONE, NONE, operation.index)
             found[number].entries[RecordPlace(offset, epoch)] = entry
         _take_transactions(found, seen, operation.index)
+        for record in seen.groups or ():
+            place = RecordPlace(record.offset, record.leader_epoch)
+            found[record.partition].groups[place] = GroupEntry(record, operation.index)
     for part in found.values():
         part.merge()
     return dict(found)

@@ -1,0 +1,63 @@
+"""Histories in which records of groups were read in the offsets topic; it has one partition that is read."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from checkers.groups import check_groups
+from checkers.verdict.verdict import CheckerResult
+from tests.checkers.groups.group_histories import GROUP, OK, TOPIC, GroupStory
+
+PARTITION = 3
+TOPIC_ID = "AAAAAAAAAAEAAAAAAAAAAg"
+Told = list[Any]
+"""A record from `what` on: what, group, member, epoch, held."""
+Held = dict[int, int | None]
+"""Partitions and the epochs in which they were assigned."""
+
+
+def group(epoch: int | None, name: str = GROUP) -> Told:
+    """A group's epoch."""
+    return ["group", name, "", epoch, []]
+
+
+def target(epoch: int | None, name: str = GROUP) -> Told:
+    """The epoch of a group's target assignment."""
+    return ["target", name, "", epoch, []]
+
+
+def member(number: int, epoch: int | None, held: Held | None = None, name: str = GROUP) -> Told:
+    """The epoch of the member of a process, and what it has."""
+    rows = [[TOPIC_ID, partition, since] for partition, since in (held or {}).items()]
+    return ["member", name, f"member-{number}", epoch, rows]
+
+
+def committed(partition: int, offset: int, name: str = GROUP) -> Told:
+    """A commit of the topic that the groups read."""
+    return ["commit", name, TOPIC, partition, offset]
+
+
+UNREADABLE: Told = ["unreadable", "", "", None, []]
+
+
+def wrote(
+    story: GroupStory, *records: Told, first: int = 0, epoch: int = 0, before: int | None = -1, **more: Any
+) -> int:
+    """One range of the log, a record at each offset; the index of its observation."""
+    rows = [[first + at, *record[1:]] for at, record in enumerate(records) if record[0] == "commit"]
+    groups = [
+        [PARTITION, epoch, first + at, *record] for at, record in enumerate(records) if record[0] != "commit"
+    ]
+    stretch = [PARTITION, epoch, first, first + len(records), before, rows]
+    value = {"began_ns": story.now_ns, "stretches": [stretch], "deleted": [], "transactional": []}
+    return story.add("observer-commits", OK, "observe", "commits", value | {"groups": groups} | more)
+
+
+def judged(story: GroupStory) -> CheckerResult:
+    """What the checker says."""
+    return check_groups(story.history())
+
+
+def found(story: GroupStory) -> Sequence[str]:
+    """Ids of all findings of the log's rules."""
+    rules = {"group-epoch-back", "group-epoch-ahead", "assigned-before-released", "fenced-commit"}
+    return [anomaly.id for anomaly in judged(story).anomalies if anomaly.id in rules]
