@@ -38,7 +38,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """Collect no garbage meanwhile, and never visit what is there then: modules and tests stay until the end."""
+    """Collect no garbage meanwhile, and never visit what is there then: tests stay until the end."""
     gc.disable()
     try:
         return (yield)
