@@ -4,6 +4,7 @@ Each is an archive ``recorded/<name>.tar.xz`` with the journals of one run of a 
 valid, and nothing else.
 """
 
+import gc
 import tarfile
 from functools import cache
 from pathlib import Path
@@ -41,4 +42,6 @@ def decoded(files: dict[str, bytes]) -> History:
 @no_collection()
 def recorded(name: str) -> History:
     """The history of a run, as it was recorded; nobody may change it."""
-    return decoded(journals(name))
+    history = decoded(journals(name))
+    gc.freeze()  # it stays until the end: no garbage collection need visit it again
+    return history

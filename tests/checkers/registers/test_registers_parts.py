@@ -89,6 +89,7 @@ def some_rows(draw: st.DrawFn) -> Rows:
     )
 
 
+@pytest.mark.no_cover  # tracing takes as long as judging, and other tests reach every branch
 @MANY
 @given(some_rows())
 def test_zones_of_many_parts_are_the_clusters_by_definition(rows: Rows) -> None:
@@ -117,6 +118,7 @@ def written_once(rows: Rows) -> Rows:
     return replace(rows, write=write)
 
 
+@pytest.mark.no_cover  # tracing takes as long as judging, and other tests reach every branch
 @MANY
 @given(some_rows().map(written_once))
 def test_conflicts_of_many_parts_are_those_of_pairs_of_zones(rows: Rows) -> None:

@@ -3,6 +3,7 @@
 from itertools import product
 from typing import Any, NamedTuple
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,6 +12,8 @@ from checkers.registers import applies, check_registers
 from checkers.verdict.verdict import CheckerResult, Validity
 from tests.checkers.registers.register_histories import history_of
 from tests.checkers.registers.register_oracle import linearizable
+
+pytestmark = pytest.mark.no_cover  # tracing takes as long as judging, and other tests reach every branch
 
 Type = OperationType
 MANY = settings(max_examples=1500)

@@ -16,6 +16,8 @@ from tests.checkers.log_histories import TOPIC, history_of
 from tests.checkers.logs.log.log_oracle import expected_counts
 from tests.checkers.logs.log.log_simulator import Simulation
 
+pytestmark = pytest.mark.no_cover  # tracing takes as long as judging, and other tests reach every branch
+
 SEEDS = st.integers(0, 2**32)
 FEW = settings(max_examples=40)
 _Records = list[list[Any]]
