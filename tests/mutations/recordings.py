@@ -4,7 +4,6 @@ Each is an archive ``recorded/<name>.tar.xz`` with the journals of one run of a 
 valid, and nothing else.
 """
 
-import gc
 import tarfile
 from functools import cache
 from pathlib import Path
@@ -42,6 +41,4 @@ def decoded(files: dict[str, bytes]) -> History:
 @no_collection()
 def recorded(name: str) -> History:
     """The history of a run, as it was recorded; nobody may change it."""
-    history = decoded(journals(name))
-    gc.freeze()  # it stays until the end: no garbage collection need visit it again
-    return history
+    return decoded(journals(name))
