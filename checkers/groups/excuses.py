@@ -17,14 +17,25 @@ import msgspec
 
 from checkers.columns.tables import NEVER, NONE, GroupPartition, PartitionName
 from checkers.evidence.coordinators import OFFSETS_TOPIC, offsets_partition
-from checkers.groups.anomalies import OFFSET_LOST, PREMATURE_COMMIT, STATIC_REFUSED, UNDELIVERED
+from checkers.groups.anomalies import (
+    LOGGED_EPOCH_AHEAD,
+    LOGGED_EPOCH_BACK,
+    LOGGED_TWO_OWNERS,
+    OFFSET_LOST,
+    PREMATURE_COMMIT,
+    STATIC_REFUSED,
+    UNDELIVERED,
+)
 from checkers.history.operations import History
 from checkers.licences import Permit, licences_of
-from checkers.licences.internal import may_have_lost
+from checkers.licences.internal import Loss, losses
 from checkers.verdict.verdict import Anomaly
 
 _OF_CLIENTS = frozenset((UNDELIVERED.id, PREMATURE_COMMIT.id, STATIC_REFUSED.id))
 """Anomalies that follow from clients' operations alone, so that no loss of a coordinator explains them."""
+
+_IN_LOG = frozenset((LOGGED_EPOCH_BACK.id, LOGGED_EPOCH_AHEAD.id, LOGGED_TWO_OWNERS.id))
+"""Anomalies of records in the log of the offsets topic; their time is when the last record was read."""
 
 
 class GroupFinding(NamedTuple):
@@ -60,19 +71,26 @@ class Excuses:
             yield msgspec.structs.replace(one.anomaly, illegal=text is None, licence=text)
 
     def _of(self, found: GroupFinding) -> str | None:
-        if found.anomaly.id not in _OF_CLIENTS and self._lost is not None:
-            return self._lost
+        if found.anomaly.id not in _OF_CLIENTS and (lost := self._lost_until(found.anomaly)) is not None:
+            return lost
         permits = () if found.place is None else self._permits(found.place)
         return next((permit.text for permit in permits if _may_explain(permit, found)), None)
 
+    def _lost_until(self, anomaly: Anomaly) -> str | None:
+        """An event that may have removed commits or generations before the anomaly; None if there is none.
+
+        Only for records in the log it is certain that they were written before the anomaly's time.
+        """
+        until_ns = anomaly.time_ns if anomaly.id in _IN_LOG else None
+        met = (loss.text for loss in self._losses if loss.meets(0, NEVER if until_ns is None else until_ns))
+        return next(met, None)
+
     @cached_property
-    def _lost(self) -> str | None:
-        """An event that may have removed commits or generations of the group; None if there is none."""
+    def _losses(self) -> tuple[Loss, ...]:
         if not self._history.of("setup"):
-            return None
+            return ()
         partition = offsets_partition(self._history, self._group)
-        number = None if partition is None else partition.partition
-        return may_have_lost(self._history, OFFSETS_TOPIC, number)
+        return losses(self._history, OFFSETS_TOPIC, None if partition is None else partition.partition)
 
     def _permits(self, place: GroupPartition) -> Iterable[Permit]:
         return licences_of(self._history).of(PartitionName(place.topic, place.partition))

@@ -2,6 +2,9 @@
 
 import pytest
 
+from checkers.columns.tables import NEVER
+from checkers.groups import excuses
+from checkers.licences.internal import Loss
 from checkers.verdict.verdict import Validity
 from tests.checkers.groups.group_histories import FAIL, GROUP, INFO, TOPIC, GroupStory
 from tests.checkers.groups.logged_histories import (
@@ -192,6 +195,18 @@ def test_a_loss_that_was_permitted_may_explain_a_finding() -> None:
     wrote(story, group(5), group(4))
     result = judged(story)
     assert (result.validity, result.counts) == (Validity.UNKNOWN, {BACK: 1})
+
+
+@pytest.mark.parametrize(("later_ns", "validity"), [(0, Validity.UNKNOWN), (1, Validity.INVALID)])
+def test_a_loss_after_the_records_were_read_explains_nothing(
+    story: GroupStory, monkeypatch: pytest.MonkeyPatch, later_ns: int, validity: Validity
+) -> None:
+    wrote(story, group(5), group(4))
+    (found_one,) = judged(story).anomalies
+    assert found_one.time_ns is not None
+    loss = Loss("an unclean election", NEVER, found_one.time_ns + later_ns)
+    monkeypatch.setattr(excuses, "losses", lambda *_: (loss,))
+    assert judged(story).validity is validity
 
 
 @pytest.mark.parametrize(
