@@ -105,12 +105,12 @@ def drawn(kind: str, topology: Topology) -> tuple[tuple[GambitMove, ...], int]:
 @pytest.fixture
 def in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """However long the conditions of one take, those after it are begun."""
-    sound = GambitCourse.play
+    sound = GambitCourse.carry_out
 
-    def play(course: GambitCourse, name: str, gambit: Gambit, _: int) -> None:
+    def carry_out(course: GambitCourse, name: str, gambit: Gambit, _: int) -> None:
         sound(course, name, gambit, NEVER_NS)
 
-    monkeypatch.setattr(GambitCourse, "play", play)
+    monkeypatch.setattr(GambitCourse, "carry_out", carry_out)
 
 
 @pytest.mark.parametrize(
