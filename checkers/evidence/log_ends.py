@@ -6,7 +6,16 @@ import msgspec
 
 from checkers.columns.tables import PartitionName
 from checkers.evidence.node_logs import logged_at_ns
-from checkers.history.logged import ISR_SHRUNK, LOADED, TRUNCATED, IsrShrunk, LogLoaded, LogTruncated
+from checkers.history.logged import (
+    ISR_SHRUNK,
+    LOADED,
+    LOG_CUT,
+    TRUNCATED,
+    IsrShrunk,
+    LogCut,
+    LogLoaded,
+    LogTruncated,
+)
 from checkers.history.operations import History, Operation
 
 SLACK_NS = 2_000_000_000
@@ -58,7 +67,20 @@ class Truncated(LogTruncated, frozen=True, kw_only=True):
         return PartitionName(self.topic, self.partition)
 
 
-_L = TypeVar("_L", Loaded, Shrunk, Truncated)
+class Cut(LogCut, frozen=True, kw_only=True):
+    """A log from which a follower removed records; attributes as in `Loaded`."""
+
+    index: int = 0
+    node: str = ""
+    time_ns: int = 0
+
+    @property
+    def name(self) -> PartitionName:
+        """The partition of the log."""
+        return PartitionName(self.topic, self.partition)
+
+
+_L = TypeVar("_L", Loaded, Shrunk, Truncated, Cut)
 
 
 def loaded_logs(history: History) -> list[Loaded]:
@@ -86,6 +108,15 @@ def truncated_logs(history: History) -> list[Truncated]:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
     """
     return _lines(history, TRUNCATED, Truncated)
+
+
+def cut_logs(history: History) -> list[Cut]:
+    """Every log from which a follower removed records; runs of older versions of krucible have none.
+
+    Raises:
+        msgspec.ValidationError: an observation is not as docs/histories.md says.
+    """
+    return _lines(history, LOG_CUT, Cut)
 
 
 def _lines(history: History, key: str, kind: type[_L]) -> list[_L]:

@@ -9,6 +9,7 @@ from checkers.history.fields import written
 
 NODE_LOG, VOTE, ELECTED = "node-log", "vote", "elected"
 LOADED, ISR_SHRUNK, TRUNCATED, CLEANED = "loaded", "isr-shrunk", "truncated", "cleaned"
+LOG_CUT = "log-cut"
 EPOCH_BEGUN = "epoch-begun"
 QUORUM_VIEW, METADATA_TRUNCATED = "quorum-view", "metadata-truncated"
 LOG_LACKING = "log-lacking"
@@ -202,6 +203,24 @@ class LogTruncated(msgspec.Struct, frozen=True):
     partition: int
     end: int
     high_watermark: int
+
+
+class LogCut(msgspec.Struct, frozen=True):
+    """A log from which a follower removed records, because its leader's log has others, or none, there.
+
+    Attributes:
+        line: number of the line, from 1.
+        at: wall-clock time of the line.
+        topic: topic of the partition.
+        partition: its number.
+        end: end of the log after the truncation; it was higher before.
+    """
+
+    line: int
+    at: str
+    topic: str
+    partition: int
+    end: int
 
 
 class LogsCleaned(msgspec.Struct, frozen=True):

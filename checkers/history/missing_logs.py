@@ -14,6 +14,7 @@ from checkers.history.logged import (
     EPOCH_BEGUN,
     ISR_SHRUNK,
     LOADED,
+    LOG_CUT,
     LOG_LACKING,
     METADATA_TRUNCATED,
     NODE_LOG,
@@ -24,7 +25,7 @@ from checkers.history.operations import History, once
 from checkers.history.setup import recorded_setup
 
 _ROLES = ("broker", "controller")
-_KINDS = (NODE_LOG, LOADED, ISR_SHRUNK, TRUNCATED, EPOCH_BEGUN, QUORUM_VIEW, METADATA_TRUNCATED)
+_KINDS = (NODE_LOG, LOADED, ISR_SHRUNK, TRUNCATED, LOG_CUT, EPOCH_BEGUN, QUORUM_VIEW, METADATA_TRUNCATED)
 """Kinds of lines that may be missing separately."""
 _OLD_ENTRIES_MAX = 5_000
 _OLD_LIMITS = ((LOADED, ISR_SHRUNK, TRUNCATED), (EPOCH_BEGUN,))

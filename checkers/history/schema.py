@@ -46,6 +46,7 @@ from checkers.history.logged import (
     EPOCH_BEGUN,
     ISR_SHRUNK,
     LOADED,
+    LOG_CUT,
     LOG_LACKING,
     METADATA_TRUNCATED,
     NODE_LOG,
@@ -56,6 +57,7 @@ from checkers.history.logged import (
     EpochBegun,
     FindingLogged,
     IsrShrunk,
+    LogCut,
     LogLacking,
     LogLoaded,
     LogsCleaned,
@@ -380,6 +382,7 @@ _OBSERVED: Shapes = {
     **_observed(LOADED, LogLoaded),
     **_observed(ISR_SHRUNK, IsrShrunk),
     **_observed(TRUNCATED, LogTruncated),
+    **_observed(LOG_CUT, LogCut),
     **_observed(CLEANED, LogsCleaned),
     **_observed(EPOCH_BEGUN, EpochBegun),
 }

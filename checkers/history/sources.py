@@ -62,7 +62,7 @@ _JOURNALS = {
     Source.BROKER_LOADS: re.compile(r"loaded of broker .*", re.DOTALL),
     Source.CONTROLLER_LOADS: re.compile(r"loaded of controller .*", re.DOTALL),
     Source.SHRUNK_ISRS: re.compile(r"isr-shrunk of broker .*", re.DOTALL),
-    Source.TRUNCATIONS: re.compile(r"truncated of broker .*", re.DOTALL),
+    Source.TRUNCATIONS: re.compile(r"(truncated|log-cut) of broker .*", re.DOTALL),
     Source.QUORUM_VIEWS: re.compile(r"(quorum-view|metadata-truncated) of .*", re.DOTALL),
 }
 """Names of each source's journals, see docs/histories.md, and of the entries that `missing_logs` reports."""

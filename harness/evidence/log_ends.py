@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from checkers.history.logged import IsrShrunk, LogLoaded, LogTruncated
+from checkers.history.logged import IsrShrunk, LogCut, LogLoaded, LogTruncated
+from checkers.history.replicas import METADATA_TOPIC
 
 _START = "Registered signal handlers for TERM"
 _LOADED = re.compile(
@@ -29,15 +30,19 @@ _TRUNCATED = re.compile(
     r"(?P<at>\S+) WARN \[ReplicaFetcherThread-.*\] Truncating (?P<topic>\S+)-(?P<partition>\d+) to offset"
     r" (?P<end>\d+) below high watermark (?P<mark>\d+) "
 )
+_CUT = re.compile(
+    r"(?P<at>\S+) INFO \[.*\] \[UnifiedLog partition=(?P<topic>\S+)-(?P<partition>\d+), dir=[^\]]+\]"
+    r" Truncating to offset (?P<end>\d+) "
+)
 _OUT = re.compile(r"\(brokerId: (?P<id>\d+), endOffset: (?P<end>-?\d+)")
 
 
-def log_ends(log: str) -> Iterator[LogLoaded | IsrShrunk | LogTruncated]:
+def log_ends(log: str) -> Iterator[LogLoaded | IsrShrunk | LogTruncated | LogCut]:
     """Entries of all kinds in the order of their lines; for each start, only the last line about each log.
 
     Loading logs the producers at the beginning of the unflushed segments too, and those at the end last.
     """
-    entries: list[LogLoaded | IsrShrunk | LogTruncated] = []
+    entries: list[LogLoaded | IsrShrunk | LogTruncated | LogCut] = []
     loading: dict[tuple[str, int], LogLoaded] = {}
     for number, line in enumerate(log.splitlines(), start=1):
         if _START in line:
@@ -57,6 +62,9 @@ def log_ends(log: str) -> Iterator[LogLoaded | IsrShrunk | LogTruncated]:
         elif cut := _TRUNCATED.match(line):
             where, end = (cut["topic"], int(cut["partition"])), int(cut["end"])
             entries.append(LogTruncated(number, cut["at"], *where, end, int(cut["mark"])))
+        elif (cut := _CUT.match(line)) and cut["topic"] != METADATA_TOPIC:
+            where = cut["topic"], int(cut["partition"])
+            entries.append(LogCut(number, cut["at"], *where, int(cut["end"])))
     yield from sorted([*entries, *loading.values()], key=lambda entry: entry.line)
 
 

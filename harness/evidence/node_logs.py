@@ -13,6 +13,7 @@ from checkers.history.logged import (
     EPOCH_BEGUN,
     ISR_SHRUNK,
     LOADED,
+    LOG_CUT,
     LOG_LACKING,
     METADATA_TRUNCATED,
     NODE_LOG,
@@ -23,6 +24,7 @@ from checkers.history.logged import (
     EpochBegun,
     FindingLogged,
     IsrShrunk,
+    LogCut,
     LogLacking,
     LogLoaded,
     LogsCleaned,
@@ -61,12 +63,13 @@ _KEYS = {
     LogLoaded: LOADED,
     IsrShrunk: ISR_SHRUNK,
     LogTruncated: TRUNCATED,
+    LogCut: LOG_CUT,
     EpochBegun: EPOCH_BEGUN,
     QuorumViewLogged: QUORUM_VIEW,
     MetadataTruncated: METADATA_TRUNCATED,
 }
 """Keys of entries about the ends of logs, leader epochs, and voters."""
-_Entry = LogLoaded | IsrShrunk | LogTruncated | EpochBegun | QuorumViewLogged | MetadataTruncated
+_Entry = LogLoaded | IsrShrunk | LogTruncated | LogCut | EpochBegun | QuorumViewLogged | MetadataTruncated
 
 
 def gather_logs(containers: Mapping[str, NodeContainers], folder: Path, recorder: Recorder) -> None:

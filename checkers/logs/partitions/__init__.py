@@ -52,7 +52,7 @@ from checkers.logs.partitions.kept_commits import CommitsKept
 from checkers.logs.partitions.leading import leadership_kept, leading_of
 from checkers.logs.partitions.logged import LoggedCommits
 from checkers.logs.partitions.misreported_topics import misreported_topics
-from checkers.logs.partitions.truncations import find_truncations
+from checkers.logs.partitions.truncations import find_removed, find_truncations
 from checkers.logs.partitions.views import contradictions
 from checkers.logs.partitions.walk import Walk
 from checkers.logs.partitions.zones import Zone, below_min_isr, member_down
@@ -79,7 +79,9 @@ def check_partitions(history: History) -> CheckerResult:
     led: Counter[str] = Counter()
     views += [*leadership_kept(facts), *failed_directories(facts, led)]
     views += dead_directories(facts, columns_of(history))
-    views += [*find_ends(facts, columns_of(history)), *find_truncations(facts)] if farthest(history) else []
+    if farthest(history):
+        views += [*find_ends(facts, columns_of(history)), *find_truncations(facts)]
+        views += find_removed(facts, columns_of(history), end_ns)
     counts = Counter(anomaly.id for anomaly in (*walk.found, *views))
     blamed = _Blamed(facts, end_ns)
     for found in blamed.found:

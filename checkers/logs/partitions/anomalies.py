@@ -209,6 +209,14 @@ TRUNCATED_BELOW_MARK = AnomalyKind(
     "that no follower truncates it.",
     source="Kafka documentation, Design, Replication; KIP-101, KIP-279; Kafka's UnifiedLog.truncateTo",
 )
+TRUNCATED_COMMITTED = AnomalyKind(
+    id="truncated-committed",
+    meaning="A follower removed acknowledged records that it had got as a member of the ISR, and every "
+    "leader had been elected cleanly.",
+    guarantee="A committed record is in the log of every replica that may be elected, so that no follower "
+    "that has it truncates it.",
+    source="Kafka documentation, Design, Replication; KIP-101, KIP-279; Kafka's UnifiedLog.truncateTo",
+)
 
 ANOMALIES = by_id(
     TWO_LEADERS,
@@ -239,6 +247,7 @@ ANOMALIES = by_id(
     MARK_BEYOND_MEMBER,
     ACKED_BEYOND_MARK,
     TRUNCATED_BELOW_MARK,
+    TRUNCATED_COMMITTED,
 )
 """All anomalies by id."""
 NEEDS = Needs(
@@ -263,6 +272,7 @@ NEEDS = Needs(
         "high-watermark-beyond-member": (Source.FAULTS,),
         "acked-beyond-high-watermark": (Source.FAULTS,),
         "truncated-below-high-watermark": PERMITTED,
+        "truncated-committed": (*PERMITTED, Source.MOVES),
         "unclean-broker-kept": (Source.FAULTS, Source.MOVES),
         "acked-without-member": (Source.FAULTS, Source.NODES),
         "read-without-member": (Source.FAULTS, Source.NODES),

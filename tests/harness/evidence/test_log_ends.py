@@ -2,7 +2,7 @@
 
 import pytest
 
-from checkers.history.logged import IsrShrunk, LogLoaded, LogTruncated
+from checkers.history.logged import IsrShrunk, LogCut, LogLoaded, LogTruncated
 from harness.evidence.log_ends import log_ends
 
 AT = "2026-11-23T13:15:48.127Z INFO "
@@ -61,6 +61,24 @@ def test_whom_a_leader_leaves_behind() -> None:
     assert log_ends_of(SHRUNK, "and a line that says nothing") == [
         IsrShrunk(1, at, "log-0", 4, (4, 2, 1), 969, 974, out)
     ]
+
+
+@pytest.mark.parametrize(
+    ("thread", "logger"),
+    [
+        ("kafka-1-metadata-loader-event-handler", "org.apache.kafka.storage.internals.log.UnifiedLog"),
+        ("ReplicaFetcherThread-0-3", "kafka.log.UnifiedLog"),  # before 4.0
+    ],
+)
+def test_a_log_from_which_records_are_removed(thread: str, logger: str) -> None:
+    at = "2026-11-28T02:43:24.205Z"
+    line = f"{at} INFO [{thread}] [UnifiedLog partition={{}}, dir=/var/lib/kafka/data] Truncating to"
+    lines = [
+        f"{line} offset 2589 ({logger})".format("log-0-3"),
+        f"{line} 0 has no effect as the largest offset in the log is -1 ({logger})".format("log-0-3"),
+        f"{line} offset 7 ({logger})".format("__cluster_metadata-0"),
+    ]
+    assert log_ends_of(*lines) == [LogCut(1, at, "log-0", 3, 2589)]
 
 
 @pytest.mark.parametrize(

@@ -136,6 +136,31 @@ def a_follower_cuts_off_what_was_not_committed(edit: Edit) -> None:
     _truncate(edit, 0)
 
 
+def _cut(edit: Edit, behind: int) -> None:
+    """A broker cuts off its log at, or a little below, the end of the last record that it had in sync."""
+    node, record = _last(edit)
+    where = {"topic": record.topic, "partition": record.partition}
+    _told(edit, "log-cut", node, **where, end=record.offset + 1 - behind)
+
+
+@mutation("log-ends", invalid("truncated-committed"), RUNS, 2)
+def a_follower_removes_what_was_acknowledged(edit: Edit) -> None:
+    """A follower truncates its log to the last record that was acknowledged while it was in sync."""
+    _cut(edit, 1)
+
+
+@mutation("log-ends", VALID, RUNS, 2)
+def a_follower_removes_what_was_not_acknowledged(edit: Edit) -> None:
+    """A follower truncates its log behind the last record that was acknowledged while it was in sync."""
+    _cut(edit, 0)
+
+
+@mutation("log-ends", unknown("logs that brokers truncated"), RUNS[:2], 1)
+def cuts_are_left_out(edit: Edit) -> None:
+    """Lines about truncated logs were left out of the record, those of followers that removed records."""
+    _left_out(edit, "log-cut")
+
+
 def _left_out(edit: Edit, kind: str) -> None:
     """A broker's log had more lines of a kind than the run recorded."""
     last = edit.original.operations[-1]
