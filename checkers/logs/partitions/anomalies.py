@@ -217,6 +217,14 @@ TRUNCATED_COMMITTED = AnomalyKind(
     "that has it truncates it.",
     source="Kafka documentation, Design, Replication; KIP-101, KIP-279; Kafka's UnifiedLog.truncateTo",
 )
+RETURN_WITHOUT_ELECTION = AnomalyKind(
+    id="return-without-election",
+    meaning="A controller unfenced a broker and did not elect it for a partition without a leader that it "
+    "may lead.",
+    guarantee="A partition without a leader gets one as soon as a member of its ISR is back, or, if the ISR "
+    "is empty, of its ELR.",
+    source="KIP-966; Kafka's ReplicationControlManager.handleBrokerUnfenced",
+)
 
 ANOMALIES = by_id(
     TWO_LEADERS,
@@ -248,6 +256,7 @@ ANOMALIES = by_id(
     ACKED_BEYOND_MARK,
     TRUNCATED_BELOW_MARK,
     TRUNCATED_COMMITTED,
+    RETURN_WITHOUT_ELECTION,
 )
 """All anomalies by id."""
 NEEDS = Needs(
@@ -272,6 +281,7 @@ NEEDS = Needs(
         "high-watermark-beyond-member": (Source.FAULTS,),
         "acked-beyond-high-watermark": (Source.FAULTS,),
         "truncated-below-high-watermark": PERMITTED,
+        "return-without-election": (Source.FAULTS,),
         "truncated-committed": (*PERMITTED, Source.MOVES),
         "unclean-broker-kept": (Source.FAULTS, Source.MOVES),
         "acked-without-member": (Source.FAULTS, Source.NODES),

@@ -87,6 +87,18 @@ class Back(NamedTuple):
     killed_by: str
 
 
+def unfenced_by(kind: str, data: Any) -> int | None:
+    """The id of the broker that a record unfences, or None.
+
+    Raises:
+        msgspec.ValidationError: the record is not as docs/histories.md says.
+    """
+    if kind != REGISTRATION_CHANGED:
+        return None
+    told = msgspec.convert(data, _BrokerRecord)
+    return told.broker_id if told.fenced == _UNFENCED else None
+
+
 class Registrations:
     """The brokers as registered by the records that were applied.
 
@@ -105,6 +117,11 @@ class Registrations:
         self._processes: dict[int, _Process] = {}
         self._eligible = False
         self.judged = 0
+
+    @property
+    def eligible(self) -> bool:
+        """Whether the cluster keeps eligible leader replicas (KIP-966), by the records that were applied."""
+        return self._eligible
 
     def take(self, kind: str, data: Any, span: TimeBounds) -> Back | None:
         """Apply a record.

@@ -20,11 +20,13 @@ from checkers.logs.partitions.anomalies import (
     EPOCH_WENT_BACK,
     INACTIVE_CHOSEN,
     RESTATED,
+    RETURN_WITHOUT_ELECTION,
     UNCLEAN_MEMBER,
 )
 from checkers.logs.partitions.cordons import Cordons
 from checkers.logs.partitions.counters import Counters
-from checkers.logs.partitions.registrations import Registrations, written_with
+from checkers.logs.partitions.registrations import Registrations, unfenced_by, written_with
+from checkers.logs.partitions.returns import Returns
 from checkers.logs.partitions.states import broken_by
 from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import Anomaly
@@ -50,6 +52,7 @@ class Walk:
         self._log, self._times = farthest(history), append_times(history)
         self._needed, self._counters = min_isr_of(history), Counters()
         self._registrations, self._cordons = _registrations(history), Cordons()
+        self._returns = _returns(history)
         self._is_whole = self._log is not None and _is_whole(history, self._log)
         self._knows_brokers = True
         if self._log is not None:
@@ -59,10 +62,14 @@ class Walk:
             for record in self._log.seen.records:
                 self._take(record, replay)
             self.figures["killed_brokers_back"] = self._registrations.judged
+            self.figures["elections_by_returns"] = self._returns.judged
 
     def _take(self, record: MetadataRecord, replay: PartitionReplay) -> None:
         _, _, kind, data = record
         self.figures["records"] += 1
+        for missed in self._returns.ended_by(record):
+            text = f"broker {missed.broker} was unfenced, and was not elected although it may lead"
+            self._add(RETURN_WITHOUT_ELECTION, str(missed.partition), missed.record, text, missed.state)
         if kind == CONFIG_RECORD:
             self._needed.take(data)
         if kind == REMOVED:
@@ -77,11 +84,16 @@ class Walk:
             for partition, state in replay.held_by(back.broker):
                 self._add(UNCLEAN_MEMBER, str(partition), record, text, state)
         self._cordons.take(kind, data)
+        broker = unfenced_by(kind, data)
+        if broker is not None and self._knows_brokers:
+            eligible = self._registrations.eligible
+            self._returns.begin(record, broker, replay.held_by(broker), eligible=eligible)
         for step in replay.take(record):
             self._judge(step)
 
     def _judge(self, step: PartitionChange) -> None:
         self.figures["states"] += 1
+        self._returns.take(step)
         self.figures["states_of_internal_topics"] += step.partition.topic.startswith("__")
         if self._knows_brokers:
             self._judge_brokers(step)
@@ -127,10 +139,18 @@ class Walk:
 
 
 def _registrations(history: History) -> Registrations:
-    setup = setup_of(history)
-    names = {} if setup is None else {node.id: node.name for node in setup.nodes if "broker" in node.roles}
     restarted_ns = [operation.time_ns for operation in history.of("configure")]
-    return Registrations(names, fault_windows(history), restarted_ns)
+    return Registrations(_brokers(history), fault_windows(history), restarted_ns)
+
+
+def _returns(history: History) -> Returns:
+    return Returns(_brokers(history), fault_windows(history))
+
+
+def _brokers(history: History) -> dict[int, str]:
+    """The brokers' names by their ids."""
+    setup = setup_of(history)
+    return {} if setup is None else {node.id: node.name for node in setup.nodes if "broker" in node.roles}
 
 
 def _is_whole(history: History, log: MetadataLog) -> bool:
