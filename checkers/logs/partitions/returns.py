@@ -3,7 +3,7 @@
 When a controller unfences a broker, the same event elects a leader for each partition that has none and for
 which the broker may be elected: it is in the ISR, or the ISR is empty and it is in the ELR
 (``ReplicationControlManager.handleBrokerUnfenced``; KIP-966).  The changes of partitions directly follow the
-record that unfences the broker.
+record that unfences the broker, without a gap; records that say nothing are not in the history.
 
 A series of such changes that no other record of the same epoch ends is not judged, nor one that ends with a
 record that could not be decoded, which may be one of them.  Nor is a broker whose
@@ -52,12 +52,14 @@ class Returns:
         struck = [window for window in windows if window.kind in _OF_DISKS]
         self._struck = {number for number, name in names.items() if any(w.concerns(name) for w in struck)}
         self._due: dict[PartitionName, MissedElection] = {}
+        self._next = 0
         self.judged = 0
 
     def ended_by(self, record: MetadataRecord) -> Iterator[MissedElection]:
         """The elections that are missing if a record ends the series."""
-        _, epoch, kind, _ = record
-        if kind != CHANGED:
+        offset, epoch, kind, _ = record
+        follows, self._next = offset == self._next, offset + 1
+        if kind != CHANGED or not follows:
             missing, self._due = self._due, {}
             if kind != OPAQUE:
                 yield from (missed for missed in missing.values() if missed.record[1] == epoch)

@@ -71,6 +71,14 @@ def test_one_that_is_elected_in_a_later_event_is_a_finding() -> None:
     assert missed(ended(told)) == 1
 
 
+def test_one_behind_a_record_that_says_nothing_is_of_a_later_event() -> None:
+    told = leaderless()
+    changed(told, 12, 3, fenced=-1)
+    told.changed(13, leader=3, isr=[3], eligibleLeaderReplicas=[])
+    told.records[-1][0] += 1
+    assert missed(check_partitions(told.history())) == 1
+
+
 def test_a_series_at_the_end_of_the_log_is_not_judged() -> None:
     told = leaderless()
     changed(told, 12, 3, fenced=-1)
