@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from harness.vocabulary import (
+    Acknowledged,
     Assumptions,
     Await,
     Heal,
@@ -33,6 +34,8 @@ WHOLE: tuple[Move, ...] = (
     *(Await(InSync("log-0", partition, BROKERS), within_ms=60_000) for partition in range(LOAD.partitions)),
 )
 """Nothing is out of sync, so that the next node may go."""
+WRITTEN = Await(Acknowledged(40), within_ms=30_000)
+"""Clients write while a node is away: they may need longer to find other leaders than the node is held."""
 
 
 def changed(*members: Member, version: str | None = None, whole: Sequence[Move] = WHOLE) -> Iterator[Move]:
@@ -45,4 +48,4 @@ def changed(*members: Member, version: str | None = None, whole: Sequence[Move] 
     """
     for member in members:
         name = f"{member.role}-{member.number}-{'up' if version is None else 'back'}"
-        yield from (Inject(name, Upgrade(member, version=version)), Heal(name), *whole)
+        yield from (Inject(name, Upgrade(member, version=version)), WRITTEN, Heal(name), *whole)
