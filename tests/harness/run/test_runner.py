@@ -178,6 +178,7 @@ class Play:
         self.in_vain = False
         self.told: dict[str, bool] = {}
         self.stage = MagicMock(folder=folder, going=nothing())
+        self.stage.plan.scenario.workload.needs_java = False
         self.nemesis = SimpleNamespace(heal_all=lambda: self.reach("heal"))
         execution = SimpleNamespace(carry_out=lambda _schedule: self.reach("schedule"), nemesis=self.nemesis)
         monkeypatch.setattr(runner, "Execution", lambda *_: execution)
@@ -216,6 +217,7 @@ class Play:
 
     def play(self) -> KrucibleError | None:
         plan, host = MagicMock(), runner.Host()
+        plan.scenario.workload.needs_java = False
         played = runner._played(plan, host, lambda _event: None, threading.Event())
         assert played.folder == self.stage.folder
         return played.failure
