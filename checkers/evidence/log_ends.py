@@ -1,6 +1,6 @@
 """The ends of partitions' logs according to the logs of nodes, in the time of the history."""
 
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import msgspec
 
@@ -15,6 +15,7 @@ from checkers.history.logged import (
     LogCut,
     LogLoaded,
     LogTruncated,
+    PartitionLine,
 )
 from checkers.history.operations import History, Operation
 
@@ -22,110 +23,76 @@ SLACK_NS = 2_000_000_000
 """Largest difference between a line's time and the history's clock, whose start is known in whole seconds."""
 
 
-class Loaded(LogLoaded, frozen=True, kw_only=True):
-    """A log that a node loaded, and where and when the node logged that.
+_L = TypeVar("_L", bound=PartitionLine)
+
+
+class Placed(msgspec.Struct, Generic[_L], frozen=True):
+    """A line about a partition's log, and where and when a node logged it.
 
     Attributes:
+        told: what the line says.
         index: the observation's place in the history.
         node: whose log it is in.
         time_ns: when, on the history's clock; uncertain by `SLACK_NS`.
     """
 
-    index: int = 0
-    node: str = ""
-    time_ns: int = 0
+    told: _L
+    index: int
+    node: str
+    time_ns: int
 
     @property
     def name(self) -> PartitionName:
         """The partition of the log."""
-        return PartitionName(self.topic, self.partition)
-
-
-class Shrunk(IsrShrunk, frozen=True, kw_only=True):
-    """An ISR that shrank, and where and when the leader logged that; attributes as in `Loaded`."""
-
-    index: int = 0
-    node: str = ""
-    time_ns: int = 0
+        return PartitionName(self.told.topic, self.told.partition)
 
     @property
-    def name(self) -> PartitionName:
-        """The partition of the ISR."""
-        return PartitionName(self.topic, self.partition)
+    def cited(self) -> str:
+        """Where the line is, as the beginning of a sentence."""
+        return f"Line {self.told.line} of {self.node}'s log, at {self.told.at}"
 
 
-class Truncated(LogTruncated, frozen=True, kw_only=True):
-    """A log that was truncated below its high watermark; attributes as in `Loaded`."""
-
-    index: int = 0
-    node: str = ""
-    time_ns: int = 0
-
-    @property
-    def name(self) -> PartitionName:
-        """The partition of the log."""
-        return PartitionName(self.topic, self.partition)
-
-
-class Cut(LogCut, frozen=True, kw_only=True):
-    """A log from which a follower removed records; attributes as in `Loaded`."""
-
-    index: int = 0
-    node: str = ""
-    time_ns: int = 0
-
-    @property
-    def name(self) -> PartitionName:
-        """The partition of the log."""
-        return PartitionName(self.topic, self.partition)
-
-
-_L = TypeVar("_L", Loaded, Shrunk, Truncated, Cut)
-
-
-def loaded_logs(history: History) -> list[Loaded]:
+def loaded_logs(history: History) -> list[Placed[LogLoaded]]:
     """Every log that a node loaded when it started.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
     """
-    return _lines(history, LOADED, Loaded)
+    return _lines(history, LOADED, LogLoaded)
 
 
-def shrunk_isrs(history: History) -> list[Shrunk]:
+def shrunk_isrs(history: History) -> list[Placed[IsrShrunk]]:
     """Every ISR that a leader shrank because replicas had fallen behind.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
     """
-    return _lines(history, ISR_SHRUNK, Shrunk)
+    return _lines(history, ISR_SHRUNK, IsrShrunk)
 
 
-def truncated_logs(history: History) -> list[Truncated]:
+def truncated_logs(history: History) -> list[Placed[LogTruncated]]:
     """Every log that a follower truncated below its high watermark.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
     """
-    return _lines(history, TRUNCATED, Truncated)
+    return _lines(history, TRUNCATED, LogTruncated)
 
 
-def cut_logs(history: History) -> list[Cut]:
+def cut_logs(history: History) -> list[Placed[LogCut]]:
     """Every log from which a follower removed records; runs of older versions of krucible have none.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
     """
-    return _lines(history, LOG_CUT, Cut)
+    return _lines(history, LOG_CUT, LogCut)
 
 
-def _lines(history: History, key: str, kind: type[_L]) -> list[_L]:
+def _lines(history: History, key: str, kind: type[_L]) -> list[Placed[_L]]:
     return [_placed(history, o, msgspec.convert(o.value, kind)) for o in history.observed(key)]
 
 
-def _placed(history: History, observation: Operation, told: _L) -> _L:
+def _placed(history: History, observation: Operation, told: _L) -> Placed[_L]:
     logged_ns = logged_at_ns(history, told.at)
     time_ns = observation.time_ns if logged_ns is None else logged_ns
-    return msgspec.structs.replace(
-        told, index=observation.index, node=observation.node or "", time_ns=time_ns
-    )
+    return Placed(told, observation.index, observation.node or "", time_ns)

@@ -141,85 +141,69 @@ class MetadataTruncated(msgspec.Struct, frozen=True):
     end: int
 
 
-class LogLoaded(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A log that a node found on its disk when it started, after log recovery.
+class PartitionLine(msgspec.Struct, frozen=True):
+    """A line about a partition's log.
 
     Attributes:
         line: number of the line, from 1.
         at: wall-clock time of the line.
-        topic: ``__cluster_metadata`` for the metadata log.
+        topic: topic of the partition; ``__cluster_metadata`` for the metadata log.
         partition: its number.
-        end: the offset after its last record.
-        start: the first offset that it serves; None if not recorded.
     """
 
     line: int
     at: str
     topic: str
     partition: int
+
+
+class LogLoaded(PartitionLine, frozen=True, omit_defaults=True):
+    """A log that a node found on its disk when it started, after log recovery.
+
+    Attributes:
+        end: the offset after its last record.
+        start: the first offset that it serves; None if not recorded.
+    """
+
     end: int
     start: int | None = None
 
 
-class IsrShrunk(msgspec.Struct, frozen=True):
+class IsrShrunk(PartitionLine, frozen=True):
     """An ISR that its leader asks the controller to shrink, because replicas lag.
 
     Attributes:
-        line: number of the line, from 1.
-        at: wall-clock time of the line.
-        topic: topic of the partition.
-        partition: its number.
         isr: ids of the in-sync replicas before the change.
         high_watermark: the leader's high watermark.
         end: end of the leader's log.
         out: id and end of each replica that lags, according to its fetches; -1 if it had not fetched yet.
     """
 
-    line: int
-    at: str
-    topic: str
-    partition: int
     isr: tuple[int, ...]
     high_watermark: int
     end: int
     out: tuple[tuple[int, int], ...]
 
 
-class LogTruncated(msgspec.Struct, frozen=True):
+class LogTruncated(PartitionLine, frozen=True):
     """A log that a follower truncated below its high watermark.
 
     Attributes:
-        line: number of the line, from 1.
-        at: wall-clock time of the line.
-        topic: topic of the partition.
-        partition: its number.
         end: end of the log after the truncation.
         high_watermark: the follower's high watermark before, as its leaders had reported it.
     """
 
-    line: int
-    at: str
-    topic: str
-    partition: int
     end: int
     high_watermark: int
 
 
-class LogCut(msgspec.Struct, frozen=True):
+class LogCut(PartitionLine, frozen=True):
     """A log from which a follower removed records, because its leader's log has others, or none, there.
 
     Attributes:
-        line: number of the line, from 1.
-        at: wall-clock time of the line.
-        topic: topic of the partition.
-        partition: its number.
         end: end of the log after the truncation; it was higher before.
     """
 
-    line: int
-    at: str
-    topic: str
-    partition: int
     end: int
 
 

@@ -11,7 +11,8 @@ from typing import NamedTuple
 import msgspec
 
 from checkers.evidence.faults import FaultWindow
-from checkers.evidence.log_ends import SLACK_NS, Loaded
+from checkers.evidence.log_ends import SLACK_NS, Placed
+from checkers.history.logged import LogLoaded
 from checkers.history.replicas import METADATA_TOPIC
 from checkers.history.setup import Setup
 from checkers.kraft.quorum.answers import END_REGRESSION
@@ -29,7 +30,7 @@ class _Had(NamedTuple):
 
 
 def ends_forgotten(
-    loads: Iterable[Loaded],
+    loads: Iterable[Placed[LogLoaded]],
     claims: Sequence[LeaderClaim],
     disk_faults: Sequence[FaultWindow],
     licence: Callable[[LeaderClaim, int], str | None],
@@ -46,19 +47,19 @@ def ends_forgotten(
     """
     ids = {name: voter for voter, name in setup.controllers.items()}
     for load in loads:
-        if load.topic != METADATA_TOPIC or load.node not in ids:
+        if load.told.topic != METADATA_TOPIC or load.node not in ids:
             continue
         had = max(
             _reported(load, ids[load.node], claims, disk_faults), default=None, key=lambda each: each.end
         )
-        if had is not None and load.end < had.end:
+        if had is not None and load.told.end < had.end:
             why = licence(had.claim, load.time_ns)
             found = _forgotten(load, ids[load.node], had)
             yield msgspec.structs.replace(found, illegal=why is None, licence=why)
 
 
 def _reported(
-    load: Loaded, voter: int, claims: Sequence[LeaderClaim], disk_faults: Sequence[FaultWindow]
+    load: Placed[LogLoaded], voter: int, claims: Sequence[LeaderClaim], disk_faults: Sequence[FaultWindow]
 ) -> Iterator[_Had]:
     """Leaders' reports about a voter before it loaded its log, if no fault hit its disk in between."""
     mine = [fault for fault in disk_faults if fault.concerns(load.node)]
@@ -73,17 +74,17 @@ def _reported(
                 yield _Had(min(each.log_end_offset, claim.high_watermark), claim)
 
 
-def _forgotten(load: Loaded, voter: int, had: _Had) -> Anomaly:
+def _forgotten(load: Placed[LogLoaded], voter: int, had: _Had) -> Anomaly:
     claim = had.claim
     return END_REGRESSION.found(
-        f"The log of voter {voter} ended at {load.end} when {load.node} loaded it, but had had "
+        f"The log of voter {voter} ended at {load.told.end} when {load.node} loaded it, but had had "
         f"committed records up to {had.end} in epoch {claim.epoch}.",
-        subject=f"voter {voter}, line {load.line}",
+        subject=f"voter {voter}, line {load.told.line}",
         time_ns=load.time_ns,
         witness=(claim.index, load.index),
         explanation=(
             f"At {claim.time_ns / 1e9:.3f} s {claim.node} reported high watermark {claim.high_watermark}.",
             f"By then {voter} had fetched at least all records below {had.end}.",
-            f"Line {load.line} of {load.node}'s log, at {load.at}: it loads that log up to {load.end}.",
+            f"{load.cited}: it loads that log up to {load.told.end}.",
         ),
     )

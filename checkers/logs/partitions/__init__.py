@@ -45,8 +45,8 @@ from checkers.logs.partitions.brokers import answers_of
 from checkers.logs.partitions.commits import AcknowledgedCommits
 from checkers.logs.partitions.copies import Lack, ReportedRecords, ends_of, lacking_copies
 from checkers.logs.partitions.dead_directories import dead_directories
+from checkers.logs.partitions.ends import acknowledged_rows, find_ends
 from checkers.logs.partitions.ends import figures as figures_of_ends
-from checkers.logs.partitions.ends import find_ends
 from checkers.logs.partitions.failed_directories import failed_directories
 from checkers.logs.partitions.kept_commits import CommitsKept
 from checkers.logs.partitions.leading import leadership_kept, leading_of
@@ -80,8 +80,10 @@ def check_partitions(history: History) -> CheckerResult:
     views += [*leadership_kept(facts), *failed_directories(facts, led)]
     views += dead_directories(facts, columns_of(history))
     if farthest(history):
-        views += [*find_ends(facts, columns_of(history)), *find_truncations(facts)]
-        views += find_removed(facts, columns_of(history), end_ns)
+        columns = columns_of(history)
+        rows = acknowledged_rows(columns)
+        views += [*find_ends(facts, columns, rows), *find_truncations(facts)]
+        views += find_removed(facts, columns, rows)
     counts = Counter(anomaly.id for anomaly in (*walk.found, *views))
     blamed = _Blamed(facts, end_ns)
     for found in blamed.found:

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from checkers.columns.tables import Columns, Integers, PartitionName
-from checkers.evidence.log_ends import SLACK_NS, Loaded, Shrunk, loaded_logs, shrunk_isrs
+from checkers.evidence.log_ends import SLACK_NS, Placed, loaded_logs, shrunk_isrs
+from checkers.history.logged import IsrShrunk, LogCut, LogLoaded
 from checkers.history.setup import setup_of
 from checkers.licences.disks import hits
 from checkers.licences.facts import Facts
@@ -28,15 +29,23 @@ UNDER_LOCK_SINCE = (3, 9)
 """Since this version, a lock protects followers' fetched offsets while the leader logs them."""
 
 
-def find_ends(facts: Facts, columns: Columns) -> Iterator[Anomaly]:
-    """The findings of all three rules."""
+Rows = Mapping[PartitionName, Integers]
+"""Rows of sends that all in-sync replicas acknowledged, by partition."""
+
+
+def acknowledged_rows(columns: Columns) -> Rows:
+    """The rows of all acknowledged sends by partition."""
     rows = np.flatnonzero(acknowledged(columns))
-    of_partition = {
+    return {
         partition: rows[columns.sends.partition[rows] == code]
         for code, partition in enumerate(columns.partitions)
     }
-    yield from _lost_at_start(facts, columns, of_partition)
-    yield from _acked_beyond(facts, columns, of_partition)
+
+
+def find_ends(facts: Facts, columns: Columns, rows: Rows) -> Iterator[Anomaly]:
+    """The findings of all three rules."""
+    yield from _lost_at_start(facts, columns, rows)
+    yield from _acked_beyond(facts, columns, rows)
     setup = setup_of(facts.history)
     if setup is not None and setup.oldest_version >= UNDER_LOCK_SINCE:
         yield from _beyond_members(facts)
@@ -50,47 +59,55 @@ def figures(facts: Facts) -> dict[str, int]:
     }
 
 
-Rows = Mapping[PartitionName, Integers]
-"""Rows of sends that all in-sync replicas acknowledged, by partition."""
-
-
 def _lost_at_start(facts: Facts, columns: Columns, rows: Rows) -> Iterator[Anomaly]:
     """Logs that lacked, when they were loaded, a record that was acknowledged while they were in sync."""
     for load in loaded_logs(facts.history):
         if load.name in rows and facts.changes.is_complete(load.name, load.time_ns + SLACK_NS):
-            row = _had(facts, columns, load, rows[load.name])
+            row = first_had(facts, columns, load, rows[load.name])
             if row is not None:
                 yield _gone(columns, load, row)
 
 
-def _had(facts: Facts, columns: Columns, load: Loaded, rows: Integers) -> int | None:
-    """The first record above the end of a log that the replica certainly had, and that no fault removed."""
-    sends, replica = columns.sends, facts.ids.get(load.node)
-    behind = (sends.offset[rows] >= load.end) & (sends.completed_ns[rows] <= load.time_ns - SLACK_NS)
+def first_had(
+    facts: Facts, columns: Columns, line: Placed[LogLoaded] | Placed[LogCut], rows: Integers
+) -> int | None:
+    """The first record above the end of a log that the replica certainly had, and that no fault removed.
+
+    Args:
+        facts: the history.
+        columns: its columns.
+        line: when a node loaded or truncated its log, and where the log ended then.
+        rows: rows of the sends to the partition that all in-sync replicas acknowledged.
+
+    Returns:
+        The row of the send; None if there is no such record.
+    """
+    sends, replica = columns.sends, facts.ids.get(line.node)
+    behind = (sends.offset[rows] >= line.told.end) & (sends.completed_ns[rows] <= line.time_ns - SLACK_NS)
     later = rows[behind]
     for row in later[np.argsort(sends.offset[later], kind="stable")][:ROWS_MAX].tolist():
         sent_ns, acked_ns = int(sends.invoked_ns[row]), int(sends.completed_ns[row])
-        then = facts.changes.possible(load.name, sent_ns, acked_ns)
-        since = facts.changes.possible(load.name, sent_ns, load.time_ns + SLACK_NS)
+        then = facts.changes.possible(line.name, sent_ns, acked_ns)
+        since = facts.changes.possible(line.name, sent_ns, line.time_ns + SLACK_NS)
         in_sync = all(replica in state.isr for state in then)
         stayed = all(replica in state.replicas and not state.recovering for state in since)
-        if in_sync and stayed and not _struck(facts, load.name, load.node, sent_ns, load.time_ns + SLACK_NS):
+        if in_sync and stayed and not _struck(facts, line.name, line.node, sent_ns, line.time_ns + SLACK_NS):
             return int(row)
     return None
 
 
-def _gone(columns: Columns, load: Loaded, row: int) -> Anomaly:
+def _gone(columns: Columns, load: Placed[LogLoaded], row: int) -> Anomaly:
     sends = columns.sends
     value, offset = columns.value_named(sends.value[row]), int(sends.offset[row])
     return REPLICA_END_REGRESSION.found(
-        f"{load.node} loaded its log of {load.name}, which ended at {load.end}, but {value} had "
+        f"{load.node} loaded its log of {load.name}, which ended at {load.told.end}, but {value} had "
         f"been acknowledged at {offset} while it was in sync.",
         subject=f"{load.name} on {load.node}",
         time_ns=load.time_ns,
         witness=(int(sends.invoke_op[row]), int(sends.complete_op[row]), load.index),
         explanation=(
             f"{value} was acknowledged at {int(sends.completed_ns[row]) / 1e9:.3f} s.",
-            f"Line {load.line} of {load.node}'s log, at {load.at}: it loads {load.name} up to {load.end}.",
+            f"{load.cited}: it loads {load.name} up to {load.told.end}.",
         ),
     )
 
@@ -103,7 +120,7 @@ def _acked_beyond(facts: Facts, columns: Columns, rows: Rows) -> Iterator[Anomal
             continue
         of_it = rows[shrunk.name]
         early = sends.completed_ns[of_it] <= shrunk.time_ns - SLACK_NS
-        for row in of_it[early & (sends.offset[of_it] >= shrunk.high_watermark)][:ROWS_MAX].tolist():
+        for row in of_it[early & (sends.offset[of_it] >= shrunk.told.high_watermark)][:ROWS_MAX].tolist():
             from_ns, to_ns = int(sends.invoked_ns[row]), shrunk.time_ns + SLACK_NS
             leaderships = {
                 (state.leader, state.leader_epoch)
@@ -116,8 +133,8 @@ def _acked_beyond(facts: Facts, columns: Columns, rows: Rows) -> Iterator[Anomal
                 break
 
 
-def _early(columns: Columns, shrunk: Shrunk, row: int) -> Anomaly:
-    sends, mark = columns.sends, shrunk.high_watermark
+def _early(columns: Columns, shrunk: Placed[IsrShrunk], row: int) -> Anomaly:
+    sends, mark = columns.sends, shrunk.told.high_watermark
     value, offset = columns.value_named(sends.value[row]), int(sends.offset[row])
     return ACKED_BEYOND_MARK.found(
         f"{value} was acknowledged at {offset} of {shrunk.name}, but later the high watermark of "
@@ -127,7 +144,7 @@ def _early(columns: Columns, shrunk: Shrunk, row: int) -> Anomaly:
         witness=(int(sends.invoke_op[row]), int(sends.complete_op[row]), shrunk.index),
         explanation=(
             f"{value} was acknowledged at {int(sends.completed_ns[row]) / 1e9:.3f} s.",
-            f"Line {shrunk.line} of {shrunk.node}'s log, at {shrunk.at}: its high watermark is {mark}.",
+            f"{shrunk.cited}: its high watermark is {mark}.",
         ),
     )
 
@@ -136,15 +153,15 @@ def _beyond_members(facts: Facts) -> Iterator[Anomaly]:
     """High watermarks above the fetched offset of an ISR member, as the leaders logged both."""
     names = {number: name for name, number in facts.ids.items()}
     for shrunk in shrunk_isrs(facts.history):
-        for replica, end in shrunk.out:
-            beyond = replica in shrunk.isr and 0 <= end < shrunk.high_watermark
+        for replica, end in shrunk.told.out:
+            beyond = replica in shrunk.told.isr and 0 <= end < shrunk.told.high_watermark
             until_ns = shrunk.time_ns + SLACK_NS
             if beyond and not _struck(facts, shrunk.name, names.get(replica, ""), 0, until_ns):
                 yield _beyond(shrunk, replica, end)
 
 
-def _beyond(shrunk: Shrunk, replica: int, end: int) -> Anomaly:
-    mark = shrunk.high_watermark
+def _beyond(shrunk: Placed[IsrShrunk], replica: int, end: int) -> Anomaly:
+    mark = shrunk.told.high_watermark
     return MARK_BEYOND_MEMBER.found(
         f"{shrunk.node} led {shrunk.name} with the high watermark {mark} while {replica}, which was in sync,"
         f" had fetched up to {end}.",
@@ -152,8 +169,8 @@ def _beyond(shrunk: Shrunk, replica: int, end: int) -> Anomaly:
         time_ns=shrunk.time_ns,
         witness=(shrunk.index,),
         explanation=(
-            f"Line {shrunk.line} of {shrunk.node}'s log, at {shrunk.at}: its own log ends at {shrunk.end},",
-            f"and {replica} is removed from the ISR {list(shrunk.isr)}.",
+            f"{shrunk.cited}: its own log ends at {shrunk.told.end},",
+            f"and {replica} is removed from the ISR {list(shrunk.told.isr)}.",
         ),
     )
 

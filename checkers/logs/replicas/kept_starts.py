@@ -103,12 +103,10 @@ def _read(history: History) -> Iterator[_Start]:
 def _loaded(history: History) -> Iterator[_Start]:
     """Starts of logs that brokers loaded when they started."""
     for load in loaded_logs(history):
-        if load.start is not None:
-            told = (
-                f"Line {load.line} of its log, at {load.at}: it loads the log, which begins at {load.start}."
-            )
+        if load.told.start is not None:
+            told = f"{load.cited}: it loads the log, which begins at {load.told.start}."
             times_ns = (load.time_ns - SLACK_NS, load.time_ns + SLACK_NS)
-            yield _Start(load.name, load.node, load.start, None, *times_ns, load.index, told)
+            yield _Start(load.name, load.node, load.told.start, None, *times_ns, load.index, told)
 
 
 class _Promises:

@@ -197,7 +197,7 @@ class TestLoaded:
         story = loaded(stopped(deleted()), 4)
         story.changed(30_000, leader=2, isr=[2], leaderRecoveryState=1)
         (one,), _ = judged(on_disk(story, 0))
-        assert one.explanation[-1] == "Line 7 of its log, at then: it loads the log, which begins at 4."
+        assert one.explanation[-1] == "Line 7 of n2's log, at then: it loads the log, which begins at 4."
         assert named(story.history(), one)[-1] == "observe loaded"
 
     def test_nor_is_what_was_elected_before(self) -> None:
