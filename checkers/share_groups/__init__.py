@@ -116,7 +116,7 @@ def check_share_groups(history: History) -> CheckerResult:
         ]
         judged.add_certain(found.kind.id, len(found.place), told)
         judged.doubts += compared.doubts()
-    passing, settling = Passing(history, groups, workload), Settling(history, groups)
+    passing, settling = Passing(history, groups, workload), Settling(history, groups, workload)
     assumptions: list[Assumption] = []
     for group in expected:
         places = [passing.of(name) for name in passing.names(group)]

@@ -14,13 +14,15 @@ from checkers.columns.tables import NONE, GroupPartition, Integers, PartitionNam
 from checkers.evidence.loading import columns_of
 from checkers.history.operations import INVOKE, OK, History, Operation
 from checkers.history.phases import PHASE, Phase
+from checkers.history.setup import LoadSetup
+from checkers.history.units import NS_PER_MS, NS_PER_S
 from checkers.share_groups.anomalies import STUCK
 from checkers.share_groups.loading import ShareGroups
 from checkers.share_groups.passing import Passed, listed_offsets
 from checkers.verdict.verdict import Anomaly
 
-STUCK_NS = 60_000_000_000
-"""After this time every lock, session and rebalance has ended; a coordinator initialises again after 30 s."""
+STUCK_NS = 60 * NS_PER_S
+"""Time without a delivery, if locks and sessions are shorter; a coordinator initialises again after 30 s."""
 
 
 class FinalPolls(NamedTuple):
@@ -51,25 +53,28 @@ class Settling:
     Args:
         history: as `checkers.history.reading.read_history` returns it.
         groups: what members of share groups received.
+        workload: the workload, which has the times of locks and sessions.
     """
 
-    def __init__(self, history: History, groups: ShareGroups) -> None:
-        self._history = history
+    def __init__(self, history: History, groups: ShareGroups, workload: LoadSetup) -> None:
+        self._columns = columns_of(history)
         self._groups = groups
         self._recovered_ns = _recovered_ns(history)
-        self._listed = listed_offsets(columns_of(history))
+        self._listed = listed_offsets(self._columns)
+        self._polls = final_polls(history)
+        self._stuck_ns = max(STUCK_NS, 2 * (workload.lock_ms + workload.session_ms) * NS_PER_MS)
 
     def stuck(self, passed: Passed) -> Anomaly | None:
         """The records of a share partition that are due and were delivered to no member, as one finding."""
         name = passed.name
-        polls = _final_polls(self._history, name)
-        if polls is None or polls.length_ns() < STUCK_NS or passed.start < 0:
+        polls = self._polls.get((name.group, name.topic))
+        if polls is None or polls.length_ns() < self._stuck_ns or passed.start < 0:
             return None
         due = self._due(name, polls.began_ns)
         left = np.setdiff1d(due[due >= passed.start], self._delivered(name))
         if not len(left):
             return None
-        took_s = polls.length_ns() / 1e9
+        took_s = polls.length_ns() / NS_PER_S
         return STUCK.found(
             f"{name}@{left[0]} was returned to no member within {took_s:.0f} s, although no poll failed",
             subject=f"{name}@{left[0]}",
@@ -82,7 +87,7 @@ class Settling:
 
     def _due(self, name: GroupPartition, until_ns: int) -> Integers:
         """Offsets of acknowledged records that were sent between the recovery and a time, and were found."""
-        columns, partition = columns_of(self._history), PartitionName(name.topic, name.partition)
+        columns, partition = self._columns, PartitionName(name.topic, name.partition)
         found = self._listed.get(partition)
         if self._recovered_ns is None or found is None or partition not in columns.partitions:
             return np.zeros(0, np.int64)
@@ -108,19 +113,16 @@ def _recovered_ns(history: History) -> int | None:
     return None if any(operation.time_ns > last_ns for operation in later) else last_ns
 
 
-def _final_polls(history: History, name: GroupPartition) -> FinalPolls | None:
-    """The longest unbroken series of the group's polls of a topic in the final phase; None without any."""
+def final_polls(history: History) -> dict[tuple[str, str], FinalPolls]:
+    """By group and topic, the longest unbroken series of polls in the final phase."""
     began = next((o.index for o in history.of(PHASE) if o.key == Phase.FINAL_READ), None)
-    if began is None:
-        return None
-    finals = (o for o in history.of("share-poll") if o.index > began)
+    finals = (o for o in history.of("share-poll") if began is not None and o.index > began)
     asked: dict[int | str, Operation] = {}
-    series: dict[tuple[int | str, int], FinalPolls] = {}
-    longest: FinalPolls | None = None
+    series: dict[tuple[int | str, int, tuple[str, str]], FinalPolls] = {}
+    longest: dict[tuple[str, str], FinalPolls] = {}
     for operation in finals:
-        if (operation.value["group"], operation.key) != (name.group, name.topic):
-            continue
-        consumer = operation.process, operation.value["consumer"]
+        name = operation.value["group"], str(operation.key)
+        consumer = operation.process, operation.value["consumer"], name
         if operation.type is INVOKE:
             asked[operation.process] = operation
         elif operation.type is not OK:
@@ -128,5 +130,5 @@ def _final_polls(history: History, name: GroupPartition) -> FinalPolls | None:
         elif (poll := asked.get(operation.process)) is not None:
             first = series.get(consumer) or FinalPolls(poll.time_ns, 0, (poll.index, 0))
             series[consumer] = this = first.until(operation)
-            longest = max(longest or this, this, key=FinalPolls.length_ns)
+            longest[name] = max(longest.get(name, this), this, key=FinalPolls.length_ns)
     return longest

@@ -24,7 +24,8 @@ By then members that left hold no records, and members that could not leave hold
 STUCK_S = 65.0
 """How long nothing may have been returned if the group has not received the last records of a partition.
 
-The checker waits for 60 s (`checkers.share_groups.settling`).
+After 60 s the checker takes the group for stuck (`checkers.share_groups.settling`), if its locks and sessions
+are no longer than those of the workload by default.
 """
 _OFFSETS_TIMEOUT_S = 5.0
 
@@ -53,7 +54,7 @@ class ShareDrain(Sharing):
         try:
             while time.monotonic() < self._deadline:
                 self._turn()
-                limit_s = STUCK_S if self._behind(ends) else self._quiet_s
+                limit_s = max(STUCK_S, self._quiet_s) if self._behind(ends) else self._quiet_s
                 if time.monotonic() >= self._busy_s + limit_s and self._begun():
                     return
                 self.stopping.wait(POLL_PAUSE_S)

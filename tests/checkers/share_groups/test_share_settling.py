@@ -118,6 +118,17 @@ def test_polls_of_other_groups_do_not_count() -> None:
     assert counts(story) == {}
 
 
+def test_long_locks_and_sessions_take_longer() -> None:
+    story = recovered()
+    story.operations[0].value["workload"] |= {"lock_ms": 30_000, "session_ms": 45_000}
+    drained(story)
+    assert counts(story) == {}
+    longer = recovered()
+    longer.operations[0].value["workload"] |= {"lock_ms": 30_000, "session_ms": 45_000}
+    drained(longer, for_ns=151 * NS_PER_S)
+    assert counts(longer) == {"share-stuck": 1}
+
+
 @pytest.mark.parametrize("start", [None, 14])
 def test_a_group_that_has_not_begun_or_went_past_it_is_not_stuck(start: int | None) -> None:
     story = recovered()
