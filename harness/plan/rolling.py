@@ -58,7 +58,8 @@ def _changes(
     to = "up" if version is None else "back"
     for member in members:
         name = f"{member.role}-{member.number}-{to}"
-        yield from (Inject(name, Upgrade(member, version=version)), Heal(name), *schedule.between)
+        upgraded = Inject(name, Upgrade(member, version=version))
+        yield from (upgraded, *schedule.during, Heal(name), *schedule.between)
         if source.random() < schedule.fault_chance:
             fault = drawn_fault(schedule.kinds, topology, source)
             yield from (Inject(f"after-{name}", fault), Pass(source.randint(*schedule.hold_ms)))

@@ -109,6 +109,7 @@ class RollingSchedule(msgspec.Struct, frozen=True):
 
     Attributes:
         between: moves before each node and each fault: conditions that must be met before the next one.
+        during: moves while a node is away for its new version.
         kinds: names of the fault kinds to draw from.
         hold_ms: shortest and longest duration of a fault.
         fault_chance: chance that a fault follows an upgrade of a node.
@@ -126,6 +127,7 @@ class RollingSchedule(msgspec.Struct, frozen=True):
     undone_chance: float = 0.3
     features: tuple[str, ...] = ("metadata.version",)
     duration_ms: int = 100_000
+    during: tuple[Move, ...] = ()
 
 
 class Assumptions(msgspec.Struct, frozen=True):

@@ -3,7 +3,7 @@
 import msgspec
 
 from harness.vocabulary import Mode, RollingSchedule, Scenario, Topology
-from scenarios.upgrading import HELD, LOAD, OLDEST, WHOLE
+from scenarios.upgrading import HELD, LOAD, OLDEST, WHOLE, WRITTEN
 
 SCENARIO = Scenario(
     summary="Upgrade all nodes from 3.9.0 under load, with faults in between, or undo it half way.",
@@ -11,7 +11,7 @@ SCENARIO = Scenario(
         "While nodes of two versions serve one cluster, each reads what the other wrote. Which node goes "
         "first, and which one a fault hits meanwhile, decides who depends on whom."
     ),
-    schedule=RollingSchedule(between=WHOLE),
+    schedule=RollingSchedule(between=WHOLE, during=(WRITTEN,)),
     topology=Topology(mode=Mode.ISOLATED, start_version=OLDEST),
     # Twice the producers of the scripts: a fault may hold up each of them for some seconds.
     workload=msgspec.structs.replace(LOAD, producers=4),

@@ -12,6 +12,7 @@ from harness.plan.rolling import drawn_roll
 from harness.plan.schedule import encode, plan, problems_of
 from harness.plan.upgrades import upgrade_problems
 from harness.vocabulary import (
+    Acknowledged,
     Await,
     Heal,
     Inject,
@@ -49,6 +50,16 @@ def raised(schedule: ScriptedSchedule) -> list[str]:
         for move in schedule.moves
         if isinstance(move, Perform) and isinstance(move.operation, UpdateFeature)
     ]
+
+
+def test_moves_while_a_node_is_away_come_before_it_is_healed() -> None:
+    moves = drawn(3, during=(Await(Acknowledged(7)),)).moves
+    for at, move in enumerate(moves):
+        if isinstance(move, Inject):
+            away = isinstance(move.fault, Upgrade)
+            assert (moves[at + 1] == Await(Acknowledged(7))) == away
+            assert moves[at + 2] == Heal(move.name)
+    assert drawn(3) == drawn(3, during=())
 
 
 def test_every_node_is_upgraded_once_and_then_the_features() -> None:
