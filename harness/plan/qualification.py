@@ -92,7 +92,7 @@ _DISKS = (
     "two-of-three-controllers", "voter-replaced-during-voter-change",
 )  # fmt: skip
 _PATHS = ("3.9.0", "4.1.1", "4.3.1", "3.7.1")
-"""Versions from which clusters are upgraded: the last one of a major version comes first."""
+"""Versions from which clusters are upgraded, in the order of the nights."""
 _UPGRADES = ("rolled-back", "rolling")
 _JAVA = ("chaos-java", "share", "txn-java")
 _REACHED = ("leader_changes", "elections", "isr_shrinks")
@@ -112,7 +112,7 @@ def _entries(
         *(PresetScenario(f"exploratory/{name}", (None,), gambits, duration_s) for name in _GAMBITS),
         *(PresetScenario(f"kips/{name}", (None,), scripts) for name in _KIPS),
         *(PresetScenario(f"disks/{name}", (None,), scripts) for name in _DISKS),
-        PresetScenario("exploratory/upgrade", (None,), upgrades, None, _PATHS, in_turn),
+        PresetScenario("exploratory/upgrade", (None,), upgrades, from_versions=_PATHS, in_turn=in_turn),
         *(PresetScenario(f"upgrades/{name}") for name in _UPGRADES),
     )
 

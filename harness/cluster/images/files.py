@@ -15,6 +15,7 @@ from docker.errors import APIError
 from harness.cluster.folders import cache_folder
 from harness.cluster.images.locks import build_lock
 from harness.cluster.images.model import KafkaImage, Progress
+from harness.cluster.images.recipe import content_hash
 from harness.errors import EngineError, KrucibleError
 
 NOTES_AT = "/opt/krucible"
@@ -57,18 +58,18 @@ def jars_from(
         EngineError: the engine can't read the image.
         KrucibleError: a jar is not the one that the image's notes name, or none has such a name.
     """
-    folder = cache_folder() / "image-jars" / image.checksums
+    folder = cache_folder() / "image-jars" / content_hash((image.checksums, *prefixes))
     with build_lock("image-jars", say):
         if not folder.is_dir():
             say(f"copying jars out of {image.reference}")
-            work = folder.with_name(f"{image.checksums}.{os.getpid()}")
+            work = folder.with_name(f"{folder.name}.{os.getpid()}")
             work.mkdir(parents=True)
             try:
                 _copy(client, image, prefixes, work)
                 work.rename(folder)
             finally:
                 shutil.rmtree(work, ignore_errors=True)
-    return sorted(jar for jar in folder.iterdir() if jar.name.startswith(prefixes))
+    return sorted(folder.iterdir())
 
 
 def _copy(client: DockerClient, image: KafkaImage, prefixes: tuple[str, ...], folder: Path) -> None:
