@@ -6,10 +6,13 @@ from typing import Any
 
 import pytest
 
+from harness.clients.interface import ClientKind
 from harness.errors import KrucibleError
+from harness.plan.catalogue import load_scenario, scenario_names
 from harness.plan.planning import RunOptions, plan_run
 from harness.run import java
 from harness.run.java import java_clients, require_java
+from harness.workloads.context import uses
 
 
 def test_only_a_scenario_that_asks_for_it_is_refused_without_java(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,6 +51,12 @@ def test_the_process_has_the_jars_of_the_runs_image_and_ends_with_the_load(
 
     jars = [tmp_path / "kafka-clients-4.2.0.jar"]
     assert done == [("its image", "kafka-clients-"), "no engine", (jars, tmp_path), "closed"]
+
+
+@pytest.mark.parametrize("name", scenario_names())
+def test_a_scenario_needs_java_if_its_load_has_such_clients(name: str) -> None:
+    workload = load_scenario(name).workload
+    assert workload.needs_java == uses(workload, ClientKind.JAVA)
 
 
 def test_a_load_without_it_starts_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
