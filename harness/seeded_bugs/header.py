@@ -24,6 +24,7 @@ class Area(StrEnum):
     IDEMPOTENCE = "idempotence"
     TRANSACTIONS = "transactions"
     GROUPS = "groups"
+    SHARE_GROUPS = "share-groups"
     ELECTIONS = "elections"
     REASSIGNMENTS = "reassignments"
     CONTROLLERS = "controllers"
@@ -90,6 +91,10 @@ PIPELINED = "pipelined"
 """Name of a load in which several batches of a producer are in flight to one partition."""
 MODERN_GROUPS = "modern-groups"
 """Name of a load with groups of KIP-848's protocol."""
+SHARE = "share"
+"""Name of a load with share groups (KIP-932); their members are clients of kafka-clients."""
+TRANSACTIONS_V2 = "transactions-v2"
+"""Name of a load with transactional clients of kafka-clients, which has transactions of version 2 (KIP-890)."""
 
 
 def fault_words() -> frozenset[str]:
@@ -99,7 +104,8 @@ def fault_words() -> frozenset[str]:
 
 def workload_words() -> frozenset[str]:
     """Names that a bug may list as workloads."""
-    return frozenset((*(_tag(one) for one in _below(workloads.Workload)), DELETES, PIPELINED, MODERN_GROUPS))
+    kinds = (_tag(one) for one in _below(workloads.Workload))
+    return frozenset((*kinds, DELETES, PIPELINED, MODERN_GROUPS, SHARE, TRANSACTIONS_V2))
 
 
 def loads_of(workload: workloads.Workload) -> frozenset[str]:
