@@ -24,6 +24,7 @@ from harness.vocabulary import (
     Role,
     RollingSchedule,
     ScriptedSchedule,
+    Target,
     Topology,
     UpdateFeature,
     Upgrade,
@@ -39,7 +40,7 @@ def drawn(seed: int, topology: Topology = ISOLATED, **fields: object) -> Scripte
     return drawn_roll(schedule, topology, random.Random(seed))
 
 
-def upgrades(schedule: ScriptedSchedule) -> list[tuple[Member, str | None]]:
+def upgrades(schedule: ScriptedSchedule) -> list[tuple[Target | Member, str | None]]:
     faults = [move.fault for move in schedule.moves if isinstance(move, Inject)]
     return [(fault.target, fault.version) for fault in faults if isinstance(fault, Upgrade)]
 
