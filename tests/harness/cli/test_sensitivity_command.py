@@ -1,6 +1,7 @@
 """``krucible sensitivity`` with runs that need no cluster: stopped when seen, resumed, and what it writes."""
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -136,7 +137,7 @@ def test_controls_are_made_after_the_others_or_left_for_later(
 def test_no_run_begins_after_the_time_that_was_given(
     fake: FakeRuns, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sensitivity_runs.time, "monotonic", lambda: 60.0 * len(fake.done))
+    monkeypatch.setattr(time, "monotonic", lambda: 60.0 * len(fake.done))
     assert measure("--for", "2m") == 2
     assert len(fake.done) == 2
     assert "the time is used up; the same command continues" in capsys.readouterr().err
