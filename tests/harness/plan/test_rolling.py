@@ -24,12 +24,12 @@ from harness.vocabulary import (
     Role,
     RollingSchedule,
     ScriptedSchedule,
-    Target,
     Topology,
     UpdateFeature,
     Upgrade,
 )
 from harness.vocabulary.version import DEFAULT_VERSION
+from tests.harness.plan.kinds import of_kind
 
 BETWEEN = (Await(LeadsQuorum()),)
 ISOLATED = Topology(mode=Mode.ISOLATED, start_version="3.9.0")
@@ -40,9 +40,9 @@ def drawn(seed: int, topology: Topology = ISOLATED, **fields: object) -> Scripte
     return drawn_roll(schedule, topology, random.Random(seed))
 
 
-def upgrades(schedule: ScriptedSchedule) -> list[tuple[Target | Member, str | None]]:
+def upgrades(schedule: ScriptedSchedule) -> list[tuple[Member, str | None]]:
     faults = [move.fault for move in schedule.moves if isinstance(move, Inject)]
-    return [(fault.target, fault.version) for fault in faults if isinstance(fault, Upgrade)]
+    return [(of_kind(Member, fault.target), fault.version) for fault in faults if isinstance(fault, Upgrade)]
 
 
 def raised(schedule: ScriptedSchedule) -> list[str]:

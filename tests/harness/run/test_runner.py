@@ -367,7 +367,7 @@ def test_an_invalid_verdict_outweighs_a_harness_that_failed(
     monkeypatch.setattr(performing, "show", lambda _text: None)
 
     def run() -> tuple[Path, Verdict]:
-        return performing.perform(MagicMock(), runner.Host(), threading.Event(), list)
+        return performing.perform(MagicMock(), runner.Host(), threading.Event(), lambda _event: None)
 
     if failure is not None and validity is not Validity.INVALID:
         with pytest.raises(WorkloadError):
