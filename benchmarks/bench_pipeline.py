@@ -13,7 +13,7 @@ import tempfile
 import time
 from contextlib import nullcontext
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from benchmarks.plausible_runs import write_store
 from benchmarks.tables import Table
@@ -53,7 +53,8 @@ def measure(runs: int) -> Measured:
             began = time.perf_counter()
             done = bring_up_to_date(lambda: nullcontext(session), store, tables, progress)
             took_s = time.perf_counter() - began
-            jvm = session.sparkContext._gateway.proc.pid  # noqa: SLF001 - nobody else knows the JVM's process
+            gateway: Any = session.sparkContext._gateway  # noqa: SLF001 - nobody else knows the JVM's process
+            jvm = gateway.proc.pid
             peak_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
             operations = done.ingested.operations
             return Measured(operations, size >> 20, judged_s, took_s, peak_mib, _peak_mib(jvm))

@@ -60,7 +60,7 @@ def turn_of(item: pytest.Item) -> int:
     return next((n for n, folder in enumerate(order) if item.nodeid.startswith(folder)), len(order))
 
 
-class Sharing(LoadScopeScheduling):
+class Sharing(LoadScopeScheduling):  # type: ignore[misc]  # xdist publishes no types
     """Hands out groups of tests, in the order in which they were collected."""
 
     def _split_scope(self, nodeid: str) -> str:

@@ -43,7 +43,12 @@ class Daemon:
     def __init__(self, folder: Path, kind: str, *options: str, host: str = "127.0.0.1") -> None:
         folder.mkdir()
         self._log = folder / "log"
-        command = [SPARK / "bin" / "spark-class", f"org.apache.spark.deploy.{kind}", "--host", host]
+        command: list[str | Path] = [
+            SPARK / "bin" / "spark-class",
+            f"org.apache.spark.deploy.{kind}",
+            "--host",
+            host,
+        ]
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(
                 [*command, "--webui-port", "0", *options], cwd=folder, env=ENVIRONMENT, stdout=log, stderr=log

@@ -185,5 +185,5 @@ def test_nothing_names_a_registry_or_this_machine() -> None:
 
 
 def test_nothing_that_is_ignored_is_tracked() -> None:
-    words = ["git", "-C", ROOT, "ls-files", "--cached", "--ignored", "--exclude-standard"]
+    words: list[str | Path] = ["git", "-C", ROOT, "ls-files", "--cached", "--ignored", "--exclude-standard"]
     assert subprocess.run(words, capture_output=True, text=True, check=True).stdout == ""

@@ -65,8 +65,8 @@ RUNNER = {"GITHUB_STEP_SUMMARY": "step.md"}
 Words = list[str]
 
 
-def load(path: Path) -> dict[str, Any]:
-    loaded: dict[str, Any] = yaml.safe_load(path.read_text())
+def load(path: Path) -> dict[Any, Any]:
+    loaded: dict[Any, Any] = yaml.safe_load(path.read_text())
     return loaded
 
 
@@ -124,8 +124,8 @@ def machines() -> dict[str, list[int]]:
 def minutes(preset: str, shards: int) -> float:
     """Expected minutes of the longest shard, on two quiet cores."""
     inputs = load(ROOT / ".github/workflows/qualify.yml")[True]["workflow_dispatch"]["inputs"]
-    builds = [build_of(inputs[side]["default"]) for side in ("candidate", "baseline")]
-    jobs = matrix(PRESETS[preset], *builds).jobs
+    candidate, baseline = (build_of(inputs[side]["default"]) for side in ("candidate", "baseline"))
+    jobs = matrix(PRESETS[preset], candidate, baseline).jobs
     return max(sum(map(expected_ms, shard(jobs, n, shards))) for n in range(1, shards + 1)) / 60_000
 
 

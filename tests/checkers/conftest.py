@@ -74,7 +74,7 @@ def history_of(
     if not without_setup:
         told.insert(0, (0, {"f": "setup", "value": SETUP | (setup or {})}))
     ordered = sorted(told, key=lambda entry: entry[0])
-    usual = {"process": "x", "type": OperationType.OK, "f": "observe"}
+    usual: dict[str, Any] = {"process": "x", "type": OperationType.OK, "f": "observe"}
     operations = tuple(
         Operation(**(usual | {"index": i, "time_ns": ns(at)} | fields))
         for i, (at, fields) in enumerate(ordered)

@@ -192,7 +192,7 @@ class Ground:
             for node in self.cluster.nodes
         ]
         bounds = ("acked_before", "acked_after", "invoked_during", "fault_held_ms", "recovery_ms")
-        told = {
+        told: Any = {
             "controller_fetch_timeout_ms": 2000,
             "observe_interval_ms": 250,
             "kafka_version": DEFAULT_VERSION,

@@ -59,7 +59,8 @@ class Place:
     @contextmanager
     def campaign(self, seeds: str) -> Iterator[subprocess.Popen[str]]:
         """A campaign, one of whose runs has its load."""
-        words = [sys.executable, COMMANDS, "run", "exploratory/chaos", "--seeds", seeds, "--duration-s", "20"]
+        words: list[str | Path] = [sys.executable, COMMANDS, "run", "exploratory/chaos", "--seeds", seeds]
+        words += ["--duration-s", "20"]
         words += ["--master", self._cluster.master, "--runs", self.store, "--scratch", self.scratch]
         loaded = self.logs().count(" load")
         pipe = subprocess.PIPE

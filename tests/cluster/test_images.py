@@ -90,6 +90,7 @@ def await_start(container: Container, number: int) -> None:
 def shell(container: Container, command: str) -> str:
     code, output = container.exec_run(["sh", "-c", command])
     assert code == 0, output
+    assert isinstance(output, bytes)
     return output.decode().strip()
 
 

@@ -24,7 +24,7 @@ ASKED = ("--candidate", CANDIDATE, "--baseline", BASELINE, "--preset", "smoke")
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     """The preset is the one thing in which it differs from a real one."""
-    monkeypatch.setitem(PRESETS, "smoke", MINIATURE)  # type: ignore[arg-type]
+    monkeypatch.setitem(PRESETS, "smoke", MINIATURE)
 
 
 def uploaded(store: Path, place: Path) -> None:

@@ -76,7 +76,7 @@ class Shell:
 
     def throttles(self) -> dict[str, str]:
         """What limits there are, of brokers and of the topic, by resource and config."""
-        found = {}
+        found: dict[str, str] = {}
         for broker, address in self.brokers.items():
             found |= {f"{broker} {k}": v for k, v in configs(address, 4, str(broker), RATES).items()}
         return found | configs(self.brokers[1], 2, NAME, (LEADERS, FOLLOWERS))

@@ -10,7 +10,7 @@ BOUND_S = 60.0
 T = TypeVar("T")
 
 
-def wait_until(condition: Callable[[], T], bound_s: float = BOUND_S) -> T:
+def wait_until(condition: Callable[[], T | None], bound_s: float = BOUND_S) -> T:
     """Ask until the answer is true, and return it; asking takes half of the time at most.
 
     Raises:

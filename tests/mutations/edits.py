@@ -114,3 +114,8 @@ class Edit:
             for index, operation in enumerate(operations)
         ]
         return msgspec.structs.replace(self.original, operations=tuple(again))
+
+
+def replaced(value: dict[str, Any], **fields: Any) -> None:
+    """Give some fields of a value other values."""
+    value.update(fields)

@@ -15,7 +15,7 @@ SECOND_NS = 1_000_000_000
 class Acked(NamedTuple):
     """A record that was acknowledged outside of transactions."""
 
-    index: int
+    index: int  # type: ignore[assignment]  # the field has the name of a method of tuples
     topic: str
     partition: int
     value: int

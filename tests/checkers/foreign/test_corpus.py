@@ -27,7 +27,7 @@ def test_our_verdicts_are_those_of_others() -> None:
         asked = JudgingOptions(label.get("workload"), label.get("model"), label.get("initial"))
         found = judge_foreign(foreign, asked).verdict.validity
         wanted = {True: Validity.VALID, False: Validity.INVALID}.get(
-            label.get("linearizable"), Validity.INVALID
+            label.get("linearizable", False), Validity.INVALID
         )
         if found is not wanted:
             differing[file] = found

@@ -92,8 +92,8 @@ class GroupStory:
 
     def resets(self, process: int, offsets: Mapping[int, int], outcome: OperationType = OK) -> None:
         """Somebody who is no member sets the offsets."""
-        value = {"client": CLIENT, "topic": TOPIC, "offsets": [list(pair) for pair in offsets.items()]}
-        value |= {"membership": None, "outsider": True}
+        value: dict[str, Any] = {"client": CLIENT, "topic": TOPIC, "membership": None, "outsider": True}
+        value["offsets"] = [list(pair) for pair in offsets.items()]
         self.add(process, INVOKE, "commit", GROUP, value)
         self.add(process, outcome, "commit", GROUP, value)
 

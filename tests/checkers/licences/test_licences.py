@@ -152,9 +152,10 @@ def test_the_first_permit_agrees_with_a_plain_loop(
     losses: list[tuple[int, int, bool, int, int]],
     removable: bool,  # noqa: FBT001 - drawn
 ) -> None:
-    since_ns, until_ns, returned, offset, known_ns = (
-        np.array([loss[i] for loss in losses], dtype=np.bool_ if i == 2 else np.int64) for i in range(5)
+    since_ns, until_ns, offset, known_ns = (
+        np.array([loss[i] for loss in losses], dtype=np.int64) for i in (0, 1, 3, 4)
     )
+    returned = np.array([loss[2] for loss in losses], dtype=np.bool_)
     found = first_permit(
         tuple(permits), since_ns, until_ns, returned, offset, known_ns=known_ns, removable=removable
     )

@@ -13,7 +13,7 @@ from checkers.registers import check_registers
 from checkers.verdict.verdict import Validity
 from tests.checkers.admin_histories import TOPIC_ID, AdminStory
 
-ALL = {"scope": "all"}
+ALL: dict[str, Any] = {"scope": "all"}
 
 
 def kept(**setup: Any) -> AdminStory:

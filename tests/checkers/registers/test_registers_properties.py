@@ -28,7 +28,7 @@ def few_operations(draw: st.DrawFn) -> list[Operation]:
     in_turn = sorted([*range(count)] * 2)
     events = draw(st.permutations(in_turn) | st.just(in_turn))
     writes = draw(st.lists(st.booleans(), min_size=count, max_size=count))
-    keys = draw(st.sampled_from([["x"], ["x"], ["x", 1]]))
+    keys: list[Any] = draw(st.sampled_from([["x"], ["x"], ["x", 1]]))
     values = [None, *(call for call in range(count) if writes[call])]
     operations: list[Operation] = []
     begun: dict[int, Any] = {}

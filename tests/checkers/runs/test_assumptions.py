@@ -1,6 +1,6 @@
 """The assumptions checker: which runs say anything at all."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import msgspec
 import pytest
@@ -383,7 +383,7 @@ def test_most_of_what_was_drawn_was_tried(story: Story, planned: int, held: int,
     assert found == (set() if met else {"faults-injected"})
 
 
-def with_refusals(history: History, value: dict[str, object]) -> History:
+def with_refusals(history: History, value: Mapping[str, object]) -> History:
     """The history with another value of each fault that was not attempted."""
     operations = (
         msgspec.structs.replace(o, value=value) if o.f == "inject" and o.type == "fail" else o

@@ -101,7 +101,7 @@ class Simulation:
 
     def _acquire(self, member: Member) -> list[tuple[int, int]]:
         """Acquire some records that are available; offsets and delivery counts."""
-        found = []
+        found: list[tuple[int, int]] = []
         for offset in range(self._start, RECORDS):
             record = self._records[offset]
             free = not record.owners or (record.count < LIMIT and not self._harmless("gives_twice"))

@@ -20,7 +20,8 @@ def calm(story: AdminStory, partition: PartitionName = HERE, **how: bool) -> lis
     history = story.history(**how)
     places = [o.index for o in history.operations if o.process == "x"]
     begin, end = np.array(places, np.int64).reshape(-1, 2).T
-    return Calm(history).between(partition, begin, end).tolist()
+    found: list[bool] = Calm(history).between(partition, begin, end).tolist()
+    return found
 
 
 @pytest.mark.parametrize(

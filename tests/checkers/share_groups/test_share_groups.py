@@ -270,7 +270,7 @@ def test_a_delivery_that_may_have_begun_before_the_acknowledgement_is_legal() ->
     ],
 )
 def test_when_the_delivery_of_a_consumer_can_have_begun(
-    before: dict[int, int], how: dict[str, bool], counts: dict[str, int]
+    before: dict[int, int], how: dict[str, Any], counts: dict[str, int]
 ) -> None:
     story = ShareStory()
     story.polls(2, before, **how)

@@ -121,7 +121,7 @@ def test_the_highest_before_is_what_search_finds(
 ) -> None:
     columns = np.array(rows, np.int64).reshape(-1, 3).T
     asked, before = np.array(questions, np.int64).reshape(-1, 2).T
-    found = highest_before(*columns, asked, before)
+    found = highest_before(columns[0], columns[1], columns[2], asked, before)
     for (code, place), row in zip(questions, found.tolist(), strict=True):
         heights = [(height, i) for i, (of, at, height) in enumerate(rows) if of == code and at < place]
         assert row == max(heights, default=(0, -1))[1]

@@ -41,7 +41,8 @@ def shown(result: CheckerResult, hole: Hole | None) -> CheckerResult:
 
 def test_the_workloads_that_are_named_exist() -> None:
     """A checker is in no doubt where its workload did not run: a misspelt name would hide what is missing."""
-    known = {str(one.__struct_config__.tag) for one in [Workload, *offspring(Workload)]}
+    kinds: list[type[Workload]] = [Workload, *offspring(Workload)]
+    known = {str(one.__struct_config__.tag) for one in kinds}
     named = {kind for needs in NEEDS.values() for kind in {*needs.workloads, *needs.of_workload}}
     assert named <= known
 
@@ -391,7 +392,8 @@ def test_a_nemesis_of_whom_faults_are_missing_is_lacking(
     planned: int | None, tried: tuple[str, ...], phase: str, *, lacks: bool
 ) -> None:
     told = history(setup={"planned_faults": planned})
-    more = [operation("nemesis", OperationType.INVOKE, *each.split(), None) for each in tried]
+    words = [each.split() for each in tried]
+    more = [operation("nemesis", OperationType.INVOKE, f, key, None) for f, key in words]
     ended = operation("runner", OperationType.OK, "phase", phase, None)
     whole = msgspec.structs.replace(told, operations=(*told.operations, *more, ended))
     assert (lacking(whole, Source.FAULTS) is not None) is lacks

@@ -37,12 +37,14 @@ def node() -> Iterator[FakeNode]:
 def test_a_heartbeat_is_that_of_a_healthy_broker(node: FakeNode, newest: int, version: int) -> None:
     asked: list[Any] = []
     node.versions[HEARTBEAT] = newest
-    node.answers[HEARTBEAT] = lambda request: (
+
+    def answered(request: Any) -> Any:
         asked.append(request)
-        or BrokerHeartbeatResponse(
+        return BrokerHeartbeatResponse(
             throttle_time_ms=0, error_code=0, is_caught_up=True, is_fenced=False, should_shut_down=False
         )
-    )
+
+    node.answers[HEARTBEAT] = answered
 
     answer = send_heartbeat(node.address, SENT, 60_000)
 

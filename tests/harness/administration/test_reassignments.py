@@ -8,7 +8,6 @@ import pytest
 from harness.administration import throttles
 from harness.administration.reassignments import (
     LogSize,
-    Ongoing,
     ReassignmentResult,
     alter_reassignments,
     list_reassignments,
@@ -22,6 +21,7 @@ from harness.administration.throttles import (
     set_throttle,
     throttle_for,
 )
+from harness.kafka.answers import Ongoing
 from harness.kafka.wire import WireError
 from tests.harness.fakes.moving import ALTER_CONFIGS, BROKER, LIST, LOG_DIRS, REASSIGN, TOPIC, FakeMoving
 

@@ -46,9 +46,12 @@ def node() -> Iterator[FakeNode]:
 def test_adding_a_voter_sends_its_id_directory_and_endpoints(node: FakeNode, version: int) -> None:
     asked: list[Any] = []
     node.versions[ADD] = version
-    node.answers[ADD] = lambda request: (
-        asked.append(request) or AddRaftVoterResponse(throttle_time_ms=0, error_code=0, error_message=None)
-    )
+
+    def answered(request: Any) -> Any:
+        asked.append(request)
+        return AddRaftVoterResponse(throttle_time_ms=0, error_code=0, error_message=None)
+
+    node.answers[ADD] = answered
 
     answer = add_voter(node.address, "cluster", KEY, [PLACE], 60_000)
 
@@ -65,10 +68,12 @@ def test_adding_a_voter_sends_its_id_directory_and_endpoints(node: FakeNode, ver
 def test_a_voter_is_removed_by_both_its_ids(node: FakeNode) -> None:
     asked: list[Any] = []
     del node.versions[METADATA]  # as on a controller's listener
-    node.answers[REMOVE] = lambda request: (
+
+    def answered(request: Any) -> Any:
         asked.append(request)
-        or RemoveRaftVoterResponse(throttle_time_ms=0, error_code=127, error_message="no such voter")
-    )
+        return RemoveRaftVoterResponse(throttle_time_ms=0, error_code=127, error_message="no such voter")
+
+    node.answers[REMOVE] = answered
 
     answer = remove_voter(node.address, None, KEY, 60_000)
 

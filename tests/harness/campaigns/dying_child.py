@@ -9,6 +9,7 @@ import sys
 import threading
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import click
 
@@ -33,7 +34,7 @@ from tests.checkers.logs.log.log_simulator import Simulation
 from tests.harness.recorded_run import SETUP, identity_of_plan
 
 ASSERTION = "python: rdbuf.c:1115: rd_slice_narrow_copy: Assertion `absolute_offset <= end' failed."
-START: dict[str, Any] = {
+START: Any = {
     "ready": False,
     "took_s": 90.1,
     "waited_for": "not every broker is unfenced",
@@ -79,7 +80,8 @@ def recorded(plan: RunPlan, folder: Path, *, red: bool = False) -> Journals:
     (folder / "nodes" / "n1").mkdir(parents=True)
     if red:
         runner.observe("start", "1", START)
-    runner.observe("setup", None, SETUP | _as_set_up(plan))
+    setup: Any = SETUP | _as_set_up(plan)
+    runner.observe("setup", None, setup)
     runner.observe("phase", "load")
     worker = Recorder(journals.open("worker-0", "producer"), 0, workers=1)
     for operation in Simulation(7, partitions=1, steps=30).history().operations:
@@ -122,5 +124,5 @@ END = {
 }
 
 if __name__ == "__main__":
-    child.perform = perform
-    sys.exit(child.main(sys.argv[1:]))
+    with patch.object(child, "perform", perform):
+        sys.exit(child.main(sys.argv[1:]))

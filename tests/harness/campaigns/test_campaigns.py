@@ -10,7 +10,9 @@ from checkers.history.identity import IDENTITY_FILE, ImageIdentity, encode_ident
 from harness.campaigns import contents as module
 from harness.campaigns.campaign import STATE_FILE, Campaign, look_up
 from harness.campaigns.contents import Contents
-from harness.plan.planning import RunOptions, RunPlan, load_scenario, plan_run
+from harness.cluster.images.tarball import digest_of
+from harness.plan.catalogue import load_scenario
+from harness.plan.planning import RunOptions, RunPlan, plan_run
 from harness.plan.writing import write_scenario
 from harness.vocabulary.version import DEFAULT_VERSION
 from results.store.runs import VERDICT_FILE, save_verdict
@@ -51,7 +53,7 @@ def done(runs: Path, planned: dict[int, RunPlan]) -> set[int]:
 def test_a_tarball_that_was_built_anew_begins_anew(tmp_path: Path) -> None:
     path = tarball(tmp_path, b"rc0")
     planned = plans(kafka_tarball=path)
-    upstream = f"sha256:{module.digest_of(Path(path))}"
+    upstream = f"sha256:{digest_of(Path(path))}"
     Campaign(tmp_path, SCENARIO, planned).record(1, put(tmp_path, 1, upstream))
     assert Campaign(tmp_path, SCENARIO, planned).missing() == [2]
     assert done(tmp_path, planned) == {1}
@@ -81,7 +83,7 @@ def test_the_state_says_of_which_kafka_it_is(tmp_path: Path) -> None:
     campaign = Campaign(tmp_path, SCENARIO, plans(kafka_tarball=path))
     campaign.record_failure(1, "no engine")
     state = json.loads((campaign.folder / STATE_FILE).read_text())
-    digest = module.digest_of(Path(path))
+    digest = digest_of(Path(path))
     assert state["kafka"] == f"Kafka 4.3.1 of kafka_2.13-4.3.1.tgz, tarball sha256:{digest}"
     assert state["asked"] == (
         f"krucible run {SCENARIO} --seed 0 --kafka-version 4.3.1 of tarball sha256:{digest} of seeds 1..2"

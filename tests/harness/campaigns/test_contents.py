@@ -58,7 +58,12 @@ def test_the_same_content_under_another_path_is_the_same(tmp_path: Path) -> None
 
 def test_a_tarball_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[Path] = []
-    monkeypatch.setattr(module, "digest_of", lambda path: (read.append(path), "0" * 64)[1])
+
+    def digest(path: Path) -> str:
+        read.append(path)
+        return "0" * 64
+
+    monkeypatch.setattr(module, "digest_of", digest)
     contents, path = Contents(), tarball(tmp_path, b"rc0")
     assert len({key(contents, kafka_tarball=path, seed=seed) for seed in range(5)}) == 1
     assert read == [Path(path)]

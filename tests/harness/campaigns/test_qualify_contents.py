@@ -17,6 +17,7 @@ from harness.campaigns import provisions
 from harness.campaigns.series import Venue
 from harness.cli.campaigns import qualify as qualifying
 from harness.cluster.images import JarSource, Survey
+from harness.cluster.images.tarball import digest_of
 from harness.plan.planning import RunPlan
 from harness.plan.qualification import PRESETS
 from results.store.runs import load_identity
@@ -37,7 +38,7 @@ class FakeTarballs(FakeRuns):
 
     def __call__(self, plan: RunPlan, venue: Venue, cancelled: threading.Event) -> tuple[Path, Verdict]:
         path = plan.options.kafka_tarball
-        digest = module.digest_of(Path(path)) if path else ""
+        digest = digest_of(Path(path)) if path else ""
         self.red = {(plan.version, plan.options.seed)} if digest and digest == self.red_content else set()
         folder, verdict = super().__call__(plan, venue, cancelled)
         checksums = {"jars": digest or plan.version} | ({"upstream": f"sha256:{digest}"} if digest else {})
@@ -53,7 +54,7 @@ class FakeTarballs(FakeRuns):
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeTarballs:
     monkeypatch.setenv("KRUCIBLE_RUNS", str(tmp_path / "runs"))
-    monkeypatch.setitem(PRESETS, "smoke", TINY)  # type: ignore[arg-type]
+    monkeypatch.setitem(PRESETS, "smoke", TINY)
     made = FakeTarballs()
     monkeypatch.setattr(running, "run_one", made)
     monkeypatch.setattr(qualifying, "require_images", list)
@@ -83,7 +84,7 @@ def test_a_new_candidate_under_the_old_path_is_tried_anew(
     assert qualify(path) == 0
     assert len(fake.done) == RUNS
     candidate(tmp_path, b"rc1")
-    fake.red_content = module.digest_of(path)
+    fake.red_content = digest_of(path)
     capsys.readouterr()
     assert qualify(path) == 1
     assert len(fake.done) == RUNS + TRIED
@@ -93,9 +94,9 @@ def test_a_new_candidate_under_the_old_path_is_tried_anew(
 def test_what_an_older_candidate_did_is_no_excuse_of_a_newer_one(
     fake: FakeTarballs, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    fake.red_content = module.digest_of(path := candidate(tmp_path, b"rc0"))
+    fake.red_content = digest_of(path := candidate(tmp_path, b"rc0"))
     assert qualify(path, "--baseline", "4.3.1") == 1
-    fake.red_content = module.digest_of(candidate(tmp_path, b"rc1"))
+    fake.red_content = digest_of(candidate(tmp_path, b"rc1"))
     capsys.readouterr()
     assert qualify(path, "--baseline", "4.3.1") == 1
     (found,) = json.loads(capsys.readouterr().out)["found"]
@@ -166,7 +167,12 @@ def test_a_tarball_is_read_once_for_all_runs(
 ) -> None:
     path = candidate(tmp_path, b"rc0")
     read: list[Path] = []
-    monkeypatch.setattr(module, "digest_of", lambda file: (read.append(file), "0" * 64)[1])
+
+    def digest(file: Path) -> str:
+        read.append(file)
+        return "0" * 64
+
+    monkeypatch.setattr(module, "digest_of", digest)
     assert qualify(path, "--plan") == 0
     assert read == [path]
     assert fake.done == []

@@ -14,6 +14,7 @@ from harness.cli.runs.dry_run_document import document_of
 from harness.plan.catalogue import scenario_names
 from harness.plan.planning import RunOptions, RunPlan, plan_run
 from harness.plan.schedule import blinks_of, faults_alone, gambits_of
+from harness.vocabulary import Mode
 from harness.vocabulary.scenario import FixedSchedule
 from harness.vocabulary.version import DEFAULT_VERSION
 
@@ -69,7 +70,9 @@ def test_every_fault_and_gambit_of_every_scenario_is_told(name: str) -> None:
 
 
 def test_roles_are_given_to_nodes_that_can_have_them() -> None:
-    plan = plan_run(RunOptions(scenario="smoke/partition", seed=3, mode="isolated", controllers=3, brokers=2))
+    plan = plan_run(
+        RunOptions(scenario="smoke/partition", seed=3, mode=Mode.ISOLATED, controllers=3, brokers=2)
+    )
     told = plan_text(plan)
     assert "active-controller: one of c1, c2, c3, chosen" in told
     assert "partition-leader: one of b1, b2, chosen" in told

@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -148,7 +149,7 @@ def test_nothing_is_known_before_the_whole_schedule_was_decided(
 
 def test_the_time_is_kept_to(red: Path, made: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    monkeypatch.setattr(making.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
 
     def lasts(_cancelled: threading.Event) -> None:
         now[0] += 60
@@ -179,7 +180,7 @@ def test_an_anomaly_that_does_not_come_back_is_reported(
     red: Path, made: Runs, capsys: pytest.CaptureFixture[str]
 ) -> None:
     other = a_verdict(Validity.INVALID, "lost-write")
-    made.ends = [UNKNOWN, GREEN, other] + [GREEN] * 40
+    made.ends = [UNKNOWN, GREEN, other, *[GREEN] * 40]
     assert cli.invoke(["minimise", str(red)]) == 1
     assert "zombie-leader did not come back often enough" in capsys.readouterr().out
     state = json.loads((red / "minimised/zombie-leader/state.json").read_text())

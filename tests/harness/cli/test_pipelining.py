@@ -92,8 +92,8 @@ def test_runs_have_the_names_that_other_commands_take(
         place.mkdir(parents=True)
         (place / "run.json").touch()
     (tmp_path / "stored" / "latest").symlink_to(place)
-    folder = options.require_runs(Path(name))
-    assert {run.name for run in run_folders(folder)} == found
+    chosen = options.require_runs(Path(name))
+    assert {run.name for run in run_folders(chosen)} == found
 
 
 def test_a_name_that_several_runs_have_is_refused_with_their_names(

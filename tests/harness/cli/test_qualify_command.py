@@ -102,7 +102,7 @@ def identity(plan: RunPlan) -> RunIdentity:
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeRuns:
     monkeypatch.setenv("KRUCIBLE_RUNS", str(tmp_path / "runs"))
-    monkeypatch.setitem(PRESETS, "smoke", TINY)  # type: ignore[arg-type]
+    monkeypatch.setitem(PRESETS, "smoke", TINY)
     made = FakeRuns()
     monkeypatch.setattr(running, "run_one", made)
     monkeypatch.setattr(qualifying, "require_images", list)

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -141,7 +142,7 @@ def test_controls_are_made_after_the_others_or_left_for_later(
 def test_no_run_begins_after_the_time_that_was_given(
     fake: FakeRuns, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sensitivity_runs.time, "monotonic", lambda: 60.0 * len(fake.done))
+    monkeypatch.setattr(time, "monotonic", lambda: 60.0 * len(fake.done))
     assert measure("--for", "2m") == 2
     assert len(fake.done) == 2
     assert "the time is used up; the same command continues" in capsys.readouterr().err

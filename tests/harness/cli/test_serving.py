@@ -7,13 +7,13 @@ import socket
 import subprocess
 import sys
 import urllib.request
+import webbrowser
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from harness.cli import invoke
-from harness.cli.findings import serve
 
 ANSWER_S = 120
 
@@ -69,7 +69,7 @@ def test_it_is_opened_where_that_is_wanted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     opened: list[str] = []
-    monkeypatch.setattr(serve.webbrowser, "open", opened.append)
+    monkeypatch.setattr(webbrowser, "open", opened.append)
 
     def interrupted(_: object) -> None:
         raise KeyboardInterrupt

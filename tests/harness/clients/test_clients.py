@@ -4,6 +4,7 @@ import gc
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException, Producer
@@ -356,7 +357,7 @@ def test_a_client_that_the_library_does_not_make_is_told_as_such(monkeypatch: py
     with pytest.raises(ClientFailedError, match="No such configuration property"):
         made(Producer, {"no.such.property": 1})
     with pytest.raises(ClientFailedError, match="odd"):
-        subscribe(Raising(TypeError("odd")), "log-0")
+        subscribe(cast("Any", Raising(TypeError("odd"))), "log-0")
     with pytest.raises(ClientFailedError, match="odd"):
         kafka_python_making.subscribe(Raising(TypeError("odd")), "log-0", None)
     monkeypatch.setattr(kafka_python_making, "answers", lambda *_: True)

@@ -3,7 +3,7 @@
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from confluent_kafka import TopicPartition
@@ -222,8 +222,8 @@ class StubConsumer:
     def consume(self, num_messages: int, timeout: float) -> list[Any]:
         assert (num_messages, timeout) == (199, 0)
         if self.later:
-            self.member._on_revoke(self, [])
-            self.member._on_assign(self, [TopicPartition("log-0", 0)])
+            self.member._on_revoke(cast("Any", self), [])
+            self.member._on_assign(cast("Any", self), [TopicPartition("log-0", 0)])
         return self.later
 
     def committed(self, partitions: list[Any], timeout: float) -> list[Any]:

@@ -1,8 +1,8 @@
 """The member of KIP-848's protocol, over a consumer of librdkafka's that does as the test says."""
 
 import struct
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -62,10 +62,10 @@ class StubConsumer:
         return []
 
     def assigns(self, *partitions: int) -> None:
-        self.member._on_assign(self, places(*partitions))
+        self.member._on_assign(cast("Any", self), places(*partitions))
 
     def revokes(self, *partitions: int) -> None:
-        self.member._on_revoke(self, places(*partitions))
+        self.member._on_revoke(cast("Any", self), places(*partitions))
 
     def committed(self, partitions: list[Any], timeout: float) -> list[Any]:
         assert timeout > 0
@@ -116,7 +116,7 @@ def test_a_static_member_tells_librdkafka_its_instance_id(monkeypatch: pytest.Mo
 
 
 @pytest.fixture
-def stub(monkeypatch: pytest.MonkeyPatch) -> Iterator[StubConsumer]:
+def stub(monkeypatch: pytest.MonkeyPatch) -> StubConsumer:
     made = join_group(ClientKind.CONFLUENT, OPTIONS)
     assert isinstance(made, ModernMember)
     made.close(BOUND_S)

@@ -1,7 +1,9 @@
 """kafka-clients in its process: all its errors are known, its death is told, it ends with its parent."""
 
+import importlib.util
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -26,7 +28,6 @@ from harness.clients import (
 )
 from harness.clients.errors import TABLE as COMMON
 from harness.clients.errors import Appended, ErrorSource, ProduceErrorRule
-from harness.clients.java import process as process_module
 from harness.clients.java import remote
 from harness.clients.java.errors import CODES, COMMIT_CODES, REFUSALS, TABLE, classify, told
 from harness.clients.java.messages import ClientCall, Raised, Returned
@@ -260,10 +261,10 @@ def test_a_jvm_that_does_not_start_is_told(tmp_path: Path) -> None:
 
 def test_a_host_without_java_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.setattr(process_module.shutil, "which", lambda _name: None)
+    monkeypatch.setattr(shutil, "which", lambda _name: None)
     assert java_missing() == "java is not installed"
     monkeypatch.setenv("JAVA_HOME", "/anywhere")
-    monkeypatch.setattr(process_module.importlib.util, "find_spec", lambda _name: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
     assert java_missing() == "the Python package JPype1 is not installed"
 
 

@@ -37,7 +37,7 @@ class Ending:
     """A container whose process ends by itself: before it is asked for anything, or right then."""
 
     def __init__(self, *, running: bool = False, paused: bool = False, exit_code: int = 1) -> None:
-        self.attrs = {"State": {"Running": running, "Paused": paused, "ExitCode": exit_code}}
+        self.attrs: dict[str, Any] = {"State": {"Running": running, "Paused": paused, "ExitCode": exit_code}}
         self.done: list[str] = []
 
     def reload(self) -> None:
@@ -208,7 +208,8 @@ class Kept(Ending):
         self.removed = True
 
     def logs(self, **_: bool) -> bytes:
-        return self.attrs["Config"]["Image"].encode() + b"\n"
+        image: str = self.attrs["Config"]["Image"]
+        return image.encode() + b"\n"
 
 
 class Keeping:

@@ -46,7 +46,7 @@ def test_a_missing_socket_is_named_with_the_next_step(
     [
         (PermissionError(13, "Permission denied"), "this user has no permission"),
         (FileNotFoundError(2, "No such file or directory"), "there is no Docker engine"),
-        (engine.DockerException("strange"), "there is no Docker engine"),
+        (DockerException("strange"), "there is no Docker engine"),
     ],
 )
 def test_the_ways_to_miss_an_engine_are_told_apart(
@@ -201,9 +201,9 @@ def test_the_engines_log_lies_in_the_cache_where_the_system_is_not_ours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(engine.os, "access", lambda *_: False)
+    monkeypatch.setattr(os, "access", lambda *_: False)
     assert engine._log_file() == tmp_path / "krucible" / "dockerd.log"
-    monkeypatch.setattr(engine.os, "access", lambda *_: True)
+    monkeypatch.setattr(os, "access", lambda *_: True)
     assert engine._log_file() == Path("/var/log/krucible-dockerd.log")
 
 
@@ -214,7 +214,7 @@ def test_an_engine_tells_what_it_is() -> None:
 
         def info(self) -> dict[str, object]:
             if self.answer is None:
-                raise engine.DockerException("gone")
+                raise DockerException("gone")
             return self.answer
 
     answer = {

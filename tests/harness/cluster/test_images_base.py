@@ -8,6 +8,7 @@ import pytest
 
 from harness.cluster.images import base
 from harness.cluster.images.locks import build_lock
+from harness.cluster.images.model import silent
 from harness.errors import KrucibleError
 from tests.harness.fakes.engine import FakeEngine
 from tests.harness.waiting import BOUND_S
@@ -34,7 +35,7 @@ def script(path: Path, body: str) -> None:
 
 
 def ensure(engine: FakeEngine) -> str:
-    return base.ensure_base(str, engine.client)
+    return base.ensure_base(silent, engine.client)
 
 
 def test_mmdebstraps_tarball_becomes_the_image_once(mmdebstrap: Path) -> None:
@@ -81,7 +82,7 @@ def test_where_both_ways_fail_both_reasons_are_told(
 
 
 def _hold(folder: str, ready: Event, waited_for: Event) -> None:
-    with build_lock("x", str):
+    with build_lock("x", silent):
         ready.set()
         assert waited_for.wait(BOUND_S)
         (Path(folder) / "built").touch()

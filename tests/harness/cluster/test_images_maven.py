@@ -8,6 +8,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from harness.cluster.images import maven
+from harness.cluster.images.model import silent
 from harness.errors import KrucibleError, UsageError
 
 NOT_FOUND = (
@@ -103,7 +104,7 @@ def test_one_process_resolves_what_two_want(cache: Path, install_mvn: Path) -> N
 def test_an_unknown_version_is_a_usage_error(cache: Path, install_mvn: Path) -> None:
     script(install_mvn / "mvn", f"printf '%s' '{NOT_FOUND}'; exit 1")
     with pytest.raises(UsageError, match=r"there is no Kafka 9\.9\.9") as caught:
-        maven.resolve("9.9.9", str)
+        maven.resolve("9.9.9", silent)
     assert caught.value.got.startswith("Failed to execute goal")
     assert list((cache / "jars").iterdir()) == []
 
@@ -121,7 +122,7 @@ def test_without_tools_of_its_own_a_version_is_resolved_and_the_newest_earlier_o
     assert said[1] == "Kafka 5.1.0 has no kafka-tools; looking for the newest earlier one"
     assert [each.name for each in folder.parent.iterdir()] == ["5.1.0"], "the work folder is still there"
 
-    tools = maven.resolve(maven.tools_version(folder), str)
+    tools = maven.resolve(maven.tools_version(folder), silent)
     assert {jar.name for jar in tools.iterdir()} == {"kafka_2.13-5.0.2.jar", "kafka-tools-5.0.2.jar"}
     assert maven.tools_version(tools) == ""
 
@@ -133,7 +134,7 @@ def test_where_no_earlier_version_has_tools_either_nothing_is_kept(cache: Path, 
     )
     script(install_mvn / "mvn", refuses)
     with pytest.raises(KrucibleError, match=r"could not resolve kafka-tools before 5\.1\.0") as caught:
-        maven.resolve("5.1.0", str)
+        maven.resolve("5.1.0", silent)
     assert caught.value.got == "No versions available"
     assert list((cache / "jars").iterdir()) == []
 
@@ -142,7 +143,7 @@ def test_a_version_that_lacks_broker_and_tools_does_not_exist(cache: Path, insta
     said = "kafka_2.13:jar:9.9.9, kafka-tools:jar:9.9.9: Could not find artifact kafka_2.13:jar:9.9.9"
     script(install_mvn / "mvn", f"echo '[ERROR] {said}'; exit 1")
     with pytest.raises(UsageError, match=r"there is no Kafka 9\.9\.9"):
-        maven.resolve("9.9.9", str)
+        maven.resolve("9.9.9", silent)
     assert list((cache / "jars").iterdir()) == []
 
 
@@ -153,7 +154,7 @@ def test_tools_that_failed_to_arrive_are_not_taken_for_missing(cache: Path, inst
     )
     script(install_mvn / "mvn", f"echo '[ERROR] {said}'; exit 1")
     with pytest.raises(KrucibleError, match=r"could not resolve") as caught:
-        maven.resolve("5.1.0", str)
+        maven.resolve("5.1.0", silent)
     assert "Could not transfer" in str(caught.value.got)
     assert list((cache / "jars").iterdir()) == []
 
@@ -162,7 +163,7 @@ def test_tools_that_failed_to_arrive_are_not_taken_for_missing(cache: Path, inst
 def test_another_failure_of_mavens_is_passed_on(install_mvn: Path) -> None:
     script(install_mvn / "mvn", "echo 'no route to host'; exit 1")
     with pytest.raises(KrucibleError, match="could not resolve") as caught:
-        maven.resolve("4.3.1", str)
+        maven.resolve("4.3.1", silent)
     assert caught.value.got == "no route to host"
 
 
@@ -171,7 +172,7 @@ def test_a_maven_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch, install_mv
     script(install_mvn / "mvn", "exec sleep 300")
     monkeypatch.setattr(maven, "RESOLVE_LIMIT_S", 0.1)
     with pytest.raises(KrucibleError, match="within"):
-        maven.resolve("4.3.1", str)
+        maven.resolve("4.3.1", silent)
 
 
 @pytest.mark.usefixtures("cache")
@@ -179,7 +180,7 @@ def test_without_maven_the_error_names_the_packages(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("PATH", "")
     assert maven.maven_missing() == "mvn is not installed"
     with pytest.raises(KrucibleError) as caught:
-        maven.resolve("4.3.1", str)
+        maven.resolve("4.3.1", silent)
     assert "maven" in caught.value.next_step
 
 

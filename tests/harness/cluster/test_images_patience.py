@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from harness.cluster.images import building, patience
+from harness.cluster.images.model import silent
 from harness.cluster.images.patience import SilenceError, until_silent
 from harness.cluster.images.registry import RegistryProvider
 from harness.errors import EngineError
@@ -90,9 +91,9 @@ def test_a_registry_that_is_silent_for_good_ends_the_pull(
         never.wait()
         yield {}
 
-    engine._pull = pull  # type: ignore[method-assign]
+    engine._pull = pull  # type: ignore[method-assign, assignment]
     with pytest.raises(EngineError, match="was not pulled in time") as caught:
-        RegistryProvider(engine.client).obtain("4.3.1", str)
+        RegistryProvider(engine.client).obtain("4.3.1", silent)
     assert caught.value.got == "nothing new was heard for 0.05 s"
     assert caught.value.where == "apache/kafka:4.3.1"
     assert "docker pull apache/kafka:4.3.1" in caught.value.next_step
@@ -110,6 +111,6 @@ def test_a_build_that_is_silent_for_good_ends_with_its_last_lines(
 
     engine._build = build  # type: ignore[method-assign, assignment]
     with pytest.raises(EngineError, match="was not built in time") as caught:
-        building.build(engine.client, tmp_path, arguments={}, network="none", progress=str)
+        building.build(engine.client, tmp_path, arguments={}, network="none", progress=silent)
     assert caught.value.got == "Step 1/2 : RUN apt-get update\nnothing new was heard for 0.05 s"
     assert caught.value.next_step

@@ -14,7 +14,7 @@ from urllib3.exceptions import ProtocolError, ReadTimeoutError
 from harness.cluster.engine import engine_errors_named
 from harness.cluster.images import base, building, maven, registry
 from harness.cluster.images.artifacts import ArtifactsProvider
-from harness.cluster.images.model import JarSource, Label
+from harness.cluster.images.model import JarSource, Label, silent
 from harness.cluster.images.registry import RegistryProvider, layer_progress, require_version
 from harness.errors import EngineError, KrucibleError, UsageError
 from tests.harness.fakes.engine import FakeEngine
@@ -51,7 +51,7 @@ def test_artifacts_are_built_on_the_base_without_a_network_labelled_and_found_ag
 ) -> None:
     provider = ArtifactsProvider(engine.client)
     assert provider.cached("4.3.1") is None
-    image = provider.obtain("4.3.1", str)
+    image = provider.obtain("4.3.1", silent)
     build, labelling = engine.built
     assert build.buildargs == {"BASE": base.base_reference()}
     assert build.network_mode == labelling.network_mode == "none"
@@ -66,7 +66,7 @@ def test_artifacts_are_built_on_the_base_without_a_network_labelled_and_found_ag
     assert image.reference.startswith("krucible/kafka:4.3.1-")
     assert image.checksums == maven.checksums([hashlib.sha512(b"jar").hexdigest()])
     assert (image.upstream, image.tools, image.tools_note) == ("", "", "")
-    assert provider.obtain("4.3.1", str) == provider.cached("4.3.1") == image
+    assert provider.obtain("4.3.1", silent) == provider.cached("4.3.1") == image
     assert len(engine.built) == 2, "an image that is here was built again"
 
 
@@ -79,7 +79,7 @@ def test_tools_of_an_earlier_version_lie_beside_kafkas_jars_and_are_told(
     folders = {"4.3.1": jars, "4.1.1": earlier}
     monkeypatch.setattr(maven, "resolve", lambda version, _progress: folders[version])
     monkeypatch.setattr(maven, "tools_version", lambda folder: "4.1.1" if folder == jars else "")
-    image = ArtifactsProvider(engine.client).obtain("4.3.1", str)
+    image = ArtifactsProvider(engine.client).obtain("4.3.1", silent)
     files = [file for file in engine.built[0].files if file.endswith(".jar")]
     assert files == ["krucible/tools/kafka-tools-4.1.1.jar", f"libs/{JAR}"]
     assert (image.version, image.tools) == ("4.3.1", "4.1.1")
@@ -103,14 +103,14 @@ def test_jars_are_readable_to_all_whatever_the_umask(jars: Path) -> None:
 def test_an_image_with_other_jars_than_it_was_built_from_is_refused(engine: FakeEngine, jars: Path) -> None:
     (jars / "other.jar").write_bytes(b"other")
     with pytest.raises(KrucibleError, match="does not hold the jars"):
-        ArtifactsProvider(engine.client).obtain("4.3.1", str)
+        ArtifactsProvider(engine.client).obtain("4.3.1", silent)
 
 
 @pytest.mark.usefixtures("jars")
 def test_an_image_with_another_version_is_refused_and_gets_no_name(engine: FakeEngine) -> None:
     provider = ArtifactsProvider(engine.client)
     with pytest.raises(KrucibleError, match="another version") as caught:
-        provider.obtain("4.1.1", str)
+        provider.obtain("4.1.1", silent)
     assert caught.value.got == JAR
     assert provider.cached("4.1.1") is None
 
@@ -119,7 +119,7 @@ def test_an_image_with_another_version_is_refused_and_gets_no_name(engine: FakeE
 def test_a_step_that_fails_shows_its_last_lines(engine: FakeEngine) -> None:
     engine.build_error = "the node did not start"
     with pytest.raises(EngineError) as caught:
-        ArtifactsProvider(engine.client).obtain("4.3.1", str)
+        ArtifactsProvider(engine.client).obtain("4.3.1", silent)
     assert caught.value.got == "Step 1/2 : FROM base\nthe node did not start"
 
 
@@ -162,7 +162,7 @@ def test_tag_digest_and_artifacts_have_images_of_their_own(engine: FakeEngine) -
 
 def test_a_mirror_is_taken_from_the_environment(monkeypatch: pytest.MonkeyPatch, engine: FakeEngine) -> None:
     monkeypatch.setenv(registry.REPOSITORY_VARIABLE, "mirror/kafka")
-    image = RegistryProvider(engine.client).obtain("4.3.1", str)
+    image = RegistryProvider(engine.client).obtain("4.3.1", silent)
     assert engine.built[0].buildargs == {"BASE": "mirror/kafka:4.3.1"}
     assert image.upstream == "mirror/kafka@sha256:1"
 
@@ -190,7 +190,7 @@ def test_the_registry_is_asked_briefly_and_its_answer_is_passed_on(
 def test_a_pull_that_fails_says_what_the_registry_said(engine: FakeEngine) -> None:
     engine.pulls = [{"error": "manifest unknown"}]
     with pytest.raises(EngineError) as caught:
-        RegistryProvider(engine.client).obtain("4.3.1", str)
+        RegistryProvider(engine.client).obtain("4.3.1", silent)
     assert (caught.value.got, caught.value.where) == ("manifest unknown", "apache/kafka:4.3.1")
 
 
@@ -202,9 +202,9 @@ def test_a_pull_that_takes_too_long_is_no_locked_up_engine(engine: FakeEngine, l
         yield {"id": "l1", "status": "Pulling fs layer"}
         raise late
 
-    engine._pull = pull  # type: ignore[method-assign]
+    engine._pull = pull  # type: ignore[method-assign, assignment]
     with pytest.raises(EngineError, match="was not pulled in time") as caught, engine_errors_named():
-        RegistryProvider(engine.client).obtain("4.3.1", str)
+        RegistryProvider(engine.client).obtain("4.3.1", silent)
     told = str(caught.value)
     assert "late" in caught.value.got
     assert "where:    apache/kafka:4.3.1" in told
@@ -217,9 +217,9 @@ def test_a_connection_that_breaks_in_a_pull_is_told(engine: FakeEngine) -> None:
         yield {"id": "l1", "status": "Pulling fs layer"}
         raise ProtocolError("broken")
 
-    engine._pull = pull  # type: ignore[method-assign]
+    engine._pull = pull  # type: ignore[method-assign, assignment]
     with pytest.raises(EngineError, match="could not be pulled") as caught:
-        RegistryProvider(engine.client).obtain("4.3.1", str)
+        RegistryProvider(engine.client).obtain("4.3.1", silent)
     assert caught.value.got == "broken"
 
 
@@ -253,7 +253,7 @@ def test_a_registry_that_is_slow_to_answer_is_named_and_not_the_engine(
 
 
 def test_layers_are_counted_once() -> None:
-    events = [
+    events: list[dict[str, Any]] = [
         {"status": "Pulling from apache/kafka", "id": "4.3.1"},
         {"status": "Pulling fs layer", "id": "a"},
         {"status": "Already exists", "id": "b"},
@@ -295,5 +295,5 @@ def test_what_is_no_version_is_refused(text: str) -> None:
 def test_a_label_is_not_lost_between_building_and_finding(engine: FakeEngine) -> None:
     image = engine.add("built")
     labels = {Label.VERSION: "4.3.1", Label.SOURCE: "registry", Label.UPSTREAM: "apache/kafka@sha256:2"}
-    found = building.finish(engine.client, image.id, "krucible/kafka:x", labels, str)
+    found = building.finish(engine.client, image.id, "krucible/kafka:x", labels, silent)
     assert engine.store["krucible/kafka:x"].labels[Label.UPSTREAM] == found.upstream

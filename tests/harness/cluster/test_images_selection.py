@@ -8,6 +8,7 @@ from harness.cluster.images import (
     JarSource,
     KafkaImage,
     Progress,
+    Survey,
     ensure_image,
     selection,
     setup_line,
@@ -155,5 +156,5 @@ def test_a_survey_asks_nobody_about_an_image_that_is_here(artifacts: Stub, regis
     assert survey("4.3.1", "auto", CLIENT).registry_answers
     artifacts.here = True
     found = survey("4.3.1", "auto", CLIENT)
-    assert found == (image(JarSource.ARTIFACTS), {})
+    assert found == Survey(image(JarSource.ARTIFACTS), {})
     assert not found.hopeless

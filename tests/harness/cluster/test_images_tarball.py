@@ -11,7 +11,7 @@ from harness import cli
 from harness.cli import doctor
 from harness.cli.options.origins import settled
 from harness.cluster.images import base, ensure_image, registry, tarball
-from harness.cluster.images.model import JarSource
+from harness.cluster.images.model import JarSource, silent
 from harness.cluster.images.registry import RegistryProvider, repository_of
 from harness.cluster.images.tarball import TarballProvider, digest_of, jars_of, version_in
 from harness.errors import KrucibleError, UsageError
@@ -46,7 +46,7 @@ def test_its_jars_are_built_on_the_base_and_found_again(engine: FakeEngine, path
     provider = TarballProvider(engine.client, path)
     assert provider.cached("4.3.1") is None
     assert provider.unavailable("4.3.1") is None
-    image = provider.obtain("4.3.1", str)
+    image = provider.obtain("4.3.1", silent)
     build = engine.built[0]
     assert build.buildargs == {"BASE": base.base_reference()}
     assert build.network_mode == "none"
@@ -56,7 +56,7 @@ def test_its_jars_are_built_on_the_base_and_found_again(engine: FakeEngine, path
     ]
     assert (image.version, image.source) == ("4.3.1", JarSource.TARBALL)
     assert image.upstream == f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"
-    assert provider.obtain("4.3.1", str) == provider.cached("4.3.1") == image
+    assert provider.obtain("4.3.1", silent) == provider.cached("4.3.1") == image
     assert len(engine.built) == 2, "an image that is here was built again"
 
 
@@ -67,10 +67,10 @@ def test_another_content_under_the_same_name_is_another_image(engine: FakeEngine
 
 
 def test_a_tarball_is_asked_for_by_its_path_alone(engine: FakeEngine, path: Path) -> None:
-    image = ensure_image("4.3.1", "tarball", str, engine.client, str(path))
+    image = ensure_image("4.3.1", "tarball", silent, engine.client, str(path))
     assert image.source is JarSource.TARBALL
     with pytest.raises(KrucibleError) as caught:
-        ensure_image("4.1.1", "tarball", str, engine.client, str(path))
+        ensure_image("4.1.1", "tarball", silent, engine.client, str(path))
     assert f"{path} holds Kafka 4.3.1" in caught.value.got
 
 

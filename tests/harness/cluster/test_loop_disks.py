@@ -1,5 +1,6 @@
 """Disks on loop devices: what is run to make, mount and unmount them, and what a host must have."""
 
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -112,7 +113,7 @@ def test_what_a_host_lacks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
     monkeypatch.setattr(loop_disks, "os", SimpleNamespace(geteuid=lambda: 0))
     assert loop_disks.lacking(DiskKind.LOOP_EXT4) == f"there is no {control}"
     control.touch()
-    monkeypatch.setattr(loop_disks.shutil, "which", lambda tool: None if tool == "mkfs.xfs" else tool)
+    monkeypatch.setattr(shutil, "which", lambda tool: None if tool == "mkfs.xfs" else tool)
     assert loop_disks.lacking(DiskKind.LOOP_EXT4) is None
     assert loop_disks.lacking(DiskKind.LOOP_XFS) == "mkfs.xfs not found"
 

@@ -54,7 +54,7 @@ class Engine:
     def _connected(self) -> socket.socket:
         ours, theirs = socket.socketpair()
         shell = subprocess.Popen(
-            ["/bin/bash"], stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            ["/bin/bash"], stdin=theirs.fileno(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         )
         self.opened.append(shell)
         self.ends += [theirs, ours]

@@ -1,6 +1,7 @@
 """What brokers log of cleanings, as Kafka 4.3.1 words it."""
 
-from unittest.mock import MagicMock
+from pathlib import Path
+from unittest.mock import MagicMock, create_autospec
 
 import pytest
 
@@ -8,11 +9,21 @@ from checkers.history.logged import CLEANED, LogsCleaned
 from harness.cluster.logs import SavedLogs
 from harness.evidence import node_logs
 from harness.evidence.cleanings import begins, cleanings
+from harness.record.journal import Clock, Journal, Recorder
 
 LINE = (
     "2026-11-26T05:05:37.277Z INFO [kafka-log-cleaner-thread-0] Cleaner 0: Building offset map for log {} for"
     " 2 segments in offset range [{}, {}). (org.apache.kafka.storage.internals.log.Cleaner)"
 )
+
+
+def a_recorder() -> MagicMock:
+    """One whose clock says 5 ns."""
+    recorder: MagicMock = create_autospec(Recorder, instance=True)
+    recorder.journal = create_autospec(Journal, instance=True)
+    recorder.journal.clock = create_autospec(Clock, instance=True)
+    recorder.journal.clock.now_ns.return_value = 5
+    return recorder
 
 
 def cleaning(log: str, begin: int, end: int) -> str:
@@ -55,25 +66,23 @@ def test_a_log_whose_oldest_lines_were_dropped_lacks_its_beginning(lines: list[s
 
 
 def test_one_that_lacks_it_tells_of_no_cleanings(monkeypatch: pytest.MonkeyPatch) -> None:
-    recorder = MagicMock()
-    recorder.journal.clock.now_ns.return_value = 5
+    recorder = a_recorder()
     cut_off = {"n1": cleaning("log-0-0", 0, 7).encode()}
     monkeypatch.setattr(node_logs, "save_logs", lambda *_: SavedLogs(cut_off, {}))
-    node_logs.gather_logs({}, MagicMock(), recorder)
+    node_logs.gather_logs({}, Path("unread"), recorder)
     assert CLEANED not in {call.args[1] for call in recorder.observe.call_args_list}
 
 
 def test_every_node_tells_when_its_log_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     logs = {"n1": f"{FIRST}\n{cleaning('log-0-0', 0, 7)}".encode(), "n2": b""}
-    recorder = MagicMock()
-    recorder.journal.clock.now_ns.return_value = 5
+    recorder = a_recorder()
 
     def saved(*_: object) -> SavedLogs:
         recorder.journal.clock.now_ns.return_value = 6
         return SavedLogs(logs, {})
 
     monkeypatch.setattr(node_logs, "save_logs", saved)
-    node_logs.gather_logs({}, MagicMock(), recorder)
+    node_logs.gather_logs({}, Path("unread"), recorder)
     told = [call for call in recorder.observe.call_args_list if call.args[1] == CLEANED]
     assert [(call.kwargs["node"], call.args[2]) for call in told] == [
         ("n1", LogsCleaned(5, (("log-0", 0, 7, 2),))),

@@ -22,7 +22,7 @@ def loader(partition: str, end: int, thread: str = RECOVERING) -> str:
     return LOADER.format(thread, partition, end)
 
 
-def log_ends_of(*lines: str) -> list[LogLoaded | IsrShrunk | LogTruncated]:
+def log_ends_of(*lines: str) -> list[LogLoaded | IsrShrunk | LogTruncated | LogCut]:
     return list(log_ends("\n".join(lines)))
 
 

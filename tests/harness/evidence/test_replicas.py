@@ -71,18 +71,20 @@ def gathered(cluster: FakeCluster, settle_bound_s: float = 0.0) -> History:
     nodes = [{"name": node.name, "id": node.id} for node in cluster.nodes]
     topics = [{"name": "log-0", "partitions": 1}]
     evidence = ["replicas", "metadata-log"]
-    setup = {"nodes": nodes, "topics": topics, "evidence": evidence, "workload": {}}
+    setup: Any = {"nodes": nodes, "topics": topics, "evidence": evidence, "workload": {}}
     runner.observe("setup", None, setup)
     members = [[node.id, None, 2, -1, -1] for node in cluster.nodes]
-    quorum = {"began_ns": 0, "answer": "leader", "leader_id": 1, "leader_epoch": 1, "high_watermark": 2}
+    quorum: Any = {"began_ns": 0, "answer": "leader", "leader_id": 1, "leader_epoch": 1, "high_watermark": 2}
     quorum |= {"wall_ms": 0, "voters": members}
     runner.observe("observe", "quorum", quorum, node="n1")
-    with runner.operation("recover", "log-0", {"bound_ms": 1}) as outcome:
+    bound: Any = {"bound_ms": 1}
+    with runner.operation("recover", "log-0", bound) as outcome:
         state = {"topic": "log-0", "partition": 0, "leader": 1, "isr": [1, 2, 3]}
-        outcome.ok({"partitions": [state]})
-    asked = {"client": "c", "isolation": "read_uncommitted", "partition": 0}
+        recovered: Any = {"partitions": [state]}
+        outcome.ok(recovered)
+    asked: Any = {"client": "c", "isolation": "read_uncommitted", "partition": 0}
     with runner.operation("final-read", "log-0", asked) as outcome:
-        outcome.ok({**asked, "start": 0, "end": 4, "position": 4, "records": [[0, [0, 1, 3], [1, 2, 3]]]})
+        outcome.ok(asked | {"start": 0, "end": 4, "position": 4, "records": [[0, [0, 1, 3], [1, 2, 3]]]})
     gather_disks(cluster, [("log-0", 0)], journals, settle_bound_s)
     journals.close()
     return read_history(cluster.folder)

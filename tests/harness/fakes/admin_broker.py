@@ -1,5 +1,7 @@
 """A broker on loopback that coordinates groups and takes changes, and fails as the test decides."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from kafka.protocol.admin import (
@@ -52,7 +54,7 @@ class FakeAdminBroker(FakeBroker):
             DESCRIBE: DescribeConfigsRequest,
             ALTER: IncrementalAlterConfigsRequest,
         }
-        answers = {
+        answers: dict[int, Callable[[Any, int], Any]] = {
             COORDINATOR: self._coordinator,
             COMMIT: self._commit,
             FETCH_OFFSETS: self._fetch_offsets,
@@ -62,9 +64,11 @@ class FakeAdminBroker(FakeBroker):
             ALTER: self._alter,
         }
         for key, answer in answers.items():
-            self.answers[key] = lambda request, key=key, answer=answer: (
-                None if (error := self.errors.get(key, 0)) is None else answer(request, error)
-            )
+            self.answers[key] = partial(self._answered, key, answer)
+
+    def _answered(self, key: int, answer: Callable[[Any, int], Any], request: Any) -> Any:
+        error = self.errors.get(key, 0)
+        return None if error is None else answer(request, error)
 
     def _coordinator(self, _request: Any, error: int) -> Any:
         host, port = self.address

@@ -1,5 +1,7 @@
 """A broker on loopback that coordinates one group of one member, and fails as the test decides."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from kafka.protocol.admin import DeleteGroupsRequest, DeleteGroupsResponse
@@ -61,7 +63,7 @@ class FakeGroupBroker(FakeBroker):
             SYNC: SyncGroupRequest,
             DELETE_GROUPS: DeleteGroupsRequest,
         }
-        answers = {
+        answers: dict[int, Callable[[Any, int], Any]] = {
             COORDINATOR: self._coordinator,
             COMMIT: self._commit,
             FETCH_OFFSETS: self._fetch_offsets,
@@ -72,9 +74,11 @@ class FakeGroupBroker(FakeBroker):
             DELETE_GROUPS: self._deleted,
         }
         for key, answer in answers.items():
-            self.answers[key] = lambda request, key=key, answer=answer: (
-                None if (error := self.errors.get(key, 0)) is None else answer(request, error)
-            )
+            self.answers[key] = partial(self._answered, key, answer)
+
+    def _answered(self, key: int, answer: Callable[[Any, int], Any], request: Any) -> Any:
+        error = self.errors.get(key, 0)
+        return None if error is None else answer(request, error)
 
     def _coordinator(self, _request: Any, error: int) -> Any:
         host, port = self.address

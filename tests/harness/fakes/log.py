@@ -15,6 +15,8 @@ from harness.clients import (
     ReadError,
     SendResult,
 )
+from harness.clients.share import ShareAdmin, ShareAdminOptions, ShareConsumer, ShareOptions
+from harness.clients.transactional import TransactionalOptions, TransactionalProducer
 
 OK, FAIL, INFO = OperationType.OK, OperationType.FAIL, OperationType.INFO
 
@@ -45,6 +47,15 @@ class FakeLog:
         assert topic == "log-0"
         self._make(f"{kind} {isolation}")
         return FakeConsumer(self)
+
+    def transactional(self, kind: ClientKind, options: TransactionalOptions) -> TransactionalProducer:
+        raise AssertionError((kind, options))
+
+    def share_consumer(self, options: ShareOptions) -> ShareConsumer:
+        raise AssertionError(options)
+
+    def share_admin(self, options: ShareAdminOptions) -> ShareAdmin:
+        raise AssertionError(options)
 
     def _make(self, what: str) -> None:
         raise_if(self.on_make(what))

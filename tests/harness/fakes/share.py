@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Sequence
 
+from harness.clients import ClientKind, Isolation, LogConsumer, LogProducer
 from harness.clients.share import Acknowledgement, ShareAdminOptions, SharedRecord, ShareOptions
 from tests.harness.fakes.log import FakeLog, raise_if
 
@@ -24,13 +25,13 @@ class FakeShareLog(FakeLog):
         self.begun: list[bool] = []
         """Whether partition 0 has a start offset, answer by answer; it has one after these."""
 
-    def producer(self, kind: object, topic: str, *, durable: bool = False) -> object:  # type: ignore[override]
+    def producer(self, kind: ClientKind, topic: str, *, durable: bool = False) -> LogProducer:
         assert topic == "shares-0"
-        return super().producer(kind, "log-0", durable=durable)  # type: ignore[arg-type]
+        return super().producer(kind, "log-0", durable=durable)
 
-    def consumer(self, kind: object, topic: str, isolation: object) -> object:  # type: ignore[override]
+    def consumer(self, kind: ClientKind, topic: str, isolation: Isolation) -> LogConsumer:
         assert topic == "shares-0"
-        return super().consumer(kind, "log-0", isolation)  # type: ignore[arg-type]
+        return super().consumer(kind, "log-0", isolation)
 
     def share_consumer(self, options: ShareOptions) -> "FakeShareConsumer":
         assert self.earliest, "a member must not join before its group begins at the start of the log"

@@ -1,5 +1,6 @@
 """Faults of a node that dies by itself: before it is struck, while a fault is in force, or at its heal."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -65,7 +66,11 @@ class Rig:
         monkeypatch.setattr(process, "answers", lambda *_, **__: self.node.running and not self.node.paused)
         monkeypatch.setattr(process, "PROBE_BOUND_S", 60.0)
         for name in ("shut_down", "mount", "unmount"):
-            monkeypatch.setattr(disk, name, lambda _, name=name: self.disk_done.append(name) or True)
+            monkeypatch.setattr(disk, name, partial(self._did, name))
+
+    def _did(self, name: str, _home: NodeHome) -> bool:
+        self.disk_done.append(name)
+        return True
 
     def fault(self, spec: Fault) -> ActiveFault:
         (node, *_) = Topology().nodes()

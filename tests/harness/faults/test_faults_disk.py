@@ -105,7 +105,7 @@ def test_a_new_disk_has_a_new_directory_id_and_no_vote(rig: Rig) -> None:
     fault = rig.fault(WipeDisk())
     fault.inject()
     assert rig.left == set()
-    seen = fault.took_effect()
+    seen: dict[str, Any] = fault.took_effect()
     assert (seen["directory_id_before"], seen["hard"]) == ("old", True)
     assert set(seen["removed"]) == {name.partition("/")[0] for name in FILES}
     assert rig.home.format_arguments() == ["--no-initial-controllers"]

@@ -86,9 +86,13 @@ def test_all_that_one_broker_sends_another_is_held(stand: Stand) -> None:
     assert (window.targets, window.cut, window.proven) == (("n2",), (("n1", "n2"),), True)
 
 
+def nothing() -> None:
+    """What sends no packet."""
+
+
 def test_a_rule_that_meets_nothing_is_no_fault(stand: Stand, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hold_module, "_PROBE_BOUND_S", 0.05)
-    with pytest.raises(NotConfirmedError, match="no packet"), stand.holds.hold("hold-1", 2, 4711, list):
+    with pytest.raises(NotConfirmedError, match="no packet"), stand.holds.hold("hold-1", 2, 4711, nothing):
         pytest.fail("the block is not entered")
     assert not stand.holder.rule
     (window,) = fault_windows(read_history(stand.folder))

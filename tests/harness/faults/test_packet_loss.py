@@ -132,7 +132,8 @@ def test_bursts_are_sent_until_some_are_lost_and_some_are_not(wire: Wire) -> Non
     fault.inject()
     # Of the first burst none is lost, of two one.
     wire.share = 0.015
-    assert set(fault.took_effect()["dropped"].values()) == {1}
+    seen: dict[str, Any] = fault.took_effect()
+    assert set(seen["dropped"].values()) == {1}
     assert sum("/dev/udp/" in command for node, command in wire.said if node == "c1") == 2
 
 

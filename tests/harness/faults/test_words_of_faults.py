@@ -1,6 +1,6 @@
 """Every word of a fault is carried out by one class, and its injection tells what the word says of it."""
 
-from typing import get_args
+from typing import Any, get_args
 
 import msgspec
 import pytest
@@ -13,7 +13,10 @@ from harness.vocabulary.faults import Fault, LossPattern, PacketLoss, Partition,
 from harness.vocabulary.injected import Injected, kind_of
 from results.report.drawing import glyphs
 
-FIELDS = {Partition: {"pattern": Pattern.HALVES}, PacketLoss: {"pattern": LossPattern.LINK}}
+FIELDS: dict[object, dict[str, Any]] = {
+    Partition: {"pattern": Pattern.HALVES},
+    PacketLoss: {"pattern": LossPattern.LINK},
+}
 SPECS: dict[str, Fault] = {kind_of(word): word(**FIELDS.get(word, {})) for word in get_args(Fault)}
 KNOWN = (
     "partition",

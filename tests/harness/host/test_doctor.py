@@ -106,7 +106,12 @@ def test_an_image_that_is_not_here_tells_how_it_can_be_had(monkeypatch: pytest.M
     assert image.fix == check(report, "base image").fix == "krucible setup --kafka-version 4.3.1"
     asked: list[bool] = []
     maven = Package("maven", "jars")
-    monkeypatch.setattr(module, "missing_for_images", lambda *, jars: (asked.append(jars), [maven])[1])
+
+    def missing(*, jars: bool) -> list[Package]:
+        asked.append(jars)
+        return [maven]
+
+    monkeypatch.setattr(module, "missing_for_images", missing)
     assert check(doctor("4.3.1"), "image of Kafka 4.3.1").fix.endswith(" maven")
     assert asked == [True]
 

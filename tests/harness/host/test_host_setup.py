@@ -4,6 +4,7 @@ import pytest
 
 from harness.cluster.images import JarSource, KafkaImage, Survey
 from harness.cluster.images import survey as real_survey
+from harness.cluster.images.model import silent
 from harness.errors import KrucibleError, UsageError
 from harness.host import setup as module
 from harness.host.packages import Package
@@ -93,14 +94,14 @@ def test_a_bare_host_gets_everything_in_order(host: Host) -> None:
 
 def test_where_a_registry_answers_nothing_is_installed_for_building(host: Host) -> None:
     host.survey = Survey(None, ANSWERS)
-    module.setup("4.3.1", say=str)
+    module.setup("4.3.1", say=silent)
     assert host.done == ["base", "image", "close"]
 
 
 def test_where_installing_is_forbidden_everything_missing_is_told_at_once(host: Host) -> None:
     host.missing, host.forbidden = [DOCKER], "NO_INSTALL=1 forbids it"
     with pytest.raises(KrucibleError) as caught:
-        module.setup("4.3.1", say=str)
+        module.setup("4.3.1", say=silent)
     assert caught.value.got == "docker.io mmdebstrap maven"
     assert host.done == []
 
@@ -111,14 +112,14 @@ def test_an_old_version_gets_maven_though_the_registry_has_newer_ones(
     monkeypatch.setattr(module, "connect", lambda: FakeEngine(registry_error=None).client)
     monkeypatch.setattr(module, "survey", real_survey)
     monkeypatch.setenv("XDG_CACHE_HOME", "/nowhere")
-    module.setup("3.6.2", say=str)
+    module.setup("3.6.2", say=silent)
     assert host.done == ["mmdebstrap", "maven", "base", "image"]
 
 
 @pytest.mark.parametrize("found", [Survey(None, {JarSource.TARBALL: None}), Survey(IMAGE, {})])
 def test_what_has_its_jars_gets_no_maven(host: Host, found: Survey) -> None:
     host.survey, host.base = found, None
-    module.setup("4.3.1", say=str)
+    module.setup("4.3.1", say=silent)
     assert host.done == ["mmdebstrap", "base", "image", "close"]
 
 
@@ -142,4 +143,4 @@ def test_where_a_registry_does_not_hand_an_image_over_it_is_built(host: Host) ->
 def test_what_nothing_can_mend_is_told(host: Host, found: Survey, error: KrucibleError) -> None:
     host.survey, host.refusals = found, [error]
     with pytest.raises(type(error), match=error.what):
-        module.setup("4.3.1", say=str)
+        module.setup("4.3.1", say=silent)

@@ -1,9 +1,12 @@
 """Packages: which are missing, and that nothing is installed unsaid or where it is forbidden."""
 
+import os
+import platform
 from pathlib import Path
 
 import pytest
 
+from harness.cluster.images.model import silent
 from harness.errors import EngineError, KrucibleError
 from harness.host import packages
 from harness.host.packages import Package
@@ -66,14 +69,14 @@ def test_an_engine_elsewhere_needs_no_package(monkeypatch: pytest.MonkeyPatch) -
 
 def test_who_may_install(monkeypatch: pytest.MonkeyPatch) -> None:
     release = {"ID": "debian"}
-    monkeypatch.setattr(packages.platform, "freedesktop_os_release", lambda: release)
-    monkeypatch.setattr(packages.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(platform, "freedesktop_os_release", lambda: release)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
     assert packages.may_not_install({}) is None
     assert packages.may_not_install({"NO_INSTALL": "0"}) is None
     assert packages.may_not_install({"NO_INSTALL": "1"}) == "NO_INSTALL=1 forbids it"
     release["ID"] = "fedora"
     assert "this is fedora" in str(packages.may_not_install({}))
-    monkeypatch.setattr(packages.os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert packages.may_not_install({}) == "only root may"
 
 
@@ -81,8 +84,8 @@ def test_a_system_without_a_name_is_not_debian(monkeypatch: pytest.MonkeyPatch) 
     def unknown() -> None:
         raise OSError
 
-    monkeypatch.setattr(packages.platform, "freedesktop_os_release", unknown)
-    monkeypatch.setattr(packages.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(platform, "freedesktop_os_release", unknown)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
     assert "Debian only" in str(packages.may_not_install({}))
 
 
@@ -117,5 +120,5 @@ def test_what_will_be_installed_is_said_first(programs: Path) -> None:
 def test_apts_failure_shows_its_last_words(programs: Path) -> None:
     script(programs / "apt-get", "echo 'E: no mirror' >&2; exit 100")
     with pytest.raises(KrucibleError, match="apt-get failed") as caught:
-        packages.install([MAVEN], str)
+        packages.install([MAVEN], silent)
     assert caught.value.got == "E: no mirror"

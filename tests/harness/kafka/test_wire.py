@@ -180,7 +180,11 @@ def test_all_questions_together_keep_the_deadline(
         monkeypatch.setattr(module, "time", standing)
 
     def answering(answer: object) -> Callable[[object], object]:
-        return lambda _request: standing.go_on(each_s) or answer
+        def answered(_request: object) -> object:
+            standing.go_on(each_s)
+            return answer
+
+        return answered
 
     node.answers[METADATA] = answering(metadata_answer([1], [(1, 0)]))
     node.answers[ELR] = answering(elr_answer({0: []}))

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -101,8 +101,7 @@ class Fake:
 
     def __init__(self, rig: Rig, spec: Fault, fault: str, target: str) -> None:
         self._rig, self._fault, self.targets = rig, fault, (target,)
-        cut = isinstance(spec, Partition)
-        self.cut = cuts(spec.pattern, NAMES, target, spec.draw) if cut else ()
+        self.cut = cuts(spec.pattern, NAMES, target, spec.draw) if isinstance(spec, Partition) else ()
 
     def inject(self) -> None:
         self._do("inject")
@@ -297,4 +296,4 @@ def test_what_was_not_meant_to_happen_is_told_as_that(rig: Rig) -> None:
     with pytest.raises(TimedError, match="blinking ended unexpectedly") as told:
         made.end(BOUND_S)
     assert told.value.got == "LookupError: no such node"
-    assert cast("str", told.value.expected) == "1 blinks, 0 were done"
+    assert told.value.expected == "1 blinks, 0 were done"

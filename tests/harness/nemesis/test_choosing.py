@@ -253,6 +253,7 @@ def test_who_is_being_added_has_a_place_and_is_not_in_sync() -> None:
     assert not come_about(BeingAdded("leader"), CHOSEN, snapshot(SHRUNK)).holds
     elsewhere = snapshot(partition(1, 1, (1,), (1, 3)))
     seen = come_about(BeingAdded("follower-1"), CHOSEN, elsewhere)
+    assert isinstance(seen.saw, dict)
     assert (seen.holds, seen.saw["replicas"]) == (False, (1, 3))
 
 

@@ -323,9 +323,9 @@ def test_an_answer_that_matters_is_waited_for(bench: Bench) -> None:
         threading.Event().wait(0.1)
         answered.set()
 
-    def look_on(topic: str | None) -> ClusterSnapshot:
+    def look_on(beside: str | None = None) -> ClusterSnapshot:
         assert answered.is_set()
-        return Bench.look(bench, topic)
+        return Bench.look(bench, beside)
 
     bench.asking, bench.look = answer, look_on  # type: ignore[method-assign]
     asked = Request(ElectLeaders(ElectionType.PREFERRED), answered=True)

@@ -7,6 +7,7 @@ from typing import Any, cast
 import pytest
 
 from checkers.history.operations import OperationType
+from checkers.history.units import NS_PER_MS
 from harness.errors import EngineError
 from harness.faults.contract import Bench
 from harness.nemesis import nemesis as module
@@ -98,7 +99,7 @@ def test_a_fault_that_begins_late_is_held_for_its_whole_time(
 
     assert rig.done == ["inject f1", "heal f1"]
     rig.journals.close()
-    assert held_ns(tmp_path, "f1") >= 60 * module.NS_PER_MS
+    assert held_ns(tmp_path, "f1") >= 60 * NS_PER_MS
 
 
 TWICE = FixedSchedule(
@@ -125,7 +126,7 @@ def test_a_fault_of_a_script_is_held_as_long_as_was_wanted_at_least(rig: Rig) ->
     assert rig.nemesis.begin("wanted", Pause(target=Target.RANDOM), least_ms=60)
     assert rig.nemesis.end("wanted")
     rig.journals.close()
-    assert held_ns(rig.folder, "wanted") >= 60 * module.NS_PER_MS
+    assert held_ns(rig.folder, "wanted") >= 60 * NS_PER_MS
 
 
 def held_ns(folder: Path, fault: str) -> int:

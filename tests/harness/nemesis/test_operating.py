@@ -44,7 +44,7 @@ from harness.vocabulary import (
     broker,
     controller,
 )
-from harness.vocabulary.administration import Drawn
+from harness.vocabulary.administration import Drawn, Member
 from harness.workloads.metadata import CONFIG_KEYS
 from tests.harness.snapshots import grown, reported_by_one_broker
 
@@ -287,11 +287,11 @@ def test_voters_change_only_where_a_majority_of_the_rest_is_up(
     snapshot = msgspec.structs.replace(SNAPSHOT, quorum=quorum(voters, [*observers, 1]), down=frozenset(down))
     asked = drawn(ChangeVoters(draw), snapshot)
     match asked:
-        case AddVoter(member):
+        case AddVoter(Member() as member):
             node = snapshot.node(member)
             assert node.id in observers
             assert node.name not in down
-        case RemoveVoter(member):
+        case RemoveVoter(Member() as member):
             rest = [one for one in voters if one != snapshot.node(member).id]
             assert len(rest) >= 3
             assert 2 * sum(f"c{one - 100}" not in down for one in rest) > len(rest)

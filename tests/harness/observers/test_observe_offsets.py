@@ -143,6 +143,9 @@ class Cluster:
     def disk(self, node: Node) -> Path:
         return self.folder / "disks" / node.name
 
+    def disks(self, node: Node) -> tuple[Path, ...]:
+        return (self.disk(node),)
+
 
 def test_observers_ask_for_offsets_where_they_are_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(observers, "ASK_TIMEOUT_S", BOUND_S)

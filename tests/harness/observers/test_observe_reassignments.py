@@ -35,6 +35,9 @@ class Bench:
     def disk(self, node: Node) -> Path:
         return self.folder / node.name
 
+    def disks(self, node: Node) -> tuple[Path, ...]:
+        return (self.disk(node),)
+
     def recorded_values(self) -> list[dict[str, Any]]:
         return [operation.value for operation in recorded(self.folder, "observer-reassignments")]
 

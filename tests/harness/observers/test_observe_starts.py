@@ -54,6 +54,9 @@ class Bench:
     def disk(self, node: Node) -> Path:
         return self.folder / "disks" / node.name
 
+    def disks(self, node: Node) -> tuple[Path, ...]:
+        return (self.disk(node),)
+
     def _listed(self, request: Any) -> Any:
         rows = [one for each in request.topics for one in each.partitions]
         self.asked += [(request.replica_id, one.timestamp) for one in rows]

@@ -65,6 +65,9 @@ class Bench:
     def disk(self, node: Node) -> Path:
         return self.folder / "disks" / node.name
 
+    def disks(self, node: Node) -> tuple[Path, ...]:
+        return (self.disk(node),)
+
     def recorded_values(self, key: str, node: str) -> list[dict[str, Any]]:
         found = recorded(self.folder, "observer-*")
         return [one.value for one in found if one.key == key and one.node == node]
@@ -302,10 +305,7 @@ def test_of_two_brokers_with_the_same_leader_epoch_the_one_who_told_last_is_beli
         assert seen(view, "t").leaders == (leader,)
 
 
-def test_who_reads_disks_is_there_where_it_is_asked_for(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Bench, "disks", lambda self, node: (self.disk(node),), raising=False)
+def test_who_reads_disks_is_there_where_it_is_asked_for(bench: Bench) -> None:
     folder = bench.folder / "more"
     folder.mkdir()
     journals = Journals(folder, "run", Clock())

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from harness import vocabulary
 from harness.errors import UsageError
 from harness.plan import gambits, planning
+from harness.plan.catalogue import load_scenario
 from harness.plan.chance import LEAD_MS, TAIL_MS
 from harness.plan.gambits import GAMBITS
 from harness.plan.planning import RunOptions, plan_run
@@ -85,6 +86,7 @@ from harness.vocabulary import (
     WipeDisk,
     controller,
 )
+from tests.harness.plan.kinds import of_kind
 
 SEEDS = st.integers(min_value=0, max_value=2**63)
 ISOLATED = Topology(mode=Mode.ISOLATED)
@@ -180,7 +182,7 @@ def _parts_of(move: GambitMove) -> set[str]:
 
 
 def test_all_copies_go_at_once_and_come_back_in_drawn_order() -> None:
-    orders = Counter()
+    orders: Counter[tuple[str, ...]] = Counter()
     for seed in range(40):
         _, injected, _, healed, _ = script("all-copies", seed)
         assert isinstance(injected, InjectAll)
@@ -279,7 +281,8 @@ def test_power_goes_within_100_ms_of_an_acknowledged_change() -> None:
 
 
 def test_copies_lose_power_within_100_ms_of_an_acknowledged_write_or_change() -> None:
-    lost, waits = Counter(), set()
+    lost: Counter[int] = Counter()
+    waits = set()
     for seed in range(30):
         _, acknowledged, wait, injected, *_ = script("copies-power", seed)
         waits.add(type(acknowledged))
@@ -294,10 +297,12 @@ def test_copies_lose_power_within_100_ms_of_an_acknowledged_write_or_change() ->
 
 
 def test_a_move_is_completed_cancelled_or_overridden_in_ways_that_kafka_keeps() -> None:
-    instead = Counter()
+    instead: Counter[str | None] = Counter()
     for seed in range(80):
         moves = script("reassignment", seed)
-        first, *others = [m.what.wanted for m in moves if isinstance(m, RequestForChosen)]
+        first, *others = [
+            of_kind(ReassignChosen, m.what).wanted for m in moves if isinstance(m, RequestForChosen)
+        ]
         assert first is not None
         assert "newcomer-1" in first
         instead[None if not others else "cancelled" if others == [None] else "overridden"] += 1
@@ -334,7 +339,7 @@ def test_topics_are_removed_while_a_replica_is_away() -> None:
 
 
 def test_a_move_is_called_off_while_its_copy_can_not_end() -> None:
-    seen = Counter()
+    seen: Counter[tuple[bool, bool, bool]] = Counter()
     for seed in range(80):
         moves = script("cancelled-copy", seed)
         begun, instead = [m.what for m in moves if isinstance(m, RequestForChosen)]
@@ -354,7 +359,7 @@ def test_a_move_is_called_off_while_its_copy_can_not_end() -> None:
 
 
 def test_a_stale_copy_is_elected_by_config_or_on_request_before_the_other_is_back() -> None:
-    asked = Counter()
+    asked: Counter[bool] = Counter()
     for seed in range(40):
         moves = script("stale-elected", seed)
         what = [m.what for m in moves if isinstance(m, RequestForChosen)]
@@ -423,7 +428,7 @@ def test_writes_are_torn_of_one_copy_or_more() -> None:
 
 
 def test_a_request_for_an_isr_comes_late_after_the_next_process_is_in_sync() -> None:
-    ends = set()
+    ends: set[object] = set()
     for seed in range(20):
         moves = script("late-reports", seed)
         _, held, ended, *away = [move.faults[0] for move in moves if isinstance(move, InjectAll)]
@@ -448,6 +453,9 @@ def test_voters_leave_while_the_leader_can_not_commit_it() -> None:
         struck = next(place for place, move in enumerate(moves) if isinstance(move, InjectAll))
         first, second, passes, healed = moves[struck + 1 : struck + 5]
         assert [type(move) for move in (first, second, passes, healed)] == [Request, Request, Pass, HealAll]
+        assert isinstance(first, Request)
+        assert isinstance(second, Request)
+        assert isinstance(passes, Pass)
         assert first != second
         assert (first.answered, second.answered) == (False, False), "the second is not to wait for the first"
         assert passes.ms <= 900, "shorter than an election takes"
@@ -532,16 +540,18 @@ def test_a_voter_that_misses_changes_is_back_when_the_leader_has_gone() -> None:
             ChooseQuorum, InjectAll, Request, Pass, InjectAll, HealAll, Until, Pass, HealAll
         ]  # fmt: skip
         for _, lag, ask, wait, gone, healed, led, _, back in (moves[:9], moves[9:18]):
-            (aimed,) = lag.faults
+            (aimed,) = of_kind(InjectAll, lag).faults
             assert aimed.at == "voter-1"
-            assert ask.answered, "what it misses is committed"
+            assert of_kind(Request, ask).answered, "what it misses is committed"
+            assert isinstance(gone, InjectAll)
             leader, *held = gone.faults
             assert leader.at == "controller"
             assert gone.apart_ms == 0
+            assert isinstance(healed, HealAll)
             assert healed.names == (aimed.name, *(one.name for one in held)), "it is the first to go on"
             assert (healed.apart_ms >= 1_500) == bool(held)
-            assert led.condition == QuorumLedByAnother("controller")
-            assert back.names == (leader.name,)
+            assert of_kind(Until, led).condition == QuorumLedByAnother("controller")
+            assert of_kind(HealAll, back).names == (leader.name,)
             assert {(one.at, type(one.fault)) for one in held} in (
                 set(),
                 {("voter-2", Pause), ("voter-3", Pause)},
@@ -549,6 +559,7 @@ def test_a_voter_that_misses_changes_is_back_when_the_leader_has_gone() -> None:
             seen["lag"].add(type(aimed.fault))
             seen["goes"].add(type(leader.fault))
             seen["held"].add(bool(held))
+            assert isinstance(wait, Pass)
             seen["within"].add(wait.ms <= 700)
             assert wait.ms <= 700 or wait.ms >= 2_000
     assert seen == {
@@ -592,7 +603,7 @@ def test_records_are_deleted_while_a_follower_is_held_that_leads_next() -> None:
 
 
 def test_sends_are_held_while_another_leads_and_not() -> None:
-    moved = Counter()
+    moved: Counter[int] = Counter()
     for seed in range(20):
         held, *others = _injections("held-sends", seed)
         assert isinstance(held.faults[0].fault, HeldRequests)
@@ -736,7 +747,7 @@ def test_who_names_kinds_of_faults_gets_no_gambits() -> None:
 
 
 def test_a_gambit_that_there_is_not_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    scenario = planning.load_scenario("exploratory/gambits")
+    scenario = load_scenario("exploratory/gambits")
     schedule = RandomSchedule(gambits={"en-passant": 1})
     odd = msgspec.structs.replace(scenario, schedule=schedule)
     monkeypatch.setattr(planning, "load_scenario", lambda _: odd)

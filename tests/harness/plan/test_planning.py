@@ -25,6 +25,7 @@ from harness.vocabulary import (
     Stop,
 )
 from harness.vocabulary.version import DEFAULT_VERSION
+from tests.harness.plan.kinds import of_kind
 
 LINE = f"krucible run exploratory/chaos --seed 3 --kafka-version {DEFAULT_VERSION}"
 
@@ -189,7 +190,8 @@ def test_fewer_brokers_get_fewer_replicas() -> None:
 
 
 def test_acks_below_all_switch_idempotence_off() -> None:
-    assert plan_run(options(acks="1")).scenario.workload.idempotent is False
+    workload = of_kind(LogWorkload, plan_run(options(acks="1")).scenario.workload)
+    assert workload.idempotent is False
 
 
 def test_the_zombie_is_expected_before_its_fix_only() -> None:

@@ -41,6 +41,7 @@ from harness.vocabulary import (
     broker,
     controller,
 )
+from tests.harness.plan.kinds import of_kind
 from tests.harness.recorded_run import Told
 
 NODES = Topology(mode=Mode.ISOLATED).nodes()
@@ -68,7 +69,7 @@ def test_nodes_take_the_place_of_roles_and_the_times_are_those_of_then() -> None
 
     found = resolved(schedule, nemesis)
 
-    first, second = found.schedule.steps
+    first, second = of_kind(FixedSchedule, found.schedule).steps
     assert (first.at_ms, first.hold_ms, first.fault.target, first.fault.draw) == (
         3_000,
         6_100,
@@ -97,7 +98,7 @@ def test_faults_that_were_withheld_are_left_out_and_the_others_numbered_anew() -
 
     found = resolved(schedule, nemesis)
 
-    assert [step.fault.target for step in found.schedule.steps] == [controller(1)]
+    assert [step.fault.target for step in of_kind(FixedSchedule, found.schedule).steps] == [controller(1)]
     assert found.roles == {"f1": Target.ACTIVE_CONTROLLER}
     assert found.notes == ("f1 of the recorded run is left out: withheld from b1: no copies",)
 
@@ -107,7 +108,7 @@ def test_a_fault_that_was_never_reached_stays_symbolic_and_that_is_told() -> Non
     nemesis = Told("nemesis")
     nemesis.fault("f1", KILL, "b1", (1_000, 1_100, 7_100))
     found = resolved(schedule, nemesis)
-    assert found.schedule.steps[1] == Step(9_000, 6_000, CUT)
+    assert of_kind(FixedSchedule, found.schedule).steps[1] == Step(9_000, 6_000, CUT)
     assert len(found.notes) == 1
 
 
@@ -116,9 +117,12 @@ def test_a_run_that_was_killed_in_mid_fault_keeps_the_planned_time_of_that_fault
     nemesis.fault("f1", CUT, "c2", (1_000, 1_100, 7_100))
     del nemesis.operations[2:]
     found = resolved(FixedSchedule((Step(1_000, 6_000, CUT),), 30_000), nemesis)
-    assert found.schedule.steps == (Step(1_000, 6_000, Partition(Pattern.HALVES, controller(2), draw=5)),)
+    assert of_kind(FixedSchedule, found.schedule).steps == (
+        Step(1_000, 6_000, Partition(Pattern.HALVES, controller(2), draw=5)),
+    )
     del nemesis.operations[1:]
-    assert resolved(FixedSchedule((Step(1_000, 6_000, CUT),), 30_000), nemesis).schedule.steps[0].fault == CUT
+    found = resolved(FixedSchedule((Step(1_000, 6_000, CUT),), 30_000), nemesis)
+    assert of_kind(FixedSchedule, found.schedule).steps[0].fault == CUT
 
 
 def test_what_was_in_force_at_the_end_is_so_again_however_late_the_others_were() -> None:
@@ -127,7 +131,7 @@ def test_what_was_in_force_at_the_end_is_so_again_however_late_the_others_were()
     nemesis.fault("f1", KILL, "b1", (1_000, 5_000, 13_000))
     nemesis.fault("f2", CUT, "c1", (5_100, 5_200, 13_500))
 
-    found = resolved(schedule, nemesis).schedule
+    found = of_kind(FixedSchedule, resolved(schedule, nemesis).schedule)
 
     late, outlasting = found.steps
     assert found.duration_ms == 10_000
@@ -181,7 +185,7 @@ def test_admin_operations_are_those_that_were_asked_for() -> None:
     admin.add(8_600, invoke, "alter-group", "g", {"config": "c", "value": "v", "to": "b1"})
     admin.add(9_000, invoke, "late-heartbeat", 2, {"epoch": 9, "metadata_offset": 12, "to": "c1"})
 
-    acts = resolved(schedule, runner, admin).schedule.acts
+    acts = of_kind(FixedSchedule, resolved(schedule, runner, admin).schedule).acts
 
     assert acts == (
         TimedOperation(1_000, Reassign((("t", 0, (1, 2)), ("t", 1, None)), 9)),
@@ -230,7 +234,7 @@ def test_a_script_is_played_with_the_nodes_of_then() -> None:
 
     found = resolved(SCRIPT, moves, admin, background, nemesis)
 
-    assert found.schedule.moves[:6] == (
+    assert of_kind(ScriptedSchedule, found.schedule).moves[:6] == (
         Await(LeadsQuorum()),
         Perform(RemoveVoter(controller(2)), expect=(0,), until_ms=5_000),
         Perform(ElectLeaders(ElectionType.PREFERRED)),
@@ -238,7 +242,7 @@ def test_a_script_is_played_with_the_nodes_of_then() -> None:
         Inject("leader", Partition(Pattern.HALVES, controller(1), draw=5)),
         Heal("leader"),
     )
-    assert found.schedule.moves[6:] == SCRIPT.moves[6:]
+    assert of_kind(ScriptedSchedule, found.schedule).moves[6:] == SCRIPT.moves[6:]
     assert [note.split(" ")[0] for note in found.notes] == ["add-voter", "late"]
     assert found.roles == {"leader": Target.ACTIVE_CONTROLLER}
 
@@ -251,7 +255,9 @@ def test_drawn_operations_of_a_script_are_resolved_too() -> None:
     assert found.notes == ("elect-some was not requested in the recorded run: it is resolved again",)
     moves.add(12, OperationType.OK, "perform", "elect-some", {})
     found = resolved(ScriptedSchedule((Perform(ElectSome(ElectionType.PREFERRED)),), 9), moves, admin)
-    assert found.schedule.moves == (Perform(ElectLeaders(ElectionType.PREFERRED, (("t", 4),))),)
+    assert of_kind(ScriptedSchedule, found.schedule).moves == (
+        Perform(ElectLeaders(ElectionType.PREFERRED, (("t", 4),))),
+    )
 
 
 def test_a_node_that_there_is_not_is_refused() -> None:

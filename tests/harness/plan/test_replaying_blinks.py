@@ -64,10 +64,10 @@ class Blinks(Told):
         self.add(at_ms + 350, INVOKE, "heal", name, value)
         self.add(at_ms + 400, OK, "heal", name, known)
 
-    def refused(self, name: str, fault: Fault, at_ms: int) -> None:
+    def refused(self, name: str, fault: Fault, at_ms: int, why: str = "held") -> None:
         value = {"kind": as_value(fault)["kind"], "spec": as_value(fault), "blink": True}
         self.add(at_ms, INVOKE, "inject", name, value)
-        self.add(at_ms, FAIL, "inject", name, value | {"refused": "held"})
+        self.add(at_ms, FAIL, "inject", name, value | {"refused": why})
 
 
 def test_whom_they_hit_is_named_and_they_come_and_go_as_then() -> None:

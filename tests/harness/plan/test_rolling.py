@@ -29,6 +29,7 @@ from harness.vocabulary import (
     Upgrade,
 )
 from harness.vocabulary.version import DEFAULT_VERSION
+from tests.harness.plan.kinds import of_kind
 
 BETWEEN = (Await(LeadsQuorum()),)
 ISOLATED = Topology(mode=Mode.ISOLATED, start_version="3.9.0")
@@ -41,7 +42,7 @@ def drawn(seed: int, topology: Topology = ISOLATED, **fields: object) -> Scripte
 
 def upgrades(schedule: ScriptedSchedule) -> list[tuple[Member, str | None]]:
     faults = [move.fault for move in schedule.moves if isinstance(move, Inject)]
-    return [(fault.target, fault.version) for fault in faults if isinstance(fault, Upgrade)]
+    return [(of_kind(Member, fault.target), fault.version) for fault in faults if isinstance(fault, Upgrade)]
 
 
 def raised(schedule: ScriptedSchedule) -> list[str]:

@@ -41,6 +41,7 @@ from harness.vocabulary import (
     WipeDisk,
 )
 from harness.vocabulary.faults import OfDisk
+from tests.harness.plan.kinds import of_kind
 
 SEEDS = st.integers(min_value=0, max_value=2**63)
 
@@ -70,7 +71,7 @@ def test_random_steps_leave_load_before_and_after_every_fault(
     seed: int, mode: Mode, duration_ms: int
 ) -> None:
     schedule = RandomSchedule(duration_ms=duration_ms)
-    planned = plan(schedule, Topology(mode=mode), seed)
+    planned = of_kind(FixedSchedule, plan(schedule, Topology(mode=mode), seed))
 
     assert planned.steps, "room for a fault is filled"
     assert min(step.at_ms for step in planned.steps) >= 3_000
@@ -81,14 +82,14 @@ def test_random_steps_leave_load_before_and_after_every_fault(
 @given(SEEDS, st.sampled_from([Mode.COMBINED, Mode.ISOLATED]))
 def test_random_steps_draw_only_what_the_topology_can_have(seed: int, mode: Mode) -> None:
     topology = Topology(mode=mode)
-    planned = plan(RandomSchedule(), topology, seed)
+    planned = of_kind(FixedSchedule, plan(RandomSchedule(), topology, seed))
 
     assert not [step for step in planned.steps if step.fault.unavailable_because(topology)]
 
 
 def test_kinds_can_be_chosen() -> None:
     schedule = RandomSchedule(kinds=("pause",), duration_ms=200_000)
-    planned = plan(schedule, Topology(), 1)
+    planned = of_kind(FixedSchedule, plan(schedule, Topology(), 1))
 
     assert {msgspec.to_builtins(step.fault)["kind"] for step in planned.steps} == {"pause"}
 

@@ -5,6 +5,7 @@ import pytest
 
 from harness.errors import UsageError
 from harness.plan import planning
+from harness.plan.catalogue import load_scenario
 from harness.plan.planning import RunOptions, plan_run
 from harness.plan.schedule import Planned
 from harness.plan.upgrades import later_versions, other_versions, upgrade_problems, versions_of
@@ -59,7 +60,7 @@ def test_a_bug_is_of_one_version() -> None:
 
 
 def test_a_scenario_with_an_upgrade_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    written = planning.load_scenario("upgrades/rolling")
+    written = load_scenario("upgrades/rolling")
     back = ScriptedSchedule((Inject("down", Upgrade(version="3.8.1")),), 10)
     bad = msgspec.structs.replace(written, schedule=back)
     monkeypatch.setattr(planning, "load_scenario", lambda _: bad)

@@ -5,6 +5,7 @@ import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -83,7 +84,7 @@ def recorded(disk: SmallDisk) -> dict[str, bytes]:
     """A short history in the run's folder, and its bytes."""
     journals = Journals(disk.folder, "9f2c61d0", Clock())
     recorder = Recorder(journals.open("nemesis"), "nemesis")
-    spec = {"kind": "pause", "spec": {"kind": "pause"}}
+    spec: Any = {"kind": "pause", "spec": {"kind": "pause"}}
     with recorder.operation("inject", "f1", spec) as outcome:
         outcome.ok(spec | {"targets": ["n1"], "cut": [], "resolved_by": "role", "probe": {"paused": True}})
     journals.close()

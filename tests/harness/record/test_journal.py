@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -165,8 +166,10 @@ def test_workers_are_numbered_below_their_count(journals: Journals) -> None:
 
 def test_a_completion_repeats_what_was_asked_of_whom(journals: Journals) -> None:
     journal = journals.open("a")
-    with Recorder(journal, "runner").operation("recover", "k", {"bound_ms": 1}, node="n1") as outcome:
-        outcome.ok({"took_ms": 5})
+    asked: Any = {"bound_ms": 1}
+    told: Any = {"took_ms": 5}
+    with Recorder(journal, "runner").operation("recover", "k", asked, node="n1") as outcome:
+        outcome.ok(told)
     _, (invoked, completed) = lines(journal)
     assert (invoked.type, invoked.value) == (INVOKE, {"bound_ms": 1})
     assert (completed.type, completed.value) == (OK, {"took_ms": 5})
@@ -183,7 +186,8 @@ def test_an_operation_that_says_nothing_is_indeterminate(journals: Journals) -> 
 def test_an_exception_completes_as_info_and_goes_on(journals: Journals) -> None:
     journal = journals.open("a")
     recorder = Recorder(journal, 0, workers=3)
-    with pytest.raises(ZeroDivisionError), recorder.operation("poll", "log", {"client": "x"}):
+    asked: Any = {"client": "x"}
+    with pytest.raises(ZeroDivisionError), recorder.operation("poll", "log", asked):
         raise ZeroDivisionError("by nought")
     completed = lines(journal)[1][1]
     assert (completed.type, completed.error) == (INFO, "ZeroDivisionError: by nought")
@@ -199,7 +203,8 @@ def test_a_journal_error_inside_an_operation_is_not_recorded_again(journals: Jou
 
 def test_an_observation_stands_alone(journals: Journals) -> None:
     journal = journals.open("a")
-    Recorder(journal, "observer-x").observe("observe", "quorum", {"answer": "error"}, "n1")
+    told: Any = {"answer": "error"}
+    Recorder(journal, "observer-x").observe("observe", "quorum", told, "n1")
     (operation,) = lines(journal)[1]
     assert (operation.type, operation.process, operation.node) == (OK, "observer-x", "n1")
 

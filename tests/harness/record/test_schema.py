@@ -18,7 +18,7 @@ from checkers.history.runner import OBSERVATIONS
 from checkers.history.schema import SHAPES
 from harness.evidence import node_logs
 from harness.nemesis import operator
-from harness.nemesis.admin_requests import Concrete
+from harness.vocabulary.administration import Concrete
 from tests.harness.record.test_written_runs import RARE, lines_of
 from tests.mutations import recordings
 
@@ -37,7 +37,7 @@ GOLDEN = [
 
 
 def functions_of_requests() -> set[str]:
-    kinds = (msgspec.inspect.type_info(each).tag for each in get_args(Concrete))
+    kinds = (each.__struct_config__.tag for each in get_args(Concrete))
     return {operator._FUNCTIONS.get(str(kind), str(kind)) for kind in kinds}
 
 

@@ -1,6 +1,7 @@
 """What a killed writer left in its journal is taken up: whole, complete, by processes of other numbers."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,14 +11,14 @@ from harness.record.journal import Clock, Journal, JournalEntry, JournalError, J
 from harness.record.succession import NOTHING, Left, conclude, left_in
 
 INVOKE, OK, INFO = OperationType.INVOKE, OperationType.OK, OperationType.INFO
-SEND = {"partition": 0, "first": 1, "count": 2}
+SEND: Any = {"partition": 0, "first": 1, "count": 2}
 
 
 def begun(folder: Path) -> Path:
     """A journal with one operation that was completed, and one that was not."""
     journal = Journals(folder, "run", Clock()).open("bulk-0")
     journal.append(JournalEntry(0, INVOKE, "send", "bulk-0", SEND))
-    journal.append(JournalEntry(0, OK, "send", "bulk-0", {**SEND, "offsets": [[0, 2]]}))
+    journal.append(JournalEntry(0, OK, "send", "bulk-0", SEND | {"offsets": [[0, 2]]}))
     journal.append(JournalEntry(13, INVOKE, "send", "bulk-0", SEND))
     journal.close()
     return folder / "history-bulk-0.jsonl"

@@ -4,7 +4,7 @@ import threading
 
 from checkers.history.operations import Operation, OperationType
 from checkers.history.sends import AnsweredRun, SentRun
-from checkers.history.transactions import TxnEnd, TxnEnded, TxnOffsets, TxnSend
+from checkers.history.transactions import TxnEnd, TxnEnded, TxnOffsets, TxnSend, TxnSendRequested
 from harness.record.events import PhaseBegan, Recorded
 from harness.record.tally import AcknowledgedCounter
 
@@ -18,7 +18,11 @@ def sent(kind: OperationType, *outcomes: str) -> Recorded:
 
 def transacted(kind: OperationType, end: TxnEnd) -> Recorded:
     """A transaction of two records, and of offsets, which are none."""
-    mops = [TxnSend("t", 0, 1, 7), TxnSend("t", 1, 2, 9), TxnOffsets("g", "s", [(0, 4)])]
+    mops: list[TxnSendRequested | TxnOffsets] = [
+        TxnSend("t", 0, 1, 7),
+        TxnSend("t", 1, 2, 9),
+        TxnOffsets("g", "s", [(0, 4)]),
+    ]
     value = TxnEnded(client="kafka-python", end=end, mops=mops, ended=end)
     return Recorded(Operation(0, 0, 1, kind, "txn", "copy-0", value))
 

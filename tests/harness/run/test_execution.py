@@ -83,7 +83,7 @@ def test_the_nemesis_sees_who_has_copies(tmp_path: Path, monkeypatch: pytest.Mon
     journals.close()
 
     assert (snapshot.active_controller, snapshot.leaders) == (2, (1,))
-    assert (snapshot.down, snapshot.dead, snapshot.held) == (frozenset(), {"n2"}, frozenset())
+    assert (snapshot.down, snapshot.dead, snapshot.held) == (frozenset(), frozenset({"n2"}), frozenset())
     assert snapshot.reported == {("t", 0): (PartitionAnswer(0, 1, 4, (1, 2, 3), (1, 2), None),)}
     assert (snapshot.min_insync_replicas, snapshot.quorum) == (7, quorum)
     assert (snapshot.answers, snapshot.out_of_sync) == (1, {("t", 0, 3): 1})

@@ -5,32 +5,56 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
-from unittest.mock import MagicMock
+from unittest.mock import MagicMock, create_autospec
 
 import pytest
 
+from checkers.history.operations import History
 from checkers.history.reading import HistoryError
 from checkers.verdict.verdict import Validity, Verdict
 from harness.campaigns import performing
 from harness.clients.java.process import JavaDiedError
 from harness.errors import EngineError, KrucibleError
 from harness.kafka.wire import WireError
-from harness.record.journal import JournalError
+from harness.observers import Observers
+from harness.observers.view import ClusterView
+from harness.record.journal import JournalError, Journals
 from harness.record.mishaps import Mishaps
 from harness.run import runner
 from harness.run.beside import beside, nothing
 from harness.run.diagnosis import Diagnosis
 from harness.run.ended import EndedRun, RecordedRun
+from harness.run.recovery import await_recovery
 from harness.run.starting import ClusterNotReadyError
+from harness.vocabulary import Workload
+from harness.workloads.context import KafkaClients, WorkloadContext
+from harness.workloads.load import Load
+from harness.workloads.probing import WriteProbe
 from harness.workloads.worker import WorkloadError
+from tests.harness.run.stages import PLAN, a_stage, an_execution
 from tests.harness.waiting import BOUND_S, StandingTime
 
 DIED = WorkloadError("worker producer-1 died")
 JAVA_DIED = JavaDiedError("the client kafka-clients died")
 
 
+CONTEXT = WorkloadContext(
+    PLAN.scenario.workload,
+    create_autospec(Journals, instance=True),
+    create_autospec(KafkaClients, instance=True),
+)
+
+
+def a_probe(context: WorkloadContext[Workload]) -> MagicMock:
+    """What writes to partitions in a recovery; nothing is written."""
+    assert context is CONTEXT
+    probe: MagicMock = create_autospec(WriteProbe, instance=True)
+    probe.complaints = []
+    return probe
+
+
 def test_faults_are_healed_even_when_the_history_takes_nothing_more() -> None:
-    execution, stage = MagicMock(), MagicMock()
+    execution, stage = an_execution(), a_stage()
     stage.phase.side_effect = JournalError("the history can't be written")
 
     with pytest.raises(JournalError):
@@ -40,7 +64,7 @@ def test_faults_are_healed_even_when_the_history_takes_nothing_more() -> None:
 
 
 def test_faults_are_healed_when_the_schedule_breaks_off() -> None:
-    execution, stage = MagicMock(), MagicMock()
+    execution, stage = an_execution(), a_stage()
     execution.carry_out.side_effect = KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -50,7 +74,7 @@ def test_faults_are_healed_when_the_schedule_breaks_off() -> None:
 
 
 def test_limits_that_nobody_takes_away_are_told() -> None:
-    execution, stage = MagicMock(), MagicMock()
+    execution, stage = an_execution(), a_stage()
     execution.settle.side_effect = WireError("no broker answers")
 
     runner._settle(stage, execution)
@@ -62,7 +86,7 @@ def test_limits_are_taken_away_before_recovery_as_soon_as_brokers_answer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(runner, "LIFT_PAUSE_S", 0.001)
-    execution, stage = MagicMock(), MagicMock()
+    execution, stage = an_execution(), a_stage()
     execution.settle.side_effect = [WireError("brokers 2 keep their rates"), WireError("again"), None]
 
     runner._lift(stage, execution, threading.Event())
@@ -76,7 +100,7 @@ def test_limits_that_stay_into_the_recovery_are_told(
     monkeypatch: pytest.MonkeyPatch, *, cancelled: bool
 ) -> None:
     monkeypatch.setattr(runner, "LIFTED_BOUND_S", 60.0 if cancelled else -1.0)
-    execution, stage, over = MagicMock(), MagicMock(), threading.Event()
+    execution, stage, over = an_execution(), a_stage(), threading.Event()
     execution.settle.side_effect = WireError("no broker answers")
     if cancelled:
         over.set()
@@ -91,24 +115,22 @@ def test_limits_that_stay_into_the_recovery_are_told(
 def test_no_traffic_is_awaited_of_a_load_that_may_be_dead(
     monkeypatch: pytest.MonkeyPatch, failure: KrucibleError | None
 ) -> None:
-    monkeypatch.setattr(runner, "WriteProbe", MagicMock())
-    monkeypatch.setattr(runner, "await_recovery", MagicMock(return_value=True))
-    stage, mishaps = MagicMock(), Mishaps(MagicMock())
-    stage.plan.scenario.assumptions.recovery_ms = 60_000
-    stage.cluster.ended = frozenset()
+    monkeypatch.setattr(runner, "WriteProbe", a_probe)
+    monkeypatch.setattr(runner, "await_recovery", create_autospec(await_recovery, return_value=True))
+    stage, mishaps = a_stage(), Mishaps(a_stage())
     mishaps.failure = failure
 
-    assert runner._recover(stage, MagicMock(), mishaps, threading.Event()) is False
+    assert runner._recover(stage, CONTEXT, mishaps, threading.Event()) is False
 
     assert stage.tally.await_more.called is (failure is None)
 
 
 def test_nothing_is_awaited_of_brokers_that_all_ended_by_themselves() -> None:
-    execution, stage = MagicMock(), MagicMock()
+    execution, stage = an_execution(), a_stage()
     stage.cluster.observe_listeners = {"b1": ("b1", 1), "b2": ("b2", 1)}
     stage.cluster.ended = frozenset({"c1", "b1", "b2"})
     execution.settle.side_effect = WireError("no broker answers")
-    over = MagicMock()
+    over = create_autospec(threading.Event, instance=True)
 
     runner._lift(stage, execution, over)
 
@@ -121,21 +143,21 @@ def test_brokers_that_ended_by_themselves_are_asked_nothing_at_the_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked = {}
-    for name in ("configs", "coordinators"):
+    for name in ("configs", "coordinators", "producers"):
 
         def gather(_: object, listeners: dict[str, object], *__: object, what: str = name) -> None:
             asked[what] = set(listeners)
 
         monkeypatch.setattr(runner, f"gather_{name}", gather)
     for name in ("logs", "disks"):
-        monkeypatch.setattr(runner, f"gather_{name}", MagicMock())
-    stage = MagicMock()
+        monkeypatch.setattr(runner, f"gather_{name}", create_autospec(getattr(runner, f"gather_{name}")))
+    stage = a_stage()
     stage.cluster.observe_listeners = {"b1": ("b1", 1), "b2": ("b2", 1)}
     stage.cluster.ended = frozenset({"c1", "b1"})
 
     runner._gather_evidence(stage, threading.Event())
 
-    assert asked == {"configs": {"b2"}, "coordinators": {"b2"}}
+    assert asked == {what: {"b2"} for what in ("configs", "coordinators", "producers")}
 
 
 @pytest.mark.parametrize("failing", [False, True])
@@ -153,12 +175,12 @@ def test_logs_are_read_after_disks_whatever_becomes_of_these(
     monkeypatch.setattr(runner, "gather_producers", lambda *_: done.append("producers"))
     monkeypatch.setattr(runner, "gather_logs", lambda *_: done.append("logs"))
     with pytest.raises(EngineError, match="no disk") if failing else nullcontext():
-        runner._gather_disks_and_logs(MagicMock(), {})
+        runner._gather_disks_and_logs(a_stage(), {})
     assert done == ["producers", "disks", *([] if failing else ["producers"]), "logs"]
 
 
 def test_retention_that_goes_on_is_told() -> None:
-    execution, stage = MagicMock(), MagicMock()
+    execution, stage = an_execution(), a_stage()
     execution.end_retention.return_value = ["retention.ms of log-0 is still reported by 1 of 3 brokers"]
 
     runner._settle(stage, execution)
@@ -177,8 +199,7 @@ class Play:
         self.awaited: dict[str, threading.Event] = {}
         self.in_vain = False
         self.told: dict[str, bool] = {}
-        self.stage = MagicMock(folder=folder, going=nothing())
-        self.stage.plan.scenario.workload.needs_java = False
+        self.stage = a_stage(folder)
         self.nemesis = SimpleNamespace(heal_all=lambda: self.reach("heal"))
         execution = SimpleNamespace(carry_out=lambda _schedule: self.reach("schedule"), nemesis=self.nemesis)
         monkeypatch.setattr(runner, "Execution", lambda *_: execution)
@@ -204,7 +225,10 @@ class Play:
     @contextmanager
     def around(self, name: str) -> Iterator[MagicMock]:
         try:
-            yield MagicMock()
+            made = create_autospec({"observed": Observers, "loaded": Load}[name], instance=True)
+            if name == "observed":
+                made.view = create_autospec(ClusterView, instance=True)
+            yield made
         finally:
             self.reach(f"end of {name}")
 
@@ -216,9 +240,7 @@ class Play:
         self.stage.going = beside(lambda: self.reach("removal"), "removal")
 
     def play(self) -> KrucibleError | None:
-        plan, host = MagicMock(), runner.Host()
-        plan.scenario.workload.needs_java = False
-        played = runner._played(plan, host, lambda _event: None, threading.Event())
+        played = runner._played(PLAN, runner.Host(), lambda _event: None, threading.Event())
         assert played.folder == self.stage.folder
         return played.failure
 
@@ -261,11 +283,11 @@ def test_recovery_waited_in_vain_only_if_it_waited_to_its_bound(
         return recovered
 
     monkeypatch.setattr(runner, "time", clock)
-    monkeypatch.setattr(runner, "WriteProbe", MagicMock())
+    monkeypatch.setattr(runner, "WriteProbe", a_probe)
     monkeypatch.setattr(runner, "await_recovery", await_recovery)
-    stage = MagicMock()
-    stage.plan.scenario.assumptions.recovery_ms = 60_000
-    assert runner._recover(stage, MagicMock(), Mishaps(stage), threading.Event()) is in_vain
+    stage = a_stage()
+    assert stage.plan.scenario.assumptions.recovery_ms == 60_000
+    assert runner._recover(stage, CONTEXT, Mishaps(stage), threading.Event()) is in_vain
 
 
 def test_a_recovery_that_could_not_be_looked_at_shortens_no_final_read(play: Play) -> None:
@@ -316,7 +338,7 @@ def test_a_history_that_can_not_be_read_is_told_once_the_cluster_is_gone(
     play.awaited["removal"] = judging
     monkeypatch.setattr(runner, "read_history", unreadable)
     with pytest.raises(HistoryError):
-        runner.execute(MagicMock(), runner.Host(), lambda _event: None, threading.Event())
+        runner.execute(PLAN, runner.Host(), lambda _event: None, threading.Event())
     assert play.reached == ALL
 
 
@@ -360,14 +382,14 @@ def test_an_invalid_verdict_outweighs_a_harness_that_failed(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, validity: Validity, failure: KrucibleError | None
 ) -> None:
     verdict = Verdict(validity=validity, results=())
-    ended = EndedRun(RecordedRun(tmp_path, failure, nothing()), MagicMock(), verdict)
+    ended = EndedRun(RecordedRun(tmp_path, failure, nothing()), History("r", "", ()), verdict)
     monkeypatch.setattr(performing, "execute", lambda *_: ended)
     kept: list[Verdict] = []
     monkeypatch.setattr(performing, "keep", lambda _folder, _history, one, _by: kept.append(one))
     monkeypatch.setattr(performing, "show", lambda _text: None)
 
     def run() -> tuple[Path, Verdict]:
-        return performing.perform(MagicMock(), runner.Host(), threading.Event(), list)
+        return performing.perform(PLAN, runner.Host(), threading.Event(), lambda _event: None)
 
     if failure is not None and validity is not Validity.INVALID:
         with pytest.raises(WorkloadError):

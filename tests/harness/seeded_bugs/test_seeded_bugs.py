@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from harness.cli.runs.run import run
+from harness.cluster.images.model import silent
 from harness.errors import UsageError
 from harness.plan.planning import RunOptions, plan_run
 from harness.seeded_bugs import seeding
@@ -218,7 +219,7 @@ def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_nodes_of_the_bugs_role_alone_get_it(tmp_path: Path, agent: Path) -> None:
     plain = Topology(mode=Mode.ISOLATED, node_jvm_options={"b1": ("-Dx",), "c1": ("-Dy",)})
-    seeded = with_bug(plain, "min-isr-ignored", "4.3.1", tmp_path, str)
+    seeded = with_bug(plain, "min-isr-ignored", "4.3.1", tmp_path, silent)
     option = "-javaagent:/opt/krucible-bug/byteman.jar=script:/opt/krucible-bug/bug.btm"
     assert seeded.node_jvm_options == {
         "b1": ("-Dx", option),
@@ -232,7 +233,7 @@ def test_nodes_of_the_bugs_role_alone_get_it(tmp_path: Path, agent: Path) -> Non
 
 
 def test_without_a_bug_nothing_changes(tmp_path: Path) -> None:
-    assert with_bug(Topology(), "", "4.3.1", tmp_path, str) == Topology()
+    assert with_bug(Topology(), "", "4.3.1", tmp_path, silent) == Topology()
     assert list(tmp_path.iterdir()) == []
 
 

@@ -2,8 +2,11 @@
 
 import os
 import signal
+import subprocess
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -143,7 +146,7 @@ def test_after_one_failure_the_outcome_of_every_record_is_reported(bench: Bench)
 
 
 def test_what_is_never_reported_is_open(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bulk_lanes.time, "monotonic", lambda: bench.lane._deadline_s + 1)
+    monkeypatch.setattr(time, "monotonic", lambda: bench.lane._deadline_s + 1)
     assert bench.lane.finish() == (INFO, 0)
     assert bench.last().error == "no delivery report within the delivery timeout"
 
@@ -239,21 +242,20 @@ def test_a_process_that_is_killed_is_replaced_and_nothing_of_its_history_is_lost
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[Any] = []
-    popen = bulk.subprocess.Popen
+    popen: Any = subprocess.Popen
 
     def remembered(*words: Any, **options: Any) -> Any:
         started.append(popen(*words, **options))
         return started[-1]
 
     monkeypatch.setattr(bulk, "DELIVERY_MS", 300)
-    monkeypatch.setattr(bulk.subprocess, "Popen", remembered)
+    monkeypatch.setattr(subprocess, "Popen", remembered)
     worker = BulkWriter(made_context(tmp_path, []), 0)
     worker.start()
     for deaths in (1, 2):
-        fewest = 2 * deaths
-        wait_until(lambda least=fewest: len(invoked(tmp_path)) >= least)
+        wait_until(partial(has_begun, tmp_path, 2 * deaths))
         os.kill(started[-1].pid, signal.SIGKILL)
-        wait_until(lambda dead=deaths: len(started) > dead)
+        wait_until(partial(is_longer, started, deaths))
     wait_until(lambda: len(invoked(tmp_path)) >= 6)
     worker.stopping.set()
     worker.join(BOUND_S)
@@ -278,11 +280,19 @@ def invoked(folder: Path) -> list[Operation]:
     return [o for o in recorded(folder, "bulk-0") if o.type is INVOKE]
 
 
+def has_begun(folder: Path, least: int) -> bool:
+    return len(invoked(folder)) >= least
+
+
+def is_longer(started: list[Any], than: int) -> bool:
+    return len(started) > than
+
+
 def scripted(monkeypatch: pytest.MonkeyPatch, script: str) -> None:
     """Let every process of the workload do something else."""
-    popen = bulk.subprocess.Popen
+    popen: Any = subprocess.Popen
     monkeypatch.setattr(
-        bulk.subprocess, "Popen", lambda words, **options: popen([words[0], "-c", script], **options)
+        subprocess, "Popen", lambda words, **options: popen([words[0], "-c", script], **options)
     )
 
 

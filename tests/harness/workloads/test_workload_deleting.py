@@ -1,6 +1,7 @@
 """Deletions of records keep their books: what was asked for, and whether it is known to be done."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,7 +34,7 @@ def filled(log: FakeLog, monkeypatch: pytest.MonkeyPatch, first: int, end: int) 
     """A partition that begins and ends there, whoever asks."""
     made = log.consumer
 
-    def consumer(*about: object) -> object:
+    def consumer(*about: Any) -> object:
         client = made(*about)
         monkeypatch.setattr(client, "offsets", lambda _partitions, _timeout_s: {0: (first, end)})
         return client

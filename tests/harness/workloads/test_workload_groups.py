@@ -143,6 +143,7 @@ def test_after_an_error_a_new_member_begins_where_the_group_is(make: Make) -> No
     }
     assert len(bench.group.joined) == 2
     processes = {operation.process for operation in bench.operations("poll", OK)}
+    assert isinstance(failed.process, int)
     assert processes == {failed.process, failed.process + bench.context.workers}
     assert set(bench.given()) == {(p, o) for p in (0, 1) for o in range(EACH)}
 
@@ -188,7 +189,7 @@ def test_a_member_that_left_or_stalled_is_refused(
             bench.group.generation += 1
             return bench.group.commit(*late[1:])
 
-        bench.group.commit_as = go_on  # type: ignore[method-assign]
+        bench.group.commit_as = go_on  # type: ignore[method-assign, assignment]
     bench.work(enough=lambda: bool(bench.operations("commit", FAIL)))
 
     late = [tuple(operation.value["membership"]) for operation in bench.operations("commit", FAIL)]
@@ -340,6 +341,7 @@ def test_the_last_member_drains_the_group_and_ends_on_its_own(make: Make) -> Non
     bench.group.on_poll = lambda: next(polls, None)
     within = (bench.context, time.monotonic() + BOUND_S)
     (drain, _) = groups_final_workers(*within, bench.group.join, bench.group.remove)
+    assert isinstance(drain, DrainWorker)
     drain.start()
     assert join_all([drain], BOUND_S) == []
 

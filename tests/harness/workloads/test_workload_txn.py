@@ -244,7 +244,7 @@ def test_without_an_instance_there_is_no_transaction(bench: Bench) -> None:
 
 
 def test_transactors_and_the_one_that_fences_them_share_names(bench: Bench) -> None:
-    workers = [
+    workers: list[TransactionWorker | FencingWorker] = [
         *(TransactionWorker(bench.context, index, bench.coordinator.make) for index in range(2)),
         FencingWorker(bench.context, bench.coordinator.make),
     ]

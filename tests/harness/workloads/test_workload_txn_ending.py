@@ -24,7 +24,7 @@ class OpenTransactions(FakeLog):
         self.looks = looks
         self.asked: list[tuple[Isolation, tuple[int, ...]]] = []
 
-    def consumer(self, kind: ClientKind, topic: str, isolation: Isolation) -> "Ends":  # type: ignore[override]
+    def consumer(self, kind: ClientKind, topic: str, isolation: Isolation) -> "Ends":
         assert topic == "txn-0"
         self._make(f"{kind} {isolation}")
         return Ends(self, isolation)

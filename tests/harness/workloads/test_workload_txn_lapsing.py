@@ -30,9 +30,10 @@ from harness.vocabulary import TxnWorkload
 from harness.workloads import txn_lapsing
 from harness.workloads.context import WorkloadContext
 from harness.workloads.txn_lapsing import Lapse, LapsingWorker
-from tests.harness.fakes.broker import COORDINATOR, METADATA, PRODUCE
+from tests.harness.fakes.broker import COORDINATOR, PRODUCE
 from tests.harness.fakes.coordinator import ADD_PARTITIONS, FakeCoordinatorBroker
 from tests.harness.fakes.log import FakeLog
+from tests.harness.fakes.node import METADATA
 from tests.harness.waiting import BOUND_S, wait_until
 
 OK, FAIL, INFO, INVOKE = OperationType.OK, OperationType.FAIL, OperationType.INFO, OperationType.INVOKE

@@ -1,5 +1,6 @@
 """Acknowledgements of producers: of records that are elsewhere or nowhere, and against the ISR."""
 
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -75,7 +76,7 @@ def out_of_real_time(edit: Edit) -> None:
     """Of two records the first was acknowledged before the second was sent, and stands behind it."""
     first, second = edit.chosen(_one_after_the_other(edit))
     for one, other in ((first, second), (second, first)):
-        edit.change(one.index, lambda value, one=one, other=other: _offset_becomes(value, one, other.offset))
+        edit.change(one.index, partial(_offset_becomes, record=one, offset=other.offset))
     for o in edit.original.operations:
         if o.f in ("poll", "final-read") and o.key == first.topic and (o.value or {}).get("records"):
             held = {(n, at) for n, offsets, _ in o.value["records"] for at in offsets}

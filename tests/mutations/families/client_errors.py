@@ -199,7 +199,7 @@ def _unverified(edit: Edit) -> Operation:
     Its coordinator did not move since its producer was initialised.
     """
     changes = partition_changes(edit.original)
-    followed = []
+    followed: list[tuple[Operation, Operation]] = []
     for began, ended in refusable(edit, is_aborted):
         inits = [o for o, _ in pairs(edit.original, "init-transactions") if o.process == began.process]
         since = [o for o in inits if o.index < began.index][-1]
@@ -216,6 +216,7 @@ def _unverified(edit: Edit) -> Operation:
         terms = {each.leader_epoch for each in changes.possible(place, since.time_ns, ended.time_ns)}
         if at_once and len(terms) == 1:
             followed.append((before[-1], ended))
+    last: Operation
     last, ended = edit.chosen(followed)
     refuse(edit, ended, f"{NOT_ADDED}; {_NEVER_ASKED}")
     edit.change(ended.index, _without_offsets)

@@ -6,6 +6,7 @@ may be removed does not mean that it is: ``max.compaction.lag.ms`` (KIP-354) mak
 
 from collections.abc import Iterable, Iterator
 from copy import deepcopy
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from checkers.history.operations import History, Operation, once
 from tests.mutations.batches import Columns, kept, rewritten
-from tests.mutations.edits import Edit
+from tests.mutations.edits import Edit, replaced
 from tests.mutations.looking import (
     INFO,
     INVOKE,
@@ -120,7 +121,11 @@ def _closed(edit: Edit, place: Place) -> None:
     assert place.newer is not None
     for disk in _disks(edit, place.record):
         end = place.newer.offset + 1
-        edit.change(disk.index, lambda value, end=end: value.update(active=max(value["active"], end)))
+        edit.change(disk.index, partial(_active_from, end))
+
+
+def _active_from(end: int, value: dict[str, Any]) -> None:
+    value["active"] = max(value["active"], end)
 
 
 def _nobodys(edit: Edit, record: Acked) -> int:
@@ -433,7 +438,7 @@ def nothing_was_cleaned(edit: Edit) -> None:
             )
             number = read.value["partition"]
             records = [[number, [offset for offset, _ in every], [value for _, value in every]]]
-            edit.change(read.index, lambda value, records=records: value.update(records=records))
+            edit.change(read.index, partial(replaced, records=records))
 
 
 def _common(edit: Edit) -> tuple[Operation, int]:

@@ -26,7 +26,11 @@ from tests.mutations.suite import VALID, invalid, mutation, unknown
 RUNS = ("chaos", "smoke", "moves", "disks", "txn", "groups")
 REGISTERED, REGISTRATION = "REGISTER_BROKER_RECORD", "BROKER_REGISTRATION_CHANGE_RECORD"
 VOTED = tuple(name for name in RUNS if name not in {"moves", "disks"})
-_UNDECODED = {"records": [], "checkpoint": None, "decoder_error": "java.lang.IllegalStateException"}
+_UNDECODED: dict[str, Any] = {
+    "records": [],
+    "checkpoint": None,
+    "decoder_error": "java.lang.IllegalStateException",
+}
 KILLED = ("smoke", "commits", "deletions", "listed-txn")
 INTERNAL = ("chaos", "txn", "groups", "offsets")
 

@@ -73,13 +73,13 @@ def _written(edit: Edit) -> list[Written]:
         for where, each in asked.items()
         if len(each) == len(rows.get(where, ())) == 1
     ]
-    found = [Written(*call, *row) for call, row in single if call[1].type is OK]
+    found = [Written(*call, row[0], row[1], row[2]) for call, row in single if call[1].type is OK]
     numbers = [each.partition for each in found]
     most = max(set(numbers), key=numbers.count)
     return sorted((w for w in found if w.partition == most), key=lambda w: w.answered.time_ns)[:-10]
 
 
-def _reread(edit: Edit, change: Callable[[list[Any]], None]) -> None:
+def _reread(edit: Edit, change: Callable[[list[Any]], object]) -> None:
     """Change the stretches that were read."""
     for o in edit.original.observed(COMMITS):
         edit.change(o.index, lambda value: [change(stretch) for stretch in value["stretches"]] and None)

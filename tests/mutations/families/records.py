@@ -187,7 +187,7 @@ def poll_backwards(edit: Edit) -> None:
 def poll_once_more(edit: Edit) -> None:
     """A consumer that was not assigned anew is given the same records again by its next poll."""
     found = polls(edit.original)
-    later = {}
+    later: dict[int | str, Operation] = {}
     places = []
     for poll in reversed(found):
         if poll.process in later:

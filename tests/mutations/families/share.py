@@ -37,7 +37,7 @@ class Given(NamedTuple):
     partition: int
     offset: int
     value: int
-    count: int
+    count: int  # type: ignore[assignment]  # the field has the name of a method of tuples
     told: tuple[Operation, Operation] | None
     type: str
     confirmed: bool

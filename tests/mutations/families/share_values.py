@@ -1,5 +1,6 @@
 """Records that members of share groups are given: their values, and their places in the log."""
 
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -135,7 +136,7 @@ def final_reads_have_another_value(edit: Edit) -> None:
     for read in final_reads(edit.original, one.poll.key, one.partition):
         first = next(values[0] for number, _, values in read.value["records"] if number == one.partition)
         edit.change(
-            read.index, lambda value, first=first: replace_value(value, one.partition, one.offset, first)
+            read.index, partial(replace_value, partition=one.partition, offset=one.offset, given=first)
         )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -51,9 +51,13 @@ def aborted(edit: Edit) -> list[Operation]:
     ]
 
 
-def _for_committed_readers(
-    edit: Edit, change: Callable[[dict[str, Any], int], Any], places: Iterable[tuple[str, int]]
-) -> None:
+class _Change(Protocol):
+    """Changes what a final read returned of a partition."""
+
+    def __call__(self, value: dict[str, Any], /, number: int) -> Any: ...
+
+
+def _for_committed_readers(edit: Edit, change: _Change, places: Iterable[tuple[str, int]]) -> None:
     """Change what final reads at read_committed return of some partitions."""
     for topic, number in sorted(set(places)):
         for read in final_reads(edit.original, topic, number, "read_committed"):

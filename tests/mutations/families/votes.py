@@ -1,10 +1,11 @@
 """Votes that controllers log: two in an epoch, one for a stale candidate, a leader without a majority."""
 
+from functools import partial
 from typing import Any
 
 from checkers.history.operations import Operation
 from checkers.kraft.quorum.votes import logs_of
-from tests.mutations.edits import Edit
+from tests.mutations.edits import Edit, replaced
 from tests.mutations.suite import VALID, invalid, mutation, unknown
 
 RUNS = ("elections", "votes", "deletions")
@@ -66,7 +67,7 @@ def one_more_for_another_candidate(edit: Edit) -> None:
 def what_was_refused_is_granted(edit: Edit) -> None:
     """A voter grants what it refused, because it had voted for itself in that epoch."""
     names = {name: i for i, name in controllers(edit).items()}
-    own = {(o.node, o.value["epoch"]) for o in binding(edit) if names[o.node] == o.value["candidate_id"]}
+    own = {(o.node, o.value["epoch"]) for o in binding(edit) if names[str(o.node)] == o.value["candidate_id"]}
     refused = votes(edit, granted=False, pre_vote=False)
     vote = edit.chosen(o for o in refused if (o.node, o.value["epoch"]) in own)
     edit.change(vote.index, lambda value: value.update(granted=True))
@@ -112,7 +113,7 @@ def _with_known_bounds(edit: Edit) -> list[Operation]:
     return [
         o
         for o in to_others(edit)
-        if any(voter == ids[o.node] and epoch < o.value["epoch"] for voter, epoch in had)
+        if any(voter == ids[str(o.node)] and epoch < o.value["epoch"] for voter, epoch in had)
     ]
 
 
@@ -178,7 +179,7 @@ def a_vote_for_another_candidate(edit: Edit) -> None:
     """A controller counted votes that went to another candidate, by the logs of the voters."""
     for vote in _granted_by(edit, edit.chosen(_later_elections(edit))):
         other = _another(edit, vote)
-        edit.change(vote.index, lambda value, other=other: value.update(candidate_id=other))
+        edit.change(vote.index, partial(replaced, candidate_id=other))
 
 
 @mutation("logged-votes", invalid("leader-without-majority"), RUNS, 1)

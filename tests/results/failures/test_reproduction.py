@@ -7,11 +7,11 @@ from results.failures.reproduction import (
     Attempt,
     Signature,
     came_back,
-    normalised,
     rate_of,
     reproduction_of,
     signature_of,
 )
+from results.run.wording import normalised
 
 LOST = Anomaly("lost-write", "17 records of log-0/3 are lost.", "g", "s", time_ns=9)
 ZOMBIE = Anomaly("zombie-leader", "c3 led for 23225 ms.", "g", "s", time_ns=5)

@@ -24,8 +24,8 @@ from results.pipeline.schemas import TABLES
 MS = 1_000_000
 S = 1_000 * MS
 DAY = dt.date(2026, 11, 20)
-USUAL: Mapping[str, Any] = {"run_id": "r1", "date": DAY, "kafka_version": "4.3.1"}
-Row = Mapping[str, Any]
+USUAL: dict[str, Any] = {"run_id": "r1", "date": DAY, "kafka_version": "4.3.1"}
+Row = dict[str, Any]
 
 
 def rows_of(spark: SparkSession, schema: StructType, *rows: Row) -> DataFrame:

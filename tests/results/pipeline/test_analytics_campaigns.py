@@ -160,7 +160,8 @@ def test_the_table_of_flakes_has_the_definition_that_everything_has(spark: Spark
 
 def test_one_tarball_on_two_machines_is_one_content(spark: SparkSession) -> None:
     line = "krucible run smoke/kill --seed 1 --kafka-tarball /{}/kafka.tgz"
-    here, there, other = ({"options": line.format(place), "image_digest": place} for place in "abc")
+    made: list[Row] = [{"options": line.format(place), "image_digest": place} for place in "abc"]
+    here, there, other = made
     runs = (
         run("r1", "valid", kafka_content="jars", **here),
         run("r2", "invalid", kafka_content="jars", **there),
@@ -175,7 +176,7 @@ def test_one_tarball_on_two_machines_is_one_content(spark: SparkSession) -> None
 
 
 def test_replays_go_back_over_eight_of_them_and_a_circle_ends(spark: SparkSession) -> None:
-    line = {"options": "krucible run smoke/kill --seed 1", "seed": 1}
+    line: Row = {"options": "krucible run smoke/kill --seed 1", "seed": 1}
     chain = [
         run(f"r{n}", "valid", options=f"krucible replay r{n - 1}", replay_of=f"r{n - 1}") for n in range(1, 9)
     ]

@@ -1,5 +1,7 @@
 """Calls are told by the kinds of faults they overlap, each once, and spans never meet in a nested loop."""
 
+from typing import Any
+
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
@@ -69,7 +71,7 @@ def test_faults_of_a_kind_that_overlap_are_one_window_and_the_rest_is_quiet(spar
     }
 
 
-def collected(faults: DataFrame, runs: DataFrame) -> list[object]:
+def collected(faults: DataFrame, runs: DataFrame) -> list[Any]:
     return list(fault_windows(faults, runs).collect())
 
 
@@ -127,6 +129,7 @@ def test_quantiles_are_those_of_the_checker(spark: SparkSession) -> None:
 @pytest.mark.parametrize("broadcast", ["-1", "10MB"])
 def test_spans_meet_by_buckets_and_never_in_a_nested_loop(spark: SparkSession, broadcast: str) -> None:
     before = spark.conf.get("spark.sql.autoBroadcastJoinThreshold")
+    assert before is not None
     spark.conf.set("spark.sql.autoBroadcastJoinThreshold", broadcast)
     try:
         # Of empty tables no join would be planned.

@@ -181,7 +181,8 @@ def wandering(seed: int, partitions: int) -> History:
 
 def spans_of(stretches: Sequence[Row]) -> list[tuple[int, int | None]]:
     """`under_replicated` of one partition, stretch by stretch."""
-    full, short = [], []
+    full: list[Row] = []
+    short: list[Row] = []
     for row in stretches:
         (full if len(row["isr"]) >= len(row["replicas"]) else short).append(row)
     spans: list[tuple[int, float]] = []

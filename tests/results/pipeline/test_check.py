@@ -4,7 +4,6 @@ import shutil
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import nullcontext
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +46,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def ingested(spark: SparkSession, store: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     tables = tmp_path_factory.mktemp("of-runs") / "tables"
-    assert ingest(partial(nullcontext, spark), store, tables, silent).runs == len(HISTORIES)
+    assert ingest(lambda: nullcontext(spark), store, tables, silent).runs == len(HISTORIES)
     return tables
 
 
@@ -61,7 +60,7 @@ def tables(ingested: Path, tmp_path: Path) -> Iterator[Path]:
 
 
 def checked(spark: SparkSession, tables: Path, *, again: bool = False) -> Checked:
-    return check(partial(nullcontext, spark), tables, silent, again=again)
+    return check(lambda: nullcontext(spark), tables, silent, again=again)
 
 
 def rows_of_one_process(store: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -100,7 +99,7 @@ def test_judged_while_they_are_ingested_runs_have_the_same_verdicts(
     spark: SparkSession, store: Path, tmp_path: Path
 ) -> None:
     tables = tmp_path / "tables"
-    done = ingest(partial(nullcontext, spark), store, tables, silent, judging=True)
+    done = ingest(lambda: nullcontext(spark), store, tables, silent, judging=True)
     assert rows_in(spark, tables) == tuple(map(by_place, rows_of_one_process(store)))
     assert (done.judged.runs, done.judged.differing) == (len(HISTORIES), ())
     assert checked(spark, tables) == Checked(0, len(HISTORIES))

@@ -57,7 +57,7 @@ def test_ctrl_c_is_told_in_a_line_and_leaves_the_tables_as_they_were(
     shutil.copytree(held / "tables", tables, symlinks=True)
     before = tree(tables / CURRENT)
 
-    words = [*(["pipeline", step]), *([runs] if step == "ingest" else []), "--tables", tables]
+    words: list[str | Path] = ["pipeline", step, *([runs] if step == "ingest" else []), "--tables", tables]
     with subprocess.Popen(
         [sys.executable, COMMANDS, *words, "--master", "local[1]"],
         env=ENVIRONMENT,

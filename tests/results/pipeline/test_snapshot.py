@@ -3,6 +3,7 @@
 import fcntl
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -33,7 +34,7 @@ def put(snapshot: Snapshot, name: str, *runs: str) -> None:
     snapshot.place(staged, [path])
 
 
-def held(root: Path, name: str = "current") -> dict[str, list[str]]:
+def held(root: Path, name: str = "current") -> dict[str, list[Any]]:
     """Runs by file."""
     paths = files.of(root / name / PLACE)
     return {path.stem: pq.ParquetFile(path).read().column("run_id").to_pylist() for path in paths}

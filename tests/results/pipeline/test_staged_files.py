@@ -61,7 +61,7 @@ def test_many_rows_are_written_group_by_group(tmp_path: Path, monkeypatch: pytes
 def test_a_task_may_have_more_places_than_open_files(tmp_path: Path) -> None:
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
     days = [dt.date(2026, 1, 1) + dt.timedelta(day) for day in range(200)]
-    rows = pa.RecordBatch.from_pydict({"date": days, "kafka_version": ["4.3.1"] * 200, "n": range(200)})
+    rows = pa.RecordBatch.from_pydict({"date": days, "kafka_version": ["4.3.1"] * 200, "n": [*range(200)]})
     open_files = len(list(Path("/proc/self/fd").iterdir()))
     resource.setrlimit(resource.RLIMIT_NOFILE, (open_files + 50, limits[1]))
     try:

@@ -77,7 +77,7 @@ def test_a_master_with_two_workers_makes_the_same_tables(
     assert first == second != set()
 
     store(runs, "b1")
-    submit = [SPARK / "bin" / "spark-submit", "--master", cluster.master, COMMANDS]
+    submit: list[str | Path] = [SPARK / "bin" / "spark-submit", "--master", cluster.master, COMMANDS]
     told = run([*submit, "pipeline", "all", runs, "--tables", there])
     assert "ingested   1 runs" in told
     assert "unchanged  4 runs" in told
@@ -98,7 +98,8 @@ def test_an_ingest_that_is_killed_leaves_the_tables_as_they_were(spark: SparkSes
     for number in range(1, 25):
         store(runs, f"b{number}", version=f"4.{number}.0")
 
-    words = [sys.executable, COMMANDS, "pipeline", "ingest", runs, "--tables", tables, "--master", "local[1]"]
+    words: list[str | Path] = [sys.executable, COMMANDS, "pipeline", "ingest", runs, "--tables", tables]
+    words += ["--master", "local[1]"]
     with subprocess.Popen(
         words, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as killed:
@@ -130,7 +131,7 @@ def test_a_host_is_asked_by_its_name_and_says_what_it_can_not_import(cluster: Cl
 
 
 def test_what_a_host_lacks_is_told_before_anything_runs(cluster: Cluster, tmp_path: Path) -> None:
-    words = [
+    words: list[str | Path] = [
         sys.executable,
         COMMANDS,
         "run",

@@ -54,7 +54,10 @@ def found_in(result: CheckerResult, step: int = 0) -> ShownCauses:
 
 def each_of(found: Iterable[ShownCause]) -> list[ShownCause | Variant]:
     """Witnesses, each followed by the other anomalies of its cause."""
-    return [one for finding in found for one in (finding, *finding.variants)]
+    each: list[ShownCause | Variant] = []
+    for finding in found:
+        each += [finding, *finding.variants]
+    return each
 
 
 def svgs(page: str) -> list[ET.Element]:

@@ -258,7 +258,7 @@ def test_a_cause_without_a_table_is_not_counted_as_left_out() -> None:
 
 def test_hostile_names_and_errors_stay_text() -> None:
     text = '<script>alert(1)</script>"\u202e\x1b[2J'
-    logs = {text: ALIKE, "n2": other(10, crc=99), "n3": unread(error=text)}
+    logs: dict[str, Any] = {text: ALIKE, "n2": other(10, crc=99), "n3": unread(error=text)}
     history = replicated(logs, 20, isr=(), leader=None)
     page = render_report(history, judge(history))
     assert page.count("<script>") == 1

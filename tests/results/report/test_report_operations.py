@@ -2,6 +2,7 @@
 
 import re
 from itertools import pairwise
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -108,7 +109,7 @@ def test_short_operations_are_a_line_with_its_pauses() -> None:
         story.add((tick + 40) * MS, 0, "ok", "send", "t")
     drawn = drawn_lane(story)
     (path,) = re.findall(r'<path d="([^"]*)" class="busy"', drawn)
-    spans = [(float(x), float(w)) for x, w in re.findall(r"M([\d.]+) [\d.]+h([\d.]+)", path)]
+    spans: list[Any] = [(float(x), float(w)) for x, w in re.findall(r"M([\d.]+) [\d.]+h([\d.]+)", path)]
     scale = PLOT / 100
     assert spans == [
         (pytest.approx(GUTTER, abs=0.1), pytest.approx(20 * scale, abs=0.5)),

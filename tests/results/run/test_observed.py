@@ -128,7 +128,7 @@ NONSENSE: tuple[Any, ...] = (None, 7, "x", [], {}, [[]], [[1]], {"records": [[0]
 )
 @pytest.mark.parametrize("kind", list(OperationType))
 def test_values_of_any_shape_are_left_out_and_never_fail(f: str, kind: OperationType) -> None:
-    keys = ("quorum", "partitions", "node", "node-log", "elsewhere", None, ["unhashable"], {})
+    keys: list[Any] = ["quorum", "partitions", "node", "node-log", "elsewhere", None, ["unhashable"], {}]
     operations = tuple(
         Operation(i, i, 1, kind, f, key=key, value=value)
         for i, (key, value) in enumerate((key, value) for key in keys for value in NONSENSE)

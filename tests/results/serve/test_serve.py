@@ -20,6 +20,7 @@ from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
 from results.serve import Browser, listing, open_browser
 from results.serve import archive as archives
 from results.serve.archive import write_archive
+from results.serve.places import open_file
 from results.serve.routes import StoreSite
 from results.store.runs import VERDICT_FILE, RunSummary, save_verdict, summarise_folder
 from tests.results.report.test_report import HOSTILE, Outline
@@ -366,7 +367,7 @@ def test_an_old_client_gets_the_archive_until_the_connection_ends(browser: Brows
 
 
 def test_what_can_not_be_read_is_listed_in_the_archive(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    original = archives.open_file
+    original = open_file
 
     def refusing(root: Path, parts: tuple[str, ...]) -> object:
         if parts[-1] == "heap.bin":

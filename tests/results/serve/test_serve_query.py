@@ -179,7 +179,7 @@ def test_new_and_changed_runs_are_seen_and_others_not_read_again(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[str] = []
-    original = listings.summarise_folder
+    original = summarise_folder
 
     def noted(root: Path, folder: Path) -> object:
         read.append(folder.name)

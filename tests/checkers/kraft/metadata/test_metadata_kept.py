@@ -303,7 +303,7 @@ class TestVoters:
     def changed(f: str, voter: int, disk: str | None) -> AdminStory:
         told = story()
         voters(told, 1, VOTERS[:2])
-        asked = {"directory_id": disk, "endpoints": [], "to": "n1"}
+        asked: dict[str, Any] = {"directory_id": disk, "endpoints": [], "to": "n1"}
         told.both(20, 23, f, asked, answer=asked | {"code": 0, "message": None, "took_ms": 1}, key=voter)
         return told
 

@@ -84,7 +84,7 @@ def test_a_single_defect_is_always_found(seed: int, steps: int, which: int) -> N
 
 
 def _list_again(
-    operations: list[Operation], at: int, change: Callable[[dict[str, str | None]], None]
+    operations: list[Operation], at: int, change: Callable[[dict[str, str | None]], object]
 ) -> None:
     topics = dict(operations[at].value)
     change(topics)

@@ -171,7 +171,7 @@ def test_sets_of_an_old_snapshot_alone_say_nothing() -> None:
     ],
 )
 def test_a_hit_disk_may_have_lost_what_the_node_acted_by(
-    line: int, started: dict[str, bool], count: int
+    line: int, started: dict[str, Any], count: int
 ) -> None:
     told = history(
         view(3, 5, 101, 104), view(line, 7, 101, 102, **started), log(FIRST), faults=power_loss(10.5)

@@ -22,7 +22,8 @@ FILE = "0.1 c2 file 1 leader=c1\n"
 
 
 def span(history: History) -> int:
-    return check_quorum(history).figures["zombie_span_ms_max"]
+    longest: int = check_quorum(history).figures["zombie_span_ms_max"]
+    return longest
 
 
 def zombies(history: History) -> int:
@@ -192,7 +193,7 @@ class Raft:
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
-        self.lines = []
+        self.lines: list[str] = []
 
     def story(self, elections: int) -> str:
         leader, at = 1, 0.2

@@ -58,7 +58,7 @@ def acknowledged(history: History) -> list[tuple[int, int, int]]:
     ]
 
 
-def mutated(history: History, partition: int, change: Callable[[list[int], list[int]], None]) -> History:
+def mutated(history: History, partition: int, change: Callable[[list[int], list[int]], object]) -> History:
     """Change offsets and values of a partition in every final read alike."""
     operations = copied(history)
     for value in finals_of(operations, partition):

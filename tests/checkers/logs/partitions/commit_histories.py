@@ -4,7 +4,8 @@ from typing import Any
 
 from checkers.evidence.coordinators import OFFSETS_TOPIC
 from checkers.history.operations import History, OperationType
-from tests.checkers.admin_histories import MS, TOPIC_ID, AdminStory
+from tests.checkers.admin_histories import TOPIC_ID, AdminStory
+from tests.checkers.log_histories import MS
 
 REGISTER = "offset/g/t/2"
 Stretch = tuple[int, int, int, int | None, list[list[Any]] | None]

@@ -7,7 +7,8 @@ import pytest
 from checkers.history.operations import History, OperationType
 from checkers.logs.partitions import check_partitions
 from checkers.verdict.verdict import Validity
-from tests.checkers.admin_histories import MS, TOPIC, TOPIC_ID, AdminStory
+from tests.checkers.admin_histories import TOPIC, TOPIC_ID, AdminStory
+from tests.checkers.log_histories import MS
 
 ENDED_NS = 20_000 * MS
 ACKED = {"acked-without-member": 1}

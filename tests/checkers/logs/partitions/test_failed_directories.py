@@ -84,7 +84,7 @@ def test_another_epoch_is_another_leadership() -> None:
         {"leader": 2, "error": AS_LEADER},
     ],
 )
-def test_an_answer_between_that_tells_otherwise_begins_anew(between: dict[str, int]) -> None:
+def test_an_answer_between_that_tells_otherwise_begins_anew(between: dict[str, Any]) -> None:
     told = failing()
     told.observe_leading(3500, **between)
     assert found(told) == 0

@@ -8,7 +8,8 @@ from checkers.history.operations import History, OperationType
 from checkers.judge import judge
 from checkers.logs.partitions import check_partitions
 from checkers.verdict.verdict import Validity
-from tests.checkers.admin_histories import MS, AdminStory
+from tests.checkers.admin_histories import AdminStory
+from tests.checkers.log_histories import MS
 from tests.checkers.logs.partitions.commit_histories import Stretch, history_of, led, read, record
 
 FOUND = {"commit-compacted-away": 1}
@@ -180,7 +181,8 @@ class TestReach:
     @pytest.mark.parametrize("field", ["deleted", "transactional"])
     def test_an_older_run_tells_not_all(self, field: str) -> None:
         told = led()
-        read(told, (0, 0, 9, -1, [record(2)]), **{field: []})
+        others: dict[str, Any] = {field: []}
+        read(told, (0, 0, 9, -1, [record(2)]), **others)
         left(told, [])
         assert counts(told) == {}
 

@@ -21,7 +21,7 @@ class Batch(NamedTuple):
     """One batch; numbers as in docs/histories.md, those that matter here."""
 
     base_offset: int
-    count: int = 1
+    count: int = 1  # type: ignore[assignment]  # the column has the name of a method of tuples
     leader_epoch: int = 0
     producer_id: int = -1
     producer_epoch: int = -1

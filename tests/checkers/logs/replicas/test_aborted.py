@@ -96,7 +96,7 @@ def judged(segments: Segments, **more: Any) -> CheckerResult:
     return check_replicas(run(index(segments), **more))
 
 
-def found(result: CheckerResult) -> list[tuple[str, str]]:
+def found(result: CheckerResult) -> list[tuple[str, str | None]]:
     """The findings of the rules on indexes."""
     return [(each.id, each.subject) for each in result.anomalies if "index" in each.id]
 

@@ -1,5 +1,7 @@
 """A log that is no replica's any more, for long, is set aside by every broker that ran all the time."""
 
+from typing import Any
+
 import pytest
 
 from checkers.history.operations import History
@@ -57,7 +59,7 @@ def test_what_a_broker_may_have(told: AdminStory) -> None:
 class TestElsewhere:
     """The partition's replicas are brokers 1 to 3, from 100 ms on 1 and 3, from 200 ms on others."""
 
-    def moved(self, read_ms: float = 20_000, after: tuple[int, ...] = (1, 3), **folder: str) -> AdminStory:
+    def moved(self, read_ms: float = 20_000, after: tuple[int, ...] = (1, 3), **folder: Any) -> AdminStory:
         told = story(read_ms, removed=False, **folder)
         told.changed(100, replicas=[1, 3], isr=[1, 3])
         told.changed(200, replicas=list(after), isr=list(after))

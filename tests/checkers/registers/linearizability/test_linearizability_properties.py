@@ -67,7 +67,7 @@ def tiny(draw: st.DrawFn, kind: str) -> History:
     names = itertools.count()
     waiting: list[tuple[int, str, Any]] = []
     for _ in range(draw(st.integers(1, 6))):
-        while waiting and draw(st.booleans()):
+        while bool(waiting) and draw(st.booleans()):
             process, f, asked = waiting.pop(draw(st.integers(0, len(waiting) - 1)))
             end = draw(st.sampled_from(["ok", "ok", "ok", "fail", "info"]))
             rows.append((None, process, end, f, draw(answers(kind, f, asked)) if end == "ok" else asked))

@@ -75,7 +75,8 @@ def allows(model: ConsistencyModel, history: History, begin: Any = None) -> bool
 def _transactions(history: History) -> tuple[list[Done], list[Done]]:
     """Those that may have happened, and those that failed."""
     begun: dict[int | str, tuple[int, Any]] = {}
-    done, failed = [], []
+    done: list[Done] = []
+    failed: list[Done] = []
     for position, operation in enumerate(history.operations):
         if operation.type is OperationType.INVOKE:
             begun[operation.process] = position, operation.value

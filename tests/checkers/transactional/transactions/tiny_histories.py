@@ -44,7 +44,7 @@ def _played(
     rng: random.Random, plans: list[list[list[Any]]], written: dict[str, list[int]], *, registers: bool
 ) -> list[Operation]:
     events: list[tuple[int, OperationType, list[list[Any]]]] = []
-    waiting, running = list(plans), []
+    waiting, running = list(plans), list[tuple[int, list[list[Any]]]]()
     free, processes = [0], 1
     while waiting or running:
         if waiting and (not running or rng.random() < 0.5):
