@@ -61,6 +61,7 @@ class StatesSeen(msgspec.Struct, frozen=True, kw_only=True):
         began_ns: when reading began, nanoseconds of the history's clock.
         partition: number of the partition.
         end: the offset after the last whole batch.
+        settled: the end of the same log before the replicas of the run's topics were read; None if unknown.
         ids: the transactional ids; the column ``id`` has their places in this list.
         sets: sets of partitions, each by topic; the column ``partitions`` has their places, -1 for none.
         unread: first offsets of the batches with a record that could not be decoded.
@@ -72,6 +73,7 @@ class StatesSeen(msgspec.Struct, frozen=True, kw_only=True):
     began_ns: Natural
     partition: Partition
     end: Offset = 0
+    settled: Offset | None = None
     ids: list[str] = []
     sets: list[dict[str, list[Partition]]] = []
     unread: list[Offset] = []

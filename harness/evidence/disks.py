@@ -62,17 +62,18 @@ def gather_disks(
     from harness.evidence.leader_epochs import gather_leader_epochs, partitions_of_kafka  # noqa: PLC0415 - the same
     from harness.evidence.metadata_logs import gather_metadata_logs  # noqa: PLC0415 - loads numba, half a second
     from harness.evidence.replicas import ReplicaReader  # noqa: PLC0415 - the same, which `krucible list` need not pay
-    from harness.evidence.transaction_states import gather_transaction_states  # noqa: PLC0415 - the same
+    from harness.evidence.transaction_states import ends_of_states, gather_transaction_states  # noqa: PLC0415 - the same
 
     recorder = Recorder(journals.open(JOURNAL, "observer"), PROCESS)
     nodes = cluster.folder / "nodes"
     brokers = {node.name: cluster.disks(node) for node in cluster.nodes if node.is_broker}
     homes = {name: nodes / name for name in brokers}
+    ends = ends_of_states(brokers)
     ReplicaReader(recorder, brokers, homes, settle_bound_s).gather(partitions)
     gather_aborted(recorder, brokers, partitions)
     gather_leader_epochs(recorder, brokers, [*partitions, *partitions_of_kafka(brokers)])
     gather_commits_left(recorder, brokers)
-    gather_transaction_states(recorder, brokers)
+    gather_transaction_states(recorder, brokers, ends)
     gather_folders(recorder, brokers)
     disks = {node.name: cluster.disk(node) for node in cluster.nodes}
     gather_metadata_logs(recorder, disks, nodes)

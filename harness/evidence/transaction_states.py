@@ -9,6 +9,7 @@ that the decision of each marker is in the log.
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +17,7 @@ from checkers.evidence.coordinators import TRANSACTIONS_TOPIC
 from checkers.history.transaction_states import TRANSACTION_STATES, StatesSeen, packed_states
 from harness.cluster.homes import disk_with
 from harness.evidence.leader_epochs import partitions_of_kafka
-from harness.kafka.segments.growing import segments_in
+from harness.kafka.segments.growing import LogEnd, segments_in
 from harness.kafka.segments.transaction_states import Partitions, PlacedState, SegmentStates, read_states
 from harness.record.journal import Recorder
 
@@ -40,12 +41,31 @@ class ReadStates(NamedTuple):
     error: str | None = None
 
 
-def gather_transaction_states(recorder: Recorder, disks: Mapping[str, Sequence[Path]]) -> None:
+def ends_of_states(disks: Mapping[str, Sequence[Path]]) -> dict[Path, int]:
+    """The ends of the logs of the topic, by folder; those that can't be read are left out.
+
+    Args:
+        disks: node name to the folders of its log directories, of brokers.
+    """
+    found: dict[Path, int] = {}
+    for topic, partition in partitions_of_kafka(disks):
+        for directories in disks.values() if topic == TRANSACTIONS_TOPIC else ():
+            folder = disk_with(directories, f"{topic}-{partition}") / f"{topic}-{partition}"
+            with suppress(OSError):  # the observation of this log will have the error
+                end = LogEnd(folder).read()
+                found |= {} if end is None else {folder: end}
+    return found
+
+
+def gather_transaction_states(
+    recorder: Recorder, disks: Mapping[str, Sequence[Path]], ends: Mapping[Path, int]
+) -> None:
     """Record the states in each partition of the topic; without the topic, nothing.
 
     Args:
         recorder: writes as an observer.
         disks: node name to the folders of its log directories, of brokers.
+        ends: ends of these logs before the replicas of the run's topics were read, by folder.
     """
     for topic, partition in partitions_of_kafka(disks):
         if topic == TRANSACTIONS_TOPIC:
@@ -54,9 +74,8 @@ def gather_transaction_states(recorder: Recorder, disks: Mapping[str, Sequence[P
             folders = {node: disk_with(directories, name) / name for node, directories in disks.items()}
             read = {node: read_folder(folder) for node, folder in folders.items() if folder.is_dir()}
             node = max(read, key=lambda each: (read[each].error is None, read[each].place))
-            recorder.observe(
-                "observe", TRANSACTION_STATES, seen_of(began_ns, partition, read[node]), node=node
-            )
+            seen = seen_of(began_ns, partition, read[node], ends.get(folders[node]))
+            recorder.observe("observe", TRANSACTION_STATES, seen, node=node)
 
 
 def read_folder(folder: Path) -> ReadStates:
@@ -89,7 +108,7 @@ def _joined(names: Sequence[str], segments: Sequence[SegmentStates]) -> ReadStat
     )
 
 
-def seen_of(began_ns: int, partition: int, read: ReadStates) -> StatesSeen:
+def seen_of(began_ns: int, partition: int, read: ReadStates, settled: int | None) -> StatesSeen:
     """The value of an observation, as docs/histories.md gives it."""
     if read.error is not None:
         return StatesSeen(began_ns=began_ns, partition=partition, error=read.error)
@@ -121,6 +140,7 @@ def seen_of(began_ns: int, partition: int, read: ReadStates) -> StatesSeen:
         began_ns=began_ns,
         partition=partition,
         end=read.place[1],
+        settled=settled,
         ids=[*ids],
         sets=[{topic: [*numbers] for topic, numbers in each} for each in sets if each is not None],
         unread=[*read.unread],

@@ -16,7 +16,7 @@ from checkers.history.transaction_states import (
     states_problem,
 )
 from harness.evidence import transaction_states
-from harness.evidence.transaction_states import gather_transaction_states, read_folder
+from harness.evidence.transaction_states import ends_of_states, gather_transaction_states, read_folder
 from harness.record.journal import Clock, Journals, Recorder
 from tests.harness.fakes.commits import batch
 from tests.harness.fakes.segments import write_log
@@ -29,7 +29,8 @@ def gathered(tmp_path: Path, *nodes: str) -> list[tuple[str | None, StatesSeen]]
     """What is told of the disks of some nodes."""
     journals = Journals(tmp_path, "run", Clock())
     disks: dict[str, Sequence[Path]] = {node: (tmp_path / node, tmp_path / f"{node}-2") for node in nodes}
-    gather_transaction_states(Recorder(journals.open("replicas"), "observer-replicas"), disks)
+    recorder = Recorder(journals.open("replicas"), "observer-replicas")
+    gather_transaction_states(recorder, disks, ends_of_states(disks))
     journals.close()
     told = read_history(tmp_path).observed("transaction-states")
     return [(one.node, msgspec.convert(one.value, StatesSeen)) for one in told]
@@ -51,6 +52,7 @@ def test_the_log_with_the_newest_leader_epoch(tmp_path: Path) -> None:
     assert (empty, nothing.partition, nothing.end, nothing.count, nothing.error) == ("b1", 1, 0, 0, None)
     assert states_problem(nothing) is None
     assert (node, seen.partition, seen.end, seen.count, seen.unread) == ("b2", 3, 3, 3, [])
+    assert (seen.settled, nothing.settled) == (3, 0)
     assert (seen.ids, seen.sets) == (["a", "b"], [{"txn-0": [3, 0], "__consumer_offsets": [1]}])
     assert table(seen) == {
         "offset": [0, 1, 2],
