@@ -16,7 +16,7 @@ from checkers.kraft import metadata, quorum
 from checkers.logs import listed, log, partitions
 from checkers.logs.replicas import judging as replicas
 from checkers.runs import assumptions, availability, nodes, recovery, starts
-from checkers.transactional import client_errors, copying, transactions
+from checkers.transactional import client_errors, copying, states, transactions
 from checkers.verdict.entry import Checker
 from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.needs import EVERYTHING, Needs
@@ -29,6 +29,7 @@ ENTRIES = (
     transactions.ENTRY,
     descriptions.ENTRY,
     copying.ENTRY,
+    states.ENTRY,
     groups.ENTRY,
     share_groups.ENTRY,
     client_errors.ENTRY,

@@ -214,24 +214,27 @@ class AbortedSeen(msgspec.Struct, frozen=True, kw_only=True):
     error: str | None = None
 
 
-def pack(column: NDArray[Any], name: str) -> str:
-    """Pack a column into a text for a history; `name` determines the width of its numbers."""
-    numbers = np.ascontiguousarray(column, dtype=COLUMN_TYPES[name])
+def pack(column: NDArray[Any], name: str, types: Mapping[str, np.dtype[Any]] = COLUMN_TYPES) -> str:
+    """Pack a column into a text for a history; `name` determines the width of its numbers in `types`."""
+    numbers = np.ascontiguousarray(column, dtype=types[name])
     return base64.b64encode(zlib.compress(numbers.tobytes(), _COMPRESSION_LEVEL)).decode()
 
 
-def unpack(text: str, name: str, count: int) -> NDArray[Any]:
+def unpack(
+    text: str, name: str, count: int, types: Mapping[str, np.dtype[Any]] = COLUMN_TYPES
+) -> NDArray[Any]:
     """Unpack a column that was packed by `pack`.
 
     Args:
         text: the result of `pack`.
         name: the column's name.
         count: recorded number of values; no more are unpacked, because a small text may unpack to gigabytes.
+        types: the types of the columns.
 
     Raises:
         ValueError: the text is not such a column, or its length differs.
     """
-    width = COLUMN_TYPES[name].itemsize
+    width = types[name].itemsize
     size = count * width
     try:
         numbers = zlib.decompressobj().decompress(base64.b64decode(text, validate=True), size + 1)
@@ -240,7 +243,7 @@ def unpack(text: str, name: str, count: int) -> NDArray[Any]:
     if len(numbers) != size:
         found = "more" if len(numbers) > size else f"{len(numbers) / width:g}"
         raise ValueError(f"Expected {count} numbers in column {name}, got {found}")
-    return np.frombuffer(numbers, dtype=COLUMN_TYPES[name])
+    return np.frombuffer(numbers, dtype=types[name])
 
 
 def columns_problem(value: ReplicaSeen) -> str | None:

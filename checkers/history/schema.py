@@ -115,6 +115,7 @@ from checkers.history.shares import (
     acknowledged_problem,
     polled_problem,
 )
+from checkers.history.transaction_states import TRANSACTION_STATES, StatesSeen, states_problem
 from checkers.history.transactions import (
     CoordinatorRequested,
     LeaderRequested,
@@ -364,6 +365,7 @@ _OBSERVED: Shapes = {
     **_observed(ENDS, EndsSeen),
     **_observed(COMMITS, CommitsSeen),
     **_observed("commits-left", CommitsLeft),
+    **_observed(TRANSACTION_STATES, StatesSeen, states_problem),
     **_observed(NODE, NodeSeen),
     **_observed("topic-configs", TopicConfigsSeen),
     **_observed("coordinators", CoordinatorsSeen),

@@ -119,6 +119,18 @@ MARKER_OF_ANOTHER_TRANSACTION = AnomalyKind(
     source="KIP-890, part 2 (an epoch for each transaction); Kafka's "
     "TransactionMetadata.prepareAbortOrCommit; KAFKA-19446, fixed in 4.2.0",
 )
+MARKER_WITHOUT_DECISION = AnomalyKind(
+    id="marker-without-decision",
+    meaning="A log has a marker of a producer id and epoch, and no coordinator's log has such a decision.",
+    guarantee="A marker is written only after its coordinator's decision is in the coordinator's log.",
+    source="KIP-98, Transaction Coordinator; Kafka's TransactionCoordinator.endTransaction",
+)
+COMPLETED_WITHOUT_MARKER = AnomalyKind(
+    id="completed-without-marker",
+    meaning="By its coordinator's log a transaction was completed, and a partition of it lacks its marker.",
+    guarantee="A transaction is completed only after all its partitions have its marker.",
+    source="KIP-98, Transaction Coordinator; Kafka's TransactionMarkerChannelManager.maybeWriteTxnCompletion",
+)
 TRANSACTION_EPOCH_SHARED = AnomalyKind(
     id="transaction-epoch-shared",
     meaning="Records of two transactions of a client of transactions of version 2 have the same producer id "
@@ -281,6 +293,8 @@ ANOMALIES = by_id(
     MARKERS_DIFFER,
     MARKER_SHARED,
     MARKER_OF_ANOTHER_TRANSACTION,
+    MARKER_WITHOUT_DECISION,
+    COMPLETED_WITHOUT_MARKER,
     TRANSACTION_EPOCH_SHARED,
     READ_NOT_ON_DISK,
     ON_DISK_NOT_READ,
@@ -316,6 +330,8 @@ NEEDS = Needs(
         "markers-differ": PERMITTED,
         "marker-shared": PERMITTED,
         "marker-of-another-transaction": (*PERMITTED, Source.CLIENTS),
+        "marker-without-decision": (*PERMITTED, Source.CLIENTS),
+        "completed-without-marker": PERMITTED,
         "transaction-epoch-shared": PERMITTED,
         "producer-forgotten": (Source.PARTITIONS, Source.RUNNER),
         "producer-ahead": (Source.PARTITIONS, Source.RUNNER),

@@ -34,6 +34,8 @@ FIGURES = (
     "ends_by_epochs",
     "commits_of_version_2",
     "transactions_of_version_2",
+    "markers_with_states",
+    "completed_parts",
     "deletions",
     "deletions_judged",
     "deletions_on_disk",

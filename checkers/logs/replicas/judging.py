@@ -28,7 +28,9 @@
    ``indexed-in-error``.
 10. Transactions by the epochs of their batches and markers (`transaction_epochs`),
    ``marker-of-another-transaction``, ``transaction-epoch-shared``, ``marker-shared``.
-11. Flushed parts of logs after a power loss (`flushed`), ``flushed-lost``, which needs no disk.
+11. Markers against the decisions of coordinators (`decided`), ``marker-without-decision`` and
+   ``completed-without-marker``.
+12. Flushed parts of logs after a power loss (`flushed`), ``flushed-lost``, which needs no disk.
 
 Legal differences are: starts of logs (retention, DeleteRecords, snapshots), records above the committed end,
 records that compaction removes, and out-of-sync replicas.  Without required evidence the result is unknown.
@@ -54,6 +56,7 @@ from checkers.logs.replicas.anomalies import ANOMALIES, NEEDS, REPLICA_DIVERGENC
 from checkers.logs.replicas.clients import find_against_clients
 from checkers.logs.replicas.committed import End, InSync, committed_ends, meant_partitions
 from checkers.logs.replicas.compacted import find_in_compacted
+from checkers.logs.replicas.decided import find_against_decisions
 from checkers.logs.replicas.epochs import (
     epochs_in,
     find_contradicted,
@@ -167,6 +170,7 @@ def check_replicas(history: History) -> CheckerResult:
         findings.add(find_in_own(history, list(of_it.values()), meant, limits))
     findings.add(find_against_clients(history, judged, findings.figures))
     findings.add(find_by_epochs(history, judged, limits, findings.anomalies, findings.figures))
+    findings.add(find_against_decisions(history, batches, judged, limits, findings.figures))
     findings.add(find_returned(history, findings.figures))
     findings.add(find_not_kept(history, findings.figures))
     findings.add(find_stray(history, findings.figures))

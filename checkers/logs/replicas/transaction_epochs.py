@@ -102,14 +102,14 @@ def find_by_epochs(
     with_transactions = {name: log for name, log in logs.items() if log.transactional.any()}
     if not with_transactions or limits.forgetting or losses(history, TRANSACTIONS_TOPIC):
         return
-    whole = [log for log in never_truncated(history, with_transactions).values() if _is_whole(log)]
+    whole = [log for log in never_truncated(history, with_transactions).values() if is_whole(log)]
     known = {anomaly.subject for anomaly in reported if anomaly.id == MARKER_SHARED.id}
     for log in whole:
         yield from (found for found in _unseparated(log) if found.subject not in known)
     parts = ended_parts(whole)
     second = parts.commits & (parts.raised == 1)
     figures.update(ends_by_epochs=len(parts.log), commits_of_version_2=int(second.sum()))
-    yield from _of_others(whole, parts, second, np.isin(parts.producer, _aborted_by_hand(history)))
+    yield from _of_others(whole, parts, second, np.isin(parts.producer, aborted_by_hand(history)))
     if history.of("txn"):
         yield from _shared(columns_of(history), whole, parts.key[second], figures)
 
@@ -142,12 +142,12 @@ def _neighbours(log: ReplicaLog) -> tuple[Integers, Integers]:
     return rows[order][:-1][same], rows[order][1:][same]
 
 
-def _is_whole(log: ReplicaLog) -> bool:
+def is_whole(log: ReplicaLog) -> bool:
     """Whether a log has no gap, such as one of segments that were deleted while it was read."""
     return bool((log["base_offset"][1:] == log["last_offset"][:-1] + 1).all())
 
 
-def _aborted_by_hand(history: History) -> Integers:
+def aborted_by_hand(history: History) -> Integers:
     """Producer ids for which an administrator requested abort markers, each request once."""
     asked = (operation for operation in history.of("abort-transaction") if operation.type is INVOKE)
     return np.array(

@@ -196,6 +196,13 @@ def _aborted(value: Any, _: Around) -> str | None:
     return f"{name}: {number:,} entr{'y' if number == 1 else 'ies'}"
 
 
+def _states(value: Any, _: Around) -> str | None:
+    name = f"states of transactions in __transaction_state/{value['partition']}"
+    if value.get("error"):
+        return f"{name} could not be read: {value['error']}"
+    return f"{name}: {value['count']:,} records of {len(value['ids']):,} transactional ids"
+
+
 def _ends(value: Any, around: Around) -> str | None:
     told = [
         f"{node} {end:,}"
@@ -214,6 +221,7 @@ _OBSERVATIONS: dict[str, Callable[[Any, Around], str | None]] = {
     "offsets": _listed,
     "leader-epochs": _noted,
     "aborted-transactions": _aborted,
+    "transaction-states": _states,
     "ends": _ends,
 }
 """Functions for values with these keys."""

@@ -25,7 +25,8 @@ LINE = (
     '"controller_fetch_timeout_ms":2000,"observe_interval_ms":250,"assumptions":{"acked_before":100,'
     '"acked_after":100,"invoked_during":20,"fault_held_ms":5000,"recovery_ms":60000,"why_lowered":null},'
     '"planned_faults":3,"controls":[],"final_readers":4,'
-    '"evidence":["replicas","metadata-log","folders","aborted-transactions","coordinators","producers"],'
+    '"evidence":["replicas","metadata-log","folders","aborted-transactions","transaction-states",'
+    '"coordinators","producers"],'
     '"ready":{"controller_s":1.5,"brokers_s":2.0,"write_s":3.0},"expected":"valid","expected_anomalies":[]}'
 )
 """As krucible wrote it when its value was a dictionary."""

@@ -1,0 +1,64 @@
+"""Histories with records of ``__transaction_state``; each record is told by its state and what matters."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from checkers.history.transaction_states import Status, packed_states
+from tests.checkers.admin_histories import TOPIC_ID, AdminStory
+
+TOPIC = "__transaction_state"
+EMPTY, ONGOING, COMMITTING, ABORTING, COMMITTED, ABORTED = (
+    Status.EMPTY,
+    Status.ONGOING,
+    Status.PREPARE_COMMIT,
+    Status.PREPARE_ABORT,
+    Status.COMPLETE_COMMIT,
+    Status.COMPLETE_ABORT,
+)
+REMOVED = Status.REMOVED
+
+
+class Told(NamedTuple):
+    """A record of the log; its offset is its place, unless it says another one."""
+
+    status: int
+    epoch: int = 0
+    producer: int = 7
+    partitions: Sequence[int] = ()
+    next_id: int = -1
+    name: str = "a"
+    leader_epoch: int = 0
+    offset: int | None = None
+    topic: str = "log-0"
+
+
+def states(*records: Told, partition: int = 0, **changes: Any) -> dict[str, Any]:
+    """The value of an observation."""
+    ids: dict[str, int] = {}
+    sets: list[Mapping[str, Sequence[int]]] = []
+    rows = []
+    for place, told in enumerate(records):
+        offset = place if told.offset is None else told.offset
+        if told.partitions:
+            sets.append({told.topic: list(told.partitions)})
+        where = len(sets) - 1 if told.partitions else -1
+        name = ids.setdefault(told.name, len(ids))
+        producer = (told.producer, told.epoch, -1, told.next_id, -1, 2, 6000)
+        rows.append((offset, told.leader_epoch, name, told.status, *producer, where, 2, 1))
+    value = {"began_ns": 1, "partition": partition, "end": rows[-1][0] + 1 if rows else 0, "unread": []}
+    value |= {"ids": [*ids], "sets": sets, "count": len(rows), "columns": packed_states(rows), "error": None}
+    return value | changes
+
+
+def story_of(*values: dict[str, Any], leaders: Sequence[int] = (), **setup: Any) -> AdminStory:
+    """A story with these observations, and with the leaders of the leader epochs of partition 0 from 0 on."""
+    story = AdminStory(**setup)
+    if leaders:
+        story.record(1, "TOPIC_RECORD", {"name": TOPIC, "topicId": TOPIC_ID})
+        made = {"replicas": [1, 2, 3], "isr": [1, 2, 3], "leader": leaders[0], "leaderEpoch": 0}
+        story.record(2, "PARTITION_RECORD", {"partitionId": 0, "topicId": TOPIC_ID, **made})
+        for at_ms, leader in enumerate(leaders[1:], start=3):
+            story.changed(at_ms, leader=leader)
+    for value in values:
+        story.observe(800, "transaction-states", value)
+    return story

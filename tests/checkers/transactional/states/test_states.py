@@ -1,0 +1,246 @@
+"""States of transactional ids in the coordinators' log, told record by record."""
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from checkers.history.transaction_states import EVIDENCE_STATES
+from checkers.transactional.states import check_states
+from checkers.verdict.verdict import CheckerResult, Validity
+from tests.checkers.transactional.states.state_histories import (
+    ABORTED,
+    ABORTING,
+    COMMITTED,
+    COMMITTING,
+    EMPTY,
+    ONGOING,
+    REMOVED,
+    Told,
+    states,
+    story_of,
+)
+
+ILLEGAL, BACK, DROPPED = (
+    "transaction-state-illegal",
+    "transaction-epoch-back",
+    "transaction-partition-dropped",
+)
+E, O1, O2 = Told(EMPTY), Told(ONGOING, partitions=[1]), Told(ONGOING, partitions=[1, 2])
+PC, PA = Told(COMMITTING, partitions=[1, 2]), Told(ABORTING, partitions=[1, 2])
+CC, CA = Told(COMMITTED), Told(ABORTED)
+
+
+def of(*records: Told, leaders: tuple[int, ...] = (), **changes: Any) -> CheckerResult:
+    return check_states(story_of(states(*records, **changes), leaders=leaders).history())
+
+
+def ids(*records: Told, leaders: tuple[int, ...] = ()) -> list[str]:
+    return [anomaly.id for anomaly in of(*records, leaders=leaders).anomalies]
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        [E, O1, O2, PC, CC, O1, O2, PA, CA, E],
+        [E, E._replace(epoch=1), O1._replace(epoch=1)],
+        pytest.param([E, O1, Told(COMMITTING, 1, 7, [1]), Told(COMMITTED, 1)], id="version 2"),
+        pytest.param([E, O1, Told(ABORTING, 2, 7, [1]), Told(ABORTED, 2)], id="KAFKA-19367"),
+        pytest.param([E, Told(ABORTING, 1), Told(ABORTED, 1), Told(ABORTING, 2)], id="no partition"),
+        pytest.param(
+            [
+                Told(EMPTY, 32766),
+                Told(ONGOING, 32766, 7, [1]),
+                Told(COMMITTING, 32767, 7, [1], next_id=9),
+                Told(COMMITTED, 0, 9),
+            ],
+            id="next producer id",
+        ),
+        pytest.param([Told(EMPTY, 32766), Told(EMPTY, 0, 9)], id="rotation"),
+        pytest.param([E, Told(REMOVED, -1, -1), Told(EMPTY, 0, 9)], id="expired"),
+        pytest.param([E, O1, Told(EMPTY, 0, 9, name="b"), PC._replace(partitions=[1])], id="another id"),
+        pytest.param([E, O1, O2._replace(partitions=[2, 1]), PC], id="same partitions"),
+        pytest.param([E, O2, PC, PA, CA], id="decision that was not adopted"),
+        pytest.param([E, O2, PC, PC, CC], id="decision written again"),
+        pytest.param([E, O2, PC, CC, CC, O1], id="completion written again"),
+        pytest.param([E, O1, PA._replace(partitions=[1]), O2, PC], id="ongoing still"),
+        pytest.param([E, Told(EMPTY, 1), O1], id="initialisation that was not adopted"),
+        pytest.param([E, Told(REMOVED, -1, -1), O1], id="expiration that was not adopted"),
+    ],
+)
+def test_what_a_coordinator_may_write(records: list[Told]) -> None:
+    assert ids(*records) == []
+
+
+@pytest.mark.parametrize(
+    ("records", "found"),
+    [
+        ([E, PC], [ILLEGAL]),
+        ([E, O2, CC], [ILLEGAL]),
+        ([E, O2, PC, CA], [ILLEGAL]),
+        ([E, O2, PC, CC, PC], [ILLEGAL]),
+        ([E, O2, PC, PA, CA, CC], [ILLEGAL]),
+        ([E, O2, PC, CC, CA], [ILLEGAL]),
+        ([E, O2, PC, CC, O1, CC], [ILLEGAL]),
+        ([O1], [ILLEGAL]),
+        ([E, O1, E], []),
+        (
+            [E, O1, PC._replace(partitions=[1]), CC, O1, O1, PC._replace(partitions=[1]), CC, CC, CA],
+            [ILLEGAL],
+        ),
+        ([E, O2, PC, CC, O2, PC, CC, Told(REMOVED, -1, -1), O1, Told(6)], [ILLEGAL]),
+        ([Told(EMPTY, 3), Told(ONGOING, 2, 7, [1])], [BACK]),
+        ([E, O2, Told(COMMITTING, 0, 8, [1, 2])], [BACK]),
+        ([E, O2, PC, Told(COMMITTED, 0, 8)], [BACK]),
+        ([E, Told(ONGOING, 4, 7, [1]), Told(COMMITTING, 4, 7, [1]), Told(COMMITTED, 3)], [BACK]),
+        ([E, O2, PC._replace(partitions=[1]), CC], [DROPPED]),
+        ([E, O2, PC, CC, O2, PC._replace(partitions=[2]), CC], [DROPPED]),
+        ([E, O2, PC, CC, O2, O1, PC, CC], []),
+    ],
+)
+def test_what_it_never_writes(records: list[Told], found: list[str]) -> None:
+    assert ids(*records) == found
+
+
+def test_a_finding_shows_both_records() -> None:
+    result = of(E, O2, PC, CC, CA)
+    (anomaly,) = result.anomalies
+    assert result.validity is Validity.INVALID
+    assert result.figures == {"transactional_ids": 1, "records": 5, "compared": 5}
+    assert anomaly.summary == (
+        "__transaction_state/0@4: a is CompleteAbort with producer 7 in epoch 0, "
+        "after CompleteCommit with producer 7 in epoch 0"
+    )
+    assert anomaly.explanation[0] == (
+        "At offset 3 the state is CompleteCommit, with producer 7 in epoch 0 and the partitions none."
+    )
+    assert of(E, O2, CC).anomalies[0].explanation[0].endswith("partitions log-0/1, log-0/2.")
+    assert of(O1).anomalies[0].explanation[0] == "The log has no record of the id before."
+    (late,) = of(E, Told(REMOVED, -1, -1), Told(COMMITTED)).anomalies
+    assert late.explanation[0] == "At offset 1 the id is deleted."
+
+
+@pytest.mark.parametrize(
+    ("leaders", "epoch", "found"),
+    [
+        ((1, 2), 1, [ILLEGAL]),
+        ((1, 1), 1, []),
+        ((1, -1, 1), 2, []),
+        ((1, -1, 2), 2, [ILLEGAL]),
+        ((1,), 1, []),
+        ((), 1, []),
+    ],
+)
+def test_a_new_leader_has_loaded_all_records(leaders: tuple[int, ...], epoch: int, found: list[str]) -> None:
+    assert ids(E, O2, PC, PA._replace(leader_epoch=epoch), leaders=leaders) == found
+
+
+@pytest.mark.parametrize(
+    ("records", "found"),
+    [
+        ([CC, CA], [ILLEGAL]),
+        ([PC, CA], []),
+        ([O1, PC, CC, CA], [ILLEGAL]),
+        ([CC, CC, O1, CC], [ILLEGAL]),
+        ([Told(ONGOING, name="b"), Told(COMMITTED, 1), O1], [BACK]),
+    ],
+)
+def test_after_a_gap_an_id_is_judged_from_a_completion_on(records: list[Told], found: list[str]) -> None:
+    placed = [told._replace(offset=place + 5) for place, told in enumerate(records)]
+    assert ids(*placed) == found
+    assert ids(E, *placed) == ids(*placed)
+
+
+def test_without_records_nothing_was_judged() -> None:
+    assert check_states(story_of().history()).validity is Validity.NOT_EXERCISED
+    assert of().validity is Validity.NOT_EXERCISED
+    assert of(E).validity is Validity.VALID
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"error": "gone", "columns": {}, "count": 0}, "__transaction_state-0 was not read: gone"),
+        ({"unread": [7]}, "__transaction_state-0 has records that can't be decoded, at 7"),
+    ],
+)
+def test_records_that_were_not_read(changes: dict[str, Any], why: str) -> None:
+    result = of(E, **changes)
+    assert (result.validity, result.unknown_because) == (Validity.UNKNOWN, why)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "partition", "leaders", "why"),
+    [
+        ([EVIDENCE_STATES], 1, (1,), "the records of __transaction_state-0 were not gathered"),
+        ([EVIDENCE_STATES], 0, (1,), None),
+        ([EVIDENCE_STATES], 1, (), None),
+        ([], 1, (1,), None),
+    ],
+)
+def test_logs_that_were_not_gathered(
+    evidence: list[str], partition: int, leaders: tuple[int, ...], why: str | None
+) -> None:
+    story = story_of(states(E, partition=partition), leaders=leaders, evidence=evidence)
+    assert check_states(story.history()).unknown_because == why
+
+
+class _Coordinator:
+    """Kafka's rules for one id, with appends that fail, leaders that change, and epochs that run out."""
+
+    def __init__(self, source: random.Random) -> None:
+        self._source = source
+        self._now = Told(REMOVED, -1, -1)
+        self.log: list[Told] = []
+        self.leaders = [1]
+
+    def append(self, told: Told) -> None:
+        """Write a state, and adopt it unless the append fails."""
+        self.log.append(told._replace(leader_epoch=len(self.leaders) - 1))
+        if self._source.random() < 0.7:
+            self._now = told
+        if self._source.random() < 0.2:
+            self.leaders.append(self._source.choice([1, 2, 3]))
+            self._now = self.log[-1]
+
+    def act(self) -> None:
+        now, source = self._now, self._source
+        done = now.status in {EMPTY, COMMITTED, ABORTED}
+        wish = source.choice(["init", "add", "commit", "abort", "fence", "expire"])
+        raised = now.epoch + source.choice([0, 1])
+        if now.status in {COMMITTING, ABORTING}:
+            self._complete(now)
+        elif wish == "init" and (done or now.status == REMOVED):
+            anew = now.status == REMOVED or now.epoch >= 5
+            self.append(Told(EMPTY, 0, len(self.log) + 10) if anew else Told(EMPTY, raised, now.producer))
+        elif wish == "add" and now.status != REMOVED:
+            before = () if done else now.partitions
+            self.append(Told(ONGOING, now.epoch, now.producer, sorted({*before, source.randrange(4)})))
+        elif wish in {"commit", "abort"} and now.status == ONGOING:
+            following = len(self.log) + 10 if raised > now.epoch >= 5 else -1
+            status = COMMITTING if wish == "commit" else ABORTING
+            self.append(Told(status, raised, now.producer, now.partitions, following))
+        elif wish == "fence" and now.status == ONGOING:
+            self.append(Told(ABORTING, now.epoch + source.choice([1, 2]), now.producer, now.partitions))
+        elif wish == "expire" and done:
+            self.append(Told(REMOVED, -1, -1))
+
+    def _complete(self, now: Told) -> None:
+        status = COMMITTED if now.status == COMMITTING else ABORTED
+        told = Told(status, now.epoch, now.producer)
+        self.append(told if now.next_id < 0 else Told(status, 0, now.next_id))
+
+
+@given(st.randoms(use_true_random=False))
+def test_a_correct_coordinator_causes_no_finding(source: random.Random) -> None:
+    coordinator = _Coordinator(source)
+    for _ in range(60):
+        coordinator.act()
+    gap = source.randrange(60)
+    log = coordinator.log
+    thinned = [told._replace(offset=place + (place > gap)) for place, told in enumerate(log)]
+    for records in (log, thinned, [told._replace(offset=n) for n, told in enumerate(log)][gap:]):
+        found = check_states(story_of(states(*records), leaders=tuple(coordinator.leaders)).history())
+        assert not found.anomalies
