@@ -55,7 +55,7 @@ class KrucibleError(Exception):
         got: what was found.
         expected: what should have been there.
         where: file, option, host or node.
-        next_step: the command or change that mends it.
+        next_step: the command or change that solves it.
     """
 
     exit_code = 3

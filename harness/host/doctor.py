@@ -53,13 +53,13 @@ class Check(msgspec.Struct, frozen=True):
         name: what it is.
         state: how it came out.
         found: what was found.
-        mend: the command that mends it; empty where nothing is to mend.
+        fix: the command that fixes it; empty if there is nothing to fix.
     """
 
     name: str
     state: CheckState
     found: str
-    mend: str = ""
+    fix: str = ""
 
 
 class Capability(msgspec.Struct, frozen=True):
@@ -146,15 +146,15 @@ def _image(one: RequestedImage, found: Survey) -> Check:
 
 
 def _look_through(
-    client: Engine, version: str, found: Survey, mend: str
+    client: Engine, version: str, found: Survey, fix: str
 ) -> tuple[tuple[Check, ...], tuple[Capability, ...]]:
     """What can only be seen with an engine."""
     facts = engine_facts(client)
     checks = (
         _engine(facts),
         _disk("disk of the engine", Path(facts.data_root)),
-        _base(mend, has_base=base_if_cached(client) is not None),
-        _kafka(version, found, mend),
+        _base(fix, has_base=base_if_cached(client) is not None),
+        _kafka(version, found, fix),
     )
     return checks, tuple(Capability(kind, why_not) for kind, why_not in probe_faults(client).items())
 
@@ -208,13 +208,13 @@ def _disk(name: str, folder: Path) -> Check:
     return Check(name, CheckState.MISSING, f"{found}, want 3 GiB", "docker image prune, or remove old runs")
 
 
-def _base(mend: str, *, has_base: bool) -> Check:
+def _base(fix: str, *, has_base: bool) -> Check:
     if has_base:
         return Check("base image", CheckState.OK, "here")
-    return Check("base image", CheckState.MISSING, "not built yet", mend)
+    return Check("base image", CheckState.MISSING, "not built yet", fix)
 
 
-def _kafka(version: str, found: Survey, mend: str) -> Check:
+def _kafka(version: str, found: Survey, fix: str) -> Check:
     name = f"image of Kafka {version}"
     if found.cached:
         image = found.cached
@@ -222,5 +222,5 @@ def _kafka(version: str, found: Survey, mend: str) -> Check:
     ways = "; ".join(f"{source.value}: {why_not or 'can'}" for source, why_not in found.ways.items())
     missing = missing_for_images(jars=found.wants_jars)
     if found.registry_answers or not missing:
-        return Check(name, CheckState.MISSING, f"not here yet; {ways}", mend)
+        return Check(name, CheckState.MISSING, f"not here yet; {ways}", fix)
     return Check(name, CheckState.MISSING, f"not here yet; {ways}", apt_line(missing))

@@ -17,9 +17,9 @@ def show(report: DoctorReport, console: Console) -> None:
     """Print a report."""
     console.print(_checks(report))
     console.print(_capabilities(report))
-    mends = [check for check in report.checks if check.mend]
-    for check in mends:
-        console.print(f"To fix {check.name}: {check.mend}", markup=False, highlight=False)
+    fixable = [check for check in report.checks if check.fix]
+    for check in fixable:
+        console.print(f"To fix {check.name}: {check.fix}", markup=False, highlight=False)
     ready = f"Ready to run Kafka {report.kafka_version}." if report.ready else "Not ready yet."
     console.print(ready, markup=False, highlight=False)
 

@@ -57,8 +57,8 @@ class Preset(NamedTuple):
     Attributes:
         summary: its purpose, in one sentence.
         entries: the scenarios that every host can run.
-        java_entries: the scenarios that need kafka-clients. `krucible sensitivity` leaves them out, because
-            its plan must be the same on every host.
+        java_entries: the scenarios that need kafka-clients. `krucible sensitivity` uses them only for bugs
+            that need a load of kafka-clients.
         controls: tickets of known outcomes; None: all of them.
         control_seeds: number of runs of each side of a control.
         required: states of `results.run.coverage` that the candidate must reach for a decision.

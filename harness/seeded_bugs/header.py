@@ -11,7 +11,7 @@ import msgspec
 
 from checkers.judge import known_anomalies
 from harness.errors import KrucibleError
-from harness.vocabulary import administration, faults, workloads
+from harness.vocabulary import administration, faults, transactional, workloads
 from harness.vocabulary.topology import Role
 from harness.vocabulary.version import VersionShapeError, parse_version
 
@@ -24,6 +24,7 @@ class Area(StrEnum):
     IDEMPOTENCE = "idempotence"
     TRANSACTIONS = "transactions"
     GROUPS = "groups"
+    SHARE_GROUPS = "share-groups"
     ELECTIONS = "elections"
     REASSIGNMENTS = "reassignments"
     CONTROLLERS = "controllers"
@@ -90,6 +91,12 @@ PIPELINED = "pipelined"
 """Name of a load in which several batches of a producer are in flight to one partition."""
 MODERN_GROUPS = "modern-groups"
 """Name of a load with groups of KIP-848's protocol."""
+SHARE = "share"
+"""Name of a load with share groups (KIP-932); their members are clients of kafka-clients."""
+TRANSACTIONS_V2 = "transactions-v2"
+"""Name of a load with transactional clients of kafka-clients: transactions of version 2 (KIP-890)."""
+JAVA_LOADS = frozenset({SHARE, TRANSACTIONS_V2})
+"""Names of loads that only kafka-clients can make."""
 
 
 def fault_words() -> frozenset[str]:
@@ -99,7 +106,8 @@ def fault_words() -> frozenset[str]:
 
 def workload_words() -> frozenset[str]:
     """Names that a bug may list as workloads."""
-    return frozenset((*(_tag(one) for one in _below(workloads.Workload)), DELETES, PIPELINED, MODERN_GROUPS))
+    kinds = (_word(one) for one in _below(workloads.Workload))
+    return frozenset((*kinds, DELETES, PIPELINED, MODERN_GROUPS, TRANSACTIONS_V2))
 
 
 def loads_of(workload: workloads.Workload) -> frozenset[str]:
@@ -107,8 +115,9 @@ def loads_of(workload: workloads.Workload) -> frozenset[str]:
     deletes = isinstance(workload, workloads.LogWorkload) and workload.deletions_interval_ms > 0
     pipelined = isinstance(workload, workloads.LogWorkload) and workload.pipelined
     modern = isinstance(workload, workloads.GroupsWorkload) and bool(workload.modern)
-    more = {DELETES: deletes, PIPELINED: pipelined, MODERN_GROUPS: modern}
-    return frozenset((_tag(type(workload)), *(word for word, fits in more.items() if fits)))
+    newest = isinstance(workload, transactional.TxnWorkload) and workloads.JAVA_CLIENT in workload.libraries
+    more = {DELETES: deletes, PIPELINED: pipelined, MODERN_GROUPS: modern, TRANSACTIONS_V2: newest}
+    return frozenset((_word(type(workload)), *(word for word, fits in more.items() if fits)))
 
 
 def parse_bug(area: str, name: str, text: str) -> SeededBug:
@@ -219,6 +228,11 @@ def _versions(where: str, field: _Field) -> tuple[str, ...]:
 
 def _tags(union: UnionType) -> frozenset[str]:
     return frozenset(_tag(one) for one in union.__args__)
+
+
+def _word(kind: type[msgspec.Struct]) -> str:
+    """The name of a kind of load."""
+    return SHARE if issubclass(kind, workloads.ShareWorkload) else _tag(kind)
 
 
 def _tag(kind: type[msgspec.Struct]) -> str:

@@ -24,7 +24,10 @@ def render_page(before: str) -> str:
     if not begins:
         raise ValueError(f"the page has no line {_BEGINS.strip()!r}")
     bugs = seeded_bugs().values()
-    areas = (f"### {area.capitalize()}\n\n{_table(list(some))}" for area, some in groupby(bugs, _area))
+    areas = (
+        f"### {area.replace('-', ' ').capitalize()}\n\n{_table(list(some))}"
+        for area, some in groupby(bugs, _area)
+    )
     return f"{head}{begins}\n{len(bugs)} bugs.\n\n" + "\n".join(areas)
 
 

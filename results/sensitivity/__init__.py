@@ -14,7 +14,13 @@ from results.sensitivity.model import (
     found_in,
 )
 from results.sensitivity.page import render_comparison_page, render_page
-from results.sensitivity.texts import encode_sensitivity, headline, render_comparison, render_markdown
+from results.sensitivity.texts import (
+    encode_sensitivity,
+    headline,
+    java_text,
+    render_comparison,
+    render_markdown,
+)
 
 __all__ = [
     "BugOutcome",
@@ -30,6 +36,7 @@ __all__ = [
     "ending_of",
     "found_in",
     "headline",
+    "java_text",
     "render_comparison",
     "render_comparison_page",
     "render_markdown",

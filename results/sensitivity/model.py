@@ -208,6 +208,8 @@ class Sensitivity(msgspec.Struct, frozen=True, kw_only=True):
         bugs: bugs, by area and name.
         controls: the runs without a bug.
         withheld: bugs of the catalogue that do not fit the version.
+        java_missing: why the host did not offer kafka-clients; empty if it did, or no bug needed it.
+        needing_java: bugs with runs that were not made for that reason.
         series: name of the measurement; empty without one.
         commits: commits of krucible with which its runs were made.
         left_out: known runs that do not count.
@@ -221,6 +223,8 @@ class Sensitivity(msgspec.Struct, frozen=True, kw_only=True):
     bugs: tuple[Sought, ...]
     controls: tuple[ControlRun, ...]
     withheld: tuple[str, ...] = ()
+    java_missing: str = ""
+    needing_java: tuple[str, ...] = ()
     series: str = ""
     commits: tuple[str, ...] = ()
     left_out: tuple[LeftOut, ...] = ()

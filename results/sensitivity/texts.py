@@ -34,7 +34,17 @@ def lead_of(said: Sensitivity) -> str:
     )
     if said.withheld:
         lead += f" Left out, because they do not fit this version: {', '.join(said.withheld)}."
-    return lead
+    return " ".join(filter(None, (lead, java_text(said))))
+
+
+def java_text(said: Sensitivity) -> str:
+    """The bugs whose runs were not made because the host lacks kafka-clients; empty if there are none."""
+    if not said.needing_java:
+        return ""
+    return (
+        f"Runs of these bugs were not made, because they need kafka-clients, which this host does not offer "
+        f"({said.java_missing}): {', '.join(said.needing_java)}."
+    )
 
 
 def render_markdown(said: Sensitivity) -> str:

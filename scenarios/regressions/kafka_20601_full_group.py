@@ -41,8 +41,8 @@ SCENARIO = Scenario(
         Expectation(
             Validity.INVALID,
             ("static-member-refused",),
-            before="4.4.0",
-            why="KAFKA-20601: fixed in 4.4.0",
+            before="4.3.2",
+            why="KAFKA-20601: fixed in 4.3.2 and 4.4.0",
         ),
     ),
     ticket="KAFKA-20601",

@@ -46,7 +46,7 @@ def test_a_request_that_comes_late_is_red_where_the_bug_is(
     assert expected <= found
     assert (verdict.validity is Validity.INVALID) is bool(expected)
     assert verdict.as_expected is True
-    # Neither side is vacuous: the brokers answered the late request as the bug or its mending has it.
+    # Neither side is vacuous: the brokers answered the late request as the bug or its fix has it.
     (control,) = [
         o for o in read_history(folder).operations if o.f == "control" and o.type is OperationType.OK
     ]

@@ -54,6 +54,7 @@ from checkers.kraft.quorum.rules import (
     two_leaders,
 )
 from checkers.kraft.quorum.run_away import EPOCH_RUN_AWAY, rises, run_aways
+from checkers.kraft.quorum.strangers import CANDIDATE_NOT_VOTER, candidates_not_voters, new_disks
 from checkers.kraft.quorum.views import LeaderClaim, Views, views_of
 from checkers.kraft.quorum.voter_sets import flips_logged, logged_sets, reported_flips, reported_sets
 from checkers.kraft.quorum.votes import LEADER_WITHOUT_MAJORITY, STALE_VOTE
@@ -87,6 +88,7 @@ ANOMALIES = by_id(
     STALE_VOTE,
     LEADER_WITHOUT_MAJORITY,
     VOTERS_NOT_IN_LOG,
+    CANDIDATE_NOT_VOTER,
 )
 NEEDS = Needs(
     (
@@ -118,6 +120,7 @@ NEEDS = Needs(
         "leader-without-majority": (Source.RUNNER, Source.FAULTS),
         "vote-not-kept": (Source.FAULTS,),
         "voters-not-in-log": (Source.FAULTS, Source.QUORUM_VIEWS),
+        "candidate-not-voter": (Source.FAULTS, Source.ADMIN),
     },
 )
 """The journals that the checker's rules need."""
@@ -188,6 +191,7 @@ def _judged(
     bound_ms = span_bound_ms(setup.controller_fetch_timeout_ms, setup.observe_interval_ms)
     over_cuts = rises(views, leading, windows, changes, setup)
     logs = votes.logs_of(history)
+    disks = new_disks(history, forgetting.wipes.wipes, views.files)
     bounds = votes.bounds_of(logs, views.claims, setup, history)
     return result_of(
         CHECKER,
@@ -206,6 +210,7 @@ def _judged(
             *votes.without_majority(logs, setup),
             *candidates.candidates_without_pre_votes(logs, setup),
             *candidates.votes_unkept(logs, views.files, _struck_metadata(history)),
+            *candidates_not_voters(logs.asked, disks, [*told, *logged], changes, setup),
         ],
         assumptions=watched(history, setup, windows, bound_ms),
         figures={

@@ -60,6 +60,7 @@ class Logs(msgspec.Struct, frozen=True):
 
     Attributes:
         votes: binding votes, without pre-votes, in the order of the history.
+        asked: all lines about votes, granted or not, and about pre-votes, in the same order.
         elected: the node that became a leader, the observation's index and time, and the decoded line.
         whole: nodes whose logs were read to the end without omissions, with the lowest epoch in each, because
             the beginning of a log may be missing.
@@ -67,6 +68,7 @@ class Logs(msgspec.Struct, frozen=True):
     """
 
     votes: tuple[Vote, ...]
+    asked: tuple[Vote, ...]
     elected: tuple[tuple[str, int, int, ElectedLogged], ...]
     whole: dict[str, int]
     further: dict[str, int]
@@ -98,7 +100,8 @@ def logs_of(history: History) -> Logs:
         if not further.get(vote.node, 1):
             first[vote.node] = min(first.get(vote.node, vote.line.epoch), vote.line.epoch)
     left_out = {node: number for node, number in further.items() if number}
-    return Logs(tuple(vote for vote in told if vote.line.binds), elected, first, left_out)
+    binding = tuple(vote for vote in told if vote.line.binds)
+    return Logs(binding, tuple(told), elected, first, left_out)
 
 
 def _alike(one: VoteLogged, other: VoteLogged) -> bool:

@@ -23,7 +23,7 @@ Attributing = Callable[[PartitionName, Integers, Integers], "Attribution"]
 """Finds the causes of a partition's duplicates: offsets, shape (2, n); when the second was known, (n,)."""
 
 
-class Culprit(StrEnum):
+class DuplicatedBy(StrEnum):
     """The cause of a record's second append."""
 
     BROKER = "broker"
@@ -51,12 +51,12 @@ class Attribution(NamedTuple):
     lines: tuple[str, ...]
 
     @property
-    def counts(self) -> dict[Culprit, int]:
+    def counts(self) -> dict[DuplicatedBy, int]:
         """Number of duplicates by cause; causes without duplicates are left out."""
         broker, client = int(self.of_broker.sum()), int(self.of_client.sum())
         unknown = len(self.of_broker) - broker - client
-        counts = {Culprit.BROKER: broker, Culprit.CLIENT: client, Culprit.UNKNOWN: unknown}
-        return {culprit: count for culprit, count in counts.items() if count}
+        counts = {DuplicatedBy.BROKER: broker, DuplicatedBy.CLIENT: client, DuplicatedBy.UNKNOWN: unknown}
+        return {by: count for by, count in counts.items() if count}
 
 
 def attribute(

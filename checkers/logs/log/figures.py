@@ -9,7 +9,7 @@ import numpy as np
 from checkers.columns.tables import NONE, Columns, SendOutcome, Sends
 from checkers.history.phases import Phase
 from checkers.history.units import NS_PER_S
-from checkers.logs.log.attribution import Attribution, Culprit
+from checkers.logs.log.attribution import Attribution, DuplicatedBy
 from checkers.logs.log.claims import found_in
 from checkers.logs.log.findings import LogFinding
 from checkers.logs.log.partition import PartitionLog
@@ -42,7 +42,7 @@ class PartitionsResult(msgspec.Struct, frozen=True, kw_only=True):
     anomalies: tuple[Anomaly, ...] = ()
     tallies: tuple[AnomalyTally, ...] = ()
     doubts: tuple[str, ...] = ()
-    duplicates_by: dict[Culprit, int] = {}
+    duplicates_by: dict[DuplicatedBy, int] = {}
     distinct: int = 0
     resolved: int = 0
     undecided: int = 0
@@ -90,7 +90,7 @@ class PartitionSums:
         self._resolved = 0
         self._lag = 0
         self._doubts: dict[str, None] = {}
-        self._duplicates_by: dict[Culprit, int] = {}
+        self._duplicates_by: dict[DuplicatedBy, int] = {}
 
     def add(self, log: PartitionLog, findings: list[LogFinding]) -> None:
         """Add the log of one partition and its findings."""
@@ -203,7 +203,7 @@ class LogOverview(msgspec.Struct, frozen=True, kw_only=True):
             "undecided_records": found.undecided,
             "lag_records_max": found.lag,
             "acknowledged_records_per_s": self.acknowledged_per_s,
-            "duplicates_by": {str(culprit): n for culprit, n in sorted(found.duplicates_by.items())},
+            "duplicates_by": {str(by): n for by, n in sorted(found.duplicates_by.items())},
             "legal_anomalies": dict(sorted(found.legal.items())),
         }
 

@@ -101,32 +101,32 @@ def _krucible(question: Question) -> Check:
 def _store(question: Question) -> tuple[Check, str]:
     """Check that the store is the same and writable; also returns the file that proves it."""
     mark = f"seen-{secrets.token_hex(6)}"
-    mend = "mount it there under the same path, writable"
+    fix = "mount it there under the same path, writable"
     try:
         proof = (question.place / PROOF_FILE).read_text()
         (question.place / mark).write_text(host_name())
     except OSError as error:
         found = f"{question.place}: {error.strerror}"
-        return Check("store", CheckState.MISSING, found, mend), ""
+        return Check("store", CheckState.MISSING, found, fix), ""
     if proof != question.proof:
-        return Check("store", CheckState.MISSING, f"{question.place} is another folder there", mend), ""
+        return Check("store", CheckState.MISSING, f"{question.place} is another folder there", fix), ""
     return Check("store", CheckState.OK, str(question.place.parent.parent)), mark
 
 
 def _scratch(scratch: Path) -> Iterator[Check]:
     """Check that the folder is on a local disk, because Kafka's disks are folders there."""
-    mend = "name a folder on a disk of its own with --scratch"
+    fix = "name a folder on a disk of its own with --scratch"
     try:
         scratch.mkdir(parents=True, exist_ok=True)
         writable = os.access(scratch, os.W_OK | os.X_OK)
     except OSError as error:
-        yield Check("scratch", CheckState.MISSING, f"{scratch}: {error.strerror}", mend)
+        yield Check("scratch", CheckState.MISSING, f"{scratch}: {error.strerror}", fix)
         return
     kind = file_system_of(scratch)
     if not writable:
-        yield Check("scratch", CheckState.MISSING, f"{scratch} can't be written to", mend)
+        yield Check("scratch", CheckState.MISSING, f"{scratch} can't be written to", fix)
     elif kind.startswith(_OVER_NETWORK):
-        yield Check("scratch", CheckState.MISSING, f"{scratch} is on {kind}", mend)
+        yield Check("scratch", CheckState.MISSING, f"{scratch} is on {kind}", fix)
     else:
         yield Check("scratch", CheckState.OK, f"{scratch}, {kind or 'unknown file system'}")
 

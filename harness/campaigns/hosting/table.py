@@ -51,8 +51,8 @@ def look_at(
 def _seen(hosts: Hosts, name: str, question: bytes, desk: ReportFolder) -> HostChecks:
     answer = hosts.ask(name, LOOK, question)
     if answer.problem:
-        mend = "install this krucible there, with its extra spark, for the Python that Spark's workers start"
-        return HostChecks(name, name, Path(), (Check("krucible", CheckState.MISSING, answer.problem, mend),))
+        fix = "install this krucible there, with its extra spark, for the Python that Spark's workers start"
+        return HostChecks(name, name, Path(), (Check("krucible", CheckState.MISSING, answer.problem, fix),))
     seen = decode(answer.data, HostChecks)
     if not seen.mark or (desk.place / seen.mark).exists():
         return seen
@@ -77,7 +77,7 @@ def hosts_text(found: Sequence[ListedHost]) -> str:
         name = f"  {host.name:<{wide}}"
         if host.seen.lacks:
             lines += [
-                f"{name}  lacks  {check.name}: {' '.join(check.found.split())}; fix: {check.mend}"
+                f"{name}  lacks  {check.name}: {' '.join(check.found.split())}; fix: {check.fix}"
                 for check in host.seen.lacks
             ]
         elif host in usable:

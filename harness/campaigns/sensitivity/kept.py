@@ -121,10 +121,10 @@ def read_outcomes(path: Path) -> Outcomes:
         return decode_outcomes(data)
     except (ValueError, RecursionError) as error:
         marks = re.search(rb"^(<{7}|>{7}|={7})( |$)", data, re.MULTILINE)
-        mend = (
+        fix = (
             "keep the runs of both sides, remove git's markers" if marks else "fix it, or name another file"
         )
-        raise _refused(path, str(error), mend) from error
+        raise _refused(path, str(error), fix) from error
 
 
 def _refused(path: Path, problem: str, next_step: str) -> UsageError:

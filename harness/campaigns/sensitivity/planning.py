@@ -15,9 +15,9 @@ import msgspec
 
 from harness.plan.catalogue import load_scenario
 from harness.plan.planning import RunOptions
-from harness.plan.qualification import Preset
+from harness.plan.qualification import Preset, PresetScenario, needs_java
 from harness.plan.schedule import Planned, faults_alone, gambits_of, operations_of, plan
-from harness.seeded_bugs.header import Area, SeededBug, loads_of
+from harness.seeded_bugs.header import JAVA_LOADS, Area, SeededBug, loads_of
 from harness.vocabulary.administration import (
     AddVoter,
     AlterTopic,
@@ -108,6 +108,11 @@ class Slot(NamedTuple):
         """Both runs in their order."""
         return (self.control, self.seeded) if self.control_first else (self.seeded, self.control)
 
+    @property
+    def needs_java(self) -> bool:
+        """Whether both runs need kafka-clients."""
+        return needs_java(self.control.scenario)
+
 
 def slots(
     bugs: Iterable[SeededBug], budget: RunsPerBug, preset: Preset, version: str, seed: int
@@ -118,11 +123,16 @@ def slots(
         bugs: bugs to search for; each fits the version.
         budget: budget of each bug.
         preset: preset whose random runs are the pool; each mode occurs once per seed that the preset has.
+            Its runs that need kafka-clients are in the pool of a bug that names a load of `JAVA_LOADS`, as
+            far as they have that load.
         version: the version of Kafka.
         seed: determines scenarios, their seeds and the order.
     """
     pool = list(drawn_runs(preset, version))
-    planned = [slot for bug in bugs for slot in _of_bug(bug, budget, pool, version, seed)]
+    java = list(_drawn_in_entries(preset.java_entries, version))
+    planned = [
+        slot for bug in bugs for slot in _of_bug(bug, budget, [*pool, *_java_runs(bug, java)], version, seed)
+    ]
     return tuple(sorted(planned, key=lambda slot: (slot.number, _source(seed, slot, "order").random())))
 
 
@@ -137,13 +147,26 @@ def in_order(some: Sequence[Slot], controls: Controls) -> Iterator[tuple[Slot, R
 
 
 def drawn_runs(preset: Preset, version: str) -> Iterator[Drawn]:
-    """The runs of a preset with random schedules, as far as a version supports them."""
-    for entry in preset.entries:
+    """The runs of a preset with random schedules that every host can make, if a version supports them."""
+    return _drawn_in_entries(preset.entries, version)
+
+
+def _drawn_in_entries(entries: Iterable[PresetScenario], version: str) -> Iterator[Drawn]:
+    for entry in entries:
         scenario = load_scenario(entry.scenario)
         old = parse_version(version) < parse_version(scenario.versions_min)
         if isinstance(scenario.schedule, RandomSchedule) and not old:
             for mode in entry.modes:
                 yield from [Drawn(entry.scenario, mode or scenario.topology.mode)] * entry.seeds
+
+
+def _java_runs(bug: SeededBug, java: Iterable[Drawn]) -> list[Drawn]:
+    """The runs with a load that a bug names and that only kafka-clients can make.
+
+    Its other words do not count: a bug that needs a log has enough runs that every host can make.
+    """
+    words = JAVA_LOADS.intersection(bug.workloads)
+    return [run for run in java if words & loads_of(load_scenario(run.scenario).workload)]
 
 
 def fits(bug: SeededBug, scenario: str) -> bool:

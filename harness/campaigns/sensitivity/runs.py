@@ -92,14 +92,22 @@ class Measuring:
         runs: the store.
         controls: when runs without a bug are made.
         kept: outcomes that are known from files.
+        java_missing: why this host does not offer kafka-clients; None if it does.  Runs that need it are not
+            made then, but their known outcomes count.
 
     Attributes:
         runs: the store.
     """
 
     def __init__(
-        self, slots: Sequence[Slot], runs: Path, controls: Controls, kept: Mapping[Place, OutcomeLine]
+        self,
+        slots: Sequence[Slot],
+        runs: Path,
+        controls: Controls,
+        kept: Mapping[Place, OutcomeLine],
+        java_missing: str | None = None,
     ) -> None:
+        self._java_missing = java_missing
         self._slots = tuple(slots)
         planned = [_planned(slot, control=control) for slot in slots for control in (False, True)]
         self._planned = {one.place: one for one in planned}
@@ -120,6 +128,18 @@ class Measuring:
         bugs = len({one.slot.bug.name for one in missing})
         told = f"at most {number(len(missing), 'run')} for {number(bugs, 'bug')}"
         return "".join(f"{line}\n" for line in (*(one.plan.reproduce for one in missing), told))
+
+    @property
+    def java_missing(self) -> str:
+        """Why this host can't make some of the missing runs; empty if it can make all of them."""
+        return self._java_missing or "" if self.needing_java() else ""
+
+    def needing_java(self) -> tuple[str, ...]:
+        """Names of bugs with missing runs that this host can't make, because it lacks kafka-clients."""
+        return tuple(sorted({one.slot.bug.name for one in self._missing() if not self._can_make(one)}))
+
+    def _can_make(self, one: Planned) -> bool:
+        return self._java_missing is None or not one.slot.needs_java
 
     def _missing(self) -> list[Planned]:
         return [one for one in self._ordered if not self._is_done(one) and self._is_sought(one.slot)]
@@ -149,8 +169,8 @@ class Measuring:
                 over()
 
     def plans(self) -> Iterator[RunPlan]:
-        """The number of missing runs; some of them may turn out not to be needed."""
-        return (one.plan for one in self._missing())
+        """The missing runs that this host can make; some of them may turn out not to be needed."""
+        return (one.plan for one in self._missing() if self._can_make(one))
 
     def next_missing(
         self, tried: Collection[Place], under_way: Collection[Place] = frozenset()
@@ -163,7 +183,9 @@ class Measuring:
         """
         awaited = {(bug, tries) for bug, tries, control in under_way if not control}
         for one in self._ordered:
-            if one.place in tried or self._is_done(one) or not self._is_sought(one.slot):
+            if one.place in tried or not self._can_make(one):
+                continue
+            if self._is_done(one) or not self._is_sought(one.slot):
                 continue
             bug, tries, _control = one.place
             if not any(bug == other and before < tries for other, before in awaited):

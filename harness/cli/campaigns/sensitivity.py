@@ -22,6 +22,7 @@ from harness.cli.options.hosts import hosts_options, requested_hosts
 from harness.cli.options.places import File
 from harness.cli.options.shared import SEED_MAX, Time, VocabularyChoice, WholeNumber, runs_option
 from harness.cli.parsing import Command
+from harness.clients.java.process import java_missing
 from harness.errors import disk_errors_named
 from harness.plan.planning import DURATION_S_MIN
 from harness.plan.qualification import PRESETS
@@ -31,6 +32,7 @@ from results.sensitivity import (
     Sensitivity,
     encode_sensitivity,
     headline,
+    java_text,
     render_comparison,
     render_comparison_page,
     render_markdown,
@@ -169,7 +171,8 @@ def sensitivity_command(
     """Measure how many seeded bugs are seen: each BUG, or all, one at a time in a preset's runs.
 
     Runs in the store are not repeated; the output of runs goes to stderr. Exit codes: 0 every bug was seen or
-    its budget is spent, 1 a control run is invalid, 2 runs are missing.
+    its budget is spent, 1 a control run is invalid, 2 runs are missing, for example because this host lacks
+    the Java that they need.
     """
     if compared:
         return _compare(compared, out, html, as_json=as_json)
@@ -182,9 +185,11 @@ def sensitivity_command(
         said = _adopted(chosen.values(), asked, kept, runs)
         return _show(said, out, html, as_json=as_json)
     planned = slots(chosen.values(), budget, PRESETS[preset], kafka_version, seed)
-    measuring = Measuring(planned, runs, Controls(controls), kept.lines)
+    measuring = Measuring(planned, runs, Controls(controls), kept.lines, None if no_run else java_missing())
     if dry:
         click.echo(measuring.plan_text(), nl=False)
+        if names := measuring.needing_java():
+            click.echo(f"not made on this host ({measuring.java_missing}): {', '.join(names)}", err=True)
         return EXIT_COMPLETE
     _print_ignored(kept, measuring)
     kept.renew(measuring.lines())
@@ -204,7 +209,11 @@ def sensitivity_command(
         commits=measuring.commits(),
         left_out=measuring.left_out(),
         rerun=kept.rerun,
+        java_missing=measuring.java_missing,
+        needing_java=measuring.needing_java(),
     )
+    if text := java_text(said):
+        click.echo(text, err=True)
     return _show(said, out, html, as_json=as_json)
 
 

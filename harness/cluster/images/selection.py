@@ -53,8 +53,8 @@ def ensure_image(
     """
     with client_or_new(client) as engine:
         providers = candidates(version, source, engine, given)
-        mend = setup_line(version, source, given)
-        return find_cached(version, providers) or _obtain_first(version, providers, progress, mend)
+        fix = setup_line(version, source, given)
+        return find_cached(version, providers) or _obtain_first(version, providers, progress, fix)
 
 
 def candidates(version: str, source: str, client: DockerClient, given: str = "") -> list[Provider]:
@@ -132,7 +132,7 @@ def survey(version: str, source: str, client: DockerClient, given: str = "") -> 
     return Survey(None, {provider.source: provider.unavailable(version) for provider in providers})
 
 
-def _obtain_first(version: str, providers: list[Provider], progress: Progress, mend: str) -> KafkaImage:
+def _obtain_first(version: str, providers: list[Provider], progress: Progress, fix: str) -> KafkaImage:
     """Try the registry before artifacts, because pulling is faster than building."""
     tried: list[str] = []
     for provider in reversed(providers):
@@ -152,7 +152,7 @@ def _obtain_first(version: str, providers: list[Provider], progress: Progress, m
         f"no image of Kafka {version} can be pulled or built",
         got="; ".join(tried),
         expected="a registry that answers, or Maven and a Debian mirror",
-        next_step=mend,
+        next_step=fix,
     )
 
 

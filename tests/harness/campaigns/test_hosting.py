@@ -313,7 +313,7 @@ def test_a_disk_over_the_network_is_known_by_its_kind(tmp_path: Path) -> None:
 
 
 def a_host(name: str, of: str, *lacks: str) -> ListedHost:
-    missing = tuple(Check(lack, CheckState.MISSING, "not\nthere", "mend it") for lack in lacks)
+    missing = tuple(Check(lack, CheckState.MISSING, "not\nthere", "install it") for lack in lacks)
     return ListedHost(
         name, HostChecks(name, of, Path("/s"), (Check("memory", CheckState.OK, "2 GiB"), *missing))
     )
@@ -326,7 +326,7 @@ def test_a_machine_counts_once_and_every_lack_has_a_line() -> None:
         "hosts      2 of 4 hosts can do runs",
         "  a     ready  memory: 2 GiB",
         "  b     same   the machine of another host here",
-        "  long  lacks  engine: not there; fix: mend it",
-        "  long  lacks  store: not there; fix: mend it",
+        "  long  lacks  engine: not there; fix: install it",
+        "  long  lacks  store: not there; fix: install it",
         "  d     ready  memory: 2 GiB",
     ]

@@ -18,9 +18,9 @@ from harness.campaigns.sensitivity.planning import (
 )
 from harness.plan.catalogue import load_scenario
 from harness.plan.planning import plan_run, reproduce_line
-from harness.plan.qualification import PRESETS, Preset, PresetScenario
+from harness.plan.qualification import PRESETS, Preset, PresetScenario, needs_java
 from harness.seeded_bugs.catalogue import seeded_bugs
-from harness.seeded_bugs.header import Area, SeededBug
+from harness.seeded_bugs.header import JAVA_LOADS, Area, SeededBug
 from harness.seeded_bugs.reach import stage_in
 from harness.seeded_bugs.traces import BugStage
 from harness.vocabulary.administration import Member, broker, controller
@@ -30,6 +30,7 @@ from harness.vocabulary.topology import Mode, Role
 from results.sensitivity import BugReach
 
 BUDGET = RunsPerBug(3, 40)
+LATE = "commit-not-applied"
 NIGHTLY = PRESETS["nightly"]
 
 
@@ -200,6 +201,59 @@ def test_loads_that_only_some_scenarios_have_are_asked_for_by_a_word() -> None:
     assert not fits(bug(workloads="pipelined"), "exploratory/gambits")
     assert fits(bug(workloads="modern-groups"), "exploratory/gambits-groups-modern")
     assert not fits(bug(workloads="modern-groups"), "exploratory/gambits-groups")
+    assert fits(bug(workloads="share"), "exploratory/share")
+    assert not fits(bug(workloads="log"), "exploratory/share")
+    assert fits(bug(workloads="transactions-v2"), "exploratory/txn-java")
+    assert not fits(bug(workloads="transactions-v2"), "exploratory/txn")
+
+
+def scenarios_of(workloads: str, faults: str = "") -> set[str]:
+    some = slots([bug(workloads=workloads, faults=faults)], RunsPerBug(20, 120), NIGHTLY, "4.3.1", 1)
+    assert all(slot.fitting for slot in some)
+    return {slot.control.scenario for slot in some}
+
+
+@pytest.mark.parametrize("faults", ["", "kill partition"])
+def test_a_bug_that_needs_a_load_of_java_runs_where_that_load_is(faults: str) -> None:
+    assert scenarios_of("share", faults) == {"exploratory/share"}
+    assert scenarios_of("transactions-v2", faults) == {"exploratory/txn-java"}
+    assert scenarios_of("modern-groups", faults) == {"exploratory/gambits-groups-modern"}
+    both = scenarios_of("share transactions-v2", faults)
+    assert both == {"exploratory/share", "exploratory/txn-java"}
+
+
+@pytest.mark.parametrize("word", ["bulk", "txn", "log"])
+def test_other_words_do_not_choose_a_load_of_java(word: str) -> None:
+    alone = scenarios_of(word)
+    assert not any(needs_java(name) for name in alone)
+    assert scenarios_of(f"{word} share") <= {*alone, "exploratory/share"}
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_bug_that_needs_no_java_has_the_plan_that_it_has_without_entries_of_java(name: str) -> None:
+    bugs = [one for one in seeded_bugs().values() if JAVA_LOADS.isdisjoint(one.workloads)]
+    preset = PRESETS[name]
+    plans = [
+        "\n".join(lines(slots(bugs, RunsPerBug(4, 120), pool, "4.3.1", 1))).encode()
+        for pool in (preset, preset._replace(java_entries=()))
+    ]
+    assert plans[0] == plans[1]
+    assert b"java" not in plans[0]
+    assert b"exploratory/share" not in plans[0]
+
+
+def test_a_version_without_share_groups_does_not_run_them() -> None:
+    some = slots([bug(workloads="share")], RunsPerBug(2, 120), NIGHTLY, "4.1.1", 1)
+    assert not any(slot.fitting or slot.needs_java for slot in some)
+
+
+@pytest.mark.parametrize("word", sorted(JAVA_LOADS))
+def test_a_run_with_a_load_of_java_takes_a_bug_and_the_length_of_the_budget(word: str) -> None:
+    (slot,) = slots([bug(LATE, workloads=word)], RunsPerBug(1, 120), NIGHTLY, "4.3.1", 1)
+    plan = plan_run(slot.seeded)
+    assert slot.needs_java
+    assert plan.scenario.schedule.duration_ms == 120_000
+    assert plan.expectation.anomalies == seeded_bugs()[LATE].anomalies
 
 
 def test_a_scenario_is_run_first_the_oftener_the_more_often_it_draws_what_the_bug_takes() -> None:

@@ -1,7 +1,10 @@
 """``krucible sensitivity`` with runs that need no cluster: stopped when seen, resumed, and what it writes."""
 
 import json
+import re
+import shutil
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,8 @@ from harness import cli
 from harness.campaigns import making as running
 from harness.campaigns.hosting import measurements
 from harness.campaigns.sensitivity import runs as sensitivity_runs
+from harness.cli.campaigns import sensitivity as command
+from harness.seeded_bugs import catalogue
 from harness.seeded_bugs.catalogue import BUGS_VERSION
 from tests.harness.fakes.hosts import MASTER, FakeHosts
 from tests.harness.fakes.measured_runs import FakeRuns
@@ -173,6 +178,45 @@ def test_bugs_that_do_not_fit_a_version_are_left_out_and_told(
     assert "compaction-drops-latest" in said["withheld"]
     assert names.isdisjoint(said["withheld"])
     assert fake.done == []
+
+
+@pytest.fixture
+def sharing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[str]:
+    """A catalogue with another bug, which needs share groups."""
+    folder, name = tmp_path / "bugs", "share-forgets"
+    shutil.copytree(Path(catalogue.__file__).parents[2] / "scenarios" / "seeded_bugs", folder)
+    text = (folder / "groups" / f"{LATE}.btm").read_text()
+    words = re.sub("(?m)^# workloads: .*$", "# workloads: share", text)
+    (folder / "groups" / f"{name}.btm").write_text(words)
+    monkeypatch.setattr(catalogue, "_FOLDER", str(folder))
+    catalogue.seeded_bugs.cache_clear()
+    yield name
+    catalogue.seeded_bugs.cache_clear()
+
+
+def test_runs_that_need_java_are_missing_on_a_host_without_it(
+    fake: FakeRuns, sharing: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "java_missing", lambda: "java is not installed")
+    wanted = ["sensitivity", sharing, EARLY, "--budget", "1x30"]
+    assert cli.invoke([*wanted, "--plan"]) == 0
+    printed = capsys.readouterr()
+    assert printed.out.splitlines()[-1] == "at most 4 runs for 2 bugs"
+    assert printed.out.count("krucible run exploratory/share ") == 2
+    assert f"not made on this host (java is not installed): {sharing}\n" in printed.err
+    assert cli.invoke(wanted) == 2
+    printed = capsys.readouterr()
+    why = "need kafka-clients, which this host does not offer (java is not installed): share-forgets."
+    assert why in printed.out
+    assert why in printed.err
+    assert {bug for bug, _seed in fake.done} == {"", EARLY}
+
+    monkeypatch.setattr(command, "java_missing", lambda: None)
+    assert cli.invoke(wanted) == 0
+    assert "kafka-clients" not in "".join(capsys.readouterr())
+    assert {bug for bug, _seed in fake.done} == {"", EARLY, sharing}
+    monkeypatch.setattr(command, "java_missing", lambda: "java is not installed")
+    assert cli.invoke(wanted) == 0  # what another host made counts
 
 
 def test_hosts_see_what_a_measurement_here_sees(

@@ -1,4 +1,4 @@
-"""The doctor: every lack has its mend, every fault its reason, and a sick host is no traceback."""
+"""The doctor: each missing thing has a fix, each failure a reason, and a broken host gives no traceback."""
 
 import io
 import json
@@ -103,7 +103,7 @@ def test_an_image_that_is_not_here_tells_how_it_can_be_had(monkeypatch: pytest.M
     report = doctor("4.3.1")
     image = check(report, "image of Kafka 4.3.1")
     assert image.found == "not here yet; artifacts: can; registry: no such host"
-    assert image.mend == check(report, "base image").mend == "krucible setup --kafka-version 4.3.1"
+    assert image.fix == check(report, "base image").fix == "krucible setup --kafka-version 4.3.1"
     asked: list[bool] = []
     maven = Package("maven", "jars")
 
@@ -112,7 +112,7 @@ def test_an_image_that_is_not_here_tells_how_it_can_be_had(monkeypatch: pytest.M
         return [maven]
 
     monkeypatch.setattr(module, "missing_for_images", missing)
-    assert check(doctor("4.3.1"), "image of Kafka 4.3.1").mend.endswith(" maven")
+    assert check(doctor("4.3.1"), "image of Kafka 4.3.1").fix.endswith(" maven")
     assert asked == [True]
 
 
@@ -122,7 +122,7 @@ def test_what_is_lacking_for_a_tarball_is_not_maven(monkeypatch: pytest.MonkeyPa
         module, "missing_for_images", lambda *, jars: [Package("maven", "jars")] if jars else []
     )
     report = doctor("4.3.1", "tarball", given="kafka.tgz")
-    assert check(report, "image of Kafka 4.3.1").mend == (
+    assert check(report, "image of Kafka 4.3.1").fix == (
         "krucible setup --kafka-tarball kafka.tgz --kafka-version 4.3.1"
     )
 
@@ -180,7 +180,7 @@ def test_java_on_the_host_is_for_the_pipeline_and_never_in_the_way(
     (java,) = (each for each in report["checks"] if each["name"] == "java")
     assert java["state"] == state
     assert java["found"].startswith(found)
-    assert ("apt-get install openjdk-17-jre-headless" in java["mend"]) is (state is CheckState.OPTIONAL)
+    assert ("apt-get install openjdk-17-jre-headless" in java["fix"]) is (state is CheckState.OPTIONAL)
 
 
 def test_the_client_that_needs_java_is_offered_where_java_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,7 +194,7 @@ def test_the_client_that_needs_java_is_offered_where_java_is(monkeypatch: pytest
     assert report.ready, "every other scenario can run"
     assert found.state is CheckState.OPTIONAL
     assert found.found.startswith("not offered: java is not installed; ")
-    assert "apt-get install default-jre-headless" in found.mend
+    assert "apt-get install default-jre-headless" in found.fix
 
 
 def test_a_fault_that_cannot_be_had_says_why(monkeypatch: pytest.MonkeyPatch) -> None:

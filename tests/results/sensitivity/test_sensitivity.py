@@ -21,6 +21,7 @@ from results.sensitivity import (
     ending_of,
     found_in,
     headline,
+    java_text,
     render_comparison,
     render_comparison_page,
     render_markdown,
@@ -202,6 +203,16 @@ PAGE = Path(__file__).parent / "sensitivity.md"
 
 def test_the_page_as_a_whole() -> None:
     assert render_markdown(SAID) == PAGE.read_text()
+
+
+def test_the_page_names_bugs_whose_runs_this_host_can_not_make() -> None:
+    lacking = msgspec.structs.replace(SAID, java_missing="java is not installed", needing_java=("one", "two"))
+    page = render_markdown(lacking)
+    assert (
+        "because they need kafka-clients, which this host does not offer (java is not installed): one, two."
+        in page
+    )
+    assert java_text(SAID) == ""
 
 
 def test_the_line_says_rate_and_false_alarms() -> None:
