@@ -121,9 +121,7 @@ def read_outcomes(path: Path) -> Outcomes:
         return decode_outcomes(data)
     except (ValueError, RecursionError) as error:
         marks = re.search(rb"^(<{7}|>{7}|={7})( |$)", data, re.MULTILINE)
-        fix = (
-            "keep the runs of both sides, remove git's markers" if marks else "fix it, or name another file"
-        )
+        fix = "keep the runs of both sides, remove git's markers" if marks else "fix it, or name another file"
         raise _refused(path, str(error), fix) from error
 
 
