@@ -48,6 +48,8 @@ from harness.vocabulary.gambits import (
 from harness.vocabulary.moves import Acknowledged, NothingMoves, Pass
 from harness.vocabulary.topology import Topology
 
+_NEW_PAIR = ("leader", "newcomer-1")
+
 
 def copies_power(source: random.Random, _: Topology) -> Script:
     """Two or three replicas of a partition lose power immediately after an acknowledged write or change."""

@@ -27,6 +27,13 @@ class Pattern(StrEnum):
     """The target can't connect to the others' listeners; they can connect to the target's."""
     LINK = "link"
     """The target is cut off from one other node, in both directions."""
+    ONE_WAY_LINK = "one-way-link"
+    """No packet from the target reaches one other node; the other direction stays open."""
+
+    @property
+    def of_link(self) -> bool:
+        """Whether it cuts the target off from one other node only."""
+        return self in (Pattern.LINK, Pattern.ONE_WAY_LINK)
 
 
 class Flavour(StrEnum):
