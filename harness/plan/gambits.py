@@ -24,6 +24,8 @@ from harness.plan.gambit_pieces import (
 )
 from harness.plan.gambits_of_controllers import (
     cut_off_controller,
+    deaf_voter,
+    unfinished_change,
     voters_power,
 )
 from harness.plan.gambits_of_copies import (
@@ -319,8 +321,10 @@ GAMBITS: dict[str, Recipe] = {
     "lagging-candidate": Recipe(lagging_candidate, copies=1, isolated=True),
     "trimmed-while-held": Recipe(trimmed_while_held, isolated=True),
     "held-shrink": Recipe(held_shrink, isolated=True),
+    "unfinished-change": Recipe(unfinished_change, copies=1, isolated=True, voters=3),
     "lone-epochs": Recipe(lone_epochs, isolated=True),
     "alternating-leaders": Recipe(alternating_leaders, isolated=True),
+    "deaf-voter": Recipe(deaf_voter, copies=1, isolated=True),
 }
 """Gambits by their names in `RandomSchedule.gambits`."""
 

@@ -10,28 +10,36 @@ from harness.plan.gambit_pieces import (
     BACK_MS,
     SEVERAL_S_MS,
     Script,
+    even,
     faults_at,
     fresh_draw,
     shuffled,
 )
 from harness.vocabulary.administration import (
+    AddVoter,
     AlterSome,
     Drawn,
     ElectionType,
     ElectSome,
     ReassignSome,
 )
-from harness.vocabulary.faults import Among, Partition, Pattern, PowerLoss
+from harness.vocabulary.faults import Among, Kill, Partition, Pattern, Pause, PowerLoss
 from harness.vocabulary.gambits import (
+    AddPart,
     AllInSync,
     ChooseQuorum,
     FaultAt,
+    GambitMove,
     HealAll,
     InjectAll,
+    Observing,
     QuorumLed,
     QuorumLedByAnother,
+    RemovePart,
     Request,
+    RequestForChosen,
     Until,
+    WaitAtMost,
 )
 from harness.vocabulary.moves import Pass
 from harness.vocabulary.topology import Topology
@@ -83,6 +91,75 @@ def voters_power(source: random.Random, topology: Topology) -> Script:
         Until(QuorumLed(), SEVERAL_S_MS),
         Until(AllInSync(), BACK_MS),
     )
+
+
+def unfinished_change(source: random.Random, topology: Topology) -> Script:
+    """The leader fails within 100 ms of a request to add or remove another voter, or of its answer.
+
+    The next leader has the change in its log or not, and its voters are recorded before and after the first
+    one returns.  In half of the cases the next leader is frozen later, so that a node leads that may have had
+    to undo the change.  In `departing-leader` the leader itself is removed.  In `uncommitted-voters` it can't
+    reach a voter, so the change is never committed.
+    """
+    added, answered = even(source), even(source)
+    what = AddPart("voter-1") if added else RemovePart("voter-1")
+    before: Script = (RequestForChosen(RemovePart("voter-1")), Until(Observing("voter-1"), SEVERAL_S_MS))
+    ends = source.choice((Kill(), Kill(), Pause(), _CUT_OFF))
+    # Of three voters, one that is added or removed and the leader may both be missing for a majority.
+    enough = len(topology.voters()) > _FEW_VOTERS
+    led: GambitMove = Until(QuorumLedByAnother("controller"), SEVERAL_S_MS)
+    again: Script = (
+        ChooseQuorum(fresh_draw(source)),
+        InjectAll((FaultAt("f2", "controller", Pause()),)),
+        led if enough else WaitAtMost(QuorumLedByAnother("controller"), 5_000),
+        HealAll(("f2",)),
+    )
+    return (
+        Request(AddVoter(), answered=True),
+        ChooseQuorum(fresh_draw(source)),
+        *(before if added else ()),
+        RequestForChosen(what, answered=answered),
+        Pass(source.randint(0, _AT_THE_CHANGE_MS)),
+        InjectAll((FaultAt("f1", "controller", ends),)),
+        led if enough else WaitAtMost(QuorumLedByAnother("controller"), 5_000),
+        WaitAtMost(Observing("voter-1"), 1_000),
+        HealAll(("f1",)),
+        Until(QuorumLed(), SEVERAL_S_MS),
+        *(again if even(source) else ()),
+        Request(AddVoter(), answered=True),
+        Until(AllInSync(), BACK_MS),
+    )
+
+
+def deaf_voter(source: random.Random, _: Topology) -> Script:
+    """Two or three times, a voter does not hear the leader, but the other voters, which follow the leader.
+
+    It asks them for pre-votes (KIP-996), while it lags behind changes that were committed without it.  They
+    must refuse as long as they hear the leader.  In some cases the voter restarts meanwhile.  The last time
+    the leader may fail, so that its vote is needed.
+    """
+    rounds = source.choice((2, 2, 3))
+    moves: list[GambitMove] = []
+    number = 1
+    for left in reversed(range(rounds)):
+        pattern = source.choice((Pattern.LINK, Pattern.ONE_WAY_LINK, Pattern.ONE_WAY_LINK))
+        link = Partition(pattern, among=Among.CONTROLLERS, inward=even(source))
+        cut = FaultAt(f"f{number}", "voter-1", link, to="controller")
+        moves += [ChooseQuorum(fresh_draw(source)), InjectAll((cut,)), Request(_change(source))]
+        moves.append(Pass(source.randint(*_WITHOUT_LEADER_MS)))
+        names = [cut.name]
+        ends = source.choice(("nobody", "nobody", "voter-1", "controller"))
+        if ends == "voter-1" or (ends == "controller" and not left):
+            number += 1
+            names.append(f"f{number}")
+            moves.append(InjectAll((FaultAt(names[-1], ends, Kill()),)))
+        if len(names) > 1 and ends == "voter-1":
+            moves += [HealAll((names.pop(),)), Pass(source.randint(*_WITHOUT_LEADER_MS))]
+        if len(names) > 1:
+            moves.append(Until(QuorumLedByAnother("controller"), SEVERAL_S_MS))
+        moves += [HealAll(shuffled(source, names), source.randint(0, 1_000)), Pass(source.randint(0, 1_000))]
+        number += 1
+    return (*moves, Until(QuorumLed(), SEVERAL_S_MS), Until(AllInSync(), BACK_MS))
 
 
 def _change(source: random.Random) -> Drawn:

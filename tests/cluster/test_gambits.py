@@ -40,6 +40,8 @@ VOTERS = (
     "overlapping-changes",
     "uncommitted-voters",
     "wiped-voter",
+    "unfinished-change",
+    "deaf-voter",
 )
 EPOCHS = ("held-shrink", "lone-epochs", "alternating-leaders")
 POWER = ("voters-power", "copies-power", "eligible-again")

@@ -720,6 +720,7 @@ def test_what_a_topology_does_not_fit_is_not_drawn() -> None:
         "departing-leader",
         "overlapping-changes",
         "uncommitted-voters",
+        "unfinished-change",
         "wiped-voter",
     }
     two = Topology(mode=Mode.ISOLATED, brokers=2, disk=DiskKind.LOOP_XFS)
