@@ -46,6 +46,7 @@ from harness.plan.gambits_of_topics import (
     copies_power,
     interrupted_cleaning,
     interrupted_truncation,
+    kept_leader,
     reassignment,
     switched_configs,
 )
@@ -324,6 +325,7 @@ GAMBITS: dict[str, Recipe] = {
     "unfinished-change": Recipe(unfinished_change, copies=1, isolated=True, voters=3),
     "lone-epochs": Recipe(lone_epochs, isolated=True),
     "alternating-leaders": Recipe(alternating_leaders, isolated=True),
+    "kept-leader": Recipe(kept_leader, copies=4, isolated=True),
     "deaf-voter": Recipe(deaf_voter, copies=1, isolated=True),
 }
 """Gambits by their names in `RandomSchedule.gambits`."""

@@ -31,7 +31,7 @@ from results.store.runs import find_run, load_verdict
 pytestmark = pytest.mark.cluster
 CLEANING = ("interrupted-cleaning", "interrupted-truncation")
 DELETIONS = ("trimmed-log", "torn-writes", "trimmed-while-held")
-MOVES = ("reassignment", "cancelled-copy")
+MOVES = ("reassignment", "cancelled-copy", "kept-leader")
 METADATA = ("absent-replica",)
 PIPELINED = ("held-sends", "refused-batches", "lossy-sends")
 TRANSACTIONS = ("transaction-coordinator", "held-requests")

@@ -5,19 +5,28 @@ from collections import Counter
 from harness.vocabulary import (
     AddPart,
     AddVoter,
+    AllInSync,
     AlterSome,
     Among,
     ChooseQuorum,
+    ElectChosen,
+    ElectionType,
     HealAll,
     InjectAll,
+    Joined,
     Kill,
+    LedBy,
+    LedByAnother,
     Mode,
+    NothingMoves,
     Observing,
+    OutOfSync,
     Partition,
     Pass,
     Pattern,
     Pause,
     QuorumLedByAnother,
+    ReassignChosen,
     ReassignSome,
     RemovePart,
     Request,
@@ -111,3 +120,28 @@ def test_a_restarted_voter_starts_without_the_leader() -> None:
                 assert isinstance(later, HealAll), "the link is still cut"
                 seen += 1
     assert seen
+
+
+def test_a_leader_keeps_its_place_while_its_followers_change() -> None:
+    seen: Counter[tuple[int, bool]] = Counter()
+    for seed in range(80):
+        moves = script("kept-leader", seed)
+        wanted = [
+            m.what.wanted
+            for m in moves
+            if isinstance(m, RequestForChosen) and isinstance(m.what, ReassignChosen)
+        ]
+        assert {each[0] for each in wanted if each} == {"leader"}
+        last = wanted[-1] or ()
+        assert len(last) == 2, "as many as before"
+        for parts in wanted:
+            joined = moves.index(Until(Joined((parts or ())[-1]), 15_000))
+            assert moves[joined + 1] == WaitAtMost(NothingMoves(), 5_000)
+        elected = moves.index(RequestForChosen(ElectChosen(ElectionType.PREFERRED)))
+        away = moves.index(Until(LedByAnother(("leader",)), 15_000))
+        assert moves[elected - 1] == Until(AllInSync(), 30_000)
+        assert moves[elected + 1] == WaitAtMost(LedBy("leader"), 3_000)
+        shrunk = moves.index(Until(OutOfSync(last[-1]), 15_000))
+        assert min(away, shrunk) > joined
+        seen[len(wanted), shrunk < away] += 1
+    assert len(seen) == 4
