@@ -25,6 +25,7 @@ from harness.plan.gambit_pieces import (
 from harness.plan.gambits_of_controllers import (
     cut_off_controller,
     deaf_voter,
+    uncommitted_changes,
     unfinished_change,
     voters_power,
 )
@@ -327,6 +328,7 @@ GAMBITS: dict[str, Recipe] = {
     "alternating-leaders": Recipe(alternating_leaders, isolated=True),
     "kept-leader": Recipe(kept_leader, copies=4, isolated=True),
     "deaf-voter": Recipe(deaf_voter, copies=1, isolated=True),
+    "uncommitted-changes": Recipe(uncommitted_changes, copies=2, isolated=True),
 }
 """Gambits by their names in `RandomSchedule.gambits`."""
 

@@ -23,10 +23,11 @@ from harness.vocabulary.administration import (
     ElectSome,
     ReassignSome,
 )
-from harness.vocabulary.faults import Among, Kill, Partition, Pattern, Pause, PowerLoss
+from harness.vocabulary.faults import Among, Kill, Partition, Pattern, Pause, PowerLoss, Stop
 from harness.vocabulary.gambits import (
     AddPart,
     AllInSync,
+    ChooseCopies,
     ChooseQuorum,
     FaultAt,
     GambitMove,
@@ -160,6 +161,40 @@ def deaf_voter(source: random.Random, _: Topology) -> Script:
         moves += [HealAll(shuffled(source, names), source.randint(0, 1_000)), Pass(source.randint(0, 1_000))]
         number += 1
     return (*moves, Until(QuorumLed(), SEVERAL_S_MS), Until(AllInSync(), BACK_MS))
+
+
+def uncommitted_changes(source: random.Random, _: Topology) -> Script:
+    """The active controller, cut off from the voters, appends changes that brokers cause, and must undo them.
+
+    A follower's lag or the end of a broker is due to be written when the controller is cut off.  Changes of a
+    config and of replicas are requested too.  Then it is healed, or killed first, so that it must undo all as
+    it starts.  In `cut-off-controller` nothing but requested moves and elections is appended.
+    """
+    deaf = Partition(Pattern.ISOLATE_ONE, among=Among.BROKERS, draw=fresh_draw(source))
+    cause = source.choice(("lag", "fenced", "stopped"))
+    before: Script = ()
+    if cause != "stopped":
+        fault, wait_ms = (deaf, _LAGGING_MS) if cause == "lag" else (Kill(), _BEFORE_FENCED_MS)
+        before = (InjectAll((FaultAt("f1", "follower-1", fault),)), Pass(source.randint(*wait_ms)))
+    # A controlled shutdown moves leaders and leaves ISRs at once.
+    stop = FaultAt("f1", source.choice(("leader", "follower-1")), Stop())
+    asked = [Request(AlterSome(fresh_draw(source))), Request(ReassignSome(fresh_draw(source)))]
+    killed = even(source)
+    gone: Script = (Pass(source.randint(300, 1_500)), InjectAll((FaultAt("f3", "controller", Kill()),)))
+    names = ("f1", "f2", "f3") if killed else ("f1", "f2")
+    return (
+        ChooseCopies(fresh_draw(source)),
+        ChooseQuorum(fresh_draw(source)),
+        *before,
+        InjectAll((FaultAt("f2", "controller", _CUT_OFF),)),
+        *shuffled(source, asked),
+        *((InjectAll((stop,)),) if cause == "stopped" else ()),
+        *(gone if killed else ()),
+        Until(QuorumLedByAnother("controller"), SEVERAL_S_MS),
+        Pass(source.randint(0, 1_500)),
+        HealAll(shuffled(source, names), source.randint(0, 1_000)),
+        Until(AllInSync(), BACK_MS),
+    )
 
 
 def _change(source: random.Random) -> Drawn:

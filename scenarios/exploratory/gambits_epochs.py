@@ -17,6 +17,7 @@ SCENARIO = Scenario(
             "held-shrink": 6,
             "lone-epochs": 4,
             "alternating-leaders": 4,
+            "uncommitted-changes": 2,
             "cut-off-leader": 1,
             "interrupted-truncation": 1,
             "flapping": 1,

@@ -43,7 +43,7 @@ VOTERS = (
     "unfinished-change",
     "deaf-voter",
 )
-EPOCHS = ("held-shrink", "lone-epochs", "alternating-leaders")
+EPOCHS = ("held-shrink", "lone-epochs", "alternating-leaders", "uncommitted-changes")
 POWER = ("voters-power", "copies-power", "eligible-again")
 ELSEWHERE = {
     *CLEANING, *DELETIONS, *TRANSACTIONS, *POWER, *MOVES, *PIPELINED, *METADATA, *VOTERS, *EPOCHS,

@@ -31,6 +31,7 @@ from harness.vocabulary import (
     RemovePart,
     Request,
     RequestForChosen,
+    Stop,
     Topology,
     Until,
     WaitAtMost,
@@ -120,6 +121,25 @@ def test_a_restarted_voter_starts_without_the_leader() -> None:
                 assert isinstance(later, HealAll), "the link is still cut"
                 seen += 1
     assert seen
+
+
+def test_changes_are_due_when_the_controller_is_cut_off() -> None:
+    causes: Counter[tuple[type, bool]] = Counter()
+    for seed in range(80):
+        moves = script("uncommitted-changes", seed)
+        faults = [(place, a) for place, m in enumerate(moves) if isinstance(m, InjectAll) for a in m.faults]
+        named = {aimed.name: (place, aimed) for place, aimed in faults}
+        (due_at, due), (cut_at, cut) = named["f1"], named["f2"]
+        assert (cut.at, cut.fault) == ("controller", Partition(Pattern.ISOLATE_ONE, among=Among.CONTROLLERS))
+        asked = [place for place, move in enumerate(moves) if isinstance(move, Request)]
+        operations = {type(move.operation) for move in moves if isinstance(move, Request)}
+        assert operations == {AlterSome, ReassignSome}
+        assert asked == [cut_at + 1, cut_at + 2]
+        assert (due_at > cut_at) == isinstance(due.fault, Stop)
+        led = moves.index(Until(QuorumLedByAnother("controller"), 15_000))
+        assert max(place for place, _ in faults) < led, "they are appended before another leads"
+        causes[type(due.fault), "f3" in named] += 1
+    assert set(causes) == {(kind, killed) for kind in (Partition, Kill, Stop) for killed in (True, False)}
 
 
 def test_a_leader_keeps_its_place_while_its_followers_change() -> None:
