@@ -24,6 +24,8 @@ def cuts(
             pairs = _between([target], others)
         case Pattern.LINK:
             pairs = _between([target], others[:1])
+        case Pattern.ONE_WAY_LINK:
+            pairs = {(other, target) if inward else (target, other) for other in others[:1]}
         case Pattern.HALVES:
             minority = [target, *others[: max(0, (len(names) - 1) // 2 - 1)]]
             pairs = _between(minority, [name for name in others if name not in minority])
@@ -55,6 +57,23 @@ def lossy(pattern: LossPattern, names: tuple[str, ...], target: str, draw: int) 
             return tuple(sorted((a, b) for a in names for b in names if a != b))
         case LossPattern.CLIENTS:
             return ()
+
+
+def drawn_to(names: tuple[str, ...], target: str, end: str) -> int:
+    """The draw by which a link is cut between a target and this other node.
+
+    Args:
+        names: the nodes among which the link is drawn, including both.
+        target: one end of the link.
+        end: its other end.
+
+    Raises:
+        LookupError: the other end is the target, or is not among the nodes.
+    """
+    others = [name for name in names if name != target]
+    if end not in others:
+        raise LookupError(f"there is no link from {target} to {end}")
+    return others.index(end)
 
 
 def linked(names: tuple[str, ...], target: str, draw: int, taken: frozenset[str]) -> int | None:

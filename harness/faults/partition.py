@@ -24,6 +24,7 @@ PROBE_BOUND_S = 10.0
 LOOKS_MIN = 3
 """Minimum number of probes: on a busy host even one, which enters every node twice, may exceed the limit."""
 _PORTS = f"{CLIENT_PORT},{REPLICATION_PORT},{CONTROLLER_PORT}"
+_ONE_WAY = (Pattern.ONE_WAY_PACKETS, Pattern.ONE_WAY_CALLS, Pattern.ONE_WAY_LINK)
 DISCARD_PORT = 9
 """A port without a listener: packets to it are counted by the rules, and have no other effect."""
 Seen = TypeVar("Seen")
@@ -58,7 +59,7 @@ class ActivePartition(Chained):
         }
 
     def _pairs_that_stay_open(self) -> tuple[Pair, ...]:
-        if self._spec.pattern not in (Pattern.ONE_WAY_PACKETS, Pattern.ONE_WAY_CALLS):
+        if self._spec.pattern not in _ONE_WAY:
             return ()
         return tuple((receiver, sender) for sender, receiver in self.cut)
 

@@ -24,7 +24,7 @@ from harness.nemesis.timed import Timed
 from harness.plan.blinks import PROVEN_WITHIN_S
 from harness.record.journal import Recorder
 from harness.record.ledger import FaultPlanned, FaultUndone, Ledger
-from harness.vocabulary.faults import Fault, Partition, Pattern
+from harness.vocabulary.faults import Fault, Partition
 from harness.vocabulary.scenario import Step
 
 
@@ -128,7 +128,7 @@ class Blinking(Timed):
 
 def _between_free(spec: Fault, resolved: Resolved, snapshot: ClusterSnapshot) -> Fault | None:
     """A cut of a link whose other end is a free node; None if no node is free."""
-    if not isinstance(spec, Partition) or spec.pattern is not Pattern.LINK:
+    if not isinstance(spec, Partition) or not spec.pattern.of_link:
         return spec
     names = tuple(node.name for node in snapshot.nodes)
     draw = linked(names, resolved.node.name, spec.draw, snapshot.held | snapshot.dead)
@@ -137,5 +137,5 @@ def _between_free(spec: Fault, resolved: Resolved, snapshot: ClusterSnapshot) ->
 
 def _hit_by(spec: Fault, active: ActiveFault) -> set[str]:
     """Nodes that no other fault may affect meanwhile: the targets, and both ends of a link."""
-    ends = active.cut if isinstance(spec, Partition) and spec.pattern is Pattern.LINK else ()
+    ends = active.cut if isinstance(spec, Partition) and spec.pattern.of_link else ()
     return {*active.targets, *(node for pair in ends for node in pair)}

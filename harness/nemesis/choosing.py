@@ -5,6 +5,8 @@ from collections.abc import Sequence
 import msgspec
 
 from checkers.history.observed import PartitionAnswer
+from harness.faults.cuts import drawn_to
+from harness.faults.partition import takes_part
 from harness.kafka.answers import Place
 from harness.kafka.snapshot import ClusterSnapshot
 from harness.nemesis.conditions import ConditionState, judged
@@ -17,6 +19,7 @@ from harness.vocabulary.administration import (
     Reassign,
     RemoveVoter,
 )
+from harness.vocabulary.faults import Fault, Partition
 from harness.vocabulary.gambits import (
     AddPart,
     AllInSync,
@@ -29,8 +32,10 @@ from harness.vocabulary.gambits import (
     ChooseSuccessor,
     ChosenOperation,
     ElectChosen,
+    FaultAt,
     Given,
     InSyncAlone,
+    Joined,
     Leaderless,
     LedBy,
     LedByAnother,
@@ -142,6 +147,21 @@ def member_of(node: Node, nodes: Sequence[Node]) -> Member:
     return Member(role, [other for other in nodes if role in other.roles].index(node) + 1)
 
 
+def fault_at(aimed: FaultAt, chosen: Chosen, nodes: Sequence[Node]) -> Fault:
+    """The fault with the node that it hits, and with the other end of the link that it cuts.
+
+    Raises:
+        LookupError: no node has a named part, or no link of such a partition has these ends.
+    """
+    target = chosen.node(aimed.at, nodes)
+    fault = msgspec.structs.replace(aimed.fault, target=member_of(target, nodes))
+    if aimed.to is None or not isinstance(fault, Partition):
+        return fault
+    names = tuple(node.name for node in nodes if takes_part(fault, node))
+    end = chosen.node(aimed.to, nodes).name
+    return msgspec.structs.replace(fault, draw=drawn_to(names, target.name, end))
+
+
 def come_about(condition: Situational, chosen: Chosen, snapshot: ClusterSnapshot) -> ConditionState:
     """Evaluate a condition on a snapshot of the cluster.
 
@@ -163,7 +183,7 @@ def come_about(condition: Situational, chosen: Chosen, snapshot: ClusterSnapshot
             return ConditionState(chosen.node(part, snapshot.nodes).id in ids, ids)
         case NothingMoves():
             return judged(condition, snapshot, acked=0)
-        case LedBy() | LedByAnother() | InSyncAlone() | OutOfSync() | BeingAdded() | Leaderless():
+        case LedBy() | LedByAnother() | InSyncAlone() | OutOfSync() | Joined() | BeingAdded() | Leaderless():
             return _of_partition(condition, chosen, snapshot)
 
 
@@ -176,7 +196,7 @@ def _of_quorum(former: Node | None, snapshot: ClusterSnapshot) -> ConditionState
 
 
 def _of_partition(
-    condition: LedBy | LedByAnother | InSyncAlone | OutOfSync | BeingAdded | Leaderless,
+    condition: LedBy | LedByAnother | InSyncAlone | OutOfSync | Joined | BeingAdded | Leaderless,
     chosen: Chosen,
     snapshot: ClusterSnapshot,
 ) -> ConditionState:
@@ -197,6 +217,8 @@ def _of_partition(
             holds = state.leader == alone and list(state.isr) == [alone]
         case OutOfSync(part):
             holds = state.leader >= 0 and chosen.node(part, nodes).id not in state.isr
+        case Joined(part):
+            holds = state.leader >= 0 and chosen.node(part, nodes).id in state.isr
         case BeingAdded(part):
             added = chosen.node(part, nodes).id
             holds = added in state.replicas and added not in state.isr

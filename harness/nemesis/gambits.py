@@ -10,7 +10,7 @@ from checkers.history.courses import CHOOSE, ChoiceMade, ChoiceRequested, Condit
 from checkers.history.faults import GambitBegan, GambitEnded
 from checkers.history.operations import OperationType
 from harness.nemesis.background import Background
-from harness.nemesis.choosing import Chosen, chosen_now, come_about, has_part, member_of, resolved
+from harness.nemesis.choosing import Chosen, chosen_now, come_about, fault_at, has_part, resolved
 from harness.nemesis.conditions import ConditionState
 from harness.nemesis.course import CourseContext
 from harness.nemesis.operator import Operator
@@ -150,10 +150,7 @@ class GambitCourse:
     def _injected(self, move: InjectAll, played: "_Played") -> str | None:
         nodes = self._context.look().nodes
         faults = {
-            f"{played.name}{aimed.name}": msgspec.structs.replace(
-                aimed.fault, target=member_of(played.chosen.node(aimed.at, nodes), nodes)
-            )
-            for aimed in move.faults
+            f"{played.name}{aimed.name}": fault_at(aimed, played.chosen, nodes) for aimed in move.faults
         }
         played.faults += faults
         return (

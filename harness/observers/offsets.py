@@ -2,9 +2,10 @@
 
 import random
 import time
+from collections import deque
 from collections.abc import Mapping
 
-from checkers.history.observed import OFFSETS, OffsetsRequested, OffsetsSeen
+from checkers.history.observed import OFFSETS, ListedOffset, OffsetsRequested, OffsetsSeen
 from harness.clients.listing import Epochs, list_offsets
 from harness.kafka.wire import Connection, WireError
 from harness.observers.observer import Observer
@@ -17,10 +18,14 @@ _WEIGHTS = {
     OffsetsRequested.STABLE: 3,
     OffsetsRequested.EARLIEST: 2,
     OffsetsRequested.NEWEST: 1,
-    OffsetsRequested.SINCE: 2,
+    OffsetsRequested.SINCE: 4,
 }
 _AGO_MS = 15_000
-"""Maximum age of a requested timestamp."""
+"""Maximum age of a requested timestamp that is drawn at random."""
+_EXACT_SHARE = 0.6
+"""Share of timestamps that are a returned record's, or at most 1 ms away."""
+_OFF_MS = (-1, 0, 0, 1)
+_REMEMBERED = 64
 
 
 class OffsetsObserver(Observer):
@@ -48,6 +53,7 @@ class OffsetsObserver(Observer):
         self._timeout_s = timeout_s
         self._random = random.Random(NAME)
         self._connections: dict[str, Connection] = {}
+        self._stamps_ms: deque[int] = deque(maxlen=_REMEMBERED)
 
     def look(self) -> None:
         """Send one request to one broker; a broker that does not answer or leads nothing is not recorded."""
@@ -57,18 +63,32 @@ class OffsetsObserver(Observer):
         if not epochs:
             return
         began_ns, wall_ms = self.clock.now_ns(), time.time_ns() // 1_000_000
-        since_ms = wall_ms - self._random.randrange(_AGO_MS) if what is OffsetsRequested.SINCE else None
+        since_ms = self._since_ms(wall_ms) if what is OffsetsRequested.SINCE else None
         try:
             told = list_offsets(self._connected(node), what, epochs, since_ms)
         except WireError:
             self._close(node)
             return
         self.record(OFFSETS, node, OffsetsSeen(began_ns, what, since_ms, wall_ms, told))
+        if what is OffsetsRequested.SINCE:
+            self._remember([listed for some in told.values() for listed in some])
 
     def end(self) -> None:
         """Close the connections."""
         for node in list(self._connections):
             self._close(node)
+
+    def _since_ms(self, wall_ms: int) -> int:
+        """A timestamp to request, often that of a record that was returned before."""
+        if self._stamps_ms and self._random.random() < _EXACT_SHARE:
+            return self._random.choice(self._stamps_ms) + self._random.choice(_OFF_MS)
+        return wall_ms - self._random.randrange(_AGO_MS)
+
+    def _remember(self, answers: list[ListedOffset]) -> None:
+        """Remember the timestamp of one returned record, so that those of all partitions have a turn."""
+        found = [told.timestamp_ms for told in answers if told.timestamp_ms > 0]
+        if found:
+            self._stamps_ms.append(self._random.choice(found))
 
     def _led_by(self, node: str) -> Epochs:
         """Partitions that a broker reported that it leads, with their leader epochs."""

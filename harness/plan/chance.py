@@ -51,7 +51,7 @@ _TARGETS = (Target.ACTIVE_CONTROLLER, Target.VOTER, Target.PARTITION_LEADER, Tar
 """Targets that schedules are drawn from; an additional target would change the schedule of every seed."""
 _AMONG = (Among.ALL, Among.CONTROLLERS)
 """As for `_TARGETS`."""
-_PATTERNS = tuple(pattern for pattern in Pattern if pattern is not Pattern.LINK)
+_PATTERNS = tuple(pattern for pattern in Pattern if not pattern.of_link)
 """As for `_TARGETS`."""
 _KINDS: dict[str, Callable[..., Fault]] = {kind_of(word): word for word in get_args(Fault) if word.drawn}
 KINDS = ("partition", *_KINDS, "packet-loss")

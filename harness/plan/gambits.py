@@ -22,6 +22,13 @@ from harness.plan.gambit_pieces import (
     isolated_one,
     shuffled,
 )
+from harness.plan.gambits_of_controllers import (
+    cut_off_controller,
+    deaf_voter,
+    uncommitted_changes,
+    unfinished_change,
+    voters_power,
+)
 from harness.plan.gambits_of_copies import (
     cancelled_copy,
     eligible_again,
@@ -34,11 +41,13 @@ from harness.plan.gambits_of_copies import (
     trimmed_log,
     trimmed_while_held,
 )
+from harness.plan.gambits_of_epochs import alternating_leaders, held_shrink, lone_epochs
 from harness.plan.gambits_of_topics import (
     absent_replica,
     copies_power,
     interrupted_cleaning,
     interrupted_truncation,
+    kept_leader,
     reassignment,
     switched_configs,
 )
@@ -52,12 +61,8 @@ from harness.plan.gambits_of_voters import (
     wiped_voter,
 )
 from harness.vocabulary.administration import (
-    AlterSome,
-    Drawn,
     ElectionType,
     ElectLeaders,
-    ElectSome,
-    ReassignSome,
     broker,
 )
 from harness.vocabulary.faults import (
@@ -68,7 +73,6 @@ from harness.vocabulary.faults import (
     Partition,
     Pattern,
     Pause,
-    PowerLoss,
     Stop,
 )
 from harness.vocabulary.gambits import (
@@ -85,8 +89,6 @@ from harness.vocabulary.gambits import (
     LedByAnother,
     OutOfSync,
     Part,
-    QuorumLed,
-    QuorumLedByAnother,
     Request,
     Until,
     WaitAtMost,
@@ -268,22 +270,6 @@ def _rolling_bounce(source: random.Random, topology: Topology) -> Script:
     return tuple(moves)
 
 
-def _cut_off_controller(source: random.Random, _: Topology) -> Script:
-    """The active controller is cut off from the other voters; brokers reach it, and changes are requested."""
-    among = Partition(Pattern.ISOLATE_ONE, among=Among.CONTROLLERS)
-    changes: list[Drawn] = [ElectSome(ElectionType.PREFERRED, fresh_draw(source))]
-    changes += [ReassignSome(fresh_draw(source)), ReassignSome(fresh_draw(source))]
-    return (
-        ChooseQuorum(fresh_draw(source)),
-        InjectAll((FaultAt("f1", "controller", among),)),
-        *(Request(operation) for operation in source.sample(changes, 2)),
-        Until(QuorumLedByAnother("controller"), SEVERAL_S_MS),
-        Pass(source.randint(0, 1_500)),
-        HealAll(("f1",)),
-        Until(AllInSync(), BACK_MS),
-    )
-
-
 def _flapping(source: random.Random, _: Topology) -> Script:
     """Short faults of links or processes in a row, at the nodes that a partition depends on."""
     parts = source.choices(("leader", "leader", "follower-1", "controller"), k=source.randint(4, 6))
@@ -294,29 +280,6 @@ def _flapping(source: random.Random, _: Topology) -> Script:
         moves.append(Pass(source.randint(*_BLINK_MS)))
         moves.append(HealAll((f"f{number}",)))
     return (*moves, Until(AllInSync(), BACK_MS))
-
-
-def _voters_power(source: random.Random, topology: Topology) -> Script:
-    """A majority of the voters, or all, lose power immediately after a change was acknowledged."""
-    voters = len(topology.voters())
-    lost = source.choice((voters // 2 + 1, voters))
-    parts = ("controller", *(f"voter-{n}" for n in range(1, lost)))
-    faults = faults_at([(part, PowerLoss()) for part in shuffled(source, parts)])
-    changes: list[Drawn] = [
-        AlterSome(fresh_draw(source)),
-        AlterSome(fresh_draw(source)),
-        ReassignSome(fresh_draw(source)),
-    ]
-    return (
-        ChooseQuorum(fresh_draw(source)),
-        Request(source.choice(changes), answered=True),
-        Pass(source.randint(0, 100)),
-        InjectAll(faults, source.randint(0, AT_ONCE_MS)),
-        Pass(source.randint(0, 1_500)),
-        HealAll(shuffled(source, [aimed.name for aimed in faults]), source.randint(0, 1_500)),
-        Until(QuorumLed(), SEVERAL_S_MS),
-        Until(AllInSync(), BACK_MS),
-    )
 
 
 GAMBITS: dict[str, Recipe] = {
@@ -332,10 +295,10 @@ GAMBITS: dict[str, Recipe] = {
     "group-coordinator": Recipe(_coordinator_of("__consumer_offsets"), copies=2),
     "transaction-coordinator": Recipe(_coordinator_of("__transaction_state"), copies=2),
     "rolling-bounce": Recipe(_rolling_bounce, copies=2),
-    "cut-off-controller": Recipe(_cut_off_controller, copies=1, isolated=True),
+    "cut-off-controller": Recipe(cut_off_controller, copies=1, isolated=True),
     "flapping": Recipe(_flapping),
     "colliding-elections": Recipe(colliding_elections, copies=1, isolated=True),
-    "voters-power": Recipe(_voters_power, copies=1, isolated=True, disks=True),
+    "voters-power": Recipe(voters_power, copies=1, isolated=True, disks=True),
     "copies-power": Recipe(copies_power, isolated=True, disks=True),
     "reassignment": Recipe(reassignment, copies=4, isolated=True),
     "switched-configs": Recipe(switched_configs, isolated=True),
@@ -359,6 +322,13 @@ GAMBITS: dict[str, Recipe] = {
     "wiped-voter": Recipe(wiped_voter, copies=1, isolated=True, voters=3),
     "lagging-candidate": Recipe(lagging_candidate, copies=1, isolated=True),
     "trimmed-while-held": Recipe(trimmed_while_held, isolated=True),
+    "held-shrink": Recipe(held_shrink, isolated=True),
+    "unfinished-change": Recipe(unfinished_change, copies=1, isolated=True, voters=3),
+    "lone-epochs": Recipe(lone_epochs, isolated=True),
+    "alternating-leaders": Recipe(alternating_leaders, isolated=True),
+    "kept-leader": Recipe(kept_leader, copies=4, isolated=True),
+    "deaf-voter": Recipe(deaf_voter, copies=1, isolated=True),
+    "uncommitted-changes": Recipe(uncommitted_changes, copies=2, isolated=True),
 }
 """Gambits by their names in `RandomSchedule.gambits`."""
 

@@ -23,7 +23,7 @@ from harness.plan.gambit_pieces import (
     isolated_one,
     shuffled,
 )
-from harness.vocabulary.administration import AlterSome
+from harness.vocabulary.administration import AlterSome, ElectionType
 from harness.vocabulary.faults import Kill, Pause, PowerLoss, Stop
 from harness.vocabulary.gambits import (
     AllInSync,
@@ -31,11 +31,14 @@ from harness.vocabulary.gambits import (
     ChooseCopies,
     ChooseNewcomers,
     ChooseQuorum,
+    ElectChosen,
     FaultAt,
     GambitMove,
     HealAll,
     InjectAll,
     InSyncAlone,
+    Joined,
+    LedBy,
     LedByAnother,
     OutOfSync,
     QuorumLedByAnother,
@@ -44,9 +47,12 @@ from harness.vocabulary.gambits import (
     RequestForChosen,
     TopicsRemoved,
     Until,
+    WaitAtMost,
 )
 from harness.vocabulary.moves import Acknowledged, NothingMoves, Pass
 from harness.vocabulary.topology import Topology
+
+_NEW_PAIR = ("leader", "newcomer-1")
 
 
 def copies_power(source: random.Random, _: Topology) -> Script:
@@ -102,6 +108,46 @@ def reassignment(source: random.Random, _: Topology) -> Script:
         Pass(source.randint(0, 1_000)),
         HealAll(shuffled(source, names), source.randint(0, 1_000)),
         Until(NothingMoves(), BACK_MS),
+        Until(AllInSync(), BACK_MS),
+    )
+
+
+def kept_leader(source: random.Random, _: Topology) -> Script:
+    """The leader keeps its place in a reassignment of the others; then it leads no more, and again.
+
+    Its process goes on with the same log while its followers are other brokers.  Then it fails or a follower
+    falls out of the ISR, in random order.  In `reassignment` and `cancelled-copy` the move can't end at once,
+    and a leader may lose its place.
+    """
+    moved: list[GambitMove] = []
+    # From two replicas to two, three, or three and back.
+    wanted = source.choice((_NEW_PAIR, _NEW_PAIR, ("leader", "newcomer-1", "newcomer-2")))
+    for parts in (wanted,) if wanted == _NEW_PAIR else (wanted, ("leader", "newcomer-2")):
+        moved += [
+            RequestForChosen(ReassignChosen(parts)),
+            Until(Joined(parts[-1]), SEVERAL_S_MS),
+            WaitAtMost(NothingMoves(), 5_000),
+        ]
+    follower = wanted[-1]
+    moves_away: Script = (
+        InjectAll((FaultAt("f1", "leader", source.choice((Kill, Kill, Stop, Pause))()),)),
+        Until(LedByAnother(("leader",)), SEVERAL_S_MS),
+        HealAll(("f1",)),
+        Until(AllInSync(), BACK_MS),
+        RequestForChosen(ElectChosen(ElectionType.PREFERRED)),
+        WaitAtMost(LedBy("leader"), 3_000),
+    )
+    shrinks: Script = (
+        InjectAll((FaultAt("f2", follower, source.choice((Kill, Pause, Stop))()),)),
+        Until(OutOfSync(follower), SEVERAL_S_MS),
+        Pass(source.randint(0, 1_500)),
+        HealAll(("f2",)),
+    )
+    return (
+        ChooseCopies(fresh_draw(source)),
+        ChooseNewcomers(fresh_draw(source), count=2),
+        *moved,
+        *((*shrinks, Until(AllInSync(), BACK_MS), *moves_away) if even(source) else (*moves_away, *shrinks)),
         Until(AllInSync(), BACK_MS),
     )
 

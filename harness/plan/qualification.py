@@ -79,6 +79,7 @@ _GAMBITS = (
     "gambits-compacted", "gambits-deletions", "gambits-metadata", "gambits-configs",
     "gambits-reassignments", "gambits-copies-power", "gambits-power", "gambits-pipelined",
     "gambits-groups-modern", "gambits-held", "gambits-voters", "gambits-retention",
+    "gambits-epochs",
 )  # fmt: skip
 _KIPS = (
     "kip-455-cancel-and-override", "kip-455-controller-killed", "kip-455-move", "kip-455-throttled",

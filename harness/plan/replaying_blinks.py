@@ -9,7 +9,7 @@ from checkers.history.units import NS_PER_MS
 from harness.faults.partition import takes_part
 from harness.plan.schedule import blinks_of
 from harness.vocabulary.administration import Member
-from harness.vocabulary.faults import Fault, Partition, Pattern
+from harness.vocabulary.faults import Fault, Partition
 from harness.vocabulary.scenario import FixedSchedule, Step
 from harness.vocabulary.topology import Node
 
@@ -48,7 +48,7 @@ def _at(fault: Fault, window: FaultWindow, nodes: Sequence[Node], member: Callab
     """The fault at its recorded node; a cut of a link also at its recorded other end."""
     (target, *_) = window.targets
     named = msgspec.structs.replace(fault, target=member(target))
-    if not isinstance(named, Partition) or named.pattern is not Pattern.LINK:
+    if not isinstance(named, Partition) or not named.pattern.of_link:
         return named
     others = [node.name for node in nodes if takes_part(named, node) and node.name != target]
     (end,) = {node for pair in window.cut for node in pair} - {target}

@@ -25,8 +25,15 @@ class Pattern(StrEnum):
     """No packet from the target reaches the others, so TCP's acknowledgements are lost too."""
     ONE_WAY_CALLS = "one-way-calls"
     """The target can't connect to the others' listeners; they can connect to the target's."""
+    ONE_WAY_LINK = "one-way-link"
+    """No packet from the target reaches one other node; the other direction stays open."""
     LINK = "link"
     """The target is cut off from one other node, in both directions."""
+
+    @property
+    def of_link(self) -> bool:
+        """Whether it cuts the target off from one other node only."""
+        return self in (Pattern.LINK, Pattern.ONE_WAY_LINK)
 
 
 class Flavour(StrEnum):

@@ -89,18 +89,20 @@ Choice = ChooseCopies | ChooseQuorum | ChooseSuccessor | ChooseNewcomers | Given
 """Moves that assign parts to nodes."""
 
 
-class FaultAt(msgspec.Struct, frozen=True):
+class FaultAt(msgspec.Struct, frozen=True, omit_defaults=True):
     """A fault and its target.
 
     Attributes:
         name: name of the fault, unique within its gambit.
         at: the part that the fault hits; the fault's own target is ignored.
         fault: the fault.
+        to: the node at the other end of a link that a partition cuts; None: the fault's draw decides.
     """
 
     name: str
     at: Part
     fault: Fault
+    to: Part | None = None
 
 
 class InjectAll(msgspec.Struct, frozen=True, tag_field="move", tag="strike", rename={"faults": "blows"}):
@@ -153,6 +155,12 @@ class OutOfSync(msgspec.Struct, frozen=True, tag_field="kind", tag="out-of-sync"
     part: Part
 
 
+class Joined(msgspec.Struct, frozen=True, tag_field="kind", tag="joined"):
+    """The chosen partition has a leader, and this node is in sync."""
+
+    part: Part
+
+
 class Leaderless(msgspec.Struct, frozen=True, tag_field="kind", tag="leaderless"):
     """The chosen partition has no leader."""
 
@@ -188,6 +196,7 @@ Situational = (
     | LedByAnother
     | InSyncAlone
     | OutOfSync
+    | Joined
     | Leaderless
     | AllInSync
     | QuorumLed

@@ -6,6 +6,9 @@ repeated.  After an error a member leaves, initialises again and begins at the g
 
 From time to time some members keep a transaction open until the coordinator has aborted it.  Then they
 continue as if it had not been aborted: with the remaining copies, the offsets and the commit.
+
+Now and then a member leaves the group when it has sent the offsets of a transaction, and ends this later.
+Whoever gets its partitions must wait for that end before it reads where to continue (KIP-447).
 """
 
 import random
@@ -33,6 +36,10 @@ _REMAKE_PAUSE_S = 0.25
 _OFFSETS_S = 5.0
 _LATE_S = (0.0, 3.0)
 """Long enough for coordinators that look for timeouts once a second; a group waits longer for its members."""
+_HANDOVERS_S = (10.0, 20.0)
+"""Time between transactions of one member that leaves during them."""
+_HANDED_OVER_S = (0.2, 2.0)
+"""How long they stay open then, less than their timeout."""
 
 CopyContext = WorkloadContext[CopyWorkload]
 Join = Callable[[ClientKind, GroupOptions], GroupConsumer]
@@ -82,6 +89,7 @@ class CopyingWorker(Worker):
             context, staff, self._kind, f"copy-{index}", make, timeout_ms=timeout_ms
         )
         self._member: GroupConsumer | None = None
+        self._leaves_at = self._next_handover()
 
     def work(self) -> None:
         """Copy all records that arrive, until the worker is stopped."""
@@ -116,6 +124,8 @@ class CopyingWorker(Worker):
             intent = self._intent(messages, member.membership())
             if not self._transactor.carry_out(intent):
                 return False
+            if self._member is None:
+                return True
             if not intent.commits:
                 member.rewind(_firsts(messages))
         except ReadError:
@@ -133,7 +143,18 @@ class CopyingWorker(Worker):
             offsets=GroupOffsets(self._context.workload.group, source, positions, membership),
             consumed=consumed,
         )
-        return intent if self._lapses is None else self._lapses.perhaps(intent)
+        lapsing = intent if self._lapses is None else self._lapses.perhaps(intent)
+        return lapsing if lapsing.pause_s else self._perhaps_handed_over(intent)
+
+    def _perhaps_handed_over(self, intent: Intent) -> Intent:
+        """The transaction, during which this member leaves the group if it is time for that."""
+        if time.monotonic() < self._leaves_at:
+            return intent
+        self._leaves_at = self._next_handover()
+        return intent._replace(pause_s=self._random.uniform(*_HANDED_OVER_S), meanwhile=self._leave)
+
+    def _next_handover(self) -> float:
+        return time.monotonic() + self._random.uniform(*_HANDOVERS_S)
 
     def _leave(self) -> None:
         member, self._member = self._member, None

@@ -61,6 +61,7 @@ class Intent(NamedTuple):
         late: how many of its last records, together with its offsets, are sent after that time.
         offsets: offsets that it commits for a group.
         consumed: the records that it copies, as in the history.
+        meanwhile: is called when its records and offsets have been sent, unless some are late.
     """
 
     sends: tuple[TxnRecord, ...]
@@ -69,6 +70,7 @@ class Intent(NamedTuple):
     late: int = 0
     offsets: GroupOffsets | None = None
     consumed: Consumed | None = None
+    meanwhile: Callable[[], None] | None = None
 
 
 class _End(NamedTuple):
@@ -198,6 +200,8 @@ class Transactor:
         early = len(records) - intent.late
         sent += client.send(records[:early])
         trouble = _trouble(sent) or (None if intent.late else _offsets_trouble(client, intent))
+        if intent.meanwhile is not None:
+            intent.meanwhile()
         self._staff.stopping.wait(intent.pause_s)
         if intent.late:
             sent += client.send(records[early:]) if trouble is None else [_NOT_SENT] * intent.late

@@ -13,6 +13,7 @@ SCENARIO = Scenario(
         {
             "absent-replica": 6,
             "cut-off-controller": 2,
+            "uncommitted-changes": 3,
             "colliding-elections": 2,
             "isr-and-controller": 1,
             "all-brokers": 1,

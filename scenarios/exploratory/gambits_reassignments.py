@@ -15,6 +15,7 @@ SCENARIO = Scenario(
         {
             "reassignment": 6,
             "cancelled-copy": 6,
+            "kept-leader": 5,
             "cut-off-leader": 1,
             "flapping": 1,
             "rolling-bounce": 1,

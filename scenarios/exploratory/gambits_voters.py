@@ -19,6 +19,8 @@ SCENARIO = Scenario(
             "cut-off-controller": 1,
             "colliding-elections": 1,
             "lossy-voters": 3,
+            "unfinished-change": 5,
+            "deaf-voter": 3,
             "flapping": 1,
         },
     ),

@@ -31,14 +31,23 @@ from results.store.runs import find_run, load_verdict
 pytestmark = pytest.mark.cluster
 CLEANING = ("interrupted-cleaning", "interrupted-truncation")
 DELETIONS = ("trimmed-log", "torn-writes", "trimmed-while-held")
-MOVES = ("reassignment", "cancelled-copy")
+MOVES = ("reassignment", "cancelled-copy", "kept-leader")
 METADATA = ("absent-replica",)
 PIPELINED = ("held-sends", "refused-batches", "lossy-sends")
 TRANSACTIONS = ("transaction-coordinator", "held-requests")
-VOTERS = ("departing-leader", "overlapping-changes", "uncommitted-voters", "wiped-voter")
+VOTERS = (
+    "departing-leader",
+    "overlapping-changes",
+    "uncommitted-voters",
+    "wiped-voter",
+    "unfinished-change",
+    "deaf-voter",
+)
+EPOCHS = ("held-shrink", "lone-epochs", "alternating-leaders", "uncommitted-changes")
 POWER = ("voters-power", "copies-power", "eligible-again")
 ELSEWHERE = {
-    *CLEANING, *DELETIONS, *TRANSACTIONS, *POWER, *MOVES, *PIPELINED, *METADATA, *VOTERS, "group-coordinator"
+    *CLEANING, *DELETIONS, *TRANSACTIONS, *POWER, *MOVES, *PIPELINED, *METADATA, *VOTERS, *EPOCHS,
+    "group-coordinator",
 }  # fmt: skip
 """Those that need another workload, more nodes, or disks of their own."""
 WORKED = {
@@ -139,6 +148,7 @@ def test_a_run_stands_for_another_scenario_of_the_same_cluster_and_load(name: st
         pytest.param("exploratory/gambits-metadata", METADATA, marks=pytest.mark.long),
         pytest.param("exploratory/gambits-deletions", DELETIONS, marks=pytest.mark.long),
         ("exploratory/gambits-voters", VOTERS),
+        pytest.param("exploratory/gambits-epochs", EPOCHS, marks=pytest.mark.long),
         ("exploratory/gambits-compacted", CLEANING),
     ],
 )

@@ -13,6 +13,7 @@ can have started.
 5. DeleteRecords is answered after the logs of all in-sync followers start at or above the offset:
    ``deleted-before-followers`` (`followers`).
 6. For a timestamp, and for the largest one, the right record is returned: ``listed-time-wrong`` (`times`).
+   A record that was returned for one timestamp is not skipped for its own.
 
 Events that permit the loss of records excuse 1, 2, 3 and 6 (`checkers.licences`).  Events that permit the
 return of deleted records excuse 4 (`checkers.logs.replicas.removed`).  A coordinator that was permitted to

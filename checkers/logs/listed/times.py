@@ -2,13 +2,17 @@
 
 A producer sets a record's timestamp when it receives the record, by the host's clock.  Each ListOffsets
 request in the history relates that clock to the history's clock.
+
+A record that was returned for a time has a known timestamp, to the millisecond.  It was below the high
+watermark, so a later search since that timestamp, or an earlier one, must not skip it.
 """
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
-from checkers.columns.tables import NONE, Booleans
+from checkers.columns.tables import NONE, Booleans, Integers
 from checkers.history.observed import OffsetsRequested
 from checkers.logs.listed.anomalies import TIME_WRONG
 from checkers.logs.listed.loading import (
@@ -54,6 +58,7 @@ def find_times(story: ListedHistory, place: ListedLog, slack: int) -> Iterator[A
 
 def _wrong(story: ListedHistory, place: ListedLog, slack: int) -> Iterator[Found]:
     sent = story.sent(place.name)
+    returned = _returned(place)
     removable = "compact" in story.topic(place.name).cleanup or story.retained(place.name)
     for told in place.listings:
         if told.what not in {OffsetsRequested.SINCE, OffsetsRequested.NEWEST}:
@@ -64,6 +69,7 @@ def _wrong(story: ListedHistory, place: ListedLog, slack: int) -> Iterator[Found
             yield from _misdated(story, place, told, sent, slack)
         if not removable:
             yield from _passed_over(story, place, told, sent, slack)
+            yield from _returned_before(story, place, told, returned, slack)
 
 
 def _misdated(
@@ -105,6 +111,53 @@ def _passed_over(
     op, offset = int(sent.op[row]), int(sent.offset[row])
     text = f"the record at {offset}, which operation {op} sent, is skipped"
     permit = story.permit(place.name, int(sent.completed_ns[row]), told.time_ns, offset)
+    yield _found(place, told, text, op), permit or _hidden(story, place, told, since_ns)
+
+
+class _Returned(NamedTuple):
+    """Records that leaders returned for a time; arrays of one shape.
+
+    Attributes:
+        time_ns: when the answer arrived.
+        fence_ns: as in `ListedPartition`.
+        offset: offset of the record.
+        timestamp_ms: its timestamp.
+        op: index of the observation.
+    """
+
+    time_ns: Integers
+    fence_ns: Integers
+    offset: Integers
+    timestamp_ms: Integers
+    op: Integers
+
+
+def _returned(place: ListedLog) -> _Returned:
+    """What was returned for times; the newest record may be given the offset of another one of its batch."""
+    some = [told for told in place.listings if told.what == OffsetsRequested.SINCE and told.offset != NONE]
+    rows = [(told.time_ns, told.fence_ns, told.offset, told.timestamp_ms, told.op) for told in some]
+    return _Returned(*np.array(rows, np.int64).reshape(-1, 5).T)
+
+
+def _returned_before(
+    story: ListedHistory, place: ListedLog, told: ListedPartition, known: _Returned, slack: int
+) -> Iterator[Found]:
+    """A record, returned before and not requested to be deleted, that should have been returned again."""
+    deleted_below = story.deletable_below(place.name, told.time_ns)
+    if told.since_ms is None or (told.offset == NONE and deleted_below > 0):
+        return
+    due: Booleans = (known.time_ns <= told.fence_ns) & (known.timestamp_ms >= told.since_ms)
+    due &= known.offset >= deleted_below
+    if told.offset != NONE:
+        due &= known.offset < told.offset
+    rows = np.flatnonzero(due)
+    if not len(rows):
+        return
+    row = int(rows[np.argmax(known.offset[rows])])
+    op, offset, stamp_ms = (int(each[row]) for each in (known.op, known.offset, known.timestamp_ms))
+    text = f"the record at {offset} has the timestamp {stamp_ms} by operation {op}, and is skipped"
+    permit = story.permit(place.name, int(known.fence_ns[row]), told.time_ns, offset)
+    since_ns = told.since_ms * _MS - told.wall_ns + slack
     yield _found(place, told, text, op), permit or _hidden(story, place, told, since_ns)
 
 

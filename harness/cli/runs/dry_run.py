@@ -127,7 +127,7 @@ def _targets_in(value: Any) -> Iterator[Target | Member]:
     if isinstance(value, Injected) and (target := getattr(value, "target", None)) is not None:
         yield target
     elif isinstance(value, FaultAt):  # its own target replaces the target of its fault
-        yield from [value.at] if isinstance(value.at, Member) else []
+        yield from (part for part in (value.at, value.to) if isinstance(part, Member))
     else:
         for part in parts_of(value):
             yield from _targets_in(part)

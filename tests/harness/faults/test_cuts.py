@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.faults.cuts import cuts, linked
+from harness.faults.cuts import cuts, drawn_to, linked
 from harness.vocabulary import Pattern
 
 THREE = ("a", "b", "c")
@@ -92,3 +92,19 @@ def test_no_node_is_cut_from_itself_and_two_way_patterns_are_symmetric(
     assert all(a != b for a, b in cut)
     if pattern in BOTH_WAYS:
         assert {(b, a) for a, b in cut} == set(cut)
+
+
+def test_a_one_way_link_is_cut_in_one_direction_alone() -> None:
+    assert cuts(Pattern.ONE_WAY_LINK, FIVE, "b", 2) == (("b", "d"),)
+    assert cuts(Pattern.ONE_WAY_LINK, FIVE, "b", 2, inward=True) == (("d", "b"),)
+
+
+@pytest.mark.parametrize(("target", "end"), [("a", "b"), ("b", "a"), ("e", "d"), ("c", "e")])
+def test_a_link_can_be_cut_between_two_named_nodes(target: str, end: str) -> None:
+    assert set(cuts(Pattern.LINK, FIVE, target, drawn_to(FIVE, target, end))) == both((target, end))
+
+
+@pytest.mark.parametrize("end", ["a", "f"])
+def test_there_is_no_link_to_oneself_or_to_a_stranger(end: str) -> None:
+    with pytest.raises(LookupError, match=f"there is no link from a to {end}"):
+        drawn_to(FIVE, "a", end)

@@ -5,15 +5,17 @@ from msgspec import structs
 
 from checkers.history.observed import PartitionAnswer
 from checkers.history.quorum import ReplicaState
+from harness.faults.cuts import cuts
 from harness.kafka.answers import QuorumAnswer
 from harness.kafka.snapshot import ClusterSnapshot
-from harness.nemesis.choosing import Chosen, chosen_now, come_about, has_part, member_of, resolved
+from harness.nemesis.choosing import Chosen, chosen_now, come_about, fault_at, has_part, member_of, resolved
 from harness.vocabulary import (
     AddPart,
     AddVoter,
     AllInSync,
     AlterChosen,
     AlterTopic,
+    Among,
     BeingAdded,
     ChooseCopies,
     ChooseNewcomers,
@@ -22,8 +24,11 @@ from harness.vocabulary import (
     ElectChosen,
     ElectionType,
     ElectLeaders,
+    FaultAt,
     Given,
     InSyncAlone,
+    Joined,
+    Kill,
     Leaderless,
     LedBy,
     LedByAnother,
@@ -31,6 +36,8 @@ from harness.vocabulary import (
     NothingMoves,
     Observing,
     OutOfSync,
+    Partition,
+    Pattern,
     QuorumLed,
     QuorumLedByAnother,
     Reassign,
@@ -279,3 +286,30 @@ def test_nothing_moves_where_somebody_told_so() -> None:
     assert not come_about(NothingMoves(), CHOSEN, snapshot(WHOLE)).holds
     told = ClusterSnapshot(NODES, ongoing=())
     assert come_about(NothingMoves(), CHOSEN, told).holds
+
+
+def test_who_has_joined_is_in_sync_while_there_is_a_leader() -> None:
+    assert come_about(Joined("leader"), CHOSEN, snapshot(SHRUNK)).holds
+    assert not come_about(Joined("follower-1"), CHOSEN, snapshot(SHRUNK)).holds
+    leaderless = Chosen(CHOSEN.parts, ("t", 2))
+    assert not come_about(Joined("follower-1"), leaderless, snapshot(LEADERLESS)).holds
+
+
+def test_a_fault_hits_its_node_and_a_link_is_cut_to_the_other_one() -> None:
+    chosen = CHOSEN.and_also(Chosen({"controller": BY_NAME["c2"], "voter-1": BY_NAME["c3"]}))
+    assert fault_at(FaultAt("f1", "leader", Kill(draw=4)), chosen, NODES) == Kill(broker(1), draw=4)
+    for pattern in (Pattern.LINK, Pattern.ONE_WAY_LINK):
+        for at, to, among in (
+            ("leader", "controller", Among.ALL),
+            ("voter-1", "controller", Among.CONTROLLERS),
+        ):
+            aimed = FaultAt("f1", at, Partition(pattern, among=among, draw=9), to=to)
+            cut = fault_at(aimed, chosen, NODES)
+            assert isinstance(cut, Partition)
+            names = tuple(n.name for n in NODES if among is Among.ALL or n.is_controller)
+            ends = {chosen.parts[at].name, "c2"}
+            assert {*cuts(pattern, names, chosen.parts[at].name, cut.draw)[0]} == ends
+    for at, to in (("controller", "controller"), ("voter-1", "leader")):
+        aimed = FaultAt("f1", at, Partition(Pattern.LINK, among=Among.CONTROLLERS), to=to)
+        with pytest.raises(LookupError, match=r"there is no link from c\d to "):
+            fault_at(aimed, chosen, NODES)

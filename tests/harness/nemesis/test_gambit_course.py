@@ -39,7 +39,9 @@ from harness.vocabulary import (
     Kill,
     LedByAnother,
     Mode,
+    Partition,
     Pass,
+    Pattern,
     Pause,
     RecordsDeleted,
     Request,
@@ -162,6 +164,15 @@ def test_moves_are_made_in_order_with_those_who_were_chosen(bench: Bench) -> Non
     assert (waited.f, waited.type, waited.value["saw"]) == ("await", OK, [])
     assert (ended.f, ended.type, ended.error) == ("gambit", OK, None)
     assert ended.value == {"kind": "test", "planned": 5, "made": 5, "faults": ["g1f1", "g1f2"]}
+
+
+@pytest.mark.parametrize(
+    ("to", "why"), [("leader", "there is no link from b1 to b1"), ("controller", "no node is controller")]
+)
+def test_a_link_that_can_not_be_cut_ends_a_gambit(bench: Bench, to: str, why: str) -> None:
+    cut = FaultAt("f1", "leader", Partition(Pattern.LINK), to=to)
+    assert bench.play(CHOOSE, InjectAll((cut,))).error == f"move 2, strike: {why}"
+    assert bench.done == ["mend  +0"], "nothing was injected"
 
 
 def test_what_does_not_come_about_ends_a_gambit_and_all_is_healed(bench: Bench) -> None:

@@ -41,6 +41,7 @@ class Leader(FakeNode):
         self.answers[LIST] = self.listed
         self.questions: list[tuple[int, int]] = []
         self.partitions: list[tuple[int, int]] = []
+        self.stamp_ms = STAMP_MS
 
     def listed(self, request: Any) -> Any:
         (asked,) = request.topics
@@ -51,7 +52,7 @@ class Leader(FakeNode):
             topic.ListOffsetsPartitionResponse(
                 partition_index=each.partition_index,
                 error_code=FENCED if each.partition_index == 2 else 0,
-                timestamp=STAMP_MS,
+                timestamp=self.stamp_ms,
                 offset=40 + each.partition_index,
                 leader_epoch=0,
             )
@@ -76,6 +77,11 @@ class Bench:
     def saw(self, *leaders: int) -> None:
         states = tuple(PartitionAnswer(p, who, 5 + p, (1, 2), (1, 2), None) for p, who in enumerate(leaders))
         self.view.saw_topics("n1", {"log-0": TopicAnswer("log-0", "id", 0, states)})
+
+    def requested_ms(self) -> list[int]:
+        """The timestamps that were requested, in order."""
+        values = self.recorded_values()
+        return [value["since_ms"] for value in values if value["what"] == OffsetsRequested.SINCE]
 
     def recorded_values(self) -> list[dict[str, Any]]:
         return [operation.value for operation in recorded(self.folder, "observer-offsets")]
@@ -105,10 +111,37 @@ def test_every_question_is_asked_in_the_protocols_words(bench: Bench) -> None:
     for value, (isolation, timestamp) in zip(bench.recorded_values(), bench.leader.questions, strict=True):
         if value["what"] == OffsetsRequested.SINCE:
             assert (isolation, timestamp) == (0, value["since_ms"])
-            assert value["wall_ms"] - 15_000 < timestamp <= value["wall_ms"]
+            of_record = abs(timestamp - STAMP_MS) <= 1
+            assert of_record or value["wall_ms"] - 15_000 < timestamp <= value["wall_ms"]
         else:
             assert ((isolation, timestamp), value["since_ms"]) == (words[value["what"]], None)
     assert bench.leader.connections == 1
+
+
+def test_the_timestamps_of_returned_records_are_often_requested_and_those_beside_them(bench: Bench) -> None:
+    bench.saw(1)
+    bench.leader.stamp_ms = STAMP_MS // 1_000
+    for _ in range(200):
+        bench.observer.look()
+    since = [
+        value["since_ms"] for value in bench.recorded_values() if value["what"] == OffsetsRequested.SINCE
+    ]
+    off = [each - bench.leader.stamp_ms for each in since if each < STAMP_MS // 2]
+    assert set(off) == {-1, 0, 1}
+    assert len(off) > 20
+    assert len(since) - len(off) > 10
+    assert since[0] > STAMP_MS // 2, "nothing had been returned before"
+
+
+def test_where_no_record_is_returned_no_timestamp_is_remembered(bench: Bench) -> None:
+    bench.saw(1)
+    bench.leader.stamp_ms = -1
+    for _ in range(60):
+        bench.observer.look()
+    since = [
+        value["since_ms"] for value in bench.recorded_values() if value["what"] == OffsetsRequested.SINCE
+    ]
+    assert min(since) > STAMP_MS // 2
 
 
 def test_who_leads_nothing_is_not_asked(bench: Bench) -> None:

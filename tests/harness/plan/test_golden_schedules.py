@@ -23,6 +23,7 @@ KINDS = (
     "exploratory/gambits",
     "exploratory/gambits-copies-power",
     "exploratory/gambits-deletions",
+    "exploratory/gambits-epochs",
     "exploratory/gambits-voters",
     "exploratory/metadata",
     "exploratory/no-majority",

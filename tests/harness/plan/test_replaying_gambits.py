@@ -22,6 +22,8 @@ from harness.vocabulary import (
     Kill,
     LedBy,
     Mode,
+    Partition,
+    Pattern,
     ReassignChosen,
     ReassignSome,
     Request,
@@ -153,6 +155,19 @@ def test_newcomers_of_then_are_moved_to() -> None:
     found = resolved(FixedSchedule((), 30_000, gambits=(Gambit(3_000, "x", moves, 8_000),)), gambits)
     assert isinstance(found.schedule, FixedSchedule)
     assert found.schedule.gambits[0].moves[1:] == (Given({"newcomer-1": broker(2)}, None), moves[2])
+    assert found.notes == ()
+
+
+def test_a_link_is_cut_between_the_nodes_of_then() -> None:
+    cut = InjectAll((FaultAt("f1", "voter-1", Partition(Pattern.ONE_WAY_LINK, draw=3), to="controller"),))
+    gambits = recorded_gambits(
+        chosen(3_000, "g1", {"controller": "c2", "voter-1": "c3"}, None), ends=(9_500, "g1", OK)
+    )
+    moves = (ChooseQuorum(6), cut, HealAll(("f1",)))
+    found = resolved(FixedSchedule((), 30_000, gambits=(Gambit(3_000, "x", moves, 8_000),)), gambits)
+    assert isinstance(found.schedule, FixedSchedule)
+    given = Given({"controller": controller(2), "voter-1": controller(3)}, None)
+    assert found.schedule.gambits[0].moves == (given, *moves[1:])
     assert found.notes == ()
 
 

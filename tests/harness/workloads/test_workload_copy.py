@@ -129,6 +129,26 @@ def test_a_commit_in_doubt_that_happened_is_not_done_again(bench: Bench) -> None
     assert sorted(bench.copied()) == EVERYTHING
 
 
+def test_a_member_that_leaves_before_its_transaction_ends_continues_at_the_groups_offsets(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(copy, "_HANDOVERS_S", (0.0, 0.0))
+    monkeypatch.setattr(copy, "_HANDED_OVER_S", (0.001, 0.002))
+    left: list[str] = []
+    leave = CopyingWorker._leave
+
+    def leaves(worker: CopyingWorker) -> None:
+        left.append("member" if worker._member is not None else "nobody")
+        leave(worker)
+
+    monkeypatch.setattr(CopyingWorker, "_leave", leaves)
+    bench.copy()
+    assert sorted(bench.copied()) == EVERYTHING
+    ends = [o.value["end"] for o in bench.operations("txn") if o.type is INVOKE]
+    assert set(ends) == {"commit", "abort"}, "after an aborted one it reads the same records again"
+    assert left.count("member") >= len(ends), "once for each transaction"
+
+
 def test_the_last_members_keep_transactions_open_past_their_timeout(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -379,6 +379,60 @@ def test_what_stands_at_a_time(
     assert found(asked) == ([TIME] if wrong else [])
 
 
+@pytest.mark.parametrize(
+    ("since_ms", "offset", "stamp_ms", "wrong"),
+    [
+        (300, 4, 300, False),
+        (299, 4, 300, False),
+        (301, 5, 302, False),
+        (300, 5, 302, True),
+        (299, 5, 302, True),
+        (300, -1, -1, True),
+        (301, -1, -1, False),
+    ],
+)
+def test_a_record_that_was_returned_is_returned_again_for_its_timestamp(
+    since_ms: float, offset: int, stamp_ms: float, *, wrong: bool
+) -> None:
+    asked = Asked()
+    asked.add_answer(600, "since", 4, since_ms=290, stamp_ms=300)
+    asked.add_answer(700, "since", offset, since_ms=since_ms, stamp_ms=stamp_ms)
+    assert found(asked) == ([TIME] if wrong else [])
+    if wrong:
+        (anomaly,) = judged(asked).anomalies
+        assert "the record at 4 has the timestamp" in anomaly.summary
+        assert len(anomaly.witness) == 2
+
+
+def test_a_record_is_not_due_before_it_was_returned_or_by_a_former_leader() -> None:
+    asked = Asked()
+    asked.add_answer(600, "since", 5, since_ms=300, stamp_ms=302)
+    asked.add_answer(602, "since", 4, since_ms=299, stamp_ms=300)
+    assert found(asked) == []
+    asked.leads(610, 2)
+    asked.add_answer(700, "since", 3, since_ms=280, stamp_ms=281, node="n2", epoch=1)
+    asked.add_answer(800, "since", 4, since_ms=281, stamp_ms=300)
+    assert found(asked) == []
+    asked.add_answer(900, "since", 4, since_ms=281, stamp_ms=300, node="n2", epoch=1)
+    assert found(asked) == [TIME]
+
+
+def test_a_record_that_was_returned_may_be_lost_or_deleted() -> None:
+    asked = Asked()
+    asked.add_answer(200, "since", 4, since_ms=290, stamp_ms=300)
+    asked.deletes(300, 5)
+    asked.add_answer(400, "since", 5, since_ms=300, stamp_ms=302)
+    asked.add_answer(401, "since", -1, since_ms=300)
+    assert found(asked) == []
+
+
+def test_the_newest_record_does_not_show_which_one_has_its_timestamp() -> None:
+    asked = Asked()
+    asked.add_answer(600, "newest", 4, stamp_ms=300)
+    asked.add_answer(700, "since", 5, since_ms=300, stamp_ms=302)
+    assert found(asked) == []
+
+
 def test_records_that_were_deleted_are_not_due_by_time() -> None:
     asked = dated()
     asked.deletes(600, 3)
