@@ -78,7 +78,7 @@ def test_a_leader_can_not_report_that_a_follower_lags_when_it_is_due() -> None:
             assert {aimed.at for aimed in silent} == {"controller", "voter-1", "voter-2"} or [
                 aimed.at for aimed in silent
             ] == ["controller"]
-        ways[link.__struct_config__.tag, len(silent), frozen] += 1
+        ways[str(link.__struct_config__.tag), len(silent), frozen] += 1
     assert set(ways) == {
         ("partition", 1, False),
         ("pause", 1, False),
@@ -90,7 +90,7 @@ def test_a_leader_can_not_report_that_a_follower_lags_when_it_is_due() -> None:
 
 
 def test_a_follower_whose_lag_was_not_reported_is_back_before_the_leader() -> None:
-    gone = Counter()
+    gone: Counter[tuple[object, int]] = Counter()
     for seed in range(60):
         moves = script("held-shrink", seed)
         struck = injections(moves)[-1]
@@ -129,7 +129,8 @@ def test_three_lead_and_none_gets_what_another_appended() -> None:
 
 
 def test_leaders_that_can_not_fetch_from_each_other_take_turns() -> None:
-    orders, killed = Counter(), Counter()
+    orders: Counter[tuple[str, ...]] = Counter()
+    killed: Counter[bool] = Counter()
     for seed in range(80):
         moves = script("alternating-leaders", seed)
         one, leader, *rest = injections(moves)
@@ -140,7 +141,7 @@ def test_leaders_that_can_not_fetch_from_each_other_take_turns() -> None:
         turns = ["leader"]
         for place, move in enumerate(moves):
             if isinstance(move, RequestForChosen) and isinstance(move.what, ReassignChosen):
-                preferred, *others = move.what.wanted or ()
+                preferred, *others = (str(place) for place in move.what.wanted or ())
                 assert {preferred, *others} == COPIES, "no replica is added or removed"
                 assert moves[place + 1] == RequestForChosen(ElectChosen(ElectionType.PREFERRED))
                 assert moves[place + 2] == Until(LedBy(preferred), 3_000)
