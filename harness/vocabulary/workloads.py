@@ -223,6 +223,8 @@ class GroupsWorkload(LogWorkload, frozen=True, tag="groups"):
         groups: ids of the groups, each ``group-`` followed by the name of its members' library.
         modern: groups that use KIP-848's protocol; their members use confluent-kafka, and `session_ms` is
             configured on the brokers.
+        mixed: groups whose members use either protocol, which each member draws whenever it joins; they use
+            confluent-kafka, and brokers must be configured as for `modern`.
         static: groups whose members are static (KIP-345): a member that comes back has its old instance id.
             The last member, which drains the group, has the first one's.
         members: number of members of each group.
@@ -238,6 +240,7 @@ class GroupsWorkload(LogWorkload, frozen=True, tag="groups"):
     subscribed: int = 1
     groups: tuple[str, ...] = ("group-kafka-python", "group-confluent-kafka")
     modern: tuple[str, ...] = ()
+    mixed: tuple[str, ...] = ()
     static: tuple[str, ...] = ()
     members: int = 3
     session_ms: int = 6_000
