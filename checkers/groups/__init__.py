@@ -15,6 +15,9 @@ and *commit* of docs/histories.md.
 7. ``group-epoch-back``, ``group-epoch-ahead``, ``assigned-before-released``, ``fenced-commit``: what the
    coordinators of groups of KIP-848's protocol wrote to the log of the offsets topic (`logged`).
 
+In a group with members of both protocols, rules that compare generations by their numbers are applied only as
+far as the numbers did not begin again (`restarts`).
+
 A group may receive a record repeatedly, after every rebalance; this is a figure.  Received records and
 existing records are compared by offset.  The log checker (`checkers.logs.log`) judges whether the records are
 correct, and whether a member received them in order within its assignment.  An event that permits the loss of
@@ -25,7 +28,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from checkers.groups.anomalies import ANOMALIES, NEEDS, UNDELIVERED
-from checkers.groups.beginnings import beginnings, wrong_beginning
+from checkers.groups.beginnings import Order, beginnings, wrong_beginning
 from checkers.groups.delivery import Delivery, delivery_of, find_undelivered
 from checkers.groups.excuses import Excuses, GroupFinding
 from checkers.groups.fencing import find_premature, find_two_owners, find_zombies
@@ -34,6 +37,7 @@ from checkers.groups.loading import Groups, groups_of
 from checkers.groups.logged import LoggedGroups
 from checkers.groups.outsiders import find_deleted, find_outsiders
 from checkers.groups.refusing import find_refused
+from checkers.groups.restarts import conversions, may_have_restarted
 from checkers.groups.settling import find_stuck, unsettled
 from checkers.history.operations import History
 from checkers.history.setup import recorded_setup
@@ -77,13 +81,17 @@ def check_groups(history: History) -> CheckerResult:
     logged = LoggedGroups(history, groups)
     for group in sorted({*groups.names, *expected.groups, *logged.names}):
         deliveries = [delivery_of(groups, place) for place in groups.places(group)]
-        found = [*_events(groups, group), *_undelivered(groups, deliveries)]
+        mixed = group in groups.mixed
+        ordered = not mixed or not may_have_restarted(history, groups, group)
+        found = [*_events(groups, group, ordered=ordered), *_undelivered(groups, deliveries)]
         found += map(GroupFinding, find_deleted(groups, group, expected.session_ms))
         found += map(GroupFinding, [*find_refused(history, group), *logged.found[group]])
         judged = list(Excuses(history, group).judged(found))
         anomalies += judged
         _count(counts, judged, deliveries)
         figures[group] = figures_of(groups, group, deliveries) | logged.figures(group)
+        if mixed:
+            figures[group] |= {"conversions": conversions(history, group), "ordered": float(ordered)}
         if group in expected.groups:
             assumptions += _assumed(group, figures[group])
             doubt = unsettled(groups, group, deliveries)
@@ -109,12 +117,14 @@ def _expected(history: History) -> _Expected:
     return _Expected(workload.groups, workload.session_ms)
 
 
-def _events(groups: Groups, group: str) -> Iterator[GroupFinding]:
-    """All findings except undelivered records."""
-    for one, register in beginnings(groups, group):
+def _events(groups: Groups, group: str, *, ordered: bool) -> Iterator[GroupFinding]:
+    """All findings except undelivered records; `ordered`: the numbers of generations order them."""
+    order = Order(ordered, groups.final if group in groups.mixed else None, groups.recovered)
+    for one, register in beginnings(groups, group, order):
         if one.wrong:
             yield GroupFinding(wrong_beginning(one, register), one.place)
-    for find in (find_zombies, find_premature, find_two_owners, find_stuck, find_outsiders):
+    by_number = (find_zombies, find_two_owners, find_outsiders) if ordered else ()
+    for find in (*by_number, find_premature, find_stuck):
         yield from map(GroupFinding, find(groups, group))
 
 

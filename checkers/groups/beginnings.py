@@ -12,6 +12,9 @@ legal answers:
   commits are refused.
 * A client that is not a member may set the offsets of a group that is empty (`checkers.groups.outsiders`);
   such a commit has no generation.  A group is deleted, if at all, after the last assignment of a run.
+* In a group with members of both protocols numbers may begin again (`checkers.groups.restarts`).  If they
+  did, no commit certainly overwrites another while the load lasts.  In the phase final-read, after recovery,
+  a member is told every commit that was acknowledged before that phase, whatever the numbers.
 * The answer that nothing is committed, and so the log's start, is legal as long as no commit of an earlier
   generation was acknowledged.
 """
@@ -41,6 +44,28 @@ class Beginning(NamedTuple):
         return self.overwriting is not None or not self.committed
 
 
+class Order(NamedTuple):
+    """Which commits are of earlier generations than an assignment.
+
+    Attributes:
+        by_number: whether a smaller number means an earlier generation.
+        final: position from which on numbers mean nothing; None if there is none.
+        recovered: whether from there on every coordinator knows all commits before it.
+    """
+
+    by_number: bool = True
+    final: int | None = None
+    recovered: bool = False
+
+    def earlier(self, commit: OffsetCommit, assignment: Assignment) -> bool:
+        """Whether a member's commit was certainly appended before the member of an assignment asked."""
+        if commit.membership is None or assignment.membership is None:
+            return False
+        if self.final is not None and assignment.begin > self.final:
+            return self.recovered and commit.end < self.final
+        return self.by_number and commit.membership[1] < assignment.membership[1]
+
+
 class OffsetRegister:
     """The commits of one place, in the order of their invocation.
 
@@ -48,10 +73,14 @@ class OffsetRegister:
         commits: the commits of the place that are not known to have failed.
         place: the partition that the group reads.
         log_start: start offset of the log at the end of the run.
+        order: which commits are of earlier generations than an assignment.
     """
 
-    def __init__(self, commits: Sequence[OffsetCommit], place: GroupPartition, log_start: int) -> None:
+    def __init__(
+        self, commits: Sequence[OffsetCommit], place: GroupPartition, log_start: int, order: "Order"
+    ) -> None:
         self._place = place
+        self._order = order
         self._log_start = log_start
         self._by_value: dict[int, list[OffsetCommit]] = {}
         self._acknowledged: list[OffsetCommit] = []
@@ -84,35 +113,33 @@ class OffsetRegister:
         """
         if end is None or assignment.membership is None:
             return None
-        generation = assignment.membership[1]
         for commit in reversed(self._acknowledged):
             if commit.begin <= end:
                 return None
-            earlier = commit.membership is not None and commit.membership[1] < generation
-            if earlier and commit.end < assignment.begin:
+            if commit.end < assignment.begin and self._order.earlier(commit, assignment):
                 return commit
         return None
 
 
-def beginnings(groups: Groups, group: str) -> Iterator[tuple[Beginning, OffsetRegister]]:
+def beginnings(groups: Groups, group: str, order: Order) -> Iterator[tuple[Beginning, OffsetRegister]]:
     """Every partition of every assignment of a group, with the register that it was compared with."""
     registers: dict[GroupPartition, OffsetRegister] = {}
     for assignment in groups.assignments.get(group, ()):
         for partition in assignment.starts:
             place = GroupPartition(group, assignment.topic, partition)
             if place not in registers:
-                registers[place] = _register(groups, place)
+                registers[place] = _register(groups, place, order)
             yield registers[place].begun(assignment), registers[place]
 
 
-def _register(groups: Groups, place: GroupPartition) -> OffsetRegister:
+def _register(groups: Groups, place: GroupPartition, order: Order) -> OffsetRegister:
     commits = [
         commit
         for commit in groups.commits.get(place.group, ())
         if commit.topic == place.topic and place.partition in commit.offsets and commit.outcome is not FAIL
     ]
     listed = groups.listed.get((place.topic, place.partition))
-    return OffsetRegister(commits, place, 0 if listed is None else listed.start)
+    return OffsetRegister(commits, place, 0 if listed is None else listed.start, order)
 
 
 def wrong_beginning(beginning: Beginning, register: OffsetRegister) -> Anomaly:

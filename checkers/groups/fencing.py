@@ -36,13 +36,17 @@ def find_zombies(groups: Groups, group: str) -> Iterator[Anomaly]:
 
     In a classic group the partitions need not be the same, because a coordinator fences by generation.  In a
     group of KIP-848's protocol the partition must be the same, and the later assignment must belong to
-    another member.
+    another member.  A group with members of both protocols may begin again with small numbers once the load
+    has ended and its last member has left, so later commits are not compared.
     """
     modern = group in groups.modern
+    end = groups.final if group in groups.mixed else None
     assignments = [one for one in groups.assignments.get(group, ()) if one.membership is not None]
     newest: dict[int, Assignment] = {}
     place = 0
     for commit in groups.commits.get(group, ()):
+        if end is not None and commit.begin > end:
+            return
         while place < len(assignments) and assignments[place].end < commit.begin:
             for key in assignments[place].starts if modern else (_EVERYTHING,):
                 newest[key] = _later(newest.get(key), assignments[place])

@@ -126,7 +126,8 @@ class Groups:
     """All data about groups in a history.
 
     Attributes:
-        modern: groups of KIP-848's protocol, in which an epoch is a member's own.
+        modern: groups with members of KIP-848's protocol, in which an epoch is a member's own.
+        mixed: those of them that also have classic members.
         assignments: of each group, in the order of their completion.
         moved: polls of each group in which a member learned only of a new epoch: assignments without
             partitions.
@@ -142,6 +143,7 @@ class Groups:
     """
 
     modern: frozenset[str] = frozenset()
+    mixed: frozenset[str] = frozenset()
     assignments: dict[str, list[Assignment]] = field(default_factory=dict)
     moved: dict[str, list[Assignment]] = field(default_factory=dict)
     commits: dict[str, list[OffsetCommit]] = field(default_factory=dict)
@@ -210,8 +212,10 @@ class _Loader:
         self._deleting: dict[int | str, int] = {}
 
     def setup(self, operation: Operation) -> None:
-        """Store which groups use KIP-848's protocol."""
-        self.groups.modern = frozenset(msgspec.convert(operation.value, Setup).workload.modern)
+        """Store which groups use KIP-848's protocol, and which use both."""
+        workload = msgspec.convert(operation.value, Setup).workload
+        self.groups.mixed = frozenset(workload.mixed)
+        self.groups.modern = self.groups.mixed.union(workload.modern)
 
     def poll(self, operation: Operation) -> None:
         """Add a poll.

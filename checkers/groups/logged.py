@@ -127,7 +127,10 @@ class LoggedGroups:
     def _step(
         self, walk: "_Walk", entry: GroupEntry | None, commit: _PlacedCommit | None, *, new: bool
     ) -> None:
-        """Apply one record; a record that several logs have counts once."""
+        """Apply one record; a record that several logs have counts once, and a classic group's does not."""
+        if entry is not None and entry.record.what == "classic":
+            walk.replace(entry)
+            return
         if entry is not None:
             found = list(walk.apply(entry))
             counted, group = self._records, entry.record.group
@@ -196,6 +199,11 @@ class _Walk:
             group.target = entry if record.epoch is not None else None
         else:
             yield from self._of_member(entry, group)
+
+    def replace(self, entry: GroupEntry) -> None:
+        """Apply a record of a classic group, which replaces a group of KIP-848's protocol on replay."""
+        if entry.record.epoch is not None:
+            self._states[entry.record.group] = _Group(complete=True)
 
     def knows(self, commit: _PlacedCommit) -> bool:
         """Whether all records of a commit's group were read up to here, and the group exists."""

@@ -1,8 +1,12 @@
 """The types of requests for single offsets of groups that one process commits, deletes and fetches.
 
+Also the types of the requests with which that process joins and leaves such groups.
+
 The fields are those of docs/histories.md, as in `checkers.history.fields`.  `to` is the id of the broker that
 was asked, and `code` is Kafka's error code, unset if there is no answer.
 """
+
+from typing import Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -40,3 +44,21 @@ class OffsetsFetched(OffsetsWanted, frozen=True, kw_only=True):
     """Fetched offsets: partition and offset, None if nothing is committed."""
 
     offsets: tuple[tuple[int, int | None], ...]
+
+
+class Joining(msgspec.Struct, frozen=True, kw_only=True):
+    """A request to join or to leave a group, and its answer.
+
+    Attributes:
+        protocol: ``consumer`` is KIP-848's protocol.
+        member: the member's id; empty if the coordinator should make one.
+        given: the id that the coordinator returned to a member that joins.
+        epoch: the generation of the group, or the epoch of the member, that it returned.
+    """
+
+    protocol: Literal["classic", "consumer"]
+    member: str
+    to: int
+    code: int | UnsetType = UNSET
+    given: str | UnsetType = UNSET
+    epoch: int | UnsetType = UNSET

@@ -165,13 +165,14 @@ Held = tuple[str, Partition, int | None]
 
 
 class GroupWritten(NamedTuple):
-    """A record of a group of KIP-848's protocol.
+    """A record of a group.
 
     Attributes:
         partition: partition of the offsets topic.
         leader_epoch: leader epoch in which it was appended.
         offset: offset in the log.
-        what: whose epoch it is; `unreadable` if the record could not be decoded, and the rest is empty.
+        what: whose epoch it is, that of a classic group being its generation; `unreadable` if the record
+            could not be decoded, and the rest is empty.
         group: id of the group.
         member: id of the member; empty for a group and for its target assignment.
         epoch: the epoch; None if the record deletes it.
@@ -181,7 +182,7 @@ class GroupWritten(NamedTuple):
     partition: Partition
     leader_epoch: LeaderEpoch
     offset: Offset
-    what: Literal["group", "target", "member", "unreadable"]
+    what: Literal["classic", "group", "target", "member", "unreadable"]
     group: str
     member: str
     epoch: int | None

@@ -39,7 +39,13 @@ from checkers.history.courses import (
 )
 from checkers.history.faults import FaultRecorded, GambitBegan, GambitEnded, PlannedFault
 from checkers.history.fields import Offset, Partition
-from checkers.history.group_offsets import OffsetCommitted, OffsetsDeleted, OffsetsFetched, OffsetsWanted
+from checkers.history.group_offsets import (
+    Joining,
+    OffsetCommitted,
+    OffsetsDeleted,
+    OffsetsFetched,
+    OffsetsWanted,
+)
 from checkers.history.logged import (
     CLEANED,
     ELECTED,
@@ -304,6 +310,8 @@ _CLIENTS: Shapes = {
     **_request("commit-offset", str, OffsetCommitted, OffsetCommitted),
     **_request("delete-offsets", str, OffsetsDeleted, OffsetsDeleted),
     **_request("fetch-offsets", str, OffsetsWanted, OffsetsFetched),
+    **_request("join-group", str, Joining, Joining),
+    **_request("leave-group", str, Joining, Joining),
     **_request("create-topic", str, TopicRequested, TopicCreated),
     **_request("configure-topic", str, TopicConfigured, TopicConfigured),
     **_request("delete-topic", str, None, None),

@@ -73,6 +73,7 @@ class LoadSetup(msgspec.Struct, frozen=True):
         writers: number of OS processes that produce, in a bulk load.
         groups: ids of the groups that must be drained; of the workload ``offsets``, how many it has.
         modern: those of them that use KIP-848's protocol.
+        mixed: those of them that have members of both protocols.
         static: those of them whose members are static, each with an instance id of its own (KIP-345).
         members: number of members of each group.
         session_ms: time without a heartbeat after which a group removes a member.
@@ -94,6 +95,7 @@ class LoadSetup(msgspec.Struct, frozen=True):
     writers: int = 0
     groups: tuple[str, ...] | int = ()
     modern: tuple[str, ...] = ()
+    mixed: tuple[str, ...] = ()
     static: tuple[str, ...] = ()
     members: int = 0
     session_ms: int = 0

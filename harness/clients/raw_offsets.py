@@ -16,12 +16,15 @@ from kafka.protocol.consumer import (
 )
 from kafka.protocol.metadata import FindCoordinatorRequest, FindCoordinatorResponse
 
+from harness.clients.group import Membership
 from harness.kafka.wire import Connection, WireError
 
 _GROUP = 0
 _FIND_SINGLE = 3
-_COMMIT_BY_NAME, _FETCH_SINGLE = 8, 7
+_COMMIT_BY_NAME, _FETCH_SINGLE = 9, 7
 """The last versions of OffsetCommit with topic names, and of OffsetFetch for a single group."""
+NOBODY = Membership("", -1)
+"""The membership in an OffsetCommit from a client that is not a member."""
 
 
 def find_group(connection: Connection, group: str) -> int:
@@ -38,8 +41,18 @@ def find_group(connection: Connection, group: str) -> int:
     return found
 
 
-def commit_offset(connection: Connection, group: str, topic: str, partition: int, offset: int) -> int:
-    """Commit one offset without being a member of the group; returns Kafka's error code.
+def commit_offset(
+    connection: Connection,
+    group: str,
+    topic: str,
+    partition: int,
+    offset: int,
+    *,
+    membership: Membership = NOBODY,
+) -> int:
+    """Commit one offset, by default without being a member of the group; returns Kafka's error code.
+
+    Only members of KIP-848's protocol use the version that returns its errors.
 
     Raises:
         WireError: no answer.
@@ -50,12 +63,13 @@ def commit_offset(connection: Connection, group: str, topic: str, partition: int
     )
     request = OffsetCommitRequest(
         group_id=group,
-        generation_id_or_member_epoch=-1,
-        member_id="",
+        generation_id_or_member_epoch=membership.generation,
+        member_id=membership.member,
         group_instance_id=None,
         topics=[wanted(name=topic, partitions=[place])],
     )
-    answer = connection.ask(request, OffsetCommitResponse, at_most=_COMMIT_BY_NAME)
+    at_most = _COMMIT_BY_NAME - (membership == NOBODY)
+    answer = connection.ask(request, OffsetCommitResponse, at_most=at_most)
     code: int = answer.topics[0].partitions[0].error_code
     return code
 

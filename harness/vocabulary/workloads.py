@@ -158,6 +158,8 @@ class OffsetsWorkload(Workload, frozen=True, tag="offsets"):
         groups: number of groups, spread over the partitions of ``__consumer_offsets``.
         clients: concurrent processes that commit and fetch; every second one uses confluent-kafka.
         erasing_interval_ms: mean time between commits and deletions of offsets of other groups.
+        emptied_interval_ms: mean time between further groups that a member of KIP-848's protocol leaves and
+            a member of the classic one joins then; 0: never.  Brokers need Kafka 4.0.
     """
 
     partitions: int = 3
@@ -165,6 +167,7 @@ class OffsetsWorkload(Workload, frozen=True, tag="offsets"):
     groups: int = 4
     clients: int = 12
     erasing_interval_ms: int = 120
+    emptied_interval_ms: int = 0
 
     @property
     def topics(self) -> tuple[WorkloadTopic, ...]:
@@ -173,8 +176,8 @@ class OffsetsWorkload(Workload, frozen=True, tag="offsets"):
 
     @property
     def processes(self) -> int:
-        """The clients, and one process that deletes offsets."""
-        return self.clients + 1
+        """The clients, one process that deletes offsets, and one that joins and leaves groups."""
+        return self.clients + 1 + (self.emptied_interval_ms > 0)
 
 
 class MetadataWorkload(Workload, frozen=True, tag="metadata"):
@@ -220,6 +223,8 @@ class GroupsWorkload(LogWorkload, frozen=True, tag="groups"):
         groups: ids of the groups, each ``group-`` followed by the name of its members' library.
         modern: groups that use KIP-848's protocol; their members use confluent-kafka, and `session_ms` is
             configured on the brokers.
+        mixed: groups whose members use either protocol, which each member draws whenever it joins; they use
+            confluent-kafka, and brokers must be configured as for `modern`.
         static: groups whose members are static (KIP-345): a member that comes back has its old instance id.
             The last member, which drains the group, has the first one's.
         members: number of members of each group.
@@ -235,6 +240,7 @@ class GroupsWorkload(LogWorkload, frozen=True, tag="groups"):
     subscribed: int = 1
     groups: tuple[str, ...] = ("group-kafka-python", "group-confluent-kafka")
     modern: tuple[str, ...] = ()
+    mixed: tuple[str, ...] = ()
     static: tuple[str, ...] = ()
     members: int = 3
     session_ms: int = 6_000

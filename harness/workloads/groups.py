@@ -5,6 +5,8 @@ import time
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 
+import msgspec
+
 from checkers.history.operations import OperationType
 from checkers.history.units import MS_PER_S
 from harness.clients.administrator import AdminAnswer
@@ -21,6 +23,8 @@ GHOST_SHARE = 0.5
 """Share of members that still commit with their old membership after they left or changed generation."""
 COMMIT_SHARE = 0.7
 """Share of polls after which offsets are committed; after the others they are committed later."""
+MODERN_SHARE = 0.5
+"""Share of members of mixed groups that use KIP-848's protocol."""
 EARLY_INTERVAL_S = 5.0
 """Mean time between a member's commits with a future generation."""
 RESET_INTERVAL_S = 5.0
@@ -66,7 +70,7 @@ def options_of(context: GroupsContext, group: int, place: int = 0) -> MemberOpti
         session_ms=workload.session_ms,
         poll_interval_ms=workload.poll_interval_ms,
         request_ms=REQUEST_MS,
-        modern=name in workload.modern,
+        modern=name in workload.modern or name in workload.mixed,
         instance=f"{name}-{place}" if name in workload.static else None,
     )
 
@@ -94,6 +98,7 @@ class MemberWorker(Membered):
         self._next_early_s = time.monotonic() + self._until_early_s()
         self._reset_by = reset
         self._random_resets = random.Random(f"reset {number}")
+        self._random_protocols = random.Random(f"protocol {number}")
         self._next_reset_s = time.monotonic() + self._until_reset_s()
 
     def work(self) -> None:
@@ -106,6 +111,13 @@ class MemberWorker(Membered):
                 self.stopping.wait(POLL_PAUSE_S)
         finally:
             self.leave()
+
+    def joined(self) -> GroupMember | None:
+        """The member; in a mixed group each new one draws its protocol."""
+        if self._member is None and self.group in self._workload.mixed:
+            modern = self._random_protocols.random() < MODERN_SHARE
+            self.options = msgspec.structs.replace(self.options, modern=modern)
+        return super().joined()
 
     def _turn(self, member: GroupMember) -> bool:
         """Poll once, then commit or churn; returns whether this member may continue."""

@@ -4,6 +4,7 @@ from harness.clients.administrator_opening import Make, open_administrator
 from harness.clients.interface import EMBEDDED
 from harness.vocabulary import OffsetsWorkload
 from harness.workloads.context import WorkloadContext
+from harness.workloads.offsets_emptied import EMPTIED, EmptyingWorker
 from harness.workloads.offsets_erasing import ErasingWorker, FinalErasureReader
 from harness.workloads.registers import FinalRegisterReader, Register, RegisterWorker
 from harness.workloads.worker import Worker
@@ -12,12 +13,13 @@ OffsetsContext = WorkloadContext[OffsetsWorkload]
 
 
 def offsets_workers(context: OffsetsContext, make: Make = open_administrator) -> list[Worker]:
-    """Processes that commit and fetch, and the process that deletes."""
+    """Processes that commit and fetch, the process that deletes, and the one that joins and leaves."""
     registers = offset_registers(context)
     clients = context.workload.clients
     return [
         *(RegisterWorker(context, number, clients, registers, make) for number in range(clients)),
         ErasingWorker(context, clients),
+        *([EmptyingWorker(context, clients + 1)] if context.workload.emptied_interval_ms else []),
     ]
 
 
@@ -28,7 +30,8 @@ def offsets_final_workers(
     registers = offset_registers(context)
     kinds = len(EMBEDDED)
     readers = [FinalRegisterReader(context, index, registers, deadline, make) for index in range(kinds)]
-    return [*readers, FinalErasureReader(context, kinds, deadline)]
+    others = EMPTIED if context.workload.emptied_interval_ms else ()
+    return [*readers, FinalErasureReader(context, kinds, deadline, others)]
 
 
 def offset_registers(context: OffsetsContext) -> list[Register]:

@@ -9,7 +9,7 @@ its own requests.  None of the groups has members.
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -17,7 +17,15 @@ import msgspec
 from checkers.history.group_offsets import OffsetCommitted, OffsetsDeleted, OffsetsFetched, OffsetsWanted
 from checkers.history.operations import OperationType
 from harness.clients.administrator_errors import classify_commit, classify_deletion
-from harness.clients.raw_offsets import commit_offset, delete_group, delete_offset, fetch_offsets, find_group
+from harness.clients.group import Membership
+from harness.clients.raw_offsets import (
+    NOBODY,
+    commit_offset,
+    delete_group,
+    delete_offset,
+    fetch_offsets,
+    find_group,
+)
 from harness.kafka.wire import Connection, WireError
 from harness.record.journal import Recorder
 from harness.vocabulary import OffsetsWorkload
@@ -52,12 +60,12 @@ class Erasing:
         self._listeners = tuple((host, int(port)) for host, _, port in pairs)
         self._random = random.Random(f"erasing {recorder.process}")
 
-    def commit(self, group: str, partition: int, offset: int) -> None:
-        """Commit one offset."""
+    def commit(self, group: str, partition: int, offset: int, membership: Membership = NOBODY) -> None:
+        """Commit one offset, by default without being a member."""
         topic = self._topic
 
         def ask(connection: Connection) -> int:
-            return commit_offset(connection, group, topic, partition, offset)
+            return commit_offset(connection, group, topic, partition, offset, membership=membership)
 
         def asked(to: int) -> OffsetCommitted:
             return OffsetCommitted(topic=topic, partition=partition, offset=offset, to=to)
@@ -81,14 +89,14 @@ class Erasing:
     def fetch(self, group: str) -> bool:
         """Fetch a group's committed offsets; returns whether there was an answer."""
         try:
-            to = self._coordinator(group)
+            to = self.coordinator(group)
         except WireError:
             return False
         asked = OffsetsWanted(topic=self._topic, to=to)
         with self._recorder.operation("fetch-offsets", group, asked) as outcome:
             outcome.end(OperationType.FAIL, asked)
             try:
-                with self._connected(to) as connection:
+                with self.connected(to) as connection:
                     told = fetch_offsets(connection, group, self._topic, _PARTITIONS)
             except WireError as failed:
                 outcome.error = str(failed)
@@ -106,8 +114,8 @@ class Erasing:
     ) -> None:
         """Send one request; without a known coordinator nothing is recorded."""
         try:
-            to = self._coordinator(group)
-            connection = self._connected(to)
+            to = self.coordinator(group)
+            connection = self.connected(to)
         except WireError:
             return
         value = asked(to)
@@ -124,11 +132,21 @@ class Erasing:
             else:
                 outcome.ok(told)
 
-    def _coordinator(self, group: str) -> int:
+    def coordinator(self, group: str) -> int:
+        """Id of the broker that coordinates a group, according to any broker.
+
+        Raises:
+            WireError: no answer, or an error.
+        """
         with Connection(*self._random.choice(self._listeners), _ASK_S) as connection:
             return find_group(connection, group)
 
-    def _connected(self, broker: int) -> Connection:
+    def connected(self, broker: int) -> Connection:
+        """A connection to a broker.
+
+        Raises:
+            WireError: it can't be connected, or does not exist.
+        """
         if not 0 < broker <= len(self._listeners):
             raise WireError(f"there is no broker {broker}")
         return Connection(*self._listeners[broker - 1], _ASK_S)
@@ -184,17 +202,21 @@ class FinalErasureReader(Worker):
         context: the run's.
         index: which of the workload's final workers.
         deadline: time of the monotonic clock by which it ends.
+        others: further groups to fetch.
     """
 
-    def __init__(self, context: OffsetsContext, index: int, deadline: float) -> None:
+    def __init__(
+        self, context: OffsetsContext, index: int, deadline: float, others: Sequence[str] = ()
+    ) -> None:
         super().__init__("final-erasure-reader")
+        self._others = others
         recorder = context.recorder(context.first_final_worker + index, "final reader")
         self._erasing = Erasing(context, recorder)
         self._deadline = deadline
 
     def work(self) -> None:
         """Fetch until all were answered."""
-        left = [*GROUPS, *STILL]
+        left = [*GROUPS, *STILL, *self._others]
         while left and time.monotonic() < self._deadline:
             left = [group for group in left if not self._erasing.fetch(group)]
             if left:

@@ -1,7 +1,10 @@
-"""Decodes records about groups of KIP-848's protocol in ``__consumer_offsets``.
+"""Decodes records about groups in ``__consumer_offsets``.
 
-A key consists of its type, the group's id and, for a record about a member, the member's id.  The types are 3
-(ConsumerGroupMetadata), 6 (ConsumerGroupTargetAssignmentMetadata) and 8
+A key consists of its type, the group's id and, for a record about a member, the member's id.  Type 2
+(GroupMetadata) is a classic group's; its value begins with the type of the protocol and the generation, and
+from version 4 on its texts have compact lengths.
+
+The types of KIP-848's protocol are 3 (ConsumerGroupMetadata), 6 (ConsumerGroupTargetAssignmentMetadata) and 8
 (ConsumerGroupCurrentMemberAssignment); Kafka's 4.0 to 4.4 write version 0 of each value.  All of them begin
 with an epoch.  That of a member goes on with its previous epoch, its state, the partitions that are assigned
 to it, and those that it still has to revoke.  A record without a value deletes what its key names.
@@ -15,9 +18,11 @@ from typing import Literal, NamedTuple, TypeVar
 from checkers.history.observed import Held
 from harness.kafka.segments.varints import unsigned
 
-What = Literal["group", "target", "member", "unreadable"]
-_KINDS: Mapping[int, What] = {3: "group", 6: "target", 8: "member"}
+What = Literal["classic", "group", "target", "member", "unreadable"]
+_KINDS: Mapping[int, What] = {2: "classic", 3: "group", 6: "target", 8: "member"}
 _VERSION = 0
+_COMPACT_SINCE = 4
+"""First version of GroupMetadata whose texts have compact lengths."""
 _SHORT, _NUMBER, _HEAD = struct.Struct(">h"), struct.Struct(">i"), struct.Struct(">hi")
 _MEMBER_HEAD = struct.Struct(">hiib")
 """Version, epoch, previous epoch and state of a member."""
@@ -69,10 +74,23 @@ def _decoded(what: What, key: bytes, value: bytes | None) -> GroupRecord:
     member, at = text_at(key, at) if what == "member" else ("", at)
     if value is None:
         return GroupRecord(what, group, member)
+    if what == "classic":
+        return GroupRecord(what, group, member, _generation(value))
     version, epoch = _HEAD.unpack_from(value)
     if version != _VERSION:
         raise ValueError(f"a record of version {version}")
     return GroupRecord(what, group, member, epoch, _held(value) if what == "member" else ())
+
+
+def _generation(value: bytes) -> int:
+    """The generation of a classic group, after the type of its protocol."""
+    (version,) = _SHORT.unpack_from(value)
+    if version < _COMPACT_SINCE:
+        _, at = text_at(value, _SHORT.size)
+    else:
+        size, at = unsigned(value, _SHORT.size)
+        at += size - 1
+    return _number(value, at)[0]
 
 
 def _held(value: bytes) -> list[Held]:

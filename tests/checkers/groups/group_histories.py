@@ -32,12 +32,17 @@ class GroupStory:
         return at
 
     def setup(
-        self, *groups: str, kind: str = "groups", unclean: bool = False, modern: Sequence[str] = ()
+        self,
+        *groups: str,
+        kind: str = "groups",
+        unclean: bool = False,
+        modern: Sequence[str] = (),
+        mixed: Sequence[str] = (),
     ) -> None:
         """The set-up of a run whose groups must be drained."""
         config = {"unclean.leader.election.enable": "true"} if unclean else {}
         workload = {"kind": kind, "groups": list(groups), "session_ms": 6_000}
-        workload |= {"modern": list(modern)}
+        workload |= {"modern": list(modern), "mixed": list(mixed)}
         topics = [{"name": TOPIC, "partitions": 1}]
         told = {"kafka_version": "4.3.1", "workload": workload, "config": config, "topics": topics}
         self.add("runner", OK, "setup", None, told)

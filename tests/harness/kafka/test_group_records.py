@@ -39,13 +39,29 @@ def test_what_kafka_4_3_1_writes(key: str, value: str, told: GroupRecord) -> Non
     assert group_record_of(bytes.fromhex(key), bytes.fromhex(value)) == told
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        "0003 0008 636f6e73756d6572 0000012c ffff ffff 0000018bcfe56800 00000000",
+        "0000 0000 0000012c ffff ffff 00000000",
+        "0004 09 636f6e73756d6572 0000012c 00 00 0000018bcfe56800 01 00",
+        "0004 01 0000012c 00 00 0000018bcfe56800 01 00",
+    ],
+)
+def test_the_generation_of_a_classic_group(value: str) -> None:
+    key = group_key(NAME, 2)
+    assert group_record_of(key, bytes.fromhex(value)) == GroupRecord("classic", NAME, "", 300)
+    assert group_record_of(key, bytes.fromhex(value)[:4]) == UNREADABLE
+
+
 def test_records_without_a_value() -> None:
+    assert group_record_of(group_key("g", 2), None) == GroupRecord("classic", "g")
     assert group_record_of(group_key("g"), None) == GroupRecord("group", "g")
     assert group_record_of(group_key("g", 6), None) == GroupRecord("target", "g")
     assert group_record_of(member_key("g", "m"), None) == GroupRecord("member", "g", "m")
 
 
-@pytest.mark.parametrize("key", [None, b"", b"\0", b"\0\1", b"\0\2\0\1g", b"\0\5\0\1g\0\1m", b"\0\x0b\0\1g"])
+@pytest.mark.parametrize("key", [None, b"", b"\0", b"\0\1", b"\0\5\0\1g\0\1m", b"\0\x0b\0\1g"])
 def test_records_of_other_types(key: bytes | None) -> None:
     assert group_record_of(key, b"\0\0\0\0\0\1\0") is None
 

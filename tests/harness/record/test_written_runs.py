@@ -34,6 +34,7 @@ from checkers.history.courses import (
     ScriptPlanned,
 )
 from checkers.history.group_offsets import (
+    Joining,
     OffsetCommitted,
     OffsetsDeleted,
     OffsetsFetched,
@@ -93,7 +94,16 @@ ASKED: dict[str, type[requested.AdminRequested]] = {
 """What an operator, or a client of the workload, writes when it asks."""
 RARE = (Path(__file__).parent / "golden" / "rare.jsonl").read_bytes().splitlines()
 """Lines of further real runs: what none of the recorded ones has."""
-IN_NO_RUN = {"update-feature", "alter-brokers", "alter-group", "configure", TRUNCATED, LOG_LACKING}
+IN_NO_RUN = {
+    "update-feature",
+    "alter-brokers",
+    "alter-group",
+    "configure",
+    "join-group",
+    "leave-group",
+    TRUNCATED,
+    LOG_LACKING,
+}
 LOGGED: dict[str, type[msgspec.Struct]] = {
     NODE_LOG: FindingLogged,
     ELECTED: ElectedLogged,
@@ -115,6 +125,8 @@ PAIRS: dict[str, tuple[type[msgspec.Struct], type[msgspec.Struct]]] = {
     "commit-offset": (OffsetCommitted, OffsetCommitted),
     "delete-offsets": (OffsetsDeleted, OffsetsDeleted),
     "fetch-offsets": (OffsetsWanted, OffsetsFetched),
+    "join-group": (Joining, Joining),
+    "leave-group": (Joining, Joining),
     "create-topic": (TopicRequested, TopicCreated),
     "configure-topic": (TopicConfigured, TopicConfigured),
     "append-record": (RecordRequested, RecordAppended),

@@ -1,0 +1,73 @@
+"""Groups with members of both protocols: whether the numbers of their generations began again.
+
+A group that has members keeps its number when it changes its protocol (``convertToConsumerGroup``,
+``convertToClassicGroup``): the generation of a classic group and the epoch of a group of KIP-848's protocol
+are one sequence.  A group that is empty is deleted instead, and another one begins with small numbers
+(``maybeDeleteEmptyConsumerGroup``, ``maybeDeleteEmptyClassicGroup``).  Then a smaller number does not mean
+an earlier generation, and rules that compare the numbers that members reported are not applied.  The rules
+for the log of the offsets topic are applied: they see the deletion.
+
+The group's records in that log show whether this happened before the load ended.  If not all of them were
+read, it may have happened.  What happens after the load, when all members have left, concerns only the last
+member.
+"""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from checkers.columns.tables import NONE
+from checkers.evidence.offsets_log import Chain, GroupEntry, Written, written_of
+from checkers.groups.loading import Groups
+from checkers.history.operations import History
+
+_NUMBERED = frozenset({"classic", "group"})
+
+
+def may_have_restarted(history: History, groups: Groups, group: str) -> bool:
+    """Whether the numbers of a group's generations began again under load, or may have.
+
+    Args:
+        history: the history.
+        groups: its groups.
+        group: id of a group with members of both protocols.
+    """
+    found = [entries for part in written_of(history).values() for entries in _logs(part, group)]
+    return not found or any(entries is None or _falls(entries, groups.final) for entries in found)
+
+
+def conversions(history: History, group: str) -> int:
+    """How often a group with records in the log changed its protocol, whether it had members or not."""
+    logs = (entries for part in written_of(history).values() for entries in _logs(part, group))
+    return max((_changes(entries) for entries in logs if entries is not None), default=0)
+
+
+def _logs(part: Written, group: str) -> Iterator[list[GroupEntry] | None]:
+    """A group's records in each log that was read as a whole; None if some are in no such log."""
+    places = [place for place, entry in sorted(part.groups.items()) if _numbers(entry, group)]
+    chains: list[Chain] = []
+    for tip in part.tips if places else ():
+        chain = part.chain(tip)
+        if chain is not None and chain.whole and not any(other.has(tip) for other in chains):
+            chains.append(chain)
+            yield [part.groups[place] for place in places if chain.has(place)]
+    if any(not any(chain.has(place) for chain in chains) for place in places):
+        yield None
+
+
+def _numbers(entry: GroupEntry, group: str) -> bool:
+    record = entry.record
+    return record.group == group and record.what in _NUMBERED and record.epoch is not None
+
+
+def _falls(entries: list[GroupEntry], final: int | None) -> bool:
+    largest = NONE
+    for entry in entries:
+        number = entry.record.epoch or 0
+        if number < largest and (final is None or entry.op < final):
+            return True
+        largest = max(largest, number)
+    return False
+
+
+def _changes(entries: list[GroupEntry]) -> int:
+    return sum(one.record.what != two.record.what for one, two in pairwise(entries))
