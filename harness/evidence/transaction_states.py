@@ -72,18 +72,31 @@ def gather_transaction_states(
             began_ns = recorder.journal.clock.now_ns()
             name = f"{topic}-{partition}"
             folders = {node: disk_with(directories, name) / name for node, directories in disks.items()}
-            read = {node: read_folder(folder) for node, folder in folders.items() if folder.is_dir()}
-            node = max(read, key=lambda each: (read[each].error is None, read[each].place))
-            seen = seen_of(began_ns, partition, read[node], ends.get(folders[node]))
-            recorder.observe("observe", TRANSACTION_STATES, seen, node=node)
+            node = _farthest({node: folder for node, folder in folders.items() if folder.is_dir()})
+            if node is not None:
+                seen = seen_of(began_ns, partition, read_folder(folders[node]), ends.get(folders[node]))
+                recorder.observe("observe", TRANSACTION_STATES, seen, node=node)
 
 
-def read_folder(folder: Path) -> ReadStates:
-    """Read a replica's log; it is read again if segments were deleted or replaced meanwhile."""
+def _farthest(folders: Mapping[str, Path]) -> str | None:
+    """The node whose log has the newest leader epoch, and then the longest one; None without any log."""
+    read = {node: read_folder(folder, decode=False) for node, folder in folders.items()}
+    return max(read, key=lambda node: (read[node].error is None, read[node].place), default=None)
+
+
+def read_folder(folder: Path, *, decode: bool = True) -> ReadStates:
+    """Read a replica's log; it is read again if segments were deleted or replaced meanwhile.
+
+    Args:
+        folder: the replica's folder.
+        decode: whether to decode records too.
+    """
     for _ in range(_READINGS_MAX):
         try:
             names = sorted(segments_in(folder))
-            return _joined(names, [read_states((folder / name).read_bytes()) for name in names])
+            return _joined(
+                names, [read_states((folder / name).read_bytes(), decode=decode) for name in names]
+            )
         except FileNotFoundError:
             time.sleep(_PAUSE_S)
         except OSError as error:

@@ -36,6 +36,7 @@ SCENARIO = Scenario(
         Expectation(
             Validity.INVALID,
             (
+                "completed-without-marker",
                 "hanging-transaction",
                 "marker-against-answer",
                 "marker-shared",

@@ -66,6 +66,7 @@ SCENARIO = Scenario(
         Expectation(
             Validity.INVALID,
             ("hanging-transaction",),
+            consequences=("completed-without-marker",),
             before="4.2.1",
             start_before="4.2.0",
             why="KAFKA-20322: fixed in 4.2.1",

@@ -331,7 +331,7 @@ NEEDS = Needs(
         "marker-shared": PERMITTED,
         "marker-of-another-transaction": (*PERMITTED, Source.CLIENTS),
         "marker-without-decision": (*PERMITTED, Source.CLIENTS),
-        "completed-without-marker": PERMITTED,
+        "completed-without-marker": (*PERMITTED, Source.CLIENTS),
         "transaction-epoch-shared": PERMITTED,
         "producer-forgotten": (Source.PARTITIONS, Source.RUNNER),
         "producer-ahead": (Source.PARTITIONS, Source.RUNNER),

@@ -94,8 +94,13 @@ def state_of(key: bytes | None, value: bytes | None) -> StateRecord | None:
         raise ValueError(f"a state that is cut short: {error}") from None
 
 
-def read_states(data: bytes) -> SegmentStates:
-    """Read the batches of a segment up to the first damaged one; never fails, whatever the bytes are."""
+def read_states(data: bytes, *, decode: bool = True) -> SegmentStates:
+    """Read the batches of a segment up to the first damaged one; never fails, whatever the bytes are.
+
+    Args:
+        data: the segment's bytes.
+        decode: whether to decode records too, which takes most of the time.
+    """
     view = np.frombuffer(data, dtype=np.uint8)
     positions, ended, stop = batch_positions(view)
     headers = [np.frombuffer(data, HEADER, 1, position)[0] for position in positions.tolist()]
@@ -105,7 +110,8 @@ def read_states(data: bytes) -> SegmentStates:
     sound = int(wrong[0]) if len(wrong) else len(positions)
     records: list[PlacedState] = []
     unread: list[int] = []
-    for start, end, header in zip(positions[:sound].tolist(), ends.tolist(), headers, strict=False):
+    decoded = positions[:sound].tolist() if decode else ()
+    for start, end, header in zip(decoded, ends.tolist(), headers, strict=False):
         found = _batch(data[start:end], header)
         records += found or ()
         if found is None:

@@ -103,6 +103,10 @@ def test_a_segment() -> None:
     assert read[1:] == ([], 8, 6, False, False)
 
 
+def test_only_the_end_of_a_segment() -> None:
+    assert read_states(FIRST + OTHER, decode=False) == ([], [], 8, 6, False, False)
+
+
 def test_an_empty_segment() -> None:
     assert read_states(b"") == ([], [], None, -1, False, False)
 
