@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 import msgspec
 
+from checkers.history.consistency import problem_of
 from checkers.history.operations import Operation, OperationType
-from checkers.history.schema import SHAPES, problem_of
+from checkers.history.schema import SHAPES
 
 
 class Misfit(NamedTuple):

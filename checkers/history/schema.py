@@ -23,6 +23,15 @@ from checkers.history.changing_topics import (
     TopicRequested,
 )
 from checkers.history.commits import Committing, GroupFound, GroupRequested
+from checkers.history.consistency import (
+    all_or_nothing,
+    filled,
+    of_its_partition,
+    paired,
+    perhaps_paired,
+    requested_or_answered,
+    transaction_paired,
+)
 from checkers.history.courses import (
     AWAIT,
     CHOOSE,
@@ -132,8 +141,6 @@ from checkers.history.transactions import (
     ScriptPlayed,
     TransactionDescribed,
     Txn,
-    TxnPoll,
-    TxnSend,
 )
 
 
@@ -164,63 +171,8 @@ class Shape(msgspec.Struct, frozen=True, dict=True):
         return self.rule is None or not any(self.rule(each.value) for each in fields)
 
 
-def problem_of(value: object, kind: object) -> str | None:
-    """Why a value does not have a type; None if it has."""
-    try:
-        msgspec.convert(value, kind)
-    except msgspec.ValidationError as error:
-        return str(error)
-    return None
-
-
-def _all_or_nothing(value: FinalReadPart) -> str | None:
-    told = [limit is not None for limit in (value.start, value.end, value.position)]
-    if all(told) or not (any(told) or value.records):
-        return _of_its_partition(value)
-    return "Expected start, end and position, or none of them and no records"
-
-
-def _of_its_partition(value: FinalRead | FinalReadPart) -> str | None:
-    if any(partition != value.partition for partition, _, _ in value.records):
-        return f"Expected records of partition {value.partition} alone"
-    return _paired(value)
-
-
-def _paired(value: Polled | FinalRead | FinalReadPart | TxnPoll) -> str | None:
-    if all(len(offsets) == len(values) for _, offsets, values in value.records):
-        return None
-    return "Expected as many values as offsets"
-
-
-def _requested_or_answered(value: list[Any] | UnansweredRun | None) -> str | None:
-    if value is None or isinstance(value, UnansweredRun):
-        return None
-    pairs = all(isinstance(entry, list) and len(entry) == len(("partition", "value")) for entry in value)
-    return problem_of(value, Sent if pairs else Answered)
-
-
-def _filled(value: list[Any] | AnsweredRun) -> str | None:
-    if isinstance(value, list) or sum(count for _, count in value.offsets) == value.count:
-        return None
-    return f"Expected stretches of {value.count} records together"
-
-
-def _transaction_paired(value: Txn) -> str | None:
-    if any(len(offsets) != len(values) for _, _, offsets, values in value.consumed):
-        return "Expected as many values as offsets"
-    answers = sum(isinstance(mop, TxnSend) for mop in value.mops)
-    if value.consumed and answers != sum(len(offsets) for _, _, offsets, _ in value.consumed):
-        return "Expected one send for each record consumed"
-    polls = (mop for mop in value.mops if isinstance(mop, TxnPoll))
-    return next(filter(None, map(_paired, polls)), None)
-
-
 def _few_partitions(value: Setup) -> str | None:
     return partitions_problem(value.topics)
-
-
-def _perhaps_paired(value: Txn | None) -> str | None:
-    return None if value is None else _transaction_paired(value)
 
 
 def _of_quorum(value: object) -> str | None:
@@ -282,18 +234,18 @@ def _observed(key: str, value: object, rule: Callable[[Any], str | None] | None 
 _Offsets = list[tuple[Partition, Offset]]
 _AskedOrAnswered = list[Any] | UnansweredRun | None
 _CLIENTS: Shapes = {
-    **_request("send", str, Sent | SentRun, Answered | AnsweredRun, rule=_filled),
-    ("send", FAIL): Shape(str, _AskedOrAnswered, _requested_or_answered),
-    ("send", INFO): Shape(str, _AskedOrAnswered, _requested_or_answered),
+    **_request("send", str, Sent | SentRun, Answered | AnsweredRun, rule=filled),
+    ("send", FAIL): Shape(str, _AskedOrAnswered, requested_or_answered),
+    ("send", INFO): Shape(str, _AskedOrAnswered, requested_or_answered),
     **_request("assign", str, _Offsets, _Offsets),
-    **_request("poll", str, GroupPollRequested, Polled, rule=_paired),
-    ("txn", INVOKE): Shape(Any, Txn, _transaction_paired),
-    ("txn", OK): Shape(Any, Txn, _transaction_paired),
-    ("txn", FAIL): Shape(Any, Txn | None, _perhaps_paired),
-    ("txn", INFO): Shape(Any, Txn | None, _perhaps_paired),
-    **_request("final-read", str, FinalReadRequested, FinalRead, rule=_of_its_partition),
-    ("final-read", FAIL): Shape(str, FinalReadPart, _all_or_nothing),
-    ("final-read", INFO): Shape(str, FinalReadPart, _all_or_nothing),
+    **_request("poll", str, GroupPollRequested, Polled, rule=paired),
+    ("txn", INVOKE): Shape(Any, Txn, transaction_paired),
+    ("txn", OK): Shape(Any, Txn, transaction_paired),
+    ("txn", FAIL): Shape(Any, Txn | None, perhaps_paired),
+    ("txn", INFO): Shape(Any, Txn | None, perhaps_paired),
+    **_request("final-read", str, FinalReadRequested, FinalRead, rule=of_its_partition),
+    ("final-read", FAIL): Shape(str, FinalReadPart, all_or_nothing),
+    ("final-read", INFO): Shape(str, FinalReadPart, all_or_nothing),
     **_request("commit", str, Committing, Committing | None),
     **_request("delete-group", str, None, None),
     **_request("committed-offsets", str, GroupRequested, GroupFound),
