@@ -5,10 +5,10 @@ from harness.vocabulary import KnownOutcome, Side
 _ELR = "eligible.leader.replicas.version"
 
 
-def _fixed(ticket: str, scenario: str, red: str, green: str) -> KnownOutcome:
+def _fixed(ticket: str, scenario: str, red: str, green: str, tries: int = 1) -> KnownOutcome:
     """A bug that one version has and a later one has not."""
     sides = (Side(version=red, expected_red=True), Side(version=green, expected_red=False))
-    return KnownOutcome(ticket, f"regressions/{scenario}", sides)
+    return KnownOutcome(ticket, f"regressions/{scenario}", sides, tries)
 
 
 KNOWN = (
@@ -29,7 +29,8 @@ KNOWN = (
     _fixed("KAFKA-19975", "kafka-19975-blocked-by-dead-replica", "4.2.1", "4.3.1"),
     _fixed("KAFKA-20601", "kafka-20601-full-group", "4.3.1", "4.4.0"),
     _fixed("KAFKA-20832", "kafka-20832-cordoned-broker", "4.3.1", "4.4.0"),
-    _fixed("KAFKA-20634", "kafka-20634-dropped-commit", "4.2.1", "4.3.1"),
+    # Red in one of four runs, on a busy host.
+    _fixed("KAFKA-20634", "kafka-20634-dropped-commit", "4.2.1", "4.3.1", tries=3),
     _fixed("KAFKA-20742", "kafka-20742-added-partitions", "4.3.1", "4.4.0"),
     KnownOutcome(
         "KIP-966",

@@ -279,9 +279,9 @@ def _seeds_of(entry: PresetScenario, night: int) -> range:
 
 
 def control_jobs(tickets: Collection[str] | None, seeds: int) -> Iterator[Job]:
-    """Runs of both sides of known outcomes, for the given tickets; None: for all of them."""
+    """Runs of both sides of known outcomes, for the given tickets; None: for all of them that are no race."""
     for known in known_outcomes():
-        if tickets is None or known.ticket in tickets:
+        if known.tries == 1 and (tickets is None or known.ticket in tickets):
             for side in known.sides:
                 for seed in range(1, seeds + 1):
                     yield Job(

@@ -1,4 +1,4 @@
-"""Known outcomes: verdicts that are certain for a version of Kafka, which test the harness itself."""
+"""Known outcomes: verdicts that are known for a version of Kafka, which test the harness itself."""
 
 import msgspec
 
@@ -26,8 +26,11 @@ class KnownOutcome(msgspec.Struct, frozen=True):
         ticket: Kafka's ticket or KIP.
         scenario: the scenario's name.
         sides: the configurations that it is run on.
+        tries: runs of a red side at least, of which one must be red.  More than one if the bug is a race,
+            which some runs lose: then it is no control of a qualification.
     """
 
     ticket: str
     scenario: str
     sides: tuple[Side, ...]
+    tries: int = 1

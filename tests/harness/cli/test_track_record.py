@@ -147,6 +147,14 @@ def test_sides_may_differ_in_features_and_properties(fake: FakeRuns, monkeypatch
     assert fake.done == [("4.3.1", 1)]
 
 
+def test_a_race_has_more_runs_of_its_red_side(fake: FakeRuns, monkeypatch: pytest.MonkeyPatch) -> None:
+    sides = tuple(Side(version=version, expected_red=version == "4.2.1") for version in ("4.2.1", "4.3.1"))
+    known = KnownOutcome("KIP-1", "smoke/partition", sides, tries=3)
+    monkeypatch.setattr("harness.cli.campaigns.track_record.known_outcomes", lambda: (known,))
+    assert cli.invoke(["track-record"]) == 2, "no run was red"
+    assert fake.done == [("4.2.1", 1), ("4.2.1", 2), ("4.2.1", 3), ("4.3.1", 1)]
+
+
 def test_an_unknown_name_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.invoke(["track-record", "--only", "KAFKA-1", "--no-run"]) == 64
     said = capsys.readouterr().err

@@ -6,6 +6,7 @@ import pytest
 
 from harness.campaigns.qualifying_runs import on_record
 from harness.errors import UsageError
+from harness.plan.catalogue import known_outcomes
 from harness.plan.planning import plan_run
 from harness.plan.qualification import (
     PRESETS,
@@ -114,6 +115,13 @@ def test_nights_share_no_seed_but_those_of_the_controls(preset: str) -> None:
 def test_controls_are_red_and_green() -> None:
     sides = [job.control.side.expected_red for job in jobs_of("smoke") if job.control is not None]
     assert sorted(sides) == [False, True]
+
+
+def test_a_bug_that_only_some_runs_show_is_no_control() -> None:
+    races = {known.scenario for known in known_outcomes() if known.tries > 1}
+    controls = {job.options.scenario for job in jobs_of("nightly") if job.control is not None}
+    assert races
+    assert not races & controls
 
 
 def test_scenarios_that_a_build_does_not_support_are_withheld_with_a_reason() -> None:

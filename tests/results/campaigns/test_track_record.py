@@ -32,7 +32,9 @@ UNKNOWN = run(Validity.UNKNOWN, as_expected=False)
 OTHER_RED = run(Validity.INVALID, as_expected=False)
 
 
-def side(*runs: RunOutcome, expected_red: bool = True, seeds: int | None = None) -> SideRecord:
+def side(
+    *runs: RunOutcome, expected_red: bool = True, seeds: int | None = None, tries: int = 1
+) -> SideRecord:
     return SideRecord(
         ticket="KAFKA-15489",
         scenario="regressions/kafka-15489-zombie-leader",
@@ -45,6 +47,7 @@ def side(*runs: RunOutcome, expected_red: bool = True, seeds: int | None = None)
         command="krucible run x --seeds 1..1",
         seeds=len(runs) if seeds is None else seeds,
         runs=runs,
+        tries=tries,
     )
 
 
@@ -60,6 +63,10 @@ def side(*runs: RunOutcome, expected_red: bool = True, seeds: int | None = None)
         (side(RED, seeds=2), ExpectationStatus.UNKNOWN),
         (side(FAILED, seeds=2), ExpectationStatus.FAILED),
         (side(FAILED, UNKNOWN), ExpectationStatus.FAILED),
+        (side(GREEN, RED, GREEN, tries=3), ExpectationStatus.AS_EXPECTED),
+        (side(GREEN, GREEN, GREEN, tries=3), ExpectationStatus.UNKNOWN),
+        (side(GREEN, OTHER_RED, RED, tries=3), ExpectationStatus.UNEXPECTED),
+        (side(GREEN, RED, expected_red=False, tries=3), ExpectationStatus.UNEXPECTED),
     ],
 )
 def test_a_side_is_confirmed_by_all_its_runs_or_contradicted_by_one(
@@ -90,6 +97,12 @@ def test_the_page_of_what_was_confirmed() -> None:
     assert page.count("- KAFKA-15489: fixed in 3.7.0") == 1
     assert "- krucible: 6129fa2\n" in page
     assert page.endswith("\n")
+
+
+def test_a_race_is_red_in_some_runs() -> None:
+    page = render_track_record([side(GREEN, RED, GREEN, tries=3)])
+    assert "| 🔴 red in some runs | ✅ 1 invalid, 2 valid of 3 |" in page
+    assert "## To look at" not in page
 
 
 def test_the_page_marks_what_was_not() -> None:
