@@ -34,6 +34,8 @@ _CUT = re.compile(
     r"(?P<at>\S+) INFO \[.*\] \[UnifiedLog partition=(?P<topic>\S+)-(?P<partition>\d+), dir=[^\]]+\]"
     r" Truncating to offset (?P<end>\d+) "
 )
+_RAFT_STARTED = "[RaftManager "
+"""A node that logs this has loaded its metadata log, for which Kafka has no line of its own."""
 _OUT = re.compile(r"\(brokerId: (?P<id>\d+), endOffset: (?P<end>-?\d+)")
 
 
@@ -41,22 +43,26 @@ def log_ends(log: str) -> Iterator[LogLoaded | IsrShrunk | LogTruncated | LogCut
     """Entries of all kinds in the order of their lines; for each start, only the last line about each log.
 
     Loading logs the producers at the beginning of the unflushed segments too, and those at the end last.
+    So a log whose loading did not end, because the process was killed meanwhile, has no entry.
     """
     entries: list[LogLoaded | IsrShrunk | LogTruncated | LogCut] = []
     loading: dict[tuple[str, int], LogLoaded] = {}
+    complete: dict[tuple[str, int], LogLoaded] = {}
     for number, line in enumerate(log.splitlines(), start=1):
         if _START in line:
-            entries += loading.values()
-            loading = {}
+            entries += complete.values()
+            loading, complete = {}, {}
         elif loaded := _LOADED.match(line):
             partition = int(loaded["partition"])
             found = LogLoaded(number, loaded["at"], loaded["topic"], partition, int(loaded["end"]))
             loading[found.topic, partition] = found
         elif begins := _BEGINS.match(line):
-            loaded_log = loading.get((begins["topic"], int(begins["partition"])))
-            if loaded_log is not None and loaded_log.end == int(begins["end"]):
-                known = msgspec.structs.replace(loaded_log, start=int(begins["start"]))
-                loading[known.topic, known.partition] = known
+            name = begins["topic"], int(begins["partition"])
+            if (ended := loading.pop(name, None)) is not None:
+                start = int(begins["start"]) if ended.end == int(begins["end"]) else None
+                complete[name] = msgspec.structs.replace(ended, start=start)
+        elif _RAFT_STARTED in line:
+            complete |= {name: loading.pop(name) for name in [*loading] if name[0] == METADATA_TOPIC}
         elif shrunk := _SHRUNK.match(line):
             entries.append(_shrunk(number, shrunk))
         elif cut := _TRUNCATED.match(line):
@@ -65,7 +71,7 @@ def log_ends(log: str) -> Iterator[LogLoaded | IsrShrunk | LogTruncated | LogCut
         elif (cut := _CUT.match(line)) and cut["topic"] != METADATA_TOPIC:
             where = cut["topic"], int(cut["partition"])
             entries.append(LogCut(number, cut["at"], *where, int(cut["end"])))
-    yield from sorted([*entries, *loading.values()], key=lambda entry: entry.line)
+    yield from sorted([*entries, *complete.values()], key=lambda entry: entry.line)
 
 
 def _shrunk(number: int, told: re.Match[str]) -> IsrShrunk:

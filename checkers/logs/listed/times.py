@@ -157,7 +157,7 @@ def _returned_before(
     op, offset, stamp_ms = (int(each[row]) for each in (known.op, known.offset, known.timestamp_ms))
     text = f"the record at {offset} has the timestamp {stamp_ms} by operation {op}, and is skipped"
     permit = story.permit(place.name, int(known.fence_ns[row]), told.time_ns, offset)
-    since_ns = told.since_ms * _MS - told.wall_ns + slack
+    since_ns = told.since_ms * _MS - told.wall_ns - slack
     yield _found(place, told, text, op), permit or _hidden(story, place, told, since_ns)
 
 

@@ -16,10 +16,21 @@ SHRUNK = AT + (
     " (brokerId: 2, endOffset: -1, lastCaughtUpTimeMs: 0). (kafka.cluster.Partition)"
 )
 RECOVERING = "log-recovery-/var/lib/kafka/data-0"
+COMPLETED = (
+    AT + "[{}] Completed load of Log(dir=/var/lib/kafka/data/log-0-4, topicId=EOwb0EDhQZuknW8sOcxKuw,"
+    " topic=log-0, partition={}, highWatermark=118, lastStableOffset=118, logStartOffset=118,"
+    " logEndOffset={}) with 17 segments, local-log-start-offset 118 and log-end-offset 261 in 223ms (7/11"
+    " completed in /var/lib/kafka/data) (kafka.log.LogManager)"
+)
+RAFT = AT + "[main] [RaftManager id=2] Reading KRaft snapshot and log as part of the initialization (x)"
 
 
 def loader(partition: str, end: int, thread: str = RECOVERING) -> str:
     return LOADER.format(thread, partition, end)
+
+
+def completed(partition: int, end: int, thread: str = RECOVERING) -> str:
+    return COMPLETED.format(thread, partition, end)
 
 
 def log_ends_of(*lines: str) -> list[LogLoaded | IsrShrunk | LogTruncated | LogCut]:
@@ -27,8 +38,9 @@ def log_ends_of(*lines: str) -> list[LogLoaded | IsrShrunk | LogTruncated | LogC
 
 
 def test_of_each_start_the_last_line_about_a_log_counts() -> None:
-    first = [START, loader("__cluster_metadata-0", 0, "main"), loader("log-0-4", 0), loader("log-0-4", 2151)]
-    again = [START, loader("log-0-4", 2207)]
+    first = [START, loader("__cluster_metadata-0", 0, "main"), RAFT, loader("log-0-4", 0)]
+    first += [loader("log-0-4", 2151), completed(4, 2151)]
+    again = [START, loader("log-0-4", 2207), completed(4, 2207)]
     assert [
         (e.topic, e.partition, e.end) for e in log_ends_of(*first, *again) if isinstance(e, LogLoaded)
     ] == [
@@ -36,20 +48,24 @@ def test_of_each_start_the_last_line_about_a_log_counts() -> None:
         ("log-0", 4, 2151),
         ("log-0", 4, 2207),
     ]
-    assert log_ends_of(*first)[1] == LogLoaded(4, "2026-11-23T13:15:48.127Z", "log-0", 4, 2151)
+    assert log_ends_of(*first)[1] == LogLoaded(5, "2026-11-23T13:15:48.127Z", "log-0", 4, 2151, 118)
+
+
+def test_a_log_is_not_loaded_if_the_process_ended_in_the_middle_of_it() -> None:
+    killed = [START, loader("__cluster_metadata-0", 9, "main"), RAFT, loader("log-0-4", 0)]
+    assert [(each.topic, each.end) for each in log_ends_of(*killed) if isinstance(each, LogLoaded)] == [
+        ("__cluster_metadata", 9)
+    ]
+    again = [START, loader("log-0-4", 0), loader("log-0-4", 402), completed(4, 402)]
+    assert [each.line for each in log_ends_of(*killed, *again)] == [2, 7]
+    assert log_ends_of(START, loader("__cluster_metadata-0", 9, "main")) == []
 
 
 def test_where_a_log_begins() -> None:
-    begins = (
-        AT + "[{}] Completed load of Log(dir=/var/lib/kafka/data/log-0-4, topicId=EOwb0EDhQZuknW8sOcxKuw,"
-        " topic=log-0, partition={}, highWatermark=118, lastStableOffset=118, logStartOffset=118,"
-        " logEndOffset={}) with 17 segments, local-log-start-offset 118 and log-end-offset 261 in 223ms (7/11"
-        " completed in /var/lib/kafka/data) (kafka.log.LogManager)"
-    )
-    lines = [START, loader("log-0-4", 261), begins.format(RECOVERING, 4, 261), begins.format("main", 5, 261)]
+    lines = [START, loader("log-0-4", 261), completed(4, 261), completed(5, 261, "main")]
     at = "2026-11-23T13:15:48.127Z"
     assert log_ends_of(*lines) == [LogLoaded(2, at, "log-0", 4, 261, 118)]
-    assert log_ends_of(*lines[:2], begins.format(RECOVERING, 4, 262)) == [LogLoaded(2, at, "log-0", 4, 261)]
+    assert log_ends_of(*lines[:2], completed(4, 262)) == [LogLoaded(2, at, "log-0", 4, 261)]
 
 
 def test_a_log_that_is_made_later_is_not_loaded() -> None:

@@ -17,7 +17,7 @@ from harness.evidence import node_logs
 from harness.evidence.node_logs import gather_logs
 from harness.record.journal import Clock, Journals, Recorder
 from tests.harness.evidence.test_epochs_begun import BEGUN
-from tests.harness.evidence.test_log_ends import SHRUNK, START, loader
+from tests.harness.evidence.test_log_ends import SHRUNK, START, completed, loader
 
 FIRST = (
     "2026-11-26T05:05:01.398Z INFO [main] Registered `kafka:type=kafka.Log4jController` MBean (kafka.utils)"
@@ -99,7 +99,7 @@ CUT = (
     "Truncating log-0-4 to offset 609 below high watermark 779 (kafka.log.UnifiedLog)"
 )
 LINES = {
-    LOADED: [START, loader("log-0-4", 7)],
+    LOADED: [START, loader("log-0-4", 7), completed(4, 7)],
     ISR_SHRUNK: [SHRUNK],
     TRUNCATED: [CUT],
     EPOCH_BEGUN: [BEGUN.format("Some(a)", 4)],
