@@ -101,7 +101,7 @@ def state_name(status: int) -> str:
 
 
 def check_states(history: History) -> CheckerResult:
-    """Judge the states of a history; the result is not exercised if no log has any.
+    """Judge the states of a history; the result is not exercised if none was compared.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
@@ -120,7 +120,7 @@ def check_states(history: History) -> CheckerResult:
         found,
         figures={"transactional_ids": len(ids), "records": records, "compared": judged},
         unknown_because=unread_states(history),
-        exercised=records > 0,
+        exercised=judged > 0,
     )
 
 

@@ -157,6 +157,7 @@ def test_without_records_nothing_was_judged() -> None:
     assert check_states(story_of().history()).validity is Validity.NOT_EXERCISED
     assert of().validity is Validity.NOT_EXERCISED
     assert of(E).validity is Validity.VALID
+    assert of(E._replace(offset=5), O1._replace(offset=6)).validity is Validity.NOT_EXERCISED
 
 
 @pytest.mark.parametrize(
