@@ -9,7 +9,8 @@ for the log of the offsets topic are applied: they see the deletion.
 
 The group's records in that log show whether this happened before the load ended.  If not all of them were
 read, it may have happened.  What happens after the load, when all members have left, concerns only the last
-member.
+member.  Records are read some time after they were written: those of the load are certainly among what the
+first observation reads that began after it, and what that one reads counts as written under load.
 """
 
 from collections.abc import Iterator
@@ -17,22 +18,23 @@ from itertools import pairwise
 
 from checkers.columns.tables import NONE
 from checkers.evidence.offsets_log import Chain, GroupEntry, Written, written_of
-from checkers.groups.loading import Groups
+from checkers.history.observed import COMMITS, began_ns
 from checkers.history.operations import History
+from checkers.history.phases import Phase, phase_began_ns
 
 _NUMBERED = frozenset({"classic", "group"})
 
 
-def may_have_restarted(history: History, groups: Groups, group: str) -> bool:
+def may_have_restarted(history: History, group: str) -> bool:
     """Whether the numbers of a group's generations began again under load, or may have.
 
     Args:
         history: the history.
-        groups: its groups.
         group: id of a group with members of both protocols.
     """
     found = [entries for part in written_of(history).values() for entries in _logs(part, group)]
-    return not found or any(entries is None or _falls(entries, groups.final) for entries in found)
+    last = _last_of_load(history)
+    return not found or any(entries is None or _falls(entries, last) for entries in found)
 
 
 def conversions(history: History, group: str) -> int:
@@ -59,11 +61,19 @@ def _numbers(entry: GroupEntry, group: str) -> bool:
     return record.group == group and record.what in _NUMBERED and record.epoch is not None
 
 
-def _falls(entries: list[GroupEntry], final: int | None) -> bool:
+def _last_of_load(history: History) -> int | None:
+    """The last observation that may have read what was written under load; None if each may have."""
+    ended_ns = phase_began_ns(history, Phase.FINAL_READ)
+    if ended_ns is None:
+        return None
+    return next((each.index for each in history.observed(COMMITS) if began_ns(each) >= ended_ns), None)
+
+
+def _falls(entries: list[GroupEntry], last: int | None) -> bool:
     largest = NONE
     for entry in entries:
         number = entry.record.epoch or 0
-        if number < largest and (final is None or entry.op < final):
+        if number < largest and (last is None or entry.op <= last):
             return True
         largest = max(largest, number)
     return False

@@ -33,6 +33,7 @@ class Recipe(NamedTuple):
         isolated: whether controllers must be separate nodes, to have a quorum while brokers are down.
         disks: whether disks must be separate file systems, for power losses.
         voters: number of voters that it needs in a dynamic quorum; 0 if it changes no voters.
+        controllers: number of controllers that it needs in any quorum, for one to take another's place.
     """
 
     moves: Callable[[random.Random, Topology], Script]
@@ -40,13 +41,16 @@ class Recipe(NamedTuple):
     isolated: bool = False
     disks: bool = False
     voters: int = 0
+    controllers: int = 1
 
     def fits(self, topology: Topology) -> bool:
         """Whether the topology meets these needs."""
         apart = topology.mode is Mode.ISOLATED or not self.isolated
         own = topology.disk is not DiskKind.FOLDER or not self.disks
-        voters = len(topology.voters()) if topology.quorum is Quorum.DYNAMIC else 0
-        return topology.brokers >= self.copies and apart and own and voters >= self.voters
+        controllers = len(topology.voters())
+        voters = controllers if topology.quorum is Quorum.DYNAMIC else 0
+        enough = voters >= self.voters and controllers >= self.controllers
+        return topology.brokers >= self.copies and apart and own and enough
 
 
 def faults_at(at: list[tuple[Part, Fault]], first: int = 1) -> tuple[FaultAt, ...]:

@@ -295,7 +295,7 @@ GAMBITS: dict[str, Recipe] = {
     "group-coordinator": Recipe(_coordinator_of("__consumer_offsets"), copies=2),
     "transaction-coordinator": Recipe(_coordinator_of("__transaction_state"), copies=2),
     "rolling-bounce": Recipe(_rolling_bounce, copies=2),
-    "cut-off-controller": Recipe(cut_off_controller, copies=1, isolated=True),
+    "cut-off-controller": Recipe(cut_off_controller, copies=1, isolated=True, controllers=3),
     "flapping": Recipe(_flapping),
     "colliding-elections": Recipe(colliding_elections, copies=1, isolated=True),
     "voters-power": Recipe(voters_power, copies=1, isolated=True, disks=True),
@@ -327,8 +327,8 @@ GAMBITS: dict[str, Recipe] = {
     "lone-epochs": Recipe(lone_epochs, isolated=True),
     "alternating-leaders": Recipe(alternating_leaders, isolated=True),
     "kept-leader": Recipe(kept_leader, copies=4, isolated=True),
-    "deaf-voter": Recipe(deaf_voter, copies=1, isolated=True),
-    "uncommitted-changes": Recipe(uncommitted_changes, copies=2, isolated=True),
+    "deaf-voter": Recipe(deaf_voter, copies=1, isolated=True, controllers=3),
+    "uncommitted-changes": Recipe(uncommitted_changes, copies=2, isolated=True, controllers=3),
 }
 """Gambits by their names in `RandomSchedule.gambits`."""
 

@@ -71,11 +71,10 @@ class Memberships:
             join = join_classic if protocol == "classic" else join_modern
             return join(connection, group, member, self._topic)
 
-        try:
-            to = self._erasing.coordinator(group)
-            connection = self._erasing.connected(to)
-        except WireError:
+        reached = self._reached(group)
+        if reached is None:
             return None
+        to, connection = reached
         asked = Joining(protocol=protocol, member=member, to=to)
         with connection, self._recorder.operation("join-group", group, asked) as outcome:
             try:
@@ -90,11 +89,10 @@ class Memberships:
 
     def leave(self, protocol: Literal["classic", "consumer"], group: str, member: str) -> bool:
         """Leave a group; returns whether the coordinator confirmed it."""
-        try:
-            to = self._erasing.coordinator(group)
-            connection = self._erasing.connected(to)
-        except WireError:
+        reached = self._reached(group)
+        if reached is None:
             return False
+        to, connection = reached
         asked = Joining(protocol=protocol, member=member, to=to)
         with connection, self._recorder.operation("leave-group", group, asked) as outcome:
             leave = leave_classic if protocol == "classic" else leave_modern
@@ -105,6 +103,14 @@ class Memberships:
                 return False
             outcome.end(_fate(code), msgspec.structs.replace(asked, code=code), _error(code))
         return not code
+
+    def _reached(self, group: str) -> tuple[int, Connection] | None:
+        """The id of the group's coordinator, and a connection to it; None if it can't be reached."""
+        try:
+            to = self._erasing.coordinator(group)
+            return to, self._erasing.connected(to)
+        except WireError:
+            return None
 
 
 class EmptyingWorker(Worker):

@@ -2,6 +2,7 @@
 
 from harness.vocabulary import GroupsWorkload, Mode, Scenario, Topology
 from scenarios.gambit_schedules import mostly_gambits
+from scenarios.grouping import GROUP_BROKERS, GROUP_GAMBITS, SHORT_SESSIONS
 
 SCENARIO = Scenario(
     summary="A group of KIP-848's protocol and a classic one; coordinators move, members leave and stall.",
@@ -9,28 +10,10 @@ SCENARIO = Scenario(
         "The coordinator assigns partition by partition, and each member has an epoch of its own. After a "
         "coordinator moved, a defect gives a partition two owners, or accepts a commit of an old epoch."
     ),
-    schedule=mostly_gambits(
-        {
-            "group-coordinator": 6,
-            "all-copies": 1,
-            "held-follower": 1,
-            "cut-off-leader": 1,
-            "lost-answers": 2,
-            "flapping": 1,
-            "rolling-bounce": 1,
-            "isr-and-controller": 1,
-        },
-    ),
+    schedule=mostly_gambits(GROUP_GAMBITS),
     topology=Topology(
         mode=Mode.ISOLATED,
-        config={
-            "offsets.topic.num.partitions": "6",
-            "min.insync.replicas": "2",
-            "group.consumer.session.timeout.ms": "6000",
-            "group.consumer.min.session.timeout.ms": "6000",
-            "group.consumer.heartbeat.interval.ms": "1000",
-            "group.consumer.min.heartbeat.interval.ms": "1000",
-        },
+        config={**GROUP_BROKERS, **SHORT_SESSIONS},
     ),
     workload=GroupsWorkload(modern=("group-confluent-kafka",)),
     # Before, groups of that protocol were a preview.

@@ -14,6 +14,7 @@ from harness.vocabulary import (
     Topology,
     Validity,
 )
+from scenarios.grouping import SHORT_SESSIONS
 
 _GROUP = "group-confluent-kafka"
 
@@ -27,13 +28,7 @@ SCENARIO = Scenario(
     topology=Topology(
         mode=Mode.ISOLATED,
         controllers=1,
-        config={
-            "group.consumer.max.size": "3",
-            "group.consumer.session.timeout.ms": "6000",
-            "group.consumer.min.session.timeout.ms": "6000",
-            "group.consumer.heartbeat.interval.ms": "1000",
-            "group.consumer.min.heartbeat.interval.ms": "1000",
-        },
+        config={"group.consumer.max.size": "3", **SHORT_SESSIONS},
     ),
     workload=GroupsWorkload(modern=(_GROUP,), static=(_GROUP,), members=3, churn_interval_ms=1_500),
     versions_min="4.0.0",

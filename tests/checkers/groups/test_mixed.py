@@ -101,11 +101,21 @@ def test_numbers_may_begin_again_when_the_load_has_ended(story: GroupStory) -> N
     story.assigned(1, 7, {0: 0}, {0: [0]})
     story.commits(1, {0: 1})
     story.recovers()
-    wrote(story, classic(None), group(1), target(1), first=2, before=0)
+    wrote(story, classic(8), first=2, before=0)
+    wrote(story, classic(None), group(1), target(1), first=3, before=0)
     story.assigned(3, 1, {0: 1}, {0: [1]})
     story.commits(3, {0: 2})
     result = judged(story)
     assert (result.figures[GROUP]["ordered"], ids(story)) == (1.0, [])
+
+
+def test_numbers_that_are_read_late_may_have_begun_again_under_load(story: GroupStory) -> None:
+    wrote(story, classic(6), classic(7))
+    begun_again(story)
+    story.recovers()
+    wrote(story, classic(None), group(1), target(1), first=2, before=0)
+    result = judged(story)
+    assert (result.figures[GROUP]["ordered"], ids(story)) == (0.0, [])
 
 
 @pytest.mark.parametrize(("recovered", "found"), [(True, ["committed-offset-lost"]), (False, [])])

@@ -2,6 +2,9 @@
 
 from collections import Counter
 
+import pytest
+
+from harness.plan.gambits import GAMBITS
 from harness.vocabulary import (
     AddPart,
     AddVoter,
@@ -25,6 +28,7 @@ from harness.vocabulary import (
     Pass,
     Pattern,
     Pause,
+    Quorum,
     QuorumLedByAnother,
     ReassignChosen,
     ReassignSome,
@@ -165,3 +169,13 @@ def test_a_leader_keeps_its_place_while_its_followers_change() -> None:
         assert min(away, shrunk) > joined
         seen[len(wanted), shrunk < away] += 1
     assert len(seen) == 4
+
+
+@pytest.mark.parametrize("kind", ["cut-off-controller", "deaf-voter", "uncommitted-changes"])
+def test_a_controller_is_cut_off_only_if_others_can_take_its_place(kind: str) -> None:
+    for quorum in Quorum:
+        single, three = (
+            Topology(mode=Mode.ISOLATED, quorum=quorum, controllers=controllers, brokers=3)
+            for controllers in (1, 3)
+        )
+        assert (GAMBITS[kind].fits(single), GAMBITS[kind].fits(three)) == (False, True)

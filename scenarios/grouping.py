@@ -1,0 +1,24 @@
+"""Brokers and gambits for consumer groups, as several scenarios of them have."""
+
+from collections.abc import Mapping
+
+GROUP_GAMBITS: Mapping[str, int] = {
+    "group-coordinator": 6,
+    "all-copies": 1,
+    "held-follower": 1,
+    "cut-off-leader": 1,
+    "lost-answers": 2,
+    "flapping": 1,
+    "rolling-bounce": 1,
+    "isr-and-controller": 1,
+}
+"""How often each gambit is drawn while members consume: most take coordinators away."""
+GROUP_BROKERS: Mapping[str, str] = {"offsets.topic.num.partitions": "6", "min.insync.replicas": "2"}
+"""Few partitions of ``__consumer_offsets``, and commits that two replicas have."""
+SHORT_SESSIONS: Mapping[str, str] = {
+    "group.consumer.session.timeout.ms": "6000",
+    "group.consumer.min.session.timeout.ms": "6000",
+    "group.consumer.heartbeat.interval.ms": "1000",
+    "group.consumer.min.heartbeat.interval.ms": "1000",
+}
+"""Sessions of KIP-848's protocol that end within a run, as those of classic members do."""
