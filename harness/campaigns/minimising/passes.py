@@ -10,9 +10,14 @@ from msgspec.structs import replace
 
 from harness.campaigns.minimising.fitting import fits
 from harness.campaigns.minimising.pieces import (
+    FAULTS,
+    GAMBITS,
     KINDS,
+    begins_ms,
+    end_ms_of,
     pieces_of,
     removable_moves,
+    spans_of,
     with_moves,
     with_pieces,
 )
@@ -28,6 +33,8 @@ _GAP_MS = 2_000
 """Remaining time between an event and the next fault, milliseconds."""
 _WORTH_MS = 2_000
 """A candidate that shortens the schedule by less than this, in milliseconds, is not tried."""
+_LATEST = (1, 2, 4)
+"""How many of the last faults and gambits may be enough; each number that is not costs one run."""
 _CLIENTS = ("producers", "consumers", "transactors", "clients", "creators", "viewers", "members", "writers")
 _SMALLEST = 1
 _QUORUM = 3
@@ -36,12 +43,37 @@ _Kept = TypeVar("_Kept")
 _Timed = TypeVar("_Timed", Step, TimedOperation, Gambit)
 
 
-def groups(scenario: Scenario) -> Trials:
-    """Leave out all pieces, or all pieces of a kind, at once."""
+def nothing(scenario: Scenario) -> Trials:
+    """Leave out all pieces at once."""
+    schedule = scenario.schedule
+    if isinstance(schedule, FixedSchedule) and pieces_of(schedule):
+        yield _with(scenario, with_pieces(schedule, ()), "no fault at all")
+
+
+def latest(scenario: Scenario) -> Trials:
+    """Leave out all but the last one, two or four faults and gambits.
+
+    The cause of an anomaly is often the last fault before it.
+    """
     schedule = scenario.schedule
     if not isinstance(schedule, FixedSchedule):
         return
-    if pieces_of(schedule) and (yield _with(scenario, with_pieces(schedule, ()), "no fault at all")):
+    ordered = sorted(
+        (piece for piece in pieces_of(schedule) if piece.kind in (FAULTS, GAMBITS)),
+        key=lambda piece: begins_ms(schedule, piece),
+    )
+    for count in _LATEST:
+        if 2 * count > len(ordered):
+            return
+        told = f"the last {count} of {len(ordered)} faults and gambits"
+        if (yield _with(scenario, with_pieces(schedule, ordered[-count:]), told)):
+            return
+
+
+def groups(scenario: Scenario) -> Trials:
+    """Leave out all pieces of a kind at once."""
+    schedule = scenario.schedule
+    if not isinstance(schedule, FixedSchedule):
         return
     for kind in KINDS:
         mine = pieces_of(schedule)
@@ -89,7 +121,7 @@ def time(scenario: Scenario) -> Trials:
     schedule = scenario.schedule
     if not isinstance(schedule, FixedSchedule):
         return
-    for shorter in (_without_gaps(schedule), replace(schedule, duration_ms=_end_ms(schedule) + TAIL_MS)):
+    for shorter in (_without_gaps(schedule), replace(schedule, duration_ms=end_ms_of(schedule) + TAIL_MS)):
         if schedule.duration_ms - shorter.duration_ms >= _WORTH_MS and (
             yield _with(scenario, shorter, f"{shorter.duration_ms / 1_000:.0f} s")
         ):
@@ -175,6 +207,9 @@ def clients(scenario: Scenario) -> Trials:
 
 
 PASSES: tuple[Pass, ...] = (
+    nothing,
+    latest,
+    time,
     groups,
     time,
     pieces,
@@ -218,22 +253,11 @@ def _with(scenario: Scenario, schedule: Planned, told: str) -> Trial:
     return Trial(replace(scenario, schedule=schedule), told)
 
 
-def _spans(schedule: FixedSchedule) -> Iterator[tuple[int, int]]:
-    """The time at which each piece begins and ends, in ms."""
-    yield from ((step.at_ms, step.at_ms + step.hold_ms) for step in (*schedule.steps, *schedule.blinks))
-    yield from ((act.at_ms, act.at_ms) for act in schedule.acts)
-    yield from ((gambit.at_ms, gambit.at_ms + gambit.lasts_ms) for gambit in schedule.gambits)
-
-
-def _end_ms(schedule: FixedSchedule) -> int:
-    return max((end for _begin, end in _spans(schedule)), default=LEAD_MS)
-
-
 def _without_gaps(schedule: FixedSchedule) -> FixedSchedule:
     """The schedule with earlier pieces in the same order; it ends soon after the last one."""
     sooner: dict[int, int] = {}
     end, saved = LEAD_MS - _GAP_MS, 0
-    for begin, over in sorted(_spans(schedule)):
+    for begin, over in sorted(spans_of(schedule)):
         saved += max(begin - end - _GAP_MS, 0)
         sooner[begin] = saved
         end = max(end, over)
@@ -244,7 +268,7 @@ def _without_gaps(schedule: FixedSchedule) -> FixedSchedule:
         acts=tuple(_shifted(schedule.acts, sooner)),
         gambits=tuple(_shifted(schedule.gambits, sooner)),
     )
-    return replace(shifted, duration_ms=_end_ms(shifted) + TAIL_MS)
+    return replace(shifted, duration_ms=end_ms_of(shifted) + TAIL_MS)
 
 
 def _shifted(pieces: Iterable[_Timed], sooner: dict[int, int]) -> Iterator[_Timed]:

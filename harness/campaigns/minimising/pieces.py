@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from harness.plan.chance import LEAD_MS
 from harness.plan.schedule import Planned
 from harness.vocabulary.gambits import Choice, Gambit, GambitMove, HealAll, InjectAll
 from harness.vocabulary.moves import Heal, Inject, Move, Perform, ScriptedSchedule
@@ -52,6 +53,27 @@ def with_pieces(schedule: Planned, pieces: Iterable[Piece]) -> Planned:
         gambits=tuple(each for place, each in enumerate(schedule.gambits) if Piece(GAMBITS, place) in kept),
         blinks=tuple(each for place, each in enumerate(schedule.blinks) if Piece(BLINKS, place) in kept),
     )
+
+
+def spans_of(schedule: FixedSchedule) -> Iterator[tuple[int, int]]:
+    """The time at which each piece begins and ends, in ms."""
+    yield from ((step.at_ms, step.at_ms + step.hold_ms) for step in (*schedule.steps, *schedule.blinks))
+    yield from ((act.at_ms, act.at_ms) for act in schedule.acts)
+    yield from ((gambit.at_ms, gambit.at_ms + gambit.lasts_ms) for gambit in schedule.gambits)
+
+
+def end_ms_of(schedule: FixedSchedule) -> int:
+    """The time at which the last piece ends; without any, that at which the first one would begin."""
+    return max((end for _begin, end in spans_of(schedule)), default=LEAD_MS)
+
+
+def begins_ms(schedule: FixedSchedule, piece: Piece) -> int:
+    """The time at which a piece begins."""
+    if piece.kind == GAMBITS:
+        return schedule.gambits[piece.place].at_ms
+    if piece.kind == OPERATIONS:
+        return schedule.acts[piece.place].at_ms
+    return (schedule.steps if piece.kind == FAULTS else schedule.blinks)[piece.place].at_ms
 
 
 def counts_of(schedule: Planned) -> dict[str, int]:

@@ -79,7 +79,7 @@ class Minimising:
         self._began, self._made = time.monotonic(), 0
         self._longest_s = self._last_s = 0.0
         self._failed_before = False
-        self.search = Search(start.trials, PASSES)
+        self.search = Search(start.trials, PASSES, start.guess)
         self.searched = self.complete = False
 
     def go_on(self) -> None:

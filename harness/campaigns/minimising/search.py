@@ -39,6 +39,8 @@ class Search:
     Args:
         starts: scenarios to start from; the first that shows the anomaly is taken.
         passes: ways to make it smaller, tried one after the other.
+        guess: a smaller scenario that is tried before the starts; it is taken if it shows the anomaly as
+            often as the strictest level asks.
 
     Attributes:
         best: the smallest scenario so far that shows the anomaly; None without one.
@@ -46,8 +48,8 @@ class Search:
         kept: description of each step that was kept, in order.
     """
 
-    def __init__(self, starts: Sequence[Trial], passes: Sequence[Pass]) -> None:
-        self._starts = starts
+    def __init__(self, starts: Sequence[Trial], passes: Sequence[Pass], guess: Trial | None = None) -> None:
+        self._starts, self._guess = starts, guess
         self._passes = passes
         self._decided: dict[str, bool] = {}
         self.best: Scenario | None = None
@@ -56,7 +58,8 @@ class Search:
 
     def runs_needed(self) -> RunsNeeded:
         """The needed runs, one at a time; at the end nothing smaller is left to try."""
-        for start in self._starts:
+        guessed = self._guess is not None and (yield from self._judged(self._guess))
+        for start in () if guessed else self._starts:
             level = yield from _level_of(start)
             if level is not None:
                 self.best, self.level = start.scenario, level

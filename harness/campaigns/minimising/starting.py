@@ -8,7 +8,9 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from checkers.verdict.verdict import Anomaly, Validity, Verdict
+from harness.campaigns.minimising.fitting import fits
 from harness.campaigns.minimising.search import Trial
+from harness.campaigns.minimising.until import schedule_until
 from harness.errors import UsageError
 from harness.plan.planning import RunOptions
 from harness.plan.replaying_plan import Instead, RecordedActions, Replay, is_resolved, plan_replay
@@ -18,6 +20,7 @@ from results.markup.cleaning import clean
 from results.store.commands import option_of_store_of
 
 _TEXT_MAX = 240
+_MS_PER_S = 1_000
 _ID = re.compile(r"[A-Za-z0-9-]+")
 """Valid names of anomalies: the name is used for a folder, and the verdict may come from anywhere."""
 
@@ -29,6 +32,7 @@ class Start(NamedTuple):
         wanted: id of the anomaly that must return.
         whole: the scenario of the run, with the schedule that it planned.
         trials: possible starts of the search; the first one that shows the anomaly is used.
+        guess: the schedule until the anomaly, which is tried before them; None if that is not shorter.
         options: options of every run, except scenario and file.
     """
 
@@ -36,6 +40,7 @@ class Start(NamedTuple):
     whole: Scenario
     trials: tuple[Trial, ...]
     options: RunOptions
+    guess: Trial | None = None
 
 
 def start_of(recorded: RecordedActions, verdict: Verdict, asked: str | None) -> Start:
@@ -71,7 +76,22 @@ def start_of(recorded: RecordedActions, verdict: Verdict, asked: str | None) -> 
         kafka_tarball=given.kafka_tarball,
         kafka_image=given.kafka_image,
     )
-    return Start(wanted, whole, tuple(trials), options)
+    return Start(wanted, whole, tuple(trials), options, _guess(recorded, verdict, whole, wanted))
+
+
+def _guess(recorded: RecordedActions, verdict: Verdict, whole: Scenario, wanted: str) -> Trial | None:
+    """The scenario with what had begun before the anomaly's first example; roles are resolved again."""
+    moments = [each.time_ns for each in _illegal(verdict) if each.id == wanted and each.time_ns is not None]
+    if not moments or is_resolved(recorded.identity):
+        return None
+    schedule = schedule_until(recorded.schedule, recorded.history, min(moments))
+    if schedule is None:
+        return None
+    trial = Trial(
+        replace(whole, schedule=schedule),
+        f"the schedule until the anomaly, {schedule.duration_ms / _MS_PER_S:.0f} s, roles resolved again",
+    )
+    return trial if fits(trial.scenario) else None
 
 
 def shows(verdict: Verdict, wanted: str) -> bool:
