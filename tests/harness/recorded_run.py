@@ -72,9 +72,14 @@ class Told:
         (folder / f"history-{self.process}.jsonl").write_bytes(b"".join(lines))
 
 
-def a_verdict(validity: Validity, *anomalies: str, summary: str = "c3 led for 23225 ms") -> Verdict:
+def a_verdict(
+    validity: Validity,
+    *anomalies: str,
+    summary: str = "c3 led for 23225 ms",
+    time_ns: int | None = None,
+) -> Verdict:
     """One with these anomalies of the quorum checker."""
-    found = [Anomaly(name, summary, "g", "s") for name in anomalies]
+    found = [Anomaly(name, summary, "g", "s", time_ns=time_ns) for name in anomalies]
     return Verdict(validity, (result_of("quorum", found),))
 
 

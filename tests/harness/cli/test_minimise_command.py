@@ -23,7 +23,7 @@ from harness.plan.schedule import faults_of
 from harness.vocabulary import Expectation, FixedSchedule, LogWorkload, Target
 from results.store.runs import find_run, load_identity
 from tests.harness.fakes.runs import GREEN, RED, UNKNOWN, ZOMBIE, stored
-from tests.harness.recorded_run import Told, a_verdict, planned, store_run
+from tests.harness.recorded_run import BEGAN_NS, SECOND, Told, a_verdict, planned, store_run
 
 
 class Runs:
@@ -205,6 +205,25 @@ def test_it_goes_on_at_the_same_nodes_where_an_operation_of_then_came_after_the_
     said = capsys.readouterr()
     assert "minimise   run 7: the whole schedule, on the same nodes" in said.err
     assert said.out.startswith("minimised  zombie-leader: 8 of 8")
+
+
+def test_the_schedule_until_the_anomaly_is_tried_first(
+    store: Path, made: Runs, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = planned("exploratory/chaos")
+    nemesis = Told("nemesis")
+    (first, *_others) = faults_of(plan.schedule)
+    nemesis.fault("f1", first, "n2", (5_000, 5_200, 12_000))
+    found = a_verdict(Validity.INVALID, "zombie-leader", time_ns=BEGAN_NS + 9 * SECOND)
+    made.ends = [found] * 500
+    folder = store_run(store / "exploratory/chaos/20261122T010000Z-7", plan, found, [nemesis])
+    assert cli.invoke(["minimise", str(folder), "--confirm", "0"]) == 0
+    assert "minimise   run 1: the schedule until the anomaly, " in capsys.readouterr().err
+    guess = made.plans[0].schedule
+    assert isinstance(guess, FixedSchedule)
+    assert isinstance(plan.schedule, FixedSchedule)
+    assert guess.steps == plan.schedule.steps[:1]
+    assert guess.duration_ms < plan.schedule.duration_ms
 
 
 @pytest.mark.parametrize("name", ["../../../lost", "/lost", "lost\0write", "..", ""])
