@@ -176,7 +176,9 @@ class Minimising:
             )
             if outcome is ReproductionOutcome.MISSED and verdict.validity is Validity.UNKNOWN:
                 outcome = ReproductionOutcome.UNDECIDED
-            self._kept.add(Tried(key_of(trial.scenario), outcome, str(folder), confirming))
+            self._kept.add(
+                Tried(key_of(trial.scenario), outcome, str(folder), confirming, round(self._last_s))
+            )
             click.echo(f"minimise   {self._start.wanted} was {outcome}: {folder}", err=True)
             return outcome
 

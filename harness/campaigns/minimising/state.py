@@ -27,12 +27,14 @@ class Tried(msgspec.Struct, frozen=True):
         outcome: its result with regard to the anomaly.
         folder: the run's folder.
         confirming: whether it was made after the search, to measure the rate of the chosen scenario.
+        took_s: how long it took, in seconds; 0 if an earlier version of krucible made it.
     """
 
     key: str
     outcome: ReproductionOutcome
     folder: str
     confirming: bool = False
+    took_s: int = 0
 
 
 class MinimisationState(msgspec.Struct, frozen=True):

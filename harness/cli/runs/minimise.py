@@ -1,5 +1,6 @@
 """``krucible minimise``: reduces an invalid run to a smaller scenario, by running smaller candidates."""
 
+import math
 from pathlib import Path
 from shlex import quote
 
@@ -29,6 +30,7 @@ EXIT_MINIMISED, EXIT_NEVER, EXIT_UNFINISHED = 0, 1, 2
 _RUNS_MAX = 10_000
 _CONFIRMING_MAX = 1_000
 _TEXT_MAX = 4_096
+_S_PER_MIN = 60
 
 
 @click.command(cls=Command)
@@ -99,6 +101,13 @@ def _nothing_text(work: Minimising, start: Start, kept: MinimisationFile, runs: 
     )
 
 
+def _made_text(kept: MinimisationFile) -> str:
+    """The number of runs, and the time that they took."""
+    tried = kept.state.tried
+    minutes = math.ceil(sum(each.took_s for each in tried) / _S_PER_MIN)
+    return f"{len(tried)} in {minutes} min"
+
+
 def _result_lines(
     work: Minimising, best: Scenario, start: Start, recorded: RecordedActions, kept: MinimisationFile
 ) -> list[str]:
@@ -123,7 +132,7 @@ def _result_lines(
         f"rate       of {measured}; the interval is Wilson's of 95 %",
         f"test       {work.search.level.text()}",
         f"taken away {', '.join(taken_away(before, after)) or 'nothing'}",
-        f"runs       {len(kept.state.tried)}; {left}",
+        f"runs       {_made_text(kept)}; {left}",
         f"scenario   {clean(str(path), _TEXT_MAX)}",
         f"reproduce  {clean(reproduce_line(options), _TEXT_MAX)}",
     ]
