@@ -59,6 +59,11 @@ class Evidence:
         """Add the outcome of one more run."""
         self._counts[outcome] += 1
 
+    @property
+    def shown(self) -> int:
+        """Number of runs that showed the anomaly."""
+        return self._counts[ReproductionOutcome.SHOWN]
+
     def decision(self, level: RateTest) -> bool | None:
         """Whether the candidate shows the anomaly often enough; None: another run is needed."""
         odds = self._log_odds(level)

@@ -206,20 +206,10 @@ def clients(scenario: Scenario) -> Trials:
             return
 
 
-PASSES: tuple[Pass, ...] = (
-    nothing,
-    latest,
-    time,
-    groups,
-    time,
-    pieces,
-    moves,
-    time,
-    holds,
-    time,
-    nodes,
-    partitions,
-    clients,
+PHASES: tuple[tuple[Pass, ...], ...] = (
+    (nothing, latest, time, groups, time, pieces),
+    (moves, time, holds, time),
+    (nodes, partitions, clients),
 )
 """The passes; those that remove most come first, so that later runs are shorter."""
 

@@ -15,7 +15,7 @@ from checkers.history.reading import HistoryError
 from checkers.verdict.verdict import Validity
 from harness.campaigns.making import run_one
 from harness.campaigns.minimising.evidence import ReproductionOutcome
-from harness.campaigns.minimising.passes import PASSES
+from harness.campaigns.minimising.passes import PHASES
 from harness.campaigns.minimising.search import Search, Trial, key_of
 from harness.campaigns.minimising.starting import Start, shows
 from harness.campaigns.minimising.state import CANDIDATES, RESULT_FILE, MinimisationFile, Tried
@@ -79,7 +79,7 @@ class Minimising:
         self._began, self._made = time.monotonic(), 0
         self._longest_s = self._last_s = 0.0
         self._failed_before = False
-        self.search = Search(start.trials, PASSES, start.guess)
+        self.search = Search(start.trials, PHASES, start.guess)
         self.searched = self.complete = False
 
     def go_on(self) -> None:

@@ -36,9 +36,13 @@ def key_of(scenario: Scenario) -> str:
 class Search:
     """One search for a smaller scenario.
 
+    In each phase one run that shows the anomaly is enough to go on with a candidate.  The smallest one of the
+    phase is then run until the test decides.  If it is dropped, the phase begins again, and each of its
+    candidates is run until the test decides.
+
     Args:
         starts: scenarios to start from; the first that shows the anomaly is taken.
-        passes: ways to make it smaller, tried one after the other.
+        phases: ways to make it smaller, tried one after the other.
         guess: a smaller scenario that is tried before the starts; it is taken if it shows the anomaly as
             often as the strictest level asks.
 
@@ -48,56 +52,70 @@ class Search:
         kept: description of each step that was kept, in order.
     """
 
-    def __init__(self, starts: Sequence[Trial], passes: Sequence[Pass], guess: Trial | None = None) -> None:
+    def __init__(
+        self, starts: Sequence[Trial], phases: Sequence[Sequence[Pass]], guess: Trial | None = None
+    ) -> None:
         self._starts, self._guess = starts, guess
-        self._passes = passes
-        self._decided: dict[str, bool] = {}
+        self._phases = phases
+        self._evidence: dict[str, Evidence] = {}
         self.best: Scenario | None = None
         self.level = LEVELS[0]
         self.kept: list[str] = []
 
     def runs_needed(self) -> RunsNeeded:
         """The needed runs, one at a time; at the end nothing smaller is left to try."""
-        guessed = self._guess is not None and (yield from self._judged(self._guess))
+        guessed = self._guess is not None and (yield from self._judged(self._guess, hasty=False))
         for start in () if guessed else self._starts:
-            level = yield from _level_of(start)
+            level = yield from self._level_of(start)
             if level is not None:
                 self.best, self.level = start.scenario, level
-                self._decided[key_of(start.scenario)] = True
                 break
         if self.best is None:
             return
-        for each in self._passes:
-            yield from self._carry_out(each(self.best))
+        for phase in self._phases:
+            before, kept = self.best, len(self.kept)
+            yield from self._carry_out(phase, hasty=True)
+            if self.best is not before and not (yield from self._holds(Trial(self.best, self.kept[-1]))):
+                self.best = before
+                del self.kept[kept:]
+                yield from self._carry_out(phase, hasty=False)
 
-    def _carry_out(self, trials: Generator[Trial, bool, None]) -> RunsNeeded:
+    def _carry_out(self, phase: Sequence[Pass], *, hasty: bool) -> RunsNeeded:
+        for each in phase:
+            if self.best is not None:
+                yield from self._answer(each(self.best), hasty=hasty)
+
+    def _answer(self, trials: Generator[Trial, bool, None], *, hasty: bool) -> RunsNeeded:
         try:
             trial = next(trials)
             while True:
-                trial = trials.send((yield from self._judged(trial)))
+                trial = trials.send((yield from self._judged(trial, hasty=hasty)))
         except StopIteration:
             return
 
-    def _judged(self, trial: Trial) -> Generator[Trial, ReproductionOutcome, bool]:
-        """Whether a trial shows the anomaly often enough; a decided trial is not run again."""
-        key = key_of(trial.scenario)
-        if key not in self._decided:
-            evidence = Evidence()
-            while (decision := evidence.decision(self.level)) is None:
-                evidence.add((yield trial))
-            self._decided[key] = decision
+    def _judged(self, trial: Trial, *, hasty: bool) -> Generator[Trial, ReproductionOutcome, bool]:
+        """Whether to go on with a trial; `hasty`: one run that shows the anomaly is enough."""
+        kept = yield from self._holds(trial, hasty=hasty)
+        if kept and trial.scenario != self.best:
+            self.best = trial.scenario
+            self.kept.append(trial.text)
+        return kept
+
+    def _holds(self, trial: Trial, *, hasty: bool = False) -> Generator[Trial, ReproductionOutcome, bool]:
+        """Whether a trial shows the anomaly often enough; its earlier runs count."""
+        evidence = self._evidence.setdefault(key_of(trial.scenario), Evidence())
+        while (decision := evidence.decision(self.level)) is None:
+            if hasty and evidence.shown:
+                return True
+            evidence.add((yield trial))
+        return decision
+
+    def _level_of(self, start: Trial) -> Generator[Trial, ReproductionOutcome, RateTest | None]:
+        """The strictest level that a start reaches; None if it shows the anomaly too rarely."""
+        evidence = self._evidence.setdefault(key_of(start.scenario), Evidence())
+        for level in LEVELS:
+            while (decision := evidence.decision(level)) is None:
+                evidence.add((yield start))
             if decision:
-                self.best = trial.scenario
-                self.kept.append(trial.text)
-        return self._decided[key]
-
-
-def _level_of(start: Trial) -> Generator[Trial, ReproductionOutcome, RateTest | None]:
-    """The strictest level that a start reaches; None if it shows the anomaly too rarely."""
-    evidence = Evidence()
-    for level in LEVELS:
-        while (decision := evidence.decision(level)) is None:
-            evidence.add((yield start))
-        if decision:
-            return level
-    return None
+                return level
+        return None

@@ -16,7 +16,7 @@ from harness.campaigns.minimising.evidence import (
     RateTest,
     ReproductionOutcome,
 )
-from harness.campaigns.minimising.passes import PASSES, planned_of
+from harness.campaigns.minimising.passes import PHASES, planned_of
 from harness.campaigns.minimising.pieces import pieces_of
 from harness.campaigns.minimising.search import Search, Trial, key_of
 from harness.campaigns.minimising.subsets import needed
@@ -42,7 +42,7 @@ def carried_out(search: Search, answer: Answer) -> list[Trial]:
 
 
 def searched(scenario: Scenario, answer: Answer) -> tuple[Search, list[Trial]]:
-    search = Search([Trial(scenario, "the whole schedule")], PASSES)
+    search = Search([Trial(scenario, "the whole schedule")], PHASES)
     return search, carried_out(search, answer)
 
 
@@ -182,12 +182,12 @@ def test_a_flaky_bug_is_held_to_what_the_whole_schedule_reaches() -> None:
 
 def test_a_bug_that_never_comes_back_is_given_up_and_the_next_start_is_tried() -> None:
     others = replace(kills(2), summary="At the same nodes.")
-    search = Search([Trial(kills(2), "roles"), Trial(others, "nodes")], PASSES)
+    search = Search([Trial(kills(2), "roles"), Trial(others, "nodes")], PHASES)
     asked = carried_out(search, lambda _: ReproductionOutcome.MISSED)
     assert search.best is None
     assert {trial.text for trial in asked} == {"roles", "nodes"}
 
-    search = Search([Trial(kills(2), "roles"), Trial(others, "nodes")], PASSES)
+    search = Search([Trial(kills(2), "roles"), Trial(others, "nodes")], PHASES)
     carried_out(
         search, lambda one: ReproductionOutcome.SHOWN if one == others else ReproductionOutcome.MISSED
     )
