@@ -7,11 +7,11 @@ from checkers.history.operations import History, Operation
 from checkers.verdict.verdict import Anomaly, Verdict
 from results.markup.cleaning import clean
 from results.report.drawing.frame import at_seconds
+from results.report.findings.chronology import Chronology, ChronologyLine
 from results.report.findings.cycles import cycles_of, drawing, key_of
 from results.report.findings.flow.events import CLUSTER
 from results.report.findings.pictures import Pictures
 from results.report.findings.replicas.rows import SideBySide
-from results.report.findings.tale import TaleLine, Tales
 from results.report.findings.witness import Witnessed, draw_witness
 from results.report.limits import DisplayLimits
 from results.report.reading.words import value_text
@@ -63,7 +63,7 @@ class ShownCause(msgspec.Struct, frozen=True, kw_only=True):
         flow_notes: what the flow does not show, and how to read it.
         replicas: the logs of the partition's replicas, side by side.
         cause: place of the cause, and number of anomalies of each kind.
-        tale: events in the order of time.
+        chronology: events in the order of time.
         variants: other anomalies with the same cause.
         variants_left_out: number of those that are not shown.
     """
@@ -90,7 +90,7 @@ class ShownCause(msgspec.Struct, frozen=True, kw_only=True):
     flow_notes: tuple[str, ...] = ()
     replicas: SideBySide | None = None
     cause: str = ""
-    tale: tuple[TaleLine, ...] = ()
+    chronology: tuple[ChronologyLine, ...] = ()
     variants: tuple[Variant, ...] = ()
     variants_left_out: int = 0
 
@@ -126,7 +126,7 @@ def findings_of(
     verdict: Verdict,
     seen: Witnessed,
     limits: DisplayLimits,
-    tales: Tales | None = None,
+    chronology: Chronology | None = None,
     pictures: Pictures | None = None,
 ) -> ShownCauses:
     """Prepare a card for each cause, in the order of `causes_of`.
@@ -135,7 +135,7 @@ def findings_of(
         verdict: the verdict of the run.
         seen: source of the drawings of witnesses.
         limits: upper bounds of what is shown.
-        tales: source of the events around each cause; without it cards show no events.
+        chronology: source of the events around each cause; without it cards show no events.
         pictures: source of drawings of messages and of tables of replicas; without it cards have neither.
     """
     causes = [(cause, cause.witness) for cause in causes_of(verdict)]
@@ -166,7 +166,7 @@ def findings_of(
                 flow_notes=notes,
                 replicas=None if pictures is None else pictures.replicas(cause),
                 cause=clean(cause_line(cause), limits.text),
-                tale=tales.of(cause, limits) if tales is not None and cause.illegal else (),
+                chronology=_chronology(cause, chronology, limits),
                 variants=variants,
                 variants_left_out=max(cause.total - 1 - len(variants), 0),
             )
@@ -208,6 +208,12 @@ class _Cycles:
         if self._asked > self._limits.cycles:
             return None
         return drawing(self._cycles[key_of(one.checker, one.anomaly)], self._limits.text)
+
+
+def _chronology(
+    cause: Cause, chronology: Chronology | None, limits: DisplayLimits
+) -> tuple[ChronologyLine, ...]:
+    return chronology.around(cause, limits) if chronology is not None and cause.illegal else ()
 
 
 def _flow(cause: Cause, pictures: Pictures | None) -> tuple[Markup | None, tuple[str, ...]]:
