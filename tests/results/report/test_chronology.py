@@ -13,8 +13,8 @@ from checkers.logs.log import anomalies
 from checkers.logs.log.anomalies import ANOMALIES, NO_LICENCE
 from checkers.logs.replicas.judging import check_replicas
 from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
-from results.report.findings import chronology
-from results.report.findings.chronology import Chronology, partition_named
+from results.report.cards import chronology
+from results.report.cards.chronology import Chronology, partition_named
 from results.report.limits import STEPS
 from results.report.page import render_report
 from results.run.causes import causes_of

@@ -1,4 +1,4 @@
-"""Prepares anomalies for a page: numbered, cleaned, shortened, each with its witness as table rows."""
+"""Prepares the cards of a page, one for each cause, numbered, cleaned and shortened."""
 
 import msgspec
 from markupsafe import Markup
@@ -6,13 +6,13 @@ from markupsafe import Markup
 from checkers.history.operations import History, Operation
 from checkers.verdict.verdict import Anomaly, Verdict
 from results.markup.cleaning import clean
+from results.report.cards.chronology import Chronology, ChronologyLine
+from results.report.cards.cycles import cycles_of, drawing, key_of
+from results.report.cards.flow.events import CLUSTER
+from results.report.cards.pictures import Pictures
+from results.report.cards.replicas.rows import SideBySide
+from results.report.cards.witness import Witnessed, draw_witness
 from results.report.drawing.frame import at_seconds
-from results.report.findings.chronology import Chronology, ChronologyLine
-from results.report.findings.cycles import cycles_of, drawing, key_of
-from results.report.findings.flow.events import CLUSTER
-from results.report.findings.pictures import Pictures
-from results.report.findings.replicas.rows import SideBySide
-from results.report.findings.witness import Witnessed, draw_witness
 from results.report.limits import DisplayLimits
 from results.report.reading.words import value_text
 from results.run.causes import Cause, Shown, cause_line, causes_of
@@ -47,8 +47,8 @@ class Variant(msgspec.Struct, frozen=True):
     drawing: Markup | None = None
 
 
-class ShownCause(msgspec.Struct, frozen=True, kw_only=True):
-    """A cause, ready to be shown: an anomaly with its witness and the events around it, others in short.
+class Card(msgspec.Struct, frozen=True, kw_only=True):
+    """The card of a cause: an anomaly with its witness and the events around it, and others in short.
 
     Attributes:
         anchor: id of its section in the page.
@@ -95,8 +95,8 @@ class ShownCause(msgspec.Struct, frozen=True, kw_only=True):
     variants_left_out: int = 0
 
 
-class ShownCauses(msgspec.Struct, frozen=True):
-    """All causes of a verdict, ready to be shown.
+class Cards(msgspec.Struct, frozen=True):
+    """The cards of a verdict.
 
     Attributes:
         broken: whether a guarantee was broken, also if only the number of anomalies is known.
@@ -108,8 +108,8 @@ class ShownCauses(msgspec.Struct, frozen=True):
     """
 
     broken: bool
-    illegal: tuple[ShownCause, ...]
-    legal: tuple[ShownCause, ...]
+    illegal: tuple[Card, ...]
+    legal: tuple[Card, ...]
     unlisted: tuple[str, ...]
     left_out: int
     cycles_left_out: int
@@ -117,18 +117,18 @@ class ShownCauses(msgspec.Struct, frozen=True):
     tables_left_out: int = 0
 
     @property
-    def all(self) -> tuple[ShownCause, ...]:
-        """All findings, illegal ones first."""
+    def all(self) -> tuple[Card, ...]:
+        """All cards, those of illegal anomalies first."""
         return self.illegal + self.legal
 
 
-def findings_of(
+def cards_of(
     verdict: Verdict,
     seen: Witnessed,
     limits: DisplayLimits,
     chronology: Chronology | None = None,
     pictures: Pictures | None = None,
-) -> ShownCauses:
+) -> Cards:
     """Prepare a card for each cause, in the order of `causes_of`.
 
     Args:
@@ -144,12 +144,12 @@ def findings_of(
     unlisted = [cause for cause, witness in causes if witness is None]
     lines = [clean(cause_line(cause), limits.text) for cause in unlisted[: limits.rows]]
     cycles = _Cycles(verdict, limits)
-    found: list[ShownCause] = []
+    found: list[Card] = []
     numbers = {True: 0, False: 0}
     others = 0
     for cause, witness in shown:
         numbers[cause.illegal] += 1
-        finding = _finding(numbers[cause.illegal], witness.checker, witness.anomaly, seen.history, limits)
+        card = _card(numbers[cause.illegal], witness.checker, witness.anomaly, seen.history, limits)
         circular = cycles.has(witness)
         drawn = cycles.drawing(witness)
         flow, notes = _flow(cause, None if circular else pictures)
@@ -159,7 +159,7 @@ def findings_of(
         variants = tuple(_variant(one, cycles, limits) for one in cause.shown[1 : limits.variants + 1])
         found.append(
             msgspec.structs.replace(
-                finding,
+                card,
                 drawing=drawn or None,
                 circular=circular,
                 flow=flow,
@@ -171,7 +171,7 @@ def findings_of(
                 variants_left_out=max(cause.total - 1 - len(variants), 0),
             )
         )
-    return ShownCauses(
+    return Cards(
         broken=any(cause.illegal for cause, _ in causes),
         illegal=tuple(one for one in found if one.illegal),
         legal=tuple(one for one in found if not one.illegal),
@@ -243,14 +243,12 @@ def _witness(anomaly: Anomaly, seen: Witnessed, limits: DisplayLimits) -> Markup
     return draw_witness(seen, anomaly.witness[: limits.witness], anomaly.time_ns)
 
 
-def _finding(
-    number: int, checker: str, anomaly: Anomaly, history: History, limits: DisplayLimits
-) -> ShownCause:
+def _card(number: int, checker: str, anomaly: Anomaly, history: History, limits: DisplayLimits) -> Card:
     said, shown = anomaly.explanation[: limits.explanation], anomaly.witness[: limits.witness]
     operations = history.operations
     witness = tuple(_row(operations[i], limits) for i in shown if 0 <= i < len(operations))
     kind = "anomaly" if anomaly.illegal else "legal"
-    return ShownCause(
+    return Card(
         anchor=f"{kind}-{number}",
         number=number,
         id=clean(anomaly.id, 60),

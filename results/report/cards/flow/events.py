@@ -15,8 +15,8 @@ from checkers.history.operations import OK, History, Operation
 from checkers.history.units import NS_PER_S
 from checkers.verdict.places import QUORUM, place_of
 from results.markup.cleaning import clean
+from results.report.cards.chronology import partition_named
 from results.report.drawing.frame import fault_label
-from results.report.findings.chronology import partition_named
 from results.report.reading.calls import NONE, OPEN, CallColumns
 from results.report.reading.leadership import LeadershipStart, partition_leaders, quorum_leaders
 from results.report.reading.words import (
