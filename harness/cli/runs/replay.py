@@ -1,4 +1,4 @@
-"""``krucible replay``: repeats a recorded schedule, and reports how often its finding returns."""
+"""``krucible replay``: repeats a recorded schedule, and reports how often its anomalies return."""
 
 import contextlib
 import secrets
@@ -103,20 +103,20 @@ class _Bisectable(Command):
 @click.option(
     "--bisect",
     is_flag=True,
-    help="Stop when the finding returns, with an exit code for git bisect run.",
+    help="Stop when the anomalies return, with an exit code for git bisect run.",
 )
 @click.option("--keep", is_flag=True, help="Leave the cluster up when the run is over.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; the output of the runs goes to stderr.")
 @runs_option
 def replay(run: str, *, times: int, bisect: bool, keep: bool, as_json: bool, **given: Any) -> int:
-    """Repeat the recorded schedule of RUN, and report how often its finding returns.
+    """Repeat the recorded schedule of RUN, and report how often its anomalies return.
 
     The same faults hit the same nodes at the same times, whatever roles they have now.  Roles that differ
     are reported.  RUN is the run's folder, seed or time, or latest, or a scenario's name.  The last two mean
     the newest run that is not a replay, so that the same command means the same run again.
 
-    Exit codes: 0 the finding returned at least once, 1 never, 2 no run decided it, 3 the harness failed.
-    With --bisect: 1 (bad) it returned, 0 (good) it never did, 125 (skip) undecided, 128 (abort) wrong
+    Exit codes: 0 all its anomalies returned in a run, 1 never, 2 no run decided it, 3 the harness failed.
+    With --bisect: 1 (bad) they returned, 0 (good) they never did, 125 (skip) undecided, 128 (abort) wrong
     command.
     """
     if keep and times > 1:
