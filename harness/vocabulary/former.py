@@ -1,4 +1,6 @@
-"""Former names of gambits' moves, in scenario files that earlier versions of ``krucible minimise`` wrote."""
+"""Former names of gambits' moves, in schedules and scenario files of earlier versions of krucible."""
+
+from collections.abc import Mapping
 
 from harness.vocabulary.gambits import (
     AlterChosen,
@@ -26,6 +28,21 @@ __all__ = [
     "RequestThere",
     "Strike",
 ]
+CURRENT_WORDS: Mapping[str, str] = {
+    "strike": "inject-all",
+    "mend": "heal-all",
+    "linger": "wait-at-most",
+    "ask": "request",
+    "ask-there": "request-for-chosen",
+    "delete-there": "delete-from-chosen",
+    "move-there": "reassign-chosen",
+    "alter-there": "alter-chosen",
+    "elect-there": "elect-chosen",
+}
+"""Former names of moves and of their operations in schedules, and the current names."""
+CURRENT_FIELDS: Mapping[str, str] = {"blows": "faults"}
+"""The former name of a field of a move, and the current name."""
+_TAGS = ("move", "kind")
 
 Ask = Request
 AskThere = RequestThere = RequestForChosen
@@ -46,3 +63,24 @@ def Strike(blows: tuple[FaultAt, ...], apart_ms: int = 0) -> InjectAll:  # noqa:
         apart_ms: time from the beginning of one fault to the beginning of the next, milliseconds.
     """
     return InjectAll(blows, apart_ms)
+
+
+def in_current_words(value: object) -> object:
+    """A stored schedule with the current names of moves.
+
+    Args:
+        value: a schedule as decoded JSON; current names stay as they are.
+    """
+    match value:
+        case dict():
+            return {CURRENT_FIELDS.get(name, name): _current(name, each) for name, each in value.items()}
+        case list():
+            return [in_current_words(each) for each in value]
+        case _:
+            return value
+
+
+def _current(name: str, value: object) -> object:
+    if name in _TAGS and isinstance(value, str):
+        return CURRENT_WORDS.get(value, value)
+    return in_current_words(value)
