@@ -143,44 +143,73 @@ def cards_of(
     shown = listed[: limits.anomalies]
     unlisted = [cause for cause, witness in causes if witness is None]
     lines = [clean(cause_line(cause), limits.text) for cause in unlisted[: limits.rows]]
-    cycles = _Cycles(verdict, limits)
-    found: list[Card] = []
-    numbers = {True: 0, False: 0}
-    others = 0
-    for cause, witness in shown:
-        numbers[cause.illegal] += 1
-        card = _card(numbers[cause.illegal], witness.checker, witness.anomaly, seen.history, limits)
-        circular = cycles.has(witness)
-        drawn = cycles.drawing(witness)
-        flow, notes = _flow(cause, None if circular else pictures)
-        if witness.anomaly.witness and not circular and flow is None:
-            others += 1
-            drawn = _witness(witness.anomaly, seen, limits) if others <= limits.drawings else None
-        variants = tuple(_variant(one, cycles, limits) for one in cause.shown[1 : limits.variants + 1])
-        found.append(
-            msgspec.structs.replace(
-                card,
-                drawing=drawn or None,
-                circular=circular,
-                flow=flow,
-                flow_notes=notes,
-                replicas=None if pictures is None else pictures.replicas(cause),
-                cause=clean(cause_line(cause), limits.text),
-                chronology=_chronology(cause, chronology, limits),
-                variants=variants,
-                variants_left_out=max(cause.total - 1 - len(variants), 0),
-            )
-        )
+    maker = _Maker(verdict, seen, limits, chronology, pictures)
+    cards = [maker.card(cause, witness) for cause, witness in shown]
     return Cards(
         broken=any(cause.illegal for cause, _ in causes),
-        illegal=tuple(one for one in found if one.illegal),
-        legal=tuple(one for one in found if not one.illegal),
+        illegal=tuple(card for card in cards if card.illegal),
+        legal=tuple(card for card in cards if not card.illegal),
         unlisted=tuple(lines),
         left_out=len(causes) - len(shown) - len(lines),
-        cycles_left_out=cycles.left_out,
-        drawings_left_out=max(others - limits.drawings, 0),
+        cycles_left_out=maker.cycles.left_out,
+        drawings_left_out=max(maker.drawings - limits.drawings, 0),
         tables_left_out=0 if pictures is None else pictures.tables_left_out,
     )
+
+
+class _Maker:
+    """Makes cards one after the other, and counts what they draw.
+
+    Attributes:
+        cycles: draws cycles.
+        drawings: number of witnesses that need a drawing of their own.
+    """
+
+    def __init__(
+        self,
+        verdict: Verdict,
+        seen: Witnessed,
+        limits: DisplayLimits,
+        chronology: Chronology | None,
+        pictures: Pictures | None,
+    ) -> None:
+        self._seen, self._limits = seen, limits
+        self._chronology, self._pictures = chronology, pictures
+        self._numbers = {True: 0, False: 0}
+        self.cycles = _Cycles(verdict, limits)
+        self.drawings = 0
+
+    def card(self, cause: Cause, witness: Shown) -> Card:
+        """The card of a cause and the anomaly that it shows."""
+        limits = self._limits
+        self._numbers[cause.illegal] += 1
+        number = self._numbers[cause.illegal]
+        circular = self.cycles.has(witness)
+        drawn = self.cycles.drawing(witness)
+        flow, notes = _flow(cause, None if circular else self._pictures)
+        if witness.anomaly.witness and not circular and flow is None:
+            self.drawings += 1
+            drawn = (
+                _witness(witness.anomaly, self._seen, limits) if self.drawings <= limits.drawings else None
+            )
+        variants = tuple(_variant(one, self.cycles, limits) for one in cause.shown[1 : limits.variants + 1])
+        return msgspec.structs.replace(
+            _card(number, witness.checker, witness.anomaly, self._seen.history, limits),
+            drawing=drawn or None,
+            circular=circular,
+            flow=flow,
+            flow_notes=notes,
+            replicas=None if self._pictures is None else self._pictures.replicas(cause),
+            cause=clean(cause_line(cause), limits.text),
+            chronology=self._events(cause),
+            variants=variants,
+            variants_left_out=max(cause.total - 1 - len(variants), 0),
+        )
+
+    def _events(self, cause: Cause) -> tuple[ChronologyLine, ...]:
+        if self._chronology is None or not cause.illegal:
+            return ()
+        return self._chronology.around(cause, self._limits)
 
 
 class _Cycles:
@@ -208,12 +237,6 @@ class _Cycles:
         if self._asked > self._limits.cycles:
             return None
         return drawing(self._cycles[key_of(one.checker, one.anomaly)], self._limits.text)
-
-
-def _chronology(
-    cause: Cause, chronology: Chronology | None, limits: DisplayLimits
-) -> tuple[ChronologyLine, ...]:
-    return chronology.around(cause, limits) if chronology is not None and cause.illegal else ()
 
 
 def _flow(cause: Cause, pictures: Pictures | None) -> tuple[Markup | None, tuple[str, ...]]:
