@@ -19,9 +19,9 @@ from harness.plan.upgrades import other_versions
 from harness.record.folder import SCHEDULE_FILE
 from harness.vocabulary.faults import Target
 
-STRIKING = ("nemesis", "nemesis-[0-9]*", "gambits")
+INJECTING = ("nemesis", "nemesis-[0-9]*", "gambits")
 """Processes that inject faults and choose their targets."""
-_JOURNALS = (*STRIKING, "nemesis-blinks", "moves", "runner", "admin", "admin-*")
+_JOURNALS = (*INJECTING, "nemesis-blinks", "moves", "runner", "admin", "admin-*")
 """Processes that carry out schedules, and those that record times."""
 _SYMBOLIC = "--symbolic"
 _PLANS = "krucible run "

@@ -21,7 +21,7 @@ from checkers.history.reading import HistoryError, read_journals
 from checkers.judge import judge
 from checkers.transactional.transactions import draw_cycle
 from checkers.verdict.verdict import Anomaly, CheckerResult, Verdict
-from harness.campaigns.doing import Show, show_nothing
+from harness.campaigns.activity import Show, show_nothing
 from harness.errors import UsageError
 from results.markup.cleaning import clean
 

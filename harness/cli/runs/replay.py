@@ -27,7 +27,7 @@ from harness.cli.runs.run import print_kept
 from harness.errors import KrucibleError, UsageError
 from harness.plan.replaying import differences
 from harness.plan.replaying_plan import (
-    STRIKING,
+    INJECTING,
     Instead,
     RecordedActions,
     Replay,
@@ -151,7 +151,7 @@ class _Arguments(NamedTuple):
 
 
 def _reproduce(asked: _Arguments, given: dict[str, Any]) -> Reproduction:
-    with cancellable() as cancelled, _chatter(to_stderr=asked.as_json):
+    with cancellable() as cancelled, _run_output(to_stderr=asked.as_json):
         recorded = load_recorded(find_run(asked.venue.runs, asked.run, originals=True))
         wanted = signature_of(verdict_of(recorded.folder))
         planned = _planned(recorded, asked.venue.runs, _instead(given), symbolic=given["symbolic"])
@@ -195,7 +195,7 @@ def _planned(recorded: RecordedActions, runs: Path, instead: Instead, *, symboli
 
 
 @contextlib.contextmanager
-def _chatter(*, to_stderr: bool) -> Iterator[None]:
+def _run_output(*, to_stderr: bool) -> Iterator[None]:
     with contextlib.redirect_stdout(sys.stderr) if to_stderr else contextlib.nullcontext():
         yield
 
@@ -280,7 +280,7 @@ def _attempts(campaign: Campaign, recorded: RecordedActions, planned: Replay, ti
 
 def _attempt(number: int, folder: Path, recorded: RecordedActions, planned: Replay) -> Attempt:
     try:
-        history = read_journals(journals_of(folder, STRIKING))
+        history = read_journals(journals_of(folder, INJECTING))
         otherwise = (*_image_differs(recorded, folder), *differences(planned.roles, history.operations))
         found = signature_of(load_verdict(folder))
     except (HistoryError, StoreError) as error:
