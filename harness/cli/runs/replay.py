@@ -28,7 +28,7 @@ from harness.errors import KrucibleError, UsageError
 from harness.plan.replaying import differences
 from harness.plan.replaying_plan import (
     INJECTING,
-    Instead,
+    OtherKafka,
     RecordedActions,
     Replay,
     is_rerun,
@@ -169,7 +169,7 @@ def _reproduce(asked: _Arguments, given: dict[str, Any]) -> Reproduction:
     return found
 
 
-def _planned(recorded: RecordedActions, runs: Path, instead: Instead, *, symbolic: bool) -> Replay:
+def _planned(recorded: RecordedActions, runs: Path, instead: OtherKafka, *, symbolic: bool) -> Replay:
     """Plan the replay. If the recorded run is itself a replay, a note says so and names the original run.
 
     Raises:
@@ -200,10 +200,10 @@ def _run_output(*, to_stderr: bool) -> Iterator[None]:
         yield
 
 
-def _instead(given: dict[str, Any]) -> Instead:
+def _instead(given: dict[str, Any]) -> OtherKafka:
     chosen = settled(given)
     source = chosen["image_source"]
-    return Instead(
+    return OtherKafka(
         kafka_version=chosen["kafka_version"],
         kafka_tarball=chosen["kafka_tarball"],
         kafka_image=chosen["kafka_image"],
