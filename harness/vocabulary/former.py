@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from harness.vocabulary.gambits import (
     AlterChosen,
+    ChoosePartition,
     DeleteFromChosen,
     ElectChosen,
     FaultAt,
@@ -20,6 +21,7 @@ __all__ = [
     "Ask",
     "AskThere",
     "Blow",
+    "ChooseCopies",
     "DeleteThere",
     "ElectThere",
     "Linger",
@@ -29,6 +31,7 @@ __all__ = [
     "Strike",
 ]
 CURRENT_WORDS: Mapping[str, str] = {
+    "choose-copies": "choose-partition",
     "strike": "inject-all",
     "mend": "heal-all",
     "linger": "wait-at-most",
@@ -40,8 +43,8 @@ CURRENT_WORDS: Mapping[str, str] = {
     "elect-there": "elect-chosen",
 }
 """Former names of moves and of their operations in schedules, and the current names."""
-CURRENT_FIELDS: Mapping[str, str] = {"blows": "faults"}
-"""The former name of a field of a move, and the current name."""
+CURRENT_FIELDS: Mapping[str, str] = {"blows": "faults", "copies": "replicas_min"}
+"""Former names of fields of moves, and the current names."""
 _TAGS = ("move", "kind")
 
 Ask = Request
@@ -53,6 +56,25 @@ DeleteThere = DeleteFromChosen
 Blow = FaultAt
 Mend = HealAll
 Linger = WaitAtMost
+
+
+def ChooseCopies(  # noqa: N802 - a type's name
+    draw: int,
+    topic: str | None = None,
+    copies: int = 2,
+    preferred_follows: bool = False,  # noqa: FBT001, FBT002 - a field of the type
+    within_ms: int = 15_000,
+) -> ChoosePartition:
+    """`ChoosePartition` under its former name, with the former name of its argument.
+
+    Args:
+        draw: decides among partitions, and among followers.
+        topic: the partition's topic; None: any of the workload's.
+        copies: the minimum number of replicas.
+        preferred_follows: choose only a partition whose preferred leader does not lead.
+        within_ms: how long to wait for such a partition.
+    """
+    return ChoosePartition(draw, topic, copies, preferred_follows, within_ms)
 
 
 def Strike(blows: tuple[FaultAt, ...], apart_ms: int = 0) -> InjectAll:  # noqa: N802 - a type's name

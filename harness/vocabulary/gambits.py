@@ -15,7 +15,7 @@ Part = str | Member
 """A node, named by the part that a choice assigned to it, or by its place in the topology."""
 
 
-class ChooseCopies(msgspec.Struct, frozen=True, tag_field="move", tag="choose-copies"):
+class ChoosePartition(msgspec.Struct, frozen=True, tag_field="move", tag="choose-partition"):
     """Choose a partition of which every replica is in sync.
 
     Its leader is ``leader`` from then on.  The others are ``follower-1`` and so on, in random order.
@@ -23,14 +23,14 @@ class ChooseCopies(msgspec.Struct, frozen=True, tag_field="move", tag="choose-co
     Attributes:
         draw: decides among partitions, and among followers.
         topic: the partition's topic; None: any of the workload's.
-        copies: the minimum number of replicas.
+        replicas_min: the minimum number of replicas.
         preferred_follows: choose only a partition whose preferred leader does not lead; it is ``follower-1``.
         within_ms: how long to wait for such a partition.
     """
 
     draw: int
     topic: str | None = None
-    copies: int = 2
+    replicas_min: int = 2
     preferred_follows: bool = False
     within_ms: int = 15_000
 
@@ -85,7 +85,7 @@ class Given(msgspec.Struct, frozen=True, tag_field="move", tag="given"):
     within_ms: int = 15_000
 
 
-Choice = ChooseCopies | ChooseQuorum | ChooseSuccessor | ChooseNewcomers | Given
+Choice = ChoosePartition | ChooseQuorum | ChooseSuccessor | ChooseNewcomers | Given
 """Moves that assign parts to nodes."""
 
 

@@ -23,8 +23,8 @@ from harness.vocabulary import (
     AllInSync,
     AlterChosen,
     AlterTopic,
-    ChooseCopies,
     ChooseNewcomers,
+    ChoosePartition,
     ChooseSuccessor,
     DeleteFromChosen,
     ElectionType,
@@ -59,7 +59,7 @@ from tests.harness.recorded import recorded
 OK, FAIL, INFO = OperationType.OK, OperationType.FAIL, OperationType.INFO
 NODES = Topology(mode=Mode.ISOLATED).nodes()
 LATER_NS = 2**62
-CHOOSE = ChooseCopies(0, within_ms=0)
+CHOOSE = ChoosePartition(0, within_ms=0)
 INJECTED = InjectAll((FaultAt("f1", "leader", Kill()), FaultAt("f2", broker(3), Pause())), apart_ms=7)
 HEALED = HealAll(("f2", "f1"), apart_ms=9)
 IN_SYNC = Until(AllInSync(), 0)
@@ -187,7 +187,7 @@ def test_what_does_not_come_about_ends_a_gambit_and_all_is_healed(bench: Bench) 
 @pytest.mark.parametrize(
     ("moves", "why"),
     [
-        ((ChooseCopies(0, "u", within_ms=0),), "move 1, choose-copies: nothing fits"),
+        ((ChoosePartition(0, "u", within_ms=0),), "move 1, choose-partition: nothing fits"),
         ((INJECTED,), "move 1, inject-all: no node is leader"),
         ((Until(Acknowledged(1), 0),), "move 1, until: acknowledged was not reached"),
         ((Until(TopicsRemoved(1), 0),), "move 1, until: topics-removed was not reached"),
@@ -225,13 +225,13 @@ def test_a_run_that_is_cancelled_leaves_its_faults_to_the_nemesis(bench: Bench) 
 
 
 def test_internal_topics_are_looked_at_where_they_are_meant(bench: Bench) -> None:
-    bench.play(ChooseCopies(0, "t", within_ms=0), MOVED)
+    bench.play(ChoosePartition(0, "t", within_ms=0), MOVED)
     assert bench.looked == ["t", "t"]
     bench.looked.clear()
 
 
 def test_a_successor_is_looked_for_where_the_leader_was(bench: Bench) -> None:
-    assert bench.play(ChooseCopies(0, "t", within_ms=0), ChooseSuccessor(0)).type is OK
+    assert bench.play(ChoosePartition(0, "t", within_ms=0), ChooseSuccessor(0)).type is OK
     assert bench.looked == ["t", "t"]
     assert bench.completions()[1].value["parts"] == {"successor": "b1"}
 
