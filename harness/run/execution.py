@@ -24,7 +24,7 @@ from harness.observers.view import ClusterView
 from harness.plan.schedule import Planned, blinks_of
 from harness.record.journal import Recorder
 from harness.run.healing import bench_of
-from harness.run.retaining import end_retention, limits_of
+from harness.run.retention import end_retention, limits_of
 from harness.run.stage import Stage
 from harness.vocabulary.moves import ScriptedSchedule
 from harness.vocabulary.scenario import FixedSchedule
