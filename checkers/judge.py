@@ -21,7 +21,7 @@ from checkers.verdict.entry import Checker
 from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.needs import EVERYTHING, Needs
 from checkers.verdict.verdict import CheckerResult, Validity, Verdict, result_of
-from checkers.verdict.withholding import hole_of, withheld
+from checkers.verdict.withholding import missing_parts_of, withheld
 
 ENTRIES = (
     log.ENTRY,
@@ -103,7 +103,7 @@ def combined(validities: Iterable[Validity]) -> Validity:
 
 
 def illegal_ids(results: Iterable[CheckerResult]) -> frozenset[str]:
-    """Ids of all anomalies that break a promise."""
+    """Ids of all anomalies that break a guarantee."""
     return frozenset(a.id for result in results for a in result.anomalies if a.illegal)
 
 
@@ -132,7 +132,7 @@ def known_anomalies() -> dict[str, AnomalyKind]:
 def result_by(name: str, checker: Checker, history: History) -> CheckerResult:
     """Run one checker; if it raises, the result is unknown, with the error and its place in the code."""
     try:
-        return withheld(checker(history), NEEDS.get(name, EVERYTHING), hole_of(history))
+        return withheld(checker(history), NEEDS.get(name, EVERYTHING), missing_parts_of(history))
     except Exception as error:  # noqa: BLE001 - an error of one checker makes its result unknown; the other results are kept
         return result_of(name, [], unknown_because=f"the checker raised {_described(error)}")
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from checkers.history.errors import HistoryError
 from checkers.history.operations import INVOKE, Operation
-from checkers.history.refusal import HistoryError
 
 LINE_BYTES_MAX = 256 << 20
 """The longest line; the final read of one partition is one line, with about 13 bytes per record."""

@@ -14,11 +14,11 @@ from typing import BinaryIO, NamedTuple
 import msgspec
 
 from checkers.history.bounds import check_file, check_records
+from checkers.history.errors import HistoryError
 from checkers.history.fields import LARGEST
 from checkers.history.fitting import Misfit, all_fit, misfit_of
 from checkers.history.journals import RUNNER, JournalSet, absent_journals, journal_of
 from checkers.history.operations import OK, READABLE_VERSIONS, History, JournalHeader, Operation
-from checkers.history.refusal import HistoryError
 from checkers.history.runner import END, JournalEnded
 from checkers.history.turns import out_of_turn
 

@@ -33,7 +33,7 @@ LAG_NS = 6_000_000_000
 """Without faults, a broker learns of a high watermark and stores it within this time."""
 
 
-class Catching(NamedTuple):
+class CatchingUp(NamedTuple):
     """A coordinator after its election; all times are stamps of operations, or all are nanoseconds.
 
     Attributes:
@@ -56,7 +56,7 @@ class Commits(NamedTuple):
     finish: Integers
 
 
-def catching_up(begin: int, elected: int, end: int, windows: Sequence[FaultWindow]) -> Catching:
+def catching_up(begin: int, elected: int, end: int, windows: Sequence[FaultWindow]) -> CatchingUp:
     """The period in which a coordinator, elected between two times, may not know all commits; nanoseconds.
 
     Args:
@@ -71,7 +71,7 @@ def catching_up(begin: int, elected: int, end: int, windows: Sequence[FaultWindo
             known = min(known, window.invoked_ns - LAG_NS)
         if window.overlaps(begin, end):
             end = max(end, min(window.end_ns, NEVER - LAG_NS) + LAG_NS)
-    return Catching(known, begin, elected, end)
+    return CatchingUp(known, begin, elected, end)
 
 
 def commits_of(registers: Registers, partitions: Mapping[str, PartitionName]) -> dict[PartitionName, Commits]:
@@ -91,7 +91,7 @@ def commits_of(registers: Registers, partitions: Mapping[str, PartitionName]) ->
     return {name: Commits(rows.start[which], rows.finish[which]) for name, which in found.items()}
 
 
-def caught_up(catching: Catching, commits: Commits) -> Catching:
+def caught_up(catching: CatchingUp, commits: Commits) -> CatchingUp:
     """End a coordinator's period at its first commit that began after its election; in stamps."""
     later = commits.finish[commits.start > catching.elected]
     end = min(catching.end, int(later.min())) if len(later) else catching.end

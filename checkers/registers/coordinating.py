@@ -31,7 +31,7 @@ from checkers.history.quorum import leaders_seen
 from checkers.licences.facts import Facts
 from checkers.registers.catching_up import (
     AS_OF_HIGH_WATERMARK,
-    Catching,
+    CatchingUp,
     Commits,
     catching_up,
     caught_up,
@@ -65,7 +65,7 @@ class Coordination(NamedTuple):
     elections: tuple[Span, ...]
     faults: tuple[Span, ...]
     known: bool
-    catching: tuple[Catching, ...] = ()
+    catching: tuple[CatchingUp, ...] = ()
 
 
 def coordinations_of(history: History, registers: Registers) -> dict[str, Coordination]:
@@ -152,7 +152,7 @@ def _catching(
     windows: Sequence[FaultWindow],
     times: Sequence[int],
     commits: Commits,
-) -> Iterator[Catching]:
+) -> Iterator[CatchingUp]:
     """Coordinators that may not know yet all commits before their election; in stamps."""
     if facts.newest_version and facts.newest_version < AS_OF_HIGH_WATERMARK:
         return
@@ -161,7 +161,7 @@ def _catching(
         late = catching_up(span.from_ns, span.to_ns, _margin(span.to_ns), windows)
         known, begin = (bisect_left(times, time_ns) + SHIFT for time_ns in late[:2])
         elected, end = (bisect_right(times, time_ns) - 1 + SHIFT for time_ns in late[2:])
-        yield caught_up(Catching(known, begin, elected, end), commits)
+        yield caught_up(CatchingUp(known, begin, elected, end), commits)
 
 
 def _quorum_leaders(history: History) -> set[tuple[int, int]]:

@@ -23,7 +23,7 @@ _DELETER = "deleter"
 """Role of workers that request the deletion of records."""
 
 
-class Hole(NamedTuple):
+class MissingParts(NamedTuple):
     """The missing parts of a history.
 
     Attributes:
@@ -54,17 +54,17 @@ class Hole(NamedTuple):
 
 
 @once
-def hole_of(history: History) -> Hole | None:
+def missing_parts_of(history: History) -> MissingParts | None:
     """The missing parts of a history; None if nothing is missing."""
     missing = missing_journals(history) | missing_logs(history)
     if not missing:
         return None
     setups = history.of("setup")
     if not setups and RUNNER in missing:
-        return Hole(missing, None)
+        return MissingParts(missing, None)
     roles = {str(o.key): o.value.get("role") for o in history.of(OPENED) if isinstance(o.value, dict)}
     deleters = frozenset(name for name in missing if roles.get(name) == _DELETER)
-    return Hole(missing, _kind_of(history), deleters)
+    return MissingParts(missing, _kind_of(history), deleters)
 
 
 def _kind_of(history: History) -> str:
@@ -75,20 +75,20 @@ def _kind_of(history: History) -> str:
         return "log"
 
 
-def withheld(result: CheckerResult, needs: Needs, hole: Hole | None) -> CheckerResult:
+def withheld(result: CheckerResult, needs: Needs, lost: MissingParts | None) -> CheckerResult:
     """Drop the anomalies that missing journals may have caused, and state what is therefore unknown.
 
     Args:
         result: the checker's result.
         needs: the needs of the checker's rules.
-        hole: the missing parts of the history.
+        lost: the missing parts of the history.
     """
-    if hole is None or needs == NOTHING:
+    if lost is None or needs == NOTHING:
         return result
-    doubts = dict.fromkeys(filter(None, [hole.unseen(needs)]))
+    doubts = dict.fromkeys(filter(None, [lost.unseen(needs)]))
     kept = []
     for anomaly in result.anomalies:
-        why = hole.why(needs, anomaly.id) if anomaly.illegal else None
+        why = lost.why(needs, anomaly.id) if anomaly.illegal else None
         if why is None:
             kept.append(anomaly)
         else:

@@ -55,7 +55,7 @@ class _State(msgspec.Struct):
     seeds: list[int] = []
 
 
-class Recalled(NamedTuple):
+class StoredCampaign(NamedTuple):
     """The content of a campaign's folder.
 
     Attributes:
@@ -258,7 +258,7 @@ def folder_for(runs: Path, plan: RunPlan, contents: Contents) -> Path:
     return _folder_of(runs, plan.options.scenario, asked)
 
 
-def recall(folder: Path) -> Recalled:
+def recall(folder: Path) -> StoredCampaign:
     """The content of a campaign's folder, wherever its store is now.
 
     Raises:
@@ -269,7 +269,7 @@ def recall(folder: Path) -> Recalled:
     done = {int(seed): place / Path(run).name for seed, run in state.done.items()}
     here = {seed: run for seed, run in done.items() if (run / VERDICT_FILE).is_file()}
     failed = {int(seed): why for seed, why in state.failed.items()}
-    return Recalled(state.options, tuple(state.seeds), here, failed)
+    return StoredCampaign(state.options, tuple(state.seeds), here, failed)
 
 
 def _here(state: _State, place: Path, content: Content) -> dict[int, Path]:

@@ -19,7 +19,7 @@ from checkers.history.faults import FaultRecorded
 from checkers.history.observed import NODE, PARTITIONS, NodeSeen, PartitionAnswer, PartitionsSeen
 from checkers.history.operations import Operation, OperationType
 from checkers.history.quorum import QUORUM, LeaderSeen, quorum_seen
-from harness.campaigns.admin_news import admin_news
+from harness.campaigns.admin_lines import admin_line
 from harness.record.events import Event, PhaseBegan, Recorded, RecordsAcknowledged, RunBegan, RunEnded
 
 REFRESH_PER_SECOND = 4
@@ -199,7 +199,7 @@ class Board:
             said = _fault_text(operation) if operation.f != "recover" else _recovery_text(operation)
             return f"{_WORDS[operation.f]} {said}: {_outcome_text(operation)}"
         if operation.f != "observe":
-            return admin_news(operation)
+            return admin_line(operation)
         if operation.key == QUORUM and self._controller is not None:
             return self._once("controller", "controller is node {1} in epoch {0}".format(*self._controller))
         if operation.key == NODE:

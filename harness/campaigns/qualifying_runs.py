@@ -15,7 +15,7 @@ from harness.plan.planning import RunOptions, RunPlan, plan_run, reproduce_line
 from harness.plan.qualification import Build, Job, QualificationRole, control_jobs, pair_of
 from results.campaigns.summary import RunOutcome, outcome_of
 from results.campaigns.track_record import SideRecord
-from results.qualification import Elsewhere, OnRecord, PlannedRun, QualificationRun, failed_run, run_of
+from results.qualification import KnownAnomaly, OtherRun, PlannedRun, QualificationRun, failed_run, run_of
 from results.qualification import QualificationRole as Side
 from results.repeats.flakes import content_of
 from results.store.addresses import reports_from
@@ -33,7 +33,7 @@ class GatheredRuns(NamedTuple):
 
     runs: tuple[QualificationRun, ...]
     controls: tuple[SideRecord, ...]
-    elsewhere: tuple[Elsewhere, ...]
+    elsewhere: tuple[OtherRun, ...]
 
 
 class Stores:
@@ -101,7 +101,7 @@ def gather_stored(candidate: Build, baseline: Build | None, stores: Stores) -> G
     controls = {_settings(job.options): job for job in control_jobs(None, 1)}
     runs: list[QualificationRun] = []
     tried: dict[str, list[RunOutcome]] = {}
-    elsewhere: list[Elsewhere] = []
+    elsewhere: list[OtherRun] = []
     for summary in stores.every():
         identity = _identity(summary)
         options = _options(identity)
@@ -121,13 +121,13 @@ def _stored_side(job: Job, outcomes: Sequence[RunOutcome]) -> SideRecord:
     return _record(job, plan_run(job.options), outcomes, len(outcomes))
 
 
-def on_record(build: Build) -> Iterator[OnRecord]:
+def on_record(build: Build) -> Iterator[KnownAnomaly]:
     """Every anomaly that a scenario expects of a version, without mere consequences."""
     for name in scenario_names():
         scenario = load_scenario(name)
         expected = expectation_for(scenario, build.version, scenario.topology.features)
         for anomaly_id in expected.anomalies:
-            yield OnRecord(anomaly_id, scenario.ticket or name, name, expected.why)
+            yield KnownAnomaly(anomaly_id, scenario.ticket or name, name, expected.why)
 
 
 def _planned_run(job: Job, plan: RunPlan, stores: Stores) -> QualificationRun:
@@ -223,8 +223,8 @@ def _planned(side: Side, options: RunOptions, scenario: str) -> PlannedRun:
     )
 
 
-def _elsewhere(run: RunSummary) -> Elsewhere:
+def _elsewhere(run: RunSummary) -> OtherRun:
     identity = _identity(run)
     image = identity.image if identity else None
     content = content_of(image, image.checksums) if image else ""
-    return Elsewhere(run.scenario, run.kafka_version, run.illegal, content)
+    return OtherRun(run.scenario, run.kafka_version, run.illegal, content)

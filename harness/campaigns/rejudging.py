@@ -8,7 +8,7 @@ import msgspec
 from checkers.history.reading import read_history
 from checkers.judge import CHECKERS, judge, judge_by
 from checkers.verdict.verdict import Verdict
-from harness.campaigns.doing import showing, shown_on_terminal
+from harness.campaigns.activity import showing, shown_on_terminal
 from harness.campaigns.keeping import EXIT_CODES, keep, show
 from harness.run.own_identity import this_krucible
 from results.store.runs import RunUnreadableError, load_verdict

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from harness.campaigns.campaign import STATE_FILE, Campaign, Recalled, folder_for, recall
+from harness.campaigns.campaign import STATE_FILE, Campaign, StoredCampaign, folder_for, recall
 from harness.campaigns.contents import Contents
 from harness.errors import KrucibleError, UsageError, disk_errors_named
 from harness.plan.planning import RunOptions, RunPlan, plan_run, reproduce_line
-from harness.plan.replaying_plan import Instead, options_of
+from harness.plan.replaying_plan import OtherKafka, options_of
 from results.campaigns.step_summary import run_passes
 from results.campaigns.summary import Outcome, outcome_of
 from results.repeats.flakes import REPLAYS
@@ -40,7 +40,7 @@ _LISTED_MAX = 8
 _CAMPAIGNS = "a campaign's folder, such as runs/exploratory/chaos/campaigns/0123456789"
 
 
-class Again(NamedTuple):
+class PlannedRerun(NamedTuple):
     """A run that is to be made again.
 
     Attributes:
@@ -65,7 +65,7 @@ class Failures(NamedTuple):
     """
 
     of: int
-    again: tuple[Again, ...]
+    again: tuple[PlannedRerun, ...]
     left_out: tuple[str, ...]
     missing: int = 0
 
@@ -92,7 +92,7 @@ def plan_again(folder: Path) -> RunPlan:
             where=str(folder),
             next_step=identity.reproduce,
         )
-    plan = plan_run(_with_its_tarball(options_of(folder, identity, Instead()), folder))
+    plan = plan_run(_with_its_tarball(options_of(folder, identity, OtherKafka()), folder))
     return msgspec.structs.replace(plan, replay_of=identity.run)
 
 
@@ -194,7 +194,7 @@ def failures_of_campaign(folder: Path) -> Failures:
 def _failures_of_parts(campaigns: Sequence[Path]) -> Failures:
     begun = [campaign for campaign in campaigns if (campaign / STATE_FILE).is_file()]
     parts = [failures_of_campaign(campaign) for campaign in begun]
-    found: list[Again | str] = []
+    found: list[PlannedRerun | str] = []
     for part in parts:
         found += (*part.again, *part.left_out)
     whole = _sorted_out(sum(part.of for part in parts), found)
@@ -266,27 +266,29 @@ def _seedless(options: RunOptions) -> str:
     return reproduce_line(msgspec.structs.replace(options, seed=0))
 
 
-def _failed_runs(folders: Iterable[Path]) -> Iterator[Again | str]:
+def _failed_runs(folders: Iterable[Path]) -> Iterator[PlannedRerun | str]:
     for folder in folders:
         outcome = outcome_of(folder)
         if run_passes(outcome):
             continue
         try:
-            yield Again(folder.name, outcome.outcome.value, plan_again(folder))
+            yield PlannedRerun(folder.name, outcome.outcome.value, plan_again(folder))
         except (UsageError, StoreError) as error:
             yield f"{folder.name} ({outcome.outcome.value}): {error}"
 
 
-def _failed_in(recalled: Recalled, folder: Path) -> Iterator[Again | str]:
+def _failed_in(recalled: StoredCampaign, folder: Path) -> Iterator[PlannedRerun | str]:
     """Seeds in which the harness failed; they have no verdict."""
     for seed, why in sorted(recalled.failed.items()):
         try:
-            yield Again(f"seed {seed}", Outcome.FAILED.value, plan_run(_options(recalled, seed, folder)))
+            yield PlannedRerun(
+                f"seed {seed}", Outcome.FAILED.value, plan_run(_options(recalled, seed, folder))
+            )
         except UsageError as error:
             yield f"seed {seed} (failed: {why}): {error}"
 
 
-def _failed_seeds(folder: Path, known: Collection[str]) -> Iterator[Again | str]:
+def _failed_seeds(folder: Path, known: Collection[str]) -> Iterator[PlannedRerun | str]:
     """Failed seeds without a run, of all campaigns below a folder."""
     for state in sorted(folder.rglob(STATE_FILE)):
         recalled = _recalled(state.parent)
@@ -295,9 +297,9 @@ def _failed_seeds(folder: Path, known: Collection[str]) -> Iterator[Again | str]
                 yield one
 
 
-def _sorted_out(of: int, found: Iterable[Again | str]) -> Failures:
-    every: Sequence[Again | str] = list(found)
-    again = sorted((one for one in every if isinstance(one, Again)), key=lambda one: one.name)
+def _sorted_out(of: int, found: Iterable[PlannedRerun | str]) -> Failures:
+    every: Sequence[PlannedRerun | str] = list(found)
+    again = sorted((one for one in every if isinstance(one, PlannedRerun)), key=lambda one: one.name)
     return Failures(of, tuple(again), tuple(sorted(one for one in every if isinstance(one, str))))
 
 
@@ -334,7 +336,7 @@ def _parts_of(folder: Path) -> list[Path]:
     return [store / campaign for campaign in record.campaigns]
 
 
-def _recalled(folder: Path) -> Recalled:
+def _recalled(folder: Path) -> StoredCampaign:
     try:
         return recall(folder)
     except RunUnreadableError as error:
@@ -356,7 +358,7 @@ def _not_recorded(folder: Path) -> UsageError:
     )
 
 
-def _options(recalled: Recalled, seed: int, folder: Path) -> RunOptions:
+def _options(recalled: StoredCampaign, seed: int, folder: Path) -> RunOptions:
     if not recalled.options:
         raise _not_recorded(folder)
     given: dict[str, Any] = recalled.options | {"seed": seed}

@@ -47,7 +47,7 @@ COMMANDS = {
     "replay": CommandEntry(
         "harness.cli.runs.replay",
         "replay",
-        "Repeat the recorded schedule of RUN, and report how often its finding returns.",
+        "Repeat the recorded schedule of RUN, and report how often its anomalies return.",
     ),
     "rerun-failed": CommandEntry(
         "harness.cli.runs.rerun",

@@ -38,8 +38,8 @@ MEANINGS = (
     ExitCodeMeaning(
         ("summary", "rerun-failed"), "", "all runs are valid", "a run is invalid", "a run is unknown"
     ),
-    ExitCodeMeaning(("replay",), "", "the finding returned", "it never did", "no run decided it"),
-    ExitCodeMeaning(("replay",), "--bisect", "good: the finding never returned", "bad: it returned", ""),
+    ExitCodeMeaning(("replay",), "", "its anomalies returned", "they never did", "no run decided it"),
+    ExitCodeMeaning(("replay",), "--bisect", "good: the anomalies never returned", "bad: they returned", ""),
     ExitCodeMeaning(
         ("minimise",),
         "",

@@ -16,8 +16,8 @@ from harness.faults.activate import activate
 from harness.faults.contract import ActiveFault, Bench
 from harness.faults.cuts import linked
 from harness.faults.injecting import OVER, Aimed, Held, among, heal, inject, plan_of, refuse
+from harness.faults.reservations import Reservations
 from harness.faults.sparing import HELD, chosen
-from harness.faults.taking import Taking
 from harness.faults.targets import Resolved
 from harness.kafka.snapshot import ClusterSnapshot
 from harness.nemesis.timed import Timed
@@ -37,7 +37,7 @@ class Blinking(Timed):
         ledger: gets every blink before it is injected.
         bench: the cluster that is changed.
         look: takes a snapshot of the cluster.
-        taking: records which fault has which node.
+        reservations: records which fault has which node.
         cancelled: set to end early; blinks that were not due by then are not recorded.
     """
 
@@ -49,7 +49,7 @@ class Blinking(Timed):
         bench: Bench,
         *,
         look: Callable[[], ClusterSnapshot],
-        taking: Taking,
+        reservations: Reservations,
         cancelled: threading.Event,
     ) -> None:
         super().__init__("blinking", "blinking", "blink", len(blinks))
@@ -58,7 +58,7 @@ class Blinking(Timed):
         self._ledger = ledger
         self._bench = msgspec.structs.replace(bench, proven_within_s=PROVEN_WITHIN_S)
         self._look = look
-        self._taking = taking
+        self._reservations = reservations
         self._cancelled = cancelled
         self._in_force: Held | None = None
 
@@ -75,13 +75,13 @@ class Blinking(Timed):
                 self._blink(name, blink, over=over)
             finally:
                 self._undo_unrecorded()
-                self._taking.give_back()
+                self._reservations.give_back()
             self.done += 1
 
     def hurry(self) -> None:
         """Begin no further blink, and end the current one."""
         super().hurry()
-        self._taking.recall()
+        self._reservations.recall()
 
     def _blink(self, name: str, blink: Step, *, over: bool) -> None:
         plan = plan_of(blink.fault, blink=True)
@@ -94,13 +94,13 @@ class Blinking(Timed):
             self._in_force = aimed.held
             inject(aimed, plan, outcome, self._over)
         if self._in_force is not None:
-            self._taking.await_wanted(blink.hold_ms / 1000)
+            self._reservations.await_wanted(blink.hold_ms / 1000)
             with self._recorder.operation("heal", name, plan) as outcome:
                 heal(aimed.held.active, plan, outcome, self._over)
 
     def _aimed(self, name: str, spec: Fault) -> Aimed | str:
         """A blink with its nodes, which are reserved; or the reason why it hits no node."""
-        taken = self._taking.taken
+        taken = self._reservations.reserved
         snapshot = among(spec, self._look().holding(taken))
         resolved = chosen(spec, snapshot, ())
         if isinstance(resolved, str):
@@ -109,7 +109,7 @@ class Blinking(Timed):
         if aimed is None:
             return HELD
         active = activate(aimed, name, resolved, self._bench)
-        if not self._taking.borrow(_hit_by(aimed, active)):
+        if not self._reservations.borrow(_hit_by(aimed, active)):
             return HELD
         return Aimed(Held(name, spec, active, until_ns=0), resolved, snapshot)
 

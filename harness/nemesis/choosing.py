@@ -26,8 +26,8 @@ from harness.vocabulary.gambits import (
     AlterChosen,
     BeingAdded,
     Choice,
-    ChooseCopies,
     ChooseNewcomers,
+    ChoosePartition,
     ChooseQuorum,
     ChooseSuccessor,
     ChosenOperation,
@@ -97,7 +97,7 @@ def chosen_now(choice: Choice, snapshot: ClusterSnapshot, chosen: Chosen = Chose
             nodes = {part: member.of(snapshot.nodes) for part, member in parts.items()}
             found = {part: node for part, node in nodes.items() if node is not None}
             return Chosen(found, where) if there and len(found) == len(parts) else None
-        case ChooseCopies():
+        case ChoosePartition():
             return _copies(choice, snapshot)
         case ChooseQuorum():
             return _quorum(choice, snapshot)
@@ -226,13 +226,13 @@ def _of_partition(
     return ConditionState(holds, saw)
 
 
-def _copies(choice: ChooseCopies, snapshot: ClusterSnapshot) -> Chosen | None:
+def _copies(choice: ChoosePartition, snapshot: ClusterSnapshot) -> Chosen | None:
     up = set(snapshot.brokers_up)
     fitting = [
         (where, one)
         for where, one in sorted(snapshot.partitions.items(), key=lambda item: item[0])
         if choice.topic in (None, where[0])
-        and len(one.replicas) >= choice.copies
+        and len(one.replicas) >= choice.replicas_min
         and _whole(one)
         and up.issuperset(one.replicas)
         and not (choice.preferred_follows and one.leader == one.replicas[0])

@@ -17,8 +17,8 @@ from harness.nemesis.operator import Operator
 from harness.vocabulary.administration import AdminOperation
 from harness.vocabulary.gambits import (
     Choice,
-    ChooseCopies,
     ChooseNewcomers,
+    ChoosePartition,
     ChooseQuorum,
     ChooseSuccessor,
     DeleteFromChosen,
@@ -106,7 +106,7 @@ class GambitCourse:
     def _made(self, move: GambitMove, played: "_Played") -> str | None:
         """Make a move; returns the reason why it failed, or None if it succeeded."""
         match move:
-            case ChooseCopies() | ChooseQuorum() | ChooseSuccessor() | ChooseNewcomers() | Given():
+            case ChoosePartition() | ChooseQuorum() | ChooseSuccessor() | ChooseNewcomers() | Given():
                 return self._chosen(move, played)
             case InjectAll():
                 return self._injected(move, played)
@@ -230,7 +230,7 @@ def _topic_of(choice: Choice, chosen: Chosen) -> str | None:
     match choice:
         case ChooseSuccessor() | ChooseNewcomers():
             return None if chosen.where is None else chosen.where[0]
-        case ChooseCopies(topic=topic):
+        case ChoosePartition(topic=topic):
             return topic
         case Given(where=(topic, _)):
             return topic

@@ -12,8 +12,8 @@ from harness.errors import KrucibleError
 from harness.faults.activate import activate
 from harness.faults.contract import Bench
 from harness.faults.injecting import Aimed, Held, among, heal, inject, plan_of, refuse
+from harness.faults.reservations import Reservations
 from harness.faults.sparing import HELD, DiskFault, chosen, disk_fault_of
-from harness.faults.taking import Taking
 from harness.faults.targets import Resolved
 from harness.kafka.snapshot import ClusterSnapshot
 from harness.plan.schedule import agenda
@@ -45,7 +45,7 @@ class Nemesis:
         look: takes a snapshot of the cluster, to resolve symbolic targets.
         cancelled: set to end the schedule early; `heal_all` then heals faults that are in force.
         new_recorder: makes a recorder for another process, given its name.
-        taking: gets the nodes of faults, so that blinks avoid them.
+        reservations: gets the nodes of faults, so that blinks avoid them.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Nemesis:
         cancelled: threading.Event,
         *,
         new_recorder: Callable[[str], Recorder] | None = None,
-        taking: Taking | None = None,
+        reservations: Reservations | None = None,
     ) -> None:
         self._recorder = recorder
         self._recorders = [recorder]
@@ -68,7 +68,7 @@ class Nemesis:
         self._bench = bench
         self._look = look
         self._cancelled = cancelled
-        self._taking = taking or Taking()
+        self._reservations = reservations or Reservations()
         self._held: list[Held] = []
         self._plans: dict[str, PlannedFault] = {}
         self._disk_faults: list[DiskFault] = []
@@ -275,7 +275,7 @@ class Nemesis:
 
     def _take(self, held: Held) -> None:
         """Write a fault to the ledger and reserve its nodes before it is injected."""
-        self._taking.take(held.fault, held.active.targets)
+        self._reservations.reserve(held.fault, held.active.targets)
         self._ledger.write(FaultPlanned(fault=held.fault, undo=held.active.undo))
         self._held.append(held)
 
@@ -288,12 +288,12 @@ class Nemesis:
         plan = self._plans[held.fault]
         with (recorder or self._recorder).operation("heal", held.fault, plan) as outcome:
             kind = heal(held.active, plan, outcome, lambda: self._undone(held))
-        self._taking.let_go(held.fault)
+        self._reservations.release(held.fault)
         return kind is OperationType.OK
 
     def _over(self, held: Held) -> None:
         self._undone(held)
-        self._taking.let_go(held.fault)
+        self._reservations.release(held.fault)
 
     def _undone(self, held: Held) -> None:
         """Remove a fault that is no longer in force; its nodes may still be starting."""

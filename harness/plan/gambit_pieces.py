@@ -10,8 +10,8 @@ from harness.vocabulary.topology import DiskKind, Mode, Quorum, Topology
 
 Script = tuple[GambitMove, ...]
 T = TypeVar("T")
-COPIES = ("leader", "follower-1", "follower-2")
-FOLLOWERS = COPIES[1:]
+REPLICAS = ("leader", "follower-1", "follower-2")
+FOLLOWERS = REPLICAS[1:]
 AT_ONCE_MS = 20
 SEVERAL_S_MS = 15_000
 """A lost broker is fenced after 3 s here; a replica that does not fetch leaves the ISR after 6 to 9 s."""
@@ -29,7 +29,7 @@ class Recipe(NamedTuple):
 
     Attributes:
         moves: function that draws its script.
-        copies: number of brokers that it needs.
+        brokers: number of brokers that it needs.
         isolated: whether controllers must be separate nodes, to have a quorum while brokers are down.
         disks: whether disks must be separate file systems, for power losses.
         voters: number of voters that it needs in a dynamic quorum; 0 if it changes no voters.
@@ -37,7 +37,7 @@ class Recipe(NamedTuple):
     """
 
     moves: Callable[[random.Random, Topology], Script]
-    copies: int = len(COPIES)
+    brokers: int = len(REPLICAS)
     isolated: bool = False
     disks: bool = False
     voters: int = 0
@@ -50,7 +50,7 @@ class Recipe(NamedTuple):
         controllers = len(topology.voters())
         voters = controllers if topology.quorum is Quorum.DYNAMIC else 0
         enough = voters >= self.voters and controllers >= self.controllers
-        return topology.brokers >= self.copies and apart and own and enough
+        return topology.brokers >= self.brokers and apart and own and enough
 
 
 def faults_at(at: list[tuple[Part, Fault]], first: int = 1) -> tuple[FaultAt, ...]:

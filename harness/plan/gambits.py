@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from harness.plan.gambit_pieces import (
     AT_ONCE_MS,
     BACK_MS,
-    COPIES,
     FOLLOWERS,
+    REPLICAS,
     SEVERAL_S_MS,
     Recipe,
     Script,
@@ -29,7 +29,8 @@ from harness.plan.gambits_of_controllers import (
     unfinished_change,
     voters_power,
 )
-from harness.plan.gambits_of_copies import (
+from harness.plan.gambits_of_epochs import alternating_leaders, held_shrink, lone_epochs
+from harness.plan.gambits_of_replicas import (
     cancelled_copy,
     eligible_again,
     held_sends,
@@ -41,7 +42,6 @@ from harness.plan.gambits_of_copies import (
     trimmed_log,
     trimmed_while_held,
 )
-from harness.plan.gambits_of_epochs import alternating_leaders, held_shrink, lone_epochs
 from harness.plan.gambits_of_topics import (
     absent_replica,
     copies_power,
@@ -77,7 +77,7 @@ from harness.vocabulary.faults import (
 )
 from harness.vocabulary.gambits import (
     AllInSync,
-    ChooseCopies,
+    ChoosePartition,
     ChooseQuorum,
     ChooseSuccessor,
     FaultAt,
@@ -106,7 +106,7 @@ _BLINK_MS = (0, 900)
 
 def _all_copies(source: random.Random, _: Topology) -> Script:
     """All replicas of a partition fail within milliseconds, and return in random order."""
-    return ChooseCopies(fresh_draw(source), copies=len(COPIES)), *_down_and_back(source, COPIES)
+    return ChoosePartition(fresh_draw(source), replicas_min=len(REPLICAS)), *_down_and_back(source, REPLICAS)
 
 
 def _all_brokers(source: random.Random, topology: Topology) -> Script:
@@ -135,7 +135,7 @@ def _held_follower(source: random.Random, _: Topology) -> Script:
     taken = source.choice((Kill, Kill, Pause))()
     gone = faults_at([(part, taken) for part in shuffled(source, others)], first=2)
     return (
-        ChooseCopies(fresh_draw(source), copies=len(COPIES)),
+        ChoosePartition(fresh_draw(source), replicas_min=len(REPLICAS)),
         InjectAll((FaultAt("f1", held, hold),)),
         Pass(source.randint(*_HELD_BACK_MS)),
         InjectAll(gone, source.randint(0, AT_ONCE_MS)),
@@ -152,7 +152,7 @@ def _last_in_sync(source: random.Random, _: Topology) -> Script:
     parts = shuffled(source, FOLLOWERS)
     others = faults_at([(part, away()) for part in parts], first=1)
     return (
-        ChooseCopies(fresh_draw(source), copies=len(COPIES)),
+        ChoosePartition(fresh_draw(source), replicas_min=len(REPLICAS)),
         InjectAll(others, source.choice((0, source.randint(200, 2_000)))),
         Until(InSyncAlone("leader"), SEVERAL_S_MS),
         Pass(source.randint(200, 2_000)),
@@ -169,7 +169,7 @@ def _isr_and_controller(source: random.Random, _: Topology) -> Script:
     out = source.choice((Stop(), Pause(), isolated_one(source)))
     gone = faults_at([(part, Kill()) for part in shuffled(source, ("controller", "leader"))], first=2)
     return (
-        ChooseCopies(fresh_draw(source)),
+        ChoosePartition(fresh_draw(source)),
         ChooseQuorum(fresh_draw(source)),
         InjectAll((FaultAt("f1", "follower-1", out),)),
         Until(OutOfSync("follower-1"), SEVERAL_S_MS),
@@ -185,7 +185,7 @@ def _cut_off_leader(source: random.Random, _: Topology) -> Script:
     cut = InjectAll((FaultAt("f1", "leader", isolated_one(source)),))
     killed = InjectAll((FaultAt("f2", "leader", Kill()),))
     names = ["f1"]
-    moves: list[GambitMove] = [ChooseCopies(fresh_draw(source)), cut]
+    moves: list[GambitMove] = [ChoosePartition(fresh_draw(source)), cut]
     if source.random() < 0.7:  # noqa: PLR2004 - a chance
         moves.append(Until(LedByAnother(("leader",)), SEVERAL_S_MS))
     moves.append(Pass(source.randint(100, 2_000)))
@@ -200,7 +200,7 @@ def _lost_answers(source: random.Random, _: Topology) -> Script:
     """A leader's responses to clients are lost; it fails, so that clients retry with another leader."""
     goes = source.choice((Kill(), Kill(), Stop(), isolated_one(source)))
     return (
-        ChooseCopies(fresh_draw(source)),
+        ChoosePartition(fresh_draw(source)),
         InjectAll((FaultAt("f1", "leader", LostAnswers()),)),
         Pass(source.randint(*_UNANSWERED_MS)),
         InjectAll((FaultAt("f2", "leader", goes),)),
@@ -215,7 +215,7 @@ def _held_requests(source: random.Random, _: Topology) -> Script:
     """Some clients' requests to a leader or transaction coordinator are delayed and overtaken by others."""
     topic = source.choice(("__transaction_state", "__transaction_state", None))
     return (
-        ChooseCopies(fresh_draw(source), topic),
+        ChoosePartition(fresh_draw(source), topic),
         InjectAll((FaultAt("f1", "leader", HeldRequests(draw=fresh_draw(source))),)),
         Pass(source.randint(*_HELD_MS)),
         HealAll(("f1",)),
@@ -229,7 +229,7 @@ def _deaf_preferred(source: random.Random, _: Topology) -> Script:
     deaf = Partition(Pattern.ISOLATE_ONE, among=Among.BROKERS, draw=fresh_draw(source))
     waits = source.choice((Pass(source.randint(0, 2_000)), Until(OutOfSync("follower-1"), SEVERAL_S_MS)))
     return (
-        ChooseCopies(fresh_draw(source), preferred_follows=True, within_ms=2_000),
+        ChoosePartition(fresh_draw(source), preferred_follows=True, within_ms=2_000),
         InjectAll((FaultAt("f1", "follower-1", deaf),)),
         waits,
         Request(ElectLeaders(ElectionType.PREFERRED)),
@@ -245,7 +245,7 @@ def _coordinator_of(topic: str) -> Callable[[random.Random, Topology], Script]:
     def moves(source: random.Random, _: Topology) -> Script:
         takes = source.choice((Kill(), Stop(), Pause(), isolated_one(source)))
         return (
-            ChooseCopies(fresh_draw(source), topic),
+            ChoosePartition(fresh_draw(source), topic),
             InjectAll((FaultAt("f1", "leader", takes),)),
             Until(LedByAnother(("leader",)), SEVERAL_S_MS),
             ChooseSuccessor(),
@@ -273,7 +273,7 @@ def _rolling_bounce(source: random.Random, topology: Topology) -> Script:
 def _flapping(source: random.Random, _: Topology) -> Script:
     """Short faults of links or processes in a row, at the nodes that a partition depends on."""
     parts = source.choices(("leader", "leader", "follower-1", "controller"), k=source.randint(4, 6))
-    moves: list[GambitMove] = [ChooseCopies(fresh_draw(source)), ChooseQuorum(fresh_draw(source))]
+    moves: list[GambitMove] = [ChoosePartition(fresh_draw(source)), ChooseQuorum(fresh_draw(source))]
     for number, part in enumerate(parts, start=1):
         fault = source.choice((Pause(), isolated_one(source), isolated_one(source)))
         moves.append(InjectAll((FaultAt(f"f{number}", part, fault),)))
@@ -284,29 +284,29 @@ def _flapping(source: random.Random, _: Topology) -> Script:
 
 GAMBITS: dict[str, Recipe] = {
     "all-copies": Recipe(_all_copies),
-    "all-brokers": Recipe(_all_brokers, copies=1),
-    "broker-majority": Recipe(_broker_majority, copies=1),
+    "all-brokers": Recipe(_all_brokers, brokers=1),
+    "broker-majority": Recipe(_broker_majority, brokers=1),
     "held-follower": Recipe(_held_follower, isolated=True),
     "last-in-sync": Recipe(_last_in_sync, isolated=True),
     "isr-and-controller": Recipe(_isr_and_controller, isolated=True),
-    "cut-off-leader": Recipe(_cut_off_leader, copies=2),
-    "lost-answers": Recipe(_lost_answers, copies=2),
+    "cut-off-leader": Recipe(_cut_off_leader, brokers=2),
+    "lost-answers": Recipe(_lost_answers, brokers=2),
     "deaf-preferred": Recipe(_deaf_preferred, isolated=True),
-    "group-coordinator": Recipe(_coordinator_of("__consumer_offsets"), copies=2),
-    "transaction-coordinator": Recipe(_coordinator_of("__transaction_state"), copies=2),
-    "rolling-bounce": Recipe(_rolling_bounce, copies=2),
-    "cut-off-controller": Recipe(cut_off_controller, copies=1, isolated=True, controllers=3),
+    "group-coordinator": Recipe(_coordinator_of("__consumer_offsets"), brokers=2),
+    "transaction-coordinator": Recipe(_coordinator_of("__transaction_state"), brokers=2),
+    "rolling-bounce": Recipe(_rolling_bounce, brokers=2),
+    "cut-off-controller": Recipe(cut_off_controller, brokers=1, isolated=True, controllers=3),
     "flapping": Recipe(_flapping),
-    "colliding-elections": Recipe(colliding_elections, copies=1, isolated=True),
-    "voters-power": Recipe(voters_power, copies=1, isolated=True, disks=True),
+    "colliding-elections": Recipe(colliding_elections, brokers=1, isolated=True),
+    "voters-power": Recipe(voters_power, brokers=1, isolated=True, disks=True),
     "copies-power": Recipe(copies_power, isolated=True, disks=True),
-    "reassignment": Recipe(reassignment, copies=4, isolated=True),
+    "reassignment": Recipe(reassignment, brokers=4, isolated=True),
     "switched-configs": Recipe(switched_configs, isolated=True),
     "absent-replica": Recipe(absent_replica, isolated=True),
     "interrupted-truncation": Recipe(interrupted_truncation, isolated=True),
     "interrupted-cleaning": Recipe(interrupted_cleaning),
-    "held-requests": Recipe(_held_requests, copies=2),
-    "cancelled-copy": Recipe(cancelled_copy, copies=4, isolated=True),
+    "held-requests": Recipe(_held_requests, brokers=2),
+    "cancelled-copy": Recipe(cancelled_copy, brokers=4, isolated=True),
     "stale-elected": Recipe(stale_elected, isolated=True),
     "eligible-again": Recipe(eligible_again, isolated=True),
     "trimmed-log": Recipe(trimmed_log),
@@ -314,21 +314,21 @@ GAMBITS: dict[str, Recipe] = {
     "refused-batches": Recipe(refused_batches, isolated=True),
     "torn-writes": Recipe(torn_writes),
     "late-reports": Recipe(late_reports, isolated=True),
-    "departing-leader": Recipe(departing_leader, copies=1, isolated=True, voters=3),
-    "overlapping-changes": Recipe(overlapping_changes, copies=1, isolated=True, voters=3),
-    "uncommitted-voters": Recipe(uncommitted_voters, copies=1, isolated=True, voters=3),
-    "lossy-voters": Recipe(lossy_voters, copies=1, isolated=True),
+    "departing-leader": Recipe(departing_leader, brokers=1, isolated=True, voters=3),
+    "overlapping-changes": Recipe(overlapping_changes, brokers=1, isolated=True, voters=3),
+    "uncommitted-voters": Recipe(uncommitted_voters, brokers=1, isolated=True, voters=3),
+    "lossy-voters": Recipe(lossy_voters, brokers=1, isolated=True),
     "lossy-sends": Recipe(lossy_sends, isolated=True),
-    "wiped-voter": Recipe(wiped_voter, copies=1, isolated=True, voters=3),
-    "lagging-candidate": Recipe(lagging_candidate, copies=1, isolated=True),
+    "wiped-voter": Recipe(wiped_voter, brokers=1, isolated=True, voters=3),
+    "lagging-candidate": Recipe(lagging_candidate, brokers=1, isolated=True),
     "trimmed-while-held": Recipe(trimmed_while_held, isolated=True),
     "held-shrink": Recipe(held_shrink, isolated=True),
-    "unfinished-change": Recipe(unfinished_change, copies=1, isolated=True, voters=3),
+    "unfinished-change": Recipe(unfinished_change, brokers=1, isolated=True, voters=3),
     "lone-epochs": Recipe(lone_epochs, isolated=True),
     "alternating-leaders": Recipe(alternating_leaders, isolated=True),
-    "kept-leader": Recipe(kept_leader, copies=4, isolated=True),
-    "deaf-voter": Recipe(deaf_voter, copies=1, isolated=True, controllers=3),
-    "uncommitted-changes": Recipe(uncommitted_changes, copies=2, isolated=True, controllers=3),
+    "kept-leader": Recipe(kept_leader, brokers=4, isolated=True),
+    "deaf-voter": Recipe(deaf_voter, brokers=1, isolated=True, controllers=3),
+    "uncommitted-changes": Recipe(uncommitted_changes, brokers=2, isolated=True, controllers=3),
 }
 """Gambits by their names in `RandomSchedule.gambits`."""
 

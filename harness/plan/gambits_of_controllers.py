@@ -27,7 +27,7 @@ from harness.vocabulary.faults import Among, Kill, Partition, Pattern, Pause, Po
 from harness.vocabulary.gambits import (
     AddPart,
     AllInSync,
-    ChooseCopies,
+    ChoosePartition,
     ChooseQuorum,
     FaultAt,
     GambitMove,
@@ -183,7 +183,7 @@ def uncommitted_changes(source: random.Random, _: Topology) -> Script:
     gone: Script = (Pass(source.randint(300, 1_500)), InjectAll((FaultAt("f3", "controller", Kill()),)))
     names = ("f1", "f2", "f3") if killed else ("f1", "f2")
     return (
-        ChooseCopies(fresh_draw(source)),
+        ChoosePartition(fresh_draw(source)),
         ChooseQuorum(fresh_draw(source)),
         *before,
         InjectAll((FaultAt("f2", "controller", _CUT_OFF),)),

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from harness.plan.gambit_pieces import (
     AT_ONCE_MS,
     BACK_MS,
-    COPIES,
+    REPLICAS,
     SEVERAL_S_MS,
     Script,
     even,
@@ -22,7 +22,7 @@ from harness.vocabulary.administration import ElectionType
 from harness.vocabulary.faults import Among, Fault, Flavour, Kill, Partition, Pattern, Pause
 from harness.vocabulary.gambits import (
     AllInSync,
-    ChooseCopies,
+    ChoosePartition,
     ChooseQuorum,
     ChooseSuccessor,
     ElectChosen,
@@ -79,7 +79,7 @@ def held_shrink(source: random.Random, topology: Topology) -> Script:
     gone = faults_at(list(shuffled(source, rest)), first=2 + len(silent))
     next_led = WaitAtMost(LedBy("follower-1"), 10_000) if len(rest) > 1 else WaitAtMost(_LED_ANEW, 10_000)
     return (
-        ChooseCopies(fresh_draw(source), copies=len(COPIES)),
+        ChoosePartition(fresh_draw(source), replicas_min=len(REPLICAS)),
         ChooseQuorum(fresh_draw(source)),
         *lag,
         InjectAll(gone, source.randint(0, AT_ONCE_MS)),
@@ -99,7 +99,7 @@ def lone_epochs(source: random.Random, _: Topology) -> Script:
     """
     goes = source.choice((isolated_one(source), isolated_one(source), Kill(), Pause()))
     return (
-        ChooseCopies(fresh_draw(source), copies=len(COPIES)),
+        ChoosePartition(fresh_draw(source), replicas_min=len(REPLICAS)),
         # The others can't fetch from it, nor it from them, but it reaches controllers and may be elected.
         InjectAll((FaultAt("f1", "follower-2", _deaf(source)),)),
         InjectAll((FaultAt("f2", "leader", isolated_one(source)),)),
@@ -121,10 +121,10 @@ def alternating_leaders(source: random.Random, _: Topology) -> Script:
     epoch before and one after that of another.  When all can fetch again, all except the last leader remove
     such epochs, several of them if they led before.  If the last leader is killed, it removes its own too.
     """
-    order = [*shuffled(source, COPIES[1:]), "leader"]
+    order = [*shuffled(source, REPLICAS[1:]), "leader"]
     turns = (order[0], *source.choice(((order[2], order[0]), (order[2], order[1]), (order[1], order[0]))))
     moves: list[GambitMove] = [
-        ChooseCopies(fresh_draw(source), copies=len(COPIES)),
+        ChoosePartition(fresh_draw(source), replicas_min=len(REPLICAS)),
         # One after the other, because the proof of each counts the packets that it drops.
         InjectAll((FaultAt("f1", order[0], _deaf(source)),)),
         InjectAll((FaultAt("f2", "leader", _deaf(source)),)),
@@ -161,7 +161,7 @@ def _silent_controllers(source: random.Random, topology: Topology) -> tuple[tupl
 
 def _led_by(source: random.Random, part: str) -> Iterator[GambitMove]:
     """Make a replica the preferred leader, and elect it; it leads for a moment."""
-    yield RequestForChosen(ReassignChosen((part, *(other for other in COPIES if other != part))))
+    yield RequestForChosen(ReassignChosen((part, *(other for other in REPLICAS if other != part))))
     yield RequestForChosen(ElectChosen(ElectionType.PREFERRED))
     yield Until(LedBy(part), 3_000)
     yield Pass(source.randint(*_TURN_MS))

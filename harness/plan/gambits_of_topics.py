@@ -8,9 +8,9 @@ import random
 from harness.plan.gambit_pieces import (
     AT_ONCE_MS,
     BACK_MS,
-    COPIES,
     FOLLOWERS,
     MIN_ISR,
+    REPLICAS,
     SEGMENT_MS,
     SEVERAL_S_MS,
     SLOW_BYTES_PER_S,
@@ -28,8 +28,8 @@ from harness.vocabulary.faults import Kill, Pause, PowerLoss, Stop
 from harness.vocabulary.gambits import (
     AllInSync,
     BeingAdded,
-    ChooseCopies,
     ChooseNewcomers,
+    ChoosePartition,
     ChooseQuorum,
     ElectChosen,
     FaultAt,
@@ -57,11 +57,11 @@ _NEW_PAIR = ("leader", "newcomer-1")
 
 def copies_power(source: random.Random, _: Topology) -> Script:
     """Two or three replicas of a partition lose power immediately after an acknowledged write or change."""
-    parts = shuffled(source, COPIES)[: source.choice((2, 3))]
+    parts = shuffled(source, REPLICAS)[: source.choice((2, 3))]
     faults = faults_at([(part, PowerLoss()) for part in parts])
     written = Until(Acknowledged(source.randint(1, 20)), 5_000)
     return (
-        ChooseCopies(fresh_draw(source), copies=len(COPIES)),
+        ChoosePartition(fresh_draw(source), replicas_min=len(REPLICAS)),
         source.choice((written, written, Request(AlterSome(fresh_draw(source)), answered=True))),
         Pass(source.randint(0, 100)),
         InjectAll(faults, source.randint(0, AT_ONCE_MS)),
@@ -77,10 +77,10 @@ def reassignment(source: random.Random, _: Topology) -> Script:
     Meanwhile its leader or the active controller may be killed.  An override adds one broker and removes
     another: otherwise Kafka acknowledges it and does not carry it out (docs/findings.md).
     """
-    kept, leaving = shuffled(source, COPIES[:2])
+    kept, leaving = shuffled(source, REPLICAS[:2])
     wanted = shuffled(source, (kept, "newcomer-1"))
     away = source.choice((Pause(), Kill(), Stop(), isolated_one(source), None))
-    moves: list[GambitMove] = [ChooseCopies(fresh_draw(source)), ChooseQuorum(fresh_draw(source))]
+    moves: list[GambitMove] = [ChoosePartition(fresh_draw(source)), ChooseQuorum(fresh_draw(source))]
     moves.append(ChooseNewcomers(fresh_draw(source), count=2))
     if away is None:
         moves.append(RequestForChosen(ReassignChosen(wanted, SLOW_BYTES_PER_S)))
@@ -144,7 +144,7 @@ def kept_leader(source: random.Random, _: Topology) -> Script:
         HealAll(("f2",)),
     )
     return (
-        ChooseCopies(fresh_draw(source)),
+        ChoosePartition(fresh_draw(source)),
         ChooseNewcomers(fresh_draw(source), count=2),
         *moved,
         *((*shrinks, Until(AllInSync(), BACK_MS), *moves_away) if even(source) else (*moves_away, *shrinks)),
@@ -160,7 +160,7 @@ def switched_configs(source: random.Random, _: Topology) -> Script:
     forbidden = () if allowed else (altered(UNCLEAN, "false"),)
     without = Until(LedByAnother(("leader",)), SEVERAL_S_MS) if allowed else Pass(source.randint(500, 3_000))
     return (
-        ChooseCopies(fresh_draw(source), copies=len(COPIES)),
+        ChoosePartition(fresh_draw(source), replicas_min=len(REPLICAS)),
         altered(MIN_ISR, source.choice("123")),
         InjectAll(others, source.choice((0, source.randint(200, 2_000)))),
         altered(MIN_ISR, source.choice("12")),
@@ -182,7 +182,7 @@ def absent_replica(source: random.Random, _: Topology) -> Script:
     """Topics are deleted, and some created again, while a broker with replicas of them is down."""
     away = source.choice((Kill(), Stop(), Pause(), isolated_one(source)))
     moves: list[GambitMove] = [
-        ChooseCopies(fresh_draw(source)),
+        ChoosePartition(fresh_draw(source)),
         ChooseQuorum(fresh_draw(source)),
         InjectAll((FaultAt("f1", "follower-1", away),)),
         Until(OutOfSync("follower-1"), SEVERAL_S_MS),
@@ -198,7 +198,7 @@ def absent_replica(source: random.Random, _: Topology) -> Script:
 def interrupted_truncation(source: random.Random, _: Topology) -> Script:
     """Only clients can reach a leader with small segments; it is killed when it has to truncate."""
     return (
-        ChooseCopies(fresh_draw(source), copies=len(COPIES)),
+        ChoosePartition(fresh_draw(source), replicas_min=len(REPLICAS)),
         altered("segment.ms", source.choice(SEGMENT_MS)),
         InjectAll((FaultAt("f1", "leader", isolated_one(source)),)),
         Until(LedByAnother(("leader",)), SEVERAL_S_MS),
@@ -216,12 +216,12 @@ def interrupted_truncation(source: random.Random, _: Topology) -> Script:
 def interrupted_cleaning(source: random.Random, _: Topology) -> Script:
     """Replicas are killed one after the other while segments are rolled, deleted and cleaned."""
     rounds: list[GambitMove] = []
-    for number, part in enumerate(source.choices(COPIES, k=source.randint(2, 3)), start=1):
+    for number, part in enumerate(source.choices(REPLICAS, k=source.randint(2, 3)), start=1):
         ends = source.choice((Kill, Kill, Stop))()
         rounds += [Pass(source.randint(0, 1_500)), InjectAll((FaultAt(f"f{number}", part, ends),))]
         rounds += [Pass(source.randint(0, 300)), HealAll((f"f{number}",))]
     return (
-        ChooseCopies(fresh_draw(source), copies=len(COPIES)),
+        ChoosePartition(fresh_draw(source), replicas_min=len(REPLICAS)),
         altered("segment.ms", source.choice(SEGMENT_MS)),
         Pass(source.randint(300, 1_500)),
         *rounds,

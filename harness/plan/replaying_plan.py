@@ -19,9 +19,9 @@ from harness.plan.upgrades import other_versions
 from harness.record.folder import SCHEDULE_FILE
 from harness.vocabulary.faults import Target
 
-STRIKING = ("nemesis", "nemesis-[0-9]*", "gambits")
+INJECTING = ("nemesis", "nemesis-[0-9]*", "gambits")
 """Processes that inject faults and choose their targets."""
-_JOURNALS = (*STRIKING, "nemesis-blinks", "moves", "runner", "admin", "admin-*")
+_JOURNALS = (*INJECTING, "nemesis-blinks", "moves", "runner", "admin", "admin-*")
 """Processes that carry out schedules, and those that record times."""
 _SYMBOLIC = "--symbolic"
 _PLANS = "krucible run "
@@ -45,7 +45,7 @@ class RecordedActions(NamedTuple):
     history: History
 
 
-class Instead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class OtherKafka(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A replacement for the recorded Kafka; None keeps a field.  The fields are those of `RunOptions`."""
 
     kafka_version: str | None = None
@@ -94,7 +94,7 @@ def load_recorded(folder: Path) -> RecordedActions:
     return RecordedActions(folder, identity, schedule, history)
 
 
-def plan_replay(recorded: RecordedActions, instead: Instead, *, symbolic: bool) -> Replay:
+def plan_replay(recorded: RecordedActions, instead: OtherKafka, *, symbolic: bool) -> Replay:
     """Plan the same run again, with its recorded schedule.
 
     Args:
@@ -135,7 +135,7 @@ def is_resolved(identity: RunIdentity) -> bool:
     return replayed and _SYMBOLIC not in identity.reproduce.split()
 
 
-def replay_line(folder: Path, instead: Instead, *, symbolic: bool) -> str:
+def replay_line(folder: Path, instead: OtherKafka, *, symbolic: bool) -> str:
     """The shell command that repeats a recorded schedule."""
     words = ["krucible", "replay", str(folder), *([_SYMBOLIC] if symbolic else [])]
     given: dict[str, Any] = msgspec.to_builtins(instead)
@@ -144,7 +144,7 @@ def replay_line(folder: Path, instead: Instead, *, symbolic: bool) -> str:
     return shlex.join(words)
 
 
-def options_of(folder: Path, identity: RunIdentity, instead: Instead) -> RunOptions:
+def options_of(folder: Path, identity: RunIdentity, instead: OtherKafka) -> RunOptions:
     """The options with which a run was made, with its version.
 
     Args:
@@ -168,7 +168,7 @@ def options_of(folder: Path, identity: RunIdentity, instead: Instead) -> RunOpti
         raise _of_another(folder, identity, f"it has unknown options: {', '.join(strange)}")
     chosen: dict[str, Any] = msgspec.to_builtins(instead)
     if chosen:  # another version is no longer that tarball's, or that image's
-        given = {name: value for name, value in given.items() if name not in Instead.__struct_fields__}
+        given = {name: value for name, value in given.items() if name not in OtherKafka.__struct_fields__}
         given |= {"kafka_version": identity.kafka_version} | chosen
     try:
         options = msgspec.convert(given, RunOptions)
@@ -264,7 +264,7 @@ def _holds(then: object, now: object) -> bool:
     return bool(then == now)
 
 
-def _replacements(identity: RunIdentity, instead: Instead) -> list[str]:
+def _replacements(identity: RunIdentity, instead: OtherKafka) -> list[str]:
     given: dict[str, str] = msgspec.to_builtins(instead)
     ran = identity.image.reference if identity.image else f"Kafka {identity.kafka_version}"
     return [f"in place of {ran}: {', '.join(given.values())}"] if given else []

@@ -9,6 +9,7 @@ from harness.plan.chance import DRAWS, drawn_acts, drawn_mix, drawn_steps, symbo
 from harness.plan.rolling import drawn_roll
 from harness.vocabulary.administration import BROKER_DEFAULTS, AdminOperation, AlterBrokers, Moving
 from harness.vocabulary.faults import Fault
+from harness.vocabulary.former import in_current_words
 from harness.vocabulary.gambits import Gambit, InjectAll, ReassignChosen, Request, RequestForChosen
 from harness.vocabulary.moves import Heal, Inject, Move, Perform, ScriptedSchedule
 from harness.vocabulary.scenario import FixedSchedule, RandomSchedule, RollingSchedule, Step, TimedOperation
@@ -72,12 +73,12 @@ def encode(schedule: Planned) -> bytes:
 
 
 def decode(data: bytes) -> Planned:
-    """The inverse of `encode`.
+    """The inverse of `encode`; also reads the former names of moves.
 
     Raises:
-        msgspec.ValidationError: if the bytes are not a schedule.
+        msgspec.DecodeError: if the bytes are not JSON, or not a schedule.
     """
-    schedule: Planned = msgspec.json.decode(data, type=Planned)
+    schedule: Planned = msgspec.convert(in_current_words(msgspec.json.decode(data)), Planned)
     return schedule
 
 

@@ -17,7 +17,7 @@ from harness.record.journal import Journal, JournalEntry, JournalError
 _DECODE = msgspec.json.Decoder(Operation).decode
 
 
-class Left(NamedTuple):
+class UnfinishedJournal(NamedTuple):
     """The content of a journal whose writer was killed.
 
     Attributes:
@@ -38,10 +38,10 @@ class Left(NamedTuple):
         return max(used) + workers if used else worker
 
 
-NOTHING = Left(0, (), frozenset())
+NOTHING = UnfinishedJournal(0, (), frozenset())
 
 
-def left_in(path: Path) -> Left | None:
+def left_in(path: Path) -> UnfinishedJournal | None:
     """Content of a journal; None if it was never begun.
 
     An incomplete line is removed: no request is sent before its line is complete, and an operation whose
@@ -64,7 +64,7 @@ def left_in(path: Path) -> Left | None:
     return _left(operations)
 
 
-def conclude(left: Left, journal: Journal) -> None:
+def conclude(left: UnfinishedJournal, journal: Journal) -> None:
     """Complete outstanding operations with an unknown outcome; their processes are retired.
 
     Raises:
@@ -79,7 +79,7 @@ def conclude(left: Left, journal: Journal) -> None:
         )
 
 
-def _left(operations: Sequence[Operation]) -> Left:
+def _left(operations: Sequence[Operation]) -> UnfinishedJournal:
     outstanding: dict[int | str, Operation] = {}
     for operation in operations:
         if operation.type is OperationType.INVOKE:
@@ -88,4 +88,4 @@ def _left(operations: Sequence[Operation]) -> Left:
             outstanding.pop(operation.process, None)
     numbers = {operation.process for operation in operations if isinstance(operation.process, int)}
     ended = bool(operations) and operations[-1].f == END
-    return Left(len(operations), tuple(outstanding.values()), frozenset(numbers), ended)
+    return UnfinishedJournal(len(operations), tuple(outstanding.values()), frozenset(numbers), ended)

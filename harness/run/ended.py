@@ -16,19 +16,19 @@ class RecordedRun(NamedTuple):
     Attributes:
         folder: folder of the run.
         mishap: error of the harness itself, if there was one; the history also records it.
-        going: its cluster, which is being removed.
+        removal: the removal of its cluster, in another thread.
     """
 
     folder: Path
     mishap: KrucibleError | None
-    going: Future[None]
+    removal: Future[None]
 
     @property
     @disk_errors_named()
     @engine_errors_named()
     def failure(self) -> KrucibleError | None:
         """The error of the harness, if any; waits for the removal of the cluster, and includes its errors."""
-        error = self.going.exception()
+        error = self.removal.exception()
         if error is None or isinstance(error, KrucibleError):
             return self.mishap or error
         raise error

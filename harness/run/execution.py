@@ -7,7 +7,7 @@ from contextlib import closing, suppress
 import msgspec
 
 from checkers.history.observed import PartitionAnswer
-from harness.faults.taking import Taking
+from harness.faults.reservations import Reservations
 from harness.kafka.answers import Place
 from harness.kafka.endpoint import Endpoint
 from harness.kafka.snapshot import ClusterSnapshot
@@ -24,7 +24,7 @@ from harness.observers.view import ClusterView
 from harness.plan.schedule import Planned, blinks_of
 from harness.record.journal import Recorder
 from harness.run.healing import bench_of
-from harness.run.retaining import end_retention, limits_of
+from harness.run.retention import end_retention, limits_of
 from harness.run.stage import Stage
 from harness.vocabulary.moves import ScriptedSchedule
 from harness.vocabulary.scenario import FixedSchedule
@@ -65,7 +65,7 @@ class Execution:
         self._operators_made = 0
         self._beside: list[Timed] = []
         self._bench = bench_of(stage.cluster)
-        self._taking = Taking()
+        self._reservations = Reservations()
         recorder = Recorder(stage.journals.open("nemesis", "nemesis"), "nemesis")
         self.nemesis = Nemesis(
             recorder,
@@ -74,7 +74,7 @@ class Execution:
             self._snapshot_for_faults,
             cancelled,
             new_recorder=self._another_nemesis,
-            taking=self._taking,
+            reservations=self._reservations,
         )
 
     def carry_out(self, schedule: Planned) -> None:
@@ -166,7 +166,7 @@ class Execution:
             self._stage.ledger,
             self._bench,
             look=self._snapshot_for_faults,
-            taking=self._taking,
+            reservations=self._reservations,
             cancelled=self._cancelled,
         )
 

@@ -39,7 +39,6 @@ from harness.record.events import Event, Listener, RunBegan, RunEnded
 from harness.record.folder import RUNS, point_latest
 from harness.record.journal import JournalError, Recorder
 from harness.record.mishaps import Mishaps
-from harness.run.beside import nothing
 from harness.run.ended import EndedRun, RecordedRun
 from harness.run.execution import Execution
 from harness.run.healing import bench_of
@@ -49,6 +48,7 @@ from harness.run.setup_record import OBSERVE_INTERVAL_MS
 from harness.run.stage import Stage, open_stage
 from harness.run.standby import Standby
 from harness.run.starting import ClusterNotReadyError
+from harness.run.threads import already_done
 from harness.run.watchdog import watched
 from harness.vocabulary import LogWorkload, RandomSchedule, Workload
 from harness.workloads.context import WorkloadContext, clients_for
@@ -122,7 +122,7 @@ def execute(plan: RunPlan, host: Host, listener: Listener, cancelled: threading.
         history = read_history(played.folder)
         verdict = judge(history)
     except BaseException:
-        wait([played.going])
+        wait([played.removal])
         raise
     listener(RunEnded(str(played.folder), verdict, plan.reproduce))
     return EndedRun(played, history, verdict)
@@ -142,13 +142,13 @@ def _played(plan: RunPlan, host: Host, listener: Listener, cancelled: threading.
     except JournalError:
         raise
     except ClusterNotReadyError as error:
-        return RecordedRun(error.folder, None, nothing())
+        return RecordedRun(error.folder, None, already_done())
     except KrucibleError as error:
         # If something can't be closed or removed, the observations are still valid.
         if mishaps is None:
             raise
-        return RecordedRun(stage.folder, mishaps.failure or error, stage.going)
-    return RecordedRun(stage.folder, mishaps.failure, stage.going)
+        return RecordedRun(stage.folder, mishaps.failure or error, stage.removal)
+    return RecordedRun(stage.folder, mishaps.failure, stage.removal)
 
 
 def _play(stage: Stage, java: JavaProcess | None, mishaps: Mishaps, cancelled: threading.Event) -> None:

@@ -29,10 +29,10 @@ from harness.record.journal import RUNNER, Clock, Journals, Recorder
 from harness.record.ledger import Ledger, RunOpened, RunRemoved
 from harness.record.ownership import this_process
 from harness.record.tally import AcknowledgedCounter
-from harness.run.beside import beside, nothing
 from harness.run.identification import identify
 from harness.run.setup_record import setup_of_run, wanted_topics
 from harness.run.starting import start_ready
+from harness.run.threads import already_done, in_thread
 from harness.seeded_bugs.seeding import with_bug
 from harness.vocabulary.topology import Topology
 
@@ -42,7 +42,7 @@ class Stage:
 
     Attributes:
         sizes: numbers of partitions of the topics, including added partitions.
-        going: the cluster, which is removed in another thread after the stage is closed.
+        removal: the removal of the cluster, in another thread after the stage is closed.
         image: the image of the run's version of Kafka.
     """
 
@@ -63,7 +63,7 @@ class Stage:
         self.tally = tally
         self.recorder = Recorder(journals.open(RUNNER, RUNNER), "runner")
         self._listener = listener
-        self.going = nothing()
+        self.removal = already_done()
         self.sizes = TopicSizes()
         self.image: KafkaImage
         self.cluster: Cluster
@@ -119,7 +119,7 @@ def open_stage(
         stage.recorder.observe(SETUP, None, setup_of_run(stage.plan, stage.topics, ready))
         yield stage
         stage.journals.close()
-        stage.going = beside(cleanup.pop_all().close, "removal")
+        stage.removal = in_thread(cleanup.pop_all().close, "removal")
 
 
 def _images(plan: RunPlan, client: Engine, listener: Listener) -> _Images:

@@ -20,8 +20,8 @@ from harness.errors import disk_errors_named
 from harness.host.memory import lacks_for
 from harness.plan.planning import RunPlan
 from harness.record.events import Event, Listener, PhaseBegan
-from harness.run.beside import beside
 from harness.run.stage import Stage, open_stage
+from harness.run.threads import in_thread
 
 LOAD_IS_OFF = (Phase.FINAL_READ, Phase.EVIDENCE)
 """Phases in which the cluster is no longer under load; the next cluster starts at the first of them."""
@@ -95,7 +95,7 @@ class _Waiting:
         self._open = ExitStack()
         self._events = _Events()
         opening = open_stage(plan, runs, self._events.hear, cancelled, keep=False)
-        self._stage = beside(partial(self._open.enter_context, opening), "standby")
+        self._stage = in_thread(partial(self._open.enter_context, opening), "standby")
 
     @contextmanager
     def taken(self, listener: Listener) -> Iterator[Stage]:
@@ -115,7 +115,7 @@ class _Waiting:
         if self._stage.exception() is None:
             self._open.close()
             stage = self._stage.result()
-            stage.going.result()
+            stage.removal.result()
             with disk_errors_named():
                 shutil.rmtree(stage.folder)
 

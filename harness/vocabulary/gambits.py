@@ -15,7 +15,7 @@ Part = str | Member
 """A node, named by the part that a choice assigned to it, or by its place in the topology."""
 
 
-class ChooseCopies(msgspec.Struct, frozen=True, tag_field="move", tag="choose-copies"):
+class ChoosePartition(msgspec.Struct, frozen=True, tag_field="move", tag="choose-partition"):
     """Choose a partition of which every replica is in sync.
 
     Its leader is ``leader`` from then on.  The others are ``follower-1`` and so on, in random order.
@@ -23,14 +23,14 @@ class ChooseCopies(msgspec.Struct, frozen=True, tag_field="move", tag="choose-co
     Attributes:
         draw: decides among partitions, and among followers.
         topic: the partition's topic; None: any of the workload's.
-        copies: the minimum number of replicas.
+        replicas_min: the minimum number of replicas.
         preferred_follows: choose only a partition whose preferred leader does not lead; it is ``follower-1``.
         within_ms: how long to wait for such a partition.
     """
 
     draw: int
     topic: str | None = None
-    copies: int = 2
+    replicas_min: int = 2
     preferred_follows: bool = False
     within_ms: int = 15_000
 
@@ -85,7 +85,7 @@ class Given(msgspec.Struct, frozen=True, tag_field="move", tag="given"):
     within_ms: int = 15_000
 
 
-Choice = ChooseCopies | ChooseQuorum | ChooseSuccessor | ChooseNewcomers | Given
+Choice = ChoosePartition | ChooseQuorum | ChooseSuccessor | ChooseNewcomers | Given
 """Moves that assign parts to nodes."""
 
 
@@ -105,7 +105,7 @@ class FaultAt(msgspec.Struct, frozen=True, omit_defaults=True):
     to: Part | None = None
 
 
-class InjectAll(msgspec.Struct, frozen=True, tag_field="move", tag="strike", rename={"faults": "blows"}):
+class InjectAll(msgspec.Struct, frozen=True, tag_field="move", tag="inject-all"):
     """Begin faults in parallel: none waits until another is proven.
 
     A fault has no effect on a node that is already down.
@@ -119,7 +119,7 @@ class InjectAll(msgspec.Struct, frozen=True, tag_field="move", tag="strike", ren
     apart_ms: int = 0
 
 
-class HealAll(msgspec.Struct, frozen=True, tag_field="move", tag="mend"):
+class HealAll(msgspec.Struct, frozen=True, tag_field="move", tag="heal-all"):
     """Heal faults in parallel, and wait until a probe has seen the end of each.
 
     Attributes:
@@ -229,14 +229,14 @@ class Until(msgspec.Struct, frozen=True, tag_field="move", tag="until"):
     within_ms: int
 
 
-class WaitAtMost(msgspec.Struct, frozen=True, tag_field="move", tag="linger"):
+class WaitAtMost(msgspec.Struct, frozen=True, tag_field="move", tag="wait-at-most"):
     """Wait for a condition, and continue whether or not it is reached within the bound."""
 
     condition: Awaited
     within_ms: int
 
 
-class Request(msgspec.Struct, frozen=True, tag_field="move", tag="ask"):
+class Request(msgspec.Struct, frozen=True, tag_field="move", tag="request"):
     """Request an admin operation; the gambit continues after any answer.
 
     Attributes:
@@ -248,7 +248,7 @@ class Request(msgspec.Struct, frozen=True, tag_field="move", tag="ask"):
     answered: bool = False
 
 
-class ReassignChosen(msgspec.Struct, frozen=True, tag_field="kind", tag="move-there"):
+class ReassignChosen(msgspec.Struct, frozen=True, tag_field="kind", tag="reassign-chosen"):
     """Reassign the chosen partition (KIP-455).
 
     Attributes:
@@ -260,14 +260,14 @@ class ReassignChosen(msgspec.Struct, frozen=True, tag_field="kind", tag="move-th
     throttle_bytes_per_s: int | None = None
 
 
-class AlterChosen(msgspec.Struct, frozen=True, tag_field="kind", tag="alter-there"):
+class AlterChosen(msgspec.Struct, frozen=True, tag_field="kind", tag="alter-chosen"):
     """Set one config of the chosen partition's topic."""
 
     config: str
     value: str
 
 
-class ElectChosen(msgspec.Struct, frozen=True, tag_field="kind", tag="elect-there"):
+class ElectChosen(msgspec.Struct, frozen=True, tag_field="kind", tag="elect-chosen"):
     """An election of one type for the chosen partition (KIP-460)."""
 
     type: ElectionType
@@ -289,7 +289,7 @@ ChosenOperation = ReassignChosen | AlterChosen | ElectChosen | AddPart | RemoveP
 """Operations that can be requested for the chosen partition or nodes."""
 
 
-class RequestForChosen(msgspec.Struct, frozen=True, tag_field="move", tag="ask-there"):
+class RequestForChosen(msgspec.Struct, frozen=True, tag_field="move", tag="request-for-chosen"):
     """Request an operation on the chosen partition or nodes; the gambit continues after any answer.
 
     Attributes:
@@ -301,7 +301,7 @@ class RequestForChosen(msgspec.Struct, frozen=True, tag_field="move", tag="ask-t
     answered: bool = True
 
 
-class DeleteFromChosen(msgspec.Struct, frozen=True, tag_field="move", tag="delete-there"):
+class DeleteFromChosen(msgspec.Struct, frozen=True, tag_field="move", tag="delete-from-chosen"):
     """Request the deletion of the oldest records of the chosen partition, without waiting for the answer.
 
     Attributes:

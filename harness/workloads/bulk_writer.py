@@ -17,7 +17,7 @@ from checkers.history.operations import JournalHeader, OperationType
 from harness.clients.bounded import within
 from harness.clients.interface import ClientFailedError, ProducerOptions
 from harness.record.journal import Clock, Journal, JournalError, Recorder
-from harness.record.succession import NOTHING, Left, conclude, left_in
+from harness.record.succession import NOTHING, UnfinishedJournal, conclude, left_in
 from harness.workloads.bulk_lanes import Lane
 from harness.workloads.values import ValueCodec
 
@@ -72,7 +72,7 @@ class Writer:
         JournalError: the history could not be written.
     """
 
-    def __init__(self, plan: WriterPlan, left: Left | None, stopping: threading.Event) -> None:
+    def __init__(self, plan: WriterPlan, left: UnfinishedJournal | None, stopping: threading.Event) -> None:
         written = None if left is None else left.operations
         self._journal = journal = Journal(
             journal_path(plan), plan.header, Clock(plan.began_ns), operations=written
@@ -153,7 +153,7 @@ class Writer:
         self._closing.append(thread)
 
 
-def _recorder(journal: Journal, left: Left, worker: int, plan: WriterPlan) -> Recorder:
+def _recorder(journal: Journal, left: UnfinishedJournal, worker: int, plan: WriterPlan) -> Recorder:
     recorder = Recorder(journal, worker, plan.workers)
     recorder.process = left.next_after(worker, plan.workers)
     return recorder

@@ -30,7 +30,7 @@ from harness.kafka.sizes import TopicSizes
 from harness.record.journal import Journals, Recorder
 from harness.vocabulary import LogWorkload, Workload
 from harness.workloads.deletions import DeletionListeners
-from harness.workloads.highest import HighestOffsets
+from harness.workloads.highest_offsets import HighestOffsets
 from harness.workloads.values import ValueCodec
 
 DELIVERY_MS = 2_500

@@ -1,4 +1,4 @@
-"""Whether a run's findings recur in other runs: signatures of findings, and the rate with its interval."""
+"""Whether a run's anomalies recur in other runs: signatures of verdicts, and the rate with its interval."""
 
 import math
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from results.run.wording import normalised
 
 
 class Signature(msgspec.Struct, frozen=True):
-    """The findings of a run, without details that differ from run to run.
+    """The verdict of a run, without details that differ from run to run.
 
     Attributes:
         validity: validity of the verdict.
@@ -34,7 +34,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         number: from 1.
         folder: the run's folder; empty if the harness failed before it was created.
-        found: its findings; None if the harness failed.
+        found: signature of its verdict; None if the harness failed.
         differences: differences to the recorded run, one sentence each.
         failure: why there is no verdict.
     """
@@ -70,8 +70,8 @@ class Reproduction(msgspec.Struct, frozen=True):
     """Result of repeating a recorded schedule.
 
     Attributes:
-        wanted: the findings of the recorded run.
-        rate: how often they recurred, among the runs that decided it.
+        wanted: signature of the recorded run's verdict.
+        rate: how often it recurred, among the runs that decided it.
         same_summary: number of these runs with the same first sentence.
         counts: number of runs by verdict, and ``failed``.
         attempts: all runs.
@@ -96,7 +96,7 @@ def signature_of(verdict: Verdict) -> Signature:
 
 
 def came_back(wanted: Signature, found: Signature) -> bool:
-    """Whether a run has the same verdict and all wanted findings; it may have others."""
+    """Whether a run has the same validity and all wanted anomalies; it may have others."""
     return found.validity is wanted.validity and set(wanted.anomalies) <= set(found.anomalies)
 
 

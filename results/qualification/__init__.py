@@ -5,8 +5,8 @@ from results.qualification.deciding import Decision
 from results.qualification.model import ComparisonQuestion, Qualification
 from results.qualification.page import render_page
 from results.qualification.records import (
-    Elsewhere,
-    OnRecord,
+    KnownAnomaly,
+    OtherRun,
     PlannedRun,
     QualificationRole,
     QualificationRun,
@@ -23,8 +23,8 @@ from results.qualification.texts import (
 __all__ = [
     "ComparisonQuestion",
     "Decision",
-    "Elsewhere",
-    "OnRecord",
+    "KnownAnomaly",
+    "OtherRun",
     "PlannedRun",
     "Qualification",
     "QualificationRole",

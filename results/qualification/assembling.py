@@ -28,8 +28,8 @@ from results.qualification.model import (
     Undecided,
 )
 from results.qualification.records import (
-    Elsewhere,
-    OnRecord,
+    KnownAnomaly,
+    OtherRun,
     QualificationRole,
     QualificationRun,
     of_role,
@@ -48,8 +48,8 @@ def qualify(
     question: ComparisonQuestion,
     runs: Sequence[QualificationRun],
     controls: Sequence[SideRecord],
-    elsewhere: Sequence[Elsewhere] = (),
-    on_record: Sequence[OnRecord] = (),
+    elsewhere: Sequence[OtherRun] = (),
+    on_record: Sequence[KnownAnomaly] = (),
 ) -> Qualification:
     """Assemble the whole qualification.
 

@@ -9,7 +9,7 @@ import msgspec
 
 from checkers.verdict.verdict import Anomaly
 from results.qualification.inference import share_interval
-from results.qualification.records import Elsewhere, OnRecord, QualificationRole, QualificationRun, of_role
+from results.qualification.records import KnownAnomaly, OtherRun, QualificationRole, QualificationRun, of_role
 
 
 class AnomalyExplanation(StrEnum):
@@ -82,7 +82,9 @@ class _AnomalyKey(NamedTuple):
 
 
 def found_in(
-    runs: Sequence[QualificationRun], elsewhere: Sequence[Elsewhere] = (), on_record: Sequence[OnRecord] = ()
+    runs: Sequence[QualificationRun],
+    elsewhere: Sequence[OtherRun] = (),
+    on_record: Sequence[KnownAnomaly] = (),
 ) -> tuple[CandidateAnomaly, ...]:
     """All illegal anomalies, the most severe explanation first.
 
@@ -122,8 +124,8 @@ def _places(runs: Iterable[QualificationRun]) -> list[_AnomalyKey]:
 def _found(
     place: _AnomalyKey,
     runs: Sequence[QualificationRun],
-    elsewhere: Sequence[Elsewhere],
-    on_record: Sequence[OnRecord],
+    elsewhere: Sequence[OtherRun],
+    on_record: Sequence[KnownAnomaly],
 ) -> CandidateAnomaly:
     here = [r for r in runs if (r.planned.scenario, r.planned.mode) == (place.scenario, place.mode)]
     sides = [
@@ -164,8 +166,8 @@ def _shows(run: QualificationRun, anomaly_id: str) -> bool:
 def _standing(
     place: _AnomalyKey,
     runs: Sequence[QualificationRun],
-    elsewhere: Sequence[Elsewhere],
-    on_record: Sequence[OnRecord],
+    elsewhere: Sequence[OtherRun],
+    on_record: Sequence[KnownAnomaly],
 ) -> tuple[AnomalyExplanation, str]:
     """The most certain explanation of an anomaly, and the explanation as text."""
     alike = [run for run in runs if run.planned.scenario == place.scenario and _shows(run, place.id)]
@@ -193,7 +195,7 @@ def _standing(
     return AnomalyExplanation.UNEXPLAINED, "neither on the baseline nor on record"
 
 
-def _is(run: Elsewhere, scenario: str, version: str, contents: Collection[str]) -> bool:
+def _is(run: OtherRun, scenario: str, version: str, contents: Collection[str]) -> bool:
     """Whether a run has the same scenario and the same Kafka; another build may have the same version."""
     alike = not run.content or not contents or run.content in contents
     return run.scenario == scenario and run.kafka_version == version and alike
@@ -204,7 +206,7 @@ def _version(runs: Iterable[QualificationRun]) -> str:
 
 
 def _versions(
-    place: _AnomalyKey, runs: Sequence[QualificationRun], elsewhere: Sequence[Elsewhere]
+    place: _AnomalyKey, runs: Sequence[QualificationRun], elsewhere: Sequence[OtherRun]
 ) -> Iterator[tuple[str, bool]]:
     """For each run of the scenario, its version and whether it has the anomaly."""
     for run in runs:

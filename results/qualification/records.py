@@ -76,7 +76,7 @@ class QualificationRun(msgspec.Struct, frozen=True, kw_only=True):
         return content_of(self.identity.image if self.identity else None, self.image_checksums)
 
 
-class Elsewhere(msgspec.Struct, frozen=True):
+class OtherRun(msgspec.Struct, frozen=True):
     """The illegal anomalies of a run of the store that is not part of the matrix.
 
     Attributes:
@@ -92,7 +92,7 @@ class Elsewhere(msgspec.Struct, frozen=True):
     content: str = ""
 
 
-class OnRecord(msgspec.Struct, frozen=True):
+class KnownAnomaly(msgspec.Struct, frozen=True):
     """A known anomaly of the candidate's version.
 
     Attributes:

@@ -13,11 +13,11 @@ from checkers.history.identity import KrucibleIdentity, RunIdentity
 from checkers.history.operations import History
 from checkers.verdict.verdict import Validity, Verdict
 from results.markup.cleaning import clean
+from results.report.cards.cards import cards_of
+from results.report.cards.chronology import Chronology
+from results.report.cards.pictures import Pictures
+from results.report.cards.witness import Witnessed, witnessed
 from results.report.drawing import glyphs
-from results.report.findings.findings import findings_of
-from results.report.findings.pictures import Pictures
-from results.report.findings.tale import Tales
-from results.report.findings.witness import Witnessed, witnessed
 from results.report.limits import PAGE_BYTES_MAX, STEPS, DisplayLimits
 from results.report.reading.spans import left_out_text
 from results.report.tables import tables
@@ -51,7 +51,7 @@ class _Run(msgspec.Struct, frozen=True):
     verdict: Verdict
     identity: RunIdentity | None
     seen: Witnessed
-    tales: Tales
+    chronology: Chronology
     by: KrucibleIdentity
 
 
@@ -87,8 +87,8 @@ def render_report(
     """The page as text, at most `PAGE_BYTES_MAX` bytes of UTF-8; a page that is larger is reduced."""
     observed = observe(history)
     seen = witnessed(history, observed.faults)
-    tales = Tales(history, seen.faults, observed.claims)
-    run = _Run(history, observed, measure(observed, verdict), verdict, identity, seen, tales, by)
+    chronology = Chronology(history, seen.faults, observed.claims)
+    run = _Run(history, observed, measure(observed, verdict), verdict, identity, seen, chronology, by)
     page = ""
     for limits in STEPS:
         page = _rendered(run, limits)
@@ -111,7 +111,7 @@ def _rendered(run: _Run, limits: DisplayLimits) -> str:
 
 def _context(run: _Run, limits: DisplayLimits) -> dict[str, Any]:
     pictures = Pictures(run.history, run.seen.calls, run.observed, limits)
-    found = findings_of(run.verdict, run.seen, limits, run.tales, pictures)
+    found = cards_of(run.verdict, run.seen, limits, run.chronology, pictures)
     style, script = _files(*_STYLES), _files(*_SCRIPTS)
     return {
         "style": style,

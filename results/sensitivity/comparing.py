@@ -8,9 +8,9 @@ from results.sections.section import Section
 from results.sensitivity.model import (
     BugOutcome,
     BugRun,
+    MeasuredBug,
     Rate,
     Sensitivity,
-    Sought,
     first_rate_of,
     rate_of,
     rate_without_rerun,
@@ -142,7 +142,7 @@ def _rates(measured: Sequence[Sensitivity]) -> Section:
     )
 
 
-def _rates_of(said: Sensitivity) -> list[tuple[str, Callable[[Sequence[Sought]], Rate]]]:
+def _rates_of(said: Sensitivity) -> list[tuple[str, Callable[[Sequence[MeasuredBug]], Rate]]]:
     """The rates of a measurement: one if each bug has one run, else two."""
     all_runs = [(f"within {said.runs} runs", rate_of)] if said.runs > 1 else []
     return [("first run", first_rate_of), *all_runs]
@@ -168,7 +168,7 @@ def _unlike(measured: Sequence[Sensitivity]) -> str:
     )
 
 
-def _rate_without_rerun(said: Sensitivity, rate: Callable[[Sequence[Sought]], Rate]) -> str:
+def _rate_without_rerun(said: Sensitivity, rate: Callable[[Sequence[MeasuredBug]], Rate]) -> str:
     """Empty for a measurement that marks no runs as made again."""
     return _rate(rate_without_rerun(rate, said.bugs, said.rerun)) if said.rerun else ""
 
@@ -249,7 +249,7 @@ def _bugs(measured: Sequence[Sensitivity]) -> Section:
     )
 
 
-def _ending_text(bug: Sought | None) -> str:
+def _ending_text(bug: MeasuredBug | None) -> str:
     if bug is None:
         return "not tried"
     if bug.runs == 0:

@@ -119,7 +119,7 @@ class ControlRun(msgspec.Struct, frozen=True, kw_only=True):
         return self.outcome is Outcome.INVALID and not self.allowed
 
 
-class Sought(msgspec.Struct, frozen=True, kw_only=True):
+class MeasuredBug(msgspec.Struct, frozen=True, kw_only=True):
     """One bug and its runs.
 
     Attributes:
@@ -220,7 +220,7 @@ class Sensitivity(msgspec.Struct, frozen=True, kw_only=True):
     preset: str
     budget: str
     seed: int
-    bugs: tuple[Sought, ...]
+    bugs: tuple[MeasuredBug, ...]
     controls: tuple[ControlRun, ...]
     withheld: tuple[str, ...] = ()
     java_missing: str = ""
@@ -285,7 +285,7 @@ def found_in(verdict: Verdict) -> tuple[TimedAnomaly, ...]:
     return tuple(earliest.values())
 
 
-def rate_of(bugs: Sequence[Sought]) -> Rate:
+def rate_of(bugs: Sequence[MeasuredBug]) -> Rate:
     """How many bugs were seen, among those with a run.
 
     A bug that was not seen and has runs left counts as missed, so the rate of an unfinished measurement can
@@ -296,7 +296,7 @@ def rate_of(bugs: Sequence[Sought]) -> Rate:
     return Rate(seen, len(tried), wilson(seen, len(tried)))
 
 
-def first_rate_of(bugs: Sequence[Sought]) -> Rate:
+def first_rate_of(bugs: Sequence[MeasuredBug]) -> Rate:
     """How many bugs were seen in their first run, among those with a run."""
     firsts = [bug.trials[0].ending for bug in bugs if bug.trials]
     tried = len(firsts) - firsts.count(BugOutcome.NOT_RUN)
@@ -305,7 +305,7 @@ def first_rate_of(bugs: Sequence[Sought]) -> Rate:
 
 
 def rate_without_rerun(
-    rate: Callable[[Sequence[Sought]], Rate], bugs: Sequence[Sought], rerun: Collection[MadeAgain]
+    rate: Callable[[Sequence[MeasuredBug]], Rate], bugs: Sequence[MeasuredBug], rerun: Collection[MadeAgain]
 ) -> Rate:
     """A rate in which the bugs whose runs were made again after a change for them do not count as seen.
 

@@ -10,9 +10,9 @@ from results.sensitivity.model import (
     BugOutcome,
     BugRun,
     ControlRun,
+    MeasuredBug,
     Rate,
     Sensitivity,
-    Sought,
     first_rate_of,
     rate_of,
     rate_without_rerun,
@@ -99,7 +99,7 @@ def rerun_of(said: Sensitivity) -> Iterator[Section]:
         )
 
 
-def note_of(bugs: Sequence[Sought]) -> str:
+def note_of(bugs: Sequence[MeasuredBug]) -> str:
     """Number of bugs that may still be seen, if not all runs were made yet."""
     missing = sum(bug.runs > 0 and not bug.finished for bug in bugs)
     if not missing:
@@ -110,7 +110,7 @@ def note_of(bugs: Sequence[Sought]) -> str:
     return f"{have} runs left. Until then each counts as missed, so the rate can only rise."
 
 
-def _rate_cells(bugs: Sequence[Sought], runs: int) -> tuple[str, ...]:
+def _rate_cells(bugs: Sequence[MeasuredBug], runs: int) -> tuple[str, ...]:
     first = _rate_row(first_rate_of(bugs)) if runs > 1 else ()
     return (*_rate_row(rate_of(bugs)), *first)
 
@@ -132,18 +132,18 @@ def _bugs(said: Sensitivity) -> Section:
     )
 
 
-def _bug_row(bug: Sought) -> tuple[str, ...]:
+def _bug_row(bug: MeasuredBug) -> tuple[str, ...]:
     seen = bug.first.id if bug.first else ""
     notes = "; ".join(_notes(bug))
     return (bug.name, bug.area, bug.ending, seen, f"{bug.runs:,}", seconds_of(bug), notes)
 
 
-def seconds_of(bug: Sought) -> str:
+def seconds_of(bug: MeasuredBug) -> str:
     """Duration of a bug's runs, the last one up to the anomaly, as text."""
     return f"{bug.spent_ms / MS_PER_S:,.0f}"
 
 
-def _notes(bug: Sought) -> Iterator[str]:
+def _notes(bug: MeasuredBug) -> Iterator[str]:
     if not bug.fitting:
         yield "the preset has no faults that it needs"
     if not bug.finished:

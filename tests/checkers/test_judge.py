@@ -214,5 +214,6 @@ def test_known_anomalies_have_a_meaning_and_a_source_each() -> None:
     for name, kind in known.items():
         assert kind.id == name
         assert kind.meaning.endswith(".")
+        assert kind.guarantee not in kind.meaning, "what was observed is not the promise"
         assert kind.source
         assert "\n" not in kind.meaning

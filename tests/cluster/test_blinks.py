@@ -12,7 +12,7 @@ from harness.cli import invoke
 from harness.plan import planning
 from harness.plan.blinks import BLINKS
 from harness.plan.catalogue import load_scenario
-from harness.plan.replaying_plan import Instead, load_recorded, plan_replay
+from harness.plan.replaying_plan import OtherKafka, load_recorded, plan_replay
 from harness.plan.schedule import blinks_of
 from harness.record.ledger import pending_undos, read_ledger
 from harness.vocabulary import FixedSchedule, Kill, Scenario, Step, broker
@@ -54,5 +54,5 @@ def test_blinks_of_every_kind_are_proven_healed_and_can_be_replayed(
     assert beside
     assert all("b2" not in window.targets for window in beside)
 
-    again = plan_replay(load_recorded(folder), Instead(), symbolic=False).plan.schedule
+    again = plan_replay(load_recorded(folder), OtherKafka(), symbolic=False).plan.schedule
     assert len(blinks_of(again)) == len(windows)

@@ -22,7 +22,7 @@ from checkers.verdict.verdict import Anomaly
 POWER_LOSS = "power-loss"
 
 
-class _Had(NamedTuple):
+class _Committed(NamedTuple):
     """The offset up to which a voter had the committed records, and the answer that reported it."""
 
     end: int
@@ -60,7 +60,7 @@ def ends_forgotten(
 
 def _reported(
     load: Placed[LogLoaded], voter: int, claims: Sequence[LeaderClaim], disk_faults: Sequence[FaultWindow]
-) -> Iterator[_Had]:
+) -> Iterator[_Committed]:
     """Leaders' reports about a voter before it loaded its log, if no fault hit its disk in between."""
     mine = [fault for fault in disk_faults if fault.concerns(load.node)]
     for claim in claims:
@@ -71,10 +71,10 @@ def _reported(
             continue
         for each in claim.voters:
             if each.id == voter:
-                yield _Had(min(each.log_end_offset, claim.high_watermark), claim)
+                yield _Committed(min(each.log_end_offset, claim.high_watermark), claim)
 
 
-def _forgotten(load: Placed[LogLoaded], voter: int, had: _Had) -> Anomaly:
+def _forgotten(load: Placed[LogLoaded], voter: int, had: _Committed) -> Anomaly:
     claim = had.claim
     return END_REGRESSION.found(
         f"The log of voter {voter} ended at {load.told.end} when {load.node} loaded it, but had had "

@@ -43,7 +43,7 @@ from checkers.logs.partitions.anomalies import (
 )
 from checkers.logs.partitions.brokers import answers_of
 from checkers.logs.partitions.commits import AcknowledgedCommits
-from checkers.logs.partitions.copies import Lack, ReportedRecords, ends_of, lacking_copies
+from checkers.logs.partitions.copies import ReportedRecords, Violations, ends_of, lacking_copies
 from checkers.logs.partitions.dead_directories import dead_directories
 from checkers.logs.partitions.ends import acknowledged_rows, find_ends
 from checkers.logs.partitions.ends import figures as figures_of_ends
@@ -141,7 +141,7 @@ class _Blamed:
     """Acknowledgements and reads that the states of partitions forbid."""
 
     def __init__(self, facts: Facts, end_ns: int) -> None:
-        self.found: list[ZoneFinding | Lack] = []
+        self.found: list[ZoneFinding | Violations] = []
         self.figures: dict[str, float] = {}
         log = farthest(facts.history)
         if log is not None:

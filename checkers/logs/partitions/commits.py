@@ -39,7 +39,7 @@ from checkers.history.operations import INVOKE, OK, History, Operation
 from checkers.history.transactions import Txn, TxnOffsets
 from checkers.licences.facts import Facts
 from checkers.logs.partitions.anomalies import COMMITTED_WITHOUT_MEMBER
-from checkers.logs.partitions.copies import Had
+from checkers.logs.partitions.copies import RequiredRecords
 
 ACKS = "offsets.commit.required.acks"
 """A broker config, before 4.0, by which a commit may be acknowledged before it is replicated."""
@@ -98,7 +98,7 @@ class AcknowledgedCommits:
             "commit_records_read": sum(part.count for part in written.values()),
         }
 
-    def of(self, partition: PartitionName) -> Sequence[Had]:
+    def of(self, partition: PartitionName) -> Sequence[RequiredRecords]:
         """Commits whose records are in a partition, in the order in which they were acknowledged."""
         placed = sorted(self._placed.get(partition, ()), key=lambda one: one[0].acknowledged_ns)
         if not placed:
@@ -113,7 +113,9 @@ class AcknowledgedCommits:
             what = f"offset {where.offset} of {where.topic}/{where.partition}"
             return f"The commit of {what} by group {where.group}, in {partition}"
 
-        return (Had(COMMITTED_WITHOUT_MEMBER, text, "acknowledged", sent, told, offset, op, epoch),)
+        return (
+            RequiredRecords(COMMITTED_WITHOUT_MEMBER, text, "acknowledged", sent, told, offset, op, epoch),
+        )
 
 
 def acknowledged_commits(history: History) -> Iterator[RequestedCommit]:

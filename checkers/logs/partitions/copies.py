@@ -48,7 +48,7 @@ class Ends(NamedTuple):
     end: Integers
 
 
-class Had(NamedTuple):
+class RequiredRecords(NamedTuple):
     """Records that the ISR must have, one per row, in the order in which they were acknowledged or returned.
 
     Attributes:
@@ -75,12 +75,12 @@ class Had(NamedTuple):
 class Tables(Protocol):
     """Sources of records that members of the ISR must have."""
 
-    def of(self, partition: PartitionName) -> Sequence[Had]:
+    def of(self, partition: PartitionName) -> Sequence[RequiredRecords]:
         """Return the records of one partition."""
         ...
 
 
-class Lack(NamedTuple):
+class Violations(NamedTuple):
     """Violations of the rule in one period: the number of readings, and a finding for some of them."""
 
     kind: AnomalyKind
@@ -122,7 +122,7 @@ def ends_of(history: History) -> Mapping[tuple[PartitionName, str], Ends]:
     return {place: Ends(*np.array(told, dtype=np.int64).T) for place, told in rows.items()}
 
 
-def lacking_copies(facts: Facts, tables: Iterable[Tables], end_ns: int) -> Iterator[Lack]:
+def lacking_copies(facts: Facts, tables: Iterable[Tables], end_ns: int) -> Iterator[Violations]:
     """Readings that show a member of the ISR without a record that was acknowledged or returned before.
 
     Args:
@@ -155,7 +155,7 @@ class ReportedRecords:
         self._acknowledged = acknowledged(columns) & (columns.sends.offset != NONE)
         self._by_value = np.argsort(columns.sends.value, kind="stable")
 
-    def of(self, partition: PartitionName) -> tuple[Had, Had]:
+    def of(self, partition: PartitionName) -> tuple[RequiredRecords, RequiredRecords]:
         """Return the records of one partition."""
         sends, reads, calls = self._columns.sends, self._columns.reads, self._columns.calls
         code = self._codes.get(partition, NONE)
@@ -165,7 +165,7 @@ class ReportedRecords:
         read = read[np.argsort(calls.completed_ns[reads.call[read]], kind="stable")]
         call, sent_ns = reads.call[read], self._sent_ns(reads.value[read])
         return (
-            Had(
+            RequiredRecords(
                 ACKED_WITHOUT_MEMBER,
                 lambda row: self._named(partition, sends.value[sent[row]]),
                 "acknowledged",
@@ -175,7 +175,7 @@ class ReportedRecords:
                 sends.complete_op[sent],
                 np.full(len(sent), NONE),
             ),
-            Had(
+            RequiredRecords(
                 READ_WITHOUT_MEMBER,
                 lambda row: self._named(partition, reads.value[read[row]]),
                 "returned",
@@ -250,7 +250,7 @@ def _unstruck(facts: Facts, partition: PartitionName, node: str, from_ns: int, t
     )
 
 
-def _lacking(stretch: _Stretch, ends: Ends, had: Sequence[Had]) -> Iterator[Lack]:
+def _lacking(stretch: _Stretch, ends: Ends, had: Sequence[RequiredRecords]) -> Iterator[Violations]:
     within = np.flatnonzero((ends.began_ns >= stretch.from_ns) & (ends.time_ns <= stretch.to_ns))
     for one in had:
         in_time = (one.sent_ns >= stretch.led_from_ns) & (one.reported_ns <= stretch.to_ns)
@@ -265,7 +265,7 @@ def _lacking(stretch: _Stretch, ends: Ends, had: Sequence[Had]) -> Iterator[Lack
         if len(behind):
             finding = _Finding(stretch, ends, one, of_it)
             examples = [finding.of(look) for look in behind[:EXAMPLES_PER_ANOMALY].tolist()]
-            yield Lack(one.kind, len(behind), examples)
+            yield Violations(one.kind, len(behind), examples)
 
 
 class _Finding(NamedTuple):
@@ -273,7 +273,7 @@ class _Finding(NamedTuple):
 
     stretch: _Stretch
     ends: Ends
-    had: Had
+    had: RequiredRecords
     rows: Integers
 
     def of(self, look: int) -> Anomaly:

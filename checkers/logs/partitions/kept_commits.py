@@ -52,7 +52,7 @@ from checkers.licences.disks import hits
 from checkers.licences.facts import Facts
 from checkers.licences.internal import Loss, losses
 from checkers.logs.partitions.anomalies import COMMIT_COMPACTED_AWAY, COMMIT_COMPACTED_EARLY
-from checkers.logs.partitions.copies import Lack
+from checkers.logs.partitions.copies import Violations
 from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import Anomaly
 
@@ -136,12 +136,12 @@ class CommitsKept:
             "commits_not_yet_replaced": looked_for[COMMIT_COMPACTED_EARLY.id],
         }
 
-    def lacking(self) -> Iterator[Lack]:
+    def lacking(self) -> Iterator[Violations]:
         """The violations of the rules."""
         for kind in (COMMIT_COMPACTED_AWAY, COMMIT_COMPACTED_EARLY):
             found = [anomaly for anomaly in self._found if anomaly.id == kind.id]
             if found:
-                yield Lack(kind, len(found), found)
+                yield Violations(kind, len(found), found)
 
     def _gone(self, partition: PartitionName, part: Written, replicas: Sequence[_Left]) -> Iterator[Anomaly]:
         log = part.chain(replicas[0].tip) if replicas else None

@@ -46,7 +46,7 @@ from checkers.logs.partitions.commits import (
     commits_of_transactions,
     requested_commits,
 )
-from checkers.logs.partitions.copies import Lack
+from checkers.logs.partitions.copies import Violations
 from checkers.verdict.verdict import Anomaly
 
 
@@ -86,10 +86,10 @@ class LoggedCommits:
                 self._found += self._lacking(partition, part, commits)
         self.figures = {"commits_looked_for": self._looked_for}
 
-    def lacking(self) -> Iterator[Lack]:
+    def lacking(self) -> Iterator[Violations]:
         """The violations of the rule."""
         if self._found:
-            yield Lack(COMMIT_IN_NO_LOG, len(self._found), self._found)
+            yield Violations(COMMIT_IN_NO_LOG, len(self._found), self._found)
 
     def _lacking(
         self, partition: PartitionName, part: Written, commits: Sequence[RequestedCommit]

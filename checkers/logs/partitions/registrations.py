@@ -75,7 +75,7 @@ def written_with(records: Iterable[MetadataRecord]) -> dict[int, int]:
     return found
 
 
-class Back(NamedTuple):
+class UnfencedBroker(NamedTuple):
     """A broker that is unfenced after its previous process was killed.
 
     Attributes:
@@ -123,7 +123,7 @@ class Registrations:
         """Whether the cluster keeps eligible leader replicas (KIP-966), by the records that were applied."""
         return self._eligible
 
-    def take(self, kind: str, data: Any, span: TimeBounds) -> Back | None:
+    def take(self, kind: str, data: Any, span: TimeBounds) -> UnfencedBroker | None:
         """Apply a record.
 
         Returns the broker that it unfences, if that broker's previous process was killed.
@@ -165,7 +165,7 @@ class Registrations:
             process.span = before.span if same else span
         self._processes[told.broker_id] = process
 
-    def _change(self, told: _BrokerRecord) -> Back | None:
+    def _change(self, told: _BrokerRecord) -> UnfencedBroker | None:
         process = self._processes.get(told.broker_id)
         if process is None:
             return None
@@ -176,7 +176,7 @@ class Registrations:
             return None
         process.killed = None
         self.judged += 1
-        return Back(told.broker_id, killed)
+        return UnfencedBroker(told.broker_id, killed)
 
     def _killed(self, broker: int, before: _Process, span: TimeBounds) -> str | None:
         """The fault that certainly killed a process between its registration and the next one.

@@ -8,8 +8,8 @@ import click
 
 from harness.campaigns.campaign import Campaign
 from harness.campaigns.cancelling import cancellable
-from harness.campaigns.hosting.driving import RunToDo, working_hosts
-from harness.campaigns.hosting.on_hosts import OnHosts
+from harness.campaigns.hosting.assigning import RunToDo, working_hosts
+from harness.campaigns.hosting.host_options import HostOptions
 from harness.campaigns.hosting.orders import Report
 from harness.errors import KrucibleError
 from harness.plan.planning import RunPlan
@@ -61,7 +61,7 @@ def record(campaign: Campaign, plan: RunPlan, report: Report, runs: Path) -> Non
 
 
 def run_missing_on_hosts(
-    campaign: Campaign, plans: Mapping[int, RunPlan], runs: Path, on_hosts: OnHosts
+    campaign: Campaign, plans: Mapping[int, RunPlan], runs: Path, on_hosts: HostOptions
 ) -> None:
     """Let hosts make the missing runs of a campaign.
 

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from time import monotonic
 
 from harness.campaigns.cancelling import cancellable
+from harness.campaigns.hosting.assigning import RunToDo, working_hosts
 from harness.campaigns.hosting.campaigns import record
-from harness.campaigns.hosting.driving import RunToDo, working_hosts
-from harness.campaigns.hosting.on_hosts import OnHosts
+from harness.campaigns.hosting.host_options import HostOptions
 from harness.campaigns.hosting.orders import Report
 from harness.campaigns.sensitivity.runs import Measuring, Planned
 from results.sensitivity.outcomes import Place
@@ -51,7 +51,7 @@ class MeasuringWork:
 
 
 def run_missing_on_hosts(
-    measuring: Measuring, on_hosts: OnHosts, limit_s: float | None, over: Callable[[], None]
+    measuring: Measuring, on_hosts: HostOptions, limit_s: float | None, over: Callable[[], None]
 ) -> None:
     """Let hosts make the missing runs of a measurement.
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from harness.campaigns.hosting.host_checks import LOOK, HostChecks, Question
 from harness.campaigns.hosting.identity import krucible_digest
-from harness.campaigns.hosting.looking import LOOK, HostChecks, Question
 from harness.campaigns.hosting.orders import ReportFolder, decode, encode
 from harness.host.doctor import Check, CheckState
 from harness.plan.planning import RequestedImage

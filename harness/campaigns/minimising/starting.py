@@ -13,7 +13,7 @@ from harness.campaigns.minimising.search import Trial
 from harness.campaigns.minimising.until import schedule_until
 from harness.errors import UsageError
 from harness.plan.planning import RunOptions
-from harness.plan.replaying_plan import Instead, RecordedActions, Replay, is_resolved, plan_replay
+from harness.plan.replaying_plan import OtherKafka, RecordedActions, Replay, is_resolved, plan_replay
 from harness.seeded_bugs.catalogue import seeded_bugs
 from harness.vocabulary.scenario import Expectation, Scenario
 from results.markup.cleaning import clean
@@ -55,8 +55,8 @@ def start_of(recorded: RecordedActions, verdict: Verdict, asked: str | None) -> 
         UsageError: the run is not red, does not have that anomaly, or can't be carried out again.
     """
     wanted = _wanted(recorded, verdict, asked)
-    planned = plan_replay(recorded, Instead(), symbolic=True)
-    executed = plan_replay(recorded, Instead(), symbolic=False)
+    planned = plan_replay(recorded, OtherKafka(), symbolic=True)
+    executed = plan_replay(recorded, OtherKafka(), symbolic=False)
     whole = _scenario(planned, recorded, wanted)
     trials = [
         *(

@@ -2,15 +2,19 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 
 import msgspec
 
 from harness.plan.schedule import Planned
 from harness.seeded_bugs.header import SeededBug
 from harness.seeded_bugs.script import script_of
+from harness.vocabulary.former import CURRENT_FIELDS, CURRENT_WORDS
 
 _DIGITS = 12
 _NODES = "# nodes:"
+_FORMER_WORDS: Mapping[object, str] = {current: former for former, current in CURRENT_WORDS.items()}
+_FORMER_FIELDS = {current: former for former, current in CURRENT_FIELDS.items()}
 
 
 def bug_digest(bug: SeededBug) -> str:
@@ -29,7 +33,8 @@ def is_script_of(script: str, bug: SeededBug) -> bool:
 def schedule_digest(schedule: Planned) -> str:
     """Digest of a run's schedule.
 
-    A new field of the vocabulary does not change the digest while it has its default.
+    A new field of the vocabulary does not change the digest while it has its default, and neither does a new
+    name of a move: digests have the former names, so that an earlier measurement can be continued.
     """
     return _digest(json.dumps(_bare(schedule), sort_keys=True))
 
@@ -45,11 +50,12 @@ def _bare(value: object) -> object:
         case msgspec.Struct():
             fields = msgspec.structs.fields(value)
             own = {
-                field.encode_name: _bare(getattr(value, field.name))
+                _FORMER_FIELDS.get(field.name, field.name): _bare(getattr(value, field.name))
                 for field in fields
                 if not _at_default(field, value)
             }
-            return {"": value.__struct_config__.tag, **own}
+            tag = value.__struct_config__.tag
+            return {"": _FORMER_WORDS.get(tag, tag), **own}
         case list() | tuple():
             return [_bare(one) for one in value]
         case dict():

@@ -8,7 +8,7 @@ from harness.campaigns.sensitivity.kept import read_all, rerun_in
 from harness.errors import UsageError
 from harness.seeded_bugs.catalogue import fits_version, seeded_bugs
 from harness.seeded_bugs.header import SeededBug
-from results.sensitivity import BugOutcome, BugRun, ControlRun, LeftOut, MadeAgain, Sensitivity, Sought
+from results.sensitivity import BugOutcome, BugRun, ControlRun, LeftOut, MadeAgain, MeasuredBug, Sensitivity
 from results.sensitivity.outcomes import MeasurementOptions, OutcomeLine, Outcomes, Place
 
 
@@ -107,9 +107,9 @@ def _misfit(line: OutcomeLine, asked: MeasurementOptions) -> str:
     )
 
 
-def _sought(bug: SeededBug, asked: MeasurementOptions, lines: Mapping[Place, OutcomeLine]) -> Sought:
+def _sought(bug: SeededBug, asked: MeasurementOptions, lines: Mapping[Place, OutcomeLine]) -> MeasuredBug:
     mine = [line for line in lines.values() if line.bug == bug.name]
-    return Sought(
+    return MeasuredBug(
         name=bug.name,
         area=bug.area,
         anomalies=bug.anomalies,
@@ -130,7 +130,7 @@ def _trials(
             return
 
 
-def _controls(sought: Sought, lines: Mapping[Place, OutcomeLine]) -> Iterator[ControlRun]:
+def _controls(sought: MeasuredBug, lines: Mapping[Place, OutcomeLine]) -> Iterator[ControlRun]:
     """The controls of all runs that were made; the control of any other run is unknown."""
     for trial in sought.trials:
         line = lines.get((sought.name, trial.number, True))

@@ -21,7 +21,7 @@ from harness.campaigns.series import Series, Venue
 from harness.plan.planning import RunPlan, plan_run
 from results.campaigns.summary import Outcome
 from results.markup.markdown import number
-from results.sensitivity import BugOutcome, BugRun, ControlRun, LeftOut, Sought
+from results.sensitivity import BugOutcome, BugRun, ControlRun, LeftOut, MeasuredBug
 from results.sensitivity.outcomes import Origin, OutcomeLine, Place, line_of_control, line_of_trial
 
 
@@ -207,11 +207,11 @@ class Measuring:
         self._stored.look()
         self._lines.clear()
 
-    def sought(self) -> tuple[Sought, ...]:
+    def sought(self) -> tuple[MeasuredBug, ...]:
         """Every bug with its runs, up to the one that found it; by area and name."""
         bugs = {slot.bug.name: slot.bug for slot in self._slots}
         return tuple(
-            Sought(
+            MeasuredBug(
                 name=name,
                 area=bug.area,
                 anomalies=bug.anomalies,

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from harness.campaigns.cancelling import cancellable
-from harness.campaigns.hosting.on_hosts import OnHosts
+from harness.campaigns.hosting.host_options import HostOptions
 from harness.campaigns.sensitivity.adopting import adopted
 from harness.campaigns.sensitivity.kept import KeptOutcomes
 from harness.campaigns.sensitivity.pages import measurement_of, measurements_in
@@ -218,7 +218,7 @@ def sensitivity_command(
 
 
 def _run(
-    measuring: Measuring, on_hosts: OnHosts | None, limit_s: float | None, over: Callable[[], None]
+    measuring: Measuring, on_hosts: HostOptions | None, limit_s: float | None, over: Callable[[], None]
 ) -> None:
     if on_hosts is not None:
         from harness.campaigns.hosting.measurements import run_missing_on_hosts  # noqa: PLC0415 - it needs Spark

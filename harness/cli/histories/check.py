@@ -14,7 +14,7 @@ from checkers.history.reading import read_history
 from checkers.judge import judge
 from checkers.registers.linearizability import MODELS
 from checkers.transactional.transactions import ConsistencyModel, Declared
-from harness.campaigns.doing import shown_on_terminal
+from harness.campaigns.activity import shown_on_terminal
 from harness.campaigns.keeping import EXIT_CODES, identity_of, keep_for_ci, show
 from harness.campaigns.rejudging import check_run
 from harness.cli.histories.foreign import (

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from harness.campaigns.hosting.on_hosts import OnHosts
+from harness.campaigns.hosting.host_options import HostOptions
 from harness.cli.options.places import Folder
 from harness.cli.options.shared import WholeNumber
 from harness.errors import KrucibleError, UsageError
@@ -57,7 +57,7 @@ def hosts_options(function: F) -> F:
     return function
 
 
-def requested_hosts(given: dict[str, Any]) -> OnHosts | None:
+def requested_hosts(given: dict[str, Any]) -> HostOptions | None:
     """Remove these options from a command's options and return them; None if the runs are made on this host.
 
     Raises:
@@ -78,4 +78,4 @@ def requested_hosts(given: dict[str, Any]) -> OnHosts | None:
             expected="the extra that --master needs",
             next_step="make spark   in krucible's checkout",
         )
-    return OnHosts(master, clusters or 1, None if scratch is None else scratch.absolute())
+    return HostOptions(master, clusters or 1, None if scratch is None else scratch.absolute())

@@ -1,4 +1,4 @@
-"""``krucible replay``: repeats a recorded schedule, and reports how often its finding returns."""
+"""``krucible replay``: repeats a recorded schedule, and reports how often its anomalies return."""
 
 import contextlib
 import secrets
@@ -27,8 +27,8 @@ from harness.cli.runs.run import print_kept
 from harness.errors import KrucibleError, UsageError
 from harness.plan.replaying import differences
 from harness.plan.replaying_plan import (
-    STRIKING,
-    Instead,
+    INJECTING,
+    OtherKafka,
     RecordedActions,
     Replay,
     is_rerun,
@@ -103,20 +103,20 @@ class _Bisectable(Command):
 @click.option(
     "--bisect",
     is_flag=True,
-    help="Stop when the finding returns, with an exit code for git bisect run.",
+    help="Stop when the anomalies return, with an exit code for git bisect run.",
 )
 @click.option("--keep", is_flag=True, help="Leave the cluster up when the run is over.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; the output of the runs goes to stderr.")
 @runs_option
 def replay(run: str, *, times: int, bisect: bool, keep: bool, as_json: bool, **given: Any) -> int:
-    """Repeat the recorded schedule of RUN, and report how often its finding returns.
+    """Repeat the recorded schedule of RUN, and report how often its anomalies return.
 
     The same faults hit the same nodes at the same times, whatever roles they have now.  Roles that differ
     are reported.  RUN is the run's folder, seed or time, or latest, or a scenario's name.  The last two mean
     the newest run that is not a replay, so that the same command means the same run again.
 
-    Exit codes: 0 the finding returned at least once, 1 never, 2 no run decided it, 3 the harness failed.
-    With --bisect: 1 (bad) it returned, 0 (good) it never did, 125 (skip) undecided, 128 (abort) wrong
+    Exit codes: 0 all its anomalies returned in a run, 1 never, 2 no run decided it, 3 the harness failed.
+    With --bisect: 1 (bad) they returned, 0 (good) they never did, 125 (skip) undecided, 128 (abort) wrong
     command.
     """
     if keep and times > 1:
@@ -151,7 +151,7 @@ class _Arguments(NamedTuple):
 
 
 def _reproduce(asked: _Arguments, given: dict[str, Any]) -> Reproduction:
-    with cancellable() as cancelled, _chatter(to_stderr=asked.as_json):
+    with cancellable() as cancelled, _run_output(to_stderr=asked.as_json):
         recorded = load_recorded(find_run(asked.venue.runs, asked.run, originals=True))
         wanted = signature_of(verdict_of(recorded.folder))
         planned = _planned(recorded, asked.venue.runs, _instead(given), symbolic=given["symbolic"])
@@ -169,7 +169,7 @@ def _reproduce(asked: _Arguments, given: dict[str, Any]) -> Reproduction:
     return found
 
 
-def _planned(recorded: RecordedActions, runs: Path, instead: Instead, *, symbolic: bool) -> Replay:
+def _planned(recorded: RecordedActions, runs: Path, instead: OtherKafka, *, symbolic: bool) -> Replay:
     """Plan the replay. If the recorded run is itself a replay, a note says so and names the original run.
 
     Raises:
@@ -195,15 +195,15 @@ def _planned(recorded: RecordedActions, runs: Path, instead: Instead, *, symboli
 
 
 @contextlib.contextmanager
-def _chatter(*, to_stderr: bool) -> Iterator[None]:
+def _run_output(*, to_stderr: bool) -> Iterator[None]:
     with contextlib.redirect_stdout(sys.stderr) if to_stderr else contextlib.nullcontext():
         yield
 
 
-def _instead(given: dict[str, Any]) -> Instead:
+def _instead(given: dict[str, Any]) -> OtherKafka:
     chosen = settled(given)
     source = chosen["image_source"]
-    return Instead(
+    return OtherKafka(
         kafka_version=chosen["kafka_version"],
         kafka_tarball=chosen["kafka_tarball"],
         kafka_image=chosen["kafka_image"],
@@ -280,7 +280,7 @@ def _attempts(campaign: Campaign, recorded: RecordedActions, planned: Replay, ti
 
 def _attempt(number: int, folder: Path, recorded: RecordedActions, planned: Replay) -> Attempt:
     try:
-        history = read_journals(journals_of(folder, STRIKING))
+        history = read_journals(journals_of(folder, INJECTING))
         otherwise = (*_image_differs(recorded, folder), *differences(planned.roles, history.operations))
         found = signature_of(load_verdict(folder))
     except (HistoryError, StoreError) as error:

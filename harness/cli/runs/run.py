@@ -9,7 +9,7 @@ import click
 
 from harness.campaigns.campaign import Campaign
 from harness.campaigns.cancelling import cancellable
-from harness.campaigns.hosting.on_hosts import OnHosts
+from harness.campaigns.hosting.host_options import HostOptions
 from harness.campaigns.keeping import EXIT_CODES
 from harness.campaigns.making import run_missing, run_one
 from harness.campaigns.rerunning import campaign_named, plan_again, plans_of_campaign
@@ -198,7 +198,7 @@ def _run_from(name: str, runs: Path, *, keep: bool, dry_run: Telling | None) -> 
     return _run_many(plans_of_campaign(campaign), runs, None)
 
 
-def _run_many(plans: Mapping[int, RunPlan], runs: Path, on_hosts: OnHosts | None) -> int:
+def _run_many(plans: Mapping[int, RunPlan], runs: Path, on_hosts: HostOptions | None) -> int:
     """Make one run per seed. Runs of an unfinished campaign with the same options are not repeated."""
     campaign = Campaign(runs, next(iter(plans.values())).options.scenario, plans)
     if on_hosts is not None:

@@ -40,7 +40,7 @@ from checkers.registers import parts as of_registers
 from checkers.registers.columns import Registers
 from checkers.registers.kept import Milestones
 from checkers.verdict.verdict import CheckerResult, Verdict
-from checkers.verdict.withholding import Hole, hole_of, withheld
+from checkers.verdict.withholding import MissingParts, missing_parts_of, withheld
 
 RUN = "run"
 """Name of the unit that every run has."""
@@ -89,7 +89,7 @@ class JudgedRun:
         folder: the run's folder.
         setup: the run's set-up; None if it is missing or can't be read.
         fault_kinds: kinds of faults that were injected.
-        hole: what is missing in the history.
+        lost: what is missing in the history.
         results: results of checkers so far, by name.
         wholes: common data of checkers that wait for shares, by name.
         seconds: duration of each checker, and of reading (`READING`) if the journals were read for this.
@@ -98,7 +98,7 @@ class JudgedRun:
     folder: str
     setup: Setup | None
     fault_kinds: tuple[str, ...]
-    hole: Hole | None = None
+    lost: MissingParts | None = None
     results: dict[str, CheckerResult] = field(default_factory=dict)
     wholes: dict[str, CheckerOverview] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
@@ -124,7 +124,7 @@ def units_of(folder: str, shares: int, history: History | None = None) -> Iterat
         with _timed(seconds, READING):
             history = read_history(Path(folder))
     kinds = tuple(sorted({window.kind for window in fault_windows(history)}))
-    run = JudgedRun(folder, readable_setup(history), kinds, hole=hole_of(history), seconds=seconds)
+    run = JudgedRun(folder, readable_setup(history), kinds, lost=missing_parts_of(history), seconds=seconds)
     for name, checker in CHECKERS.items():
         share = _SHARING.get(name) if shares > 1 else None
         with _timed(seconds, name):
@@ -167,7 +167,7 @@ def verdict_and_seconds(
 
 def _together(name: str, whole: CheckerOverview, parts: list[Any], run: JudgedRun) -> CheckerResult:
     if all(part is not None for part in parts):
-        return withheld(whole.result(parts), NEEDS[name], run.hole)
+        return withheld(whole.result(parts), NEEDS[name], run.lost)
     return result_by(name, CHECKERS[name], read_history(Path(run.folder)))
 
 

@@ -24,7 +24,7 @@ _MISFITS = (KeyError, TypeError, ValueError, IndexError, AttributeError)
 _CODES = {code.value for code in ErrorCode}
 
 
-class Around(NamedTuple):
+class RecordContext(NamedTuple):
     """The relevant partition and offset; each may be None."""
 
     topic: str | None = None
@@ -32,7 +32,7 @@ class Around(NamedTuple):
     offset: int | None = None
 
 
-NOWHERE = Around()
+NOWHERE = RecordContext()
 
 
 def value_text(value: Any, limit: int) -> str:
@@ -78,17 +78,17 @@ def is_answer(error: str) -> bool:
     return any(name in ErrorCode.__members__ for name in _NAMED.findall(error))
 
 
-def request_text(operation: Operation, around: Around, limit: int) -> str:
+def request_text(operation: Operation, around: RecordContext, limit: int) -> str:
     """The request of an operation, such as ``send 205 to log-0/3``."""
     return _text_by(_request, operation, around, limit)
 
 
-def answered_text(operation: Operation, around: Around, limit: int) -> str:
+def answered_text(operation: Operation, around: RecordContext, limit: int) -> str:
     """The answer to an operation, such as ``205 at offset 205``."""
     return _text_by(_answered, operation, around, limit)
 
 
-def partition_of(operation: Operation, around: Around) -> tuple[str, int] | None:
+def partition_of(operation: Operation, around: RecordContext) -> tuple[str, int] | None:
     """The partition of an operation; if it has several, the relevant one."""
     try:
         named = list(_partitions(operation))
@@ -99,7 +99,7 @@ def partition_of(operation: Operation, around: Around) -> tuple[str, int] | None
     return named[0] if named else None
 
 
-def _text_by(tell: Any, operation: Operation, around: Around, limit: int) -> str:
+def _text_by(tell: Any, operation: Operation, around: RecordContext, limit: int) -> str:
     try:
         told = tell(operation, around)
     except _MISFITS:
@@ -120,7 +120,7 @@ def _partitions(operation: Operation) -> Iterator[tuple[str, int]]:
         yield from ((mop[1], mop[2]) for mop in value["mops"] if mop[0] == "send")
 
 
-def _request(operation: Operation, around: Around) -> str | None:
+def _request(operation: Operation, around: RecordContext) -> str | None:
     value, topic = operation.value, operation.key
     if operation.f == "send":
         if isinstance(value, dict):
@@ -136,7 +136,7 @@ def _request(operation: Operation, around: Around) -> str | None:
     return f"{operation.f} {value_text(topic, _TEXT)}".strip() + _of(value)
 
 
-def _answered(operation: Operation, around: Around) -> str | None:
+def _answered(operation: Operation, around: RecordContext) -> str | None:
     value = operation.value
     if operation.f == "send" and isinstance(value, list):
         here = [e for e in value if e[0] == around.partition and around.offset in {None, e[2]}] or value
@@ -154,13 +154,13 @@ def _answered(operation: Operation, around: Around) -> str | None:
     return None
 
 
-def _quorum(value: Any, _: Around) -> str | None:
+def _quorum(value: Any, _: RecordContext) -> str | None:
     if value["answer"] != "leader":
         return f"quorum: {value['answer']}"
     return f"quorum: leader of epoch {value['leader_epoch']:,}, high watermark {value['high_watermark']:,}"
 
 
-def _log(value: Any, _: Around) -> str | None:
+def _log(value: Any, _: RecordContext) -> str | None:
     name = f"log of {value['topic']}/{value['partition']}"
     if value.get("error"):
         return f"{name} could not be read: {value['error']}"
@@ -169,26 +169,26 @@ def _log(value: Any, _: Around) -> str | None:
     )
 
 
-def _views(value: Any, around: Around) -> str | None:
+def _views(value: Any, around: RecordContext) -> str | None:
     for number, leader, epoch, replicas, isr, *_ in value["topics"].get(around.topic, ()):
         if number == around.partition:
             return f"{around.topic}/{number}: leader {leader}, epoch {epoch}, replicas {replicas}, ISR {isr}"
     return None
 
 
-def _listed(value: Any, around: Around) -> str | None:
+def _listed(value: Any, around: RecordContext) -> str | None:
     for number, epoch, offset, *_ in value["topics"].get(around.topic, ()):
         if number == around.partition:
             return f"offset {value['what']} of {around.topic}/{number}: {offset:,}, epoch {epoch}"
     return None
 
 
-def _noted(value: Any, _: Around) -> str | None:
+def _noted(value: Any, _: RecordContext) -> str | None:
     starts = ", ".join(f"{epoch} at {start:,}" for epoch, start in value["entries"][-8:])
     return f"leader epochs of {value['topic']}/{value['partition']} start: {starts}"
 
 
-def _aborted(value: Any, _: Around) -> str | None:
+def _aborted(value: Any, _: RecordContext) -> str | None:
     name = f"index of aborted transactions of {value['topic']}/{value['partition']}"
     if value.get("error"):
         return f"{name} could not be read: {value['error']}"
@@ -196,14 +196,14 @@ def _aborted(value: Any, _: Around) -> str | None:
     return f"{name}: {number:,} entr{'y' if number == 1 else 'ies'}"
 
 
-def _states(value: Any, _: Around) -> str | None:
+def _states(value: Any, _: RecordContext) -> str | None:
     name = f"states of transactions in __transaction_state/{value['partition']}"
     if value.get("error"):
         return f"{name} could not be read: {value['error']}"
     return f"{name}: {value['count']:,} records of {len(value['ids']):,} transactional ids"
 
 
-def _ends(value: Any, around: Around) -> str | None:
+def _ends(value: Any, around: RecordContext) -> str | None:
     told = [
         f"{node} {end:,}"
         for node, topics in value["nodes"].items()
@@ -213,7 +213,7 @@ def _ends(value: Any, around: Around) -> str | None:
     return f"ends of {around.topic}/{around.partition} on disk: {', '.join(told)}" if told else None
 
 
-_OBSERVATIONS: dict[str, Callable[[Any, Around], str | None]] = {
+_OBSERVATIONS: dict[str, Callable[[Any, RecordContext], str | None]] = {
     "quorum": _quorum,
     "replica": _log,
     "metadata-log": _log,
@@ -240,7 +240,7 @@ def _without_times(value: Any) -> Any:
     }
 
 
-def _read(operation: Operation, around: Around) -> str:
+def _read(operation: Operation, around: RecordContext) -> str:
     """The number of records that a reader returned, and the record at the relevant offset."""
     chunks = operation.value["records"]
     number = sum(len(offsets) for _, offsets, _ in chunks)

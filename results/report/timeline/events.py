@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from markupsafe import Markup
 
 from results.markup.cleaning import clean
+from results.report.cards.cards import Card
 from results.report.drawing import glyphs, svg
 from results.report.drawing.frame import GUTTER, PLOT, Frame, TimelineLane, at_seconds, fault_label, width_of
-from results.report.findings.findings import ShownCause
 from results.report.limits import DisplayLimits
 from results.report.reading.spans import left_out_text
 from results.run.observation import FaultSeen, Observed
@@ -105,24 +105,24 @@ def _when(fault: FaultSeen) -> str:
     return f"begun at {at_seconds(fault.invoked_ns)}, {proven}, {healed}"
 
 
-def anomalies(found: Sequence[ShownCause], frame: Frame) -> TimelineLane | None:
-    """A mark for each finding that has a time, with a link to its section."""
+def anomalies(found: Sequence[Card], frame: Frame) -> TimelineLane | None:
+    """A mark for each card that has a time, with a link to it."""
     timed = sorted((f for f in found if f.time_ns is not None), key=lambda f: f.time_ns or 0)
     if not timed:
         return None
     ends = [float("-inf")] * _MARK_ROWS_MAX
     marks = []
-    for finding in timed:
-        x = frame.x(finding.time_ns or 0)
+    for card in timed:
+        x = frame.x(card.time_ns or 0)
         row = next((row for row, end in enumerate(ends) if end <= x), _MARK_ROWS_MAX - 1)
         ends[row] = x + _MARK_WIDTH
-        marks.append(_mark(finding, x, (row + 0.5) * _MARK_ROW))
+        marks.append(_mark(card, x, (row + 0.5) * _MARK_ROW))
     rows = sum(end > float("-inf") for end in ends)
     note = "diamond: broken guarantee; ring: legal here; each is a link to its section"
     return TimelineLane("Anomalies", note, rows * _MARK_ROW, svg.group(marks))
 
 
-def _mark(finding: ShownCause, x: float, y: float) -> Markup:
-    hint = svg.title(f"{finding.id} at {at_seconds(finding.time_ns or 0)}: {finding.summary}")
-    shape = glyphs.anomaly(illegal=finding.illegal, x=x, y=y)
-    return svg.element("a", hint, shape, href=f"#{finding.anchor}")
+def _mark(card: Card, x: float, y: float) -> Markup:
+    hint = svg.title(f"{card.id} at {at_seconds(card.time_ns or 0)}: {card.summary}")
+    shape = glyphs.anomaly(illegal=card.illegal, x=x, y=y)
+    return svg.element("a", hint, shape, href=f"#{card.anchor}")

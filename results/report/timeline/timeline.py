@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 from markupsafe import Markup
 
+from results.report.cards.cards import Card
 from results.report.drawing import glyphs, svg
 from results.report.drawing.frame import GUTTER, HEAD, PLOT, WIDTH, Frame, TimelineLane
-from results.report.findings.findings import ShownCause
 from results.report.limits import DisplayLimits
 from results.report.reading.calls import CallColumns
 from results.report.timeline.cluster import controllers, isr, nodes, partitions
@@ -25,7 +25,7 @@ _LOAD: _States = (latency, rates)
 
 
 def timeline(
-    observed: Observed, found: Sequence[ShownCause], limits: DisplayLimits, calls: CallColumns | None = None
+    observed: Observed, found: Sequence[Card], limits: DisplayLimits, calls: CallColumns | None = None
 ) -> Markup:
     """The timeline as SVG, without lanes for which nothing was recorded."""
     frame = _frame(observed)
@@ -56,7 +56,7 @@ def timeline(
 
 def _lanes(
     observed: Observed,
-    found: Sequence[ShownCause],
+    found: Sequence[Card],
     limits: DisplayLimits,
     calls: CallColumns | None,
     frame: Frame,
@@ -96,7 +96,7 @@ def _windows(observed: Observed, frame: Frame, height: float, limits: DisplayLim
     ]
 
 
-def _anomaly_lines(found: Sequence[ShownCause], frame: Frame, height: float) -> list[Markup]:
+def _anomaly_lines(found: Sequence[Card], frame: Frame, height: float) -> list[Markup]:
     places = sorted({round(frame.x(f.time_ns), 1) for f in found if f.illegal and f.time_ns is not None})
     return [svg.element("line", x1=x, x2=x, y1=0, y2=height, class_="anomaly-line") for x in places]
 

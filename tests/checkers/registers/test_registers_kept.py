@@ -8,7 +8,7 @@ from checkers.registers import check_registers
 from checkers.registers.anomalies import NEEDS
 from checkers.registers.kept import LAGS_NS
 from checkers.verdict.verdict import CheckerResult, Validity
-from checkers.verdict.withholding import hole_of, withheld
+from checkers.verdict.withholding import missing_parts_of, withheld
 from tests.checkers.registers.register_histories import history_from
 
 VALID, INVALID, UNKNOWN = Validity.VALID, Validity.INVALID, Validity.UNKNOWN
@@ -203,7 +203,7 @@ def test_a_value_is_a_phantom_where_its_writers_journal_is_there(
     first = next(o for o in history.operations if o.f == "read" and o.type == "ok")
     operations = [msgspec.structs.replace(o, value=value) if o is first else o for o in history.operations]
     changed = msgspec.structs.replace(history, operations=tuple(operations), lacking=frozenset(lacking))
-    result = withheld(check_registers(changed), NEEDS, hole_of(changed))
+    result = withheld(check_registers(changed), NEEDS, missing_parts_of(changed))
     assert result.counts == counts
     assert (result.validity is INVALID) is bool(counts)
     if lacking and not counts:

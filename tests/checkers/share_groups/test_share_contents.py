@@ -13,7 +13,7 @@ from checkers.judge import NEEDS
 from checkers.licences import Permit, licences_of
 from checkers.share_groups import CHECKER, check_share_groups, contents
 from checkers.verdict.verdict import Anomaly, CheckerResult, Validity
-from checkers.verdict.withholding import Hole, withheld
+from checkers.verdict.withholding import MissingParts, withheld
 from tests.checkers.share_groups.share_histories import CLIENT, GROUP, TOPIC, ShareStory, value_at
 
 PHANTOM, WRONG, MISSING = "share-phantom", "share-wrong-record", "share-not-in-log"
@@ -463,8 +463,8 @@ def test_missing_journals_make_the_rules_unknown_that_need_them() -> None:
     assert set(result.counts) == everything
 
     def left(*missing: str, deleters: frozenset[str] = frozenset()) -> set[str]:
-        hole = Hole(frozenset(missing), "shares", deleters)
-        return set(withheld(result, NEEDS[CHECKER], hole).counts)
+        lost = MissingParts(frozenset(missing), "shares", deleters)
+        return set(withheld(result, NEEDS[CHECKER], lost).counts)
 
     for journal in ("nemesis", "admin", "replicas", "moves"):
         assert left(journal) == {PHANTOM}

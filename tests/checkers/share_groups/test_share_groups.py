@@ -11,7 +11,7 @@ from checkers.judge import NEEDS, judge
 from checkers.share_groups import CHECKER, check_share_groups
 from checkers.share_groups.calm import SETTLED_NS
 from checkers.verdict.verdict import CheckerResult, Validity
-from checkers.verdict.withholding import Hole, withheld
+from checkers.verdict.withholding import MissingParts, withheld
 from tests.checkers.share_groups.share_histories import GROUP, LOCK_MS, TOPIC, ShareStory, ended, whole
 
 MS = 1_000_000
@@ -537,7 +537,7 @@ def test_missing_journals_make_the_rules_unknown_that_need_them() -> None:
     }
 
     def left(*missing: str) -> set[str]:
-        return set(withheld(result, NEEDS[CHECKER], Hole(frozenset(missing), "shares")).counts)
+        return set(withheld(result, NEEDS[CHECKER], MissingParts(frozenset(missing), "shares")).counts)
 
     assert left("worker-3") == set(result.counts) - {"share-undelivered"}
     assert left("nemesis") == {"too-many-deliveries"}

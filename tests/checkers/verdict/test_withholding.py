@@ -1,4 +1,4 @@
-"""Where journals are lacking no anomaly is made out of a hole, and exactly what needs them is unknown."""
+"""Where journals are lacking no anomaly is made out of a gap, and exactly what needs them is unknown."""
 
 from typing import cast
 
@@ -17,7 +17,7 @@ from checkers.runs.nodes import ANOMALIES, NODE_DIED, check_nodes
 from checkers.verdict.entry import Entry
 from checkers.verdict.needs import Needs
 from checkers.verdict.verdict import Anomaly, CheckerResult, Validity, result_of
-from checkers.verdict.withholding import Hole, hole_of, withheld
+from checkers.verdict.withholding import MissingParts, missing_parts_of, withheld
 from harness.vocabulary.workloads import Workload
 from tests.checkers.log_histories import history_of as story
 
@@ -34,9 +34,9 @@ def history(*lacking: str, setup: object = None) -> History:
     return History("r", "", tuple(told), damage=("something",) if lacking else (), lacking=frozenset(lacking))
 
 
-def shown(result: CheckerResult, hole: Hole | None) -> CheckerResult:
+def shown(result: CheckerResult, lost: MissingParts | None) -> CheckerResult:
     """What the judge lets a checker of its own say."""
-    return withheld(result, NEEDS[result.checker], hole)
+    return withheld(result, NEEDS[result.checker], lost)
 
 
 def test_the_workloads_that_are_named_exist() -> None:
@@ -97,18 +97,18 @@ def test_what_is_gone_may_have_been_replaced_by_what_nobody_tells_of(
     workload: str, validity: Validity
 ) -> None:
     result = result_of("log", [known_anomalies()["lost-write"].found("value 7 is gone")])
-    assert shown(result, Hole(frozenset({"worker-0"}), workload)).validity is validity
+    assert shown(result, MissingParts(frozenset({"worker-0"}), workload)).validity is validity
 
 
 def test_a_whole_history_has_no_hole() -> None:
     result = result_of("nodes", [NODE_DIED.found("n1 ended.")])
-    assert hole_of(history()) is None
+    assert missing_parts_of(history()) is None
     assert shown(result, None) is result
 
 
 def test_a_checker_that_needs_nothing_says_what_it_says() -> None:
     result = result_of("availability", [])
-    assert shown(result, Hole(frozenset({"worker-0"}), "log")) is result
+    assert shown(result, MissingParts(frozenset({"worker-0"}), "log")) is result
 
 
 @pytest.mark.parametrize(
@@ -116,13 +116,13 @@ def test_a_checker_that_needs_nothing_says_what_it_says() -> None:
     [(None, "log"), ({"workload": {"kind": "txn"}}, "txn"), ({"workload": 3}, "log"), ([], "log")],
 )
 def test_the_workload_is_that_of_the_set_up(setup: object, workload: str) -> None:
-    hole = hole_of(history("worker-0", setup=setup))
-    assert hole == Hole(frozenset({"worker-0"}), workload)
+    lost = missing_parts_of(history("worker-0", setup=setup))
+    assert lost == MissingParts(frozenset({"worker-0"}), workload)
 
 
 def test_without_a_nemesis_journal_nobody_knows_whether_a_node_was_killed() -> None:
     result = result_of("nodes", [NODE_DIED.found("n1 ended."), NODE_DIED.found("n2 ended.")])
-    told = shown(result, Hole(frozenset({"nemesis"}), "log"))
+    told = shown(result, MissingParts(frozenset({"nemesis"}), "log"))
     assert (told.validity, told.anomalies, told.counts) == (Validity.UNKNOWN, (), {})
     why = "the history lacks records of faults (nemesis)"
     assert told.unknown_because == f"node-died may only be a gap in the records: {why}"
@@ -149,7 +149,7 @@ def test_what_is_gone_may_have_been_deleted_by_who_lost_his_journal(
         )
     ]
     told = msgspec.structs.replace(told, operations=(*told.operations, *opened))
-    result = shown(result_of("log", [known_anomalies()[rule].found("value 7")]), hole_of(told))
+    result = shown(result_of("log", [known_anomalies()[rule].found("value 7")]), missing_parts_of(told))
     assert result.validity is validity
     if validity is Validity.UNKNOWN:
         assert "records of deletions (worker-6)" in (result.unknown_because or "")
@@ -158,7 +158,7 @@ def test_what_is_gone_may_have_been_deleted_by_who_lost_his_journal(
 def test_what_rests_on_other_journals_stays() -> None:
     quorum = known_anomalies()
     found = [quorum["cluster-id-changed"].found("n1"), quorum["voter-unexplained"].found("n2")]
-    told = shown(result_of("quorum", found), Hole(frozenset({"admin"}), "log"))
+    told = shown(result_of("quorum", found), MissingParts(frozenset({"admin"}), "log"))
     assert (told.validity, told.counts) == (Validity.INVALID, {"cluster-id-changed": 1})
     assert told.unknown_because is None
 
@@ -166,10 +166,10 @@ def test_what_rests_on_other_journals_stays() -> None:
 def test_legal_findings_stay_and_their_number_is_exact() -> None:
     legal = msgspec.structs.replace(NODE_DIED.found("n1"), illegal=False)
     result = result_of("nodes", [legal] * 30)
-    told = shown(result, Hole(frozenset({"nodes"}), "log"))
+    told = shown(result, MissingParts(frozenset({"nodes"}), "log"))
     assert (told.validity, told.counts, len(told.anomalies)) == (Validity.UNKNOWN, {"node-died": 30}, 20)
     mixed = result_of("nodes", [*[legal] * 3, NODE_DIED.found("n2")])
-    assert shown(mixed, Hole(frozenset({"nemesis"}), "log")).counts == {"node-died": 3}
+    assert shown(mixed, MissingParts(frozenset({"nemesis"}), "log")).counts == {"node-died": 3}
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_legal_findings_stay_and_their_number_is_exact() -> None:
 def test_what_has_nothing_to_look_at_is_not_in_doubt(
     checker: str, workload: str | None, validity: Validity
 ) -> None:
-    assert shown(result_of(checker, []), Hole(frozenset({"worker-3"}), workload)).validity is validity
+    assert shown(result_of(checker, []), MissingParts(frozenset({"worker-3"}), workload)).validity is validity
 
 
 def log_lacking(value: object, setup: object) -> History:
@@ -204,8 +204,8 @@ def log_lacking(value: object, setup: object) -> History:
 )
 def test_without_a_nodes_log_only_what_looks_at_it_is_unknown(roles: list[str], unknown: set[str]) -> None:
     setup = {"workload": _SETUP, "nodes": [{"name": "n1", "id": 1, "roles": roles}]}
-    hole = hole_of(log_lacking({"what": "all", "why": "it is gone"}, setup))
-    results = {name: shown(result_of(name, []), hole) for name in NEEDS}
+    lost = missing_parts_of(log_lacking({"what": "all", "why": "it is gone"}, setup))
+    results = {name: shown(result_of(name, []), lost) for name in NEEDS}
     assert {name for name, result in results.items() if result.validity is Validity.UNKNOWN} == unknown
     role = roles[0]
     assert f"the history lacks records of {role}s' logs ({role} n1: it is gone)" in str(
@@ -222,7 +222,7 @@ def with_entries(told: History, key: str, value: object, number: int = 1) -> His
 
 def unknown_in(told: History) -> set[str]:
     """Checkers that are unknown where they found nothing, by what the history lacks."""
-    results = {name: shown(result_of(name, []), hole_of(told)) for name in NEEDS}
+    results = {name: shown(result_of(name, []), missing_parts_of(told)) for name in NEEDS}
     return {name for name, result in results.items() if result.validity is Validity.UNKNOWN}
 
 
@@ -267,39 +267,39 @@ def test_a_duplicate_may_be_the_clients_by_an_error_that_was_left_out(
     entry: object, validity: Validity
 ) -> None:
     setup = {"workload": _SETUP, "nodes": [{"name": "n1", "id": 1, "roles": ["broker"]}]}
-    hole = hole_of(with_entries(history(setup=setup), "node-log", entry))
-    result = shown(result_of("log", [known_anomalies()["duplicate"].found("value 7")]), hole)
+    lost = missing_parts_of(with_entries(history(setup=setup), "node-log", entry))
+    result = shown(result_of("log", [known_anomalies()["duplicate"].found("value 7")]), lost)
     assert result.validity is validity
-    assert shown(result_of("log", [known_anomalies()["lost-write"].found("value 7")]), hole).counts
+    assert shown(result_of("log", [known_anomalies()["lost-write"].found("value 7")]), lost).counts
 
 
 @pytest.mark.parametrize("setup", [None, {"nodes": 3}, {"nodes": []}])
 @pytest.mark.parametrize("value", [None, "all", {"why": "its log was not read"}])
 def test_a_node_of_unknown_roles_may_have_had_both(value: object, setup: object) -> None:
-    hole = hole_of(log_lacking(value, setup))
-    assert hole is not None
+    lost = missing_parts_of(log_lacking(value, setup))
+    assert lost is not None
     why = "n1: its log was not read"
-    assert hole.missing == {f"broker {why}", f"controller {why}"}
+    assert lost.missing == {f"broker {why}", f"controller {why}"}
 
 
 @pytest.mark.parametrize(
     ("rule", "validity"), [("duplicate", Validity.UNKNOWN), ("lost-write", Validity.INVALID)]
 )
 def test_a_duplicate_may_be_the_clients_by_a_log_that_nobody_read(rule: str, validity: Validity) -> None:
-    hole = hole_of(log_lacking({"why": "it is gone"}, None))
-    result = shown(result_of("log", [known_anomalies()[rule].found("value 7")]), hole)
+    lost = missing_parts_of(log_lacking({"why": "it is gone"}, None))
+    result = shown(result_of("log", [known_anomalies()[rule].found("value 7")]), lost)
     assert result.validity is validity
 
 
 def test_a_doubt_of_the_checkers_own_is_told_too() -> None:
     result = result_of("nodes", [], unknown_because="it is dark")
-    told = shown(result, Hole(frozenset({"nodes"}), "log"))
+    told = shown(result, MissingParts(frozenset({"nodes"}), "log"))
     assert str(told.unknown_because).endswith("(nodes); it is dark")
 
 
 def test_without_the_set_up_nothing_illegal_can_be_known() -> None:
     found = [known_anomalies()["cluster-id-changed"].found("n1")]
-    told = shown(result_of("quorum", found), hole_of(history("runner")))
+    told = shown(result_of("quorum", found), missing_parts_of(history("runner")))
     assert (told.validity, told.anomalies) == (Validity.UNKNOWN, ())
 
 
@@ -374,7 +374,7 @@ def test_nothing_is_concluded_from_a_record_of_which_nobody_can_know() -> None:
 def test_a_doubt_that_the_checker_tells_itself_is_told_once() -> None:
     why = "the history lacks records of states of the nodes' processes (nodes)"
     result = result_of("nodes", [], unknown_because=why)
-    assert shown(result, Hole(frozenset({"nodes"}), "log")).unknown_because == why
+    assert shown(result, MissingParts(frozenset({"nodes"}), "log")).unknown_because == why
 
 
 @pytest.mark.parametrize(
@@ -397,7 +397,7 @@ def test_a_nemesis_of_whom_faults_are_missing_is_lacking(
     ended = operation("runner", OperationType.OK, "phase", phase, None)
     whole = msgspec.structs.replace(told, operations=(*told.operations, *more, ended))
     assert (lacking(whole, Source.FAULTS) is not None) is lacks
-    assert (hole_of(whole) is not None) is lacks
+    assert (missing_parts_of(whole) is not None) is lacks
 
 
 def test_what_readers_were_given_is_there_for_rules_that_ask_for_no_sender() -> None:

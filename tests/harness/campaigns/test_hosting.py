@@ -17,8 +17,8 @@ from checkers.history.identity import IDENTITY_FILE
 from checkers.verdict.verdict import Validity
 from harness.campaigns.hosting import tasks
 from harness.campaigns.hosting.hand_over import clear, hand_over
+from harness.campaigns.hosting.host_checks import HostChecks, Question, file_system_of, look
 from harness.campaigns.hosting.identity import host_name, krucible_digest, machine
-from harness.campaigns.hosting.looking import HostChecks, Question, file_system_of, look
 from harness.campaigns.hosting.orders import Begun, Order, Report, ReportFolder, Site, decode, encode
 from harness.campaigns.hosting.slots import slot
 from harness.campaigns.hosting.table import ListedHost, able, hosts_text

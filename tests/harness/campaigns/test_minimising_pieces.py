@@ -14,7 +14,7 @@ from harness.plan.catalogue import scenario_names
 from harness.plan.planning import RunOptions, plan_run
 from harness.plan.writing import write_scenario
 from harness.vocabulary import (
-    ChooseCopies,
+    ChoosePartition,
     ElectionType,
     ElectLeaders,
     FaultAt,
@@ -47,7 +47,7 @@ GAMBIT = Gambit(
     3_000,
     "both",
     (
-        ChooseCopies(1),
+        ChoosePartition(1),
         BOTH,
         Pass(100),
         InjectAll((FaultAt("z", "leader", Pause()),)),
@@ -65,8 +65,8 @@ def test_a_fault_of_a_script_goes_with_its_heal() -> None:
 
 
 def test_a_gambit_keeps_its_choices_and_mends_what_began() -> None:
-    assert with_moves(GAMBIT, [1, 4]).moves == (ChooseCopies(1), BOTH, HealAll(("x",)))
-    assert with_moves(GAMBIT, [2, 4]).moves == (ChooseCopies(1), Pass(100))
+    assert with_moves(GAMBIT, [1, 4]).moves == (ChoosePartition(1), BOTH, HealAll(("x",)))
+    assert with_moves(GAMBIT, [2, 4]).moves == (ChoosePartition(1), Pass(100))
 
 
 def test_whom_a_schedule_names_must_be_there() -> None:

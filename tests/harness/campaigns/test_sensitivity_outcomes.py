@@ -303,3 +303,9 @@ def test_a_schedule_is_known_by_what_it_plans() -> None:
     assert schedule_digest(plan.schedule) == schedule_digest(again.schedule)
     other = drawn(plan.scenario.schedule, plan.scenario.topology, 4)
     assert schedule_digest(plan.schedule) != schedule_digest(other)
+
+
+def test_a_schedule_is_known_by_the_former_names_of_its_moves() -> None:
+    """The digest was computed when moves still had these names."""
+    plan = plan_run(RunOptions(scenario="exploratory/gambits-epochs", seed=7, duration_s=60))
+    assert schedule_digest(plan.schedule) == "694709ea406e"

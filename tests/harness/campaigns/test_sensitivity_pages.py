@@ -17,8 +17,8 @@ from results.sensitivity import (
     BugOutcome,
     LeftOut,
     MadeAgain,
+    MeasuredBug,
     Sensitivity,
-    Sought,
     TimedAnomaly,
     render_comparison,
 )
@@ -69,7 +69,7 @@ def write(
     return file
 
 
-def only(said: Sensitivity, name: str = BUG) -> Sought:
+def only(said: Sensitivity, name: str = BUG) -> MeasuredBug:
     return next(bug for bug in said.bugs if bug.name == name)
 
 

@@ -9,7 +9,7 @@ import pytest
 from harness.campaigns.sensitivity.kept import read_all
 from harness.campaigns.sensitivity.pages import measurements_in
 from harness.seeded_bugs.catalogue import seeded_bugs
-from results.sensitivity import BugOutcome, BugRun, Sensitivity, Sought
+from results.sensitivity import BugOutcome, BugRun, MeasuredBug, Sensitivity
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs/unseen-bugs.md"
@@ -66,7 +66,7 @@ def _name(row: Sequence[str]) -> str:
 def measurement(**endings: BugOutcome) -> Sensitivity:
     """A measurement with one run of each bug."""
     bugs = tuple(
-        Sought(
+        MeasuredBug(
             name=name,
             area="kraft",
             anomalies=("lost-write",),

@@ -12,7 +12,7 @@ from checkers.verdict.verdict import Validity
 from harness import cli
 from harness.cli.runs import replay
 from harness.errors import KrucibleError
-from harness.plan.replaying_plan import Instead, load_recorded, plan_replay, replay_line
+from harness.plan.replaying_plan import OtherKafka, load_recorded, plan_replay, replay_line
 from harness.plan.schedule import faults_of
 from harness.vocabulary import FixedSchedule, Step, controller
 from tests.harness.fakes.runs import GREEN, RED, UNKNOWN, ZOMBIE, Having, having_runs, stored
@@ -191,7 +191,7 @@ def test_what_is_damaged_in_a_new_run_counts_as_failed(red: Path, having: Having
     having(RED)
     assert cli.invoke(["replay", str(red), "--times", "1"]) == 0
     recorded = load_recorded(red)
-    plan = plan_replay(recorded, Instead(), symbolic=False)
+    plan = plan_replay(recorded, OtherKafka(), symbolic=False)
     (broken,) = (path for path in (runs / ZOMBIE).glob("2026*Z-7") if path != red)
     (broken / "verdict.json").write_text("{")
     assert replay._attempt(1, broken, recorded, plan).failure.startswith("verdict.json is damaged")
@@ -260,28 +260,28 @@ def test_changes_since_the_run_are_reported(runs: Path) -> None:
         ),
     )
     folder = store_run(runs / ZOMBIE / "20261122T010000Z-7", then, RED, [Told("nemesis")])
-    notes = plan_replay(load_recorded(folder), Instead(), symbolic=False).notes
+    notes = plan_replay(load_recorded(folder), OtherKafka(), symbolic=False).notes
     assert notes == (
         "the scenario's schedule has changed; that of krucible 123456789abc is used",
         "the scenario's workload is not that of krucible 123456789abc",
         "f1 was not injected in the recorded run: same time, its target is resolved again",
     )
     (folder / "history-runner.jsonl").unlink()
-    assert "never began its load" in plan_replay(load_recorded(folder), Instead(), symbolic=True).notes[1]
+    assert "never began its load" in plan_replay(load_recorded(folder), OtherKafka(), symbolic=True).notes[1]
 
 
 def test_a_replay_of_a_replay_is_not_held_to_the_scenario(red: Path, having: Having, runs: Path) -> None:
     having(RED)
     assert cli.invoke(["replay", str(red)]) == 0
     (again,) = (path for path in (runs / ZOMBIE).glob("2026*Z-7") if path != red)
-    assert plan_replay(load_recorded(again), Instead(), symbolic=False).notes == ()
+    assert plan_replay(load_recorded(again), OtherKafka(), symbolic=False).notes == ()
 
 
 def test_another_kafka_is_told_and_takes_the_place_of_a_tarball(red: Path) -> None:
     edit_identity(red, options={"scenario": ZOMBIE, "seed": 7, "kafka_tarball": "/gone.tgz"})
     recorded = load_recorded(red)
-    assert plan_replay(recorded, Instead(), symbolic=False).plan.options.kafka_tarball == "/gone.tgz"
-    instead = Instead(kafka_version="3.7.1", image_source="artifacts")
+    assert plan_replay(recorded, OtherKafka(), symbolic=False).plan.options.kafka_tarball == "/gone.tgz"
+    instead = OtherKafka(kafka_version="3.7.1", image_source="artifacts")
     found = plan_replay(recorded, instead, symbolic=False)
     assert found.plan.options.image_from == ("artifacts", "")
     assert found.notes == ("in place of krucible/kafka:old: 3.7.1, artifacts",)

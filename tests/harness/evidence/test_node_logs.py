@@ -9,7 +9,7 @@ from checkers.history.logged import CLEANED, EPOCH_BEGUN, ISR_SHRUNK, LOADED, LO
 from checkers.history.operations import History
 from checkers.history.reading import read_history
 from checkers.history.sources import Source, lacking_of
-from checkers.verdict.withholding import hole_of
+from checkers.verdict.withholding import missing_parts_of
 from harness.cluster.containers import NodeContainers
 from harness.cluster.logs import save_logs
 from harness.errors import EngineError
@@ -75,9 +75,9 @@ def test_what_the_others_logged_is_recorded_and_the_lack_is_told(folder: Path) -
     assert [node for node, _ in observed_values(history, NODE_LOG)] == ["n2"]
     why = "its log could not be fetched: the Docker engine did not answer: read timed out after 60 s"
     assert observed_values(history, LOG_LACKING) == [("n1", {"what": "all", "why": why})]
-    hole = hole_of(history)
-    assert hole is not None
-    assert lacking_of(hole.missing, Source.BROKER_LOGS) == (
+    lost = missing_parts_of(history)
+    assert lost is not None
+    assert lacking_of(lost.missing, Source.BROKER_LOGS) == (
         f"the history lacks records of brokers' logs (broker n1: {why})"
     )
 
@@ -89,9 +89,9 @@ def test_a_log_without_its_beginning_is_kept_and_told_of(folder: Path) -> None:
     assert (node, lack["what"]) == ("n1", "beginning")
     assert "the engine dropped its oldest lines" in lack["why"]
     assert {name for name, _ in observed_values(history, CLEANED)} == {"n2", "n3"}
-    hole = hole_of(history)
-    assert hole is not None
-    assert hole.missing == {f"broker n1: {lack['why']}", f"controller n1: {lack['why']}"}
+    lost = missing_parts_of(history)
+    assert lost is not None
+    assert lost.missing == {f"broker n1: {lack['why']}", f"controller n1: {lack['why']}"}
 
 
 CUT = (
@@ -117,9 +117,9 @@ def test_entries_beyond_the_limit_are_told_of_and_cost_no_other_kind(
     assert {key: len(observed_values(history, key)) for key in LINES} == dict.fromkeys(LINES, 2)
     why = "only the first 2 of 3 entries are recorded"
     assert observed_values(history, LOG_LACKING) == [("n1", {"what": kind, "why": why})]
-    hole = hole_of(history)
-    assert hole is not None
-    assert hole.missing == {f"{kind} of broker n1: {why}", f"{kind} of controller n1: {why}"}
+    lost = missing_parts_of(history)
+    assert lost is not None
+    assert lost.missing == {f"{kind} of broker n1: {why}", f"{kind} of controller n1: {why}"}
 
 
 def test_entries_up_to_the_limit_lack_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,4 +127,4 @@ def test_entries_up_to_the_limit_lack_nothing(folder: Path, monkeypatch: pytest.
     history = gathered(
         folder, n1="\n".join([FIRST, *(line for lines in LINES.values() for line in lines * 2)])
     )
-    assert (observed_values(history, LOG_LACKING), hole_of(history)) == ([], None)
+    assert (observed_values(history, LOG_LACKING), missing_parts_of(history)) == ([], None)

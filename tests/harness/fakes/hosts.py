@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.campaigns.hosting import driving
-from harness.campaigns.hosting.looking import LOOK, HostChecks
+from harness.campaigns.hosting import assigning
+from harness.campaigns.hosting.host_checks import LOOK, HostChecks
 from harness.campaigns.hosting.orders import Order, Report, decode, encode
 from harness.campaigns.hosting.tasks import CARRY_OUT, CLEAR_SLOTS
 from results.pipeline.spark.hosts import HostAnswer
@@ -49,4 +49,4 @@ class FakeHosts:
             assert master == MASTER
             yield self
 
-        monkeypatch.setattr(driving, "hosts_of", hosts_of)
+        monkeypatch.setattr(assigning, "hosts_of", hosts_of)

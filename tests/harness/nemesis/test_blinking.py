@@ -13,7 +13,7 @@ from harness.errors import EngineError
 from harness.faults.contract import Bench, NotConfirmedError
 from harness.faults.cuts import cuts
 from harness.faults.injecting import OVER
-from harness.faults.taking import Taking
+from harness.faults.reservations import Reservations
 from harness.faults.targets import Resolved
 from harness.nemesis import blinking as module
 from harness.nemesis.blinking import Blinking
@@ -54,7 +54,7 @@ class Rig:
         monkeypatch.setattr(module, "activate", self._activate)
         self.folder = folder
         self.journals = Journals(folder, "abc", Clock())
-        self.taking = Taking()
+        self.reservations = Reservations()
         self.cancelled = threading.Event()
         self.dead: set[str] = set()
         self.done: list[str] = []
@@ -68,7 +68,7 @@ class Rig:
             Ledger(self.folder),
             Bench(NODES, {}, {}, {}),
             look=lambda: led(NODES, 101, (1,), dead=frozenset(self.dead)),
-            taking=self.taking,
+            reservations=self.reservations,
             cancelled=self.cancelled,
         )
 
@@ -154,7 +154,7 @@ def test_blinks_are_proven_held_and_healed_one_after_the_other(rig: Rig) -> None
 
 
 def test_one_whose_nodes_are_taken_is_refused_at_once(rig: Rig) -> None:
-    rig.taking.take("f1", ["b1"])
+    rig.reservations.reserve("f1", ["b1"])
     told = rig.play(AT_ONCE, Step(0, 0, Pause(Target.PARTITION_LEADER)))
     (_, refused) = told["blink1"]
     assert (refused.type, refused.value["refused"]) == (FAIL, "held")
@@ -165,7 +165,7 @@ def test_one_whose_nodes_are_taken_is_refused_at_once(rig: Rig) -> None:
 
 def test_a_link_is_cut_to_somebody_whom_nobody_has(rig: Rig) -> None:
     taken = ["b2", "b3", "c1", "c3"]
-    rig.taking.take("f1", taken)
+    rig.reservations.reserve("f1", taken)
     for draw in range(7):
         rig.errors.clear()
         assert module._between_free(
@@ -183,13 +183,13 @@ def test_a_link_is_cut_to_somebody_whom_nobody_has(rig: Rig) -> None:
 
 
 def test_a_link_needs_two_who_are_free(rig: Rig) -> None:
-    rig.taking.take("f1", [name for name in NAMES if name != "b1"])
+    rig.reservations.reserve("f1", [name for name in NAMES if name != "b1"])
     told = rig.play(Step(0, 0, Partition(Pattern.LINK, broker(1))))
     assert told["blink1"][1].value["refused"] == "held"
 
 
 def test_clients_are_cut_from_brokers_alone(rig: Rig) -> None:
-    rig.taking.take("f1", ["b1", "b2", "b3"])
+    rig.reservations.reserve("f1", ["b1", "b2", "b3"])
     told = rig.play(Step(0, 0, LostAnswers(Target.BROKER)))
     assert told["blink1"][1].value["refused"] == "held"
 
@@ -205,7 +205,7 @@ def test_who_dies_right_then_was_not_hit(rig: Rig) -> None:
     told = rig.play(AT_ONCE)
     assert types_of(told["blink1"]) == [("inject", "invoke"), ("inject", "fail")]
     assert rig.pending() == []
-    assert rig.taking.borrow(NAMES)
+    assert rig.reservations.borrow(NAMES)
 
 
 def test_one_that_is_not_proven_is_healed_and_told(rig: Rig) -> None:
@@ -219,7 +219,7 @@ def test_a_fault_of_the_schedule_ends_a_blink_where_it_begins(rig: Rig) -> None:
     made = rig.blinking(LONG, Step(1, 0, Pause(broker(1))))
     made.start()
     assert rig.in_force.wait(BOUND_S)
-    rig.taking.take("f1", ["b1"])
+    rig.reservations.reserve("f1", ["b1"])
     assert rig.done[-1] == "heal blink1"
     made.join(BOUND_S)
     made.check()
@@ -263,7 +263,7 @@ def test_an_engine_that_refuses_ends_it_with_nothing_in_force(rig: Rig, what: st
         made.end(BOUND_S)
     assert rig.done[-1] == "heal blink1"
     assert rig.pending() == []
-    assert rig.taking.borrow(NAMES)
+    assert rig.reservations.borrow(NAMES)
 
 
 def test_what_can_not_be_healed_stays_in_the_ledger(rig: Rig) -> None:
@@ -274,7 +274,7 @@ def test_what_can_not_be_healed_stays_in_the_ledger(rig: Rig) -> None:
     with pytest.raises(EngineError, match="refused"):
         made.check()
     assert rig.pending() == ["blink1"]
-    assert rig.taking.borrow(NAMES)
+    assert rig.reservations.borrow(NAMES)
 
 
 def test_a_history_that_can_not_be_written_does_not_keep_a_blink_in_force(rig: Rig) -> None:

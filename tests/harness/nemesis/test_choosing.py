@@ -17,8 +17,8 @@ from harness.vocabulary import (
     AlterTopic,
     Among,
     BeingAdded,
-    ChooseCopies,
     ChooseNewcomers,
+    ChoosePartition,
     ChooseQuorum,
     ChooseSuccessor,
     ElectChosen,
@@ -82,17 +82,17 @@ def named(found: Chosen | None) -> dict[str, str]:
 
 
 def test_copies_are_those_of_a_partition_that_is_in_sync() -> None:
-    found = chosen_now(ChooseCopies(0), snapshot(SHRUNK, LEADERLESS, WHOLE))
+    found = chosen_now(ChoosePartition(0), snapshot(SHRUNK, LEADERLESS, WHOLE))
     assert found is not None
     assert found.where == ("t", 0)
     assert named(found) == {"leader": "b2", "follower-1": "b1", "follower-2": "b3"}
-    turned = chosen_now(ChooseCopies(1 << 8), snapshot(WHOLE))
+    turned = chosen_now(ChoosePartition(1 << 8), snapshot(WHOLE))
     assert named(turned) == {"leader": "b2", "follower-1": "b3", "follower-2": "b1"}
 
 
 def test_a_draw_decides_among_partitions() -> None:
     more = snapshot(WHOLE, partition(3, 1, (1, 2), (1, 2)))
-    assert {found.where for draw in range(4) if (found := chosen_now(ChooseCopies(draw), more))} == {
+    assert {found.where for draw in range(4) if (found := chosen_now(ChoosePartition(draw), more))} == {
         ("t", 0),
         ("t", 3),
     }
@@ -104,26 +104,26 @@ def test_a_draw_decides_among_partitions() -> None:
     ids=["nothing", "nobody in sync", "one down"],
 )
 def test_where_no_partition_fits_nobody_is_chosen(there: ClusterSnapshot) -> None:
-    assert chosen_now(ChooseCopies(0), there) is None
+    assert chosen_now(ChoosePartition(0), there) is None
 
 
 def test_a_partition_has_as_many_copies_as_are_needed() -> None:
     two = snapshot(partition(3, 1, (1, 2), (1, 2)))
-    assert chosen_now(ChooseCopies(0), two) is not None
-    assert chosen_now(ChooseCopies(0, copies=3), two) is None
+    assert chosen_now(ChoosePartition(0), two) is not None
+    assert chosen_now(ChoosePartition(0, replicas_min=3), two) is None
 
 
 def test_a_preferred_leader_that_follows_is_the_first_follower() -> None:
     for draw in (0, 1 << 8):
-        chosen = chosen_now(ChooseCopies(draw, preferred_follows=True), snapshot(WHOLE))
+        chosen = chosen_now(ChoosePartition(draw, preferred_follows=True), snapshot(WHOLE))
         assert named(chosen) == {"leader": "b2", "follower-1": "b1", "follower-2": "b3"}
     led = snapshot(partition(0, 1, (3, 2, 1), (1, 2, 3)))
-    assert chosen_now(ChooseCopies(0, preferred_follows=True), led) is None
+    assert chosen_now(ChoosePartition(0, preferred_follows=True), led) is None
 
 
 def test_copies_may_be_of_one_topic_alone() -> None:
-    assert chosen_now(ChooseCopies(0, "u"), snapshot(WHOLE)) is None
-    assert chosen_now(ChooseCopies(0, "t"), snapshot(WHOLE)) is not None
+    assert chosen_now(ChoosePartition(0, "u"), snapshot(WHOLE)) is None
+    assert chosen_now(ChoosePartition(0, "t"), snapshot(WHOLE)) is not None
 
 
 def test_the_quorum_has_a_controller_and_voters() -> None:

@@ -23,8 +23,8 @@ from harness.vocabulary import (
     AllInSync,
     AlterChosen,
     AlterTopic,
-    ChooseCopies,
     ChooseNewcomers,
+    ChoosePartition,
     ChooseSuccessor,
     DeleteFromChosen,
     ElectionType,
@@ -59,7 +59,7 @@ from tests.harness.recorded import recorded
 OK, FAIL, INFO = OperationType.OK, OperationType.FAIL, OperationType.INFO
 NODES = Topology(mode=Mode.ISOLATED).nodes()
 LATER_NS = 2**62
-CHOOSE = ChooseCopies(0, within_ms=0)
+CHOOSE = ChoosePartition(0, within_ms=0)
 INJECTED = InjectAll((FaultAt("f1", "leader", Kill()), FaultAt("f2", broker(3), Pause())), apart_ms=7)
 HEALED = HealAll(("f2", "f1"), apart_ms=9)
 IN_SYNC = Until(AllInSync(), 0)
@@ -90,7 +90,7 @@ class Bench:
         return not self.unproven.intersection(faults)
 
     def heal_in_parallel(self, names: Sequence[str], apart_ms: int = 0) -> bool:
-        self.done.append(f"mend {' '.join(names)} +{apart_ms}")
+        self.done.append(f"heal {' '.join(names)} +{apart_ms}")
         return not self.unproven.intersection(names)
 
     def new_operator(self) -> Operator:
@@ -154,8 +154,8 @@ def test_moves_are_made_in_order_with_those_who_were_chosen(bench: Bench) -> Non
     assert bench.done == [
         f"g1: g1f1 Kill {broker(1)} +7",
         f"g1: g1f2 Pause {broker(3)} +7",
-        "mend g1f2 g1f1 +9",
-        "mend g1f1 g1f2 +0",
+        "heal g1f2 g1f1 +9",
+        "heal g1f1 g1f2 +0",
     ]
     chosen, waited, _ = bench.completions()
     assert (chosen.f, chosen.type) == ("choose", OK)
@@ -171,13 +171,13 @@ def test_moves_are_made_in_order_with_those_who_were_chosen(bench: Bench) -> Non
 )
 def test_a_link_that_can_not_be_cut_ends_a_gambit(bench: Bench, to: str, why: str) -> None:
     cut = FaultAt("f1", "leader", Partition(Pattern.LINK), to=to)
-    assert bench.play(CHOOSE, InjectAll((cut,))).error == f"move 2, strike: {why}"
-    assert bench.done == ["mend  +0"], "nothing was injected"
+    assert bench.play(CHOOSE, InjectAll((cut,))).error == f"move 2, inject-all: {why}"
+    assert bench.done == ["heal  +0"], "nothing was injected"
 
 
 def test_what_does_not_come_about_ends_a_gambit_and_all_is_healed(bench: Bench) -> None:
     ended = bench.play(CHOOSE, INJECTED, MOVED, HEALED)
-    assert bench.done[2:] == ["mend g1f1 g1f2 +0"]
+    assert bench.done[2:] == ["heal g1f1 g1f2 +0"]
     assert bench.completions()[1].error == "it was not reached"
     assert bench.completions()[1].value["saw"] == {"leader": 1, "isr": [1, 2, 3]}
     assert (ended.type, ended.value["made"]) == (INFO, 2)
@@ -187,12 +187,12 @@ def test_what_does_not_come_about_ends_a_gambit_and_all_is_healed(bench: Bench) 
 @pytest.mark.parametrize(
     ("moves", "why"),
     [
-        ((ChooseCopies(0, "u", within_ms=0),), "move 1, choose-copies: nothing fits"),
-        ((INJECTED,), "move 1, strike: no node is leader"),
+        ((ChoosePartition(0, "u", within_ms=0),), "move 1, choose-partition: nothing fits"),
+        ((INJECTED,), "move 1, inject-all: no node is leader"),
         ((Until(Acknowledged(1), 0),), "move 1, until: acknowledged was not reached"),
         ((Until(TopicsRemoved(1), 0),), "move 1, until: topics-removed was not reached"),
         ((Until(RecordsDeleted(), 0),), "move 1, until: records-deleted was not reached"),
-        ((RequestForChosen(AlterChosen("a", "1")),), "move 1, ask-there: no partition was chosen"),
+        ((RequestForChosen(AlterChosen("a", "1")),), "move 1, request-for-chosen: no partition was chosen"),
     ],
 )
 def test_why_it_ended_is_told(bench: Bench, moves: tuple[GambitMove, ...], why: str) -> None:
@@ -201,14 +201,15 @@ def test_why_it_ended_is_told(bench: Bench, moves: tuple[GambitMove, ...], why: 
 
 def test_faults_that_are_not_proven_end_it(bench: Bench) -> None:
     bench.unproven = {"g1f2"}
-    assert bench.play(CHOOSE, INJECTED, HEALED).error == "move 2, strike: not proven"
+    assert bench.play(CHOOSE, INJECTED, HEALED).error == "move 2, inject-all: not proven"
     assert bench.completions()[-1].value["faults"] == ["g1f1", "g1f2"]
 
 
 def test_a_heal_that_is_not_seen_ends_it(bench: Bench) -> None:
     bench.unproven = {"g1f7"}
     assert (
-        bench.play(HealAll(("f7",)), CHOOSE).error == "move 1, mend: not all of them were seen to have ended"
+        bench.play(HealAll(("f7",)), CHOOSE).error
+        == "move 1, heal-all: not all of them were seen to have ended"
     )
 
 
@@ -224,13 +225,13 @@ def test_a_run_that_is_cancelled_leaves_its_faults_to_the_nemesis(bench: Bench) 
 
 
 def test_internal_topics_are_looked_at_where_they_are_meant(bench: Bench) -> None:
-    bench.play(ChooseCopies(0, "t", within_ms=0), MOVED)
+    bench.play(ChoosePartition(0, "t", within_ms=0), MOVED)
     assert bench.looked == ["t", "t"]
     bench.looked.clear()
 
 
 def test_a_successor_is_looked_for_where_the_leader_was(bench: Bench) -> None:
-    assert bench.play(ChooseCopies(0, "t", within_ms=0), ChooseSuccessor(0)).type is OK
+    assert bench.play(ChoosePartition(0, "t", within_ms=0), ChooseSuccessor(0)).type is OK
     assert bench.looked == ["t", "t"]
     assert bench.completions()[1].value["parts"] == {"successor": "b1"}
 
@@ -299,15 +300,15 @@ def test_records_of_the_partition_are_deleted_and_nobody_waits(bench: Bench) -> 
 
 def test_without_a_partition_no_records_are_deleted(bench: Bench) -> None:
     ended = bench.play(DeleteFromChosen(0.5))
-    assert (ended.type, ended.error) == (INFO, "move 1, delete-there: no partition was chosen")
+    assert (ended.type, ended.error) == (INFO, "move 1, delete-from-chosen: no partition was chosen")
     assert bench.deleting == []
 
 
-def test_who_lingers_goes_on_whether_it_comes_about_or_not(bench: Bench) -> None:
+def test_a_wait_ends_whether_or_not_its_condition_is_reached(bench: Bench) -> None:
     ended = bench.play(CHOOSE, WaitAtMost(MOVED.condition, 0), WaitAtMost(AllInSync(), 60_000), ASK)
     assert (ended.type, ended.value["made"]) == (OK, 4)
-    _, lingered, came, _ = bench.completions()
-    assert (lingered.f, lingered.type, lingered.value["saw"]["leader"]) == ("await", INFO, 1)
+    _, waited, came, _ = bench.completions()
+    assert (waited.f, waited.type, waited.value["saw"]["leader"]) == ("await", INFO, 1)
     assert came.type is OK
     assert len(bench.asked_for) == 1
 

@@ -32,7 +32,7 @@ BLINKING = RandomSchedule(duration_ms=120_000, disks={"power": 1}, operations={"
 AS_BEFORE = {
     "smoke": "fa772bc690799a7bfde850ddaa8aa408d8e2ad5d7aaaa56effe9009464c50c25",
     "random": "eace61a69911bda05baf670378de89100a0e4f5afb23c7a5fa83e10e7625c7ad",
-    "gambits": "be874f408b52a4c34fdd84f7481c3c3c5dbf149e08f1983f7a6d26f7a0a38a9f",
+    "gambits": "e128a8b58d2d53d008fe8e5f3047e28a929433d71bbca8d90a46bd96431ad2c0",
 }
 """Digests of the bytes that were planned before there were blinks."""
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 from harness.vocabulary import (
     AllInSync,
     Among,
-    ChooseCopies,
+    ChoosePartition,
     ChooseQuorum,
     ChooseSuccessor,
     ElectChosen,
@@ -28,7 +28,7 @@ from harness.vocabulary import (
     Topology,
     Until,
 )
-from tests.harness.plan.test_gambits import COPIES, script
+from tests.harness.plan.test_gambits import REPLICAS, script
 
 FIVE = Topology(mode=Mode.ISOLATED, controllers=5)
 
@@ -61,7 +61,7 @@ def test_a_leader_can_not_report_that_a_follower_lags_when_it_is_due() -> None:
     ways: Counter[tuple[str, int, bool]] = Counter()
     for seed in range(120):
         moves = script("held-shrink", seed, FIVE)
-        assert [type(move) for move in moves[:2]] == [ChooseCopies, ChooseQuorum]
+        assert [type(move) for move in moves[:2]] == [ChoosePartition, ChooseQuorum]
         silent, frozen = silence(moves)
         waits = [move.ms for move in moves if isinstance(move, Pass)]
         if frozen:
@@ -134,7 +134,7 @@ def test_leaders_that_can_not_fetch_from_each_other_take_turns() -> None:
     for seed in range(80):
         moves = script("alternating-leaders", seed)
         one, leader, *rest = injections(moves)
-        assert one.faults[0].at in COPIES - {"leader"}
+        assert one.faults[0].at in REPLICAS - {"leader"}
         assert leader.faults[0].at == "leader"
         assert deaf(one.faults[0])
         assert deaf(leader.faults[0])
@@ -142,7 +142,7 @@ def test_leaders_that_can_not_fetch_from_each_other_take_turns() -> None:
         for place, move in enumerate(moves):
             if isinstance(move, RequestForChosen) and isinstance(move.what, ReassignChosen):
                 preferred, *others = (str(place) for place in move.what.wanted or ())
-                assert {preferred, *others} == COPIES, "no replica is added or removed"
+                assert {preferred, *others} == REPLICAS, "no replica is added or removed"
                 assert moves[place + 1] == RequestForChosen(ElectChosen(ElectionType.PREFERRED))
                 assert moves[place + 2] == Until(LedBy(preferred), 3_000)
                 turns.append(preferred)

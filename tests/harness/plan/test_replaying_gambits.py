@@ -10,8 +10,8 @@ from harness.plan.replaying import MisfitError, Resolution, differences, resolut
 from harness.plan.schedule import decode, encode
 from harness.vocabulary import (
     AllInSync,
-    ChooseCopies,
     ChooseNewcomers,
+    ChoosePartition,
     ChooseQuorum,
     FaultAt,
     FixedSchedule,
@@ -39,7 +39,7 @@ from tests.harness.recorded_run import Told
 OK, INFO, FAIL, INVOKE = OperationType.OK, OperationType.INFO, OperationType.FAIL, OperationType.INVOKE
 NODES = Topology(mode=Mode.ISOLATED).nodes()
 MOVES = (
-    ChooseCopies(5),
+    ChoosePartition(5),
     ChooseQuorum(6),
     InjectAll((FaultAt("f1", "leader", Kill()),)),
     Until(LedBy("follower-1"), 9_000),
@@ -115,8 +115,8 @@ def test_what_followed_an_early_end_keeps_its_time_of_then() -> None:
 
 
 def test_what_was_not_played_is_left_out_and_what_ended_early_is_played_anew() -> None:
-    second = Gambit(20_000, "y", (ChooseCopies(1), Request(ReassignSome(4))), 5_000)
-    third = Gambit(28_000, "z", (ChooseCopies(2),), 5_000)
+    second = Gambit(20_000, "y", (ChoosePartition(1), Request(ReassignSome(4))), 5_000)
+    third = Gambit(28_000, "z", (ChoosePartition(2),), 5_000)
     told = recorded_gambits(chosen(3_000, "g1", {"leader": "b1"}, ("t", 0)), ends=(3_900, "g1", INFO))
     for o in (
         recorded_gambits(ends=(17_000, "g2", INFO)).operations
@@ -146,7 +146,11 @@ def test_a_replay_of_a_replay_takes_its_choices_too() -> None:
 
 
 def test_newcomers_of_then_are_moved_to() -> None:
-    moves = (ChooseCopies(5), ChooseNewcomers(6), RequestForChosen(ReassignChosen(("leader", "newcomer-1"))))
+    moves = (
+        ChoosePartition(5),
+        ChooseNewcomers(6),
+        RequestForChosen(ReassignChosen(("leader", "newcomer-1"))),
+    )
     gambits = recorded_gambits(
         chosen(3_000, "g1", {"leader": "b1", "follower-1": "b3"}, ("log-0", 4)),
         chosen(3_100, "g1", {"newcomer-1": "b2"}, None),

@@ -8,7 +8,7 @@ import pytest
 from checkers.history.operations import Operation, OperationType
 from checkers.history.reading import read_journals
 from harness.record.journal import Clock, Journal, JournalEntry, JournalError, Journals
-from harness.record.succession import NOTHING, Left, conclude, left_in
+from harness.record.succession import NOTHING, UnfinishedJournal, conclude, left_in
 
 INVOKE, OK, INFO = OperationType.INVOKE, OperationType.OK, OperationType.INFO
 SEND: Any = {"partition": 0, "first": 1, "count": 2}
@@ -24,7 +24,7 @@ def begun(folder: Path) -> Path:
     return folder / "history-bulk-0.jsonl"
 
 
-def operations_left(left: Left | None) -> tuple[int, list[int | str]]:
+def operations_left(left: UnfinishedJournal | None) -> tuple[int, list[int | str]]:
     assert left is not None
     return left.operations, [operation.process for operation in left.outstanding]
 
@@ -75,6 +75,6 @@ def test_what_is_no_journal_is_refused(tmp_path: Path, text: bytes) -> None:
 
 @pytest.mark.parametrize(("worker", "number"), [(0, 10), (1, 1), (3, 33)])
 def test_a_successor_has_an_unused_number(worker: int, number: int) -> None:
-    left = Left(0, (), frozenset({0, 3, 13, 23}))
+    left = UnfinishedJournal(0, (), frozenset({0, 3, 13, 23}))
     assert left.next_after(worker, 10) == number
     assert NOTHING.next_after(worker, 10) == worker

@@ -10,9 +10,9 @@ from harness.plan.planning import RunOptions, plan_run
 from harness.record.journal import Journals, Recorder
 from harness.record.ledger import Ledger
 from harness.record.tally import AcknowledgedCounter
-from harness.run.beside import nothing
 from harness.run.execution import Execution
 from harness.run.stage import Stage
+from harness.run.threads import already_done
 
 PLAN = plan_run(RunOptions(scenario="smoke/partition", seed=1))
 
@@ -21,7 +21,7 @@ def a_stage(folder: Path = Path("no such folder")) -> MagicMock:
     """The stage of a run of `PLAN` without nodes; calls are only remembered."""
     stage: MagicMock = create_autospec(Stage, instance=True)
     stage.plan, stage.folder, stage.topics = PLAN, folder, ()
-    stage.sizes, stage.going = TopicSizes(), nothing()
+    stage.sizes, stage.removal = TopicSizes(), already_done()
     stage.journals = create_autospec(Journals, instance=True)
     stage.ledger = create_autospec(Ledger, instance=True)
     stage.tally = create_autospec(AcknowledgedCounter, instance=True)

@@ -21,11 +21,11 @@ from harness.observers.view import ClusterView
 from harness.record.journal import JournalError, Journals
 from harness.record.mishaps import Mishaps
 from harness.run import runner
-from harness.run.beside import beside, nothing
 from harness.run.diagnosis import Diagnosis
 from harness.run.ended import EndedRun, RecordedRun
 from harness.run.recovery import await_recovery
 from harness.run.starting import ClusterNotReadyError
+from harness.run.threads import already_done, in_thread
 from harness.vocabulary import Workload
 from harness.workloads.context import KafkaClients, WorkloadContext
 from harness.workloads.load import Load
@@ -237,7 +237,7 @@ class Play:
         self.reach("start")
         yield self.stage
         self.reach("end of the history")
-        self.stage.going = beside(lambda: self.reach("removal"), "removal")
+        self.stage.removal = in_thread(lambda: self.reach("removal"), "removal")
 
     def play(self) -> KrucibleError | None:
         played = runner._played(PLAN, runner.Host(), lambda _event: None, threading.Event())
@@ -382,7 +382,7 @@ def test_an_invalid_verdict_outweighs_a_harness_that_failed(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, validity: Validity, failure: KrucibleError | None
 ) -> None:
     verdict = Verdict(validity=validity, results=())
-    ended = EndedRun(RecordedRun(tmp_path, failure, nothing()), History("r", "", ()), verdict)
+    ended = EndedRun(RecordedRun(tmp_path, failure, already_done()), History("r", "", ()), verdict)
     monkeypatch.setattr(performing, "execute", lambda *_: ended)
     kept: list[Verdict] = []
     monkeypatch.setattr(performing, "keep", lambda _folder, _history, one, _by: kept.append(one))

@@ -12,10 +12,10 @@ from harness.host import memory
 from harness.plan.planning import RunOptions, RunPlan, plan_run
 from harness.record.events import Event, Listener, PhaseBegan, RunBegan
 from harness.run import runner, standby
-from harness.run.beside import nothing
 from harness.run.runner import Host
 from harness.run.stage import Stage
 from harness.run.standby import Standby
+from harness.run.threads import already_done
 from tests.harness.waiting import BOUND_S, wait_until
 
 SCENARIO = "smoke/partition"
@@ -53,7 +53,7 @@ class Stages:
             raise self.failing[seed]
         stage = Stage.__new__(Stage)
         stage.folder = folder
-        stage.going = nothing()
+        stage.removal = already_done()
         self.told.append(f"open {seed}")
         self.opened.release()
         try:

@@ -7,8 +7,8 @@ from checkers.history.identity import ImageIdentity
 from results.campaigns.summary import Outcome
 from results.qualification import (
     Decision,
-    Elsewhere,
-    OnRecord,
+    KnownAnomaly,
+    OtherRun,
     QualificationRole,
     QualificationRun,
     render_text,
@@ -62,8 +62,8 @@ def red(
     return run(role, seed, Outcome.INVALID, found=[LOST], as_expected=expected, mode=mode)
 
 
-KNOWN = OnRecord("lost-write", "KIP-966", CHAOS, "documented")
-KNOWN_ELSEWHERE = OnRecord("lost-write", "KIP-966", "regressions/kip-966", "documented")
+KNOWN = KnownAnomaly("lost-write", "KIP-966", CHAOS, "documented")
+KNOWN_ELSEWHERE = KnownAnomaly("lost-write", "KIP-966", "regressions/kip-966", "documented")
 
 
 @pytest.mark.parametrize(
@@ -75,15 +75,15 @@ KNOWN_ELSEWHERE = OnRecord("lost-write", "KIP-966", "regressions/kip-966", "docu
         ([red(), red(2, QualificationRole.BASELINE, "isolated")], (), (), AnomalyExplanation.ON_BASELINE),
         (
             [red(), run(QualificationRole.BASELINE)],
-            (Elsewhere(CHAOS, "4.1.1", ("lost-write",)),),
+            (OtherRun(CHAOS, "4.1.1", ("lost-write",)),),
             (),
             AnomalyExplanation.ON_BASELINE,
         ),
         (
             [red(), run(QualificationRole.BASELINE)],
             (
-                Elsewhere("smoke/partition", "4.1.1", ("lost-write",)),
-                Elsewhere(CHAOS, "3.9.0", ("lost-write",)),
+                OtherRun("smoke/partition", "4.1.1", ("lost-write",)),
+                OtherRun(CHAOS, "3.9.0", ("lost-write",)),
             ),
             (),
             AnomalyExplanation.UNEXPLAINED,
@@ -96,8 +96,8 @@ KNOWN_ELSEWHERE = OnRecord("lost-write", "KIP-966", "regressions/kip-966", "docu
 )
 def test_what_explains_an_anomaly(
     runs: list[QualificationRun],
-    elsewhere: tuple[Elsewhere, ...],
-    on_record: tuple[OnRecord, ...],
+    elsewhere: tuple[OtherRun, ...],
+    on_record: tuple[KnownAnomaly, ...],
     standing: AnomalyExplanation,
 ) -> None:
     found = found_in(runs, elsewhere, on_record)
@@ -115,13 +115,13 @@ def test_what_explains_an_anomaly(
 def test_another_build_of_the_version_of_the_baseline_explains_nothing(
     content: str, standing: AnomalyExplanation
 ) -> None:
-    elsewhere = (Elsewhere(CHAOS, "4.1.1", ("lost-write",), content),)
+    elsewhere = (OtherRun(CHAOS, "4.1.1", ("lost-write",), content),)
     (found,) = found_in([red(), run(QualificationRole.BASELINE)], elsewhere)
     assert found.standing is standing
 
 
 def test_an_anomaly_says_how_often_and_since_when() -> None:
-    older = Elsewhere(CHAOS, "3.9.0", ("lost-write",)), Elsewhere(CHAOS, "3.10.0", ())
+    older = OtherRun(CHAOS, "3.9.0", ("lost-write",)), OtherRun(CHAOS, "3.10.0", ())
     (found,) = found_in(
         [red(), run(seed=2), red(3, QualificationRole.BASELINE), run(seed=4, mode="isolated")], older
     )

@@ -12,8 +12,8 @@ import pytest
 from checkers.transactional.transactions.proofs.judging import DrawnCycle
 from checkers.verdict.verdict import Anomaly, CheckerResult, Validity, Verdict, result_of
 from results.report import render_report
-from results.report.findings.findings import ShownCause, ShownCauses, Variant, findings_of
-from results.report.findings.witness import witnessed
+from results.report.cards.cards import Card, Cards, Variant, cards_of
+from results.report.cards.witness import witnessed
 from results.report.limits import PAGE_BYTES_MAX, STEPS
 from tests.checkers.transactional.transactions.transaction_histories import history_of, lists
 
@@ -48,13 +48,13 @@ def cyclic(*cycles: DrawnCycle, **figures: Any) -> CheckerResult:
     return result_of("transactions", found, figures={"cycles": told_cycles, **figures})
 
 
-def found_in(result: CheckerResult, step: int = 0) -> ShownCauses:
-    return findings_of(verdict_of(result), witnessed(history_of(SKEWED), ()), STEPS[step])
+def found_in(result: CheckerResult, step: int = 0) -> Cards:
+    return cards_of(verdict_of(result), witnessed(history_of(SKEWED), ()), STEPS[step])
 
 
-def each_of(found: Iterable[ShownCause]) -> list[ShownCause | Variant]:
+def each_of(found: Iterable[Card]) -> list[Card | Variant]:
     """Witnesses, each followed by the other anomalies of its cause."""
-    each: list[ShownCause | Variant] = []
+    each: list[Card | Variant] = []
     for finding in found:
         each += [finding, *finding.variants]
     return each
@@ -91,7 +91,7 @@ def test_what_is_no_cycle_is_not_drawn_as_one() -> None:
     found = found_in(cyclic(ring(2), anomalies=3))
     plain = Anomaly("lost-write", "s", "g", "s", witness=(0, 1))
     both = verdict_of(result_of("log", [plain]), cyclic(ring(2)))
-    other = findings_of(both, witnessed(history_of(SKEWED), ()), STEPS[0])
+    other = cards_of(both, witnessed(history_of(SKEWED), ()), STEPS[0])
     assert [finding.circular for finding in found.all] == [True]
     assert {finding.id: finding.circular for finding in other.all} == {"lost-write": False, "G2-item": True}
     assert {f.id: 'class="drawn"' in str(f.drawing) for f in other.all} == {

@@ -9,8 +9,7 @@ import pytest
 
 from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
 from results.report import render_report
-from results.report.drawing.frame import WIDTH
-from results.report.findings.flow.events import (
+from results.report.cards.flow.events import (
     ARROWS_MAX,
     CLUSTER,
     FAULTS_MAX,
@@ -19,7 +18,8 @@ from results.report.findings.flow.events import (
     FlowEvent,
     Flows,
 )
-from results.report.findings.flow.flow import draw_flow
+from results.report.cards.flow.flow import draw_flow
+from results.report.drawing.frame import WIDTH
 from results.report.reading.calls import calls_of
 from results.run.causes import causes_of
 from results.run.observation import observe

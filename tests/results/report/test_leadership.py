@@ -4,7 +4,7 @@ from checkers.columns.tables import PartitionName
 from results.report.reading.leadership import partition_leaders, quorum_leaders
 from results.run.observation import Claim, PartitionView
 from tests.checkers.logs.replicas.replica_histories import Batch, metadata
-from tests.results.report.test_tale import story
+from tests.results.report.test_chronology import story
 from tests.results.story import S, Story
 
 NAMES = {1: "n1", 2: "n2"}

@@ -12,10 +12,10 @@ from checkers.history.operations import History, Operation, OperationType
 from checkers.judge import judge
 from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
 from results.report import render_report
-from results.report.findings.findings import findings_of
-from results.report.findings.pictures import Pictures
-from results.report.findings.replicas.rows import ReplicaRow, ReplicaTables, SideBySide
-from results.report.findings.witness import witnessed
+from results.report.cards.cards import cards_of
+from results.report.cards.pictures import Pictures
+from results.report.cards.replicas.rows import ReplicaRow, ReplicaTables, SideBySide
+from results.report.cards.witness import witnessed
 from results.report.limits import STEPS
 from results.run.observation import observe
 from tests.checkers.logs.replicas.replica_histories import (
@@ -242,7 +242,7 @@ def test_tables_for_which_there_is_no_room_are_counted() -> None:
     verdict, seen = judge(history), witnessed(history, ())
     limits = msgspec.structs.replace(STEPS[0], replicas=0)
     pictures = Pictures(history, seen.calls, observe(history), limits)
-    found = findings_of(verdict, seen, limits, pictures=pictures)
+    found = cards_of(verdict, seen, limits, pictures=pictures)
     assert (found.all[0].replicas, found.tables_left_out) == (None, 1)
 
 
@@ -252,7 +252,7 @@ def test_a_cause_without_a_table_is_not_counted_as_left_out() -> None:
     verdict, seen = Verdict(Validity.INVALID, (result_of("log", [lost]),)), witnessed(history, ())
     limits = msgspec.structs.replace(STEPS[0], replicas=0)
     pictures = Pictures(history, seen.calls, observe(history), limits)
-    found = findings_of(verdict, seen, limits, pictures=pictures)
+    found = cards_of(verdict, seen, limits, pictures=pictures)
     assert (found.all[0].replicas, found.tables_left_out) == (None, 0)
 
 

@@ -14,9 +14,9 @@ from checkers.history.operations import History
 from checkers.verdict.tallies import AnomalyTally
 from checkers.verdict.verdict import Anomaly, Assumption, CheckerResult, Validity, Verdict, result_of
 from results.report import render_report, write_report
+from results.report.cards.cards import cards_of
+from results.report.cards.witness import witnessed
 from results.report.drawing.frame import GUTTER, PLOT, Frame, nice_step
-from results.report.findings.findings import findings_of
-from results.report.findings.witness import witnessed
 from results.report.limits import PAGE_BYTES_MAX, STEPS
 from results.report.tables.logs import log_table
 from results.report.tables.tables import identity_rows
@@ -312,7 +312,7 @@ def test_causes_without_a_witness_are_few_lines_and_the_rest_is_counted() -> Non
 def test_witnesses_outside_the_history_are_counted_and_not_shown(killed_run: Run) -> None:
     anomaly = Anomaly("lost-write", "s", "g", "s", witness=(-1, 0, 99))
     verdict = Verdict(Validity.INVALID, (result_of("log", [anomaly]),))
-    (finding,) = findings_of(verdict, witnessed(killed_run.history, ()), STEPS[0]).illegal
+    (finding,) = cards_of(verdict, witnessed(killed_run.history, ()), STEPS[0]).illegal
     assert [row.index for row in finding.witness] == [0]
     assert finding.witness_left_out == 2
 

@@ -11,9 +11,9 @@ import pytest
 from checkers.history.operations import History
 from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
 from results.report import render_report
+from results.report.cards.cards import cards_of
+from results.report.cards.witness import draw_witness, witnessed
 from results.report.drawing.frame import GUTTER, PLOT, WIDTH, Frame, width_of
-from results.report.findings.findings import findings_of
-from results.report.findings.witness import draw_witness, witnessed
 from results.report.limits import STEPS
 from results.report.reading.calls import NONE, OUTCOMES, CallColumns, calls_of
 from results.report.timeline.operations import operations, tracks
@@ -195,10 +195,10 @@ def test_a_moment_far_away_does_not_squeeze_the_witness() -> None:
 
 def test_every_anomaly_with_a_witness_has_a_drawing_until_there_are_too_many(red_run: Run) -> None:
     seen = witnessed(red_run.history, observe(red_run.history).faults)
-    found = findings_of(red_run.verdict, seen, STEPS[0])
+    found = cards_of(red_run.verdict, seen, STEPS[0])
     assert all(finding.drawing and not finding.circular for finding in found.all)
     limits = msgspec.structs.replace(STEPS[0], drawings=2)
-    fewer = findings_of(red_run.verdict, seen, limits)
+    fewer = cards_of(red_run.verdict, seen, limits)
     assert [finding.drawing is not None for finding in fewer.all] == [True, True, False, False, False]
     assert fewer.drawings_left_out == 3
 

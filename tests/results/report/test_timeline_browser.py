@@ -245,7 +245,7 @@ def test_an_anomaly_is_shown_on_the_timeline_and_leads_back(page: Chromium) -> N
 
 
 def test_every_row_that_tells_a_time_leads_to_it(page: Chromium) -> None:
-    for place in ("[aria-label=Faults]", "[aria-label='Node logs']", ".witness", ".tale", ".where"):
+    for place in ("[aria-label=Faults]", "[aria-label='Node logs']", ".witness", ".chronology", ".where"):
         assert page.evaluate(f"document.querySelectorAll({place + ' .show-at'!r}).length") > 0, place
     click(page, "[aria-label=Faults] .show-at")
     assert "6.000 s is marked" in page.evaluate(SHOWN)

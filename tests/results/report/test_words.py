@@ -7,7 +7,7 @@ import pytest
 from checkers.history.operations import Operation, OperationType
 from results.report.reading.words import (
     NOWHERE,
-    Around,
+    RecordContext,
     answered_text,
     error_text,
     is_answer,
@@ -16,7 +16,7 @@ from results.report.reading.words import (
     value_text,
 )
 
-HERE = Around("log-0", 3, 205)
+HERE = RecordContext("log-0", 3, 205)
 
 
 def op(f: str, value: Any, key: Any = "log-0", kind: str = "ok") -> Operation:
@@ -189,5 +189,5 @@ def test_answers(operation: Operation, told: str) -> None:
         (op("send", 5), HERE, None),
     ],
 )
-def test_partitions(operation: Operation, around: Around, place: tuple[str, int] | None) -> None:
+def test_partitions(operation: Operation, around: RecordContext, place: tuple[str, int] | None) -> None:
     assert partition_of(operation, around) == place

@@ -14,8 +14,8 @@ from results.sensitivity import (
     ControlRun,
     LeftOut,
     MadeAgain,
+    MeasuredBug,
     Sensitivity,
-    Sought,
     TimedAnomaly,
     encode_sensitivity,
     ending_of,
@@ -89,8 +89,8 @@ def trial(number: int = 1, ending: BugOutcome = BugOutcome.NOT_RUN, **more: obje
     return BugRun(**made, ending=ending, **more)  # type: ignore[arg-type]
 
 
-def sought(name: str, area: str, *trials: BugRun, fitting: bool = True) -> Sought:
-    return Sought(name=name, area=area, anomalies=("lost-write",), fitting=fitting, trials=trials)
+def sought(name: str, area: str, *trials: BugRun, fitting: bool = True) -> MeasuredBug:
+    return MeasuredBug(name=name, area=area, anomalies=("lost-write",), fitting=fitting, trials=trials)
 
 
 MISSED = trial(1, BugOutcome.TRIGGERED, reach=BugReach.TRIGGERED, folder="A", run_ms=60_000)

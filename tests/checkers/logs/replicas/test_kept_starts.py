@@ -11,7 +11,7 @@ from checkers.logs.replicas.judging import check_replicas
 from checkers.logs.replicas.kept_starts import find_not_kept
 from checkers.logs.replicas.removed import Licensing
 from checkers.verdict.verdict import Anomaly
-from checkers.verdict.withholding import Hole, withheld
+from checkers.verdict.withholding import MissingParts, withheld
 from tests.checkers.admin_histories import SETUP, TOPIC, TOPIC_ID, AdminStory
 from tests.checkers.log_histories import MS
 from tests.checkers.logs.replicas.replica_histories import Batch, replica, unread
@@ -342,5 +342,5 @@ def test_the_checker_tells_it() -> None:
 @pytest.mark.parametrize(("journal", "kept"), [("nodes", 0), ("nemesis", 0), ("worker-1", 1)])
 def test_what_may_be_a_hole_is_withheld(journal: str, kept: int) -> None:
     result = check_replicas(on_disk(deleted(), 4).history())
-    shown = withheld(result, NEEDS, Hole(frozenset({journal}), "log"))
+    shown = withheld(result, NEEDS, MissingParts(frozenset({journal}), "log"))
     assert shown.counts.get("deletion-not-kept", 0) == kept

@@ -10,7 +10,7 @@ from checkers.logs.replicas.anomalies import NEEDS
 from checkers.logs.replicas.judging import check_replicas
 from checkers.logs.replicas.removed import find_returned
 from checkers.verdict.verdict import Anomaly
-from checkers.verdict.withholding import Hole, withheld
+from checkers.verdict.withholding import MissingParts, withheld
 from tests.checkers.admin_histories import READER, TOPIC, AdminStory
 
 INVOKE, OK = OperationType.INVOKE, OperationType.OK
@@ -115,7 +115,7 @@ class TestFinalReads:
     @pytest.mark.parametrize(("journal", "kept"), [("nodes", 0), ("nemesis", 0), ("worker-1", 1)])
     def test_what_may_be_a_hole_is_withheld(self, journal: str, kept: int) -> None:
         result = check_replicas(final(deleted(), 0).history())
-        told = withheld(result, NEEDS, Hole(frozenset({journal}), "log"))
+        told = withheld(result, NEEDS, MissingParts(frozenset({journal}), "log"))
         assert told.counts.get("deleted-records-returned", 0) == kept
 
 

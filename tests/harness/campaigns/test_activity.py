@@ -11,8 +11,8 @@ import pytest
 
 from checkers.judge import CHECKERS, judge_by
 from harness import cli
-from harness.campaigns import doing, rejudging
-from harness.campaigns.doing import show_nothing, showing, shown_on_terminal
+from harness.campaigns import activity, rejudging
+from harness.campaigns.activity import show_nothing, showing, shown_on_terminal
 from harness.cli.histories import check
 from tests.harness.waiting import BOUND_S, wait_until
 from tests.results.pipeline.stored_runs import STORY, store
@@ -43,7 +43,7 @@ def person(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("CI", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr(doing, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(activity, "PATIENCE_S", 0.0)
 
 
 @pytest.mark.usefixtures("person")
@@ -61,7 +61,7 @@ def shown_on(screen: io.StringIO, *texts: str) -> bool:
 
 @pytest.mark.usefixtures("person")
 def test_what_is_over_soon_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doing, "PATIENCE_S", 3600.0)
+    monkeypatch.setattr(activity, "PATIENCE_S", 3600.0)
     with redirect_stderr(Screen()) as screen, shown_on_terminal(1) as tell:
         tell("reading")
     assert screen.getvalue() == ""
@@ -115,7 +115,7 @@ def test_check_tells_every_step_it_takes(
     told: list[str] = []
 
     @contextmanager
-    def noted(count: int) -> Iterator[doing.Show]:
+    def noted(count: int) -> Iterator[activity.Show]:
         steps.append(count)
         yield told.append
 

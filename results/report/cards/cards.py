@@ -1,4 +1,4 @@
-"""Prepares anomalies for a page: numbered, cleaned, shortened, each with its witness as table rows."""
+"""Prepares the cards of a page, one for each cause, numbered, cleaned and shortened."""
 
 import msgspec
 from markupsafe import Markup
@@ -6,13 +6,13 @@ from markupsafe import Markup
 from checkers.history.operations import History, Operation
 from checkers.verdict.verdict import Anomaly, Verdict
 from results.markup.cleaning import clean
+from results.report.cards.chronology import Chronology, ChronologyLine
+from results.report.cards.cycles import cycles_of, drawing, key_of
+from results.report.cards.flow.events import CLUSTER
+from results.report.cards.pictures import Pictures
+from results.report.cards.replicas.rows import SideBySide
+from results.report.cards.witness import Witnessed, draw_witness
 from results.report.drawing.frame import at_seconds
-from results.report.findings.cycles import cycles_of, drawing, key_of
-from results.report.findings.flow.events import CLUSTER
-from results.report.findings.pictures import Pictures
-from results.report.findings.replicas.rows import SideBySide
-from results.report.findings.tale import TaleLine, Tales
-from results.report.findings.witness import Witnessed, draw_witness
 from results.report.limits import DisplayLimits
 from results.report.reading.words import value_text
 from results.run.causes import Cause, Shown, cause_line, causes_of
@@ -47,8 +47,8 @@ class Variant(msgspec.Struct, frozen=True):
     drawing: Markup | None = None
 
 
-class ShownCause(msgspec.Struct, frozen=True, kw_only=True):
-    """A cause, ready to be shown: an anomaly with its witness and the events around it, others in short.
+class Card(msgspec.Struct, frozen=True, kw_only=True):
+    """The card of a cause: an anomaly with its witness and the events around it, and others in short.
 
     Attributes:
         anchor: id of its section in the page.
@@ -63,7 +63,7 @@ class ShownCause(msgspec.Struct, frozen=True, kw_only=True):
         flow_notes: what the flow does not show, and how to read it.
         replicas: the logs of the partition's replicas, side by side.
         cause: place of the cause, and number of anomalies of each kind.
-        tale: events in the order of time.
+        chronology: events in the order of time.
         variants: other anomalies with the same cause.
         variants_left_out: number of those that are not shown.
     """
@@ -90,13 +90,13 @@ class ShownCause(msgspec.Struct, frozen=True, kw_only=True):
     flow_notes: tuple[str, ...] = ()
     replicas: SideBySide | None = None
     cause: str = ""
-    tale: tuple[TaleLine, ...] = ()
+    chronology: tuple[ChronologyLine, ...] = ()
     variants: tuple[Variant, ...] = ()
     variants_left_out: int = 0
 
 
-class ShownCauses(msgspec.Struct, frozen=True):
-    """All causes of a verdict, ready to be shown.
+class Cards(msgspec.Struct, frozen=True):
+    """The cards of a verdict.
 
     Attributes:
         broken: whether a guarantee was broken, also if only the number of anomalies is known.
@@ -108,8 +108,8 @@ class ShownCauses(msgspec.Struct, frozen=True):
     """
 
     broken: bool
-    illegal: tuple[ShownCause, ...]
-    legal: tuple[ShownCause, ...]
+    illegal: tuple[Card, ...]
+    legal: tuple[Card, ...]
     unlisted: tuple[str, ...]
     left_out: int
     cycles_left_out: int
@@ -117,25 +117,25 @@ class ShownCauses(msgspec.Struct, frozen=True):
     tables_left_out: int = 0
 
     @property
-    def all(self) -> tuple[ShownCause, ...]:
-        """All findings, illegal ones first."""
+    def all(self) -> tuple[Card, ...]:
+        """All cards, those of illegal anomalies first."""
         return self.illegal + self.legal
 
 
-def findings_of(
+def cards_of(
     verdict: Verdict,
     seen: Witnessed,
     limits: DisplayLimits,
-    tales: Tales | None = None,
+    chronology: Chronology | None = None,
     pictures: Pictures | None = None,
-) -> ShownCauses:
+) -> Cards:
     """Prepare a card for each cause, in the order of `causes_of`.
 
     Args:
         verdict: the verdict of the run.
         seen: source of the drawings of witnesses.
         limits: upper bounds of what is shown.
-        tales: source of the events around each cause; without it cards show no events.
+        chronology: source of the events around each cause; without it cards show no events.
         pictures: source of drawings of messages and of tables of replicas; without it cards have neither.
     """
     causes = [(cause, cause.witness) for cause in causes_of(verdict)]
@@ -143,44 +143,73 @@ def findings_of(
     shown = listed[: limits.anomalies]
     unlisted = [cause for cause, witness in causes if witness is None]
     lines = [clean(cause_line(cause), limits.text) for cause in unlisted[: limits.rows]]
-    cycles = _Cycles(verdict, limits)
-    found: list[ShownCause] = []
-    numbers = {True: 0, False: 0}
-    others = 0
-    for cause, witness in shown:
-        numbers[cause.illegal] += 1
-        finding = _finding(numbers[cause.illegal], witness.checker, witness.anomaly, seen.history, limits)
-        circular = cycles.has(witness)
-        drawn = cycles.drawing(witness)
-        flow, notes = _flow(cause, None if circular else pictures)
-        if witness.anomaly.witness and not circular and flow is None:
-            others += 1
-            drawn = _witness(witness.anomaly, seen, limits) if others <= limits.drawings else None
-        variants = tuple(_variant(one, cycles, limits) for one in cause.shown[1 : limits.variants + 1])
-        found.append(
-            msgspec.structs.replace(
-                finding,
-                drawing=drawn or None,
-                circular=circular,
-                flow=flow,
-                flow_notes=notes,
-                replicas=None if pictures is None else pictures.replicas(cause),
-                cause=clean(cause_line(cause), limits.text),
-                tale=tales.of(cause, limits) if tales is not None and cause.illegal else (),
-                variants=variants,
-                variants_left_out=max(cause.total - 1 - len(variants), 0),
-            )
-        )
-    return ShownCauses(
+    maker = _Maker(verdict, seen, limits, chronology, pictures)
+    cards = [maker.card(cause, witness) for cause, witness in shown]
+    return Cards(
         broken=any(cause.illegal for cause, _ in causes),
-        illegal=tuple(one for one in found if one.illegal),
-        legal=tuple(one for one in found if not one.illegal),
+        illegal=tuple(card for card in cards if card.illegal),
+        legal=tuple(card for card in cards if not card.illegal),
         unlisted=tuple(lines),
         left_out=len(causes) - len(shown) - len(lines),
-        cycles_left_out=cycles.left_out,
-        drawings_left_out=max(others - limits.drawings, 0),
+        cycles_left_out=maker.cycles.left_out,
+        drawings_left_out=max(maker.drawings - limits.drawings, 0),
         tables_left_out=0 if pictures is None else pictures.tables_left_out,
     )
+
+
+class _Maker:
+    """Makes cards one after the other, and counts what they draw.
+
+    Attributes:
+        cycles: draws cycles.
+        drawings: number of witnesses that need a drawing of their own.
+    """
+
+    def __init__(
+        self,
+        verdict: Verdict,
+        seen: Witnessed,
+        limits: DisplayLimits,
+        chronology: Chronology | None,
+        pictures: Pictures | None,
+    ) -> None:
+        self._seen, self._limits = seen, limits
+        self._chronology, self._pictures = chronology, pictures
+        self._numbers = {True: 0, False: 0}
+        self.cycles = _Cycles(verdict, limits)
+        self.drawings = 0
+
+    def card(self, cause: Cause, witness: Shown) -> Card:
+        """The card of a cause and the anomaly that it shows."""
+        limits = self._limits
+        self._numbers[cause.illegal] += 1
+        number = self._numbers[cause.illegal]
+        circular = self.cycles.has(witness)
+        drawn = self.cycles.drawing(witness)
+        flow, notes = _flow(cause, None if circular else self._pictures)
+        if witness.anomaly.witness and not circular and flow is None:
+            self.drawings += 1
+            drawn = (
+                _witness(witness.anomaly, self._seen, limits) if self.drawings <= limits.drawings else None
+            )
+        variants = tuple(_variant(one, self.cycles, limits) for one in cause.shown[1 : limits.variants + 1])
+        return msgspec.structs.replace(
+            _card(number, witness.checker, witness.anomaly, self._seen.history, limits),
+            drawing=drawn or None,
+            circular=circular,
+            flow=flow,
+            flow_notes=notes,
+            replicas=None if self._pictures is None else self._pictures.replicas(cause),
+            cause=clean(cause_line(cause), limits.text),
+            chronology=self._events(cause),
+            variants=variants,
+            variants_left_out=max(cause.total - 1 - len(variants), 0),
+        )
+
+    def _events(self, cause: Cause) -> tuple[ChronologyLine, ...]:
+        if self._chronology is None or not cause.illegal:
+            return ()
+        return self._chronology.around(cause, self._limits)
 
 
 class _Cycles:
@@ -237,14 +266,12 @@ def _witness(anomaly: Anomaly, seen: Witnessed, limits: DisplayLimits) -> Markup
     return draw_witness(seen, anomaly.witness[: limits.witness], anomaly.time_ns)
 
 
-def _finding(
-    number: int, checker: str, anomaly: Anomaly, history: History, limits: DisplayLimits
-) -> ShownCause:
+def _card(number: int, checker: str, anomaly: Anomaly, history: History, limits: DisplayLimits) -> Card:
     said, shown = anomaly.explanation[: limits.explanation], anomaly.witness[: limits.witness]
     operations = history.operations
     witness = tuple(_row(operations[i], limits) for i in shown if 0 <= i < len(operations))
     kind = "anomaly" if anomaly.illegal else "legal"
-    return ShownCause(
+    return Card(
         anchor=f"{kind}-{number}",
         number=number,
         id=clean(anomaly.id, 60),

@@ -13,8 +13,8 @@ from checkers.logs.log import anomalies
 from checkers.logs.log.anomalies import ANOMALIES, NO_LICENCE
 from checkers.logs.replicas.judging import check_replicas
 from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
-from results.report.findings import tale
-from results.report.findings.tale import Tales, partition_named
+from results.report.cards import chronology
+from results.report.cards.chronology import Chronology, partition_named
 from results.report.limits import STEPS
 from results.report.page import render_report
 from results.run.causes import causes_of
@@ -81,7 +81,7 @@ def lines(told: Story, anomaly: Anomaly, checker: str = "log", step: int = 0) ->
     (cause,) = causes_of(Verdict(Validity.INVALID, (result_of(checker, [anomaly]),)))
     return [
         f"{line.time} {line.text}".strip()
-        for line in Tales(history, seen.faults, seen.claims).of(cause, STEPS[step])
+        for line in Chronology(history, seen.faults, seen.claims).around(cause, STEPS[step])
     ]
 
 
@@ -125,7 +125,7 @@ def test_events_that_were_over_before_or_began_after_it_are_not_named(
         ),
     ):
         licences = Licences({"log-0": some})
-        monkeypatch.setattr(tale, "licences_of", lambda _, found=licences: found)
+        monkeypatch.setattr(chronology, "licences_of", lambda _, found=licences: found)
         shown = lines(story(), LOST)
         assert shown[-len(told) :] == told
         assert shown[-len(told) - 1].startswith("50.0 s Guarantee broken: ")
@@ -134,7 +134,7 @@ def test_events_that_were_over_before_or_began_after_it_are_not_named(
 def test_removals_are_named_for_what_they_may_permit_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     event = LicenceEvent(30 * S, 31 * S, None, "", below=100)
     licences = Licences({"log-0": [Permit(event, covers_returned=True, text="deleted")]})
-    monkeypatch.setattr(tale, "licences_of", lambda _: licences)
+    monkeypatch.setattr(chronology, "licences_of", lambda _: licences)
     for name, told in (
         ("lost-write", "This does not permit it: deleted, losses below offset 100."),
         ("duplicate", "No event from 3.0 s to 50.0 s permits it."),
@@ -148,7 +148,7 @@ def test_events_are_named_for_what_the_log_checker_found_alone() -> None:
     differ = msgspec.structs.replace(LOST, id="replica-divergence", summary="replicas differ")
     results = (result_of("log", [phantom]), result_of("replicas", [differ]))
     (cause,) = causes_of(Verdict(Validity.INVALID, results))
-    told = [line.text for line in Tales(story().history()).of(cause, STEPS[0])]
+    told = [line.text for line in Chronology(story().history()).around(cause, STEPS[0])]
     assert told[-1] == "No event permits a phantom."
 
 
@@ -166,7 +166,9 @@ def test_changes_of_the_partition_are_told() -> None:
 def test_controllers_that_lead_are_told(red_run: Run) -> None:
     seen = observe(red_run.history)
     (cause,) = causes_of(red_run.verdict, "quorum")
-    told = [line.text for line in Tales(red_run.history, seen.faults, seen.claims).of(cause, STEPS[0])]
+    told = [
+        line.text for line in Chronology(red_run.history, seen.faults, seen.claims).around(cause, STEPS[0])
+    ]
     assert "n2 answered as leader of epoch 2." in told
     assert told.index("Fault f1 partition n1 began, in force until 12.4 s.") < len(told) - 1
     assert told[-1].startswith("Guarantee broken: n1 still answered as leader of epoch 1")
@@ -230,7 +232,7 @@ def test_where_leader_epochs_began_is_told_of_the_cause_in_that_epoch() -> None:
     later = msgspec.structs.replace(LOST, subject="log-0/3@210")
     (cause,) = causes_of(Verdict(Validity.INVALID, (result_of("log", [later]), disks)), "log")
     assert cause.epochs == (5, 5)
-    told = [line.text for line in Tales(history).of(cause, STEPS[0])]
+    told = [line.text for line in Chronology(history).around(cause, STEPS[0])]
     assert (
         "Leader epoch 5 begins at offset 206. "
         "A replica that had records of an earlier epoch from there on has to truncate them."
@@ -242,7 +244,7 @@ def test_no_permit_is_named_for_kinds_that_nothing_permits() -> None:
     told = lines(story(), phantom)
     assert told[-2:] == ["50.0 s Guarantee broken: 205 was never sent", "No event permits a phantom."]
     (cause,) = causes_of(Verdict(Validity.INVALID, (result_of("log", [phantom, LOST]),)))
-    both = [line.text for line in Tales(story().history()).of(cause, STEPS[0])][-2:]
+    both = [line.text for line in Chronology(story().history()).around(cause, STEPS[0])][-2:]
     assert both[0] == "No event permits a phantom."
     assert both[1].startswith("This does not permit the other anomalies: ElectLeaders UNCLEAN: ")
 

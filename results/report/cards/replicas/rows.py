@@ -22,7 +22,7 @@ from checkers.logs.replicas.committed import End, InSync, MetadataEnd, committed
 from checkers.logs.replicas.left import members_of
 from checkers.logs.replicas.together import COMPARED
 from results.markup.cleaning import clean
-from results.report.findings.replicas.cells import CellPart, batch_parts, offsets_text, one_line
+from results.report.cards.replicas.cells import CellPart, batch_parts, offsets_text, one_line
 from results.report.reading.readable import readable
 
 _CONTEXT = 3

@@ -9,10 +9,10 @@ import pytest
 from checkers.verdict.verdict import Validity
 from harness import cli
 from harness.campaigns.campaign import Campaign
-from harness.campaigns.hosting import driving
+from harness.campaigns.hosting import assigning
+from harness.campaigns.hosting.assigning import WorkingHosts
 from harness.campaigns.hosting.campaigns import CampaignWork
-from harness.campaigns.hosting.driving import WorkingHosts
-from harness.campaigns.hosting.looking import HostChecks
+from harness.campaigns.hosting.host_checks import HostChecks
 from harness.campaigns.hosting.orders import Begun, Order, Report, ReportFolder, encode
 from harness.campaigns.hosting.table import ListedHost, look_at
 from harness.campaigns.hosting.tasks import CARRY_OUT
@@ -161,7 +161,7 @@ def test_where_nobody_is_left_the_command_ends(
         over.wait(60)
         return Report("h")
 
-    monkeypatch.setattr(driving, "GONE_S", 0.1)
+    monkeypatch.setattr(assigning, "GONE_S", 0.1)
     one = Campaigning(tmp_path, {"a": hangs}, (1,))
     hosts = WorkingHosts(one.hosts, [host("a")], 1, one.desk)  # type: ignore[arg-type]
     one.hosts.here = ()

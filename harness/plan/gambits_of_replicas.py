@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from harness.plan.gambit_pieces import (
     AT_ONCE_MS,
     BACK_MS,
-    COPIES,
     FOLLOWERS,
     MIN_ISR,
+    REPLICAS,
     SEGMENT_MS,
     SEVERAL_S_MS,
     SLOW_BYTES_PER_S,
@@ -43,8 +43,8 @@ from harness.vocabulary.faults import (
 from harness.vocabulary.gambits import (
     AllInSync,
     BeingAdded,
-    ChooseCopies,
     ChooseNewcomers,
+    ChoosePartition,
     DeleteFromChosen,
     ElectChosen,
     FaultAt,
@@ -79,13 +79,13 @@ _BEFORE_OUT_OF_SYNC_MS = (500, 2_000)
 
 def cancelled_copy(source: random.Random, _: Topology) -> Script:
     """A move is cancelled or overridden before its copy is complete; then the leader may be killed."""
-    kept, leaving = shuffled(source, COPIES[:2])
+    kept, leaving = shuffled(source, REPLICAS[:2])
     wanted = shuffled(source, (kept, "newcomer-1"))
     deaf = Partition(Pattern.ISOLATE_ONE, among=Among.BROKERS, draw=fresh_draw(source))
     cancelled = source.random() < 0.7  # noqa: PLR2004 - a chance
     instead = ("newcomer-2", source.choice(("newcomer-1", leaving)))
     moves: list[GambitMove] = [
-        ChooseCopies(fresh_draw(source)),
+        ChoosePartition(fresh_draw(source)),
         ChooseNewcomers(fresh_draw(source), count=2),
         InjectAll((FaultAt("f1", "newcomer-1", deaf),)),
         RequestForChosen(ReassignChosen(wanted, SLOW_BYTES_PER_S if even(source) else None)),
@@ -115,7 +115,7 @@ def stale_elected(source: random.Random, _: Topology) -> Script:
     # A restarted broker registers a second or two after it answers; the second election may be needless.
     asked = () if by_config else (Until(Leaderless(), SEVERAL_S_MS), elect, Pass(2_000), elect)
     return (
-        ChooseCopies(fresh_draw(source), copies=len(COPIES)),
+        ChoosePartition(fresh_draw(source), replicas_min=len(REPLICAS)),
         altered(MIN_ISR, "1"),
         InjectAll(others, source.choice((0, source.randint(200, 2_000)))),
         Until(InSyncAlone("leader"), SEVERAL_S_MS),
@@ -146,7 +146,7 @@ def eligible_again(source: random.Random, topology: Topology) -> Script:
     for name in shuffled(source, (first.name, second.name, last.name)):
         back += [HealAll((name,)), Pass(source.randint(0, 3_000))]
     return (
-        ChooseCopies(fresh_draw(source), copies=len(COPIES)),
+        ChoosePartition(fresh_draw(source), replicas_min=len(REPLICAS)),
         altered(MIN_ISR, "2"),
         InjectAll((first,)),
         Until(OutOfSync(first.at), SEVERAL_S_MS),
@@ -165,7 +165,7 @@ def trimmed_log(source: random.Random, _: Topology) -> Script:
     rounds: list[GambitMove] = []
     number = 1
     for _round in range(2):
-        parts = source.choice((("leader",), ("leader",), FOLLOWERS[:1], COPIES))
+        parts = source.choice((("leader",), ("leader",), FOLLOWERS[:1], REPLICAS))
         ends = source.choice((Kill, Kill, Stop))
         faults = faults_at([(part, ends()) for part in shuffled(source, parts)], first=number)
         number += len(faults)
@@ -176,7 +176,7 @@ def trimmed_log(source: random.Random, _: Topology) -> Script:
             Until(AllInSync(), BACK_MS),
         ]
     return (
-        ChooseCopies(fresh_draw(source), copies=len(COPIES)),
+        ChoosePartition(fresh_draw(source), replicas_min=len(REPLICAS)),
         altered("segment.ms", source.choice(SEGMENT_MS)),
         *rounds,
     )
@@ -192,7 +192,7 @@ def trimmed_while_held(source: random.Random, _: Topology) -> Script:
     hold, within_ms = source.choice(((Pause(), _BEFORE_FENCED_MS), (deaf, _BEFORE_OUT_OF_SYNC_MS)))
     rest = faults_at([(part, Kill()) for part in shuffled(source, ("leader", "follower-2"))], first=2)
     return (
-        ChooseCopies(fresh_draw(source), copies=len(COPIES)),
+        ChoosePartition(fresh_draw(source), replicas_min=len(REPLICAS)),
         InjectAll((FaultAt("f1", "follower-1", hold),)),
         DeleteFromChosen(source.randint(10, 60) / 100),
         WaitAtMost(RecordsDeleted(), source.randint(*within_ms)),
@@ -210,7 +210,7 @@ def refused_batches(source: random.Random, _: Topology) -> Script:
     """One of three replicas is down, and three, then two in sync are required: some batches are refused."""
     turns = tuple(_three_and_two(source, source.randint(3, 4)))
     return (
-        ChooseCopies(fresh_draw(source), copies=len(COPIES)),
+        ChoosePartition(fresh_draw(source), replicas_min=len(REPLICAS)),
         altered(MIN_ISR, "2"),
         InjectAll((FaultAt("f1", "follower-1", source.choice((Stop, Kill, Pause))()),)),
         Until(OutOfSync("follower-1"), SEVERAL_S_MS),
@@ -232,14 +232,14 @@ def lossy_sends(source: random.Random, _: Topology) -> Script:
     if even(source):
         goes = source.choice((isolated_one(source), Pause(), Kill()))
         return (
-            ChooseCopies(fresh_draw(source)),
+            ChoosePartition(fresh_draw(source)),
             *lossy,
             InjectAll((FaultAt("f2", "leader", goes),)),
             Until(LedByAnother(("leader",)), SEVERAL_S_MS),
             *ended,
         )
     return (
-        ChooseCopies(fresh_draw(source), copies=len(COPIES)),
+        ChoosePartition(fresh_draw(source), replicas_min=len(REPLICAS)),
         altered(MIN_ISR, "2"),
         InjectAll((FaultAt("f2", "follower-1", source.choice((Stop, Kill, Pause))()),)),
         Until(OutOfSync("follower-1"), SEVERAL_S_MS),
@@ -258,10 +258,10 @@ def _three_and_two(source: random.Random, times: int) -> Iterator[GambitMove]:
 
 def torn_writes(source: random.Random, _: Topology) -> Script:
     """Replicas of a partition are killed in the middle of writes, to every log that they have."""
-    parts = shuffled(source, COPIES)[: source.choice((1, 2, 3))]
+    parts = shuffled(source, REPLICAS)[: source.choice((1, 2, 3))]
     faults = faults_at([(part, TornWrite(draw=fresh_draw(source))) for part in parts])
     return (
-        ChooseCopies(fresh_draw(source), copies=len(COPIES)),
+        ChoosePartition(fresh_draw(source), replicas_min=len(REPLICAS)),
         Until(Acknowledged(source.randint(1, 20)), 5_000),
         InjectAll(faults, source.randint(0, AT_ONCE_MS)),
         Pass(source.randint(0, 2_000)),
@@ -278,7 +278,7 @@ def late_reports(source: random.Random, _: Topology) -> Script:
     """
     deaf = Partition(Pattern.ISOLATE_ONE, among=Among.BROKERS, draw=fresh_draw(source))
     moves: list[GambitMove] = [
-        ChooseCopies(fresh_draw(source), copies=len(COPIES)),
+        ChoosePartition(fresh_draw(source), replicas_min=len(REPLICAS)),
         InjectAll((FaultAt("f1", "follower-1", deaf),)),
         Until(OutOfSync("follower-1"), SEVERAL_S_MS),
         InjectAll((FaultAt("f2", "leader", HeldReports(draw=fresh_draw(source))),)),
@@ -304,7 +304,7 @@ def late_reports(source: random.Random, _: Topology) -> Script:
 def held_sends(source: random.Random, _: Topology) -> Script:
     """Some clients' sends to a leader arrive late: after a retry, or after another broker has led."""
     moves: list[GambitMove] = [
-        ChooseCopies(fresh_draw(source)),
+        ChoosePartition(fresh_draw(source)),
         InjectAll((FaultAt("f1", "leader", HeldRequests(draw=fresh_draw(source))),)),
         Pass(source.randint(*_HELD_MS)),
     ]

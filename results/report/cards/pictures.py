@@ -8,10 +8,10 @@ from markupsafe import Markup
 from checkers.columns.tables import PartitionName
 from checkers.history.operations import History
 from checkers.verdict.places import place_of
-from results.report.findings.flow.events import Flow, Flows
-from results.report.findings.flow.flow import draw_flow
-from results.report.findings.replicas.rows import ReplicaTables, SideBySide
-from results.report.findings.tale import partition_named
+from results.report.cards.chronology import partition_named
+from results.report.cards.flow.events import Flow, Flows
+from results.report.cards.flow.flow import draw_flow
+from results.report.cards.replicas.rows import ReplicaTables, SideBySide
 from results.report.limits import DisplayLimits
 from results.report.reading.calls import CallColumns
 from results.run.causes import Cause

@@ -32,7 +32,7 @@ class _Answer(msgspec.Struct, frozen=True):
     saw: object = None
 
 
-def admin_news(operation: Operation) -> str | None:
+def admin_line(operation: Operation) -> str | None:
     """The line for a completion; None for any other operation."""
     words = _WORDS.get(operation.f)
     if words is None or operation.type is OperationType.INVOKE:

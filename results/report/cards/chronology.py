@@ -40,14 +40,14 @@ _DECIDED = "G1a"
 _Moment = tuple[int, str]
 
 
-class TaleLine(msgspec.Struct, frozen=True):
+class ChronologyLine(msgspec.Struct, frozen=True):
     """An event as text, with its time; the time is empty if the text applies to the whole period."""
 
     time: str
     text: str
 
 
-class Tales:
+class Chronology:
     """Lists the events around the causes of one run.
 
     Args:
@@ -61,7 +61,7 @@ class Tales:
     ) -> None:
         self._history, self._faults, self._claims = history, faults, claims or {}
 
-    def of(self, cause: Cause, limits: DisplayLimits) -> tuple[TaleLine, ...]:
+    def around(self, cause: Cause, limits: DisplayLimits) -> tuple[ChronologyLine, ...]:
         """The events around a cause; empty if no operation of the witness has a time."""
         shown = cause.witness
         if shown is None or shown.anomaly.time_ns is None or not self._history.operations:
@@ -77,14 +77,14 @@ class Tales:
             moments += self._quorum(from_ns, until_ns)
         moments.sort(key=lambda moment: moment[0])
         kept = [*moments[: limits.rows // 2], *moments[limits.rows // 2 :][-(limits.rows // 2) :]]
-        lines = [TaleLine(at_seconds(time_ns), clean(text, limits.text)) for time_ns, text in kept]
+        lines = [ChronologyLine(at_seconds(time_ns), clean(text, limits.text)) for time_ns, text in kept]
         if len(kept) < len(moments):
-            lines.insert(limits.rows // 2, TaleLine("", f"{len(moments) - len(kept):,} more events"))
+            lines.insert(limits.rows // 2, ChronologyLine("", f"{len(moments) - len(kept):,} more events"))
         broke = f"Guarantee broken: {shown.anomaly.summary}"
-        lines.append(TaleLine(at_seconds(until_ns), clean(broke, limits.text)))
+        lines.append(ChronologyLine(at_seconds(until_ns), clean(broke, limits.text)))
         if place is not None and shown.checker == "log":
             told = (*self._begun(place, cause), *self._unlicensed(place, cause, from_ns))
-            lines += [TaleLine("", clean(text, limits.text)) for text in told]
+            lines += [ChronologyLine("", clean(text, limits.text)) for text in told]
         return tuple(lines)
 
     def _operations(self, indices: Sequence[int]) -> list[Operation]:

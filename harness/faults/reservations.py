@@ -4,43 +4,43 @@ import threading
 from collections.abc import Iterable
 
 
-class Taking:
+class Reservations:
     """Records which fault has which node; safe to share between threads.
 
-    Faults of the schedule have priority: they take a node at once.  A blink on this node is told to end, and
-    they wait only for its end.  A blink gets only free nodes.
+    Faults of the schedule have priority: they reserve a node at once.  If a blink has borrowed it, the
+    blink is told to end, and they wait for its end.  A blink borrows only free nodes.
     """
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._taken: dict[str, frozenset[str]] = {}
+        self._reserved: dict[str, frozenset[str]] = {}
         self._lent: frozenset[str] = frozenset()
         self._wanted = threading.Event()
 
     @property
-    def taken(self) -> frozenset[str]:
-        """Names of nodes that faults of the schedule have."""
+    def reserved(self) -> frozenset[str]:
+        """Names of nodes that faults of the schedule have reserved."""
         with self._changed:
-            return frozenset().union(*self._taken.values())
+            return frozenset().union(*self._reserved.values())
 
-    def take(self, fault: str, nodes: Iterable[str]) -> None:
-        """Take nodes for a fault until it releases them; returns once no blink has any of them."""
+    def reserve(self, fault: str, nodes: Iterable[str]) -> None:
+        """Reserve nodes for a fault until it releases them; returns once no blink has any of them."""
         with self._changed:
-            wanted = self._taken[fault] = frozenset(nodes)
+            wanted = self._reserved[fault] = frozenset(nodes)
             if self._lent & wanted:
                 self._wanted.set()
             self._changed.wait_for(lambda: not self._lent & wanted)
 
-    def let_go(self, fault: str) -> None:
+    def release(self, fault: str) -> None:
         """Release the nodes of a fault that is over."""
         with self._changed:
-            self._taken.pop(fault, None)
+            self._reserved.pop(fault, None)
 
     def borrow(self, nodes: Iterable[str]) -> bool:
-        """Take nodes for the only blink; returns whether all of them were free."""
+        """Borrow nodes for the only blink; returns whether all of them were free."""
         with self._changed:
             wanted = frozenset(nodes)
-            if any(wanted & taken for taken in self._taken.values()):
+            if any(wanted & reserved for reserved in self._reserved.values()):
                 return False
             self._lent = wanted
             self._wanted.clear()

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from checkers.history.operations import Operation, OperationType
-from harness.campaigns.admin_news import admin_news
+from harness.campaigns.admin_lines import admin_line
 
 OK, INFO = OperationType.OK, OperationType.INFO
 ELECT = {"partitions": [["t", 0], ["t", 1], ["t", 2], ["t", 3]], "code": 0, "message": None}
@@ -66,7 +66,7 @@ NODE = {"to": "n1", "code": 0, "message": "NONE"}
 )
 def test_what_is_said(kind: OperationType, f: str, key: Any, *, value: Any, said: str | None) -> None:
     operation = Operation(0, 0, "admin", kind, f, key, value, error="timed out")
-    assert admin_news(operation) == said
+    assert admin_line(operation) == said
 
 
 @pytest.mark.parametrize(
@@ -83,4 +83,4 @@ def test_an_answer_without_a_code_is_told_by_its_outcome(
 ) -> None:
     """The workload's own clients record no code."""
     operation = Operation(0, 0, "4", kind, "create-partitions", "t", {"count": 8}, error=error)
-    assert admin_news(operation) == said
+    assert admin_line(operation) == said

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 
 import click
 
-from harness.campaigns.hosting.on_hosts import OnHosts
+from harness.campaigns.hosting.host_options import HostOptions
 from harness.campaigns.hosting.orders import Order, Report, ReportFolder, Site, decode, encode
 from harness.campaigns.hosting.table import ListedHost, able, hosts_text, look_at
 from harness.campaigns.hosting.tasks import CARRY_OUT, CLEAR_SLOTS, Clearing
@@ -185,7 +185,7 @@ class WorkingHosts:
 
 
 @contextmanager
-def working_hosts(asked: OnHosts, runs: Path, images: Iterable[RequestedImage]) -> Iterator[WorkingHosts]:
+def working_hosts(asked: HostOptions, runs: Path, images: Iterable[RequestedImage]) -> Iterator[WorkingHosts]:
     """Check all hosts, report problems, and yield those that fulfil all requirements.
 
     Args:

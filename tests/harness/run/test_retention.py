@@ -8,7 +8,7 @@ import pytest
 from checkers.history.operations import OperationType
 from harness.nemesis.operator import Performed
 from harness.run.execution import Execution
-from harness.run.retaining import end_retention, limits_of
+from harness.run.retention import end_retention, limits_of
 from harness.vocabulary import CompactedWorkload, LogWorkload
 from harness.vocabulary.administration import AlterTopic
 from tests.harness.fakes.configs import ConfigBroker

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 
-class OnHosts(NamedTuple):
+class HostOptions(NamedTuple):
     """Options for runs on hosts.
 
     Attributes:

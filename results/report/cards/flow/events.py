@@ -15,13 +15,13 @@ from checkers.history.operations import OK, History, Operation
 from checkers.history.units import NS_PER_S
 from checkers.verdict.places import QUORUM, place_of
 from results.markup.cleaning import clean
+from results.report.cards.chronology import partition_named
 from results.report.drawing.frame import fault_label
-from results.report.findings.tale import partition_named
 from results.report.reading.calls import NONE, OPEN, CallColumns
 from results.report.reading.leadership import LeadershipStart, partition_leaders, quorum_leaders
 from results.report.reading.words import (
     NOWHERE,
-    Around,
+    RecordContext,
     answered_text,
     error_text,
     is_answer,
@@ -195,7 +195,7 @@ class _Calls:
         self,
         history: History,
         calls: CallColumns,
-        around: Around,
+        around: RecordContext,
         led: Sequence[LeadershipStart],
         names: Mapping[int, str],
     ) -> None:
@@ -270,10 +270,10 @@ class _Calls:
         return clean(leader.node, _NAME)
 
 
-def _around(shown: Shown) -> Around:
+def _around(shown: Shown) -> RecordContext:
     place = place_of(shown.anomaly.subject, shown.checker)
     partition = partition_named(place.name)
-    return NOWHERE if partition is None else Around(partition.topic, partition.partition, place.offset)
+    return NOWHERE if partition is None else RecordContext(partition.topic, partition.partition, place.offset)
 
 
 def _who(operation: Operation) -> str:

@@ -8,7 +8,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def beside(action: Callable[[], T], name: str) -> Future[T]:
+def in_thread(action: Callable[[], T], name: str) -> Future[T]:
     """Start an action in a thread; the future has its result or error.
 
     The thread is a daemon: a second interrupt does not wait for it.
@@ -25,7 +25,7 @@ def beside(action: Callable[[], T], name: str) -> Future[T]:
     return future
 
 
-def nothing() -> Future[None]:
+def already_done() -> Future[None]:
     """A future that is already done, without a result."""
     future: Future[None] = Future()
     future.set_result(None)

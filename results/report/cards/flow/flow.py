@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
+from results.report.cards.flow.events import CLUSTER, OTHERS, Flow, FlowEvent
 from results.report.drawing import glyphs, svg
 from results.report.drawing.frame import WIDTH, fault_label
-from results.report.findings.flow.events import CLUSTER, OTHERS, Flow, FlowEvent
 from results.run.observation import FaultSeen
 
 _TIME = 84.0
