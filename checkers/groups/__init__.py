@@ -27,6 +27,7 @@ records excuses findings only in the partitions that it may have hit (`excuses`)
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from checkers.columns.tables import NONE
 from checkers.groups.anomalies import ANOMALIES, NEEDS, UNDELIVERED
 from checkers.groups.beginnings import Order, beginnings, wrong_beginning
 from checkers.groups.delivery import Delivery, delivery_of, find_undelivered
@@ -122,7 +123,11 @@ def _events(groups: Groups, group: str, *, ordered: bool) -> Iterator[GroupFindi
     order = Order(ordered, groups.final if group in groups.mixed else None, groups.recovered)
     for one, register in beginnings(groups, group, order):
         if one.wrong:
-            yield GroupFinding(wrong_beginning(one, register), one.place)
+            lost = one.overwriting or register.newest(one.assignment)
+            offset, since_ns = (
+                (NONE, 0) if lost is None else (lost.offsets[one.place.partition], lost.began_ns)
+            )
+            yield GroupFinding(wrong_beginning(one, lost), one.place, offset, since_ns)
     by_number = (find_zombies, find_two_owners, find_outsiders) if ordered else ()
     for find in (*by_number, find_premature, find_stuck):
         yield from map(GroupFinding, find(groups, group))

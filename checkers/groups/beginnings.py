@@ -142,10 +142,9 @@ def _register(groups: Groups, place: GroupPartition, order: Order) -> OffsetRegi
     return OffsetRegister(commits, place, 0 if listed is None else listed.start, order)
 
 
-def wrong_beginning(beginning: Beginning, register: OffsetRegister) -> Anomaly:
-    """The anomaly for a wrong beginning."""
+def wrong_beginning(beginning: Beginning, by: OffsetCommit | None) -> Anomaly:
+    """The anomaly for a wrong beginning, given the commit that was lost, if one is known."""
     place, assignment, start = beginning.place, beginning.assignment, beginning.start
-    by = beginning.overwriting or register.newest(assignment)
     lines = [
         f"In operation {assignment.end} process {assignment.process} was assigned the start offset {start}."
     ]

@@ -3,7 +3,8 @@
 A group depends on two logs.  The first is its partition of the offsets topic, which stores its commits and
 its generations.  If this log may have lost records, a commit may be lost, and a generation's number may be
 assigned again.  The clients' history has the records that members received, independent of that log.  So such
-a loss excuses neither a record that no member received, nor a commit in a generation that no member knew.
+a loss excuses neither a record that no member received, nor a commit in a generation that no member knew.  It
+does not excuse what was seen before it, nor that an offset is lost that was committed after it.
 The second log is the partition that is read, which may be truncated.  Then offsets that the group had passed
 are written again, and a committed offset may be outside of the log, so that a member begins according to
 ``auto.offset.reset``.
@@ -18,9 +19,6 @@ import msgspec
 from checkers.columns.tables import NEVER, NONE, GroupPartition, PartitionName
 from checkers.evidence.coordinators import OFFSETS_TOPIC, offsets_partition
 from checkers.groups.anomalies import (
-    LOGGED_EPOCH_AHEAD,
-    LOGGED_EPOCH_BACK,
-    LOGGED_TWO_OWNERS,
     OFFSET_LOST,
     PREMATURE_COMMIT,
     STATIC_REFUSED,
@@ -34,9 +32,6 @@ from checkers.verdict.verdict import Anomaly
 _OF_CLIENTS = frozenset((UNDELIVERED.id, PREMATURE_COMMIT.id, STATIC_REFUSED.id))
 """Anomalies that follow from clients' operations alone, so that no loss of a coordinator explains them."""
 
-_IN_LOG = frozenset((LOGGED_EPOCH_BACK.id, LOGGED_EPOCH_AHEAD.id, LOGGED_TWO_OWNERS.id))
-"""Anomalies of records in the log of the offsets topic; their time is when the last record was read."""
-
 
 class GroupFinding(NamedTuple):
     """An anomaly of a group.
@@ -44,12 +39,14 @@ class GroupFinding(NamedTuple):
     Attributes:
         anomaly: what was found.
         place: the partition of the anomaly; None if it is about the whole group.
-        offset: offset of the record that it is about, `NONE` if it is not about a record.
+        offset: offset of the record that it is about, or the commit that was lost; `NONE` if it is unknown.
+        since_ns: when the commit was requested that was lost; 0 if there is none.
     """
 
     anomaly: Anomaly
     place: GroupPartition | None = None
     offset: int = NONE
+    since_ns: int = 0
 
 
 class Excuses:
@@ -71,19 +68,15 @@ class Excuses:
             yield msgspec.structs.replace(one.anomaly, illegal=text is None, licence=text)
 
     def _of(self, found: GroupFinding) -> str | None:
-        if found.anomaly.id not in _OF_CLIENTS and (lost := self._lost_until(found.anomaly)) is not None:
+        if found.anomaly.id not in _OF_CLIENTS and (lost := self._lost(found)) is not None:
             return lost
         permits = () if found.place is None else self._permits(found.place)
         return next((permit.text for permit in permits if _may_explain(permit, found)), None)
 
-    def _lost_until(self, anomaly: Anomaly) -> str | None:
-        """An event that may have removed commits or generations before the anomaly; None if there is none.
-
-        Only for records in the log it is certain that they were written before the anomaly's time.
-        """
-        until_ns = anomaly.time_ns if anomaly.id in _IN_LOG else None
-        met = (loss.text for loss in self._losses if loss.meets(0, NEVER if until_ns is None else until_ns))
-        return next(met, None)
+    def _lost(self, found: GroupFinding) -> str | None:
+        """An event that may have removed commits or generations before they were missed; None if none."""
+        seen_ns = _seen_ns(found.anomaly)
+        return next((loss.text for loss in self._losses if loss.meets(found.since_ns, seen_ns)), None)
 
     @cached_property
     def _losses(self) -> tuple[Loss, ...]:
@@ -96,12 +89,17 @@ class Excuses:
         return licences_of(self._history).of(PartitionName(place.topic, place.partition))
 
 
+def _seen_ns(anomaly: Anomaly) -> int:
+    return NEVER if anomaly.time_ns is None else anomaly.time_ns
+
+
 def _may_explain(permit: Permit, found: GroupFinding) -> bool:
     event = permit.event
-    if event.from_ns > (NEVER if found.anomaly.time_ns is None else found.anomaly.time_ns):
+    if event.from_ns > _seen_ns(found.anomaly):
         return False
+    within = found.offset == NONE or event.above is None or found.offset >= event.above
     if found.anomaly.id == OFFSET_LOST.id:
-        return True
+        # The log may have begun above the committed offset, or have ended below it.
+        return within and (found.offset == NONE or event.below is None or found.offset < event.below)
     # A group receives only records that all in-sync replicas have, and none that were deleted on request.
-    truncated = permit.covers_returned and event.below is None
-    return truncated and (event.above is None or found.offset >= event.above)
+    return within and permit.covers_returned and event.below is None

@@ -25,14 +25,14 @@ from operator import attrgetter
 
 import msgspec
 
-from checkers.evidence.coordinators import OFFSETS_TOPIC
-from checkers.history.operations import History
+from checkers.evidence.coordinators import OFFSETS_TOPIC, offsets_partition
+from checkers.history.operations import INVOKE, History
 from checkers.history.setup import Setup
 from checkers.history.sources import unassigned_damage
 from checkers.licences.internal import may_have_lost
 from checkers.registers.anomalies import ANOMALIES, NEEDS
 from checkers.registers.columns import Registers
-from checkers.registers.coordinating import coordinations_of
+from checkers.registers.coordinating import coordinations_of, group_of
 from checkers.registers.kept import LAGS_NS, Milestones, milestones_of
 from checkers.registers.loading import Unreadable, registers_of
 from checkers.registers.parts import (
@@ -47,7 +47,7 @@ from checkers.registers.parts import (
 from checkers.registers.texts import RegisterTexts
 from checkers.registers.zones import zones_of
 from checkers.verdict.entry import Entry
-from checkers.verdict.verdict import CheckerResult, result_of
+from checkers.verdict.verdict import Anomaly, CheckerResult, result_of
 
 __all__ = ["ENTRY", "Judgeable", "applies", "check_registers", "judgeable", "losing_of", "obstacle_of"]
 
@@ -108,8 +108,21 @@ def _milestones(history: History, registers: Registers) -> Milestones:
 
 
 def losing_of(history: History) -> Losing:
-    """Return the function that `put_together` calls to find a loss."""
-    return lambda: may_have_lost(history, OFFSETS_TOPIC)
+    """Return the function that `put_together` calls to find a loss.
+
+    A loss counts if it concerns the partition of the offsets topic that stores the group's commits, happened
+    before the read was answered, and had not ended when the commit was requested that the read missed.
+    """
+
+    def losing(anomaly: Anomaly) -> str | None:
+        seen = [history.operations[index] for index in anomaly.witness]
+        missed, read = (next(o for o in seen if o.type is INVOKE and o.f == f) for f in ("write", "read"))
+        answers = (o for o in history.operations[read.index + 1 :] if o.process == read.process)
+        place = offsets_partition(history, group_of(anomaly.subject or ""))
+        number = None if place is None else place.partition
+        return may_have_lost(history, OFFSETS_TOPIC, number, missed.time_ns, next(answers).time_ns)
+
+    return losing
 
 
 def applies(history: History, initial: object = None) -> bool:

@@ -32,8 +32,8 @@ CHECKER = "registers"
 """The checker's name."""
 _NAMED_MAX = 3
 
-Losing = Callable[[], str | None]
-"""Returns the event that may have lost records of the offsets topic; called only if values were lost."""
+Losing = Callable[[Anomaly], str | None]
+"""Returns the event that may have lost the committed offset of an anomaly; None if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ def put_together(
     conflicting = any(part.conflicting for part in parts)
     doubts = [obstacle, *overview.damage]
     if overview.milestones is not None:
-        anomalies = _licensed(anomalies, losing)
+        anomalies = [_licensed(anomaly, losing) for anomaly in anomalies]
         doubts += [_undecided(overview.milestones, parts), _uncoordinated(parts)]
     return result_of(
         CHECKER,
@@ -221,16 +221,11 @@ def _earliest(found: Iterable[Seen]) -> list[Anomaly]:
     return [anomaly for some in of_kind.values() for anomaly in some]
 
 
-def _licensed(anomalies: list[Anomaly], losing: Losing) -> list[Anomaly]:
-    """Make losses of committed offsets legal if the offsets topic may have lost records."""
-    committed = [a.illegal and a.id in KEPT and is_offset(a.subject) for a in anomalies]
-    lost = losing() if any(committed) else None
-    if lost is None:
-        return anomalies
-    return [
-        msgspec.structs.replace(anomaly, illegal=False, licence=lost) if of_offsets else anomaly
-        for anomaly, of_offsets in zip(anomalies, committed, strict=True)
-    ]
+def _licensed(anomaly: Anomaly, losing: Losing) -> Anomaly:
+    """Make the loss of a committed offset legal if its partition of the offsets topic may have lost it."""
+    committed = anomaly.illegal and anomaly.id in KEPT and is_offset(anomaly.subject)
+    lost = losing(anomaly) if committed else None
+    return anomaly if lost is None else msgspec.structs.replace(anomaly, illegal=False, licence=lost)
 
 
 def _uncoordinated(parts: Sequence[RegistersResult]) -> str | None:

@@ -7,9 +7,15 @@ coordinator reads the log first and adopts the last record of each id.  So for e
 before it was adopted when it was written.  By Kafka 3.5 to 4.4:
 
 1. ``transaction-state-illegal``: the state can be reached from it (``TransactionState.validPreviousStates``).
-2. ``transaction-epoch-back``: with the same producer id its epoch is not lower.  The producer id changes
-   only with an initialisation, or as the record of the decision announced it (KIP-890).
-3. ``transaction-partition-dropped``: until it is completed, a transaction has all partitions that it had.
+   Only clients of version 2 may abort what has not begun.
+2. ``transaction-epoch-back``: its producer id and epoch follow (``TransactionMetadata``).  A transaction
+   keeps both while partitions are added.  A decision of version 2 raises the epoch by one, others do not
+   (KIP-890).  An abort after a timeout, or because of an initialisation, raises it, too; with version 2 that
+   was twice before 4.1.0 (KAFKA-19367).  A completion has those of the decision, or epoch 0 of the producer
+   id that the decision announced.  An initialisation raises the epoch by one, repeats it, or assigns a new
+   producer id with epoch 0.
+3. ``transaction-partition-dropped``: a transaction has all partitions that it had.  Its decision has exactly
+   these, and a state without a transaction has none.
 
 Reasons why a correct Kafka causes no finding:
 
@@ -21,11 +27,11 @@ Reasons why a correct Kafka causes no finding:
 - *An unclean election or a disk loses records*: the next coordinator adopts what its log has.
 - *The log was compacted*, or a record can't be decoded: records are missing.  From there on, an id is
   judged only after it was completed.
-- *A transaction's epoch is raised* when it is aborted after its timeout, or because its id is initialised:
-  once, or twice (KAFKA-19367).  Only lower epochs are findings.
+- *A fence can't be appended*: the epoch that it raised stays in the coordinator's memory, and the next fence
+  does not raise it again (``hasFailedEpochFence``).
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from checkers.columns.tables import PartitionName
@@ -33,6 +39,7 @@ from checkers.evidence.coordinators import TRANSACTIONS_TOPIC
 from checkers.evidence.partition_changes import NOBODY, partition_changes
 from checkers.evidence.transaction_states import StatesLog, states_of, unread_states
 from checkers.history.operations import History
+from checkers.history.setup import recorded_setup
 from checkers.history.transaction_states import Status
 from checkers.transactional.states.anomalies import (
     ANOMALIES,
@@ -66,6 +73,11 @@ _PREPARED = {
     Status.COMPLETE_COMMIT.value: Status.PREPARE_COMMIT.value,
     Status.COMPLETE_ABORT.value: Status.PREPARE_ABORT.value,
 }
+_EPOCH_MAX = 2**15 - 1
+_RAISING = 2
+"""The first version of transactions whose ends raise the epoch of the producer (KIP-890)."""
+_FENCED_ONCE = (4, 1, 0)
+"""Since this version an abort of version 2 raises the epoch once (KAFKA-19367)."""
 _SEVERITY = (STATE_ILLEGAL, EPOCH_BACK, PARTITION_DROPPED)
 """The kinds of findings in the order in which they are looked for."""
 
@@ -81,6 +93,7 @@ class LoggedState(NamedTuple):
     producer_id: int = -1
     epoch: int = -1
     next_id: int = -1
+    version: int = 0
     partitions: frozenset[tuple[str, int]] = frozenset()
 
     def __str__(self) -> str:
@@ -142,6 +155,7 @@ class _Walk:
         self._log = log
         states = partition_changes(history).states.get(partition, ())
         self._leaders = {state.leader_epoch: state.leader for state in states if state.leader != NOBODY}
+        self._fenced_twice = recorded_setup(history).oldest_version < _FENCED_ONCE
         self._whole = True
         self._current: dict[int, tuple[LoggedState, ...]] = {}
         self._epochs: dict[int, int] = {}
@@ -165,7 +179,7 @@ class _Walk:
                 self._current[name] = (state._replace(status=_PREPARED[state.status]), state)
             return
         self.compared += 1
-        wrong = [(_wrong(one, state), one) for one in before]
+        wrong = [(_wrong(one, state, fenced_twice=self._fenced_twice), one) for one in before]
         possible = tuple(one for kind, one in wrong if kind is None)
         self._current[name] = (*possible, state)
         if not possible:
@@ -205,33 +219,55 @@ def _rows(log: StatesLog) -> list[tuple[int, int, LoggedState]]:
         for each in log.seen.sets
     ]
     sets.append(frozenset())
-    names = ("leader_epoch", "id", "offset", "status", "producer_id", "producer_epoch", "next_producer_id")
-    columns = [log.columns[name].tolist() for name in (*names, "partitions")]
+    names = ("offset", "status", "producer_id", "producer_epoch", "next_producer_id", "version", "partitions")
+    columns = [log.columns[name].tolist() for name in ("leader_epoch", "id", *names)]
     return [
-        (epoch, name, LoggedState(offset, status, producer, producer_epoch, following, sets[where]))
-        for epoch, name, offset, status, producer, producer_epoch, following, where in zip(
-            *columns, strict=True
-        )
+        (epoch, name, LoggedState._make((*told, sets[where])))
+        for epoch, name, *told, where in zip(*columns, strict=True)
     ]
 
 
-def _wrong(before: LoggedState, state: LoggedState) -> AnomalyKind | None:
-    """Why a coordinator that had adopted one record can't have written another; None if it can have."""
+def _wrong(before: LoggedState, state: LoggedState, *, fenced_twice: bool) -> AnomalyKind | None:
+    """Why a coordinator that had adopted one record can't have written another; None if it can have.
+
+    ``fenced_twice``: an abort of version 2 may raise the epoch twice.
+    """
     if before.status not in _BEFORE.get(state.status, ()):
+        return STATE_ILLEGAL
+    if state.status == Status.PREPARE_ABORT and before.status in _DONE and state.version < _RAISING:
         return STATE_ILLEGAL
     if Status.REMOVED in {before.status, state.status}:
         return None
-    if not _producer_follows(before, state):
+    if not _producer_follows(before, state, fenced_twice=fenced_twice):
         return EPOCH_BACK
-    if before.status == Status.ONGOING and not before.partitions <= state.partitions:
-        return PARTITION_DROPPED
-    return None
+    return None if _partitions_follow(before, state) else PARTITION_DROPPED
 
 
-def _producer_follows(before: LoggedState, state: LoggedState) -> bool:
-    if state.producer_id == before.producer_id:
-        return state.epoch >= before.epoch
-    return state.status == Status.EMPTY or (state.status in _PREPARED and state.producer_id == before.next_id)
+def _producer_follows(before: LoggedState, state: LoggedState, *, fenced_twice: bool) -> bool:
+    if state.status in _PREPARED and before.next_id >= 0:
+        return (state.producer_id, state.epoch) == (before.next_id, 0)
+    if state.producer_id != before.producer_id:
+        return state.status == Status.EMPTY and state.epoch == 0
+    return state.epoch in _epochs_after(before.epoch, state, fenced_twice=fenced_twice)
+
+
+def _epochs_after(epoch: int, state: LoggedState, *, fenced_twice: bool) -> Collection[int]:
+    """The epochs that a state may have after an epoch of the same producer id."""
+    ended = epoch if state.version < _RAISING else min(epoch + 1, _EPOCH_MAX)
+    if state.status == Status.PREPARE_COMMIT:
+        return (ended,)
+    if state.status == Status.PREPARE_ABORT:
+        return (ended, ended + 1) if fenced_twice or state.version < _RAISING else (ended,)
+    return (epoch, epoch + 1) if state.status == Status.EMPTY else (epoch,)
+
+
+def _partitions_follow(before: LoggedState, state: LoggedState) -> bool:
+    if state.status in _DONE:
+        return not state.partitions
+    # A state before a transaction has no partitions.
+    if state.status == Status.ONGOING:
+        return before.partitions <= state.partitions
+    return before.partitions == state.partitions
 
 
 ENTRY = Entry(CHECKER, check_states, ANOMALIES, NEEDS)

@@ -14,13 +14,15 @@ STATE_ILLEGAL = AnomalyKind(
 EPOCH_BACK = AnomalyKind(
     "transaction-epoch-back",
     "In the log of a transaction coordinator, the epoch of a transactional id's producer is lower than "
-    "before, or the producer id changes within a transaction.",
+    "before, or higher than one change of its state raises it, or the producer id changes within a "
+    "transaction.",
     "The epoch of a producer id never decreases, and a transaction has one producer id.",
     "KIP-98, InitPidRequest; KIP-360; KIP-890; Kafka's TransactionMetadata.completeTransitionTo",
 )
 PARTITION_DROPPED = AnomalyKind(
     "transaction-partition-dropped",
-    "In the log of a transaction coordinator, a transaction lacks a partition that it had before.",
+    "In the log of a transaction coordinator, a transaction lacks a partition that it had before, or its "
+    "decision has another one.",
     "A transaction keeps all its partitions until it is completed, and all of them get its markers.",
     "KIP-98, AddPartitionsToTxnRequest; Kafka's TransactionMetadata.completeTransitionTo",
 )

@@ -39,7 +39,7 @@ from checkers.registers import Judgeable, judgeable, losing_of
 from checkers.registers import parts as of_registers
 from checkers.registers.columns import Registers
 from checkers.registers.kept import Milestones
-from checkers.verdict.verdict import CheckerResult, Verdict
+from checkers.verdict.verdict import Anomaly, CheckerResult, Verdict
 from checkers.verdict.withholding import MissingParts, missing_parts_of, withheld
 
 RUN = "run"
@@ -225,10 +225,13 @@ class _RegistersWhole:
     overview: of_registers.RegistersOverview
 
     def result(self, parts: Sequence[of_registers.RegistersResult]) -> CheckerResult:
-        return of_registers.put_together(self.overview, parts, self._losing)
+        # The history is read only if a committed offset was lost.
+        history = cache(lambda: read_history(Path(self.folder)))
 
-    def _losing(self) -> str | None:
-        return losing_of(read_history(Path(self.folder)))()
+        def losing(lost: Anomaly) -> str | None:
+            return losing_of(history())(lost)
+
+        return of_registers.put_together(self.overview, parts, losing)
 
 
 @dataclass(frozen=True, slots=True)

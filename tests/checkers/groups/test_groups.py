@@ -8,6 +8,7 @@ from checkers.groups import check_groups, excuses
 from checkers.history.operations import OperationType
 from checkers.judge import result_by
 from checkers.licences import LicenceEvent, Licences, Permit
+from checkers.licences.internal import Loss
 from checkers.verdict.verdict import Anomaly, CheckerResult, Validity
 from tests.checkers.groups.group_histories import FAIL, GROUP, INFO, INVOKE, OK, TOPIC, GroupStory
 
@@ -521,6 +522,50 @@ def test_a_truncation_excuses_what_stood_behind_it_in_its_partition(
     result = judged(story)
     assert result.counts == {"undelivered": 1}
     assert [anomaly.illegal for anomaly in result.anomalies] == [illegal]
+
+
+@pytest.mark.parametrize(
+    ("above", "below", "illegal"),
+    [(None, None, False), (3, None, False), (4, None, True), (None, 4, False), (None, 3, True)],
+)
+def test_a_committed_offset_within_the_log_is_not_reset(
+    monkeypatch: pytest.MonkeyPatch, above: int | None, below: int | None, *, illegal: bool
+) -> None:
+    """Offset 3 was committed, and the next member began at 1."""
+    event = LicenceEvent(0, NEVER, PartitionName(TOPIC, 0), "an event", below=below, above=above)
+    licences = Licences({TOPIC: [Permit(event, covers_returned=True, text="a permit")]})
+    monkeypatch.setattr(excuses, "licences_of", lambda _: licences)
+    assert [anomaly.illegal for anomaly in judged(_reset()).anomalies] == [illegal]
+
+
+@pytest.mark.parametrize(
+    ("from_place", "until_place", "later_ns", "illegal"),
+    [(0, 2, 0, True), (0, 3, 0, False), (6, NEVER, 0, False), (6, NEVER, 1, True)],
+    ids=["before the commit", "at it", "as the member began", "after it"],
+)
+def test_a_loss_explains_a_reset_only_between_the_commit_and_the_reset(
+    monkeypatch: pytest.MonkeyPatch, from_place: int, until_place: int, later_ns: int, *, illegal: bool
+) -> None:
+    story = _reset()
+    operations = story.history().operations
+
+    def time_ns(place: int) -> int:
+        return place if place == NEVER else operations[place].time_ns
+
+    loss = Loss("a loss", time_ns(until_place), time_ns(from_place) + later_ns)
+    monkeypatch.setattr(excuses, "losses", lambda *_: (loss,))
+    (found,) = judged(story).anomalies
+    assert (found.id, found.illegal) == ("committed-offset-lost", illegal)
+
+
+def _reset() -> GroupStory:
+    """Operations 3 and 4 commit offset 3, and operations 5 and 6 begin at offset 1."""
+    story = GroupStory()
+    story.setup(GROUP, kind="log")
+    story.assigned(1, 1, {0: 0}, {0: [0, 1, 2]})
+    story.commits(1, {0: 3})
+    story.assigned(2, 2, {0: 1}, {0: [1, 2]})
+    return story
 
 
 def test_damage_makes_the_result_unknown() -> None:

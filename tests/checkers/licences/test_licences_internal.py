@@ -220,3 +220,44 @@ def test_so_lost_offsets_are_licensed_and_nothing_else_is(name: str, *, licensed
     result = check_registers(story.history())
     assert (result.validity is not Validity.INVALID) is licensed
     assert any(a.licence is not None for a in result.anomalies) is licensed
+
+
+@pytest.mark.parametrize(
+    ("written_ms", "read_ms", "licensed"),
+    [(22, 700, True), (45, 700, True), (60, 700, False), (22, 26, False)],
+    ids=["before it", "during it", "after it", "read before it"],
+)
+def test_an_offset_is_lost_only_between_its_commit_and_the_read(
+    written_ms: int, read_ms: int, *, licensed: bool
+) -> None:
+    story = kept(workload={"kind": "offsets"})
+    story.fault(30, 40, "wipe-disk", "n2", "n3", **ALL)
+    story.changed(42, isr=[1], leader=1)
+    story.changed(50, isr=[1, 2, 3])
+    story.both(10, 11, "write", 1, key="offset/g/log-0/0")
+    story.both(written_ms, written_ms + 1, "write", 2, key="offset/g/log-0/0")
+    story.add(read_ms - 1, "runner", OperationType.OK, "phase", key="final-read")
+    story.both(read_ms, read_ms + 1, "read", None, answer=1, key="offset/g/log-0/0")
+    (lost,) = (a for a in check_registers(story.history()).anomalies if a.id == "lost-value")
+    assert lost.illegal is not licensed
+
+
+@pytest.mark.parametrize(("partition", "licensed"), [(0, False), (1, True)])
+def test_another_partition_that_may_have_lost_records_licenses_no_lost_offset(
+    partition: int, *, licensed: bool
+) -> None:
+    """The group's offsets are in partition 1 of 2; broker 1 has one partition alone."""
+    assert number_of("g", 2) == 1
+    story = AdminStory(workload={"kind": "offsets"})
+    story.record(1, "TOPIC_RECORD", {"name": OFFSETS_TOPIC, "topicId": TOPIC_ID})
+    for number in (0, 1):
+        brokers = [1] if number == partition else [2, 3]
+        told = {"replicas": brokers, "isr": brokers, "leader": brokers[0], "leaderEpoch": 0}
+        story.record(2 + number, "PARTITION_RECORD", {"partitionId": number, "topicId": TOPIC_ID, **told})
+    story.fault(30, 40, "wipe-disk", "n1", **ALL)
+    for at_ms, value in ((10, 1), (12, 2)):
+        story.both(at_ms, at_ms + 1, "write", value, key="offset/g/log-0/0")
+    story.add(700, "runner", OperationType.OK, "phase", key="final-read")
+    story.both(710, 711, "read", None, answer=1, key="offset/g/log-0/0")
+    (lost,) = (a for a in check_registers(story.history()).anomalies if a.id == "lost-value")
+    assert lost.illegal is not licensed

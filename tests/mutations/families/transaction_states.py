@@ -68,8 +68,14 @@ def _logs(history: History) -> Logs:
         states = [(Status.ONGOING, 0), (_PREPARED[commits], 0), (_COMPLETE[commits], -1)]
         if name not in ids:
             ids.append(name)
-            states.insert(0, (Status.EMPTY, -1))
+            before = epoch - 1
+        else:
+            before = next(row[_EPOCH] for row in reversed(rows) if row[_PRODUCER] == producer)
         sets.append(topics)
+        for raised in range(before + 1, epoch + 1):
+            rows.append(
+                [len(rows), 0, ids.index(name), Status.EMPTY, producer, raised, -1, -1, -1, 1, 6000, -1, 2, 1]
+            )
         for status, named in states:
             place = len(sets) - 1 if named == 0 else -1
             told = [len(rows), 0, ids.index(name), status, producer, epoch, -1, -1, -1, 1, 6000, place, 2, 1]

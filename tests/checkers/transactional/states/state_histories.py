@@ -30,6 +30,7 @@ class Told(NamedTuple):
     leader_epoch: int = 0
     offset: int | None = None
     topic: str = "log-0"
+    version: int = 0
 
 
 def states(*records: Told, partition: int = 0, **changes: Any) -> dict[str, Any]:
@@ -43,7 +44,7 @@ def states(*records: Told, partition: int = 0, **changes: Any) -> dict[str, Any]
             sets.append({told.topic: list(told.partitions)})
         where = len(sets) - 1 if told.partitions else -1
         name = ids.setdefault(told.name, len(ids))
-        producer = (told.producer, told.epoch, -1, told.next_id, -1, 2, 6000)
+        producer = (told.producer, told.epoch, -1, told.next_id, -1, told.version, 6000)
         rows.append((offset, told.leader_epoch, name, told.status, *producer, where, 2, 1))
     value = {"began_ns": 1, "partition": partition, "end": rows[-1][0] + 1 if rows else 0, "unread": []}
     value |= {"ids": [*ids], "sets": sets, "count": len(rows), "columns": packed_states(rows), "error": None}

@@ -31,6 +31,7 @@ ILLEGAL, BACK, DROPPED = (
 E, O1, O2 = Told(EMPTY), Told(ONGOING, partitions=[1]), Told(ONGOING, partitions=[1, 2])
 PC, PA = Told(COMMITTING, partitions=[1, 2]), Told(ABORTING, partitions=[1, 2])
 CC, CA = Told(COMMITTED), Told(ABORTED)
+NONE = Told(ABORTING, 1, version=2)
 
 
 def of(*records: Told, leaders: tuple[int, ...] = (), **changes: Any) -> CheckerResult:
@@ -46,14 +47,18 @@ def ids(*records: Told, leaders: tuple[int, ...] = ()) -> list[str]:
     [
         [E, O1, O2, PC, CC, O1, O2, PA, CA, E],
         [E, E._replace(epoch=1), O1._replace(epoch=1)],
-        pytest.param([E, O1, Told(COMMITTING, 1, 7, [1]), Told(COMMITTED, 1)], id="version 2"),
-        pytest.param([E, O1, Told(ABORTING, 2, 7, [1]), Told(ABORTED, 2)], id="KAFKA-19367"),
-        pytest.param([E, Told(ABORTING, 1), Told(ABORTED, 1), Told(ABORTING, 2)], id="no partition"),
+        pytest.param([E, O1, Told(COMMITTING, 1, 7, [1], version=2), Told(COMMITTED, 1)], id="version 2"),
+        pytest.param([E, O1, Told(ABORTING, 1, 7, [1], version=2), Told(ABORTED, 1)], id="abort, version 2"),
+        pytest.param([E, O1, Told(ABORTING, 1, 7, [1]), Told(ABORTED, 1)], id="fenced"),
+        pytest.param(
+            [Told(EMPTY, 32767), Told(ABORTING, 32767, version=2), Told(ABORTED, 32767)], id="no epoch left"
+        ),
+        pytest.param([E, NONE, Told(ABORTED, 1), NONE._replace(epoch=2)], id="no partition"),
         pytest.param(
             [
                 Told(EMPTY, 32766),
                 Told(ONGOING, 32766, 7, [1]),
-                Told(COMMITTING, 32767, 7, [1], next_id=9),
+                Told(COMMITTING, 32767, 7, [1], next_id=9, version=2),
                 Told(COMMITTED, 0, 9),
             ],
             id="next producer id",
@@ -94,14 +99,52 @@ def test_what_a_coordinator_may_write(records: list[Told]) -> None:
         ([Told(EMPTY, 3), Told(ONGOING, 2, 7, [1])], [BACK]),
         ([E, O2, Told(COMMITTING, 0, 8, [1, 2])], [BACK]),
         ([E, O2, PC, Told(COMMITTED, 0, 8)], [BACK]),
-        ([E, Told(ONGOING, 4, 7, [1]), Told(COMMITTING, 4, 7, [1]), Told(COMMITTED, 3)], [BACK]),
+        (
+            [
+                Told(EMPTY, 4),
+                Told(ONGOING, 4, 7, [1]),
+                Told(COMMITTING, 4, 7, [1]),
+                Told(COMMITTED, 3),
+            ],
+            [BACK],
+        ),
+        pytest.param([E, O2, PC, Told(COMMITTED, 1)], [BACK], id="completion of a later epoch"),
+        pytest.param([E, O2, PC._replace(epoch=1), Told(COMMITTED, 1)], [BACK], id="commit of version 1"),
+        pytest.param([E, O2, PC._replace(version=2), CC], [BACK], id="commit of version 2"),
+        pytest.param([E, O2, PC._replace(epoch=2, version=2)], [BACK], id="commit raises twice"),
+        pytest.param([E, O2, PA._replace(epoch=2)], [BACK], id="abort of version 1 raises twice"),
+        pytest.param([E, O2, PA._replace(epoch=3, version=2)], [BACK], id="abort raises three times"),
+        pytest.param([E, O2, PA._replace(version=2)], [BACK], id="abort of version 2"),
+        pytest.param([E, NONE._replace(version=1)], [ILLEGAL], id="abort of nothing in version 1"),
+        pytest.param([E, O1._replace(epoch=1)], [BACK], id="partition added in a later epoch"),
+        pytest.param([E, O1, O2._replace(epoch=1)], [BACK], id="another one, in a later epoch"),
+        pytest.param([E, O2, PC, CC, Told(EMPTY, 2)], [BACK], id="initialised two epochs on"),
+        pytest.param([E, O2, PC, CC, Told(EMPTY, 1, 9)], [BACK], id="new id, old epoch"),
+        pytest.param([E, O2, PC._replace(next_id=9), CC], [BACK], id="announced id is not used"),
+        pytest.param([E, O2, PC._replace(next_id=9), Told(COMMITTED, 1, 9)], [BACK], id="nor is epoch 0"),
+        pytest.param([E, O1, PC], [DROPPED], id="decision with another partition"),
+        pytest.param([E, NONE._replace(partitions=[1])], [DROPPED], id="abort of nothing, with a partition"),
+        pytest.param([E, O2, PC, CC._replace(partitions=[1])], [DROPPED], id="completion with a partition"),
+        pytest.param(
+            [E, O2, PC, CC, Told(EMPTY, 1, 7, [1])], [DROPPED], id="nothing ongoing, with a partition"
+        ),
         ([E, O2, PC._replace(partitions=[1]), CC], [DROPPED]),
         ([E, O2, PC, CC, O2, PC._replace(partitions=[2]), CC], [DROPPED]),
-        ([E, O2, PC, CC, O2, O1, PC, CC], []),
+        ([E, O2, PC, CC, O2, O1, PC, CC], [DROPPED]),
+        ([E, O2, PC, CC, O2, O1, PC._replace(partitions=[1]), CC], []),
     ],
 )
 def test_what_it_never_writes(records: list[Told], found: list[str]) -> None:
     assert ids(*records) == found
+
+
+@pytest.mark.parametrize(("version", "found"), [("4.0.1", []), ("4.1.0", [BACK]), ("4.3.1", [BACK])])
+def test_since_4_1_an_abort_raises_the_epoch_once(version: str, found: list[str]) -> None:
+    records = [E, O1, Told(ABORTING, 2, 7, [1], version=2), Told(ABORTED, 2)]
+    result = check_states(story_of(states(*records), kafka_version=version).history())
+    assert [anomaly.id for anomaly in result.anomalies] == found
+    once = [E, O1, Told(ABORTING, 1, 7, [1], version=2), Told(ABORTED, 1)]
+    assert not check_states(story_of(states(*once), kafka_version=version).history()).anomalies
 
 
 def test_a_finding_shows_both_records() -> None:
@@ -222,9 +265,14 @@ class _Coordinator:
         elif wish in {"commit", "abort"} and now.status == ONGOING:
             following = len(self.log) + 10 if raised > now.epoch >= 5 else -1
             status = COMMITTING if wish == "commit" else ABORTING
-            self.append(Told(status, raised, now.producer, now.partitions, following))
+            version = 2 if raised > now.epoch else 1
+            self.append(Told(status, raised, now.producer, now.partitions, following, version=version))
+        elif wish == "abort" and done:
+            self.append(Told(ABORTING, now.epoch + 1, now.producer, version=2))
         elif wish == "fence" and now.status == ONGOING:
-            self.append(Told(ABORTING, now.epoch + source.choice([1, 2]), now.producer, now.partitions))
+            raised = now.epoch + source.choice([1, 2])
+            told = Told(ABORTING, raised, now.producer, now.partitions)
+            self.append(told._replace(version=source.choice([1, 2]) if raised == now.epoch + 1 else 2))
         elif wish == "expire" and done:
             self.append(Told(REMOVED, -1, -1))
 
@@ -243,5 +291,6 @@ def test_a_correct_coordinator_causes_no_finding(source: random.Random) -> None:
     log = coordinator.log
     thinned = [told._replace(offset=place + (place > gap)) for place, told in enumerate(log)]
     for records in (log, thinned, [told._replace(offset=n) for n, told in enumerate(log)][gap:]):
-        found = check_states(story_of(states(*records), leaders=tuple(coordinator.leaders)).history())
+        story = story_of(states(*records), leaders=tuple(coordinator.leaders), kafka_version="4.0.0")
+        found = check_states(story.history())
         assert not found.anomalies
