@@ -19,6 +19,8 @@ from results.store.runs import REPORT_FILE
 LABEL_WIDTH = 11
 _TEXT_MAX = 240
 _PATH_MAX = 4_096
+_FIGURES_MAX = 1_000
+"""Characters of the line with the numbers of each kind of operation."""
 _REASONS_MAX = 6
 _CAUSES_MAX = 8
 _SECONDS_FROM_MS = 1_000
@@ -155,7 +157,7 @@ def _other_figures(measures: Measures) -> Iterator[str]:
     )
     line = "; ".join(told)
     if line:
-        yield clean(line, _TEXT_MAX)
+        yield clean(line, _FIGURES_MAX)
 
 
 def _fault_figures(measures: Measures) -> str:

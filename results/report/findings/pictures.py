@@ -11,13 +11,13 @@ from checkers.verdict.places import place_of
 from results.report.findings.flow.events import Flow, Flows
 from results.report.findings.flow.flow import draw_flow
 from results.report.findings.replicas.rows import ReplicaTables, SideBySide
-from results.report.findings.tale import partition_named
 from results.report.limits import DisplayLimits
 from results.report.reading.calls import CallColumns
+from results.report.reading.places import partition_named
 from results.run.causes import Cause
 from results.run.observation import Observed
 
-_OF_RECORDS = frozenset(("replicas", "log", "listed-offsets", "partitions"))
+_OF_RECORDS = frozenset(("replicas", "log", "listed-offsets", "partitions", "share-groups"))
 """Checkers whose anomalies have a partition and an offset at which replicas can be compared."""
 
 

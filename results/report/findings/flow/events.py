@@ -13,15 +13,14 @@ import numpy as np
 
 from checkers.history.operations import OK, History, Operation
 from checkers.history.units import NS_PER_S
-from checkers.verdict.places import QUORUM, place_of
+from checkers.verdict.places import QUORUM
 from results.markup.cleaning import clean
 from results.report.drawing.frame import fault_label
-from results.report.findings.tale import partition_named
 from results.report.reading.calls import NONE, OPEN, CallColumns
+from results.report.reading.clients import Around
 from results.report.reading.leadership import LeadershipStart, partition_leaders, quorum_leaders
+from results.report.reading.places import around, partition_named
 from results.report.reading.words import (
-    NOWHERE,
-    Around,
     answered_text,
     error_text,
     is_answer,
@@ -121,11 +120,11 @@ class Flows:
         rows = [] if shown is None else self._rows(shown.anomaly.witness[:witness_max])
         if shown is None or not rows:
             return None
-        around = _around(shown)
+        near = around(shown.anomaly, shown.checker)
         led = self._leaders(QUORUM if shown.checker in _OF_QUORUM else cause.place)
         # Clients ask the leader of the partition, even if the drawing shows the leaders of the quorum.
         answering = self._leaders(cause.place)
-        asked = _Calls(self._history, self._calls, around, answering, self._names)
+        asked = _Calls(self._history, self._calls, near, answering, self._names)
         events: list[FlowEvent] = [
             event for number, row in enumerate(rows) for event in asked.events(number, row)
         ]
@@ -268,12 +267,6 @@ class _Calls:
             return CLUSTER
         self.guessed = True
         return clean(leader.node, _NAME)
-
-
-def _around(shown: Shown) -> Around:
-    place = place_of(shown.anomaly.subject, shown.checker)
-    partition = partition_named(place.name)
-    return NOWHERE if partition is None else Around(partition.topic, partition.partition, place.offset)
 
 
 def _who(operation: Operation) -> str:

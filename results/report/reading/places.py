@@ -1,0 +1,26 @@
+"""The partition of an anomaly, read from its place or its subject."""
+
+import re
+
+from checkers.columns.tables import PartitionName
+from checkers.verdict.places import place_of
+from checkers.verdict.verdict import Anomaly
+from results.report.reading.clients import Around
+
+_PARTITION = re.compile(
+    r"(?:.*[: ])?(?P<topic>[^\s:/]+)/(?P<number>\d{1,10})(?: on \S+)?", re.DOTALL | re.ASCII
+)
+"""Also after the name of a group or of a transactional id, and before the node that has the replica."""
+
+
+def partition_named(place: str) -> PartitionName | None:
+    """The partition of a place such as ``log-0/3`` or ``share-0: shares-0/2``; None if it has none."""
+    found = _PARTITION.fullmatch(place)
+    return None if found is None else PartitionName(found["topic"], int(found["number"]))
+
+
+def around(anomaly: Anomaly, checker: str) -> Around:
+    """The partition and the offset of an anomaly, as far as its subject has them."""
+    place = place_of(anomaly.subject, checker)
+    partition = partition_named(place.name)
+    return Around() if partition is None else Around(partition.topic, partition.partition, place.offset)
