@@ -25,7 +25,7 @@ from results.report.drawing.frame import at_seconds, fault_label
 from results.report.limits import DisplayLimits
 from results.report.reading.clients import Around
 from results.report.reading.leadership import known_ns
-from results.report.reading.places import around, partition_named
+from results.report.reading.places import around, partition_of
 from results.report.reading.readable import readable
 from results.report.reading.words import answered_text, error_text, request_text, value_text
 from results.run.causes import Cause
@@ -45,6 +45,7 @@ _OF_SHARES = {"share-phantom": False, "share-wrong-record": True, "share-not-in-
 """Anomalies of share groups about the log, and whether a loss of records may permit them."""
 _DECIDED = "G1a"
 """An anomaly that a loss of records never permits; a lost decision of a transaction may permit it."""
+_OF_VOTERS = ("add-voter", "remove-voter")
 _Moment = tuple[int, str]
 
 
@@ -79,10 +80,10 @@ class Tales:
         from_ns = max(min([until_ns, *(one.time_ns for one in witness)]) - _BEFORE_NS, 0)
         near = around(shown.anomaly, shown.checker)
         moments = [*self._faults_between(from_ns, until_ns), *(_witnessed(one, near) for one in witness)]
-        place = partition_named(cause.place)
+        place = partition_of(cause.place, shown.checker)
         if place is not None:
             moments += self._partition(place, from_ns, until_ns)
-        elif shown.checker == QUORUM:
+        elif QUORUM in {shown.checker, cause.place}:
             moments += self._quorum(from_ns, until_ns)
         moments.append((until_ns, f"Guarantee broken: {shown.anomaly.summary}"))
         moments.sort(key=lambda moment: moment[0])
@@ -124,7 +125,9 @@ class Tales:
             yield from _states(changes, place, from_ns, until_ns)
 
     def _quorum(self, from_ns: int, until_ns: int) -> Iterator[_Moment]:
-        """When each controller started and stopped answering as leader of an epoch."""
+        """Requests for changes of voters, and when each controller began and ceased to answer as leader."""
+        asked = [one for f in _OF_VOTERS for one in self._history.of(f) if from_ns <= one.time_ns <= until_ns]
+        yield from (_witnessed(one, Around()) for one in asked)
         for node, claims in sorted(self._claims.items()):
             before: int | None = None
             for claim in claims:
@@ -202,8 +205,8 @@ def _changed(before: PartitionState, after: PartitionState) -> Iterator[str]:
     if after.leader == NOBODY and before.leader != NOBODY:
         yield f"no broker led from epoch {after.leader_epoch} on"
     elif after.leader_epoch != before.leader_epoch:
-        how = "uncleanly " if after.unclean else "from the ELR " if after.was_eligible else ""
-        yield f"broker {after.leader} was {how}chosen as leader of epoch {after.leader_epoch}"
+        how = " uncleanly" if after.unclean else " from the ELR" if after.was_eligible else ""
+        yield f"broker {after.leader} was chosen{how} as leader of epoch {after.leader_epoch}"
     for name, old, new in (
         ("ISR", before.isr, after.isr),
         ("ELR", before.elr, after.elr),

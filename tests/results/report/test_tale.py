@@ -157,7 +157,7 @@ def test_changes_of_the_partition_are_told() -> None:
     told = " | ".join(lines(story(), LOST))
     for part in (
         "broker 1 led in epoch 4",
-        "Broker 2 was uncleanly chosen as leader of epoch 5, ISR [1, 2, 3] became [2]",
+        "Broker 2 was chosen uncleanly as leader of epoch 5, ISR [1, 2, 3] became [2]",
         "a reassignment began",
         "No broker led from epoch 6 on, ELR [] became [3]",
     ):
@@ -172,6 +172,20 @@ def test_controllers_that_lead_are_told(red_run: Run) -> None:
     assert told.index("Fault f1 partition n1 began, in force until 12.4 s.") < len(told) - 1
     assert any(line.startswith("Guarantee broken: n1 still answered as leader of epoch 1") for line in told)
     assert any(line.startswith("n2 answered: quorum: leader of epoch 2, high watermark") for line in told)
+
+
+def test_requests_for_voters_are_told() -> None:
+    told = Story()
+    told.setup()
+    told.add(12 * S, "admin", "invoke", "remove-voter", 103, {"to": "n1"}, node="n1")
+    told.add(13 * S, "admin", "ok", "remove-voter", 103, {"to": "n1", "code": 0}, node="n1")
+    told.add(15 * S, "admin", "invoke", "remove-voter", 103, {"to": "n1"}, node="n1")
+    gone = Anomaly("voter-unexplained", "gone", "g", "s", subject="voter 103", time_ns=14 * S)
+    assert lines(told, gone, "quorum") == [
+        "12.0 s admin began: remove-voter 103: at n1 (operation 1)",
+        "13.0 s admin, remove-voter 103, ok: at n1, no error (operation 2)",
+        "14.0 s Guarantee broken: gone",
+    ]
 
 
 def test_without_a_moment_or_a_history_there_is_no_story() -> None:
@@ -245,7 +259,7 @@ def test_share_groups_are_told_why_no_licence_applies(monkeypatch: pytest.Monkey
         monkeypatch.setattr(tale, "licences_of", lambda _: Licences({}))
         shown = lines(told, msgspec.structs.replace(shared, id=name), "share-groups")
         assert shown[-1] == end
-        assert any("Broker 2 was uncleanly chosen" in line for line in shown)
+        assert any("Broker 2 was chosen uncleanly" in line for line in shown)
     undelivered = lines(told, msgspec.structs.replace(shared, id="share-stuck"), "share-groups")
     assert undelivered[-1].startswith("50.0 s Guarantee broken: ")
 

@@ -19,7 +19,8 @@ from results.report.drawing.frame import fault_label
 from results.report.reading.calls import NONE, OPEN, CallColumns
 from results.report.reading.clients import Around
 from results.report.reading.leadership import LeadershipStart, partition_leaders, quorum_leaders
-from results.report.reading.places import around, partition_named
+from results.report.reading.places import around
+from results.report.reading.places import partition_of as partition_of_place
 from results.report.reading.words import (
     answered_text,
     error_text,
@@ -121,9 +122,9 @@ class Flows:
         if shown is None or not rows:
             return None
         near = around(shown.anomaly, shown.checker)
-        led = self._leaders(QUORUM if shown.checker in _OF_QUORUM else cause.place)
+        led = self._leaders(QUORUM if shown.checker in _OF_QUORUM else cause.place, shown.checker)
         # Clients ask the leader of the partition, even if the drawing shows the leaders of the quorum.
-        answering = self._leaders(cause.place)
+        answering = self._leaders(cause.place, shown.checker)
         asked = _Calls(self._history, self._calls, near, answering, self._names)
         events: list[FlowEvent] = [
             event for number, row in enumerate(rows) for event in asked.events(number, row)
@@ -157,9 +158,9 @@ class Flows:
         ordered: list[int] = found[np.argsort(calls.began_ns[found], kind="stable")].tolist()
         return ordered
 
-    def _leaders(self, place: str) -> list[LeadershipStart]:
+    def _leaders(self, place: str, checker: str) -> list[LeadershipStart]:
         if place not in self._led:
-            partition = partition_named(place)
+            partition = partition_of_place(place, checker)
             if partition is not None:
                 views = self._observed.views
                 self._led[place] = partition_leaders(self._history, views, self._names, partition)
@@ -258,6 +259,8 @@ class _Calls:
         named = asked.node or (answer.node if answer is not None else None)
         if named:
             return clean(named, _NAME)
+        if to := self._addressee(asked.value):
+            return to
         partition = partition_of(asked, self._around)
         if partition is None and answer is not None and answer.type is OK:
             partition = partition_of(answer, self._around)
@@ -267,6 +270,11 @@ class _Calls:
             return CLUSTER
         self.guessed = True
         return clean(leader.node, _NAME)
+
+    def _addressee(self, value: object) -> str:
+        """The broker to which the request itself says that it goes; empty if it does not say so."""
+        to = value.get("to") if isinstance(value, dict) else None
+        return self._names.get(to, "") if isinstance(to, int) else ""
 
 
 def _who(operation: Operation) -> str:
