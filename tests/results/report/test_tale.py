@@ -182,8 +182,8 @@ def test_requests_for_voters_are_told() -> None:
     told.add(15 * S, "admin", "invoke", "remove-voter", 103, {"to": "n1"}, node="n1")
     gone = Anomaly("voter-unexplained", "gone", "g", "s", subject="voter 103", time_ns=14 * S)
     assert lines(told, gone, "quorum") == [
-        "12.0 s admin began: remove-voter 103: at n1 (operation 1)",
-        "13.0 s admin, remove-voter 103, ok: at n1, no error (operation 2)",
+        "12.0 s admin began: remove-voter 103: at n1 (operation 2)",
+        "13.0 s admin, remove-voter 103, ok: at n1, no error (operation 3)",
         "14.0 s Guarantee broken: gone",
     ]
 
