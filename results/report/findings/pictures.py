@@ -17,7 +17,7 @@ from results.report.reading.places import partition_named
 from results.run.causes import Cause
 from results.run.observation import Observed
 
-_OF_RECORDS = frozenset(("replicas", "log", "listed-offsets", "partitions", "share-groups"))
+_OF_RECORDS = frozenset(("replicas", "log", "listed-offsets", "partitions", "share-groups", "nodes"))
 """Checkers whose anomalies have a partition and an offset at which replicas can be compared."""
 
 
