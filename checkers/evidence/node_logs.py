@@ -22,6 +22,8 @@ _AFTER_DEATH_NS = 1_000_000_000
 """Nodes and harness share a clock.  A node's death may be observed a little later."""
 _HEAD = re.compile(r"^\S+ [A-Z]+ +(?:\[[^\]]*\] +)*")
 """Time, level and thread at the start of a line."""
+_STAMP = re.compile(r"^\d{4}-\d\d-\d\dT\S+ +")
+"""The time at the start of a line; a finding has the history's time instead."""
 _EXCEPTION = re.compile(r"^(?:Caused by: )?[\w.$]+(?:Exception|Error|Throwable)\b.*$", re.MULTILINE)
 """The start of a Java exception: it is printed below the line that logs it, without indentation."""
 
@@ -64,6 +66,14 @@ FETCHER_STOPPED = AnomalyKind(
     "Kafka's AbstractFetcherThread, processFetchRequest and doTruncate: the partition is set aside until its "
     "next leader epoch",
 )
+
+
+_FETCHED = re.compile(
+    r"(?:leaderId=(?P<leader>\d+)[^\n]*?)?Unexpected error occurred "
+    r"(?:while processing data for partition|during truncation for) "
+    r"(?P<topic>\S+)-(?P<partition>\d+)(?: at offset (?P<offset>\d+))?"
+)
+"""The text with which a fetcher sets a partition aside (AbstractFetcherThread)."""
 
 
 class _Pattern(NamedTuple):
@@ -212,14 +222,38 @@ def findings(lines: Sequence[LogLine], windows: Sequence[FaultWindow]) -> Iterat
         kind = _meaning(line.level, line.text)
         if kind is FETCHER_STOPPED and _is_ending(line, windows):
             continue
-        if kind is not None and harmless_reason(line) is None:
+        if kind is FETCHER_STOPPED and (fetched := _FETCHED.search(line.text)):
+            yield _stopped(line, fetched, windows)
+        elif kind is not None and harmless_reason(line) is None:
             yield kind.found(
-                f"{line.node} at {line.time_ns / 1e9:.1f} s: {_on_one_line(line.text)[:EXCERPT_CHARACTERS]}",
+                _logged(line),
                 subject=line.node,
                 time_ns=line.time_ns,
                 witness=(line.index,),
                 explanation=(_context(line, windows),),
             )
+
+
+def _stopped(line: LogLine, fetched: re.Match[str], windows: Sequence[FaultWindow]) -> Anomaly:
+    """A follower that set a partition aside, at the place in its log where it did."""
+    name, offset = f"{fetched['topic']}/{fetched['partition']}", fetched["offset"]
+    leader = f" from broker {fetched['leader']}" if fetched["leader"] else ""
+    at = f" at offset {offset}" if offset else ""
+    error = _EXCEPTION.search(line.text)
+    told = _on_one_line(error[0])[:_CAUSE_CHARACTERS] if error else "it logged no exception"
+    return FETCHER_STOPPED.found(
+        f"{line.node} stopped fetching {name}{leader}{at}: {told}",
+        subject=f"{name}@{offset}" if offset else name,
+        time_ns=line.time_ns,
+        witness=(line.index,),
+        explanation=(_logged(line), _context(line, windows)),
+    )
+
+
+def _logged(line: LogLine) -> str:
+    """What a node logged, on one line, with the history's time."""
+    text = _on_one_line(_STAMP.sub("", line.text))
+    return f"{line.node} at {line.time_ns / 1e9:.1f} s: {text[:EXCERPT_CHARACTERS]}"
 
 
 def cause_of_death(lines: Sequence[LogLine], node: str, time_ns: int) -> LogLine | None:

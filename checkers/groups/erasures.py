@@ -192,14 +192,15 @@ def _against(
     kind, name = RETURNED if place.value is None else LOST, f"{call.asked.key} {where[0]}/{where[1]}"
     done = "deleted" if place.value is None else f"committed as {place.value}"
     answered: Any = call.answered
+    returned = f"broker {call.asked.value['to']} returned {'no offset' if offset is None else offset}"
     anomaly = kind.found(
-        f"The offset of {name} was {done}, and broker {call.asked.value['to']} returned {offset}.",
+        f"The offset of {name} was {done}, and {returned}.",
         subject=name,
         time_ns=answered.time_ns,
         witness=(*place.operations, call.asked.index, answered.index),
         explanation=(
             f"Asked at {place.since_ns / 1e9:.3f} s, broker {place.by} acknowledged that it was {done}.",
-            f"Asked at {call.asked.time_ns / 1e9:.3f} s, broker {call.asked.value['to']} returned {offset}.",
+            f"Asked at {call.asked.time_ns / 1e9:.3f} s, {returned}.",
             "No change with an unknown outcome explains this.",
         ),
     )

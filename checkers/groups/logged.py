@@ -223,7 +223,7 @@ class _Walk:
 
     def _grown(self, entry: GroupEntry, before: GroupEntry | None) -> Iterator[Anomaly]:
         if before is not None and entry.record.epoch is not None and _epoch(entry) <= _epoch(before):
-            yield self._found(LOGGED_EPOCH_BACK, entry, before, f"and not greater than {_epoch(before)}")
+            yield self._found(LOGGED_EPOCH_BACK, entry, before, f"and was {_epoch(before)} before")
 
     def _bounded(self, entry: GroupEntry, bound: GroupEntry | None) -> Iterator[Anomaly]:
         if bound is not None and entry.record.epoch is not None and _epoch(entry) > _epoch(bound):
@@ -233,7 +233,7 @@ class _Walk:
         record = entry.record
         before = group.members.get(record.member)
         if before is not None and 0 <= _epoch(entry) < _epoch(before):
-            yield self._found(LOGGED_EPOCH_BACK, entry, before, f"and was {_epoch(before)}")
+            yield self._found(LOGGED_EPOCH_BACK, entry, before, f"and was {_epoch(before)} before")
         yield from self._bounded(entry, group.epoch if group.target is None else group.target)
         for topic, number, _ in [] if before is None else before.record.held:
             if group.owners.get((topic, number)) == record.member:

@@ -6,7 +6,7 @@ import msgspec
 
 from checkers.evidence.topic_partitions import partitions_by
 from checkers.history.operations import INVOKE, OK, History, Operation
-from checkers.history.recoveries import Recovery
+from checkers.history.recoveries import RecoveredPartition, Recovery
 from checkers.history.sources import Source
 from checkers.runs.claimed_coordinators import TWO_COORDINATORS, two_coordinators
 from checkers.runs.silent_coordinators import silences
@@ -71,22 +71,29 @@ def _late(operation: Operation, recovery: Recovery) -> Iterable[Anomaly]:
     for partition in late:
         name = f"{partition.topic}/{partition.partition}"
         yield NOT_RECOVERED.found(
-            f"{name} had {', '.join(partition.lacks(recovery.dead))} {recovery.took_ms:.0f} ms after healing;"
-            f" {recovery.bound_ms:.0f} ms are allowed.",
+            f"{name} had {' and '.join(partition.lacks(recovery.dead))} {_within(recovery)}.",
             subject=name,
             time_ns=operation.time_ns,
             witness=(operation.index,),
-            explanation=(
-                f"leader {partition.leader}, ISR {list(partition.isr)}, replicas {list(partition.replicas)}.",
-            ),
+            explanation=(_state(partition),),
         )
     if not late and recovery.took_ms > recovery.bound_ms:
         yield NOT_RECOVERED.found(
-            f"The last partition recovered {recovery.took_ms:.0f} ms after healing;"
-            f" {recovery.bound_ms:.0f} ms are allowed.",
+            f"The last partition recovered {_within(recovery)}.",
             time_ns=operation.time_ns,
             witness=(operation.index,),
         )
+
+
+def _state(partition: RecoveredPartition) -> str:
+    leader = "no leader" if partition.leader is None else f"leader {partition.leader}"
+    isr, replicas = list(partition.isr), list(partition.replicas)
+    return f"At that time it had {leader}, ISR {isr} and replicas {replicas}."
+
+
+def _within(recovery: Recovery) -> str:
+    """How long recovery took and how long it may take."""
+    return f"{recovery.took_ms / 1000:.1f} s after healing; {recovery.bound_ms / 1000:g} s are allowed"
 
 
 def _unanswered(history: History, operation: Operation, recovery: Recovery) -> Iterable[Anomaly]:
@@ -96,7 +103,7 @@ def _unanswered(history: History, operation: Operation, recovery: Recovery) -> I
     for silence in silences(history, recovery.bound_ms):
         anomaly = NOT_RECOVERED.found(
             f"No request for the committed offsets of {silence.group} was answered for "
-            f"{silence.tried_ns // 10**6} ms after recovery; {recovery.bound_ms:.0f} ms are allowed.",
+            f"{silence.tried_ns / 10**9:.1f} s after recovery; {recovery.bound_ms / 1000:g} s are allowed.",
             subject=silence.group,
             time_ns=silence.last.time_ns,
             witness=(operation.index, silence.first.index, silence.last.index),

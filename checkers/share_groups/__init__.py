@@ -51,6 +51,7 @@ from checkers.share_groups.loading import RELEASE, ShareGroups, share_groups_of
 from checkers.share_groups.passing import Passed, Passing
 from checkers.share_groups.settling import Settling
 from checkers.verdict.entry import Entry
+from checkers.verdict.tallies import AnomalyTally, tallied
 from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly, Assumption, CheckerResult, result_of
 
 __all__ = ["ENTRY", "check_share_groups"]
@@ -70,6 +71,7 @@ class _Judged:
     anomalies: list[Anomaly] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     doubts: list[str] = field(default_factory=list)
+    tallies: list[AnomalyTally] = field(default_factory=list)
 
     def add(self, rule: str, count: int, examples: Sequence[Anomaly]) -> None:
         """Add the findings of one rule; a finding that a licence may explain stays undecided."""
@@ -124,6 +126,7 @@ def check_share_groups(history: History) -> CheckerResult:
             rows = _examples(passed)
             anomalies = [excuses.passed(passed, row) for row in rows]
             judged.add(UNDELIVERED.id, len(passed.offset), anomalies)
+            judged.tallies += excuses.tallies(passed)
             if (stuck := settling.stuck(passed)) is not None:
                 judged.add(STUCK.id, 1, [excuses.judged(stuck, passed.name)])
         judged.doubts += _unfinished(groups, group, places)
@@ -132,6 +135,7 @@ def check_share_groups(history: History) -> CheckerResult:
         CHECKER,
         judged.anomalies,
         counts=judged.counts,
+        tallies=judged.tallies,
         assumptions=tuple(assumptions),
         figures=_figures(groups),
         unknown_because="; ".join(judged.doubts) or None,
@@ -167,6 +171,17 @@ class _Excuses:
         """A finding about a passed record; it is legal, with its licence, if an event may explain it."""
         licence = _OUT_OF_TRIES if passed.out_of_tries[row] else self._truncated(passed.name)
         return _with_licence(passed.anomaly(self._history, row), licence or self._lost)
+
+    def tallies(self, passed: Passed) -> Iterator[AnomalyTally]:
+        """The numbers of passed records of a share partition by whether an event may explain them."""
+        if len(passed.offset):
+            excused = (self._truncated(passed.name) or self._lost) is not None
+            illegal = ~np.array(passed.out_of_tries, np.bool_) & ~np.bool_(excused)
+            told_ns = np.full(len(illegal), self._history.operations[passed.witness[-1]].time_ns)
+            for broken in (True, False):
+                rows = illegal == broken
+                place, offset = str(passed.name), passed.offset[rows]
+                yield from tallied(UNDELIVERED.id, place, told_ns[rows], offset, illegal=broken)
 
     def _truncated(self, name: GroupPartition) -> str | None:
         permits = licences_of(self._history).of(PartitionName(name.topic, name.partition))

@@ -166,7 +166,10 @@ class Comparison:
 
     def value(self, claim: int) -> object:
         """The value of a claim."""
-        code = int(self.claims.value[claim])
+        return self.named(int(self.claims.value[claim]))
+
+    def named(self, code: int) -> object:
+        """The value that a code stands for."""
         return code if code >= 0 else self.groups.others[-1 - code]
 
     def finals(self, partition: int) -> Iterator[int]:

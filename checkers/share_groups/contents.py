@@ -23,6 +23,7 @@ import numpy as np
 
 from checkers.columns.tables import NEVER, NONE, Booleans, Integers
 from checkers.history.operations import History
+from checkers.history.units import NS_PER_S
 from checkers.licences import Permit, first_permit, licences_of
 from checkers.share_groups import anomalies as kinds
 from checkers.share_groups.claims import Comparison
@@ -30,6 +31,7 @@ from checkers.share_groups.deliveries import Found
 from checkers.share_groups.loading import ShareGroups
 from checkers.verdict.kinds import AnomalyKind
 
+_REPORTS_MAX = 6
 _BY = ("the acknowledgement", "the read", "the share poll")
 
 
@@ -234,4 +236,22 @@ def _found(
     text: Callable[[int], str],
 ) -> Found:
     delivery = told.claims.delivery[claims]
-    return Found(kind, delivery, told.groups.deliveries.place[delivery], witness, text)
+
+    def explained(row: int) -> tuple[str, ...]:
+        return _reports_at(told, int(told.claims.slot[claims[row]]))
+
+    return Found(kind, delivery, told.groups.deliveries.place[delivery], witness, text, explained)
+
+
+def _reports_at(told: Comparison, slot: int) -> tuple[str, ...]:
+    """What each operation reported at a place, in the order of time; each kind of report of a value once."""
+    reports = told.reports
+    rows = np.flatnonzero(told.slots == slot)
+    rows = rows[np.argsort(reports.known_ns[rows], kind="stable")]
+    first = {(int(reports.value[row]), int(reports.by[row])): row for row in rows[::-1].tolist()}
+    lines = [
+        f"At {reports.known_ns[row] / NS_PER_S:.3f} s {_BY[by]} of operation {reports.ended[row]} had "
+        f"{told.named(value)!r} there."
+        for (value, by), row in sorted(first.items(), key=lambda each: int(reports.known_ns[each[1]]))
+    ]
+    return tuple(lines[:_REPORTS_MAX])

@@ -20,6 +20,10 @@ from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import Anomaly
 
 
+def _unexplained(_: int) -> tuple[str, ...]:
+    return ()
+
+
 class Found(NamedTuple):
     """Findings of one rule, one row for each.
 
@@ -29,6 +33,7 @@ class Found(NamedTuple):
         place: shape (n,), code of the share partition.
         witness: operations that show the finding, in order; one array of shape (n,) for each.
         text: returns a text about one row.
+        explained: returns the proof of one row, as sentences.
     """
 
     kind: AnomalyKind
@@ -36,6 +41,7 @@ class Found(NamedTuple):
     place: Integers
     witness: tuple[Integers, ...]
     text: Callable[[int], str]
+    explained: Callable[[int], tuple[str, ...]] = _unexplained
 
     def anomaly(self, groups: ShareGroups, times_ns: Integers, row: int) -> Anomaly:
         """The finding of one row; `times_ns` are the times of all operations of the history."""
@@ -47,6 +53,7 @@ class Found(NamedTuple):
             subject=name,
             time_ns=int(times_ns[witness[-1]]),
             witness=witness,
+            explanation=self.explained(row),
         )
 
 

@@ -81,7 +81,9 @@ class Settling:
             time_ns=polls.ended_ns,
             witness=polls.witness,
             explanation=[
-                f"{len(left)} records of {name} that were sent after the recovery were not returned."
+                f"{len(left)} records of {name} that were sent after the recovery were not returned.",
+                f"A member polled from {_s(polls.began_ns)} to {_s(polls.ended_ns)}, and no poll failed.",
+                f"The highest start offset that the group reported was {passed.start}.",
             ],
         )
 
@@ -101,6 +103,10 @@ class Settling:
         code = places.index(name) if name in places else NONE
         mine: Integers = deliveries.offset[deliveries.place == code]
         return mine
+
+
+def _s(time_ns: int) -> str:
+    return f"{time_ns / NS_PER_S:.3f} s"
 
 
 def _recovered_ns(history: History) -> int | None:

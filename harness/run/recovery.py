@@ -17,6 +17,10 @@ from harness.record.journal import Recorder
 
 _PAUSE_S = 0.2
 _ASK_TIMEOUT_S = 2.0
+_WRITES_S = 5.0
+"""At least so long each topic's partitions may take to accept writes, even if the ISRs took all of the time:
+a partition that accepts writes must not be recorded as one that does not.
+"""
 WriteProbe = Callable[[str, Sequence[int], float], dict[int, bool]]
 """Writes to partitions of a topic within a deadline (monotonic seconds) and reports which acknowledged."""
 View = Mapping[str, tuple[PartitionAnswer, ...]]
@@ -34,6 +38,7 @@ def await_recovery(
 ) -> bool:
     """Wait for recovery and record it as the operation ``recover``; returns whether it was in time.
 
+    Writes are tried even if the ISRs are not full in time, so that each partition's record is its own.
     If a broker is dead, not everything can recover: then the recovery of the rest is awaited, and writes are
     tried.  If all brokers are dead, nothing is awaited.
 
@@ -52,7 +57,7 @@ def await_recovery(
         views = _await_full_isr(living, topics, deadline, dead)
         last = views[-1] if views else {}
         acked = {
-            name: probe(name, [state.partition for state in states], deadline)
+            name: probe(name, [state.partition for state in states], _end_of_writes(deadline))
             for name, states in last.items()
         }
         told = Recovery(
@@ -69,6 +74,10 @@ def await_recovery(
         recovered = settled and written and time.monotonic() <= deadline
         outcome.end(OperationType.OK if recovered else OperationType.INFO, told)
     return recovered
+
+
+def _end_of_writes(deadline: float) -> float:
+    return max(deadline, time.monotonic() + _WRITES_S)
 
 
 def await_settled(brokers: Sequence[Address], topics: Sequence[str], bound_s: float) -> bool:

@@ -151,7 +151,7 @@ def _tables(run: _Run, limits: DisplayLimits) -> dict[str, Any]:
 
 
 def _name(run: _Run) -> tuple[str, ...]:
-    """Scenario, version and seed, as far as they are known."""
+    """Scenario, version, seed and seeded bug, as far as they are known."""
     identity = run.identity
     if identity is None:
         return (f"run {clean(run.history.run, 40) or 'without a name'}",)
@@ -159,6 +159,7 @@ def _name(run: _Run) -> tuple[str, ...]:
         clean(identity.scenario, 120),
         f"Kafka {clean(identity.kafka_version, 40)}",
         f"seed {identity.seed}",
+        *((f"seeded bug {clean(identity.seeded_bug, 80)}",) if identity.seeded_bug else ()),
     )
 
 

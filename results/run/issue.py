@@ -7,7 +7,8 @@ from shlex import quote
 from checkers.history.identity import RunIdentity
 from checkers.verdict.verdict import Verdict
 from results.markup.trackers import MARKUPS, Format, Markup
-from results.run.causes import Cause, cause_line, first_of_kinds, illegal_causes, other_reasons, rest_text
+from results.run.alike import alike
+from results.run.causes import Cause, first_of_kinds, illegal_causes, other_reasons, rest_text
 from results.run.junit import passes
 from results.run.text import headline, minimise_command
 from results.store.runs import write_whole
@@ -83,7 +84,8 @@ class _Issue:
         found = code(names[0]) if names else f"verdict {self._verdict.validity}"
         if identity is None:
             return f"{found} in {code(self._folder.name)}"
-        return f"{found} in {code(identity.scenario)} on Kafka {code(identity.kafka_version)}"
+        bug = f" with the seeded bug {code(identity.seeded_bug)}" if identity.seeded_bug else ""
+        return f"{found} in {code(identity.scenario)} on Kafka {code(identity.kafka_version)}{bug}"
 
     def _what(self) -> Iterator[str]:
         yield self._markup.bold(headline(self._verdict))
@@ -98,6 +100,7 @@ class _Issue:
                 "scenario": identity.scenario,
                 "seed": str(identity.seed),
                 "Kafka": identity.kafka_version,
+                "seeded bug": _seeded(identity.seeded_bug),
                 "image": f"{image.reference} {image.digest}".strip() if image else "",
                 "features": _pairs(identity.features),
                 "config": _pairs(identity.config),
@@ -112,14 +115,18 @@ class _Issue:
         causes = _most_relevant(self._verdict)
         if causes:
             yield self._markup.heading(2, "Anomalies")
-        for number, cause in enumerate(causes[:CAUSES_MAX], start=1):
-            yield self._markup.heading(3, f"{number}. {self._markup.code(cause_line(cause))}")
-            yield from self._first_of(cause)
-        if left := causes[CAUSES_MAX:]:
+        groups = alike(causes)
+        for number, group in enumerate(groups[:CAUSES_MAX], start=1):
+            yield self._markup.heading(3, f"{number}. {self._markup.code(group.line(), _LINE_MAX)}")
+            yield from self._first_of(group.first)
+        if left := [cause for group in groups[CAUSES_MAX:] for cause in group.causes]:
             yield f"And {rest_text(left)} in {self._markup.code('verdict.json')}."
 
     def _first_of(self, cause: Cause) -> Iterator[str]:
         """The witness with its proof, and one sentence about the first anomaly of each other kind."""
+        if cause.witness is None:
+            listing = self._markup.code("verdict.json")
+            yield f"Counted, but not among the first of each kind, which {listing} lists."
         for position, one in enumerate(first_of_kinds(cause)):
             anomaly = one.anomaly
             if position:
@@ -135,6 +142,10 @@ class _Issue:
         if unmet:
             yield self._markup.heading(2, "Assumptions that were not met")
             yield self._markup.block(f"{a.name}: expected {a.expected}; found {a.observed}" for a in unmet)
+
+
+def _seeded(bug: str) -> str:
+    return f"{bug}, put into Kafka on purpose: not a defect of a release" if bug else ""
 
 
 def _pairs(values: dict[str, int] | dict[str, str]) -> str:

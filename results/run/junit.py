@@ -16,7 +16,8 @@ import msgspec
 from checkers.history.identity import RunIdentity
 from checkers.verdict.verdict import CheckerResult, Validity, Verdict
 from results.markup.cleaning import clean
-from results.run.causes import cause_line, first_of_kinds, illegal_causes, other_reasons, rest_text
+from results.run.alike import alike
+from results.run.causes import first_of_kinds, illegal_causes, other_reasons, rest_text
 from results.run.measures import load_measures
 from results.run.text import headline, minimise_command
 from results.store.runs import RunUnreadableError, load_identity, load_verdict, write_whole
@@ -141,15 +142,15 @@ def explained(result: CheckerResult, verdict: Verdict) -> tuple[str, ...]:
     Each cause has the first anomaly of each kind, with the broken guarantee and the proof.
     """
     lines: list[str] = []
-    causes = illegal_causes(verdict, result.checker)
-    for cause in causes[:_CAUSES_MAX]:
-        lines.append(cause_line(cause))
-        for one in first_of_kinds(cause):
+    groups = alike(illegal_causes(verdict, result.checker))
+    for group in groups[:_CAUSES_MAX]:
+        lines.append(group.line())
+        for one in first_of_kinds(group.first):
             anomaly = one.anomaly
             lines += [f"  {anomaly.id}: {anomaly.summary}"]
             lines += [f"    guarantee: {anomaly.guarantee} ({anomaly.source})"]
             lines += [f"    {line}" for line in anomaly.explanation]
-    if left := causes[_CAUSES_MAX:]:
+    if left := [cause for group in groups[_CAUSES_MAX:] for cause in group.causes]:
         lines.append(f"and {rest_text(left)} in verdict.json")
     lines += [f"could not decide: {result.unknown_because}"] if result.unknown_because else []
     lines += [

@@ -9,7 +9,8 @@ from typing import NamedTuple
 from checkers.history.identity import KrucibleIdentity, RunIdentity
 from checkers.verdict.verdict import VERDICTS, Validity, Verdict
 from results.markup.cleaning import clean
-from results.run.causes import Cause, cause_line, causes_of, other_reasons, rest_text
+from results.run.alike import alike
+from results.run.causes import Cause, causes_of, other_reasons, rest_text, severity
 from results.run.coverage import coverage_line
 from results.run.measures import Measures
 from results.store.commands import option_of_store_of
@@ -19,7 +20,10 @@ from results.store.runs import REPORT_FILE
 LABEL_WIDTH = 11
 _TEXT_MAX = 240
 _PATH_MAX = 4_096
+_FIGURES_MAX = 1_000
+"""Characters of the line with the numbers of each kind of operation."""
 _REASONS_MAX = 6
+_NO_IDENTITY = "not known: run.json is missing or damaged, and it alone has the command of the run"
 _CAUSES_MAX = 8
 _SECONDS_FROM_MS = 1_000
 
@@ -74,7 +78,9 @@ def closing_lines(
         LabelledLine("folder", place),
         LabelledLine("report", f"{place}/{REPORT_FILE}   (open it in a browser)"),
     ]
-    if identity is not None:
+    if identity is None:
+        lines.append(LabelledLine("reproduce", _NO_IDENTITY))
+    else:
         again = f"{clean(identity.reproduce, 2_000)}{option_of_store_of(folder, identity)}"
         lines.append(LabelledLine("reproduce", again))
     if smaller := minimise_command(folder, verdict, identity):
@@ -102,10 +108,21 @@ def expectation(verdict: Verdict) -> str:
     if verdict.expected is None:
         return "nothing was expected"
     wanted = verdict.expected.value
+    strange = unexpected(verdict)
     if verdict.expected_anomalies:
         with_these = "with" if verdict.expected is Validity.INVALID else "or invalid with nothing but"
         wanted += f" {with_these} {' or '.join(verdict.expected_anomalies)}"
-    return f"{wanted} was expected" if not verdict.as_expected else f"as expected: {wanted}"
+    if verdict.as_expected:
+        return f"as expected: {wanted}"
+    return f"{wanted} was expected" + (f", not {', '.join(strange)}" if strange else "")
+
+
+def unexpected(verdict: Verdict) -> tuple[str, ...]:
+    """Kinds of illegal anomalies that a scenario with expected kinds does not expect, the gravest first."""
+    if not verdict.expected_anomalies or verdict.as_expected:
+        return ()
+    kinds = {name for cause in causes_of(verdict) if cause.illegal for name, _ in cause.kinds}
+    return tuple(sorted(kinds.difference(verdict.expected_anomalies), key=severity))
 
 
 def identity_line(identity: RunIdentity) -> str:
@@ -155,7 +172,7 @@ def _other_figures(measures: Measures) -> Iterator[str]:
     )
     line = "; ".join(told)
     if line:
-        yield clean(line, _TEXT_MAX)
+        yield clean(line, _FIGURES_MAX)
 
 
 def _fault_figures(measures: Measures) -> str:
@@ -187,11 +204,12 @@ def _anomalies(verdict: Verdict) -> Iterator[str]:
     if not causes:
         yield "none found"
     illegal = [cause for cause in causes if cause.illegal]
-    for cause in illegal[:_CAUSES_MAX]:
-        yield clean(cause_line(cause), _TEXT_MAX)
-        if cause.witness is not None:
-            yield f"  {clean(cause.witness.anomaly.summary, _TEXT_MAX)}"
-    if left := illegal[_CAUSES_MAX:]:
+    groups = alike(illegal)
+    for group in groups[:_CAUSES_MAX]:
+        yield clean(group.line(), _TEXT_MAX)
+        if group.first.witness is not None:
+            yield f"  {clean(group.first.witness.anomaly.summary, _TEXT_MAX)}"
+    if left := [cause for group in groups[_CAUSES_MAX:] for cause in group.causes]:
         yield f"and {rest_text(left)} in the report"
     yield from _legal([cause for cause in causes if not cause.illegal])
 

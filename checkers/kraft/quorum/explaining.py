@@ -63,6 +63,12 @@ class Explained(msgspec.Struct, frozen=True):
     unused: tuple[VoterChange, ...]
 
 
+_OTHERS = (
+    "None of these requests explains it: each failed, asked for the opposite, was done at another time, or "
+    "explains another change."
+)
+
+
 def explain(flips: Iterable[Flip], changes: Iterable[VoterChange], may_be_automatic: Automatic) -> Explained:
     """Assign every flip to a request, preferring the request that had to be performed soonest.
 
@@ -116,20 +122,33 @@ def unexplained_voters(flips: Iterable[Flip], changes: Sequence[VoterChange]) ->
 def _unexplained(flip: Flip, changes: Sequence[VoterChange]) -> Anomaly:
     how = "became a voter" if flip.joined else "stopped being a voter"
     related = [change for change in changes if change.id == flip.id]
-    requests = [
-        f"{c.f} {c.id} ({c.directory_id}) at {c.invoked_ns / 1e9:.3f} s: {c.outcome}." for c in related
-    ]
+    requests = [_requested(change) for change in related]
     sets = (
-        f"In epoch {flip.before.epoch} the voters were {named(flip.before.members)};"
-        f" in epoch {flip.after.epoch} they were {named(flip.after.members)}."
+        f"At {_s(flip.before.time_ns)}, in epoch {flip.before.epoch}, the voters were "
+        f"{named(flip.before.members)}; at {_s(flip.after.time_ns)}, in epoch {flip.after.epoch}, they were "
+        f"{named(flip.after.members)}."
     )
     return VOTER_UNEXPLAINED.found(
         f"Voter {flip.id} ({flip.directory_id or 'disk unknown'}) {how}, but no request explains it.",
         subject=f"voter {flip.id}",
         time_ns=flip.after.time_ns,
         witness=dict.fromkeys((flip.before.index, flip.after.index)),
-        explanation=(sets, *(requests or ["No request asked for a change of that voter."])),
+        explanation=(
+            sets,
+            *(requests or ["No request asked for a change of that voter."]),
+            *([_OTHERS] if requests else []),
+        ),
     )
+
+
+def _requested(change: VoterChange) -> str:
+    verb = "add" if change.f == ADD else "remove"
+    voter = f"voter {change.id} ({change.directory_id})"
+    return f"A request at {_s(change.invoked_ns)} to {verb} {voter}: {change.outcome}."
+
+
+def _s(time_ns: int) -> str:
+    return f"{time_ns / 1e9:.3f} s"
 
 
 def changes_not_single(logged: Iterable[Sequence[Flip]]) -> list[Anomaly]:

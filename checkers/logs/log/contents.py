@@ -164,7 +164,7 @@ def _inconsistent(log: PartitionLog) -> Iterator[LogFinding]:
         one, other = rivals[:, index].tolist()
         subject = teller.subject(teller.offset_of(one))
         witness, lines = split_facts(teller.claim(one), teller.claim(other))
-        summary = f"{subject} is {teller.value_of(one)!r} to one and {teller.value_of(other)!r} to another"
+        summary = f"{subject} was {teller.value_of(one)!r} first and {teller.value_of(other)!r} later"
         return Example(subject, summary, witness, lines)
 
     # The record that was known first was truncated; the other record may have been written before it.

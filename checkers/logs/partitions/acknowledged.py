@@ -93,8 +93,8 @@ class Records:
         value = self._columns.value_named(sends.value[row])
         times = f"sent at {_s(sends.invoked_ns[row])} and acknowledged at {_s(sends.completed_ns[row])}"
         return kind.found(
-            f"Record {value} of {zone.partition} was {times}; {_within(zone)}.",
-            subject=str(zone.partition),
+            f"Record {value} of {zone.partition} was {times}, although {_within(zone, 'acknowledged')}.",
+            subject=_place(zone, int(sends.offset[row])),
             time_ns=int(sends.completed_ns[row]),
             witness=(int(sends.invoke_op[row]), int(sends.complete_op[row]), *zone.witness, self._op),
             explanation=zone.why,
@@ -107,16 +107,20 @@ class Records:
         value = self._columns.value_named(reads.value[row])
         times = f"sent at {_s(sends.invoked_ns[origin])} and returned at {_s(calls.completed_ns[call])}"
         return kind.found(
-            f"Record {value} of {zone.partition} was {times}; {_within(zone)}.",
-            subject=str(zone.partition),
+            f"Record {value} of {zone.partition} was {times}, although {_within(zone, 'returned')}.",
+            subject=_place(zone, int(reads.offset[row])),
             time_ns=int(calls.completed_ns[call]),
             witness=(int(sends.invoke_op[origin]), int(calls.op[call]), *zone.witness, self._op),
             explanation=zone.why,
         )
 
 
-def _within(zone: Zone) -> str:
-    return f"from {_s(zone.from_ns)} to {_s(zone.to_ns)} nothing that was sent could be"
+def _within(zone: Zone, verb: str) -> str:
+    return f"no record that was sent from {_s(zone.from_ns)} to {_s(zone.to_ns)} could be {verb} in that time"
+
+
+def _place(zone: Zone, offset: int) -> str:
+    return str(zone.partition) if offset == NONE else f"{zone.partition}@{offset}"
 
 
 def _s(time_ns: int) -> str:

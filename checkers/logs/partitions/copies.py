@@ -286,7 +286,7 @@ class _Finding(NamedTuple):
         return had.kind.found(
             f"{had.text(first)}, {told}; at {_s(began_ns)} the log of {stretch.member}, which was "
             f"in sync, ended at {end}.",
-            subject=str(stretch.partition),
+            subject=f"{stretch.partition}@{int(had.offset[first])}",
             time_ns=began_ns,
             witness=(int(had.op[first]), int(self.ends.op[look])),
             explanation=(

@@ -102,7 +102,7 @@ def _gone(columns: Columns, load: Placed[LogLoaded], row: int) -> Anomaly:
     return REPLICA_END_REGRESSION.found(
         f"{load.node} loaded its log of {load.name}, which ended at {load.told.end}, but {value} had "
         f"been acknowledged at {offset} while it was in sync.",
-        subject=f"{load.name} on {load.node}",
+        subject=f"{load.name}@{load.told.end}",
         time_ns=load.time_ns,
         witness=(int(sends.invoke_op[row]), int(sends.complete_op[row]), load.index),
         explanation=(

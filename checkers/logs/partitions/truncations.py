@@ -44,7 +44,7 @@ def find_truncations(facts: Facts) -> Iterator[Anomaly]:
             yield TRUNCATED_BELOW_MARK.found(
                 f"{cut.node} cut off its log of {cut.name} at {cut.told.end}, below its high watermark "
                 f"{cut.told.high_watermark}.",
-                subject=f"{cut.name} on {cut.node}",
+                subject=f"{cut.name}@{cut.told.end}",
                 time_ns=cut.time_ns,
                 witness=(cut.index,),
                 explanation=(
@@ -80,7 +80,7 @@ def _removed(columns: Columns, cut: Placed[LogCut], row: int) -> Anomaly:
     return TRUNCATED_COMMITTED.found(
         f"{cut.node} cut off its log of {cut.name} at {end}, but {value} had been acknowledged at {offset} "
         "while it was in sync.",
-        subject=f"{cut.name} on {cut.node}",
+        subject=f"{cut.name}@{cut.told.end}",
         time_ns=cut.time_ns,
         witness=(int(sends.invoke_op[row]), int(sends.complete_op[row]), cut.index),
         explanation=(

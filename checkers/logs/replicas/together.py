@@ -1,6 +1,6 @@
 """Compares the logs of one partition: up to the high watermark, in-sync replicas have the same batches."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -134,7 +134,7 @@ def _divergence(
             stretch.reason,
             f"{left.node} there: {_batch(expected, row)}.",
             f"{right.node} there: {_batch(held, row)}.",
-            f"In total {only_left} batches are on {left.node} alone, {only_right} on {right.node} alone.",
+            f"In total {_batches(only_left)} on {left.node} alone, and {only_right:,} on {right.node} alone.",
         ),
     )
 
@@ -142,4 +142,22 @@ def _divergence(
 def _batch(table: NDArray[Any], row: int) -> str:
     if row >= len(table):
         return "no batch"
-    return ", ".join(f"{name.replace('_', ' ')} {int(table[name][row])}" for name in COMPARED)
+    told = {name: int(table[name][row]) for name in COMPARED}
+    first, last = told["base_offset"], told["last_offset"]
+    where = f"offset {first}" if first == last else f"offsets {first} to {last}"
+    records = "1 record" if told["count"] == 1 else f"{told['count']:,} records"
+    return (
+        f"{where} in epoch {told['leader_epoch']}: {records} of {_producer(told)}, "
+        f"CRC 0x{told['crc'] & 0xFFFFFFFF:08x}, attributes {told['attributes']}"
+    )
+
+
+def _producer(told: Mapping[str, int]) -> str:
+    if told["producer_id"] < 0:
+        return "no producer id"
+    named = f"producer id {told['producer_id']} epoch {told['producer_epoch']}"
+    return f"{named} from sequence {told['base_sequence']} on"
+
+
+def _batches(number: int) -> str:
+    return "1 batch is" if number == 1 else f"{number:,} batches are"

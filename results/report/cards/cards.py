@@ -3,7 +3,7 @@
 import msgspec
 from markupsafe import Markup
 
-from checkers.history.operations import History, Operation
+from checkers.history.operations import History, Operation, OperationType
 from checkers.verdict.verdict import Anomaly, Verdict
 from results.markup.cleaning import clean
 from results.report.cards.chronology import Chronology, ChronologyLine
@@ -14,13 +14,18 @@ from results.report.cards.replicas.rows import SideBySide
 from results.report.cards.witness import Witnessed, draw_witness
 from results.report.drawing.frame import at_seconds
 from results.report.limits import DisplayLimits
-from results.report.reading.words import value_text
+from results.report.reading.clients import RecordContext
+from results.report.reading.places import around
+from results.report.reading.words import answered_text, request_text, value_text
 from results.run.causes import Cause, Shown, cause_line, causes_of
 
 _GUESSED = (
     "The history does not record which broker a client asks. Its messages are drawn at the broker that led "
     "the partition at that time."
 )
+_CELL_MIN = 120
+"""Characters of a request or an answer in a table, whatever the limits of the page."""
+_GUARANTEE_MAX = 400
 _UNNAMED = f"“{CLUSTER}” is a node that the history does not identify."
 
 
@@ -269,7 +274,8 @@ def _witness(anomaly: Anomaly, seen: Witnessed, limits: DisplayLimits) -> Markup
 def _card(number: int, checker: str, anomaly: Anomaly, history: History, limits: DisplayLimits) -> Card:
     said, shown = anomaly.explanation[: limits.explanation], anomaly.witness[: limits.witness]
     operations = history.operations
-    witness = tuple(_row(operations[i], limits) for i in shown if 0 <= i < len(operations))
+    near = around(anomaly, checker)
+    witness = tuple(_row(operations[i], near, limits) for i in shown if 0 <= i < len(operations))
     kind = "anomaly" if anomaly.illegal else "legal"
     return Card(
         anchor=f"{kind}-{number}",
@@ -278,8 +284,8 @@ def _card(number: int, checker: str, anomaly: Anomaly, history: History, limits:
         checker=clean(checker, 60),
         illegal=anomaly.illegal,
         summary=clean(anomaly.summary, limits.text),
-        guarantee=clean(anomaly.guarantee, limits.text),
-        source=clean(anomaly.source, limits.text),
+        guarantee=clean(anomaly.guarantee, max(limits.text, _GUARANTEE_MAX)),
+        source=clean(anomaly.source, max(limits.text, _GUARANTEE_MAX)),
         subject=clean(anomaly.subject or "", limits.cell),
         time="" if anomaly.time_ns is None else at_seconds(anomaly.time_ns),
         time_ns=anomaly.time_ns,
@@ -291,7 +297,8 @@ def _card(number: int, checker: str, anomaly: Anomaly, history: History, limits:
     )
 
 
-def _row(operation: Operation, limits: DisplayLimits) -> WitnessRow:
+def _row(operation: Operation, near: RecordContext, limits: DisplayLimits) -> WitnessRow:
+    tell = request_text if operation.type is OperationType.INVOKE else answered_text
     return WitnessRow(
         index=operation.index,
         time=f"{operation.time_ns / 1e9:,.6f}",
@@ -299,6 +306,6 @@ def _row(operation: Operation, limits: DisplayLimits) -> WitnessRow:
         type=operation.type.value,
         f=clean(operation.f, 30),
         key=value_text(operation.key, limits.cell // 2),
-        value=value_text(operation.value, limits.cell),
+        value=tell(operation, near, max(limits.cell, _CELL_MIN)),
         error=clean(operation.error or "", limits.cell),
     )

@@ -23,20 +23,29 @@ from checkers.verdict.places import QUORUM
 from results.markup.cleaning import clean
 from results.report.drawing.frame import at_seconds, fault_label
 from results.report.limits import DisplayLimits
+from results.report.reading.clients import RecordContext
 from results.report.reading.leadership import known_ns
+from results.report.reading.places import around, partition_of
 from results.report.reading.readable import readable
-from results.report.reading.words import value_text
+from results.report.reading.words import answered_text, error_text, request_text, value_text
 from results.run.causes import Cause
 from results.run.observation import Claim, FaultSeen
 
 _BEFORE_NS = 15_000_000_000
 """Events are listed from this time before the earliest operation of the witness."""
 _WITNESS_MAX = 12
+_TOLD = 190
+"""Characters of a request or an answer."""
 _PERMITS_MAX = 3
-_REMOVED = frozenset(("lost-write", "poll-skip", "int-poll-skip", "client-disagreement"))
-"""Anomalies of the log checker that a removal of records may permit; only truncations permit the others."""
+_REASON_MAX = 500
+"""Characters of a sentence that says why no licence applies, whatever the limits of the page."""
+_REMOVED = frozenset(("lost-write", "poll-skip", "int-poll-skip", "client-disagreement", "share-not-in-log"))
+"""Anomalies that a removal of records may permit; only truncations permit the others."""
+_OF_SHARES = {"share-phantom": False, "share-wrong-record": True, "share-not-in-log": True}
+"""Anomalies of share groups about the log, and whether a loss of records may permit them."""
 _DECIDED = "G1a"
 """An anomaly that a loss of records never permits; a lost decision of a transaction may permit it."""
+_OF_VOTERS = ("add-voter", "remove-voter")
 _Moment = tuple[int, str]
 
 
@@ -69,22 +78,22 @@ class Chronology:
         witness = self._operations(shown.anomaly.witness)
         until_ns = shown.anomaly.time_ns
         from_ns = max(min([until_ns, *(one.time_ns for one in witness)]) - _BEFORE_NS, 0)
-        moments = [*self._faults_between(from_ns, until_ns), *map(_witnessed, witness)]
-        place = partition_named(cause.place)
+        near = around(shown.anomaly, shown.checker)
+        moments = [*self._faults_between(from_ns, until_ns), *(_witnessed(one, near) for one in witness)]
+        place = partition_of(cause.place, shown.checker)
         if place is not None:
             moments += self._partition(place, from_ns, until_ns)
-        elif cause.place == QUORUM:
+        elif QUORUM in {shown.checker, cause.place}:
             moments += self._quorum(from_ns, until_ns)
+        moments.append((until_ns, f"Guarantee broken: {shown.anomaly.summary}"))
         moments.sort(key=lambda moment: moment[0])
         kept = [*moments[: limits.rows // 2], *moments[limits.rows // 2 :][-(limits.rows // 2) :]]
         lines = [ChronologyLine(at_seconds(time_ns), clean(text, limits.text)) for time_ns, text in kept]
         if len(kept) < len(moments):
             lines.insert(limits.rows // 2, ChronologyLine("", f"{len(moments) - len(kept):,} more events"))
-        broke = f"Guarantee broken: {shown.anomaly.summary}"
-        lines.append(ChronologyLine(at_seconds(until_ns), clean(broke, limits.text)))
-        if place is not None and shown.checker == "log":
+        if place is not None and shown.checker in {"log", "share-groups"}:
             told = (*self._begun(place, cause), *self._unlicensed(place, cause, from_ns))
-            lines += [ChronologyLine("", clean(text, limits.text)) for text in told]
+            lines += [ChronologyLine("", clean(text, max(limits.text, _REASON_MAX))) for text in told]
         return tuple(lines)
 
     def _operations(self, indices: Sequence[int]) -> list[Operation]:
@@ -116,7 +125,9 @@ class Chronology:
             yield from _states(changes, place, from_ns, until_ns)
 
     def _quorum(self, from_ns: int, until_ns: int) -> Iterator[_Moment]:
-        """When each controller started and stopped answering as leader of an epoch."""
+        """Requests for changes of voters, and when each controller began and ceased to answer as leader."""
+        asked = [one for f in _OF_VOTERS for one in self._history.of(f) if from_ns <= one.time_ns <= until_ns]
+        yield from (_witnessed(one, RecordContext()) for one in asked)
         for node, claims in sorted(self._claims.items()):
             before: int | None = None
             for claim in claims:
@@ -139,11 +150,11 @@ class Chronology:
 
     def _unlicensed(self, place: PartitionName, cause: Cause, from_ns: int) -> Iterator[str]:
         """Why the anomalies of the log checker are illegal: no event can permit them, or no event did."""
-        kinds = [name for name, _ in cause.kinds if name in ANOMALIES]
-        never = [name for name in kinds if name in NO_LICENCE]
+        kinds = [name for name, _ in cause.kinds if name in ANOMALIES or name in _OF_SHARES]
+        never = [name for name in kinds if name in NO_LICENCE or not _OF_SHARES.get(name, True)]
         if never:
             yield f"No event permits a {' or a '.join(never)}."
-        covered = frozenset(kinds) - NO_LICENCE - {_DECIDED}
+        covered = frozenset(kinds).difference(never) - {_DECIDED}
         if self._licences is not None and cause.times_ns is not None and covered:
             permits = [one for one in self._licences.of(place) if not one.gap]
             if not permits:
@@ -175,14 +186,6 @@ class Chronology:
         return readable(partial(reassignments_of, self._history)) or []
 
 
-def partition_named(place: str) -> PartitionName | None:
-    """The partition of a place such as ``log-0/3``; None if it is not a partition."""
-    topic, separator, number = place.rpartition("/")
-    if not separator or not topic or not number.isdecimal() or len(number) > len("2147483647"):
-        return None
-    return PartitionName(topic, int(number))
-
-
 def _states(
     changes: PartitionChanges, place: PartitionName, from_ns: int, until_ns: int
 ) -> Iterator[_Moment]:
@@ -202,8 +205,8 @@ def _changed(before: PartitionState, after: PartitionState) -> Iterator[str]:
     if after.leader == NOBODY and before.leader != NOBODY:
         yield f"no broker led from epoch {after.leader_epoch} on"
     elif after.leader_epoch != before.leader_epoch:
-        how = "uncleanly " if after.unclean else "from the ELR " if after.was_eligible else ""
-        yield f"broker {after.leader} was {how}chosen as leader of epoch {after.leader_epoch}"
+        how = " uncleanly" if after.unclean else " from the ELR" if after.was_eligible else ""
+        yield f"broker {after.leader} was chosen{how} as leader of epoch {after.leader_epoch}"
     for name, old, new in (
         ("ISR", before.isr, after.isr),
         ("ELR", before.elr, after.elr),
@@ -215,15 +218,18 @@ def _changed(before: PartitionState, after: PartitionState) -> Iterator[str]:
         yield f"a reassignment {'began' if after.moving else 'ended'}"
 
 
-def _witnessed(operation: Operation) -> _Moment:
-    node = f" on {operation.node}" if operation.node else ""
-    ended = "began" if operation.type is OperationType.INVOKE else f"ended {operation.type.value}"
-    key = value_text(operation.key, 60)
-    error = f": {operation.error}" if operation.error else ""
-    return (
-        operation.time_ns,
-        f"{operation.process} {operation.f} {key}{node} {ended} ({operation.index}){error}",
-    )
+def _witnessed(operation: Operation, near: RecordContext) -> _Moment:
+    """An operation of the witness, in the words of its request or of its answer."""
+    who = f"client {operation.process}" if isinstance(operation.process, int) else operation.process
+    if operation.type is OperationType.INVOKE:
+        told = f"{who} began: {request_text(operation, near, _TOLD)}"
+    elif operation.f == "observe":
+        told = f"{operation.node or who} answered: {answered_text(operation, near, _TOLD)}"
+    else:
+        what = " ".join(filter(None, (operation.f, value_text(operation.key, 60))))
+        answer = error_text(operation.error or "") or answered_text(operation, near, _TOLD)
+        told = f"{who}, {what}, {operation.type.value}" + (f": {answer}" if answer else "")
+    return operation.time_ns, f"{told} (operation {operation.index})"
 
 
 def _uncovered(

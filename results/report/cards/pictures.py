@@ -8,16 +8,16 @@ from markupsafe import Markup
 from checkers.columns.tables import PartitionName
 from checkers.history.operations import History
 from checkers.verdict.places import place_of
-from results.report.cards.chronology import partition_named
 from results.report.cards.flow.events import Flow, Flows
 from results.report.cards.flow.flow import draw_flow
 from results.report.cards.replicas.rows import ReplicaTables, SideBySide
 from results.report.limits import DisplayLimits
 from results.report.reading.calls import CallColumns
+from results.report.reading.places import partition_named
 from results.run.causes import Cause
 from results.run.observation import Observed
 
-_OF_RECORDS = frozenset(("replicas", "log", "listed-offsets", "partitions"))
+_OF_RECORDS = frozenset(("replicas", "log", "listed-offsets", "partitions", "share-groups", "nodes"))
 """Checkers whose anomalies have a partition and an offset at which replicas can be compared."""
 
 

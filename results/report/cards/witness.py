@@ -10,7 +10,16 @@ from markupsafe import Markup
 from checkers.history.operations import History
 from results.markup.cleaning import clean
 from results.report.drawing import glyphs, svg
-from results.report.drawing.frame import GUTTER, PLOT, WIDTH, Frame, fault_label, row_name, width_of
+from results.report.drawing.frame import (
+    GUTTER,
+    PLOT,
+    ROW_NAME_MAX,
+    WIDTH,
+    Frame,
+    fault_label,
+    row_name,
+    width_of,
+)
 from results.report.reading.calls import NONE, OPEN, OUTCOMES, CallColumns, calls_of
 from results.report.reading.words import value_text
 from results.run.observation import FaultSeen
@@ -24,7 +33,6 @@ _GLYPH = 17.0
 """Space for the glyph of a fault, left of its name."""
 _TOLD_CHARACTER = 6.4
 """Width of a character of a call's label (fixed-width font)."""
-_WHO_MAX = 8
 _MARGIN = 0.04
 _NARROWEST_NS = 1_000_000
 _LABEL_MAX = 60
@@ -163,7 +171,8 @@ def _call(seen: Witnessed, at: int, y: float, frame: Frame) -> Markup:
     sign = glyphs.outcome(outcome, x + width, y + 9.5) if outcome in ("info", "fail") else svg.EMPTY
     told = _operation_text(seen, at, outcome)
     begin = _label_at(x, width, len(told) * _TOLD_CHARACTER)
-    label = svg.text(begin, y + 13.5, told, class_="told")
+    inside = x <= begin and begin + len(told) * _TOLD_CHARACTER <= x + width
+    label = svg.text(begin, y + 13.5, told, class_=f"told in-{outcome}" if inside else "told")
     return svg.group([row_name(_who(seen, at), y + 13.5), bar, sign, label])
 
 
@@ -190,7 +199,7 @@ def _who(seen: Witnessed, at: int) -> str:
     operation = seen.history.operations[index]
     named = isinstance(operation.process, str) and operation.process.startswith("observer")
     who = operation.node if named and operation.node else operation.process
-    return _cut(clean(str(who), _LABEL_MAX), _WHO_MAX)
+    return _cut(clean(str(who), _LABEL_MAX), ROW_NAME_MAX)
 
 
 def _cut(text: str, characters: int) -> str:

@@ -13,9 +13,9 @@ from results.markup.cleaning import clean
 from results.report.drawing import svg
 from results.run.observation import FaultSeen
 
-GUTTER = 58.0
+GUTTER = 72.0
 """Width of the space left of the plot, for the names of rows."""
-PLOT = 980.0
+PLOT = 966.0
 RIGHT = 12.0
 WIDTH = GUTTER + PLOT + RIGHT
 HEAD = 17.0
@@ -100,6 +100,10 @@ def nice_step(least: float) -> float:
 def at_seconds(time_ns: int) -> str:
     """A time as text, e.g. ``12.3 s``."""
     return f"{time_ns / NS_PER_S:,.1f} s"
+
+
+ROW_NAME_MAX = 10
+"""Characters of a row's name that fit left of the plot."""
 
 
 def width_of(content: str) -> float:

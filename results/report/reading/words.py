@@ -8,11 +8,13 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 from checkers.history.error_codes import ErrorCode, named_code
-from checkers.history.operations import Operation
+from checkers.history.operations import OK, Operation
 from results.markup.cleaning import clean, clean_value
+from results.report.reading.clients import ANSWERS, REQUESTS, RecordContext
+from results.report.reading.fields import fields_text
 
 _TEXT = 40
 _ERROR = 200
@@ -22,14 +24,6 @@ _NUMBERED = re.compile(r"\[Error (-?\d{1,5})\] ?\w*")
 _NAMED = re.compile(r"(?<![\w.])[A-Z][A-Z]+(?:_[A-Z]+)+(?![\w.])")
 _MISFITS = (KeyError, TypeError, ValueError, IndexError, AttributeError)
 _CODES = {code.value for code in ErrorCode}
-
-
-class RecordContext(NamedTuple):
-    """The relevant partition and offset; each may be None."""
-
-    topic: str | None = None
-    partition: int | None = None
-    offset: int | None = None
 
 
 NOWHERE = RecordContext()
@@ -104,6 +98,8 @@ def _text_by(tell: Any, operation: Operation, around: RecordContext, limit: int)
         told = tell(operation, around)
     except _MISFITS:
         told = None
+    if not told and isinstance(operation.value, dict):
+        told = fields_text(operation.value, limit)
     return clean(told, limit) if told else value_text(operation.value, limit)
 
 
@@ -114,8 +110,8 @@ def _partitions(operation: Operation) -> Iterator[tuple[str, int]]:
         yield from ((topic, number) for number in numbers)
     elif operation.f == "final-read":
         yield topic, value["partition"]
-    elif operation.f == "poll":
-        yield from ((topic, number) for number, _, _ in value.get("records", ()))
+    elif operation.f in {"poll", "share-poll"}:
+        yield from ((topic, number) for number, *_ in value.get("records", ()))
     elif operation.f == "txn":
         yield from ((mop[1], mop[2]) for mop in value["mops"] if mop[0] == "send")
 
@@ -133,6 +129,8 @@ def _request(operation: Operation, around: RecordContext) -> str | None:
         return f"read {topic}/{value['partition']} to its end, {value['isolation']}"
     if operation.f == "poll":
         return f"poll {topic}, {value['isolation']}"
+    if teller := REQUESTS.get(operation.f):
+        return teller(operation, around)
     return f"{operation.f} {value_text(topic, _TEXT)}".strip() + _of(value)
 
 
@@ -143,21 +141,26 @@ def _answered(operation: Operation, around: RecordContext) -> str | None:
         place, number = here[0][2], here[0][1]
         outcome = f"{number} {'at offset ' + format(place, ',') if place is not None else here[0][3]}"
         return outcome + (f", and {len(value) - 1:,} more" if len(value) > 1 else "")
-    if operation.f in {"final-read", "poll"} and "records" in value:
+    if operation.f in {"final-read", "poll", "share-poll"} and "records" in value:
         return _read(operation, around)
+    if teller := ANSWERS.get(operation.f):
+        return teller(operation, around)
     if operation.f == "observe":
-        teller = _OBSERVATIONS.get(str(operation.key))
-        told = teller(value, around) if teller is not None else None
-        return told or f"{operation.key}{_of(_without_times(value))}"
+        observed = _OBSERVATIONS.get(str(operation.key))
+        told = observed(value, around) if observed is not None else None
+        return told or f"{operation.key}{_of(value)}"
     if operation.f == "recover":
-        return f"the cluster has recovered after {value['took_ms']:,} ms"
+        done = "has recovered" if operation.type is OK else "had not recovered"
+        return f"the cluster {done} after {value['took_ms']:,} ms"
     return None
 
 
 def _quorum(value: Any, _: RecordContext) -> str | None:
     if value["answer"] != "leader":
         return f"quorum: {value['answer']}"
-    return f"quorum: leader of epoch {value['leader_epoch']:,}, high watermark {value['high_watermark']:,}"
+    told = f"quorum: leader of epoch {value['leader_epoch']:,}, high watermark {value['high_watermark']:,}"
+    voters = ", ".join(str(voter[0]) for voter in value.get("voters", ()))
+    return f"{told}, voters {voters}" if voters else told
 
 
 def _log(value: Any, _: RecordContext) -> str | None:
@@ -213,6 +216,21 @@ def _ends(value: Any, around: RecordContext) -> str | None:
     return f"ends of {around.topic}/{around.partition} on disk: {', '.join(told)}" if told else None
 
 
+def _vote(value: Any, _: RecordContext) -> str | None:
+    asked = "pre-vote" if value.get("pre_vote") else "vote"
+    given = "gave its" if value["granted"] else "refused a"
+    return f"{given} {asked} to {value['candidate_id']} in epoch {value['epoch']:,}"
+
+
+def _elected(value: Any, _: RecordContext) -> str | None:
+    votes = ", ".join(map(str, value["granting"]))
+    return f"became leader of epoch {value['epoch']:,} by votes of {votes}"
+
+
+def _logged(value: Any, _: RecordContext) -> str | None:
+    return f"line {value['line']:,} of its log: {value['text']}"
+
+
 _OBSERVATIONS: dict[str, Callable[[Any, RecordContext], str | None]] = {
     "quorum": _quorum,
     "replica": _log,
@@ -223,27 +241,22 @@ _OBSERVATIONS: dict[str, Callable[[Any, RecordContext], str | None]] = {
     "aborted-transactions": _aborted,
     "transaction-states": _states,
     "ends": _ends,
+    "vote": _vote,
+    "elected": _elected,
+    "node-log": _logged,
 }
 """Functions for values with these keys."""
 
 
 def _of(value: Any) -> str:
-    return f": {value_text(value, _ERROR)}" if value not in (None, {}, []) else ""
-
-
-def _without_times(value: Any) -> Any:
-    """An observation without the times of its request and without columns of batches."""
-    if not isinstance(value, dict):
-        return value
-    return {
-        name: told for name, told in value.items() if name not in {"began_ns", "wall_ms", "batches", "left"}
-    }
+    told = fields_text(value, _ERROR) if isinstance(value, dict) else value_text(value, _ERROR)
+    return f": {told}" if told and value != [] else ""
 
 
 def _read(operation: Operation, around: RecordContext) -> str:
     """The number of records that a reader returned, and the record at the relevant offset."""
     chunks = operation.value["records"]
-    number = sum(len(offsets) for _, offsets, _ in chunks)
+    number = sum(len(offsets) for _, offsets, *_ in chunks)
     told = f"{number:,} record{'' if number == 1 else 's'}"
     if "end" in operation.value:
         told += f", from offset {operation.value['start']:,} to {operation.value['position']:,}"
@@ -252,7 +265,7 @@ def _read(operation: Operation, around: RecordContext) -> str:
     here = sorted(
         chain.from_iterable(
             zip(offsets, values, strict=True)
-            for place, offsets, values in chunks
+            for place, offsets, values, *_ in chunks
             if place == around.partition
         )
     )

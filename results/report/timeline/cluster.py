@@ -10,6 +10,7 @@ from results.report.drawing.frame import (
     GUTTER,
     INSET,
     PLOT,
+    ROW_NAME_MAX,
     Frame,
     TimelineLane,
     at_seconds,
@@ -207,10 +208,10 @@ def _min_isr(observed: Observed) -> int | None:
 
 
 def _named_row(name: str) -> Markup:
-    return row_name(clean(name, 8), 11.5)
+    return row_name(clean(name, ROW_NAME_MAX), 11.5)
 
 
 def _short(name: PartitionName) -> str:
     """``topic/partition``; only the end of a long topic name."""
     told = f"{clean(name[0], 60)}/{name[1]}"
-    return told if len(told) <= len("log-0/1000") - 1 else f"…{told[-8:]}"
+    return told if len(told) <= ROW_NAME_MAX else f"…{told[1 - ROW_NAME_MAX :]}"

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from results.markup.cleaning import clean
 from results.report.drawing import glyphs, svg
-from results.report.drawing.frame import Frame, TimelineLane, from_to, label_in, row, row_name
+from results.report.drawing.frame import ROW_NAME_MAX, Frame, TimelineLane, from_to, label_in, row, row_name
 from results.report.limits import DisplayLimits
 from results.report.reading.calls import OUTCOMES, CallColumns
 
@@ -23,7 +23,6 @@ _NARROW = 2.0
 _GROUP = 6.0
 """Maximum width of a group of such calls."""
 _NAMES_TOLD = 6
-_NAME_MAX = 8
 _DRAWN_ELSEWHERE = ("observer", "runner", "nemesis")
 Positions = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -90,7 +89,7 @@ def _row(track: Track, calls: CallColumns, frame: Frame, limits: DisplayLimits) 
     longest = np.argsort(-(right - left) - 1e6 * odd, kind="stable")
     bars = longest[apart[longest]][: limits.segments]
     thin = np.setdiff1d(np.arange(left.size), bars)
-    name = clean(str(track.processes[0]), _NAME_MAX)
+    name = clean(str(track.processes[0]), ROW_NAME_MAX)
     timely = bars[np.argsort(left[bars], kind="stable")]
     gathered = _gathered(calls, track.calls[timely].tolist(), frame)
     line = _line(left[thin], right[thin], _ROW / 2)

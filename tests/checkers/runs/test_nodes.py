@@ -228,6 +228,43 @@ def test_a_fetcher_of_the_process_that_a_heal_started_is_judged(story: Story) ->
     assert check_nodes(story(ALL + text)).counts == {"fetcher-stopped": 1}
 
 
+APPEND = "Unexpected error occurred while processing data for partition log-0-7 at offset 1911"
+FETCHER = (
+    f"2026-11-28T09:26:51.817Z ERROR [ReplicaFetcher replicaId=3, leaderId=1, fetcherId=0] {APPEND} (k.R)"
+)
+EXCEPTION = "org.apache.kafka.UnexpectedAppendOffsetException: 8 is not 9"
+TRUNCATION = "ERROR Unexpected error occurred during truncation for"
+
+
+@pytest.mark.parametrize(
+    ("line", "summary", "subject"),
+    [
+        (
+            f"{FETCHER}\n{EXCEPTION}",
+            f"c1 stopped fetching log-0/7 from broker 1 at offset 1911: {EXCEPTION}",
+            "log-0/7@1911",
+        ),
+        (f"{TRUNCATION} log-0-7", "c1 stopped fetching log-0/7: it logged no exception", "log-0/7"),
+        (f"{TRUNCATION} something else", f"c1 at 5.5 s: {TRUNCATION} something else", "c1"),
+    ],
+)
+def test_a_stopped_fetcher_names_partition_leader_and_exception(
+    story: Story, line: str, summary: str, subject: str
+) -> None:
+    history = story(ALL + "30 c1 log ERROR x")
+    operations = tuple(
+        msgspec.structs.replace(o, value=o.value | {"text": line, "level": "ERROR"})
+        if o.key == "node-log"
+        else o
+        for o in history.operations
+    )
+    result = check_nodes(msgspec.structs.replace(history, operations=operations))
+    (found,) = result.anomalies
+    assert (found.id, found.summary, found.subject) == ("fetcher-stopped", summary, subject)
+    assert "Faults at that time: none." in found.explanation[-1]
+    assert not any("2026-11-28" in told for told in found.explanation)
+
+
 def test_ordinary_errors_are_counted_only(story: Story) -> None:
     text = """
         30 c1 log ERROR [KafkaApi-1] Unexpected error handling request

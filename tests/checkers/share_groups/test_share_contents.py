@@ -196,6 +196,11 @@ def test_two_share_polls_that_contradict_each_other() -> None:
     anomaly = only(story)
     assert (anomaly.id, anomaly.witness) == (WRONG, (0, 1, at - 1, at))
     assert "was 'b'" in anomaly.summary
+    told = [line.partition(" s ")[2] for line in anomaly.explanation]
+    assert told == [
+        "the share poll of operation 1 had 'a' there.",
+        f"the share poll of operation {at} had 'b' there.",
+    ]
 
 
 def test_what_only_others_contradict_is_not_about_share_groups() -> None:

@@ -94,6 +94,9 @@ def test_the_number_of_records_is_exact_and_a_few_are_listed() -> None:
     result = check_share_groups(ended(passed_over(*range(10), records=60), 60))
     assert result.counts == {"share-undelivered": 50}
     assert len(result.anomalies) == 20
+    (tally,) = result.tallies
+    assert (tally.place, tally.count, tally.illegal) == (f"{GROUP}: {TOPIC}/0", 50, True)
+    assert (tally.first_offset, tally.last_offset) == (10, 59)
 
 
 def test_a_record_that_the_group_has_not_passed_leaves_it_open() -> None:

@@ -52,6 +52,8 @@ def test_a_record_that_nobody_gets_for_long_is_a_finding() -> None:
     assert (asked.type, told.type) == (INVOKE, OK)
     assert told.time_ns - asked.time_ns >= STUCK_NS
     assert "2 records" in found.explanation[0]
+    assert found.explanation[1].startswith("A member polled from ")
+    assert found.explanation[2].startswith("The highest start offset that the group reported was ")
 
 
 def test_a_group_that_got_one_of_them_lacks_the_other() -> None:

@@ -1,5 +1,6 @@
 """Recovery: awaited as far as it can come, and recorded as it is."""
 
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -23,6 +24,7 @@ class Bench:
         self.nodes = (one, other)
         self.brokers = {1: one.address, 2: other.address, 3: NOBODY}
         self.written: list[tuple[int, ...]] = []
+        self.left_s = 0.0
         self._folder = folder
         self._journals = Journals(folder, "run", Clock())
         self._recorder = Recorder(self._journals.open("runner"), "runner")
@@ -33,8 +35,9 @@ class Bench:
             node.answers[METADATA] = lambda _: metadata_answer(replicas, [(1, 4), (2, 5)])
 
     def recover(self, brokers: Sequence[int], dead: frozenset[int], bound_ms: int = BOUND_MS) -> Operation:
-        def write(_topic: str, partitions: Sequence[int], _deadline: float) -> dict[int, bool]:
+        def write(_topic: str, partitions: Sequence[int], deadline: float) -> dict[int, bool]:
             self.written.append(tuple(partitions))
+            self.left_s = deadline - time.monotonic()
             return dict.fromkeys(partitions, True)
 
         asked = {broker: self.brokers[broker] for broker in brokers}
@@ -68,6 +71,14 @@ def test_without_a_dead_broker_no_more_is_awaited_than_can_come(bench: Bench) ->
     assert [(one["replicas"], one["isr"]) for one in ended.value["partitions"]] == [([1, 2, 3], [1, 2])] * 2
     assert all(one["write_acked"] for one in ended.value["partitions"])
     assert ended.value["dead"] == [3]
+
+
+def test_writes_have_time_after_the_wait_for_replicas_has_used_its_own(bench: Bench) -> None:
+    bench.report_replicas([1, 2, 3])
+    ended = bench.recover([1, 2], frozenset(), bound_ms=20)
+    assert ended.type is OperationType.INFO
+    assert all(one["write_acked"] for one in ended.value["partitions"])
+    assert 4 < bench.left_s <= 5
 
 
 def test_nothing_is_awaited_where_every_broker_is_dead(bench: Bench) -> None:

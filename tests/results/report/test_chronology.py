@@ -14,9 +14,10 @@ from checkers.logs.log.anomalies import ANOMALIES, NO_LICENCE
 from checkers.logs.replicas.judging import check_replicas
 from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
 from results.report.cards import chronology
-from results.report.cards.chronology import Chronology, partition_named
+from results.report.cards.chronology import Chronology
 from results.report.limits import STEPS
 from results.report.page import render_report
+from results.report.reading.places import around, partition_named
 from results.run.causes import causes_of
 from results.run.observation import observe
 from tests.checkers.logs.replicas.replica_histories import Batch, metadata
@@ -88,8 +89,8 @@ def lines(told: Story, anomaly: Anomaly, checker: str = "log", step: int = 0) ->
 def test_what_happened_stands_in_the_order_of_time_and_ends_with_what_broke() -> None:
     told = lines(story(), LOST)
     asked = [
-        "18.0 s 1 send log-0 began (4)",
-        "19.0 s 1 send log-0 ended ok (5)",
+        "18.0 s client 1 began: send 205 to log-0/3 (operation 4)",
+        "19.0 s client 1, send log-0, ok: 205 at offset 205 (operation 5)",
         "20.0 s Fault f1 partition n1 began.",
         "22.0 s admin asked for the unclean election of log-0/3. Kafka answered NONE (0).",
         "24.0 s admin asked for [2, 4] of log-0/3.",
@@ -156,7 +157,7 @@ def test_changes_of_the_partition_are_told() -> None:
     told = " | ".join(lines(story(), LOST))
     for part in (
         "broker 1 led in epoch 4",
-        "Broker 2 was uncleanly chosen as leader of epoch 5, ISR [1, 2, 3] became [2]",
+        "Broker 2 was chosen uncleanly as leader of epoch 5, ISR [1, 2, 3] became [2]",
         "a reassignment began",
         "No broker led from epoch 6 on, ELR [] became [3]",
     ):
@@ -171,7 +172,22 @@ def test_controllers_that_lead_are_told(red_run: Run) -> None:
     ]
     assert "n2 answered as leader of epoch 2." in told
     assert told.index("Fault f1 partition n1 began, in force until 12.4 s.") < len(told) - 1
-    assert told[-1].startswith("Guarantee broken: n1 still answered as leader of epoch 1")
+    assert any(line.startswith("Guarantee broken: n1 still answered as leader of epoch 1") for line in told)
+    assert any(line.startswith("n2 answered: quorum: leader of epoch 2, high watermark") for line in told)
+
+
+def test_requests_for_voters_are_told() -> None:
+    told = Story()
+    told.setup()
+    told.add(12 * S, "admin", "invoke", "remove-voter", 103, {"to": "n1"}, node="n1")
+    told.add(13 * S, "admin", "ok", "remove-voter", 103, {"to": "n1", "code": 0}, node="n1")
+    told.add(15 * S, "admin", "invoke", "remove-voter", 103, {"to": "n1"}, node="n1")
+    gone = Anomaly("voter-unexplained", "gone", "g", "s", subject="voter 103", time_ns=14 * S)
+    assert lines(told, gone, "quorum") == [
+        "12.0 s admin began: remove-voter 103: at n1 (operation 2)",
+        "13.0 s admin, remove-voter 103, ok: at n1, no error (operation 3)",
+        "14.0 s Guarantee broken: gone",
+    ]
 
 
 def test_without_a_moment_or_a_history_there_is_no_story() -> None:
@@ -222,7 +238,32 @@ def test_hostile_values_stay_text() -> None:
 
 def test_places_that_are_partitions() -> None:
     assert partition_named("log-0/3") == PartitionName("log-0", 3)
+    assert partition_named("share-0: shares-0/2") == PartitionName("shares-0", 2)
+    assert partition_named("lapse-4 txn-0/0") == PartitionName("txn-0", 0)
+    assert partition_named("log-0/4 on b3") == PartitionName("log-0", 4)
     assert [partition_named(place) for place in ("n1", "/3", "a/b", "a/" + "9" * 11)] == [None] * 4
+
+
+def test_a_subject_tells_partition_and_offset() -> None:
+    shared = Anomaly("share-stuck", "s", "g", "s", subject="share-0: shares-0/2@1466")
+    assert around(shared, "share-groups") == ("shares-0", 2, 1466)
+    assert around(msgspec.structs.replace(shared, subject="n1"), "nodes") == (None, None, None)
+
+
+def test_share_groups_are_told_why_no_licence_applies(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = story()
+    shared = msgspec.structs.replace(LOST, subject="share-0: log-0/3@205")
+    for name, end in (
+        ("share-wrong-record", "No event of the history permits a loss in log-0/3."),
+        ("share-not-in-log", "No event of the history permits a loss in log-0/3."),
+        ("share-phantom", "No event permits a share-phantom."),
+    ):
+        monkeypatch.setattr(chronology, "licences_of", lambda _: Licences({}))
+        shown = lines(told, msgspec.structs.replace(shared, id=name), "share-groups")
+        assert shown[-1] == end
+        assert any("Broker 2 was chosen uncleanly" in line for line in shown)
+    undelivered = lines(told, msgspec.structs.replace(shared, id="share-stuck"), "share-groups")
+    assert undelivered[-1].startswith("50.0 s Guarantee broken: ")
 
 
 def test_where_leader_epochs_began_is_told_of_the_cause_in_that_epoch() -> None:

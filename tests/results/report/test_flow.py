@@ -45,6 +45,17 @@ def flow(told: Story, anomaly: Anomaly = LOST, checker: str = "log") -> Flow:
     return made
 
 
+def test_the_broker_in_a_request_is_the_one_that_was_asked() -> None:
+    told = Story()
+    told.setup()
+    told.add(18 * S, 1, "invoke", "fetch-offsets", "g-1", {"topic": "log-0", "to": 2})
+    told.add(19 * S, 1, "ok", "fetch-offsets", "g-1", {"topic": "log-0", "to": 2})
+    told.add(20 * S, 1, "invoke", "fetch-offsets", "g-1", {"topic": "log-0", "to": 99})
+    made = flow(told, msgspec.structs.replace(LOST, id="kept-offset-lost", subject="g-1 log-0/3"), "erasures")
+    assert [event.target for event in made.events if event.kind == "ask"] == ["n2", CLUSTER]
+    assert not made.led
+
+
 def view(told: Story, at_s: int, leader: int, epoch: int) -> None:
     value = {"began_ns": at_s * S, "topics": {"log-0": [[3, leader, epoch, [1, 2, 3], [1, 2], []]]}}
     told.add(at_s * S, "observer-partitions-n1", "ok", "observe", "partitions", value, node="n1")

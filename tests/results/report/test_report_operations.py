@@ -240,7 +240,7 @@ def test_every_fault_that_overlaps_a_witness_is_drawn_and_no_name_meets_another(
     for row in rows.values():
         for (x, name), (next_x, _) in pairwise(sorted(row)):
             assert x + width_of(name) < next_x
-    assert max(map(float, rows)) < min(map(float, re.findall(r'y="([\d.]+)" class="told"', drawn)))
+    assert max(map(float, rows)) < min(map(float, re.findall(r'y="([\d.]+)" class="told[^"]*"', drawn)))
 
 
 def test_faults_that_do_not_fit_are_counted() -> None:
@@ -257,17 +257,18 @@ def test_no_label_of_a_call_leaves_the_drawing() -> None:
     )
     story.add(9 * S, "a process with a long name", "info", "some-function", "a key of thirty characters")
     drawn = str(draw_witness(witnessed(story.history(), ()), tuple(range(9)), None))
-    labels = re.findall(r'<text x="([\d.]+)" y="[\d.]+" class="told">([^<]*)<', drawn)
+    labels = re.findall(r'<text x="([\d.]+)" y="[\d.]+" class="told[^"]*">([^<]*)<', drawn)
     assert len(labels) == 5
     for x, told in labels:
         assert float(x) >= GUTTER
         assert float(x) + len(told) * 6.3 <= WIDTH
-    assert "a proce…" in re.findall(r'class="row"[^>]*>([^<]*)<', drawn)
+    assert "a process…" in re.findall(r'class="row"[^>]*>([^<]*)<', drawn)
 
 
 def test_a_call_that_fills_the_drawing_has_its_label_over_it() -> None:
     drawn = str(draw_witness(witnessed(lost().history(), ()), (2,), None))
-    ((x, told),) = re.findall(r'<text x="([\d.]+)" y="[\d.]+" class="told">([^<]*)<', drawn)
+    ((x, told),) = re.findall(r'<text x="([\d.]+)" y="[\d.]+" class="told[^"]*">([^<]*)<', drawn)
     (bar,) = re.findall(r'<rect x="([\d.]+)"[^>]*class="call ok"', drawn)
     assert told == "send log-0 ok (2 to 3)"
+    assert 'class="told in-ok"' in drawn
     assert float(x) == float(bar) + 4

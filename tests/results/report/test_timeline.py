@@ -9,7 +9,7 @@ import pytest
 from checkers.verdict.verdict import Validity, Verdict
 from results.report import render_report
 from results.report.drawing import glyphs, svg
-from results.report.drawing.frame import Frame
+from results.report.drawing.frame import GUTTER, PLOT, Frame
 from results.report.limits import PAGE_BYTES_MAX, STEPS
 from results.report.reading.calls import calls_of
 from results.report.reading.spans import left_out_text
@@ -41,8 +41,8 @@ def test_coordinates_have_no_needless_digits(value: float, told: str) -> None:
 
 
 def test_a_bar_that_is_drawn_wider_than_its_time_tells_its_width() -> None:
-    frame = Frame(0, 980 * S)
-    assert frame.bar(S, 11 * S) == {"x": 59.0, "width": 10.0, "data_w": None}
+    frame = Frame(0, int(PLOT) * S)
+    assert frame.bar(S, 11 * S) == {"x": GUTTER + 1, "width": 10.0, "data_w": None}
     narrow = frame.bar(S, S + 250 * MS)
     assert narrow["width"] == 1.5
     assert narrow["data_w"] == pytest.approx(0.25)
@@ -60,7 +60,9 @@ def points_of(path: str) -> list[tuple[float, float]]:
 
 def test_marks_are_one_path_from_which_every_place_can_be_read() -> None:
     generator = np.random.default_rng(3)
-    places = sorted(zip(generator.uniform(58, 1_038, 500), generator.uniform(0, 118, 500), strict=True))
+    places = sorted(
+        zip(generator.uniform(GUTTER, GUTTER + PLOT, 500), generator.uniform(0, 118, 500), strict=True)
+    )
     for kind in ("ok", "info", "fail"):
         drawn = str(glyphs.outcomes(kind, places))
         (path,) = re.findall(r' d="([^"]*)"', drawn)
@@ -219,7 +221,7 @@ def sent(*sends: tuple[int, int, str]) -> CompletedSends:
 
 
 def lines_of(sends: CompletedSends) -> list[tuple[str, str]]:
-    drawn = "".join(percentile_lines(sends, Frame(0, 98 * S), lambda ms: ms))
+    drawn = "".join(percentile_lines(sends, Frame(0, int(PLOT * S / 10)), lambda ms: ms))
     return [(name, points) for points, name in re.findall(r'points="([^"]*)" class="curve (\w+)"', drawn)]
 
 
@@ -228,15 +230,15 @@ def test_percentiles_are_those_of_acknowledged_sends_of_each_second() -> None:
     slow = [(1_500, 9_000, "info"), (1_500, 9_000, "fail")]
     after = [(2_000, 7, "ok")]
     assert lines_of(sent(*slow, *reversed(second), *after)) == [
-        ("p50", "73 51 83 7"),
-        ("p95", "73 96 83 7"),
-        ("p99", "73 100 83 7"),
+        ("p50", "87 51 97 7"),
+        ("p95", "87 96 97 7"),
+        ("p99", "87 100 97 7"),
     ]
 
 
 def test_percentiles_are_not_drawn_through_seconds_without_a_send() -> None:
     found = lines_of(sent((1_000, 5, "ok"), (4_000, 6, "ok"), (5_000, 8, "ok")))
-    assert found[:2] == [("p50", "73 5 73 5"), ("p50", "103 6 113 8")]
+    assert found[:2] == [("p50", "87 5 87 5"), ("p50", "117 6 127 8")]
     assert len(found) == 6
     assert lines_of(sent((1_000, 5, "fail"))) == []
 

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from results.report import write_report
+from results.report.drawing.frame import GUTTER, PLOT
 from tests.results.chromium import CHROMIUM, Chromium
 from tests.results.story import Run
 
@@ -69,9 +70,9 @@ def mouse(page: Chromium, kind: str, x: float, **more: Any) -> None:
     # A lane is wider than the plot while the timeline is zoomed: what lies outside is only clipped.
     left, right, top = page.evaluate(
         "(() => { const chart = document.querySelector('#timeline'), box = chart.getBoundingClientRect();"
-        " const scale = box.width / chart.viewBox.baseVal.width, left = box.left + 58 * scale;"
+        f" const scale = box.width / chart.viewBox.baseVal.width, left = box.left + {GUTTER} * scale;"
         " const lane = chart.querySelector('.dots').parentElement.getBoundingClientRect();"
-        " return [left, left + 980 * scale, lane.top]; })()"
+        f" return [left, left + {PLOT} * scale, lane.top]; }})()"
     )
     at = {"x": left + x * (right - left), "y": min(top + 40, HEIGHT - 20)}
     page.call("Input.dispatchMouseEvent", type=kind, **at, **more)
@@ -130,7 +131,7 @@ def test_all_lanes_share_one_axis_whose_ticks_follow(page: Chromium) -> None:
     assert [seconds for seconds, _ in ticks] != [float(label) for label in whole]
     assert 5 <= len(ticks) <= 12
     for seconds, x in ticks:
-        assert x == pytest.approx(58 + 980 * (seconds - begin) / (end - begin), abs=2)
+        assert x == pytest.approx(GUTTER + PLOT * (seconds - begin) / (end - begin), abs=2)
 
 
 def test_texts_keep_their_size_and_bars_get_the_names_that_now_fit(page: Chromium) -> None:
@@ -231,7 +232,7 @@ def test_an_anomaly_is_shown_on_the_timeline_and_leads_back(page: Chromium) -> N
     assert end - begin == pytest.approx(50 / 12, abs=0.2)
     assert f"{seconds:.3f} s is marked" in page.evaluate(SHOWN)
     mark = page.evaluate("document.querySelector('#moment').transform.baseVal[0].matrix.e")
-    assert mark == pytest.approx(58 + 980 * (seconds - begin) / (end - begin), abs=3)
+    assert mark == pytest.approx(GUTTER + PLOT * (seconds - begin) / (end - begin), abs=3)
     lines = page.evaluate(
         "[...document.querySelectorAll('#timeline > .anomaly-line:not([display])')]"
         ".map((line) => line.x1.baseVal.value)"

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from checkers.history.operations import Operation, OperationType
+from results.report.reading.clients import RecordContext
 from results.report.reading.words import (
     NOWHERE,
-    RecordContext,
     answered_text,
     error_text,
     is_answer,
@@ -82,7 +82,7 @@ def test_errors_have_kafkas_names_and_tell_who_raised_them(
             "read log-0/3 to its end, read_committed",
         ),
         (op("poll", {"isolation": "read_uncommitted"}), "poll log-0, read_uncommitted"),
-        (op("elect-leaders", {"partitions": []}, "unclean"), 'elect-leaders unclean: {"partitions": []}'),
+        (op("elect-leaders", {"partitions": []}, "unclean"), "elect-leaders unclean: partitions none"),
         (op("recover", None, None), "recover"),
         (op("send", [[]]), "[[]]"),
     ],
@@ -110,7 +110,7 @@ VIEW = {"topics": {"log-0": [[1, 2, 5, [1, 2], [1]], [3, 2, 7, [1, 2], [2]]]}}
         (op("poll", {"records": []}), "0 records; nothing at 205"),
         (op("poll", {"records": []}, "other"), "0 records"),
         (op("recover", {"took_ms": 1500}), "the cluster has recovered after 1,500 ms"),
-        (op("commit", {"offsets": [[3, 7]]}), '{"offsets": [[3, 7]]}'),
+        (op("commit", {"offsets": [[3, 7]]}), "offsets [[3, 7]]"),
         (op("observe", {"answer": "not-leader"}, "quorum"), "quorum: not-leader"),
         (
             op("observe", {"answer": "leader", "leader_epoch": 7, "high_watermark": 1000}, "quorum"),
@@ -129,14 +129,14 @@ VIEW = {"topics": {"log-0": [[1, 2, 5, [1, 2], [1]], [3, 2, 7, [1, 2], [2]]]}}
             "log of a/1 could not be read: gone",
         ),
         (op("observe", VIEW, "partitions"), "log-0/3: leader 2, epoch 7, replicas [1, 2], ISR [2]"),
-        (op("observe", {"topics": {}}, "partitions"), 'partitions: {"topics": {}}'),
+        (op("observe", {"topics": {}}, "partitions"), "partitions: topics none"),
         (
             op("observe", {"what": "latest", "topics": {"log-0": [[3, 7, 900, -1]]}}, "offsets"),
             "offset latest of log-0/3: 900, epoch 7",
         ),
         (
             op("observe", {"what": "latest", "topics": {}}, "offsets"),
-            'offsets: {"what": "latest", "topics": {}}',
+            "offsets: what latest, topics none",
         ),
         (
             op("observe", {"topic": "a", "partition": 1, "entries": [[0, 0], [4, 1200]]}, "leader-epochs"),
@@ -166,7 +166,7 @@ VIEW = {"topics": {"log-0": [[1, 2, 5, [1, 2], [1]], [3, 2, 7, [1, 2], [2]]]}}
             op("observe", {"nodes": {"b1": {"log-0": [[3, 9]]}, "b2": {}}}, "ends"),
             "ends of log-0/3 on disk: b1 9",
         ),
-        (op("observe", {"nodes": {}, "began_ns": 4}, "ends"), 'ends: {"nodes": {}}'),
+        (op("observe", {"nodes": {}, "began_ns": 4}, "ends"), "ends: nodes none"),
         (op("observe", None, "node"), "node"),
         (op("observe", [1], "quorum"), "[1]"),
     ],

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from checkers.verdict.tallies import AnomalyTally
 from checkers.verdict.verdict import Anomaly, Assumption, Validity, Verdict, result_of
 from results.markup.trackers import Format
 from results.run.issue import CAUSES_MAX, ISSUE_FILE, render_issue, save_issue
@@ -37,7 +38,7 @@ def test_it_says_what_where_why_and_how_to_see_it_again(red_run: Run) -> None:
         f"| image | `krucible/kafka:4.3.1 sha256:{'5c' * 32}` |",
         "| config | `broker.session.timeout.ms=3000` |",
         f"| folder | `{FOLDER}` |",
-        "guarantee: a record acknowledged with acks=all survives as long as one in-sync replica does (Kafka's",
+        "guarantee: a record acknowledged with acks=all survives as long as one in-sync replica does (",
         "No event of the history licenses the loss",
         "```sh\nkrucible run smoke/partition --kafka-version 4.3.1 --seed 7\n```",
         f"The smallest scenario that still shows it:\n\n```sh\nkrucible minimise {FOLDER}\n```",
@@ -60,6 +61,29 @@ def test_each_cause_is_told_once_unexpected_ones_first() -> None:
     assert page.startswith("# `news` in ")
     assert "```text\nmore: also\n```" in page
     assert f"And {16 - CAUSES_MAX} more anomalies of {16 - CAUSES_MAX} more causes in `verdict.json`." in page
+
+
+def test_a_seeded_bug_is_in_the_title_so_that_nobody_reports_it() -> None:
+    identity = msgspec.structs.replace(IDENTITY, seeded_bug="min-isr-ignored")
+    page = render_issue(FOLDER, of(Anomaly("lost-write", "x", "x", "x")), identity)
+    title = "# `lost-write` in `smoke/partition` on Kafka `4.3.1` with the seeded bug `min-isr-ignored`\n"
+    assert page.startswith(title)
+    assert "| seeded bug | `min-isr-ignored, put into Kafka on purpose: not a defect of a release` |" in page
+    assert "seeded bug" not in render_issue(FOLDER, of(Anomaly("lost-write", "x", "x", "x")), IDENTITY)
+
+
+def test_a_cause_of_which_no_anomaly_is_listed_says_so() -> None:
+    tally = AnomalyTally(id="lost-write", place="log-0/5", count=5, first_offset=551, last_offset=555)
+    result = msgspec.structs.replace(
+        result_of("log", [Anomaly("lost-write", "x", "x", "x", subject="log-0/1@3")]),
+        counts={"lost-write": 6},
+        tallies=(
+            tally,
+            AnomalyTally(id="lost-write", place="log-0/1", count=1, first_offset=3, last_offset=3),
+        ),
+    )
+    page = render_issue(FOLDER, Verdict(Validity.INVALID, (result,)), IDENTITY)
+    assert "`log-0/5, offsets 551–555: 5 lost-write`\n\nCounted, but not among the first of each kind" in page  # noqa: RUF001
 
 
 def test_a_doubt_is_told_with_what_was_missing() -> None:
@@ -138,7 +162,7 @@ def test_jira_has_the_same_in_its_own_markup(red_run: Run) -> None:
         "||what||value||\n",
         "|Kafka|{{4.3.1}}|",
         "h2. Again\n\n{noformat}\nkrucible run smoke/partition",
-        "guarantee: a record acknowledged with acks=all survives as long as one in-sync replica does (Kafka's",
+        "guarantee: a record acknowledged with acks=all survives as long as one in-sync replica does (",
     ):
         assert part in page
     assert len(page.split("\n\n")) == len(markdown.split("\n\n"))

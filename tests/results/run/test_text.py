@@ -49,6 +49,10 @@ def test_a_green_run_is_short(green_run: Run) -> None:
         ("checkers", "5 valid"),
         ("folder", str(FOLDER)),
         ("report", f"{FOLDER}/report.html   (open it in a browser)"),
+        (
+            "reproduce",
+            "not known: run.json is missing or damaged, and it alone has the command of the run",
+        ),
         ("next", f"krucible report {FOLDER}"),
     ]
 
@@ -81,7 +85,7 @@ def test_terminal_escapes_do_not_get_through() -> None:
     verdict = Verdict(Validity.INVALID, (result_of("log", [hostile]),), reasons=("\x1b[31m",))
     told = closing_text(FOLDER, verdict)
     assert "\x1b" not in told
-    assert len(told.splitlines()) == 7
+    assert len(told.splitlines()) == 8
 
 
 def test_checkers_that_had_nothing_to_judge_are_named() -> None:

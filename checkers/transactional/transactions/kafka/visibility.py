@@ -190,7 +190,7 @@ def _hanging(kafka: KafkaTransactions, client: str, row: int, other: int) -> Ano
     stable, end = int(finals.end[row]), int(finals.end[other])
     calls = [int(finals.call[row]), int(finals.call[other])]
     return ANOMALIES["hanging-transaction"].found(
-        f"{name} ends at {stable} at read_committed and at {end} at read_uncommitted",
+        f"a transaction in {name} never ended: the last stable offset stayed at {stable}, the end is {end}",
         subject=str(name),
         time_ns=int(max(columns.calls.completed_ns[call] for call in calls)),
         witness=sorted(int(columns.calls.op[call]) for call in calls),

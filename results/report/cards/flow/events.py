@@ -13,15 +13,15 @@ import numpy as np
 
 from checkers.history.operations import OK, History, Operation
 from checkers.history.units import NS_PER_S
-from checkers.verdict.places import QUORUM, place_of
+from checkers.verdict.places import QUORUM
 from results.markup.cleaning import clean
-from results.report.cards.chronology import partition_named
 from results.report.drawing.frame import fault_label
 from results.report.reading.calls import NONE, OPEN, CallColumns
+from results.report.reading.clients import RecordContext
 from results.report.reading.leadership import LeadershipStart, partition_leaders, quorum_leaders
+from results.report.reading.places import around
+from results.report.reading.places import partition_of as partition_of_place
 from results.report.reading.words import (
-    NOWHERE,
-    RecordContext,
     answered_text,
     error_text,
     is_answer,
@@ -121,11 +121,11 @@ class Flows:
         rows = [] if shown is None else self._rows(shown.anomaly.witness[:witness_max])
         if shown is None or not rows:
             return None
-        around = _around(shown)
-        led = self._leaders(QUORUM if shown.checker in _OF_QUORUM else cause.place)
+        near = around(shown.anomaly, shown.checker)
+        led = self._leaders(QUORUM if shown.checker in _OF_QUORUM else cause.place, shown.checker)
         # Clients ask the leader of the partition, even if the drawing shows the leaders of the quorum.
-        answering = self._leaders(cause.place)
-        asked = _Calls(self._history, self._calls, around, answering, self._names)
+        answering = self._leaders(cause.place, shown.checker)
+        asked = _Calls(self._history, self._calls, near, answering, self._names)
         events: list[FlowEvent] = [
             event for number, row in enumerate(rows) for event in asked.events(number, row)
         ]
@@ -158,9 +158,9 @@ class Flows:
         ordered: list[int] = found[np.argsort(calls.began_ns[found], kind="stable")].tolist()
         return ordered
 
-    def _leaders(self, place: str) -> list[LeadershipStart]:
+    def _leaders(self, place: str, checker: str) -> list[LeadershipStart]:
         if place not in self._led:
-            partition = partition_named(place)
+            partition = partition_of_place(place, checker)
             if partition is not None:
                 views = self._observed.views
                 self._led[place] = partition_leaders(self._history, views, self._names, partition)
@@ -259,6 +259,8 @@ class _Calls:
         named = asked.node or (answer.node if answer is not None else None)
         if named:
             return clean(named, _NAME)
+        if to := self._addressee(asked.value):
+            return to
         partition = partition_of(asked, self._around)
         if partition is None and answer is not None and answer.type is OK:
             partition = partition_of(answer, self._around)
@@ -269,11 +271,10 @@ class _Calls:
         self.guessed = True
         return clean(leader.node, _NAME)
 
-
-def _around(shown: Shown) -> RecordContext:
-    place = place_of(shown.anomaly.subject, shown.checker)
-    partition = partition_named(place.name)
-    return NOWHERE if partition is None else RecordContext(partition.topic, partition.partition, place.offset)
+    def _addressee(self, value: object) -> str:
+        """The broker to which the request itself says that it goes; empty if it does not say so."""
+        to = value.get("to") if isinstance(value, dict) else None
+        return self._names.get(to, "") if isinstance(to, int) else ""
 
 
 def _who(operation: Operation) -> str:

@@ -181,7 +181,7 @@ def _row(number: int, event: FlowEvent, rows: _Rows) -> Markup:
     y = rows.middle(number)
     when = "" if event.time_ns is None else f"{event.time_ns / _NS_PER_S:,.3f} s"
     base = rows.tops[number] + _PADDING / 2 + _LINE - 3.5
-    parts = [svg.text(_TIME - 12, base, when, class_="tick", text_anchor="end")]
+    parts = [svg.text(_TIME - 12, base, when, class_="tick when")]
     if event.kind == "broke":
         parts.append(svg.element("line", x1=_TIME - 8, x2=rows.text_x - 6, y1=y, y2=y, class_="anomaly-line"))
         parts.append(glyphs.anomaly(illegal=True, x=_TIME - 4, y=y))

@@ -125,14 +125,21 @@ def test_an_answer_to_nothing_explains_nothing(story: Story) -> None:
     assert unexplained(msgspec.structs.replace(history, operations=operations)) == 1
 
 
+OTHERS = (
+    "None of these requests explains it: each failed, asked for the opposite, was done at another time, or "
+    "explains another change."
+)
+
+
 def test_the_explanation_tells_sets_and_requests(story: Story) -> None:
     result = check_quorum(story(two(1) + "2 add 3/d3 fail 3\n" + three(4), setup=DYNAMIC))
     (anomaly,) = result.anomalies
     assert anomaly.subject == "voter 3"
     assert anomaly.witness == (1, 4)
     assert anomaly.explanation == (
-        "In epoch 1 the voters were 1, 2; in epoch 1 they were 1, 2, 3.",
-        "add-voter 3 (d3) at 2.000 s: fail.",
+        "At 1.000 s, in epoch 1, the voters were 1, 2; at 4.000 s, in epoch 1, they were 1, 2, 3.",
+        "A request at 2.000 s to add voter 3 (d3): fail.",
+        OTHERS,
     )
     alone = check_quorum(story("1 c1 leads 1 alone\n2 c2 leads 2 alone", setup=DYNAMIC)).anomalies
     assert {each.explanation[1] for each in alone} == {"No request asked for a change of that voter."}

@@ -184,7 +184,7 @@ class TestInconsistentOffsets:
         text = "p0 send 0@?=1 0@?=2\na final 0 0..1 0@0=1\nb final 0 0..1 0@0=2"
         anomaly = only(judged(text))
         assert anomaly.id == "inconsistent-offsets"
-        assert anomaly.summary == "log-0/0@0 is 1 to one and 2 to another"
+        assert anomaly.summary == "log-0/0@0 was 1 first and 2 later"
         assert anomaly.witness == (4, 6)
 
     def test_two_acknowledgements_name_one_offset(self) -> None:

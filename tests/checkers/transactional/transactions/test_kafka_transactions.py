@@ -142,7 +142,9 @@ def test_a_hanging_transaction() -> None:
     result = judged(HANGING + HANGING.partition("p0 txn a 0@0=1")[2])
     assert result.counts == {"hanging-transaction": 1}
     anomaly = of(result, "hanging-transaction")
-    assert anomaly.summary == "txn-0/0 ends at 2 at read_committed and at 5 at read_uncommitted"
+    assert anomaly.summary == (
+        "a transaction in txn-0/0 never ended: the last stable offset stayed at 2, the end is 5"
+    )
     assert anomaly.witness == (3, 5)
 
 
