@@ -76,6 +76,16 @@ KNOWN = (
         discovered_by=_JEPSEN,
     ),
     KnownOutcome(
+        "KAFKA-20785",
+        "regressions/kafka-20785-late-commit",
+        (Side(version="4.3.1", expected_red=True), Side(version="4.4.0", expected_red=True)),
+    ),
+    KnownOutcome(
+        "KAFKA-20785",
+        "regressions/kafka-20785-transaction-version-1",
+        (Side(version="4.3.1", expected_red=False),),
+    ),
+    KnownOutcome(
         "KAFKA-19021",
         "regressions/kafka-19021-broker-as-voter",
         (Side(version="4.3.1", expected_red=True),),

@@ -14,6 +14,8 @@ class Script(StrEnum):
     """An EndTxn(commit) that arrives in the next transaction (KAFKA-17754)."""
     TIMED_OUT_PRODUCER = "timed-out-producer"
     """A Produce that is appended after its transaction timed out (KAFKA-19690)."""
+    LATE_COMMIT = "late-commit"
+    """An EndTxn(commit) that arrives after its transaction timed out (KAFKA-20785)."""
 
 
 class ScriptedTransactions(LogWorkload, frozen=True, tag="scripted-transactions"):

@@ -29,6 +29,7 @@ from harness.clients.raw_transactions import (
     produce,
     produce_all,
 )
+from harness.clients.transaction_views import TransactionView, describe_transaction
 from harness.kafka.answers import TopicAnswer
 from harness.kafka.endpoint import Endpoint
 from harness.kafka.wire import Connection, WireError
@@ -45,6 +46,8 @@ HOLD_S = 5.5
 _TRANSACTION_TIMEOUT_MS = 45_000
 """Longer than a script takes; TCP may resend a delayed request seconds after its release."""
 _INSIST_S = 20.0
+_ABORTED = "CompleteAbort"
+"""Kafka's name of the state (`org.apache.kafka.coordinator.transaction.TransactionState`)."""
 _PAUSE_S = 0.1
 _ANSWER_S = 60.0
 _CLIENT_CLOSE_S = 5.0
@@ -260,6 +263,23 @@ class ScriptClient:
             )
 
         self._until(ends, lambda pair: pair[0] == pair[1], "the transaction's marker")
+
+    def await_aborted(self, producer: ProducerState) -> int:
+        """Wait until the coordinator has aborted the transaction; returns its epoch of the producer.
+
+        Raises:
+            ScriptError: no answer, it was not aborted in time, the producer has another id, or the load ends.
+        """
+        name = producer.transactional_id
+        connection = self.connect(self.coordinator(name))
+
+        def aborted(view: TransactionView) -> bool:
+            return view.error == 0 and view.state == _ABORTED
+
+        view = self._until(lambda: describe_transaction(connection, name), aborted, "the transaction's abort")
+        if view.producer_id != producer.producer_id:
+            raise ScriptError("the abort gave the producer another id")
+        return view.epoch
 
     def insist(self, call: Callable[[], T], codes: Callable[[T], Iterable[int]], what: str) -> T:
         """Repeat a request until every code is 0, as long as the codes mean that it is too early.

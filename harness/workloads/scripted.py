@@ -33,6 +33,7 @@ _LATE_ANSWER_S = 40.0
 _POLL_S = 0.1
 _TIMEOUT_MS = 5_000
 _NAMES = 20
+_REFUSED = (ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.INVALID_TXN_STATE, ErrorCode.PRODUCER_FENCED)
 _LEAD_S = 3.0
 """Time for the traffic that a verdict requires before the first fault."""
 
@@ -255,6 +256,33 @@ def timed_out_producer(client: ScriptClient, worker: ScriptWorker) -> ScriptPlay
     return ScriptPlayed(client.protocol, timed_out_errors=(answers[0].error, answers[1].error))
 
 
+def late_commit(client: ScriptClient, worker: ScriptWorker) -> ScriptPlayed:
+    """A commit arrives after its transaction timed out, and the coordinator has raised the producer's epoch.
+
+    With an epoch for each transaction (KIP-890) an epoch that is one behind may be that of a retry.  Then the
+    coordinator looks at the transaction's state, and its answer does not tell of the epoch (KAFKA-20785).
+
+    Raises:
+        ScriptError: a step failed, or the answer is no refusal that tells of a state or an epoch.
+    """
+    producer = client.begin_producer("late-commit-0", timeout_ms=_TIMEOUT_MS)
+    coordinator = client.coordinator(producer.transactional_id)
+    sends = [ScriptedSend(0, client.values.draw())]
+    epochs: list[int] = []
+    with client.transaction(producer, sends, "abort") as opened:
+        client.add(producer, [0])
+        client.append(producer, sends[0], 0, opened)
+        answer = worker.held(
+            client,
+            coordinator,
+            lambda connection: _commit(connection, producer, client),
+            lambda: epochs.append(client.await_aborted(producer)),
+        )
+        if answer.error not in _REFUSED:
+            raise ScriptError(f"the late commit was answered {answer.error}")
+    return ScriptPlayed(client.protocol, late_commit_error=answer.error, newer_by=epochs[0] - producer.epoch)
+
+
 def _commit(connection: Connection, producer: ProducerState, client: ScriptClient) -> EndTxnAnswer:
     return end_transaction(connection, producer, commit=True, protocol=client.protocol)
 
@@ -263,4 +291,5 @@ SCRIPTS: Mapping[Script, Callable[[ScriptClient, ScriptWorker], ScriptPlayed]] =
     Script.HANGING_TRANSACTION: hanging_transaction,
     Script.DELAYED_END_TXN: delayed_end_txn,
     Script.TIMED_OUT_PRODUCER: timed_out_producer,
+    Script.LATE_COMMIT: late_commit,
 }

@@ -13,10 +13,12 @@ from checkers.history.operations import Operation, OperationType
 from checkers.history.reading import read_history
 from checkers.history.transactions import ScriptPlayed
 from harness.clients.raw_batches import ProduceAnswer
+from harness.clients.raw_transactions import EndTxnAnswer, ProducerState
+from harness.clients.transaction_views import TransactionView
 from harness.kafka.wire import WireError
 from harness.record.journal import Clock, Journals
 from harness.vocabulary import Script, ScriptedTransactions
-from harness.workloads import scripted
+from harness.workloads import script, scripted
 from harness.workloads.context import WorkloadContext, clients_for
 from harness.workloads.script import OpenTransaction, ScriptClient, ScriptedSend, ScriptError
 from harness.workloads.scripted import ScriptWorker
@@ -174,6 +176,107 @@ def test_it_needs_one_leader_that_does_not_coordinate(monkeypatch: pytest.Monkey
     one: Any = CalmClient(1, 1)
     with pytest.raises(ScriptError, match="all transactional ids"):
         scripted.timed_out_producer(one, worker)
+
+
+class LateClient:
+    """Its transaction is aborted with a newer epoch, and its late commit gets one answer."""
+
+    def __init__(self) -> None:
+        self.protocol, self.values = 2, SimpleNamespace(draw=lambda: 7)
+        self.said: list[str] = []
+
+    def begin_producer(self, name: str, timeout_ms: int) -> ProducerState:
+        assert timeout_ms == 5_000
+        return ProducerState(name, 17, 3)
+
+    def coordinator(self, name: str) -> int:
+        assert name == "late-commit-0"
+        return 2
+
+    @contextmanager
+    def transaction(self, _: Any, sends: list[ScriptedSend], end: str) -> Iterator[OpenTransaction]:
+        opened = OpenTransaction(sends)
+        yield opened
+        self.said.append(f"{end} {opened.offsets}")
+
+    def add(self, _producer: Any, partitions: list[int]) -> None:
+        self.said.append(f"add {partitions}")
+
+    def append(self, _producer: Any, send: ScriptedSend, sequence: int, opened: OpenTransaction) -> None:
+        opened.offsets[send.value] = sequence
+
+    def await_aborted(self, producer: ProducerState) -> int:
+        self.said.append("aborted")
+        return producer.epoch + 1
+
+    def held(self, client: Any, broker: int, late: Any, meanwhile: Any) -> Any:
+        assert (client, broker) == (self, 2)
+        meanwhile()
+        return late("connection")
+
+
+@pytest.mark.parametrize("error", [47, 48, 90])
+def test_a_commit_that_arrives_after_its_transaction_timed_out(
+    monkeypatch: pytest.MonkeyPatch, error: int
+) -> None:
+    def end(_: Any, producer: ProducerState, *, commit: bool, protocol: int) -> EndTxnAnswer:
+        assert (commit, protocol) == (True, 2)
+        return EndTxnAnswer(error, producer)
+
+    monkeypatch.setattr(scripted, "end_transaction", end)
+    client: Any = LateClient()
+    played = scripted.late_commit(client, client)
+    assert played == ScriptPlayed(2, late_commit_error=error, newer_by=1)
+    assert client.said == ["add [0]", "aborted", "abort {7: 0}"]
+
+
+@pytest.mark.parametrize("error", [0, 16, 51])
+def test_a_late_commit_that_is_not_refused_for_its_state_or_epoch_proves_nothing(
+    monkeypatch: pytest.MonkeyPatch, error: int
+) -> None:
+    monkeypatch.setattr(scripted, "end_transaction", lambda _, producer, **__: EndTxnAnswer(error, producer))
+    client: Any = LateClient()
+    with pytest.raises(ScriptError, match=f"late commit was answered {error}"):
+        scripted.late_commit(client, client)
+
+
+ABORTED = TransactionView(0, "CompleteAbort", 17, 4, [])
+
+
+@pytest.fixture
+def asking(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A client that asks the coordinator for nothing but its view of the transaction."""
+    monkeypatch.setattr(script, "_PAUSE_S", 0.0)
+    client: Any = ScriptClient.__new__(ScriptClient)
+    client._stopping = threading.Event()
+    client.coordinator = lambda name: f"coordinator of {name}"
+    client.connect = lambda broker: f"connection to {broker}"
+    return client
+
+
+def test_the_coordinator_is_asked_until_it_has_aborted(asking: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    views = [
+        TransactionView(16, "", -1, -1, []),
+        TransactionView(0, "Ongoing", 17, 3, [("txn-0", 0)]),
+        TransactionView(0, "PrepareAbort", 17, 4, [("txn-0", 0)]),
+        ABORTED,
+    ]
+
+    def describe(connection: str, name: str) -> TransactionView:
+        assert (connection, name) == ("connection to coordinator of t", "t")
+        return views.pop(0)
+
+    monkeypatch.setattr(script, "describe_transaction", describe)
+    assert asking.await_aborted(ProducerState("t", 17, 3)) == 4
+    assert views == []
+
+
+def test_an_abort_that_changes_the_producer_id_has_no_epoch_to_compare(
+    asking: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(script, "describe_transaction", lambda *_: ABORTED)
+    with pytest.raises(ScriptError, match="another id"):
+        asking.await_aborted(ProducerState("t", 16, 3))
 
 
 class OpenHolds:
