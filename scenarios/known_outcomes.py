@@ -40,6 +40,7 @@ KNOWN = (
         "4.1.1",
         discovered_by="Kafka Streams, whose threads died (pull request 20534)",
     ),
+    _fixed("KAFKA-19274", "kafka-19274-deleted-offsets", "4.0.0", "4.1.1"),
     _fixed("KAFKA-19383", "kafka-19383-revived-topic", "4.0.0", "4.1.1"),
     _fixed("KAFKA-19497", "kafka-19497-passing-topic", "4.1.1", "4.3.1"),
     _fixed("KAFKA-19851", "kafka-19851-removed-config", "4.2.0", "4.2.1"),
@@ -78,7 +79,7 @@ KNOWN = (
     KnownOutcome(
         "KAFKA-20785",
         "regressions/kafka-20785-late-commit",
-        (Side(version="4.3.1", expected_red=True), Side(version="4.4.0", expected_red=True)),
+        (Side(version="4.3.1", expected_red=True),),
     ),
     KnownOutcome(
         "KAFKA-20785",

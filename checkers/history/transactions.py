@@ -183,6 +183,8 @@ class ScriptPlayed(msgspec.Struct, frozen=True):
             out; unset if there is none.
         newer_by: how many epochs the coordinator was ahead of that request before the request arrived; unset
             if there is none.
+        moved_groups: how many groups have another coordinator since the topic of committed offsets was
+            deleted; unset if there are none.
     """
 
     transaction_version: int
@@ -191,6 +193,7 @@ class ScriptPlayed(msgspec.Struct, frozen=True):
     timed_out_errors: tuple[int, int] | UnsetType = UNSET
     late_commit_error: int | UnsetType = UNSET
     newer_by: int | UnsetType = UNSET
+    moved_groups: int | UnsetType = UNSET
 
 
 def sends_of(transaction: Operation) -> list[list[Any]]:

@@ -16,6 +16,7 @@ DELAYED = "regressions/kafka-17754-delayed-end-txn"
 TOLD_APART = "regressions/kafka-17754-transaction-version-2"
 TIMED_OUT = "regressions/kafka-19690-timed-out-producer"
 LATE = "regressions/kafka-20785-late-commit"
+DELETED = "regressions/kafka-19274-deleted-offsets"
 LATE_OF_OLDER = "regressions/kafka-20785-transaction-version-1"
 
 
@@ -41,6 +42,8 @@ LATE_OF_OLDER = "regressions/kafka-20785-transaction-version-1"
             {"late_commit_error": 48, "newer_by": 1},
             marks=pytest.mark.long,
         ),
+        pytest.param(DELETED, "4.0.0", {"two-coordinators"}, {}, marks=pytest.mark.long),
+        pytest.param(DELETED, "4.1.1", set(), {}, marks=pytest.mark.long),
         pytest.param(
             LATE_OF_OLDER, "4.3.1", set(), {"late_commit_error": 90, "newer_by": 1}, marks=pytest.mark.long
         ),
