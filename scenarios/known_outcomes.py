@@ -1,18 +1,31 @@
-"""Known outcomes: where Kafka must be seen to break a promise, and where to keep it."""
+"""Known outcomes: where Kafka must be seen to break a promise, and where to keep it.
+
+`discovered_by` comes from the texts of tickets, pull requests and KIPs, or from another public report.  Where
+these do not say who or what found a bug, it is left out.
+"""
 
 from harness.vocabulary import KnownOutcome, Side
 
 _ELR = "eligible.leader.replicas.version"
+_JEPSEN = "Jepsen (analysis of Bufstream 0.1.0, 2024)"
 
 
-def _fixed(ticket: str, scenario: str, red: str, green: str, tries: int = 1) -> KnownOutcome:
+def _fixed(  # noqa: PLR0917 - a table, which is read by its columns
+    ticket: str, scenario: str, red: str, green: str, tries: int = 1, discovered_by: str = ""
+) -> KnownOutcome:
     """A bug that one version has and a later one has not."""
     sides = (Side(version=red, expected_red=True), Side(version=green, expected_red=False))
-    return KnownOutcome(ticket, f"regressions/{scenario}", sides, tries)
+    return KnownOutcome(ticket, f"regressions/{scenario}", sides, tries, discovered_by)
 
 
 KNOWN = (
-    _fixed("KAFKA-14402", "kafka-14402-hanging-transaction", "3.5.2", "3.6.2"),
+    _fixed(
+        "KAFKA-14402",
+        "kafka-14402-hanging-transaction",
+        "3.5.2",
+        "3.6.2",
+        discovered_by="seen in clusters (motivation of KIP-890)",
+    ),
     _fixed("KAFKA-14616", "kafka-14616-recreated-topic", "3.6.2", "3.7.1"),
     _fixed("KAFKA-15489", "kafka-15489-zombie-leader", "3.6.2", "3.7.1"),
     _fixed("KAFKA-15665", "kafka-15665-early-completion", "3.7.1", "3.9.0"),
@@ -20,7 +33,14 @@ KNOWN = (
     _fixed("KIP-996", "kip-996-epoch-run-away", "3.9.0", "4.1.1"),
     _fixed("KAFKA-17030", "kafka-17030-stale-voter", "3.9.0", "4.1.1"),
     _fixed("KAFKA-19192", "kafka-19192-old-bootstrap-file", "4.0.0", "4.1.1"),
-    _fixed("KAFKA-19690", "kafka-19690-timed-out-producer", "4.0.0", "4.1.1"),
+    _fixed(
+        "KAFKA-19690",
+        "kafka-19690-timed-out-producer",
+        "4.0.0",
+        "4.1.1",
+        discovered_by="Kafka Streams, whose threads died (pull request 20534)",
+    ),
+    _fixed("KAFKA-19274", "kafka-19274-deleted-offsets", "4.0.0", "4.1.1"),
     _fixed("KAFKA-19383", "kafka-19383-revived-topic", "4.0.0", "4.1.1"),
     _fixed("KAFKA-19497", "kafka-19497-passing-topic", "4.1.1", "4.3.1"),
     _fixed("KAFKA-19851", "kafka-19851-removed-config", "4.2.0", "4.2.1"),
@@ -29,7 +49,6 @@ KNOWN = (
     _fixed("KAFKA-19975", "kafka-19975-blocked-by-dead-replica", "4.2.1", "4.3.1"),
     _fixed("KAFKA-20601", "kafka-20601-full-group", "4.3.1", "4.4.0"),
     _fixed("KAFKA-20832", "kafka-20832-cordoned-broker", "4.3.1", "4.4.0"),
-    # Red in one of four runs, on a busy host.
     _fixed("KAFKA-20634", "kafka-20634-dropped-commit", "4.2.1", "4.3.1", tries=3),
     _fixed("KAFKA-20742", "kafka-20742-added-partitions", "4.3.1", "4.4.0"),
     KnownOutcome(
@@ -46,11 +65,25 @@ KNOWN = (
         (Side(version="4.3.1", expected_red=True),),
     ),
     KnownOutcome(
-        "KAFKA-17754", "regressions/kafka-17754-delayed-end-txn", (Side(version="4.3.1", expected_red=True),)
+        "KAFKA-17754",
+        "regressions/kafka-17754-delayed-end-txn",
+        (Side(version="4.3.1", expected_red=True),),
+        discovered_by=_JEPSEN,
     ),
     KnownOutcome(
         "KAFKA-17754",
         "regressions/kafka-17754-transaction-version-2",
+        (Side(version="4.3.1", expected_red=False),),
+        discovered_by=_JEPSEN,
+    ),
+    KnownOutcome(
+        "KAFKA-20785",
+        "regressions/kafka-20785-late-commit",
+        (Side(version="4.3.1", expected_red=True),),
+    ),
+    KnownOutcome(
+        "KAFKA-20785",
+        "regressions/kafka-20785-transaction-version-1",
         (Side(version="4.3.1", expected_red=False),),
     ),
     KnownOutcome(

@@ -179,12 +179,21 @@ class ScriptPlayed(msgspec.Struct, frozen=True):
         timed_out_errors: Kafka's error codes for a Produce request of a producer whose transaction had timed
             out: of the partition that the transaction had a record in, and of one that it had none in; unset
             if there is none.
+        late_commit_error: Kafka's error code for an EndTxn request that commits a transaction which had timed
+            out; unset if there is none.
+        newer_by: how many epochs the coordinator was ahead of that request before the request arrived; unset
+            if there is none.
+        moved_groups: how many groups have another coordinator since the topic of committed offsets was
+            deleted; unset if there are none.
     """
 
     transaction_version: int
     late_produce_error: int | UnsetType = UNSET
     late_end_error: int | UnsetType = UNSET
     timed_out_errors: tuple[int, int] | UnsetType = UNSET
+    late_commit_error: int | UnsetType = UNSET
+    newer_by: int | UnsetType = UNSET
+    moved_groups: int | UnsetType = UNSET
 
 
 def sends_of(transaction: Operation) -> list[list[Any]]:

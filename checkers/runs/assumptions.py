@@ -35,6 +35,12 @@ from checkers.verdict.needs import NOTHING
 from checkers.verdict.verdict import Assumption, CheckerResult, result_of
 
 CHECKER = "assumptions"
+_TOLD_OF_OLD_EPOCHS = (
+    ErrorCode.INVALID_PRODUCER_EPOCH,
+    ErrorCode.INVALID_TXN_STATE,
+    ErrorCode.PRODUCER_FENCED,
+)
+"""Answers to a late commit by a coordinator that looked at its state of the transaction."""
 _OFFSET = 4
 """Index of the offset in a send of a completed transaction, if the send reached that point."""
 PLAYER = "moves"
@@ -251,8 +257,17 @@ def _played(history: History, setup: Setup) -> list[Assumption]:
 
 
 def _tells(control: Operation) -> bool:
-    """Whether a script's answers prove something: of ``timed-out-producer``, that the epoch was old."""
-    errors = msgspec.convert(control.value, ScriptPlayed).timed_out_errors if control.value else UNSET
+    """Whether a script's answers prove something: of two scripts, that the epoch was old.
+
+    A coordinator that is not the coordinator any more does not look at the epoch.
+    """
+    if not control.value:
+        return True
+    played = msgspec.convert(control.value, ScriptPlayed)
+    if played.late_commit_error is not UNSET:
+        newer_by = 0 if played.newer_by is UNSET else played.newer_by
+        return newer_by > 0 and played.late_commit_error in _TOLD_OF_OLD_EPOCHS
+    errors = played.timed_out_errors
     return errors is UNSET or errors[1] == ErrorCode.INVALID_PRODUCER_EPOCH
 
 

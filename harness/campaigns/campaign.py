@@ -128,6 +128,16 @@ class Campaign:
         """The reasons why the harness failed, by seed."""
         return {int(seed): why for seed, why in self._state.failed.items()}
 
+    def count(self, done: Mapping[int, Path]) -> None:
+        """Let exactly these runs count, whichever campaign made them.
+
+        Args:
+            done: folders of runs with a verdict, by seed.
+        """
+        self._state.done = {str(seed): str(folder) for seed, folder in done.items()}
+        for seed in self._state.done:
+            self._state.failed.pop(seed, None)
+
     def require_its_kafka(self, folder: Path) -> None:
         """Refuse a run of another build, because a tarball may have been rebuilt during the campaign.
 

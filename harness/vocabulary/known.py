@@ -28,9 +28,11 @@ class KnownOutcome(msgspec.Struct, frozen=True):
         sides: the configurations that it is run on.
         tries: runs of a red side at least, of which one must be red.  More than one if the bug is a race,
             which some runs lose: then it is no control of a qualification.
+        discovered_by: who or what found the bug first, by its ticket or a public report; empty: not known.
     """
 
     ticket: str
     scenario: str
     sides: tuple[Side, ...]
     tries: int = 1
+    discovered_by: str = ""

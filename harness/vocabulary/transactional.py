@@ -14,10 +14,14 @@ class Script(StrEnum):
     """An EndTxn(commit) that arrives in the next transaction (KAFKA-17754)."""
     TIMED_OUT_PRODUCER = "timed-out-producer"
     """A Produce that is appended after its transaction timed out (KAFKA-19690)."""
+    LATE_COMMIT = "late-commit"
+    """An EndTxn(commit) that arrives after its transaction timed out (KAFKA-20785)."""
+    DELETED_OFFSETS = "deleted-offsets"
+    """A deletion of the topic of committed offsets, which groups use again (KAFKA-19274)."""
 
 
 class ScriptedTransactions(LogWorkload, frozen=True, tag="scripted-transactions"):
-    """The log workload, and transactions whose requests are sent one by one; one request is delayed.
+    """The log workload, and a script whose requests are sent one by one: transactions, or groups' offsets.
 
     Attributes:
         script: the script.

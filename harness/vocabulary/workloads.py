@@ -160,6 +160,8 @@ class OffsetsWorkload(Workload, frozen=True, tag="offsets"):
         erasing_interval_ms: mean time between commits and deletions of offsets of other groups.
         emptied_interval_ms: mean time between further groups that a member of KIP-848's protocol leaves and
             a member of the classic one joins then; 0: never.  Brokers need Kafka 4.0.
+        patience_ms: how long a client of kafka-python waits for an answer; those of confluent-kafka wait for
+            2.5 s.
     """
 
     partitions: int = 3
@@ -168,6 +170,7 @@ class OffsetsWorkload(Workload, frozen=True, tag="offsets"):
     clients: int = 12
     erasing_interval_ms: int = 120
     emptied_interval_ms: int = 0
+    patience_ms: int = 2_500
 
     @property
     def topics(self) -> tuple[WorkloadTopic, ...]:

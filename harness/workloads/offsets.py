@@ -1,7 +1,10 @@
 """The offsets workload: committed offsets of groups as registers."""
 
+from msgspec.structs import replace
+
+from harness.clients.administrator import Administrator, AdministratorOptions
 from harness.clients.administrator_opening import Make, open_administrator
-from harness.clients.interface import EMBEDDED
+from harness.clients.interface import EMBEDDED, ClientKind
 from harness.vocabulary import OffsetsWorkload
 from harness.workloads.context import WorkloadContext
 from harness.workloads.offsets_emptied import EMPTIED, EmptyingWorker
@@ -16,8 +19,9 @@ def offsets_workers(context: OffsetsContext, make: Make = open_administrator) ->
     """Processes that commit and fetch, the process that deletes, and the one that joins and leaves."""
     registers = offset_registers(context)
     clients = context.workload.clients
+    made = _patiently(make, context.workload.patience_ms)
     return [
-        *(RegisterWorker(context, number, clients, registers, make) for number in range(clients)),
+        *(RegisterWorker(context, number, clients, registers, made) for number in range(clients)),
         ErasingWorker(context, clients),
         *([EmptyingWorker(context, clients + 1)] if context.workload.emptied_interval_ms else []),
     ]
@@ -41,6 +45,18 @@ def offset_registers(context: OffsetsContext) -> list[Register]:
         for group in range(context.workload.groups)
         for partition in range(context.workload.partitions)
     ]
+
+
+def _patiently(make: Make, patience_ms: int) -> Make:
+    """A maker whose clients of kafka-python wait this long; one request is nearly the whole operation."""
+
+    def made(kind: ClientKind, options: AdministratorOptions) -> Administrator:
+        if kind is ClientKind.KAFKA_PYTHON:
+            rest_ms = options.operation_ms - options.request_ms
+            options = replace(options, operation_ms=patience_ms, request_ms=patience_ms - rest_ms)
+        return make(kind, options)
+
+    return made
 
 
 def _register(group: str, topic: str, partition: int) -> Register:

@@ -17,8 +17,11 @@ from checkers.history.transactions import (
     TxnSend,
     TxnSendRequested,
 )
+from harness.clients.administrator import AdministratorOptions
+from harness.clients.administrator_opening import open_administrator
 from harness.clients.interface import ClientFailedError, ClientKind, ReadError
 from harness.clients.raw_batches import ProduceAnswer
+from harness.clients.raw_offsets import commit_offset, find_group
 from harness.clients.raw_transactions import (
     ProducerState,
     Protocol,
@@ -29,6 +32,7 @@ from harness.clients.raw_transactions import (
     produce,
     produce_all,
 )
+from harness.clients.transaction_views import TransactionView, describe_transaction
 from harness.kafka.answers import TopicAnswer
 from harness.kafka.endpoint import Endpoint
 from harness.kafka.wire import Connection, WireError
@@ -45,6 +49,10 @@ HOLD_S = 5.5
 _TRANSACTION_TIMEOUT_MS = 45_000
 """Longer than a script takes; TCP may resend a delayed request seconds after its release."""
 _INSIST_S = 20.0
+_OFFSETS = "__consumer_offsets"
+_OFFSET = 7
+_ABORTED = "CompleteAbort"
+"""Kafka's name of the state (`org.apache.kafka.coordinator.transaction.TransactionState`)."""
 _PAUSE_S = 0.1
 _ANSWER_S = 60.0
 _CLIENT_CLOSE_S = 5.0
@@ -261,6 +269,81 @@ class ScriptClient:
 
         self._until(ends, lambda pair: pair[0] == pair[1], "the transaction's marker")
 
+    def await_aborted(self, producer: ProducerState) -> int:
+        """Wait until the coordinator has aborted the transaction; returns its epoch of the producer.
+
+        Raises:
+            ScriptError: no answer, it was not aborted in time, the producer has another id, or the load ends.
+        """
+        name = producer.transactional_id
+        connection = self.connect(self.coordinator(name))
+
+        def aborted(view: TransactionView) -> bool:
+            return view.error == 0 and view.state == _ABORTED
+
+        view = self._until(lambda: describe_transaction(connection, name), aborted, "the transaction's abort")
+        if view.producer_id != producer.producer_id:
+            raise ScriptError("the abort gave the producer another id")
+        return view.epoch
+
+    def group_coordinator(self, group: str) -> int:
+        """Id of the broker that coordinates the group, once a broker says so.
+
+        Raises:
+            ScriptError: none did in time, or the load ends.
+        """
+        host, _, port = self.context.bootstrap[0].rpartition(":")
+
+        def ask() -> int | None:
+            try:
+                with Connection(host, int(port), _ANSWER_S) as connection:
+                    return find_group(connection, group)
+            except WireError:
+                return None
+
+        return self._until(ask, lambda found: found is not None, f"the coordinator of {group}") or 0
+
+    def commit_offset(self, group: str) -> int:
+        """Commit an offset of a group that has no members; returns its coordinator's id.
+
+        Raises:
+            ScriptError: it was not acknowledged.
+        """
+
+        def ask() -> tuple[int, int]:
+            to = self.group_coordinator(group)
+            return commit_offset(self.connect(to), group, TOPIC, 0, _OFFSET), to
+
+        return self.insist(ask, lambda answer: [answer[0]], "OffsetCommit")[1]
+
+    def renew_offsets_topic(self, group: str) -> None:
+        """Delete the topic of committed offsets, and wait until a broker knows one with another id.
+
+        Kafka creates it again when it is asked for a group's coordinator.
+
+        Raises:
+            ScriptError: the deletion was not acknowledged, there was no new topic in time, or the load ends.
+        """
+        old = self._look(_OFFSETS).topic_id
+        options = AdministratorOptions(self.context.bootstrap)
+        try:
+            admin = open_administrator(ClientKind.KAFKA_PYTHON, options)
+        except ClientFailedError as error:
+            raise ScriptError(str(error)) from error
+        try:
+            answer = admin.delete_topic(_OFFSETS)
+        finally:
+            admin.close(_CLIENT_CLOSE_S)
+        if answer.outcome is not OperationType.OK:
+            raise ScriptError(f"the deletion of {_OFFSETS} was not acknowledged: {answer.error}")
+
+        def new() -> bool:
+            self.group_coordinator(group)
+            found = self._look(_OFFSETS)
+            return not found.error and found.topic_id != old
+
+        self._until(new, bool, f"a new {_OFFSETS}")
+
     def insist(self, call: Callable[[], T], codes: Callable[[T], Iterable[int]], what: str) -> T:
         """Repeat a request until every code is 0, as long as the codes mean that it is too early.
 
@@ -297,10 +380,10 @@ class ScriptClient:
         finally:
             client.close(_CLIENT_CLOSE_S)
 
-    def _look(self) -> TopicAnswer:
+    def _look(self, topic: str = TOPIC) -> TopicAnswer:
         endpoint = Endpoint(*self.context.brokers[0])
         try:
-            return endpoint.cluster([TOPIC]).topics[TOPIC]
+            return endpoint.cluster([topic]).topics[topic]
         except (KeyError, WireError) as error:
             raise ScriptError(describe(error)) from error
         finally:

@@ -33,6 +33,9 @@ _LATE_ANSWER_S = 40.0
 _POLL_S = 0.1
 _TIMEOUT_MS = 5_000
 _NAMES = 20
+_GROUPS = 12
+"""With this many, hardly ever all have the coordinator that they had."""
+_REFUSED = (ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.INVALID_TXN_STATE, ErrorCode.PRODUCER_FENCED)
 _LEAD_S = 3.0
 """Time for the traffic that a verdict requires before the first fault."""
 
@@ -255,6 +258,53 @@ def timed_out_producer(client: ScriptClient, worker: ScriptWorker) -> ScriptPlay
     return ScriptPlayed(client.protocol, timed_out_errors=(answers[0].error, answers[1].error))
 
 
+def late_commit(client: ScriptClient, worker: ScriptWorker) -> ScriptPlayed:
+    """A commit arrives after its transaction timed out, and the coordinator has raised the producer's epoch.
+
+    With an epoch for each transaction (KIP-890) an epoch that is one behind may be that of a retry.  Then the
+    coordinator looks at the transaction's state, and its answer does not tell of the epoch (KAFKA-20785).
+
+    Raises:
+        ScriptError: a step failed, or the answer is no refusal that tells of a state or an epoch.
+    """
+    producer = client.begin_producer("late-commit-0", timeout_ms=_TIMEOUT_MS)
+    coordinator = client.coordinator(producer.transactional_id)
+    sends = [ScriptedSend(0, client.values.draw())]
+    epochs: list[int] = []
+    with client.transaction(producer, sends, "abort") as opened:
+        client.add(producer, [0])
+        client.append(producer, sends[0], 0, opened)
+        answer = worker.held(
+            client,
+            coordinator,
+            lambda connection: _commit(connection, producer, client),
+            lambda: epochs.append(client.await_aborted(producer)),
+        )
+        if answer.error not in _REFUSED:
+            raise ScriptError(f"the late commit was answered {answer.error}")
+    return ScriptPlayed(client.protocol, late_commit_error=answer.error, newer_by=epochs[0] - producer.epoch)
+
+
+def deleted_offsets(client: ScriptClient, _worker: ScriptWorker) -> ScriptPlayed:
+    """The topic of committed offsets is deleted, and groups commit again.
+
+    Brokers that coordinated them must not do so any more (KAFKA-19274).  At the end of the run each broker is
+    asked which groups it coordinates.
+
+    Raises:
+        ScriptError: a step failed, or no group has another coordinator than before.
+    """
+    groups = [f"deleted-{number}" for number in range(_GROUPS)]
+    before = {group: client.commit_offset(group) for group in groups}
+    client.renew_offsets_topic(groups[0])
+    moved = [group for group in groups if client.group_coordinator(group) != before[group]]
+    if not moved:
+        raise ScriptError("every group has its old coordinator")
+    for group in moved:
+        client.commit_offset(group)
+    return ScriptPlayed(client.protocol, moved_groups=len(moved))
+
+
 def _commit(connection: Connection, producer: ProducerState, client: ScriptClient) -> EndTxnAnswer:
     return end_transaction(connection, producer, commit=True, protocol=client.protocol)
 
@@ -263,4 +313,6 @@ SCRIPTS: Mapping[Script, Callable[[ScriptClient, ScriptWorker], ScriptPlayed]] =
     Script.HANGING_TRANSACTION: hanging_transaction,
     Script.DELAYED_END_TXN: delayed_end_txn,
     Script.TIMED_OUT_PRODUCER: timed_out_producer,
+    Script.LATE_COMMIT: late_commit,
+    Script.DELETED_OFFSETS: deleted_offsets,
 }

@@ -6,6 +6,15 @@ alone, and copies the new leader's records.  Its coordinator is unloaded later, 
 records for its own (``CoordinatorPartitionWriter.ListenerAdapter``), and the event that says so goes to the
 head of the queue.  So it acknowledges commits that were truncated, if the high watermark is not above the
 last record that it wrote (``SnapshottableCoordinator.updateLastCommittedOffset``).
+
+Four things make this likely:
+
+- Half of the clients wait for 10 s, so that the commits that a broker took first, when it was cut off, are
+  still awaited when it learns of its successors.  Their offsets are the first ones that are copied again.
+- The other half gives up after 2.5 s and asks for the coordinator again, so that the successor has commits.
+- The broker copies one commit at a time, and each has a snapshot of its own, so that the high watermark takes
+  all values in between.
+- Hundreds of coordinators are unloaded by one thread, so that copying is faster.
 """
 
 from harness.vocabulary import (
@@ -27,8 +36,10 @@ from harness.vocabulary import (
     broker,
 )
 
-_CUT_MS = 8_000
+_CUT_MS = 7_000
 """The broker is fenced after 3 s.  In the rest, clients that waited in vain find its successors."""
+_PATIENCE_MS = 10_000
+"""More than the rest of the cut, and the 2 to 3 s until the broker has learned of its successors."""
 
 
 def _cut_off(number: int, name: str) -> tuple[Inject | Pass | Heal | Await, ...]:
@@ -55,9 +66,10 @@ SCENARIO = Scenario(
             *_cut_off(2, "second"),
             *_cut_off(3, "third"),
             *_cut_off(1, "fourth"),
+            *_cut_off(2, "fifth"),
             Await(Acknowledged(110)),
         ),
-        duration_ms=60_000,
+        duration_ms=65_000,
     ),
     topology=Topology(
         mode=Mode.ISOLATED,
@@ -67,6 +79,10 @@ SCENARIO = Scenario(
             # One thread has to unload hundreds of coordinators, which takes it longer than the first copies.
             "offsets.topic.num.partitions": "900",
             "group.coordinator.threads": "1",
+            # Each commit is a batch, and has a snapshot.
+            "group.coordinator.append.linger.ms": "0",
+            # The broker that is cut off must not refuse commits before the clients give up.
+            "offsets.commit.timeout.ms": "15000",
             # About one commit is copied at a time, so that the high watermark takes all values in between.
             "replica.fetch.max.bytes": "280",
             "replica.fetch.wait.max.ms": "10",
@@ -74,7 +90,7 @@ SCENARIO = Scenario(
         },
     ),
     # Few groups, so that the successor of a coordinator commits several records in each of its partitions.
-    workload=OffsetsWorkload(partitions=10, groups=40, clients=48, rate=240),
+    workload=OffsetsWorkload(partitions=10, groups=40, clients=48, rate=240, patience_ms=_PATIENCE_MS),
     versions_min="4.0.0",
     expectations=(
         Expectation(

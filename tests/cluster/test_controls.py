@@ -15,6 +15,9 @@ HANGING = "regressions/kafka-14402-hanging-transaction"
 DELAYED = "regressions/kafka-17754-delayed-end-txn"
 TOLD_APART = "regressions/kafka-17754-transaction-version-2"
 TIMED_OUT = "regressions/kafka-19690-timed-out-producer"
+LATE = "regressions/kafka-20785-late-commit"
+DELETED = "regressions/kafka-19274-deleted-offsets"
+LATE_OF_OLDER = "regressions/kafka-20785-transaction-version-1"
 
 
 @pytest.mark.parametrize(
@@ -32,6 +35,18 @@ TIMED_OUT = "regressions/kafka-19690-timed-out-producer"
             marks=pytest.mark.long,
         ),
         pytest.param(TIMED_OUT, "4.1.1", set(), {"timed_out_errors": [47, 47]}, marks=pytest.mark.long),
+        pytest.param(
+            LATE,
+            "4.3.1",
+            {"old-epoch-hidden"},
+            {"late_commit_error": 48, "newer_by": 1},
+            marks=pytest.mark.long,
+        ),
+        pytest.param(DELETED, "4.0.0", {"two-coordinators"}, {}, marks=pytest.mark.long),
+        pytest.param(DELETED, "4.1.1", set(), {}, marks=pytest.mark.long),
+        pytest.param(
+            LATE_OF_OLDER, "4.3.1", set(), {"late_commit_error": 90, "newer_by": 1}, marks=pytest.mark.long
+        ),
     ],
 )
 def test_a_request_that_comes_late_is_red_where_the_bug_is(

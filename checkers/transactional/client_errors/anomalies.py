@@ -32,8 +32,9 @@ TRANSACTION_FORGOTTEN = AnomalyKind(
 )
 OLD_EPOCH_HIDDEN = AnomalyKind(
     id="old-epoch-hidden",
-    meaning="A leader that knew a newer epoch of a producer answered INVALID_TXN_STATE to the old one.",
-    guarantee="A producer with an old epoch is answered INVALID_PRODUCER_EPOCH, and may go on after that.",
-    source="KIP-588; KIP-890; KAFKA-19690, fixed in 3.9.2, 4.0.2 and 4.1.1",
+    meaning="A broker that knew a newer epoch of a producer answered INVALID_TXN_STATE to the old one.",
+    guarantee="A producer with an old epoch is answered INVALID_PRODUCER_EPOCH by leaders and "
+    "PRODUCER_FENCED by coordinators. It may go on after the first, and its application after the second.",
+    source="KIP-588; KIP-890; KAFKA-19690, fixed in 3.9.2, 4.0.2 and 4.1.1; KAFKA-20785",
 )
 ANOMALIES = by_id(SEQUENCE_LOST, FENCED_WITHOUT_RIVAL, TRANSACTION_FORGOTTEN, OLD_EPOCH_HIDDEN)

@@ -11,6 +11,7 @@ import msgspec
 
 from harness.campaigns.campaign import Campaign
 from harness.campaigns.cancelling import cancellable
+from harness.campaigns.known_runs import by_now, known_runs
 from harness.campaigns.making import run_missing
 from harness.campaigns.series import Series, Venue
 from harness.cli.options.completion import complete_known
@@ -62,9 +63,10 @@ def track_record(
 ) -> int:
     """Check known bugs of Kafka: red in the versions that have them, green in those that do not.
 
-    Runs in the store are not repeated; those that krucible run made with the same --seeds count too. The
-    output of runs goes to stderr. Bugs that are races get more runs. Exit codes: 0 all as expected, 1 an
-    outcome is not as expected, 2 a run is missing or unknown, 3 the harness failed.
+    Runs in the store are not repeated, whichever command made them: the newest of each seed counts, so more
+    --seeds add runs. A run whose scenario has changed since does not count, and is named. The output of runs
+    goes to stderr. Bugs that are races get more runs. Exit codes: 0 all as expected, 1 an outcome is not as
+    expected, 2 a run is missing or unknown, 3 the harness failed.
     """
     chosen = _chosen(only)
     with cancellable() as cancelled, contextlib.redirect_stdout(sys.stderr):
@@ -125,14 +127,20 @@ def _record(
     )
     command = reproduce_line(asked, seeds)
     plans = {seed: plan_run(msgspec.structs.replace(asked, seed=seed)) for seed in seeds}
+    stored = known_runs(venue.runs, plans)
     campaign = Campaign(venue.runs, known.scenario, plans, keep_complete=True)
+    campaign.count(stored.counted)
     if campaign.missing() and not cancelled.is_set():
         click.echo(f"=== {command}")
+        for outdated in stored.outdated:
+            click.echo(f"not counted: {outdated}")
         run_missing(campaign, plans, venue, cancelled)
         campaign.finish()
+        stored = known_runs(venue.runs, plans)
     first = plans[seeds[0]]
     return SideRecord(
         ticket=known.ticket,
+        discovered_by=known.discovered_by,
         scenario=known.scenario,
         summary=first.scenario.summary,
         because=first.expectation.why,
@@ -143,5 +151,6 @@ def _record(
         command=command,
         seeds=len(seeds),
         tries=known.tries,
-        runs=tuple(campaign.outcomes()),
+        runs=tuple(by_now(outcome, first) for outcome in campaign.outcomes()),
+        outdated=stored.outdated,
     )

@@ -302,6 +302,29 @@ def test_a_script_of_an_old_epoch_must_have_met_an_old_epoch(
 
 
 @pytest.mark.parametrize(
+    ("answers", "met"),
+    [
+        ({"late_commit_error": 48, "newer_by": 1}, True),
+        ({"late_commit_error": 90, "newer_by": 1}, True),
+        ({"late_commit_error": 47, "newer_by": 2}, True),
+        ({"late_commit_error": 48, "newer_by": 0}, False),
+        ({"late_commit_error": 90}, False),
+        ({"late_commit_error": 16, "newer_by": 1}, False),
+        ({"late_commit_error": 0, "newer_by": 1}, False),
+    ],
+)
+def test_a_script_of_a_late_commit_must_have_met_an_old_epoch(
+    story: Story, answers: dict[str, int], *, met: bool
+) -> None:
+    history = story(run(), setup={"controls": ["late-commit"]})
+    value = {"transaction_version": 2} | answers
+    step = Operation(9_000, 20 * 10**9, "script", OperationType.OK, "control", "late-commit", value)
+    whole = msgspec.structs.replace(history, operations=(*history.operations, step))
+    (found,) = (one for one in check_assumptions(whole).assumptions if one.name == "control-played")
+    assert found.met is met
+
+
+@pytest.mark.parametrize(
     ("ops", "observed"),
     [
         ("await in-sync ok, moves - ok", "all moves as written"),

@@ -6,19 +6,20 @@ from pathlib import Path
 
 import click
 import pytest
+from msgspec.structs import replace
 
-from checkers.history.identity import RunIdentity, encode_identity
 from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
 from harness import cli
 from harness.campaigns import making as running
 from harness.campaigns.series import Venue
 from harness.errors import KrucibleError
-from harness.plan.catalogue import expectation_for, known_outcomes, scenario_names
+from harness.plan.catalogue import expectation_for, known_outcomes, load_scenario, scenario_names
 from harness.plan.planning import RunOptions, RunPlan, plan_run
 from harness.vocabulary import KnownOutcome, Side
-from results.store.runs import save_verdict
+from tests.harness.campaigns.planned_runs import put_run, write_setup
 
 ZOMBIE = "KAFKA-15489"
+OLD = ("--kafka-version", "3.6.2")
 SIDES = [(known, side) for known in known_outcomes() for side in known.sides]
 
 
@@ -42,18 +43,7 @@ class FakeRuns:
         verdict = Verdict(
             validity, (result_of("quorum", found),), as_expected=validity is plan.expectation.validity
         )
-        folder = venue.runs / options.scenario / f"20261120T22000{len(self.done)}Z-{options.seed}"
-        folder.mkdir(parents=True)
-        identity = RunIdentity(
-            run="r",
-            scenario=options.scenario,
-            seed=options.seed,
-            kafka_version=plan.version,
-            began_at="2026-11-20T22:00:00Z",
-            reproduce=plan.reproduce,
-        )
-        (folder / "run.json").write_bytes(encode_identity(identity))
-        save_verdict(folder, verdict)
+        folder = put_run(venue.runs, plan, verdict, f"20261120T22000{len(self.done)}Z")
         if len(self.done) == self.interrupt_after:
             cancelled.set()
         return folder, verdict
@@ -115,6 +105,54 @@ def test_a_side_that_is_not_as_expected_shows_in_the_exit_code(
     seen = json.loads(capsys.readouterr().out)
     assert seen["standing"] == standing
     assert [side["standing"] for side in seen["sides"]] == [standing, "as expected"]
+
+
+def test_later_sessions_add_runs_to_those_of_earlier_ones(
+    fake: FakeRuns, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert record() == 0
+    assert cli.invoke(["run", "regressions/kafka-15489-zombie-leader", "--seeds", "2..2", *OLD]) == 1
+    assert fake.done == [("3.6.2", 1), ("3.7.1", 1), ("3.6.2", 2)]
+    capsys.readouterr()
+    assert record("--seeds", "3") == 0
+    assert fake.done[3:] == [("3.6.2", 3), ("3.7.1", 2), ("3.7.1", 3)]
+    page = capsys.readouterr().out
+    assert "✅ 3 invalid of 3 |" in page
+    assert "✅ 3 valid of 3 |" in page
+    assert record("--seeds", "2", "--no-run") == 0
+    assert "✅ 2 invalid of 2 |" in capsys.readouterr().out
+
+
+def test_a_run_of_an_earlier_version_of_the_scenario_is_made_again(
+    fake: FakeRuns, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert record() == 0
+    (changed,) = (tmp_path / "runs" / "regressions" / "kafka-15489-zombie-leader").glob("*1Z-1")
+    write_setup(changed, {"workload": {"kind": "log", "rate": 1}})
+    capsys.readouterr()
+    assert record("--no-run") == 2
+    page = capsys.readouterr().out
+    assert "❔ 1 missing of 1" in page
+    assert "## Not counted\n" in page
+    assert "\n- KAFKA-15489 on 3.6.2: 20261120T220001Z-1 had another workload\n" in page
+    assert len(fake.done) == 2
+    assert record() == 0
+    assert fake.done[2:] == [("3.6.2", 1)]
+    captured = capsys.readouterr()
+    assert "not counted: 20261120T220001Z-1 had another workload\n" in captured.err
+    assert "## Not counted" not in captured.out
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_run_is_compared_with_what_is_expected_now(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert record() == 0
+    scenario = load_scenario("regressions/kafka-15489-zombie-leader")
+    other = replace(scenario, expectations=(replace(scenario.expectations[0], anomalies=("x",)),))
+    monkeypatch.setattr("harness.plan.planning.load_scenario", lambda _name: other)
+    assert record("--no-run") == 1
+    assert "1 invalid of 1, **not as expected**" in capsys.readouterr().out
 
 
 def test_a_run_that_failed_is_tried_again(fake: FakeRuns, capsys: pytest.CaptureFixture[str]) -> None:
@@ -185,6 +223,11 @@ def test_every_side_can_be_planned_and_its_scenario_expects_the_same(known: Know
     )
     assert plan.expectation == expectation_for(plan.scenario, side.version, side.features)
     assert (plan.expectation.validity is Validity.INVALID) is side.expected_red
+
+
+def test_of_one_ticket_the_discovery_is_one() -> None:
+    told = {(known.ticket, known.discovered_by) for known in known_outcomes()}
+    assert len(told) == len({ticket for ticket, _ in told})
 
 
 def test_every_regression_is_on_record() -> None:

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,11 +12,16 @@ import pytest
 from checkers.history.operations import Operation, OperationType
 from checkers.history.reading import read_history
 from checkers.history.transactions import ScriptPlayed
+from harness.clients.administrator import AdminAnswer
+from harness.clients.interface import ClientFailedError
 from harness.clients.raw_batches import ProduceAnswer
+from harness.clients.raw_transactions import EndTxnAnswer, ProducerState
+from harness.clients.transaction_views import TransactionView
+from harness.kafka.answers import TopicAnswer
 from harness.kafka.wire import WireError
 from harness.record.journal import Clock, Journals
 from harness.vocabulary import Script, ScriptedTransactions
-from harness.workloads import scripted
+from harness.workloads import script, scripted
 from harness.workloads.context import WorkloadContext, clients_for
 from harness.workloads.script import OpenTransaction, ScriptClient, ScriptedSend, ScriptError
 from harness.workloads.scripted import ScriptWorker
@@ -174,6 +179,208 @@ def test_it_needs_one_leader_that_does_not_coordinate(monkeypatch: pytest.Monkey
     one: Any = CalmClient(1, 1)
     with pytest.raises(ScriptError, match="all transactional ids"):
         scripted.timed_out_producer(one, worker)
+
+
+class LateClient:
+    """Its transaction is aborted with a newer epoch, and its late commit gets one answer."""
+
+    def __init__(self) -> None:
+        self.protocol, self.values = 2, SimpleNamespace(draw=lambda: 7)
+        self.said: list[str] = []
+
+    def begin_producer(self, name: str, timeout_ms: int) -> ProducerState:
+        assert timeout_ms == 5_000
+        return ProducerState(name, 17, 3)
+
+    def coordinator(self, name: str) -> int:
+        assert name == "late-commit-0"
+        return 2
+
+    @contextmanager
+    def transaction(self, _: Any, sends: list[ScriptedSend], end: str) -> Iterator[OpenTransaction]:
+        opened = OpenTransaction(sends)
+        yield opened
+        self.said.append(f"{end} {opened.offsets}")
+
+    def add(self, _producer: Any, partitions: list[int]) -> None:
+        self.said.append(f"add {partitions}")
+
+    def append(self, _producer: Any, send: ScriptedSend, sequence: int, opened: OpenTransaction) -> None:
+        opened.offsets[send.value] = sequence
+
+    def await_aborted(self, producer: ProducerState) -> int:
+        self.said.append("aborted")
+        return producer.epoch + 1
+
+    def held(self, client: Any, broker: int, late: Any, meanwhile: Any) -> Any:
+        assert (client, broker) == (self, 2)
+        meanwhile()
+        return late("connection")
+
+
+@pytest.mark.parametrize("error", [47, 48, 90])
+def test_a_commit_that_arrives_after_its_transaction_timed_out(
+    monkeypatch: pytest.MonkeyPatch, error: int
+) -> None:
+    def end(_: Any, producer: ProducerState, *, commit: bool, protocol: int) -> EndTxnAnswer:
+        assert (commit, protocol) == (True, 2)
+        return EndTxnAnswer(error, producer)
+
+    monkeypatch.setattr(scripted, "end_transaction", end)
+    client: Any = LateClient()
+    played = scripted.late_commit(client, client)
+    assert played == ScriptPlayed(2, late_commit_error=error, newer_by=1)
+    assert client.said == ["add [0]", "aborted", "abort {7: 0}"]
+
+
+@pytest.mark.parametrize("error", [0, 16, 51])
+def test_a_late_commit_that_is_not_refused_for_its_state_or_epoch_proves_nothing(
+    monkeypatch: pytest.MonkeyPatch, error: int
+) -> None:
+    monkeypatch.setattr(scripted, "end_transaction", lambda _, producer, **__: EndTxnAnswer(error, producer))
+    client: Any = LateClient()
+    with pytest.raises(ScriptError, match=f"late commit was answered {error}"):
+        scripted.late_commit(client, client)
+
+
+ABORTED = TransactionView(0, "CompleteAbort", 17, 4, [])
+
+
+@pytest.fixture
+def asking(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A client that asks the coordinator for nothing but its view of the transaction."""
+    monkeypatch.setattr(script, "_PAUSE_S", 0.0)
+    client: Any = ScriptClient.__new__(ScriptClient)
+    client._stopping = threading.Event()
+    client.coordinator = lambda name: f"coordinator of {name}"
+    client.connect = lambda broker: f"connection to {broker}"
+    return client
+
+
+def test_the_coordinator_is_asked_until_it_has_aborted(asking: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    views = [
+        TransactionView(16, "", -1, -1, []),
+        TransactionView(0, "Ongoing", 17, 3, [("txn-0", 0)]),
+        TransactionView(0, "PrepareAbort", 17, 4, [("txn-0", 0)]),
+        ABORTED,
+    ]
+
+    def describe(connection: str, name: str) -> TransactionView:
+        assert (connection, name) == ("connection to coordinator of t", "t")
+        return views.pop(0)
+
+    monkeypatch.setattr(script, "describe_transaction", describe)
+    assert asking.await_aborted(ProducerState("t", 17, 3)) == 4
+    assert views == []
+
+
+def test_an_abort_that_changes_the_producer_id_has_no_epoch_to_compare(
+    asking: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(script, "describe_transaction", lambda *_: ABORTED)
+    with pytest.raises(ScriptError, match="another id"):
+        asking.await_aborted(ProducerState("t", 16, 3))
+
+
+class GroupsClient:
+    """Groups have a coordinator by their number; after the renewal all but some have the next broker."""
+
+    def __init__(self, staying: int) -> None:
+        self.protocol, self.renewed, self.staying = 1, False, staying
+        self.committed: list[tuple[str, int]] = []
+
+    def group_coordinator(self, group: str) -> int:
+        number = int(group.removeprefix("deleted-"))
+        return number % 3 + 1 + (self.renewed and number >= self.staying)
+
+    def commit_offset(self, group: str) -> int:
+        self.committed.append((group, self.group_coordinator(group)))
+        return self.group_coordinator(group)
+
+    def renew_offsets_topic(self, group: str) -> None:
+        assert (group, len(self.committed)) == ("deleted-0", 12)
+        self.renewed = True
+
+
+def test_groups_commit_again_after_their_offsets_were_deleted() -> None:
+    client: Any = GroupsClient(10)
+    assert scripted.deleted_offsets(client, client) == ScriptPlayed(1, moved_groups=2)
+    assert client.committed[12:] == [("deleted-10", 3), ("deleted-11", 4)]
+
+
+def test_if_all_groups_have_their_old_coordinators_it_proves_nothing() -> None:
+    client: Any = GroupsClient(12)
+    with pytest.raises(ScriptError, match="every group has its old coordinator"):
+        scripted.deleted_offsets(client, client)
+
+
+def test_a_commit_is_repeated_at_the_coordinator_that_is_found(
+    asking: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[int | WireError] = [WireError("loading"), 1, 2]
+    codes = {"connection to 1": 16, "connection to 2": 0}
+
+    def find(_connection: Any, group: str) -> int:
+        assert group == "g"
+        one = found.pop(0)
+        if isinstance(one, WireError):
+            raise one
+        return one
+
+    monkeypatch.setattr(script, "Connection", lambda *_: nullcontext())
+    monkeypatch.setattr(script, "find_group", find)
+    monkeypatch.setattr(script, "commit_offset", lambda connection, *_: codes[connection])
+    asking.context = SimpleNamespace(bootstrap=("host:9092",))
+    assert asking.commit_offset("g") == 2
+    assert found == []
+
+
+class Deleting:
+    """An administrator whose deletion has this outcome."""
+
+    def __init__(self, outcome: OperationType) -> None:
+        self.outcome = outcome
+        self.closed = False
+
+    def delete_topic(self, topic: str) -> AdminAnswer:
+        assert topic == "__consumer_offsets"
+        return AdminAnswer(self.outcome, error="why")
+
+    def close(self, _timeout_s: float) -> None:
+        self.closed = True
+
+
+def topic(topic_id: str, error: int = 0) -> TopicAnswer:
+    return TopicAnswer("__consumer_offsets", topic_id, error, ())
+
+
+def test_the_topic_is_renewed_when_another_id_is_seen(asking: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    admin = Deleting(OperationType.OK)
+    seen = [topic("old"), topic("old"), topic("", 3), topic("new")]
+    asked: list[str] = []
+    monkeypatch.setattr(script, "open_administrator", lambda *_: admin)
+    asking.context = SimpleNamespace(bootstrap=("host:9092",))
+    asking._look = lambda _name: seen.pop(0)
+    asking.group_coordinator = asked.append
+    asking.renew_offsets_topic("g")
+    assert (seen, asked, admin.closed) == ([], ["g"] * 3, True)
+
+
+def test_without_a_deletion_nothing_is_renewed(asking: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    admin = Deleting(OperationType.INFO)
+    asking.context = SimpleNamespace(bootstrap=("host:9092",))
+    asking._look = lambda _name: topic("old")
+    monkeypatch.setattr(script, "open_administrator", lambda *_: admin)
+    with pytest.raises(ScriptError, match="not acknowledged: why"):
+        asking.renew_offsets_topic("g")
+    assert admin.closed
+
+    def refuse(*_: Any) -> None:
+        raise ClientFailedError("nobody answers")
+
+    monkeypatch.setattr(script, "open_administrator", refuse)
+    with pytest.raises(ScriptError, match="nobody answers"):
+        asking.renew_offsets_topic("g")
 
 
 class OpenHolds:

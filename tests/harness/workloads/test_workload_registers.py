@@ -17,14 +17,15 @@ from kafka.protocol.admin import (
     IncrementalAlterConfigsResponse,
 )
 from kafka.protocol.metadata import MetadataResponse
+from msgspec.structs import replace
 
 from checkers.history.operations import History, Operation, OperationType
 from checkers.history.reading import read_history
 from checkers.kraft.metadata import check_metadata
 from checkers.registers import check_registers
 from checkers.verdict.verdict import Validity
-from harness.clients import EMBEDDED, ClientFailedError
-from harness.clients.administrator import AdminAnswer
+from harness.clients import EMBEDDED, ClientFailedError, ClientKind
+from harness.clients.administrator import AdminAnswer, Administrator, AdministratorOptions
 from harness.clients.administrator_errors import REFUSED_COMMITS, classify_commit
 from harness.clients.interface import ProducerRecord, carried
 from harness.clients.metadata_views import listed_topics
@@ -146,6 +147,18 @@ def test_offsets_are_committed_fetched_and_read_at_the_end(bench: Callable[..., 
     assert last == {**dict.fromkeys(names), **kept}
     result = check_registers(made.history())
     assert (result.validity, result.figures["strict_linearizable"]) == (Validity.VALID, True)
+
+
+def test_clients_of_one_library_may_wait_longer(bench: Callable[..., Bench]) -> None:
+    made = bench(replace(OFFSETS, patience_ms=10_000))
+    waits: dict[ClientKind, tuple[int, int]] = {}
+
+    def make(kind: ClientKind, options: AdministratorOptions) -> Administrator:
+        waits[kind] = (options.request_ms, options.operation_ms)
+        return made.cluster.administrator(kind, options)
+
+    made.load(offsets_workers(made.context, make), lambda: set(waits) == set(EMBEDDED))
+    assert waits == {ClientKind.KAFKA_PYTHON: (9_500, 10_000), ClientKind.CONFLUENT: (2_000, 2_500)}
 
 
 def test_what_goes_wrong_is_recorded_and_a_spent_client_is_made_anew(bench: Callable[..., Bench]) -> None:

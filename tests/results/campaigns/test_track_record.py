@@ -48,6 +48,8 @@ def side(
         seeds=len(runs) if seeds is None else seeds,
         runs=runs,
         tries=tries,
+        discovered_by="Jepsen" if expected_red else "",
+        outdated=("an older run had another schedule",) if seeds == 4 else (),
     )
 
 
@@ -88,11 +90,13 @@ def test_the_page_of_what_was_confirmed() -> None:
     page = render_track_record([side(RED, RED), side(GREEN, expected_red=False)])
     assert "✅ **As expected**: 2 sides, 2 as expected." in page
     assert (
-        "| KAFKA-15489 | `regressions/kafka-15489-zombie-leader` | 3.6.2, `a=0`, `b=c/d` | 🔴 red "
+        "| KAFKA-15489 | Jepsen | `regressions/kafka-15489-zombie-leader` | 3.6.2, `a=0`, `b=c/d` | 🔴 red "
         "| ✅ 2 invalid of 2 | 4 `zombie-leader` |\n"
     ) in page
     assert "| 3.7.1, `a=0`, `b=c/d` | 🟢 green | ✅ 1 valid of 1 |  |\n" in page
+    assert "| KAFKA-15489 | not known | `regressions" in page
     assert "## To look at" not in page
+    assert "## Not counted" not in page
     assert page.count("Cut the active controller off.") == 1
     assert page.count("- KAFKA-15489: fixed in 3.7.0") == 1
     assert "- krucible: 6129fa2\n" in page
@@ -115,6 +119,12 @@ def test_the_page_marks_what_was_not() -> None:
     assert "- KAFKA-15489 on 3.6.2: failed, `seed 2`\n  - no engine" in troubles
     assert "- KAFKA-15489 on 3.7.1: unknown, " in troubles
     assert troubles.count("\n- ") == 3
+
+
+def test_the_page_names_what_does_not_count() -> None:
+    page = render_track_record([side(seeds=4)])
+    assert "❔ 4 missing of 4" in page
+    assert "\n- KAFKA-15489 on 3.6.2: an older run had another schedule\n" in page
 
 
 def test_the_json_has_every_side_with_its_standing() -> None:

@@ -1,0 +1,113 @@
+"""Finds the stored runs that count for a known outcome: of the same options, Kafka and scenario.
+
+A scenario of the catalogue may have changed since a run was made.  A run records what its scenario was: the
+schedule, the topology, the workload and the assumptions.  If one of them differs, the run shows nothing about
+the scenario as it is now.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from checkers.history.operations import OK
+from checkers.history.reading import HistoryError, read_journals
+from checkers.history.setup import SETUP
+from checkers.judge import as_expected
+from checkers.verdict.verdict import Validity
+from harness.campaigns.sensitivity.stored_runs import RUNNER_JOURNAL, StoredRuns
+from harness.cluster.cluster import describe
+from harness.errors import KrucibleError
+from harness.plan.planning import RunPlan
+from harness.plan.schedule import decode
+from harness.record.folder import SCHEDULE_FILE
+from results.campaigns.summary import Outcome, RunOutcome
+
+
+class KnownRuns(NamedTuple):
+    """The stored runs of one side of a known outcome.
+
+    Attributes:
+        counted: by seed, the folder of the newest run that counts.
+        outdated: for each seed without such a run, one sentence about the newest run that does not count.
+    """
+
+    counted: dict[int, Path]
+    outdated: tuple[str, ...]
+
+
+def known_runs(runs: Path, plans: Mapping[int, RunPlan]) -> KnownRuns:
+    """Look up the runs of some plans, whichever command made them and however many seeds it had.
+
+    Replays, runs of seeded bugs, and runs that were interrupted do not count.
+
+    Args:
+        runs: the store.
+        plans: a plan for every seed, all of one scenario.
+    """
+    stored = StoredRuns(runs / next(iter(plans.values())).options.scenario)
+    stored.look()
+    counted: dict[int, Path] = {}
+    outdated = []
+    for seed, plan in plans.items():
+        folders = [run.folder for run in stored.of(plan.reproduce)]
+        told = {folder: ", ".join(differences(plan, folder)) for folder in folders}
+        if alike := [folder for folder in folders if not told[folder]]:
+            counted[seed] = alike[-1]
+        elif folders:
+            outdated.append(f"{folders[-1].name} had another {told[folders[-1]]}")
+    return KnownRuns(counted, tuple(outdated))
+
+
+def differences(plan: RunPlan, folder: Path) -> Iterator[str]:
+    """The parts of a run's scenario that differ from a plan, or that can't be read.
+
+    A field that is newer than the run has its default value.
+    """
+    try:
+        schedule = decode((folder / SCHEDULE_FILE).read_bytes())
+    except (OSError, msgspec.DecodeError):
+        schedule = None
+    if schedule != plan.schedule:
+        yield "schedule"
+    try:
+        topology = describe(folder).topology
+    except KrucibleError:
+        topology = None
+    if topology != plan.scenario.topology:
+        yield "topology"
+    recorded = _setup(folder)
+    if not _same(recorded.get("workload"), plan.scenario.workload):
+        yield "workload"
+    reason = {"why_lowered": plan.scenario.assumptions.why_lowered}
+    if not _same((recorded.get("assumptions") or {}) | reason, plan.scenario.assumptions):
+        yield "assumptions"
+
+
+def by_now(run: RunOutcome, plan: RunPlan) -> RunOutcome:
+    """A run's outcome, compared with what is expected now; the run recorded what was expected then."""
+    if run.outcome is Outcome.FAILED:
+        return run
+    expected = plan.expectation
+    found = as_expected(
+        Validity(run.outcome.value), frozenset(run.illegal), expected.validity, expected.accepted
+    )
+    return msgspec.structs.replace(run, as_expected=found)
+
+
+def _setup(folder: Path) -> dict[str, Any]:
+    """The recorded setup of a run; empty if it can't be read."""
+    try:
+        history = read_journals([folder / RUNNER_JOURNAL])
+    except HistoryError:
+        return {}
+    return next((operation.value for operation in history.of(SETUP) if operation.type is OK), {})
+
+
+def _same(recorded: object, wanted: msgspec.Struct) -> bool:
+    """Whether a part of the setup, which may have further fields, is what is wanted."""
+    try:
+        return msgspec.convert(recorded, type(wanted)) == wanted
+    except msgspec.ValidationError:
+        return False
