@@ -58,6 +58,7 @@ KNOWN = (
             Side(version="4.3.1", features={_ELR: 0}, expected_red=True),
             Side(version="4.3.1", features={_ELR: 1}, expected_red=False),
         ),
+        discovered_by="analysis of the replication protocol (motivation of KIP-966)",
     ),
     KnownOutcome(
         "KAFKA-17375",
