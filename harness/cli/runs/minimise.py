@@ -101,6 +101,12 @@ def _nothing_text(work: Minimising, start: Start, kept: MinimisationFile, runs: 
     )
 
 
+def _bug_text(start: Start) -> str:
+    """The seeded bug that every run of the search had; empty without one."""
+    bug = start.options.seeded_bug
+    return f", with the seeded bug {bug}" if bug else ""
+
+
 def _made_text(kept: MinimisationFile) -> str:
     """The number of runs, and the time that they took."""
     tried = kept.state.tried
@@ -119,7 +125,7 @@ def _result_lines(
     found = f"{rate.text()} with {reduction_text(before, after)}"
     path = work.write_result(
         f"{start.wanted} in {found}.\n\nMinimised from run {recorded.identity.run} of "
-        f"{recorded.identity.scenario}, Kafka {best.kafka_version}.\n"
+        f"{recorded.identity.scenario}, Kafka {best.kafka_version}{_bug_text(start)}.\n"
     )
     options = replace(start.options, scenario=name_of(path), scenario_file=str(path))
     measured = (

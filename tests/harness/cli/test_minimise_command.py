@@ -113,7 +113,7 @@ def test_what_was_run_is_not_run_again(red: Path, made: Runs, capsys: pytest.Cap
     assert "a rate that is too high" in said.out
     assert "; smaller ones are left to try" in said.out
     assert "; its rate is not measured yet" in said.out
-    assert "; nothing smaller is left to try" in said.out
+    assert " in 0 min; nothing smaller is left to try" in said.out
 
 
 def test_a_run_is_minimised_by_one_process_at_a_time(
@@ -265,6 +265,8 @@ def test_a_seeded_bug_stays_in_and_its_anomaly_is_the_one_that_is_wanted(store: 
     assert made.plans[0].expectation.anomalies == plan.expectation.anomalies
     scenario = load_file(folder / "minimised" / wanted / "scenario.py")
     assert scenario.expectations == ()
+    told = (folder / "minimised" / wanted / "scenario.py").read_text()
+    assert "of smoke/partition, Kafka 4.3.1, with the seeded bug min-isr-ignored.\n" in told
     assert pieces_of(planned_of(scenario)) == ()
 
 
