@@ -143,6 +143,51 @@ def test_one_that_was_asked_for_where_nothing_tells(
     assert (may_have_lost(story.history(cut=2), OFFSETS_TOPIC) is not None) is lost
 
 
+@pytest.mark.parametrize(
+    ("asked", "partition", "until_ms", "lost"),
+    [
+        (None, 0, 29, False),
+        (None, 0, 30, True),
+        ([[OFFSETS_TOPIC, 0]], 0, 700, True),
+        ([[OFFSETS_TOPIC, 7]], 0, 700, False),
+        ([["log-0", 0], [OFFSETS_TOPIC, 7], [OFFSETS_TOPIC, 0]], None, 700, True),
+        ([[OFFSETS_TOPIC, 0]], None, 29, False),
+    ],
+)
+def test_an_election_that_nothing_tells_of_happened_after_the_request_in_its_partition(
+    asked: list[Any] | None, partition: int | None, until_ms: int, *, lost: bool
+) -> None:
+    story = kept()
+    story.both(30, 31, "elect-leaders", {"partitions": asked, "to": "n1"}, key="unclean", how="info")
+    for history in (story.history(metadata_log=False), story.history(cut=2)):
+        text = may_have_lost(history, OFFSETS_TOPIC, partition, until_ns=until_ms * 1_000_000)
+        assert (text is not None) is lost
+
+
+def test_an_answer_for_one_partition_says_nothing_of_another() -> None:
+    """The request was refused for partition 7 and carried out in partition 8."""
+    story = kept()
+    for asked in (None, [[OFFSETS_TOPIC, 7], [OFFSETS_TOPIC, 8]]):
+        value = {"partitions": asked, "to": "n1"}
+        results = [[OFFSETS_TOPIC, 7, 83, None], [OFFSETS_TOPIC, 8, 0, None], [OFFSETS_TOPIC, 0, 83, None]]
+        answer = value | {"code": 0, "results": results, "took_ms": 1}
+        story = kept()
+        story.both(30, 31, "elect-leaders", value, answer=answer, key="unclean")
+        history = story.history(metadata_log=False)
+        assert may_have_lost(history, OFFSETS_TOPIC) is not None
+        assert may_have_lost(history, OFFSETS_TOPIC, 7) is None
+        assert may_have_lost(history, OFFSETS_TOPIC, 8) is not None
+
+
+def test_where_nothing_tells_configs_count_from_the_time_when_they_were_set() -> None:
+    story = AdminStory()
+    told = {"config": "unclean.leader.election.enable", "value": "true", "to": "n1"}
+    story.both(30, 31, "alter-topic", told, key=OFFSETS_TOPIC)
+    history = story.history(metadata_log=False)
+    assert may_have_lost(history, OFFSETS_TOPIC, until_ns=29_000_000) is None
+    assert "configs allowed" in str(may_have_lost(history, OFFSETS_TOPIC, until_ns=31_000_000))
+
+
 @pytest.mark.parametrize(("node", "lost"), [("n1", True), ("stranger", False)])
 def test_one_that_configs_allowed_where_nothing_tells(node: str, *, lost: bool) -> None:
     story = kept(node_config={node: {"unclean.leader.election.enable": "true"}})

@@ -262,7 +262,7 @@ def test_an_event_permits_what_concerns_its_partition_alone(
     assert (result.validity is Validity.INVALID) is illegal
 
 
-@pytest.mark.parametrize("topic", [SOURCE, TARGET])
+@pytest.mark.parametrize("topic", [SOURCE, TARGET, "__consumer_offsets"])
 @pytest.mark.parametrize("change", [_missing, _doubled, _ahead])
 def test_no_event_after_the_last_read_explains_what_was_read(
     change: Callable[[CopyStory], None], topic: str
