@@ -4,8 +4,14 @@ from typing import Any
 
 import pytest
 
-from checkers.columns.tables import PartitionName
-from checkers.evidence.coordinators import OFFSETS_TOPIC, number_of, offsets_partition
+from checkers.columns.tables import GroupPartition, PartitionName
+from checkers.evidence.coordinators import (
+    OFFSETS_TOPIC,
+    SHARES_TOPIC,
+    number_of,
+    offsets_partition,
+    shares_partition,
+)
 from checkers.groups import check_groups
 from checkers.history.operations import OperationType
 from checkers.licences.internal import may_have_lost
@@ -230,6 +236,25 @@ def test_no_loss_makes_a_generation_known_that_nobody_was_told_of() -> None:
 def test_a_group_is_kept_in_one_partition(group: str, number: int) -> None:
     """Of fifty, by hashes that Java computed; the last one is an int without an absolute value."""
     assert number_of(group, 50) == number
+
+
+@pytest.mark.parametrize(
+    ("topic", "known"),
+    [
+        ({"name": "log-0", "topic_id": TOPIC_ID, "partitions": 2}, True),
+        ({"name": "log-0", "partitions": 2}, False),
+        ({"name": "another", "topic_id": TOPIC_ID, "partitions": 2}, False),
+    ],
+)
+def test_the_state_of_a_share_group_is_kept_by_partition(topic: dict[str, Any], *, known: bool) -> None:
+    story = AdminStory(topics=[topic])
+    story.record(1, "TOPIC_RECORD", {"name": SHARES_TOPIC, "topicId": TOPIC_ID})
+    told = {"topicId": TOPIC_ID, "replicas": [1], "isr": [1], "leader": 1, "leaderEpoch": 0}
+    for each in range(3):
+        story.record(2 + each, "PARTITION_RECORD", {"partitionId": each, **told})
+    place = shares_partition(story.history(), GroupPartition("g", "log-0", 1))
+    expected = PartitionName(SHARES_TOPIC, number_of(f"g:{TOPIC_ID}:1", 3)) if known else None
+    assert place == expected
 
 
 def test_of_a_topic_that_is_not_told_whole_no_partition_is_known() -> None:
