@@ -17,13 +17,16 @@ from collections.abc import Mapping
 from functools import cache
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
-from checkers.columns.tables import Integers
-from checkers.evidence.coordinators import TRANSACTIONS_TOPIC
+from checkers.columns.tables import NEVER, Integers
+from checkers.evidence.coordinators import TRANSACTIONS_TOPIC, transactions_partition
 from checkers.evidence.partition_changes import partition_changes
+from checkers.evidence.producers import initialisations
 from checkers.evidence.transaction_states import StatesLog, states_of
 from checkers.history.operations import History
+from checkers.history.transactions import ProducerInitialised
 from checkers.licences.internal import Loss, losses
 
 _AHEAD_MAX = 2
@@ -100,3 +103,23 @@ def _is_between(pieces: Pieces, log: StatesLog, rows: Integers, epoch: int) -> b
     first = int(pieces.of_records[before[-1]]) if len(before) else 0
     last = int(pieces.of_records[after[0]]) if len(after) else pieces.last
     return first == last
+
+
+def certain_producers(history: History) -> Integers | None:
+    """Producer ids whose coordinators have certainly lost nothing; None if that holds for all producers.
+
+    A producer belongs to the partition whose log has it, or to that of the id for which it was initialised.
+
+    Raises:
+        msgspec.ValidationError, ValueError: an operation is not as docs/histories.md says.
+    """
+    if not losses(history, TRANSACTIONS_TOPIC):
+        return None
+    is_whole = cache(lambda number: not losses(history, TRANSACTIONS_TOPIC, number))
+    logs = (log for number, log in states_of(history).items() if is_whole(number))
+    found = {number for log in logs for number in log.columns["producer_id"].tolist()}
+    for call in initialisations(history):
+        place = transactions_partition(history, str(call.begun.key))
+        if call.to_ns != NEVER and call.ended is not None and place is not None and is_whole(place.partition):
+            found.add(msgspec.convert(call.ended.value, ProducerInitialised).producer_id)
+    return np.array(sorted(found - {None}), dtype=np.int64)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from checkers.columns.tables import NEVER
+from checkers.evidence.coordinators import number_of
 from checkers.history.operations import History, Operation, OperationType
 from checkers.licences.internal import Loss
 from checkers.logs.replicas import coordinated
@@ -233,6 +234,44 @@ def test_a_loss_in_another_partition_excuses_no_marker(monkeypatch: pytest.Monke
 def test_all_coordinators_count() -> None:
     logs = [coordinator(*COMMIT[:-2]), coordinator(*COMMIT, partition=1)]
     assert found(judged(log_of(DATA, ("c", 1)), *logs, partitions=2)) == []
+
+
+INITIALISED = (
+    Operation(0, 0, 7, OperationType.INVOKE, "init-transactions", "t", {"client": "c"}),
+    Operation(0, 0, 7, OperationType.OK, "init-transactions", "t", {"client": "c", "producer_id": 7}),
+)
+"""Producer 7 is initialised for an id that is in partition 0 of two."""
+
+
+@pytest.mark.parametrize(
+    ("told", "others", "lost_in", "judges"),
+    [
+        ([coordinator(*BEGUN)], (), 1, True),
+        ([coordinator(*BEGUN)], (), 0, False),
+        ([coordinator(partition=1)], (), 0, False),
+        ([], INITIALISED, 1, True),
+        ([], INITIALISED, 0, False),
+        ([], INITIALISED[:1], 1, False),
+        ([], (), 1, False),
+    ],
+)
+@pytest.mark.parametrize("log", [log_of(DATA, ("c", 2)), log_of(DATA, ("d", 1), ("c", 1))])
+def test_epochs_of_producers_in_other_partitions_than_the_loss_are_judged(
+    monkeypatch: pytest.MonkeyPatch,
+    log: list[Batch],
+    told: list[dict[str, Any]],
+    others: Sequence[Operation],
+    lost_in: int,
+    *,
+    judges: bool,
+) -> None:
+    def losses(_: History, __: str, partition: int | None = None) -> tuple[Loss, ...]:
+        return (Loss("a loss", NEVER),) if partition in {None, lost_in} else ()
+
+    monkeypatch.setattr(coordinated, "losses", losses)
+    assert number_of("t", 2) == 0
+    counts = judged(log, *told, others=others, partitions=2).counts
+    assert bool({"marker-of-another-transaction", "marker-shared"} & counts.keys()) is judges
 
 
 def test_a_permitted_loss_excuses_all() -> None:
