@@ -1,15 +1,18 @@
 """Which partition stores a group's commits or a transactional id's state; its leader is the coordinator.
 
 Its number is Java's hash of the id, modulo the number of partitions (Kafka's
-``GroupCoordinator.partitionFor`` and ``TransactionStateManager.partitionFor``).
+``GroupCoordinator.partitionFor`` and ``TransactionStateManager.partitionFor``).  For the state of a share
+group in a partition, the id is ``group:topic id:number`` (``SharePartitionKey.asCoordinatorKey``).
 """
 
-from checkers.columns.tables import PartitionName
+from checkers.columns.tables import GroupPartition, PartitionName
 from checkers.evidence.partition_changes import partition_changes
 from checkers.history.operations import History
+from checkers.history.setup import recorded_setup
 
 OFFSETS_TOPIC = "__consumer_offsets"
 TRANSACTIONS_TOPIC = "__transaction_state"
+SHARES_TOPIC = "__share_group_state"
 _BITS = 32
 _FACTOR = 31
 """The multiplier of ``java.lang.String.hashCode``."""
@@ -31,6 +34,17 @@ def transactions_partition(history: History, transactional_id: str) -> Partition
         msgspec.ValidationError: an observation is not as docs/histories.md says.
     """
     return _partition(history, TRANSACTIONS_TOPIC, transactional_id)
+
+
+def shares_partition(history: History, place: GroupPartition) -> PartitionName | None:
+    """The partition that stores a share group's state of a partition; None if it is unknown.
+
+    Raises:
+        msgspec.ValidationError: an observation or the set-up is not as docs/histories.md says.
+    """
+    ids = {topic.topic_id for topic in recorded_setup(history).topics if topic.name == place.topic} - {None}
+    key = f"{place.group}:{''.join(map(str, ids))}:{place.partition}"
+    return _partition(history, SHARES_TOPIC, key) if len(ids) == 1 else None
 
 
 def _partition(history: History, topic: str, key: str) -> PartitionName | None:

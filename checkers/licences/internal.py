@@ -9,8 +9,8 @@ hit all in-sync replicas of one partition before any of them had rejoined the IS
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from checkers.columns.tables import NEVER, PartitionName
-from checkers.evidence.administration import UNCLEAN
+from checkers.columns.tables import NEVER, NONE, PartitionName
+from checkers.evidence.administration import UNCLEAN, Election
 from checkers.history.operations import History
 from checkers.licences.disks import active, all_hit, copy_faults_of, hits
 from checkers.licences.facts import Facts
@@ -62,8 +62,8 @@ def losses(history: History, topic: str, partition: int | None = None) -> tuple[
     """Events by which a topic, or one of its partitions, may have lost acknowledged records.
 
     If no metadata log covers the topic to the end, any unclean election that was requested, or that configs
-    allowed, may have happened.  If no metadata log has the topic at all, any disk that was hit may have held
-    its only in-sync replica.
+    allowed, may have happened since then.  If no metadata log has the topic at all, any disk that was hit may
+    have held its only in-sync replica.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
@@ -76,10 +76,10 @@ def losses(history: History, topic: str, partition: int | None = None) -> tuple[
     ]
     unclean = [*_elected(facts, told)]
     told_of_all = bool(told) and all(facts.changes.is_complete(name, NEVER) for name in told)
-    perhaps = None if told_of_all else _unrecorded_unclean(facts, topic)
-    if perhaps is not None:
+    if not told_of_all:
         told_until_ns = facts.changes.complete_until_ns if told and partition is not None else 0
-        unclean.append(Loss(perhaps, NEVER, told_until_ns))
+        perhaps = _unrecorded_unclean(facts, topic, partition)
+        unclean += [loss._replace(from_ns=max(loss.from_ns, told_until_ns)) for loss in perhaps]
     if any(facts.changes.states[name] for name in told):
         return (*unclean, *_all_struck(facts, told))
     return (*unclean, *_struck(facts, topic))
@@ -99,16 +99,22 @@ def _of_disks(topic: str, brokers: frozenset[int], from_ns: int, until_ns: int) 
     return Loss(f"damage to disks of replicas of {topic}, on brokers {sorted(brokers)}", until_ns, from_ns)
 
 
-def _unrecorded_unclean(facts: Facts, topic: str) -> str | None:
-    """A possible cause of an unclean election that no evidence shows; None if there is none."""
+def _unrecorded_unclean(facts: Facts, topic: str, partition: int | None) -> Iterator[Loss]:
+    """Unclean elections that no evidence shows: since a request, or since configs allowed them."""
     for election in facts.elections:
-        somewhere = next((where for where in election.asked or () if where.topic == topic), None)
-        where = PartitionName(topic, 0) if election.asked is None else somewhere
-        if election.type == UNCLEAN and where is not None and election.may_have_elected(where):
-            return f"operation {election.request.began.index} asked for unclean elections of {topic}"
-    if permitted(facts, topic_named(facts, topic)):
-        return f"configs allowed unclean elections of {topic}"
-    return None
+        places = _places(election, topic, partition)
+        if election.type == UNCLEAN and any(map(election.may_have_elected, places)):
+            text = f"operation {election.request.began.index} asked for unclean elections of {topic}"
+            yield Loss(text, NEVER, election.request.from_ns)
+    for allowed_ns in permitted(facts, topic_named(facts, topic)):
+        yield Loss(f"configs allowed unclean elections of {topic}", NEVER, allowed_ns.from_ns)
+
+
+def _places(election: Election, topic: str, partition: int | None) -> Iterable[PartitionName]:
+    """The partitions of a topic that a request may concern, or the given one; number -1 stands for all."""
+    if partition is not None or election.asked is None:
+        return [PartitionName(topic, NONE if partition is None else partition)]
+    return [place for place in election.asked if place.topic == topic]
 
 
 def _struck(facts: Facts, topic: str) -> Iterator[Loss]:

@@ -18,9 +18,9 @@ this is a figure.  Delivery counts may repeat, because a count is stored only wi
 leaves those times out.  An acknowledgement that failed, or whose outcome is unknown, was not confirmed by a
 broker, and permits any result.
 
-A legal loss in the topic with the states of share groups excuses findings that depend on stored states.  A
-legal loss in the partition that is read excuses findings that depend on offsets, because these may be written
-again.  Rule 6 has the licences of the log checker.
+A legal loss in the partition with the state of a share group excuses findings that depend on stored states
+and were seen after it.  A legal loss in the partition that is read excuses findings that depend on offsets,
+because these may be written again.  Rule 6 has the licences of the log checker.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,12 +29,13 @@ from dataclasses import dataclass, field
 import msgspec
 import numpy as np
 
-from checkers.columns.tables import GroupPartition, PartitionName
+from checkers.columns.tables import NEVER, GroupPartition, PartitionName
+from checkers.evidence.coordinators import SHARES_TOPIC, shares_partition
 from checkers.history.operations import History
 from checkers.history.setup import recorded_setup
 from checkers.history.sources import unassigned_damage
-from checkers.licences import licences_of
-from checkers.licences.internal import may_have_lost
+from checkers.licences import Permit, licences_of
+from checkers.licences.internal import Loss, losses
 from checkers.share_groups.anomalies import (
     ANOMALIES,
     HELD_TWICE,
@@ -58,7 +59,6 @@ __all__ = ["ENTRY", "check_share_groups"]
 
 CHECKER = "share-groups"
 KIND = "shares"
-STATE_TOPIC = "__share_group_state"
 ACKNOWLEDGED_MIN = 10
 """The least number of records that a group must have accepted or rejected, as brokers confirmed."""
 _OUT_OF_TRIES = "tries whose answers were lost may have used up the limit of deliveries"
@@ -157,36 +157,61 @@ class _Excuses:
 
     def __init__(self, history: History) -> None:
         self._history = history
-        setup = bool(history.of("setup"))
-        self._lost = may_have_lost(history, STATE_TOPIC) if setup else None
+        self._told = bool(history.of("setup"))
+        self._losses: dict[GroupPartition, tuple[Loss, ...]] = {}
 
     def judged(self, anomaly: Anomaly, name: GroupPartition) -> Anomaly:
         """A finding about one delivery; it is legal, with its licence, if an event may explain it."""
-        licence = None if anomaly.id in {HELD_TWICE.id, TOO_MANY.id} else self._lost
+        licence = None if anomaly.id in {HELD_TWICE.id, TOO_MANY.id} else self._lost(name, _seen_ns(anomaly))
         if licence is None and anomaly.id == START_WENT_BACK.id:
-            licence = self._truncated(name)
+            licence = self._truncated(name, until_ns=_seen_ns(anomaly))
         return _with_licence(anomaly, licence)
 
     def passed(self, passed: Passed, row: int) -> Anomaly:
         """A finding about a passed record; it is legal, with its licence, if an event may explain it."""
-        licence = _OUT_OF_TRIES if passed.out_of_tries[row] else self._truncated(passed.name)
-        return _with_licence(passed.anomaly(self._history, row), licence or self._lost)
+        anomaly, offset = passed.anomaly(self._history, row), int(passed.offset[row])
+        # The record may also have been written after the group had passed another one at its offset.
+        licence = _OUT_OF_TRIES if passed.out_of_tries[row] else self._truncated(passed.name, offset=offset)
+        return _with_licence(anomaly, licence or self._lost(passed.name, _seen_ns(anomaly)))
 
     def tallies(self, passed: Passed) -> Iterator[AnomalyTally]:
         """The numbers of passed records of a share partition by whether an event may explain them."""
-        if len(passed.offset):
-            excused = (self._truncated(passed.name) or self._lost) is not None
-            illegal = ~np.array(passed.out_of_tries, np.bool_) & ~np.bool_(excused)
-            told_ns = np.full(len(illegal), self._history.operations[passed.witness[-1]].time_ns)
-            for broken in (True, False):
-                rows = illegal == broken
-                place, offset = str(passed.name), passed.offset[rows]
-                yield from tallied(UNDELIVERED.id, place, told_ns[rows], offset, illegal=broken)
+        if not len(passed.offset):
+            return
+        told_ns = np.full(len(passed.offset), self._history.operations[passed.witness[-1]].time_ns)
+        lost = self._lost(passed.name, int(told_ns[0])) is not None
+        truncated = min((permit.event.above or 0 for permit in self._truncating(passed.name)), default=NEVER)
+        illegal = ~np.array(passed.out_of_tries, np.bool_) & (passed.offset < truncated) & ~np.bool_(lost)
+        for broken in (True, False):
+            rows = illegal == broken
+            place, offset = str(passed.name), passed.offset[rows]
+            yield from tallied(UNDELIVERED.id, place, told_ns[rows], offset, illegal=broken)
 
-    def _truncated(self, name: GroupPartition) -> str | None:
+    def _lost(self, name: GroupPartition, until_ns: int) -> str | None:
+        """An event by which the state of a share partition may have been lost by a time."""
+        if name not in self._losses:
+            place = shares_partition(self._history, name)
+            number = None if place is None else place.partition
+            self._losses[name] = losses(self._history, SHARES_TOPIC, number) if self._told else ()
+        return next((loss.text for loss in self._losses[name] if loss.meets(0, until_ns)), None)
+
+    def _truncated(self, name: GroupPartition, *, until_ns: int = NEVER, offset: int = NEVER) -> str | None:
+        """An event that may have truncated a partition by a time, and removed the record at an offset."""
+        met = (
+            permit.text
+            for permit in self._truncating(name)
+            if permit.event.from_ns <= until_ns and (permit.event.above or 0) <= offset
+        )
+        return next(met, None)
+
+    def _truncating(self, name: GroupPartition) -> list[Permit]:
+        """The events that may have truncated a partition."""
         permits = licences_of(self._history).of(PartitionName(name.topic, name.partition))
-        texts = (each.text for each in permits if each.covers_returned and each.event.below is None)
-        return next(texts, None)
+        return [permit for permit in permits if permit.covers_returned and permit.event.below is None]
+
+
+def _seen_ns(anomaly: Anomaly) -> int:
+    return NEVER if anomaly.time_ns is None else anomaly.time_ns
 
 
 def _with_licence(anomaly: Anomaly, licence: str | None) -> Anomaly:

@@ -8,13 +8,14 @@ CompleteCommit or CompleteAbort (KIP-98; ``TransactionMarkerChannelManager``).  
 1. each marker has a decision of its kind, id and epoch: ``marker-without-decision``;
 2. each partition of a completed transaction has its marker: ``completed-without-marker``.
 
-Both are judged only if the log of each partition of ``__transaction_state`` has all records from offset 0 on,
-and no event may have removed any.  It is read after the replicas, so no decision is missing that a marker in
-them needs.  For finding 2, records count up to the end that the same log had before the replicas were read.
+Both are judged as far as the logs of ``__transaction_state`` have all records (`coordinated`).  They are read
+after the replicas, so no decision is missing that a marker in them needs.  For finding 2, a decision and its
+completion count if no record is missing between them, up to the end that the same log had before the replicas
+were read.
 
 Left out are abort markers of producers for which an administrator requested some, damaged logs, and for
-finding 2 logs that may have been truncated, that have gaps, or that do not begin at offset 0, and topics from
-which records may be removed.  Duplicates of a marker are normal.
+finding 2 logs that may have been truncated, that have gaps, or that do not begin at offset 0.  Duplicates of
+a marker are normal.
 """
 
 from collections import Counter
@@ -27,13 +28,13 @@ from checkers.columns.tables import NONE, Integers, PartitionName
 from checkers.evidence.coordinators import TRANSACTIONS_TOPIC
 from checkers.evidence.partition_changes import partition_changes
 from checkers.evidence.replicas import ABORT, COMMIT, Batches, ReplicaLog
-from checkers.evidence.transaction_states import StatesLog, states_of
+from checkers.evidence.transaction_states import StatesLog
 from checkers.history.operations import History
 from checkers.history.transaction_states import Status
-from checkers.licences.internal import losses
 from checkers.logs.replicas.alone import batch_text
 from checkers.logs.replicas.anomalies import COMPLETED_WITHOUT_MARKER, MARKER_WITHOUT_DECISION
 from checkers.logs.replicas.clients import never_truncated
+from checkers.logs.replicas.coordinated import CoordinatorLogs, Pieces
 from checkers.logs.replicas.limits import Limits
 from checkers.logs.replicas.transaction_epochs import aborted_by_hand, is_whole
 from checkers.verdict.verdict import Anomaly
@@ -87,27 +88,30 @@ def find_against_decisions(
     Raises:
         msgspec.ValidationError, ValueError: an operation is not as docs/histories.md says.
     """
-    known = states_of(history)
-    if not _has_all(history, known) or losses(history, TRANSACTIONS_TOPIC):
-        return
-    decided = np.concatenate([_decided(log) for log in known.values()])
+    logs = CoordinatorLogs(history)
+    known = logs.known
+    decided = np.concatenate([np.empty(0, dtype=np.int64), *(_decided(log) for log in known.values())])
     by_hand = aborted_by_hand(history)
     told: set[tuple[PartitionName, int]] = set()
     for log in batches.logs:
         if log.readable and not log.seen.corrupt:
             rows = _markers(log, by_hand)
-            figures["markers_with_states"] += len(rows)
-            for row in rows[~np.isin(_keys(log, rows), decided)].tolist():
+            missing = _missing(log, rows[~np.isin(_keys(log, rows), decided)], logs)
+            figures["markers_with_states"] += int(np.isin(_keys(log, rows), decided).sum()) + len(missing)
+            for row in missing:
                 place = (log.partition, int(log["base_offset"][row]))
                 if place not in told:
                     told.add(place)
                     yield _undecided(log, row, known)
-    yield from _unmarked(history, known, _from_the_start(history, judged, limits), figures)
+    yield from _unmarked(history, logs, _from_the_start(history, judged, limits), figures)
 
 
-def _has_all(history: History, known: Mapping[int, StatesLog]) -> bool:
-    made = {name.partition for name in partition_changes(history).states if name.topic == TRANSACTIONS_TOPIC}
-    return bool(made) and made <= known.keys() and all(log.whole for log in known.values())
+def _missing(log: ReplicaLog, rows: Integers, logs: CoordinatorLogs) -> list[int]:
+    """Rows of markers whose decision must be in the coordinators' logs."""
+    producers = zip(
+        rows.tolist(), log["producer_id"][rows].tolist(), log["producer_epoch"][rows].tolist(), strict=True
+    )
+    return [row for row, producer, epoch in producers if logs.has_decision(producer, epoch)]
 
 
 def _decided(log: StatesLog) -> Integers:
@@ -153,7 +157,7 @@ def _undecided(log: ReplicaLog, row: int, known: Mapping[int, StatesLog]) -> Ano
         explanation=(
             batch_text(log, row),
             *(about.values() or ["No coordinator's log has a decision of that producer."]),
-            "The coordinators' logs have all records since they were created.",
+            "No record is missing where the coordinators' logs must have it.",
         ),
     )
 
@@ -181,26 +185,22 @@ def _from_the_start(
     return {
         name: log
         for name, log in never_truncated(history, judged).items()
-        if name.topic not in limits.retained | limits.deleted
-        and log.node not in limits.unsynced
-        and not log.start
-        and len(log)
-        and not log["base_offset"][0]
-        and is_whole(log)
+        if log.node not in limits.unsynced and len(log) and not log["base_offset"][0] and is_whole(log)
     }
 
 
 def _unmarked(
     history: History,
-    known: Mapping[int, StatesLog],
+    coordinators: CoordinatorLogs,
     logs: Mapping[PartitionName, ReplicaLog],
     figures: Counter[str],
 ) -> Iterator[Anomaly]:
     nobody = np.empty(0, dtype=np.int64)
     marked = {name: frozenset(_keys(log, _markers(log, nobody)).tolist()) for name, log in logs.items()}
     states = partition_changes(history).states
-    for number, states_log in sorted(known.items()):
-        for one in completed(number, states_log):
+    for number, states_log in sorted(coordinators.known.items()):
+        pieces = coordinators.pieces(number)
+        for one in () if pieces is None else completed(number, states_log, pieces):
             topics = states_log.seen.sets[one.partitions] if one.partitions != NONE else {}
             for name in sorted(PartitionName(topic, each) for topic, some in topics.items() for each in some):
                 if name in logs and name in states:
@@ -210,16 +210,21 @@ def _unmarked(
                         yield _without_marker(one, states_log, logs[name])
 
 
-def completed(number: int, log: StatesLog) -> Iterator[Decision]:
+def completed(number: int, log: StatesLog, pieces: Pieces) -> Iterator[Decision]:
     """Decisions that were carried out before replicas were read, in the order of their completion.
 
+    No record is missing between a decision and its completion.
     A decision may be written repeatedly.  It is the last one with the producer of its completion, or with the
     one that it announced as the next producer (KIP-890).
     """
     names = ("id", "status", "producer_id", "producer_epoch", "next_producer_id", "partitions", "offset")
     prepared: dict[tuple[int, int], dict[tuple[int, int], Decision]] = {}
-    rows = zip(*(log.columns[name].tolist() for name in names), strict=True)
-    for name, status, producer, epoch, following, partitions, offset in rows:
+    rows = zip(pieces.of_records.tolist(), *(log.columns[name].tolist() for name in names), strict=True)
+    current = 0
+    for piece, name, status, producer, epoch, following, partitions, offset in rows:
+        if piece != current:
+            prepared.clear()
+            current = piece
         if status in _DECISIONS:
             end = _DECISIONS[status]
             told = Decision(number, offset, NONE, log.seen.ids[name], producer, epoch, end, partitions)

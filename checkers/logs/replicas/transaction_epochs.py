@@ -19,7 +19,7 @@ that of one transaction of the same client, or of none.  It follows that
 5. with any version, there is a marker between the batches of two epochs of one producer.
 
 Only finding 4 looks at answers to clients.  Left out are logs that may have been truncated, logs with gaps,
-histories in which coordinators may have lost states, and brokers that forget producers early.  Findings 2 and
+producers whose coordinators may have lost states, and brokers that forget producers early.  Findings 2 and
 3 leave out producers for which an administrator requested abort markers, which have the epoch of the batches.
 """
 
@@ -31,12 +31,10 @@ import msgspec
 import numpy as np
 
 from checkers.columns.tables import NONE, Booleans, Columns, Integers, PartitionName
-from checkers.evidence.coordinators import TRANSACTIONS_TOPIC
 from checkers.evidence.loading import columns_of
 from checkers.evidence.replicas import COMMIT, ReplicaLog
 from checkers.history.operations import INVOKE, History
 from checkers.history.transactions import LeaderRequested
-from checkers.licences.internal import losses
 from checkers.logs.replicas.alone import batch_text
 from checkers.logs.replicas.anomalies import (
     MARKER_OF_ANOTHER_TRANSACTION,
@@ -44,6 +42,7 @@ from checkers.logs.replicas.anomalies import (
     TRANSACTION_EPOCH_SHARED,
 )
 from checkers.logs.replicas.clients import never_truncated
+from checkers.logs.replicas.coordinated import certain_producers
 from checkers.logs.replicas.limits import Limits
 from checkers.logs.replicas.markers import markers_of
 from checkers.verdict.verdict import Anomaly
@@ -78,6 +77,11 @@ class EndedParts(NamedTuple):
         """Numbers that are equal if producer and epoch are."""
         return self.producer * _EPOCHS + self.epoch
 
+    def among(self, producers: Integers) -> "EndedParts":
+        """The parts of transactions of some producers."""
+        kept = np.isin(self.producer, producers)
+        return EndedParts._make(column[kept] for column in self)
+
 
 def find_by_epochs(
     history: History,
@@ -100,13 +104,16 @@ def find_by_epochs(
         msgspec.ValidationError: an operation is not as docs/histories.md says.
     """
     with_transactions = {name: log for name, log in logs.items() if log.transactional.any()}
-    if not with_transactions or limits.forgetting or losses(history, TRANSACTIONS_TOPIC):
+    if not with_transactions or limits.forgetting:
         return
+    certain = certain_producers(history)
     whole = [log for log in never_truncated(history, with_transactions).values() if is_whole(log)]
     known = {anomaly.subject for anomaly in reported if anomaly.id == MARKER_SHARED.id}
     for log in whole:
-        yield from (found for found in _unseparated(log) if found.subject not in known)
+        yield from (found for found in _unseparated(log, certain) if found.subject not in known)
     parts = ended_parts(whole)
+    if certain is not None:
+        parts = parts.among(certain)
     second = parts.commits & (parts.raised == 1)
     figures.update(ends_by_epochs=len(parts.log), commits_of_version_2=int(second.sum()))
     yield from _of_others(whole, parts, second, np.isin(parts.producer, aborted_by_hand(history)))
@@ -155,11 +162,18 @@ def aborted_by_hand(history: History) -> Integers:
     )
 
 
-def _unseparated(log: ReplicaLog) -> Iterator[Anomaly]:
-    """One finding for each pair of epochs of a producer without a marker between their batches."""
+def _unseparated(log: ReplicaLog, certain: Integers | None) -> Iterator[Anomaly]:
+    """One finding for each pair of epochs of a producer without a marker between their batches.
+
+    Args:
+        log: the log.
+        certain: the producers that are judged; None: all.
+    """
     before, after = _neighbours(log)
     epoch = log["producer_epoch"]
     pair = ~log.control[before] & ~log.control[after] & (epoch[after] > epoch[before])
+    if certain is not None:
+        pair &= np.isin(log["producer_id"][before], certain)
     ends = markers_of(log)
     for row, following in sorted(zip(before[pair].tolist(), after[pair].tolist(), strict=True)):
         marker, producer = int(ends[following]), int(log["producer_id"][row])

@@ -1,10 +1,11 @@
 """Findings about copies that a permitted loss in the same partitions may explain.
 
 A loss concerns an input if it is in the input's partition, or in a partition to which a transaction that
-tried to copy the input wrote, because a copy or its marker may be lost there.  A loss of a group's offsets
-concerns all of its inputs.  A lost decision on a transaction concerns all inputs of the partitions from which
-it tried to copy: if it is committed late, its offsets are lower than those that other transactions have
-committed in between.
+tried to copy the input wrote, because a copy or its marker may be lost there.  A removal of the log's start
+explains only that a copy is missing: it takes no offset back.  A loss of a group's offsets concerns those of
+its inputs that a transaction had tried to copy before it was over.  A lost decision on a transaction concerns
+all inputs of the partitions from which it tried to copy: if it is committed late, its offsets are lower than
+those that other transactions have committed in between.  No loss after the last read explains what was read.
 """
 
 from collections.abc import Iterator
@@ -13,13 +14,14 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from checkers.columns.tables import NONE, PartitionName
+from checkers.columns.tables import NEVER, NONE, PartitionName
 from checkers.evidence.coordinators import OFFSETS_TOPIC, offsets_partition
-from checkers.history.operations import History
+from checkers.history.operations import History, Operation
 from checkers.history.transactions import sends_of
-from checkers.licences import licences_of
+from checkers.licences import Permit, licences_of
 from checkers.licences.decisions import decisions_of
-from checkers.licences.internal import may_have_lost
+from checkers.licences.internal import Loss, losses
+from checkers.transactional.copying.anomalies import LOST
 from checkers.transactional.copying.loading import Copying
 from checkers.verdict.verdict import Anomaly
 
@@ -43,8 +45,10 @@ class Excuses:
     def __init__(self, history: History, copying: Copying) -> None:
         self._history = history
         self._copying = copying
-        self._groups: dict[str, str | None] = {}
+        self._groups: dict[str, tuple[Loss, ...]] = {}
         self._decisions: dict[int, str | None] = {}
+        reads = (*history.of("final-read"), *history.of("committed-offsets"))
+        self._read_ns = max((operation.time_ns for operation in reads), default=NEVER)
 
     def judged(self, found: CopyFinding) -> Anomaly:
         """The anomaly; it is legal, with a licence, if an event may explain it."""
@@ -55,19 +59,24 @@ class Excuses:
         licences = licences_of(self._history)
         for where in dict.fromkeys(self._partitions(found)):
             for permit in licences.of(where):
-                return permit.text
-        return self._decision(found.place) or self._offsets(self._copying.places[found.place].group)
+                if self._may_explain(permit, found.anomaly):
+                    return permit.text
+        return self._decision(found.place) or self._offsets(found)
 
     def _partitions(self, found: CopyFinding) -> Iterator[PartitionName]:
         """The partition of the input, and the output partitions of transactions that tried to copy it."""
-        place, attempts = self._copying.places[found.place], self._copying.attempts
+        place = self._copying.places[found.place]
         yield PartitionName(place.topic, place.partition)
-        tried = np.flatnonzero((attempts.place == found.place) & (attempts.offset == found.offset))
-        for row in attempts.transaction[tried].tolist():
-            for _, topic, partition, *_ in sends_of(
-                self._history.operations[self._copying.transactions[row].begin]
-            ):
+        for begun in self._tried(found):
+            for _, topic, partition, *_ in sends_of(begun):
                 yield PartitionName(topic, partition)
+
+    def _tried(self, found: CopyFinding) -> list[Operation]:
+        """The invocations of the transactions that tried to copy an input."""
+        attempts = self._copying.attempts
+        tried = np.flatnonzero((attempts.place == found.place) & (attempts.offset == found.offset))
+        rows = attempts.transaction[tried].tolist()
+        return [self._history.operations[self._copying.transactions[row].begin] for row in rows]
 
     def _decision(self, place: int) -> str | None:
         """An event by which the decision about a transaction that copied from a place may be lost."""
@@ -79,13 +88,22 @@ class Excuses:
             self._decisions[place] = next((decisions.texts[row] for row in rows if row != NONE), None)
         return self._decisions[place]
 
-    def _offsets(self, group: str) -> str | None:
-        """An event by which a group's offsets may be lost."""
+    def _offsets(self, found: CopyFinding) -> str | None:
+        """An event by which the offset may be lost that the group committed for an input."""
+        since_ns = min((begun.time_ns for begun in self._tried(found)), default=0)
+        met = (loss.text for loss in self._losses(found.place) if loss.meets(since_ns, self._read_ns))
+        return next(met, None)
+
+    def _losses(self, place: int) -> tuple[Loss, ...]:
+        """Events by which the offsets of a place's group may be lost."""
+        group = self._copying.places[place].group
         if group not in self._groups:
-            self._groups[group] = self._offsets_lost(group) if self._history.of("setup") else None
+            partition = offsets_partition(self._history, group)
+            number = None if partition is None else partition.partition
+            told = bool(self._history.of("setup"))
+            self._groups[group] = losses(self._history, OFFSETS_TOPIC, number) if told else ()
         return self._groups[group]
 
-    def _offsets_lost(self, group: str) -> str | None:
-        partition = offsets_partition(self._history, group)
-        number = None if partition is None else partition.partition
-        return may_have_lost(self._history, OFFSETS_TOPIC, number)
+    def _may_explain(self, permit: Permit, anomaly: Anomaly) -> bool:
+        event = permit.event
+        return event.from_ns <= self._read_ns and (event.below is None or anomaly.id == LOST.id)

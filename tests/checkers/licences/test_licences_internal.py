@@ -4,8 +4,14 @@ from typing import Any
 
 import pytest
 
-from checkers.columns.tables import PartitionName
-from checkers.evidence.coordinators import OFFSETS_TOPIC, number_of, offsets_partition
+from checkers.columns.tables import GroupPartition, PartitionName
+from checkers.evidence.coordinators import (
+    OFFSETS_TOPIC,
+    SHARES_TOPIC,
+    number_of,
+    offsets_partition,
+    shares_partition,
+)
 from checkers.groups import check_groups
 from checkers.history.operations import OperationType
 from checkers.licences.internal import may_have_lost
@@ -143,6 +149,51 @@ def test_one_that_was_asked_for_where_nothing_tells(
     assert (may_have_lost(story.history(cut=2), OFFSETS_TOPIC) is not None) is lost
 
 
+@pytest.mark.parametrize(
+    ("asked", "partition", "until_ms", "lost"),
+    [
+        (None, 0, 29, False),
+        (None, 0, 30, True),
+        ([[OFFSETS_TOPIC, 0]], 0, 700, True),
+        ([[OFFSETS_TOPIC, 7]], 0, 700, False),
+        ([["log-0", 0], [OFFSETS_TOPIC, 7], [OFFSETS_TOPIC, 0]], None, 700, True),
+        ([[OFFSETS_TOPIC, 0]], None, 29, False),
+    ],
+)
+def test_an_election_that_nothing_tells_of_happened_after_the_request_in_its_partition(
+    asked: list[Any] | None, partition: int | None, until_ms: int, *, lost: bool
+) -> None:
+    story = kept()
+    story.both(30, 31, "elect-leaders", {"partitions": asked, "to": "n1"}, key="unclean", how="info")
+    for history in (story.history(metadata_log=False), story.history(cut=2)):
+        text = may_have_lost(history, OFFSETS_TOPIC, partition, until_ns=until_ms * 1_000_000)
+        assert (text is not None) is lost
+
+
+def test_an_answer_for_one_partition_says_nothing_of_another() -> None:
+    """The request was refused for partition 7 and carried out in partition 8."""
+    story = kept()
+    for asked in (None, [[OFFSETS_TOPIC, 7], [OFFSETS_TOPIC, 8]]):
+        value = {"partitions": asked, "to": "n1"}
+        results = [[OFFSETS_TOPIC, 7, 83, None], [OFFSETS_TOPIC, 8, 0, None], [OFFSETS_TOPIC, 0, 83, None]]
+        answer = value | {"code": 0, "results": results, "took_ms": 1}
+        story = kept()
+        story.both(30, 31, "elect-leaders", value, answer=answer, key="unclean")
+        history = story.history(metadata_log=False)
+        assert may_have_lost(history, OFFSETS_TOPIC) is not None
+        assert may_have_lost(history, OFFSETS_TOPIC, 7) is None
+        assert may_have_lost(history, OFFSETS_TOPIC, 8) is not None
+
+
+def test_where_nothing_tells_configs_count_from_the_time_when_they_were_set() -> None:
+    story = AdminStory()
+    told = {"config": "unclean.leader.election.enable", "value": "true", "to": "n1"}
+    story.both(30, 31, "alter-topic", told, key=OFFSETS_TOPIC)
+    history = story.history(metadata_log=False)
+    assert may_have_lost(history, OFFSETS_TOPIC, until_ns=29_000_000) is None
+    assert "configs allowed" in str(may_have_lost(history, OFFSETS_TOPIC, until_ns=31_000_000))
+
+
 @pytest.mark.parametrize(("node", "lost"), [("n1", True), ("stranger", False)])
 def test_one_that_configs_allowed_where_nothing_tells(node: str, *, lost: bool) -> None:
     story = kept(node_config={node: {"unclean.leader.election.enable": "true"}})
@@ -185,6 +236,25 @@ def test_no_loss_makes_a_generation_known_that_nobody_was_told_of() -> None:
 def test_a_group_is_kept_in_one_partition(group: str, number: int) -> None:
     """Of fifty, by hashes that Java computed; the last one is an int without an absolute value."""
     assert number_of(group, 50) == number
+
+
+@pytest.mark.parametrize(
+    ("topic", "known"),
+    [
+        ({"name": "log-0", "topic_id": TOPIC_ID, "partitions": 2}, True),
+        ({"name": "log-0", "partitions": 2}, False),
+        ({"name": "another", "topic_id": TOPIC_ID, "partitions": 2}, False),
+    ],
+)
+def test_the_state_of_a_share_group_is_kept_by_partition(topic: dict[str, Any], *, known: bool) -> None:
+    story = AdminStory(topics=[topic])
+    story.record(1, "TOPIC_RECORD", {"name": SHARES_TOPIC, "topicId": TOPIC_ID})
+    told = {"topicId": TOPIC_ID, "replicas": [1], "isr": [1], "leader": 1, "leaderEpoch": 0}
+    for each in range(3):
+        story.record(2 + each, "PARTITION_RECORD", {"partitionId": each, **told})
+    place = shares_partition(story.history(), GroupPartition("g", "log-0", 1))
+    expected = PartitionName(SHARES_TOPIC, number_of(f"g:{TOPIC_ID}:1", 3)) if known else None
+    assert place == expected
 
 
 def test_of_a_topic_that_is_not_told_whole_no_partition_is_known() -> None:

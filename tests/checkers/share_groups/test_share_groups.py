@@ -5,9 +5,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from checkers import share_groups
+from checkers.columns.tables import NEVER, PartitionName
 from checkers.history.fitting import misfit_of
 from checkers.history.operations import FAIL, INFO, OK, Operation, OperationType
 from checkers.judge import NEEDS, judge
+from checkers.licences import LicenceEvent, Licences, Permit
+from checkers.licences.internal import Loss
 from checkers.share_groups import CHECKER, check_share_groups
 from checkers.share_groups.calm import SETTLED_NS
 from checkers.verdict.verdict import CheckerResult, Validity
@@ -519,6 +523,45 @@ def test_a_truncation_of_what_is_read_excuses_what_rests_on_offsets() -> None:
         "share-start-went-back": False,
         "delivered-after-acknowledgement": True,
     }
+
+
+@pytest.mark.parametrize(("later_ns", "illegal"), [(0, False), (1, True)])
+def test_a_loss_after_a_finding_explains_nothing(
+    monkeypatch: pytest.MonkeyPatch, later_ns: int, *, illegal: bool
+) -> None:
+    story = ShareStory()
+    story.setup(GROUP)
+    came_back(story)
+    (found,) = judged(story).anomalies
+    assert found.time_ns is not None
+    loss = Loss("a loss", NEVER, found.time_ns + later_ns)
+    monkeypatch.setattr(share_groups, "losses", lambda *_: (loss,))
+    assert [anomaly.illegal for anomaly in judged(story).anomalies] == [illegal]
+
+
+@pytest.mark.parametrize(
+    ("change", "undelivered", "back"),
+    [
+        ({}, False, False),
+        ({"below": 9}, True, True),
+        ({"above": 11}, False, False),
+        ({"above": 12}, True, False),
+        ({"from_ns": NEVER}, False, True),
+    ],
+)
+def test_what_a_truncation_explains(
+    monkeypatch: pytest.MonkeyPatch, change: dict[str, Any], *, undelivered: bool, back: bool
+) -> None:
+    """A record may be written after the group has passed another one at its offset."""
+    story = passed_over(*range(11))
+    ended(story)
+    story.opens(1)
+    story.polls(1, {3: 1})
+    event = LicenceEvent(0, NEVER, PartitionName(TOPIC, 0), "an event")._replace(**change)
+    licences = Licences({TOPIC: [Permit(event, covers_returned=True, text="a permit")]})
+    monkeypatch.setattr(share_groups, "licences_of", lambda _: licences)
+    found = {anomaly.id: anomaly.illegal for anomaly in judged(story).anomalies}
+    assert (found["share-undelivered"], found["share-start-went-back"]) == (undelivered, back)
 
 
 # Missing evidence.

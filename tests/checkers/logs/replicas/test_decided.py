@@ -5,7 +5,11 @@ from typing import Any
 
 import pytest
 
-from checkers.history.operations import Operation, OperationType
+from checkers.columns.tables import NEVER
+from checkers.evidence.coordinators import number_of
+from checkers.history.operations import History, Operation, OperationType
+from checkers.licences.internal import Loss
+from checkers.logs.replicas import coordinated
 from checkers.logs.replicas.judging import check_replicas
 from checkers.verdict.verdict import CheckerResult
 from tests.checkers.logs.replicas.replica_histories import (
@@ -142,24 +146,132 @@ def test_a_completion_that_may_have_come_after_the_replicas_were_read() -> None:
     assert found(judged(log_of(DATA), coordinator(*COMMIT, settled=None))) == []
 
 
+def moved(*records: Told, by: int) -> list[Told]:
+    """These records at later offsets."""
+    return [told._replace(offset=place + by) for place, told in enumerate(records)]
+
+
+EARLY, LATE = Told(EMPTY, 0), Told(EMPTY, 4)
+"""Records of the producer with lower epochs than the marker's, and with certainly higher ones."""
+
+
 @pytest.mark.parametrize(
-    ("coordinators", "partitions"),
+    ("records", "changes", "ids"),
     [
-        ([], 1),
-        ([coordinator(*COMMIT[:-2])], 2),
-        ([coordinator(*COMMIT[:-2]), coordinator(partition=1, end=3)], 2),
-        ([coordinator(*COMMIT[:-2], end=3)], 1),
-        ([coordinator(*(told._replace(offset=n + 1) for n, told in enumerate(COMMIT[:-2])))], 1),
-        ([coordinator(*COMMIT[:-2])], 0),
+        ([*BEGUN], {}, [UNDECIDED]),
+        ([*BEGUN], {"end": 3}, []),
+        ([], {"end": 3}, []),
+        (moved(*BEGUN, by=1), {}, [UNDECIDED]),
+        ([EARLY, LATE], {"end": 9}, [UNDECIDED]),
+        ([EARLY, *moved(LATE, by=2)], {}, []),
+        (moved(LATE, by=2), {}, []),
+        (moved(LATE, by=0), {"end": 9}, [UNDECIDED]),
+        (moved(Told(EMPTY, 1), by=2), {}, []),
+        ([EARLY, LATE._replace(epoch=3)], {"end": 9}, []),
+        (moved(*BEGUN, by=1), {"error": "gone"}, []),
     ],
 )
-def test_without_all_records_nothing_is_compared(coordinators: list[dict[str, Any]], partitions: int) -> None:
-    assert found(judged(log_of(DATA, ("c", 1)), *coordinators, partitions=partitions)) == []
+def test_a_decision_is_missed_only_where_no_record_is_missing(
+    records: Sequence[Told], changes: dict[str, Any], ids: list[str]
+) -> None:
+    """The marker has epoch 1; another partition's log was not gathered."""
+    one = coordinator(*records, **changes)
+    assert found(judged(log_of(DATA, ("c", 1)), one, partitions=2)) == ids
+
+
+@pytest.mark.parametrize("coordinators", [[], [coordinator(Told(EMPTY, producer=8))]])
+def test_the_decision_of_a_producer_that_no_log_has_may_be_anywhere(
+    coordinators: list[dict[str, Any]],
+) -> None:
+    log = log_of(DATA, ("c", 1))
+    assert found(judged(log, *coordinators, partitions=2)) == []
+    both = [coordinator(Told(EMPTY, producer=8)), coordinator(partition=1)]
+    assert found(judged(log, *both, partitions=2)) == [UNDECIDED]
+
+
+@pytest.mark.parametrize(
+    ("records", "ids"),
+    [
+        (moved(*COMMIT, by=3), [UNMARKED]),
+        ([Told(EMPTY), *moved(*COMMIT[2:], by=3)], [UNMARKED]),
+        ([*COMMIT[:3], *moved(COMMIT[3], by=9)], []),
+    ],
+)
+def test_a_completion_counts_if_nothing_is_missing_since_the_decision(
+    records: Sequence[Told], ids: list[str]
+) -> None:
+    assert found(judged(log_of(DATA), coordinator(*records))) == ids
+
+
+@pytest.mark.parametrize(
+    ("epoch", "ids"),
+    [(None, []), (0, [UNMARKED]), (1, [UNMARKED]), (2, []), (3, [UNMARKED]), (4, [UNMARKED])],
+)
+def test_a_loss_is_a_gap_in_its_partition(
+    monkeypatch: pytest.MonkeyPatch, epoch: int | None, ids: list[str]
+) -> None:
+    """The completion was appended in leader epoch 2, the records before it in epoch 1."""
+    records = [told._replace(leader_epoch=1 + (told is COMMIT[3])) for told in COMMIT]
+    told = [coordinator(*records), coordinator(partition=1)]
+
+    def losses(_: History, __: str, partition: int | None = None) -> tuple[Loss, ...]:
+        return () if partition == 1 else (Loss("a loss", NEVER, 0, epoch),)
+
+    monkeypatch.setattr(coordinated, "losses", losses)
+    assert found(judged(log_of(DATA), *told, partitions=2)) == ids
+    assert UNDECIDED not in found(judged(log_of(DATA, ("a", 1)), *told, partitions=2))
+
+
+def test_a_loss_in_another_partition_excuses_no_marker(monkeypatch: pytest.MonkeyPatch) -> None:
+    def losses(_: History, __: str, partition: int | None = None) -> tuple[Loss, ...]:
+        return () if partition == 0 else (Loss("a loss", NEVER),)
+
+    monkeypatch.setattr(coordinated, "losses", losses)
+    told = [coordinator(*COMMIT), coordinator(partition=1)]
+    assert sorted(found(judged(log_of(DATA, ("a", 1)), *told, partitions=2))) == [UNMARKED, UNDECIDED]
 
 
 def test_all_coordinators_count() -> None:
     logs = [coordinator(*COMMIT[:-2]), coordinator(*COMMIT, partition=1)]
     assert found(judged(log_of(DATA, ("c", 1)), *logs, partitions=2)) == []
+
+
+INITIALISED = (
+    Operation(0, 0, 7, OperationType.INVOKE, "init-transactions", "t", {"client": "c"}),
+    Operation(0, 0, 7, OperationType.OK, "init-transactions", "t", {"client": "c", "producer_id": 7}),
+)
+"""Producer 7 is initialised for an id that is in partition 0 of two."""
+
+
+@pytest.mark.parametrize(
+    ("told", "others", "lost_in", "judges"),
+    [
+        ([coordinator(*BEGUN)], (), 1, True),
+        ([coordinator(*BEGUN)], (), 0, False),
+        ([coordinator(partition=1)], (), 0, False),
+        ([], INITIALISED, 1, True),
+        ([], INITIALISED, 0, False),
+        ([], INITIALISED[:1], 1, False),
+        ([], (), 1, False),
+    ],
+)
+@pytest.mark.parametrize("log", [log_of(DATA, ("c", 2)), log_of(DATA, ("d", 1), ("c", 1))])
+def test_epochs_of_producers_in_other_partitions_than_the_loss_are_judged(
+    monkeypatch: pytest.MonkeyPatch,
+    log: list[Batch],
+    told: list[dict[str, Any]],
+    others: Sequence[Operation],
+    lost_in: int,
+    *,
+    judges: bool,
+) -> None:
+    def losses(_: History, __: str, partition: int | None = None) -> tuple[Loss, ...]:
+        return (Loss("a loss", NEVER),) if partition in {None, lost_in} else ()
+
+    monkeypatch.setattr(coordinated, "losses", losses)
+    assert number_of("t", 2) == 0
+    counts = judged(log, *told, others=others, partitions=2).counts
+    assert bool({"marker-of-another-transaction", "marker-shared"} & counts.keys()) is judges
 
 
 def test_a_permitted_loss_excuses_all() -> None:
@@ -184,14 +296,19 @@ def test_an_administrator_may_abort() -> None:
     "changes",
     [
         {"removed": True},
-        {"told": {"log_start": 1}},
         {"told": {"corrupt": [["0.log", 0, 0, "wrong"]]}},
         {"config": {"transactional.id.expiration.ms": "1000"}},
-        {"config": {"log.retention.ms": "1000"}},
     ],
 )
 def test_logs_that_may_lack_markers(changes: dict[str, Any]) -> None:
     assert UNMARKED not in found(judged(log_of(DATA), coordinator(*COMMIT), **changes))
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"told": {"log_start": 1}}, {"config": {"log.retention.ms": "1000"}}]
+)
+def test_a_log_from_which_nothing_was_removed_has_all_markers(changes: dict[str, Any]) -> None:
+    assert found(judged(log_of(DATA), coordinator(*COMMIT), **changes)) == [UNMARKED]
 
 
 def test_a_log_that_begins_later_or_has_a_gap() -> None:

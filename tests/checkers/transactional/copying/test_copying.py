@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from checkers.history.fitting import misfit_of
 from checkers.history.operations import Operation, OperationType
-from checkers.transactional.copying import check_copying
+from checkers.licences.internal import Loss
+from checkers.transactional.copying import check_copying, excuses
 from checkers.verdict.verdict import CheckerResult, Validity
 from tests.checkers.transactional.copying.copy_histories import (
     FAIL,
@@ -207,7 +208,9 @@ def test_too_few_copies_say_nothing() -> None:
     assert [assumption.observed for assumption in result.assumptions] == ["1"]
 
 
-def _with_election(story: CopyStory, topic: str, partition: int) -> CheckerResult:
+def _with_election(
+    story: CopyStory, topic: str, partition: int, *, at_the_end: bool = False
+) -> CheckerResult:
     """Judged with a request for an unclean election, of which nobody knows what became."""
     story.setup = {
         "kafka_version": "4.3.1",
@@ -217,7 +220,8 @@ def _with_election(story: CopyStory, topic: str, partition: int) -> CheckerResul
     history = story.history()
     asked = {"partitions": [[topic, partition]], "to": "n1"}
     last = len(history.operations)
-    election = Operation(last, last, "admin", OperationType.INVOKE, "elect-leaders", "unclean", asked)
+    at_ns = last if at_the_end else 0
+    election = Operation(last, at_ns, "admin", OperationType.INVOKE, "elect-leaders", "unclean", asked)
     return check_copying(msgspec.structs.replace(history, operations=(*history.operations, election)))
 
 
@@ -256,6 +260,51 @@ def test_an_event_permits_what_concerns_its_partition_alone(
     assert {anomaly.illegal for anomaly in result.anomalies} == {illegal}
     assert all((anomaly.licence is None) is illegal for anomaly in result.anomalies)
     assert (result.validity is Validity.INVALID) is illegal
+
+
+@pytest.mark.parametrize("topic", [SOURCE, TARGET, "__consumer_offsets"])
+@pytest.mark.parametrize("change", [_missing, _doubled, _ahead])
+def test_no_event_after_the_last_read_explains_what_was_read(
+    change: Callable[[CopyStory], None], topic: str
+) -> None:
+    story = small()
+    change(story)
+    result = _with_election(story, topic, 0, at_the_end=True)
+    assert result.validity is Validity.INVALID
+
+
+@pytest.mark.parametrize("topic", [SOURCE, TARGET])
+@pytest.mark.parametrize(("change", "illegal"), [(_missing, False), (_doubled, True), (_ahead, True)])
+def test_a_deletion_explains_a_missing_copy_alone(
+    change: Callable[[CopyStory], None], topic: str, *, illegal: bool
+) -> None:
+    story = small()
+    change(story)
+    told = [[0, 1]]
+    deletion = Operation(0, 0, "admin", OperationType.INVOKE, "delete-records", topic, told)
+    topics = [{"name": name, "partitions": 2} for name in (SOURCE, TARGET)]
+    story.setup = {"kafka_version": "4.3.1", "topics": topics, "workload": {"kind": "copy"}}
+    history = story.history()
+    deletion = msgspec.structs.replace(deletion, index=len(history.operations))
+    result = check_copying(msgspec.structs.replace(history, operations=(*history.operations, deletion)))
+    assert {anomaly.illegal for anomaly in result.anomalies} == {illegal}
+
+
+@pytest.mark.parametrize(("from_ns", "until_ns", "illegal"), [(0, 0, True), (0, 99, False), (99, 99, True)])
+@pytest.mark.parametrize("change", [_missing, _doubled, _ahead])
+def test_a_loss_of_offsets_concerns_what_was_tried_before_it_was_over(
+    monkeypatch: pytest.MonkeyPatch,
+    change: Callable[[CopyStory], None],
+    from_ns: int,
+    until_ns: int,
+    *,
+    illegal: bool,
+) -> None:
+    story = small()
+    change(story)
+    story.setup = {"kafka_version": "4.3.1", "workload": {"kind": "copy"}}
+    monkeypatch.setattr(excuses, "losses", lambda *_: (Loss("a loss", until_ns, from_ns),))
+    assert {anomaly.illegal for anomaly in judged(story).anomalies} == {illegal}
 
 
 def test_what_concerns_a_group_concerns_all_its_inputs() -> None:
