@@ -103,7 +103,7 @@ def combined(validities: Iterable[Validity]) -> Validity:
 
 
 def illegal_ids(results: Iterable[CheckerResult]) -> frozenset[str]:
-    """Ids of all anomalies that break a promise."""
+    """Ids of all anomalies that break a guarantee."""
     return frozenset(a.id for result in results for a in result.anomalies if a.illegal)
 
 

@@ -13,8 +13,8 @@ class AnomalyKind(msgspec.Struct, frozen=True):
     Attributes:
         id: stable name, e.g. ``zombie-leader``.
         meaning: what was observed, in one line.
-        guarantee: the promise that is broken; of a legal anomaly, the promise that it concerns.
-        source: where the promise is made.
+        guarantee: the guarantee that is broken; of a legal anomaly, the guarantee that it concerns.
+        source: the document that gives the guarantee.
         illegal: whether a finding makes a history invalid.
     """
 

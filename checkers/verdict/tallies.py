@@ -24,7 +24,7 @@ class AnomalyTally(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
         id: the anomalies' id.
         place: the place, as in `checkers.verdict.places`.
         count: number of anomalies.
-        illegal: whether they break a promise.
+        illegal: whether they break a guarantee.
         first_ns, last_ns: when the first and the last became visible; None if not recorded.
         first_offset, last_offset: the lowest and the highest offset; None if not recorded.
         epoch: epoch of the place; None if the anomalies have none.
@@ -51,7 +51,7 @@ def tallied(
         place: the place of all anomalies.
         time_ns: shape (n,), when each became visible; negative if not recorded.
         offset: shape (n,), offset of each in the log; negative if not recorded.
-        illegal: whether they break a promise.
+        illegal: whether they break a guarantee.
         epoch: epoch of the place; None if it has none.
     """
     for rows in _pieces(time_ns, offset):

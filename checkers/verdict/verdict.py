@@ -35,9 +35,9 @@ class Anomaly(msgspec.Struct, frozen=True, omit_defaults=True):
     Attributes:
         id: stable, documented name, e.g. ``lost-write``.
         summary: one sentence with the concrete values.
-        guarantee: the promise that is broken; of a legal anomaly, the promise that it concerns.
-        source: the source of that promise: a KIP, a paper, a ticket, a page of Kafka's docs.
-        illegal: whether it breaks a promise in this run; legal anomalies never make a verdict invalid.
+        guarantee: the guarantee that is broken; of a legal anomaly, the guarantee that it concerns.
+        source: the source of that guarantee: a KIP, a paper, a ticket, a page of Kafka's docs.
+        illegal: whether it breaks a guarantee in this run; legal anomalies never make a verdict invalid.
         subject: the subject of the anomaly, e.g. ``log-0/3@1042`` or ``epoch 7``.
         time_ns: when it became visible, on the history's clock.
         witness: indices into the history of the operations that show it, as few as possible.

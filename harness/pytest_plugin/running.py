@@ -55,7 +55,7 @@ def known_text(error: BaseException) -> str | None:
 
 
 def explanation(folder: Path, verdict: Verdict) -> str:
-    """The last lines of the run, then what each checker found, with the promise and the proof."""
+    """The last lines of the run, then what each checker found, with the guarantee and the proof."""
     parts = [closing_text(folder, verdict, identity_of(folder))]
     for result in verdict.results:
         lines = explained(result, verdict)

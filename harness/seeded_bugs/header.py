@@ -43,7 +43,7 @@ class SeededBug(msgspec.Struct, frozen=True, kw_only=True):
         name: the stem of its file's name; no two bugs share it.
         area: the area of Kafka that it is in.
         summary: the defect, in a sentence or two.
-        breaks: the promise that it breaks.
+        breaks: the guarantee that it breaks.
         source: where the promise is made: KIP, documentation, Kafka's class.
         faults: kinds of faults and admin operations of which at least one is needed; none: the load is
             enough.

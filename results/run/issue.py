@@ -125,8 +125,10 @@ class _Issue:
             if position:
                 yield self._markup.block([f"{anomaly.id}: {anomaly.summary}"])
             else:
-                promise = f"promised: {anomaly.guarantee} ({anomaly.source})"
-                yield self._markup.block([f"{anomaly.id}: {anomaly.summary}", promise, *anomaly.explanation])
+                guarantee = f"guarantee: {anomaly.guarantee} ({anomaly.source})"
+                yield self._markup.block(
+                    [f"{anomaly.id}: {anomaly.summary}", guarantee, *anomaly.explanation]
+                )
 
     def _assumptions(self) -> Iterator[str]:
         unmet = [a for result in self._verdict.results for a in result.assumptions if not a.met]

@@ -147,7 +147,7 @@ def explained(result: CheckerResult, verdict: Verdict) -> tuple[str, ...]:
         for one in first_of_kinds(cause):
             anomaly = one.anomaly
             lines += [f"  {anomaly.id}: {anomaly.summary}"]
-            lines += [f"    promised: {anomaly.guarantee} ({anomaly.source})"]
+            lines += [f"    guarantee: {anomaly.guarantee} ({anomaly.source})"]
             lines += [f"    {line}" for line in anomaly.explanation]
     if left := causes[_CAUSES_MAX:]:
         lines.append(f"and {rest_text(left)} in verdict.json")

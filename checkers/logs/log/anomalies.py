@@ -1,4 +1,4 @@
-"""The anomalies of the log checker, with the promise that each breaks and the source of that promise."""
+"""The anomalies of the log checker, with the guarantee that each breaks and its source."""
 
 from checkers.history.sources import Source
 from checkers.verdict.kinds import AnomalyKind, by_id

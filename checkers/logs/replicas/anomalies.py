@@ -1,4 +1,4 @@
-"""The anomalies of replicas, each with the promise that it breaks."""
+"""The anomalies of replicas, each with the guarantee that it breaks."""
 
 from checkers.history.sources import Source
 from checkers.verdict.kinds import AnomalyKind, by_id

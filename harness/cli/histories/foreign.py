@@ -268,7 +268,7 @@ def proof_of(judged: JudgedFile, anomaly: Anomaly) -> list[str]:
     subject = f" ({clean(anomaly.subject, _TEXT_MAX)})" if anomaly.subject else ""
     lines = [f"{anomaly.id}{subject}", f"  {clean(anomaly.summary, _TEXT_MAX)}"]
     lines += [f"  {clean(text, _TEXT_MAX)}" for text in _ends_of(anomaly.explanation, _LINES_MAX)]
-    lines.append(f"  promise: {anomaly.guarantee} ({anomaly.source})")
+    lines.append(f"  guarantee: {anomaly.guarantee} ({anomaly.source})")
     if anomaly.witness:
         where = [str(judged.lines[index]) for index in anomaly.witness]
         lines.append(f"  lines:   {', '.join(_ends_of(where, _LINES_MAX))}")

@@ -109,7 +109,7 @@ def test_a_failure_is_explained_and_not_traced_back(pytester: pytest.Pytester, r
         "verdict    INVALID (valid was expected)",
         f"reproduce  krucible run smoke/partition --seed 7 --kafka-version {DEFAULT_VERSION}",
         "    lost-write: 7 is gone",
-        "      promised: it stays (docs)",
+        "      guarantee: it stays (docs)",
         "      first <this>",
         "FAILED *partition.py::as-it-is*",
     ])  # fmt: skip

@@ -37,7 +37,7 @@ def test_it_says_what_where_why_and_how_to_see_it_again(red_run: Run) -> None:
         f"| image | `krucible/kafka:4.3.1 sha256:{'5c' * 32}` |",
         "| config | `broker.session.timeout.ms=3000` |",
         f"| folder | `{FOLDER}` |",
-        "promised: a record acknowledged with acks=all survives as long as one in-sync replica does (Kafka's",
+        "guarantee: a record acknowledged with acks=all survives as long as one in-sync replica does (",
         "No event of the history licenses the loss",
         "```sh\nkrucible run smoke/partition --kafka-version 4.3.1 --seed 7\n```",
         f"The smallest scenario that still shows it:\n\n```sh\nkrucible minimise {FOLDER}\n```",
@@ -138,7 +138,7 @@ def test_jira_has_the_same_in_its_own_markup(red_run: Run) -> None:
         "||what||value||\n",
         "|Kafka|{{4.3.1}}|",
         "h2. Again\n\n{noformat}\nkrucible run smoke/partition",
-        "promised: a record acknowledged with acks=all survives as long as one in-sync replica does (Kafka's",
+        "guarantee: a record acknowledged with acks=all survives as long as one in-sync replica does (",
     ):
         assert part in page
     assert len(page.split("\n\n")) == len(markdown.split("\n\n"))

@@ -77,7 +77,7 @@ def test_an_anomaly_is_a_failure_with_its_proof() -> None:
     assert failure.text.splitlines() == [
         "quorum: 2 zombie-leader",
         "  zombie-leader: n1 led on",
-        "    promised: it resigns (KIP-595)",
+        "    guarantee: it resigns (KIP-595)",
         "    first <a>",
         "    then & b",
     ]

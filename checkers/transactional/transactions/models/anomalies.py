@@ -1,4 +1,4 @@
-"""The anomalies of the transaction checkers, with the promise that each breaks and its source."""
+"""The anomalies of the transaction checkers, with the guarantee that each breaks and its source."""
 
 import msgspec
 
