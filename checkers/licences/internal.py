@@ -81,8 +81,8 @@ def losses(history: History, topic: str, partition: int | None = None) -> tuple[
         told_until_ns = facts.changes.complete_until_ns if told and partition is not None else 0
         unclean.append(Loss(perhaps, NEVER, told_until_ns))
     if any(facts.changes.states[name] for name in told):
-        return (*unclean, *_all_struck(facts, told))
-    return (*unclean, *_struck(facts, topic))
+        return (*unclean, *_all_hit(facts, told))
+    return (*unclean, *_any_hit(facts, topic))
 
 
 def _elected(facts: Facts, partitions: Iterable[PartitionName]) -> Iterator[Loss]:
@@ -111,15 +111,15 @@ def _unrecorded_unclean(facts: Facts, topic: str) -> str | None:
     return None
 
 
-def _struck(facts: Facts, topic: str) -> Iterator[Loss]:
+def _any_hit(facts: Facts, topic: str) -> Iterator[Loss]:
     """Faults at any time that hit all or part of a topic's data on a node."""
     hit = [window for window in facts.windows if hits(facts.history, window, topic)]
-    struck = frozenset(facts.ids[name] for window in hit for name in window.targets if name in facts.ids)
-    if struck:
-        yield _of_disks(topic, struck, min(window.invoked_ns for window in hit), NEVER)
+    hit_brokers = frozenset(facts.ids[name] for window in hit for name in window.targets if name in facts.ids)
+    if hit_brokers:
+        yield _of_disks(topic, hit_brokers, min(window.invoked_ns for window in hit), NEVER)
 
 
-def _all_struck(facts: Facts, partitions: Iterable[PartitionName]) -> Iterator[Loss]:
+def _all_hit(facts: Facts, partitions: Iterable[PartitionName]) -> Iterator[Loss]:
     """Faults that together may have hit all brokers that had all records of a partition."""
     for partition in partitions:
         faults = copy_faults_of(facts, partition)
