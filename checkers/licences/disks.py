@@ -70,10 +70,10 @@ def copy_faults_of(facts: Facts, partition: PartitionName, *, wiping: bool = Fal
             continue
         if not hits(facts.history, window, partition.topic, partition.partition):
             continue
-        struck = {facts.ids[name] for name in window.targets if name in facts.ids}
+        hit_brokers = {facts.ids[name] for name in window.targets if name in facts.ids}
         found += [
             CopyFault(window, replica, window.invoked_ns, _rejoined_ns(facts, partition, window, replica))
-            for replica in sorted(struck & _holders(facts, partition, window))
+            for replica in sorted(hit_brokers & _holders(facts, partition, window))
         ]
     return found
 
@@ -95,7 +95,7 @@ def all_hit(facts: Facts, partition: PartitionName, fault: CopyFault, hit: Seque
 
 
 def in_sync(facts: Facts, partition: PartitionName, fault: CopyFault) -> Iterator[set[int]]:
-    """Return the sets of replicas that may have had all committed records when the node was struck.
+    """Return the sets of replicas that may have had all committed records when a fault hit the node.
 
     With a metadata log these are the in-sync replicas and the eligible ones (KIP-966).  Without it, they are
     the replicas that brokers reported as in sync.

@@ -81,8 +81,8 @@ def losses(history: History, topic: str, partition: int | None = None) -> tuple[
         perhaps = _unrecorded_unclean(facts, topic, partition)
         unclean += [loss._replace(from_ns=max(loss.from_ns, told_until_ns)) for loss in perhaps]
     if any(facts.changes.states[name] for name in told):
-        return (*unclean, *_all_struck(facts, told))
-    return (*unclean, *_struck(facts, topic))
+        return (*unclean, *_all_hit(facts, told))
+    return (*unclean, *_any_hit(facts, topic))
 
 
 def _elected(facts: Facts, partitions: Iterable[PartitionName]) -> Iterator[Loss]:
@@ -117,15 +117,15 @@ def _places(election: Election, topic: str, partition: int | None) -> Iterable[P
     return [place for place in election.asked if place.topic == topic]
 
 
-def _struck(facts: Facts, topic: str) -> Iterator[Loss]:
+def _any_hit(facts: Facts, topic: str) -> Iterator[Loss]:
     """Faults at any time that hit all or part of a topic's data on a node."""
     hit = [window for window in facts.windows if hits(facts.history, window, topic)]
-    struck = frozenset(facts.ids[name] for window in hit for name in window.targets if name in facts.ids)
-    if struck:
-        yield _of_disks(topic, struck, min(window.invoked_ns for window in hit), NEVER)
+    hit_brokers = frozenset(facts.ids[name] for window in hit for name in window.targets if name in facts.ids)
+    if hit_brokers:
+        yield _of_disks(topic, hit_brokers, min(window.invoked_ns for window in hit), NEVER)
 
 
-def _all_struck(facts: Facts, partitions: Iterable[PartitionName]) -> Iterator[Loss]:
+def _all_hit(facts: Facts, partitions: Iterable[PartitionName]) -> Iterator[Loss]:
     """Faults that together may have hit all brokers that had all records of a partition."""
     for partition in partitions:
         faults = copy_faults_of(facts, partition)

@@ -100,7 +100,7 @@ class Nemesis:
                 # Later steps keep their distance, however long the conditions took.
                 late_ns += self._clock.now_ns() - due_ns - due.lasts_ms * NS_PER_MS
                 continue
-            self._begin(name, due.fault, due.hold_ms)
+            self.begin(name, due.fault, due.hold_ms)
             ends_ms[name] = due.at_ms + due.hold_ms
         self._heal_until(max([until_ns, *self._until(ends_ms, schedule.duration_ms)]))
 
@@ -108,16 +108,30 @@ class Nemesis:
         """Ends of those faults in force that must be over by a time of the schedule; ns of the run."""
         return [held.until_ns for held in self._held if ends_ms.get(held.fault, by_ms + 1) <= by_ms]
 
-    def begin(self, name: str, fault: Fault, least_ms: int = 0) -> bool:
+    def begin(self, fault: str, spec: Fault, hold_ms: int = 0) -> bool:
         """Inject a fault that lasts until `end` is called with its name; returns whether it was proven.
 
         Args:
-            name: name of the fault.
-            fault: the fault.
-            least_ms: how long it is in force at least, from the moment when it was proven; an earlier call of
+            fault: name of the fault.
+            spec: the fault.
+            hold_ms: how long it is in force at least, from the moment when it was proven; an earlier call of
                 `end` waits.
         """
-        return self._begin(name, fault, least_ms)
+        plan = self._plans[fault] = plan_of(spec)
+        with self._recorder.operation("inject", fault, plan) as outcome:
+            snapshot = self._seen(spec)
+            resolved = chosen(spec, snapshot, self._disk_faults)
+            if isinstance(resolved, str):
+                refuse(outcome, plan, resolved)
+                return False
+            active = activate(spec, fault, resolved, self._bench)
+            held = Held(fault, spec, active, until_ns=_UNTIL_HEALED_NS)
+            self._take(held)
+            kind = inject(Aimed(held, resolved, snapshot), plan, outcome, lambda: self._over(held))
+        if kind is not OperationType.FAIL:
+            self._remember(spec, resolved)
+        held.until_ns = self._clock.now_ns() + hold_ms * NS_PER_MS
+        return kind is OperationType.OK
 
     def end(self, name: str) -> bool:
         """Heal the fault with this name; returns whether the heal was proven.
@@ -157,14 +171,14 @@ class Nemesis:
         for _, one in aimed:
             if isinstance(one, Aimed):
                 self._take(one.held)
-        struck = in_parallel(
+        proven = in_parallel(
             lambda number: self._injected(number, aimed[number], number * apart_ms),
             self._staffed(range(len(aimed))),
         )
         for _, one in aimed:
             if isinstance(one, Aimed) and one.held in self._held:
                 self._remember(one.held.spec, one.resolved)
-        return all(struck)
+        return all(proven)
 
     def heal_in_parallel(self, names: Sequence[str], apart_ms: int = 0) -> bool:
         """Heal faults in parallel; returns whether all heals were proven.
@@ -255,23 +269,6 @@ class Nemesis:
                 refuse(outcome, plan, aimed)
                 return aimed == HELD
             return inject(aimed, plan, outcome, lambda: self._over(aimed.held)) is OperationType.OK
-
-    def _begin(self, fault: str, spec: Fault, hold_ms: int) -> bool:
-        plan = self._plans[fault] = plan_of(spec)
-        with self._recorder.operation("inject", fault, plan) as outcome:
-            snapshot = self._seen(spec)
-            resolved = chosen(spec, snapshot, self._disk_faults)
-            if isinstance(resolved, str):
-                refuse(outcome, plan, resolved)
-                return False
-            active = activate(spec, fault, resolved, self._bench)
-            held = Held(fault, spec, active, until_ns=_UNTIL_HEALED_NS)
-            self._take(held)
-            kind = inject(Aimed(held, resolved, snapshot), plan, outcome, lambda: self._over(held))
-        if kind is not OperationType.FAIL:
-            self._remember(spec, resolved)
-        held.until_ns = self._clock.now_ns() + hold_ms * NS_PER_MS
-        return kind is OperationType.OK
 
     def _take(self, held: Held) -> None:
         """Write a fault to the ledger and reserve its nodes before it is injected."""

@@ -123,15 +123,9 @@ class Membered(Worker):
 
     def reset(self, offsets: Mapping[int, int], commit: Commit) -> OperationType:
         """Commit offsets as a non-member of the group; returns the outcome."""
-        return self._commit(offsets, None, commit, outsider=True)
+        return self.committed(offsets, None, commit, outsider=True)
 
     def committed(
-        self, offsets: Mapping[int, int], membership: Membership | None, commit: Commit
-    ) -> OperationType:
-        """Commit offsets as a member; returns the outcome."""
-        return self._commit(offsets, membership, commit)
-
-    def _commit(
         self,
         offsets: Mapping[int, int],
         membership: Membership | None,
@@ -139,6 +133,7 @@ class Membered(Worker):
         *,
         outsider: bool = False,
     ) -> OperationType:
+        """Commit offsets, as a member unless this is an outsider; returns the outcome."""
         value = Committing(
             client=self._kind,
             topic=self._context.topic,

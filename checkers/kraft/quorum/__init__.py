@@ -209,7 +209,7 @@ def _judged(
             *votes.stale_votes(bounds, forgetting.wipes),
             *votes.without_majority(logs, setup),
             *candidates.candidates_without_pre_votes(logs, setup),
-            *candidates.votes_unkept(logs, views.files, _struck_metadata(history)),
+            *candidates.votes_unkept(logs, views.files, _metadata_disk_hits(history)),
             *candidates_not_voters(logs.asked, disks, [*told, *logged], changes, setup),
         ],
         assumptions=watched(history, setup, windows, bound_ms),
@@ -230,10 +230,10 @@ def _answers(
     history: History, setup: Setup, views: Views, changes: Sequence[VoterChange], wipes: Wipes
 ) -> list[Anomaly]:
     """Compare leaders' answers about logs with the logs that were read at the end of the run."""
-    by_name = _struck_metadata(history)
+    by_name = _metadata_disk_hits(history)
     dynamic_ns = dynamic_since_ns(history, setup.features)
 
-    def struck(voter: int, from_ns: int, to_ns: int) -> bool:
+    def disk_hit(voter: int, from_ns: int, to_ns: int) -> bool:
         return by_name(setup.controllers.get(voter, ""), from_ns, to_ns)
 
     def licence(claim: LeaderClaim, until_ns: int = 0) -> str | None:
@@ -241,8 +241,8 @@ def _answers(
 
     steady = not changes and not any(joins_by_itself(setup, voter) for voter in setup.controllers)
     return [
-        *judge_answers(views.claims, Grounds(steady, struck, licence), history),
-        *committed_gone(views.claims, kept_logs(history), struck, licence),
+        *judge_answers(views.claims, Grounds(steady, disk_hit, licence), history),
+        *committed_gone(views.claims, kept_logs(history), disk_hit, licence),
         *ends_forgotten(loaded_logs(history), views.claims, _disk_faults(history), licence, setup),
     ]
 
@@ -252,14 +252,14 @@ def _disk_faults(history: History) -> list[FaultWindow]:
     return [window for window in fault_windows(history) if hits(history, window, METADATA_TOPIC)]
 
 
-def _struck_metadata(history: History) -> candidates.Struck:
+def _metadata_disk_hits(history: History) -> candidates.DiskHit:
     """Return a function that reports whether a fault may have hit a metadata log's disk between two times."""
     disk_faults = _disk_faults(history)
 
-    def struck(node: str, from_ns: int, to_ns: int) -> bool:
+    def disk_hit(node: str, from_ns: int, to_ns: int) -> bool:
         return any(each.concerns(node) and each.overlaps(from_ns, to_ns) for each in disk_faults)
 
-    return struck
+    return disk_hit
 
 
 def _assumptions(views: Views) -> tuple[Assumption, ...]:

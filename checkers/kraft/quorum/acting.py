@@ -160,8 +160,8 @@ def _after(views: Sequence[_View], hit: Sequence[FaultWindow]) -> Sequence[_View
         return views
     starts = [place for place, view in enumerate(views) if view.logged.started]
     since = views[starts[-1]].time_ns if starts else None
-    struck_ns = max(window.invoked_ns for window in hit)
-    if since is None or since - SLACK_NS <= struck_ns:
+    hit_ns = max(window.invoked_ns for window in hit)
+    if since is None or since - SLACK_NS <= hit_ns:
         return []
     return views[starts[-1] :]
 

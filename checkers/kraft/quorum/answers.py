@@ -50,7 +50,7 @@ ANOMALIES = by_id(UNFOUNDED_MARK, BEYOND_LEADER, END_REGRESSION, UNCOMMITTED_SET
 
 Key = tuple[int, str | None]
 """A voter: its ``node.id`` and its directory id."""
-Struck = Callable[[int, int, int], bool]
+DiskHit = Callable[[int, int, int], bool]
 """Whether a fault of its disk may have hit a node, given by id, at some time between two times."""
 Licence = Callable[[LeaderClaim], str | None]
 """Why committed records may be lost when a leader answers; None if nothing explains it."""
@@ -61,12 +61,12 @@ class Grounds(NamedTuple):
 
     Attributes:
         steady: whether the set of voters certainly never changed.
-        struck: whether a fault hit a node's disk.
+        disk_hit: whether a fault hit a node's disk.
         licence: what permits the loss of committed records.
     """
 
     steady: bool
-    struck: Struck
+    disk_hit: DiskHit
     licence: Licence
 
 
@@ -136,7 +136,7 @@ def _unfounded(answers: Sequence[LeaderClaim], grounds: Grounds) -> Iterator[Ano
         elif mark > inherited and after is not None:
             silent = _silent(claim, after)
             having = sum(
-                reached[key] >= mark or key in silent or grounds.struck(key[0], 0, after.time_ns)
+                reached[key] >= mark or key in silent or grounds.disk_hit(key[0], 0, after.time_ns)
                 for key in voters
             )
             if 2 * having <= len(voters):
@@ -239,7 +239,7 @@ def _lacking(claim: LeaderClaim, kept: Mapping[Key, DurableEnd], grounds: Ground
         if had is None or not NONE < voter.log_end_offset < had.end:
             continue
         times_ns = (had.claim.began_ns, had.claim.time_ns, claim.began_ns, claim.time_ns)
-        if not grounds.struck(voter.id, min(times_ns), max(times_ns)):
+        if not grounds.disk_hit(voter.id, min(times_ns), max(times_ns)):
             what = f"it had had committed records up to {had.end} in epoch {had.claim.epoch}"
             anomaly = _regression(voter, claim, had.claim, what)
             licence = grounds.licence(claim)

@@ -29,7 +29,7 @@ VOTE_UNKEPT = AnomalyKind(
 )
 ANOMALIES = by_id(CANDIDATE_UNASKED, VOTE_UNKEPT)
 
-Struck = Callable[[str, int, int], bool]
+DiskHit = Callable[[str, int, int], bool]
 """Whether a fault of its disk may have hit a node, given by name, at some time between two times."""
 
 
@@ -56,13 +56,13 @@ def candidates_without_pre_votes(logs: Logs, setup: Setup) -> Iterator[Anomaly]:
             )
 
 
-def votes_unkept(logs: Logs, files: Sequence[StateFile], struck: Struck) -> Iterator[Anomaly]:
+def votes_unkept(logs: Logs, files: Sequence[StateFile], disk_hit: DiskHit) -> Iterator[Anomaly]:
     """For each node, the first vote that its next quorum-state file lacks.
 
     Args:
         logs: votes that nodes logged.
         files: readings of quorum-state files.
-        struck: whether a fault hit a node's disk, whose content may then be lost.
+        disk_hit: whether a fault hit a node's disk, whose content may then be lost.
     """
     found: set[str] = set()
     for vote in logs.votes:
@@ -71,7 +71,7 @@ def votes_unkept(logs: Logs, files: Sequence[StateFile], struck: Struck) -> Iter
         file = min(later, key=lambda each: (each.began_ns, each.index), default=None)
         if file is None or vote.node in found or _kept(vote, file):
             continue
-        if not struck(vote.node, vote.time_ns - SLACK_NS, file.time_ns):
+        if not disk_hit(vote.node, vote.time_ns - SLACK_NS, file.time_ns):
             found.add(vote.node)
             yield _unkept(vote, file)
 

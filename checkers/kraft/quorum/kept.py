@@ -23,7 +23,7 @@ from checkers.kraft.quorum.committed import METADATA_COMMITTED_LOST
 from checkers.kraft.quorum.views import NONE, LeaderClaim
 from checkers.verdict.verdict import Anomaly
 
-Struck = Callable[[int, int, int], bool]
+DiskHit = Callable[[int, int, int], bool]
 """Whether a fault of its disk may have hit a node, given by id, at some time between two times."""
 Licence = Callable[[LeaderClaim, int], str | None]
 """Why records that were committed when a leader answered may be lost by a time, or None."""
@@ -57,7 +57,7 @@ class KeptLogs:
         """Number of logs that were read completely."""
         return len(self._logs)
 
-    def lacking(self, claim: LeaderClaim, struck: Struck) -> dict[int, ReplicaLog]:
+    def lacking(self, claim: LeaderClaim, disk_hit: DiskHit) -> dict[int, ReplicaLog]:
         """The logs that lack records which a leader reported as committed, by the ids of their nodes.
 
         Logs that were read before the report, and logs whose disks a fault hit, are left out.
@@ -67,7 +67,7 @@ class KeptLogs:
             for voter, log in self._logs.items()
             if claim.time_ns < log.seen.began_ns
             and kept_until(log, claim.epoch) < claim.high_watermark
-            and not struck(voter, 0, log.time_ns)
+            and not disk_hit(voter, 0, log.time_ns)
         }
 
     @property
@@ -93,7 +93,7 @@ def _whole(log: ReplicaLog) -> bool:
 
 
 def committed_gone(
-    claims: Sequence[LeaderClaim], logs: KeptLogs, struck: Struck, licence: Licence
+    claims: Sequence[LeaderClaim], logs: KeptLogs, disk_hit: DiskHit, licence: Licence
 ) -> Iterator[Anomaly]:
     """The highest high watermark of each epoch below which a majority of the voters lacks records.
 
@@ -101,7 +101,7 @@ def committed_gone(
     lack the records, so that a change of the voters can't explain the loss.
     """
     for claim in _highest(claims):
-        lacking = logs.lacking(claim, struck)
+        lacking = logs.lacking(claim, disk_hit)
         sets = [each.voters for each in claims if each.time_ns >= claim.time_ns]
         if all(2 * sum(voter.id in lacking for voter in voters) > len(voters) for voters in sets):
             why = licence(claim, logs.read_ns)

@@ -194,13 +194,13 @@ def _left(history: History) -> dict[int, list[_Left]]:
 def _farthest(facts: Facts, partition: PartitionName, replicas: Sequence[_Left]) -> list[_Left]:
     """Replicas that end where the most advanced one does, and whose disks no fault hit."""
     end = max((replica.seen.epoch, replica.seen.end) for replica in replicas)
-    struck = {
+    hit_nodes = {
         node
         for window in facts.windows
         if hits(facts.history, window, partition.topic, partition.partition)
         for node in window.targets
     }
-    return [one for one in replicas if (one.seen.epoch, one.seen.end) == end and one.node not in struck]
+    return [one for one in replicas if (one.seen.epoch, one.seen.end) == end and one.node not in hit_nodes]
 
 
 def _due(

@@ -49,8 +49,8 @@ class Returns:
     """
 
     def __init__(self, names: dict[int, str], windows: Iterable[FaultWindow]) -> None:
-        struck = [window for window in windows if window.kind in _OF_DISKS]
-        self._struck = {number for number, name in names.items() if any(w.concerns(name) for w in struck)}
+        of_disks = [window for window in windows if window.kind in _OF_DISKS]
+        self._hit = {number for number, name in names.items() if any(w.concerns(name) for w in of_disks)}
         self._due: dict[PartitionName, MissedElection] = {}
         self._next = 0
         self.judged = 0
@@ -80,7 +80,7 @@ class Returns:
             held: partitions that have it in their ISR or ELR.
             eligible: whether the cluster keeps eligible leader replicas.
         """
-        if broker in self._struck:
+        if broker in self._hit:
             return
         for partition, state in held:
             in_elr = eligible and not state.isr and broker in state.elr

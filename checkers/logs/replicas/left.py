@@ -89,8 +89,10 @@ def find_in_left(
 def is_due(history: History, meant: Setup, partition: PartitionName, node: str, op: int) -> bool:
     """Whether a node certainly was in the ISR when recovery ended, and no fault hit it afterwards."""
     changes, at_ns = partition_changes(history), history.operations[op].time_ns
-    struck = any(window.concerns(node) and window.overlaps(at_ns, NEVER) for window in fault_windows(history))
-    if struck or not changes.is_complete(partition, NEVER):
+    was_hit = any(
+        window.concerns(node) and window.overlaps(at_ns, NEVER) for window in fault_windows(history)
+    )
+    if was_hit or not changes.is_complete(partition, NEVER):
         return False
     states = changes.possible(partition, at_ns, at_ns)
     return all(node in {meant.names.get(number) for number in state.isr} for state in states)

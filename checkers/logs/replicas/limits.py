@@ -44,7 +44,7 @@ def limits_of(history: History, meant: Setup) -> Limits:
     """
     altered = [(o.key, asked) for o, asked in alterations_of(history) if o.type is not FAIL]
     anybody = tuple(meant.names.values())
-    struck = (window.targets or anybody for window in fault_windows(history) if window.loses_unsynced)
+    hit_nodes = (window.targets or anybody for window in fault_windows(history) if window.loses_unsynced)
     of_topics = {topic.name for topic in meant.topics if not _RETENTION.isdisjoint(topic.config)}
     rewritten = {topic.name for topic in meant.topics if meant.is_compacted(topic.name)}
     deletions = (request for request in requests_of(history, "delete-records") if not request.failed)
@@ -55,7 +55,7 @@ def limits_of(history: History, meant: Setup) -> Limits:
         name == _NODE_POLICY and COMPACT in str(value) for name, value in _of_nodes(history, meant)
     )
     return Limits(
-        unsynced=frozenset(node for targets in struck for node in targets),
+        unsynced=frozenset(node for targets in hit_nodes for node in targets),
         retained=(frozenset() if _NODE_RETENTION.isdisjoint(of_nodes) else everything)
         | frozenset(of_topics | {key for key, asked in altered if asked.config in _RETENTION}),
         deleted=frozenset(request.began.key for request in deletions),

@@ -210,10 +210,10 @@ def _drawn_in(name: str) -> Mapping[tuple[Role | None, str], int]:
 def _draws_of(planned: Planned) -> Iterator[tuple[Role | None, str]]:
     alone = ((fault.target, fault) for fault in faults_alone(planned))
     moves = tuple(move for gambit in gambits_of(planned) for move in gambit.moves)
-    struck = (
+    of_gambits = (
         (aimed.at, aimed.fault) for move in moves if isinstance(move, InjectAll) for aimed in move.faults
     )
-    yield from ((_hit_by(at, fault), _tag(fault)) for at, fault in (*alone, *struck))
+    yield from ((_hit_by(at, fault), _tag(fault)) for at, fault in (*alone, *of_gambits))
     yield from ((None, _tag(operation)) for operation in operations_of(planned))
     yield from ((None, _tag_of_chosen(move.what)) for move in moves if isinstance(move, RequestForChosen))
 

@@ -89,16 +89,12 @@ def sync(folder: Path) -> None:
         for name in names:
             path = Path(place) / name
             if path.stat().st_nlink == 1:
-                _sync(path)
-        sync_folder(Path(place))
+                sync_path(path)
+        sync_path(Path(place))
 
 
-def sync_folder(folder: Path) -> None:
-    """Call fsync on a folder."""
-    _sync(folder)
-
-
-def _sync(path: Path) -> None:
+def sync_path(path: Path) -> None:
+    """Call fsync on a file or a folder."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -207,8 +207,8 @@ def _commit(root: Path, folder: Path, number: int) -> None:
     link = folder.parent / CURRENT
     link.symlink_to(Path(SNAPSHOTS) / name)
     link.rename(root / CURRENT)
-    files.sync_folder(root / SNAPSHOTS)
-    files.sync_folder(root)
+    files.sync_path(root / SNAPSHOTS)
+    files.sync_path(root)
 
 
 def _clean(root: Path) -> None:

@@ -123,7 +123,7 @@ def test_a_fault_that_follows_another_waits_until_that_is_over(
 
 
 def test_a_fault_of_a_script_is_held_as_long_as_was_wanted_at_least(rig: Rig) -> None:
-    assert rig.nemesis.begin("wanted", Pause(target=Target.RANDOM), least_ms=60)
+    assert rig.nemesis.begin("wanted", Pause(target=Target.RANDOM), hold_ms=60)
     assert rig.nemesis.end("wanted")
     rig.journals.close()
     assert held_ns(rig.folder, "wanted") >= 60 * NS_PER_MS

@@ -91,9 +91,9 @@ def test_the_page_of_what_was_confirmed() -> None:
     assert "✅ **As expected**: 2 sides, 2 as expected." in page
     assert (
         "| KAFKA-15489 | Jepsen | `regressions/kafka-15489-zombie-leader` | 3.6.2, `a=0`, `b=c/d` | 🔴 red "
-        "| ✅ 2 invalid of 2 | 4 `zombie-leader` |\n"
+        "| ✅ 2 invalid of 2 | 4 `zombie-leader` |  |\n"
     ) in page
-    assert "| 3.7.1, `a=0`, `b=c/d` | 🟢 green | ✅ 1 valid of 1 |  |\n" in page
+    assert "| 3.7.1, `a=0`, `b=c/d` | 🟢 green | ✅ 1 valid of 1 |  |  |\n" in page
     assert "| KAFKA-15489 | not known | `regressions" in page
     assert "## To look at" not in page
     assert "## Not counted" not in page
@@ -101,6 +101,12 @@ def test_the_page_of_what_was_confirmed() -> None:
     assert page.count("- KAFKA-15489: fixed in 3.7.0") == 1
     assert "- krucible: 6129fa2\n" in page
     assert page.endswith("\n")
+
+
+def test_what_kafka_permits_has_a_column_of_its_own() -> None:
+    permitted = msgspec.structs.replace(GREEN, anomalies={"lost-write": 1_600}, illegal=())
+    page = render_track_record([side(permitted, expected_red=False)])
+    assert "| ✅ 1 valid of 1 |  | 1,600 `lost-write` |\n" in page
 
 
 def test_a_race_is_red_in_some_runs() -> None:

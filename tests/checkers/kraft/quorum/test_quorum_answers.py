@@ -107,7 +107,7 @@ class TestMarks:
         text += f"3 c1 leads 1 hw=9 end=9 c2={after} c3=2.9@5\n"
         assert found(story(text)) == ([] if known else ["high-watermark-unfounded: c1, epoch 1"])
 
-    def test_a_disk_that_was_struck_may_have_had_it(self, story: Story) -> None:
+    def test_a_disk_that_was_hit_may_have_had_it(self, story: Story) -> None:
         text = "3 c1 leads 1 hw=9 end=9 c2=2.9@0 c3=2.9@8\n4 c1 leads 1 hw=9 end=9 c2=3.9@0 c3=3.9@8\n"
         assert found(story(text)) == ["high-watermark-unfounded: c1, epoch 1"]
         assert found(story(f"1 {WIPED}\n2 f1 heal ok\n" + text)) == []

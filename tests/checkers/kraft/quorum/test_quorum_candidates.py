@@ -83,6 +83,6 @@ class TestKept:
     @pytest.mark.parametrize(
         ("fault", "kept"), [("wipe-disk c2", True), ("wipe-disk c1", False), ("kill c2", False)]
     )
-    def test_a_disk_that_was_struck_may_have_lost_it(self, story: Story, fault: str, *, kept: bool) -> None:
+    def test_a_disk_that_was_hit_may_have_lost_it(self, story: Story, fault: str, *, kept: bool) -> None:
         text = f"1 c1 leads 1\n5 f1 {fault} ok\n6 f1 heal ok\n9 c2 file 1\n"
         assert bool(found(with_log_entries(story(text), vote("c2", 2, 3, at=4)))) is not kept

@@ -119,9 +119,9 @@ def test_of_each_set_of_voters_since_a_majority_must_lack_it(story: Story) -> No
 
 
 @pytest.mark.parametrize("kind", ["wipe-disk", "power-loss"])
-def test_a_disk_that_was_struck_may_have_had_it(story: Story, kind: str) -> None:
-    struck = f"4 f1 {kind} c2 ok\n6 f1 heal ok\n"
-    assert lost(read(story(TOLD + struck), SHORT, SHORT, WHOLE)) == []
+def test_a_disk_that_was_hit_may_have_had_it(story: Story, kind: str) -> None:
+    hit = f"4 f1 {kind} c2 ok\n6 f1 heal ok\n"
+    assert lost(read(story(TOLD + hit), SHORT, SHORT, WHOLE)) == []
 
 
 def test_two_disks_that_lack_it_are_no_loss_by_one_that_was_wiped(story: Story) -> None:
