@@ -34,7 +34,7 @@ def test_a_worker_that_dies_throws_nothing_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     in_force = threading.Event()
-    sound_begin, sound_send = Nemesis._begin, ProducerWorker.send_once
+    sound_begin, sound_send = Nemesis.begin, ProducerWorker.send_once
 
     def begin(nemesis: Nemesis, *fault: Any) -> bool:
         proven = sound_begin(nemesis, *fault)
@@ -46,7 +46,7 @@ def test_a_worker_that_dies_throws_nothing_away(
             raise TypeError("a defect")
         return sound_send(worker)
 
-    monkeypatch.setattr(Nemesis, "_begin", begin)
+    monkeypatch.setattr(Nemesis, "begin", begin)
     monkeypatch.setattr(ProducerWorker, "send_once", defect)
     monkeypatch.setattr(planning, "load_scenario", of_two_faults)
     assert invoke(["run", "smoke/partition", "--seed", "7", "--runs", str(tmp_path)]) == 3
