@@ -96,8 +96,25 @@ def directory_id_of(disk: Path) -> str | None:
 
 
 def disk_with(disks: Sequence[Path], folder: str) -> Path:
-    """The log directory that has a partition's folder; the first one if none has it."""
-    return next((disk for disk in disks if (disk / folder).is_dir()), disks[0])
+    """The log directory that has a partition's folder, or may have it; the first one if none has it."""
+    possible = [disk for disk in disks if may_be_folder(disk / folder)]
+    return next((disk for disk in possible if is_folder(disk / folder)), (*possible, *disks)[0])
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a folder is certainly there; a disk that lost power, or is dead, answers with an error."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
+def may_be_folder(path: Path) -> bool:
+    """Whether a folder is there, or its disk can't be read: then reading the folder reports the error."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return True
 
 
 def as_newcomer(arguments: Sequence[str]) -> list[str]:

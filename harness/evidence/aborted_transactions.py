@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from checkers.history.replicas import ABORTED, AbortedSeen
-from harness.cluster.homes import disk_with
+from harness.cluster.homes import disk_with, may_be_folder
 from harness.kafka.segments.transaction_index import read_indexes
 from harness.record.journal import Recorder
 
@@ -31,7 +31,7 @@ def gather_aborted(
     for topic, partition in partitions:
         for node, directories in disks.items():
             folder = disk_with(directories, f"{topic}-{partition}") / f"{topic}-{partition}"
-            if folder.is_dir():
+            if may_be_folder(folder):
                 began_ns = recorder.journal.clock.now_ns()
                 seen = _read(folder, AbortedSeen(began_ns=began_ns, topic=topic, partition=partition))
                 recorder.observe("observe", ABORTED, seen, node=node)

@@ -13,7 +13,7 @@ import numpy as np
 from checkers.evidence.coordinators import OFFSETS_TOPIC
 from checkers.history.observed import COMMITS, CommitsLeft, CommitsUnread
 from checkers.logs.partitions.kept_commits import COMMITS_LEFT
-from harness.cluster.homes import disk_with
+from harness.cluster.homes import disk_with, may_be_folder
 from harness.evidence.leader_epochs import partitions_of_kafka
 from harness.evidence.replicas import Reading, read_disk
 from harness.kafka.segments.commits_log import CommitsLog, Placed, commits_seen
@@ -47,7 +47,7 @@ def _gather(recorder: Recorder, disks: Mapping[str, Sequence[Path]], partition: 
     told: list[tuple[tuple[int, int], Path]] = []
     for node, directories in disks.items():
         folder = disk_with(directories, name) / name
-        if folder.is_dir():
+        if may_be_folder(folder):
             seen = _settled(partition, folder, recorder)
             if seen.end or seen.error is not None:
                 recorder.observe("observe", COMMITS_LEFT, seen, node=node)

@@ -49,14 +49,21 @@ def gather_leader_epochs(
 
 
 def partitions_of_kafka(disks: Mapping[str, Sequence[Path]]) -> list[tuple[str, int]]:
-    """Partitions of Kafka's internal topics on any of the disks, without the metadata topic.
+    """Partitions of Kafka's internal topics on any of the disks that can be read, without the metadata topic.
 
     Args:
         disks: node name to the folders of its log directories, of brokers.
     """
-    folders = [path for some in disks.values() for disk in some if disk.is_dir() for path in disk.iterdir()]
-    found = (_OWN.fullmatch(path.name) for path in folders)
+    found = (_OWN.fullmatch(name) for some in disks.values() for disk in some for name in _names(disk))
     return sorted({(match[1], int(match[2])) for match in found if match and match[1] != METADATA_TOPIC})
+
+
+def _names(disk: Path) -> list[str]:
+    """Names of the entries of a disk; none if it can't be read, which `gather_folders` records."""
+    try:
+        return [path.name for path in disk.iterdir()]
+    except OSError:
+        return []
 
 
 def read_checkpoint(file: Path) -> list[tuple[int, int]] | None:

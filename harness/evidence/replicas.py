@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from checkers.history.replicas import COLUMN_TYPES, REPLICA, ReplicaSeen, ReplicaUnread, pack
-from harness.cluster.homes import disk_with
+from harness.cluster.homes import disk_with, is_folder, may_be_folder
 from harness.kafka.segments.log_folder import LogRead, read_log
 from harness.record.journal import Recorder
 
@@ -73,7 +73,7 @@ class ReplicaReader:
             readings = {
                 node: read_disk(disk_with(disks, folder) / folder, self._recorder.journal.clock.now_ns)
                 for node, disks in self._disks.items()
-                if any((disk / folder).is_dir() for disk in disks) or not disks[0].is_dir()
+                if any(may_be_folder(disk / folder) for disk in disks) or not is_folder(disks[0])
             }
             ends = {reading.log.end for reading in readings.values() if reading.log is not None}
             if len(ends) <= 1 or time.monotonic() > self._deadline:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from checkers.evidence.coordinators import TRANSACTIONS_TOPIC
 from checkers.history.transaction_states import TRANSACTION_STATES, StatesSeen, packed_states
-from harness.cluster.homes import disk_with
+from harness.cluster.homes import disk_with, may_be_folder
 from harness.evidence.leader_epochs import partitions_of_kafka
 from harness.kafka.segments.growing import LogEnd, segments_in
 from harness.kafka.segments.transaction_states import Partitions, PlacedState, SegmentStates, read_states
@@ -72,7 +72,7 @@ def gather_transaction_states(
             began_ns = recorder.journal.clock.now_ns()
             name = f"{topic}-{partition}"
             folders = {node: disk_with(directories, name) / name for node, directories in disks.items()}
-            node = _farthest({node: folder for node, folder in folders.items() if folder.is_dir()})
+            node = _farthest({node: folder for node, folder in folders.items() if may_be_folder(folder)})
             if node is not None:
                 seen = seen_of(began_ns, partition, read_folder(folders[node]), ends.get(folders[node]))
                 recorder.observe("observe", TRANSACTION_STATES, seen, node=node)

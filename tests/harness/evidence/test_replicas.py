@@ -1,7 +1,10 @@
 """Evidence from disks, gathered into a history and judged: complete, kept where it matters, never a crash."""
 
+import errno
 import json
+import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,10 +12,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from checkers.evidence.leader_epochs import LEADER_EPOCHS
 from checkers.evidence.replicas import batches_of
 from checkers.history.operations import History
 from checkers.history.reading import read_history
-from checkers.history.replicas import METADATA_LOG, REPLICA
+from checkers.history.replicas import ABORTED, FOLDERS, METADATA_LOG, REPLICA
+from checkers.history.transaction_states import TRANSACTION_STATES
+from checkers.logs.partitions.kept_commits import COMMITS_LEFT
 from checkers.logs.replicas.judging import check_replicas
 from checkers.verdict.verdict import Validity
 from harness.evidence import replicas
@@ -180,6 +186,57 @@ def test_a_disk_that_is_gone_is_told_and_a_replica_elsewhere_is_not(cluster: Fak
 
     assert sorted(told) == ["n1", "n3"]
     assert "FileNotFoundError" in told["n3"]["error"]
+
+
+def _die(monkeypatch: pytest.MonkeyPatch, dead: Path) -> None:
+    """Everything that is asked of a folder fails, as on a disk that was not mounted again."""
+
+    def failing(name: str) -> Callable[..., Any]:
+        real = getattr(Path, name)
+
+        def asked(path: Path, *args: Any, **how: Any) -> Any:
+            if path.is_relative_to(dead):
+                raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+            return real(path, *args, **how)
+
+        return asked
+
+    for name in ("stat", "iterdir", "open", "read_bytes", "read_text"):
+        monkeypatch.setattr(Path, name, failing(name))
+
+
+def test_a_disk_that_is_dead_is_told_by_those_that_need_it_alone(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("__transaction_state-0", "__consumer_offsets-0"):
+        for node in cluster.nodes[1:]:
+            write_log(cluster.disk(node) / name, {0: b""})
+    _die(monkeypatch, cluster.disk(cluster.nodes[1]))
+
+    history = gathered(cluster)
+
+    dead = "OSError: Input/output error"
+    told = {key: values(history, key) for key in (REPLICA, METADATA_LOG, ABORTED, FOLDERS, COMMITS_LEFT)}
+    assert [node for node, value in told[REPLICA].items() if value["error"] == dead] == ["n2"]
+    assert [node for node, value in told[METADATA_LOG].items() if value["error"] == dead] == ["n2"]
+    assert [node for node, value in told[ABORTED].items() if value["error"] == dead] == ["n2"]
+    assert [node for node, value in told[COMMITS_LEFT].items() if value.get("error") == dead] == ["n2"]
+    assert [node for node, value in told[FOLDERS].items() if node in value["unread"]] == ["n2"]
+    assert list(values(history, TRANSACTION_STATES)) == ["n3"]
+    assert sorted(values(history, LEADER_EPOCHS)) == ["n1", "n3"]
+    result = check_replicas(history)
+    assert result.validity is Validity.UNKNOWN
+    assert "log-0/0 on n2" in str(result.unknown_because)
+
+
+def test_a_dead_disk_does_not_hide_a_replica_on_another_one(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = cluster.disks(cluster.nodes[1])
+    second.mkdir()
+    (first / "log-0-0").rename(second / "log-0-0")
+    _die(monkeypatch, first)
+    assert values(gathered(cluster), REPLICA)["n2"]["error"] is None
 
 
 def test_a_replica_in_another_log_directory_is_found(cluster: FakeCluster) -> None:
