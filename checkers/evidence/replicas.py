@@ -18,7 +18,7 @@ Nothing loops over batches in Python; memory is 60 bytes per batch and replica.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -101,6 +101,11 @@ class ReplicaLog:
         """Which batches are control batches."""
         flags: Booleans = (self["attributes"] & CONTROL) != 0
         return flags
+
+    def below(self, offset: int) -> "ReplicaLog":
+        """The batches that end below an offset."""
+        rows = self["last_offset"] < offset
+        return replace(self, columns={name: column[rows] for name, column in self.columns.items()})
 
     def rows_at(self, offsets: Integers) -> Integers:
         """The batch that spans each offset, `NONE` if no batch does; has the shape of `offsets`."""

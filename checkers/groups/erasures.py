@@ -12,7 +12,8 @@ deleted offset may return in those versions.
 
 If a broker refuses a deletion because the group does not exist, this also means that the group has no offset.
 
-A legal loss of records of the offsets topic excuses a finding (`checkers.licences.internal`).
+A legal loss of records of the offsets topic, in the group's partition and between the change and the answer,
+excuses a finding (`checkers.licences.internal`).
 """
 
 from collections.abc import Iterator
@@ -206,7 +207,7 @@ def _against(
     )
     partition = offsets_partition(history, str(call.asked.key))
     number = None if partition is None else partition.partition
-    lost = may_have_lost(history, OFFSETS_TOPIC, number, place.since_ns)
+    lost = may_have_lost(history, OFFSETS_TOPIC, number, place.since_ns, answered.time_ns)
     return anomaly if lost is None else msgspec.structs.replace(anomaly, illegal=False, licence=lost)
 
 

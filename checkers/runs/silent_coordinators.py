@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from checkers.evidence.coordinators import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, offsets_partition
+from checkers.evidence.coordinators import OFFSETS_TOPIC, offsets_partition
 from checkers.evidence.partition_changes import NOBODY, partition_changes
 from checkers.history.operations import INVOKE, OK, History, Operation
 from checkers.history.phases import Phase, phase_began_ns
 from checkers.history.sources import Source, lacking
 from checkers.history.units import NS_PER_MS
+from checkers.licences.decisions import lost_state
 from checkers.licences.internal import may_have_lost
 
 _REGISTER = "offset/"
@@ -54,10 +55,26 @@ def silences(history: History, bound_ms: float) -> Iterator[Silence]:
         if not answers or any(operation.type is OK for operation in answers):
             continue
         last = max(answers, key=lambda operation: operation.time_ns)
-        lost = may_have_lost(history, OFFSETS_TOPIC) or may_have_lost(history, TRANSACTIONS_TOPIC)
-        silence = Silence(group, operations[0], last, lost)
+        silence = Silence(group, operations[0], last, _lost(history, group, last.time_ns))
         if silence.tried_ns > bound_ms * NS_PER_MS and _is_well(history, group, last.time_ns):
             yield silence
+
+
+def _lost(history: History, group: str, until_ns: int) -> str | None:
+    """An event by which a group's offsets, or a transaction that commits some, may have been lost by a time.
+
+    If the end of such a transaction is lost, the group's offsets stay unstable, and are not returned.
+    """
+    place = offsets_partition(history, group)
+    lost = may_have_lost(history, OFFSETS_TOPIC, None if place is None else place.partition, 0, until_ns)
+    committing = (o for o in history.of("txn") if o.type is INVOKE and _commits(o, group))
+    ids = sorted({str(operation.key) for operation in committing})
+    return lost or next(filter(None, (lost_state(history, each, 0, until_ns) for each in ids)), None)
+
+
+def _commits(operation: Operation, group: str) -> bool:
+    mops = (operation.value or {}).get("mops", ())
+    return any(mop[0] == "offsets" and mop[1] == group for mop in mops)
 
 
 def _asked(history: History, since_ns: int) -> dict[str, list[Operation]]:

@@ -48,7 +48,7 @@ from checkers.history.transactions import (
     TransactionDescribed,
 )
 from checkers.licences.decisions import lost_state
-from checkers.licences.internal import may_have_lost
+from checkers.licences.internal import Loss, losses
 from checkers.verdict.entry import Entry
 from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import Anomaly, CheckerResult, result_of
@@ -162,15 +162,15 @@ def _not_under_way(told: TransactionAnswer[TransactionDescribed], one: Described
 
 def _producers(story: _Story) -> Iterator[Anomaly]:
     """Wrong reports of leaders about producers whose transactions were open or aborted there."""
-    lost: dict[tuple[str, int], bool] = {}
+    lost: dict[tuple[str, int], tuple[Loss, ...]] = {}
     for told in story.producer_answers:
         place = (str(told.asked.key), told.described.partition)
         one, now = story.transactions.get(told.producer), told.described
         if one is None:
             continue
         if place not in lost:
-            lost[place] = may_have_lost(story.history, *place) is not None
-        if lost[place]:
+            lost[place] = losses(story.history, *place)
+        if any(loss.meets(one.begun.time_ns, told.answered.time_ns) for loss in lost[place]):
             continue
         aborts = [each for each in story.aborts if _of(each, told, place)]
         marked = [each for each in aborts if each.answered.time_ns <= told.asked.time_ns]

@@ -57,11 +57,28 @@ def _against_ends(
     history: History, logs: Mapping[PartitionName, ReplicaLog], figures: Counter[str]
 ) -> Iterator[Anomaly]:
     columns = columns_of(history)
-    marked = marked_records(columns, never_truncated(history, logs), decisions_of(history))
+    marked = marked_records(columns, intact_parts(history, logs), decisions_of(history))
     figures["markers_compared"] += len(marked.send)
     yield from find_against_answers(columns, marked)
     yield from find_differing(columns, marked)
     yield from find_shared(columns, marked)
+
+
+def intact_parts(
+    history: History, logs: Mapping[PartitionName, ReplicaLog]
+) -> dict[PartitionName, ReplicaLog]:
+    """The logs, each up to the lowest offset from which a permitted loss may have truncated it.
+
+    A log is left out if a loss may have truncated it from any offset on.
+    """
+    licences = licences_of(history)
+    found: dict[PartitionName, ReplicaLog] = {}
+    for name, log in logs.items():
+        events = (permit.event for permit in licences.of(name))
+        kept = [event.above or 0 for event in events if event.below is None]
+        if min(kept, default=1):
+            found[name] = log.below(min(kept)) if kept else log
+    return found
 
 
 def never_truncated(

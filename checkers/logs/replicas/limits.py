@@ -11,9 +11,12 @@ from checkers.history.setup import COMPACT, Setup
 
 _POLICY = "cleanup.policy"
 _RETENTION = frozenset({"retention.ms", "retention.bytes"})
+_UNLIMITED = "-1"
 _NODE_POLICY = "log.cleanup.policy"
 _NODE_RETENTION = frozenset({f"log.retention.{unit}" for unit in ("ms", "minutes", "hours", "bytes")})
 _EXPIRATION = frozenset({"producer.id.expiration.ms", "transactional.id.expiration.ms"})
+_DAY_MS = 24 * 60 * 60 * 1_000
+"""No run takes as long."""
 
 
 class Limits(NamedTuple):
@@ -37,7 +40,8 @@ class Limits(NamedTuple):
 def limits_of(history: History, meant: Setup) -> Limits:
     """The limits from the faults and configs of a history; an altered config counts for the whole run.
 
-    A retention of brokers counts for all topics, and their policy for topics without their own.
+    A retention of brokers counts for all topics, and their policy for topics without their own.  An unlimited
+    retention, and an expiration after a day or more, are no limits.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
@@ -45,23 +49,23 @@ def limits_of(history: History, meant: Setup) -> Limits:
     altered = [(o.key, asked) for o, asked in alterations_of(history) if o.type is not FAIL]
     anybody = tuple(meant.names.values())
     hit_nodes = (window.targets or anybody for window in fault_windows(history) if window.loses_unsynced)
-    of_topics = {topic.name for topic in meant.topics if not _RETENTION.isdisjoint(topic.config)}
+    of_topics = {
+        topic.name for topic in meant.topics if any(_removes(*each) for each in topic.config.items())
+    }
     rewritten = {topic.name for topic in meant.topics if meant.is_compacted(topic.name)}
     deletions = (request for request in requests_of(history, "delete-records") if not request.failed)
-    of_nodes = {name for name, _ in _of_nodes(history, meant)}
+    of_nodes = list(_of_nodes(history, meant))
     unset = {topic.name for topic in meant.topics if not topic.config.get(_POLICY)}
     everything = frozenset(topic.name for topic in meant.topics)
-    compacting = any(
-        name == _NODE_POLICY and COMPACT in str(value) for name, value in _of_nodes(history, meant)
-    )
+    compacting = any(name == _NODE_POLICY and COMPACT in str(value) for name, value in of_nodes)
     return Limits(
         unsynced=frozenset(node for targets in hit_nodes for node in targets),
-        retained=(frozenset() if _NODE_RETENTION.isdisjoint(of_nodes) else everything)
-        | frozenset(of_topics | {key for key, asked in altered if asked.config in _RETENTION}),
+        retained=(everything if any(_removes(*each) for each in of_nodes) else frozenset())
+        | frozenset(of_topics | {key for key, asked in altered if _removes(asked.config, asked.value)}),
         deleted=frozenset(request.began.key for request in deletions),
         compacted=(frozenset(unset) if compacting else frozenset())
         | frozenset(rewritten | {key for key, asked in altered if _compacts(asked)}),
-        forgetting=not _EXPIRATION.isdisjoint(of_nodes),
+        forgetting=any(_forgets(*each) for each in of_nodes),
     )
 
 
@@ -74,6 +78,17 @@ def _of_nodes(history: History, meant: Setup) -> Iterator[tuple[str, Any]]:
     for request in requests_of(history, "alter-brokers"):
         if not request.failed:
             yield request.began.key, request.began.value["value"]
+
+
+def _removes(name: str, value: object) -> bool:
+    """Whether a config limits how long, or how much, a topic keeps."""
+    return name in _RETENTION | _NODE_RETENTION and value is not None and str(value) != _UNLIMITED
+
+
+def _forgets(name: str, value: object) -> bool:
+    """Whether a config lets brokers forget producers earlier than after a day."""
+    long = value is None or (str(value).isdecimal() and int(str(value)) >= _DAY_MS)
+    return name in _EXPIRATION and not long
 
 
 def _compacts(asked: TopicAltered) -> bool:

@@ -7,8 +7,9 @@ client got an answer about its end.  The producer's next transaction does not be
 that, because its coordinator refuses to add partitions until all markers are written
 (CONCURRENT_TRANSACTIONS).
 
-Partitions whose logs may have been truncated are left out, because another record may be at the offset.
-Compacted topics, and transactions whose decision their coordinator may have lost, are left out too.
+Records and markers that may have been truncated are left out, because others may be at their offsets.  The
+parts of logs before them are judged.  Compacted topics, and transactions whose decision their coordinator may
+have lost, are left out too.
 """
 
 from collections.abc import Iterator, Mapping

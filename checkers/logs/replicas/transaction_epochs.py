@@ -18,9 +18,10 @@ that of one transaction of the same client, or of none.  It follows that
 4. acknowledged records of two transactions do not have the same epoch of version 2;
 5. with any version, there is a marker between the batches of two epochs of one producer.
 
-Only finding 4 looks at answers to clients.  Left out are logs that may have been truncated, logs with gaps,
-producers whose coordinators may have lost states, and brokers that forget producers early.  Findings 2 and
-3 leave out producers for which an administrator requested abort markers, which have the epoch of the batches.
+Only finding 4 looks at answers to clients.  Left out are parts of logs that may have been truncated, logs
+with gaps, producers whose coordinators may have lost states, and brokers that forget producers early.
+Findings 2 and 3 leave out producers for which an administrator requested abort markers, which have the epoch
+of the batches.
 """
 
 from collections import Counter
@@ -41,7 +42,7 @@ from checkers.logs.replicas.anomalies import (
     MARKER_SHARED,
     TRANSACTION_EPOCH_SHARED,
 )
-from checkers.logs.replicas.clients import never_truncated
+from checkers.logs.replicas.clients import intact_parts
 from checkers.logs.replicas.coordinated import certain_producers
 from checkers.logs.replicas.limits import Limits
 from checkers.logs.replicas.markers import markers_of
@@ -107,7 +108,7 @@ def find_by_epochs(
     if not with_transactions or limits.forgetting:
         return
     certain = certain_producers(history)
-    whole = [log for log in never_truncated(history, with_transactions).values() if is_whole(log)]
+    whole = [log for log in intact_parts(history, with_transactions).values() if is_whole(log)]
     known = {anomaly.subject for anomaly in reported if anomaly.id == MARKER_SHARED.id}
     for log in whole:
         yield from (found for found in _unseparated(log, certain) if found.subject not in known)

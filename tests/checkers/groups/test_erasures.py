@@ -4,8 +4,11 @@ from typing import Any
 
 import pytest
 
+from checkers.columns.tables import NEVER
 from checkers.groups.erasures import check_erasures
 from checkers.history.operations import History, Operation, OperationType
+from checkers.licences import internal
+from checkers.licences.internal import Loss
 from checkers.verdict.verdict import Validity
 
 MS = 1_000_000
@@ -121,6 +124,16 @@ def test_before_4_0_what_was_deleted_may_come_back() -> None:
     text = "commit 0 7 b1 ok\ngroup b1 ok\nfetch 0 7 b1"
     assert found(text, "3.9.0") == []
     assert found(text, "4.0.0") == [RETURNED]
+
+
+@pytest.mark.parametrize(("place", "illegal"), [(0, False), (1, True)])
+def test_a_loss_after_the_answer_explains_nothing(
+    monkeypatch: pytest.MonkeyPatch, place: int, *, illegal: bool
+) -> None:
+    history = history_of("commit 0 7 b1 ok\nfetch 0 - b1")
+    from_ns = history.operations[-1].time_ns + place
+    monkeypatch.setattr(internal, "losses", lambda *_: (Loss("a loss", NEVER, from_ns),))
+    assert [anomaly.illegal for anomaly in check_erasures(history).anomalies] == [illegal]
 
 
 def test_what_the_offsets_topic_may_have_lost_excuses() -> None:

@@ -4,7 +4,10 @@ from typing import Any
 
 import pytest
 
-from checkers.history.operations import OperationType
+from checkers.columns.tables import NEVER
+from checkers.history.operations import History, OperationType
+from checkers.licences import internal
+from checkers.licences.internal import Loss
 from checkers.runs.recovery import check_recovery
 from tests.checkers.admin_histories import TOPIC, AdminStory
 
@@ -124,3 +127,42 @@ def test_an_offsets_topic_that_may_have_lost_records() -> None:
     (anomaly,) = check_recovery(told.history()).anomalies
     assert not anomaly.illegal
     assert anomaly.licence is not None
+
+
+@pytest.mark.parametrize(
+    ("topic", "partition", "from_ms", "to_group", "licensed"),
+    [
+        ("__consumer_offsets", 0, 280, GROUP, True),
+        ("__consumer_offsets", 1, 280, GROUP, False),
+        ("__consumer_offsets", 0, 281, GROUP, False),
+        ("__transaction_state", 0, 280, GROUP, True),
+        ("__transaction_state", 0, 280, "another", False),
+        ("__transaction_state", 1, 280, GROUP, False),
+        ("__transaction_state", 0, 281, GROUP, False),
+    ],
+)
+def test_a_loss_counts_in_the_partitions_of_the_group_and_of_those_that_commit_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+    topic: str,
+    partition: int,
+    from_ms: int,
+    to_group: str,
+    *,
+    licensed: bool,
+) -> None:
+    told = story()
+    told.record(7, "TOPIC_RECORD", {"name": "__transaction_state", "topicId": "AAAAAAAAAAAAAAAAAAAAAQ"})
+    made = {"replicas": [1], "isr": [1], "leader": 1, "leaderEpoch": 0}
+    told.record(8, "PARTITION_RECORD", {"partitionId": 0, "topicId": "AAAAAAAAAAAAAAAAAAAAAQ", **made})
+    mops = [["offsets", to_group, TOPIC, [[0, 1]]]]
+    asked = {"client": "c", "end": "commit", "mops": mops, "consumed": []}
+    told.add(100, 7, INVOKE, "txn", key="t-0", value=asked)
+    told.add(101, 8, INVOKE, "txn", key="t-1")
+    add_question(told, 220, 280)
+    loss = Loss("a loss", NEVER, from_ms * 1_000_000)
+
+    def losses(_: History, name: str, number: int | None = None) -> tuple[Loss, ...]:
+        return (loss,) if name == topic and number in {None, partition} else ()
+
+    monkeypatch.setattr(internal, "losses", losses)
+    assert silent(told) == ([] if licensed else [GROUP])

@@ -15,9 +15,10 @@ from collections.abc import Iterable, Iterator
 import msgspec
 import numpy as np
 
-from checkers.columns.tables import NEVER, NONE
+from checkers.columns.tables import NEVER, NONE, PartitionName
 from checkers.evidence.coordinators import TRANSACTIONS_TOPIC
-from checkers.history.operations import OK, History
+from checkers.history.operations import INVOKE, OK, History
+from checkers.history.transactions import sends_of
 from checkers.licences.decisions import decisions_of, lost_state
 from checkers.licences.internal import may_have_lost
 from checkers.verdict.verdict import Anomaly
@@ -27,7 +28,7 @@ OF_DECISIONS = frozenset({"torn-transaction", "precommitted-read"})
 OF_EPOCHS = frozenset({"zombie-accepted", "producer-epoch-given-again"})
 """Anomalies that may be seen if the epoch of the witness's first initialisation is lost."""
 OF_ANYBODY = frozenset({"hanging-transaction"})
-"""Anomalies that a lost decision may cause, and whose transaction is unknown."""
+"""Anomalies that a lost decision may cause, and whose transaction is one of several in their partition."""
 
 
 def excused(history: History, found: Iterable[Anomaly]) -> Iterator[Anomaly]:
@@ -43,12 +44,26 @@ def excused(history: History, found: Iterable[Anomaly]) -> Iterator[Anomaly]:
 
 def _lost(history: History, anomaly: Anomaly) -> str | None:
     if anomaly.id in OF_ANYBODY:
-        return may_have_lost(history, TRANSACTIONS_TOPIC)
+        return _state_lost(history, anomaly)
     if anomaly.id in OF_DECISIONS:
         decisions = decisions_of(history)
         rows = decisions.of(np.array(anomaly.witness, dtype=np.int64))
         return next((decisions.texts[row] for row in rows.tolist() if row != NONE), None)
     return _epoch_lost(history, anomaly) if anomaly.id in OF_EPOCHS else None
+
+
+def _state_lost(history: History, anomaly: Anomaly) -> str | None:
+    """An event by which an id that wrote to the anomaly's partition may have lost its state by then."""
+    until_ns = NEVER if anomaly.time_ns is None else anomaly.time_ns
+    ids = {
+        str(operation.key)
+        for operation in history.of("txn")
+        if operation.type is INVOKE
+        and any(str(PartitionName(str(mop[1]), mop[2])) == anomaly.subject for mop in sends_of(operation))
+    }
+    if not ids:
+        return may_have_lost(history, TRANSACTIONS_TOPIC, until_ns=until_ns)
+    return next(filter(None, (lost_state(history, each, 0, until_ns) for each in sorted(ids))), None)
 
 
 def _epoch_lost(history: History, anomaly: Anomaly) -> str | None:

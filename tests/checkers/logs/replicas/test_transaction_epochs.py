@@ -8,7 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from checkers.columns.tables import NEVER, PartitionName
 from checkers.history.operations import Operation, OperationType
+from checkers.licences import LicenceEvent, Licences, Permit
+from checkers.logs.replicas import clients
 from checkers.logs.replicas.judging import check_replicas
 from checkers.verdict.verdict import CheckerResult
 from tests.checkers.logs.replicas.replica_histories import (
@@ -122,6 +125,37 @@ class TestLegal:
 
     def test_without_transactions_there_is_nothing_to_judge(self) -> None:
         assert judged([Batch(0)]).figures["ends_by_epochs"] == 0
+
+
+@pytest.mark.parametrize(
+    ("above", "below", "epochs", "answers"),
+    [
+        ((4,), None, True, True),
+        ((3,), None, False, True),
+        ((2,), None, False, True),
+        ((1,), None, False, False),
+        ((0,), None, False, False),
+        ((None,), None, False, False),
+        ((4, 1), None, False, False),
+        ((None,), 9, True, True),
+    ],
+)
+def test_the_part_of_a_log_below_a_truncation_is_judged(
+    monkeypatch: pytest.MonkeyPatch,
+    above: Sequence[int | None],
+    below: int | None,
+    *,
+    epochs: bool,
+    answers: bool,
+) -> None:
+    """An acknowledged commit has an abort marker at 1, and a later commit marker at 3 has a wrong epoch."""
+    place = PartitionName("log-0", 0)
+    events = [LicenceEvent(0, NEVER, place, "an event", below=below, above=each) for each in above]
+    licences = Licences({"log-0": [Permit(each, covers_returned=True, text="a permit") for each in events]})
+    monkeypatch.setattr(clients, "licences_of", lambda _: licences)
+    log = log_of(("d", 0), ("a", 0), ("d", 0), ("c", 2))
+    found = judged(log, others=transaction((0, 0))).counts
+    assert (OTHER in found, "marker-against-answer" in found) == (epochs, answers)
 
 
 class TestFound:

@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from checkers.evidence.coordinators import number_of
 from checkers.history.operations import History, OperationType
 from checkers.transactional.transactions import check_transactions
 from checkers.transactional.transactions.kafka.excuses import excused
@@ -101,6 +102,31 @@ def test_without_an_owner_any_partition_will_do() -> None:
     history = elected(config=ENABLE).history()
     (judged,) = excused(history, [ANOMALIES["hanging-transaction"].found("it hangs")])
     assert not judged.illegal
+
+
+@pytest.mark.parametrize(
+    ("key", "partition", "seen_ms", "illegal"),
+    [
+        pytest.param("t-1", 0, 700, False, id="its id is in the partition that lost records"),
+        pytest.param("t-0", 0, 700, True, id="its id is in the other one"),
+        pytest.param("t-0", 1, 700, False, id="no id wrote to the partition"),
+        pytest.param("t-1", 0, 29, True, id="it hung before"),
+        pytest.param("t-0", 1, 29, True, id="no id, and it hung before"),
+    ],
+)
+def test_a_transaction_hangs_by_a_loss_of_an_id_that_wrote_to_its_partition(
+    key: str, partition: int, seen_ms: int, *, illegal: bool
+) -> None:
+    """The id t-1 is in partition 0 of two, which elected a leader uncleanly at 30 ms."""
+    assert [number_of(each, 2) for each in ("t-0", "t-1")] == [1, 0]
+    story = elected(config=ENABLE)
+    told = {"replicas": [1, 2, 3], "isr": [1], "leader": 1, "leaderEpoch": 0}
+    story.record(31, "PARTITION_RECORD", {"partitionId": 1, "topicId": TOPIC_ID, **told})
+    asked = {"client": "c", "end": "commit", "mops": [["send", TOPIC, partition, 7]], "consumed": []}
+    story.add(21, 7, OperationType.INVOKE, "txn", key=key, value=asked)
+    found = ANOMALIES["hanging-transaction"].found("it hangs", subject=f"{TOPIC}/0", time_ns=seen_ms * 10**6)
+    (judged,) = excused(story.history(), [found])
+    assert judged.illegal is illegal
 
 
 def test_what_is_legal_already_keeps_its_licence() -> None:
