@@ -308,7 +308,7 @@ def test_a_script_of_an_old_epoch_must_have_met_an_old_epoch(
         ("await in-sync ok", "it never ended"),
         (
             "await in-sync info, moves - info",
-            "await in-sync: it was not reached; moves : it was not reached",
+            "await in-sync: it was not reached; moves: it was not reached",
         ),
     ],
 )
