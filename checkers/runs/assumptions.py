@@ -274,7 +274,11 @@ def _tells(control: Operation) -> bool:
 def _scripted(history: History) -> list[Assumption]:
     """Require that every move of a script succeeded; the first failure ends the script."""
     tried = [o for o in history.operations if o.process == PLAYER and o.type is not INVOKE]
-    failed = [f"{o.f} {o.key or ''}: {o.error or '?'}" for o in tried if o.type is not OK]
+    failed = [
+        f"{f'{o.f} {o.key}' if o.key else o.f}: {o.error or 'no reason given'}"
+        for o in tried
+        if o.type is not OK
+    ]
     if not tried:
         return []
     if all(operation.f != "moves" for operation in tried):

@@ -51,13 +51,24 @@ def _explained(error: Exception) -> tuple[str, int]:
         case RunNotFoundError() | NotTablesError():
             return str(error), EXIT_USAGE
         case HistoryError() | StoreError():
-            return str(error), EXIT_FAILED
+            return str(_refusal(error) if isinstance(error, HistoryError) else error), EXIT_FAILED
         case KrucibleError():
             return str(error), error.exit_code
         case OSError():
             return str(refused(error)), EXIT_FAILED
         case _:
             return _saved_traceback(error), EXIT_FAILED
+
+
+def _refusal(error: HistoryError) -> KrucibleError:
+    """An error about a history in the form of all other errors."""
+    return KrucibleError(
+        "that folder has no history that can be judged",
+        got=error.problem,
+        expected=error.expected,
+        where=error.place,
+        next_step=error.next_step,
+    )
 
 
 def _saved_traceback(error: Exception) -> str:

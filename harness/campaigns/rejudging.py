@@ -5,7 +5,8 @@ from pathlib import Path
 import click
 import msgspec
 
-from checkers.history.reading import read_history
+from checkers.history.operations import History
+from checkers.history.reading import HistoryError, read_history
 from checkers.judge import CHECKERS, judge, judge_by
 from checkers.verdict.verdict import Verdict
 from harness.campaigns.activity import showing, shown_on_terminal
@@ -22,12 +23,29 @@ def verdict_of(folder: Path) -> Verdict:
         return judge(read_history(folder))
 
 
+def _read(folder: Path) -> History:
+    """The history of a run; an error names the folder, not only the file.
+
+    Raises:
+        HistoryError: it can't be read.
+    """
+    try:
+        return read_history(folder)
+    except HistoryError as error:
+        if str(folder) in error.place:
+            raise
+        place = f"{error.place}, in {folder}"
+        raise HistoryError(
+            error.problem, expected=error.expected, place=place, next_step=error.next_step
+        ) from error
+
+
 def check_run(folder: Path, *, as_json: bool) -> int:
     """Judge a run's folder, write verdict and report, print them, and return the exit code."""
     by = this_krucible()  # first: files may change during the judgement, loaded code does not
     with shown_on_terminal(len(CHECKERS) + 2) as tell:
         tell("reading")
-        history = read_history(folder)
+        history = _read(folder)
         verdict = judge_by(history, showing(tell, CHECKERS))
         tell("writing the verdict")
         text = keep(folder, history, verdict, by)

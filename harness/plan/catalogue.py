@@ -73,7 +73,7 @@ def load_scenario(name: str) -> Scenario:
         near = difflib.get_close_matches(name, names, n=3, cutoff=0.3)
         raise UsageError(
             f"there is no scenario {name!r}",
-            expected=", ".join(near or names),
+            expected=", ".join(near) or f"one of {len(names)} scenarios, such as smoke/partition",
             next_step="krucible list --scenarios",
         )
     try:

@@ -18,8 +18,8 @@ from checkers.history.identity import IDENTITY_FILE, RunIdentity, decode_identit
 from checkers.verdict.verdict import Validity, Verdict
 from results.markup.cleaning import clean
 from results.repeats.flakes import Comparable, comparable
-from results.store.commands import command_to_list, store_option
 from results.store.naming import is_run_name, runs_meant, seed_in
+from results.store.refusals import no_runs_text, not_found_text
 
 VERDICT_FILE = "verdict.json"
 REPORT_FILE = "report.html"
@@ -168,17 +168,8 @@ def find_run(root: Path, name: str, *, originals: bool = False) -> Path:
         return short.resolve()
     runs = "runs that are not replays" if originals else "runs"
     if name == LATEST and next(run_folders(root), None) is None:
-        raise RunNotFoundError(
-            f"no run is called {LATEST!r}: there are no runs yet\n"
-            f"  expected: a folder that holds runs\n  where:    {root}\n"
-            f"  next:     make a run: krucible run smoke/partition{store_option(root)}; "
-            "or name another folder with --runs"
-        )
-    raise RunNotFoundError(
-        f"no run is called {clean(repr(name), _NAME_MAX)}\n"
-        f"  expected: {LATEST!r}, a scenario with {runs}, a run's folder, its seed or its time\n"
-        f"  where:    {root}\n  next:     {command_to_list(root)}"
-    )
+        raise RunNotFoundError(no_runs_text(root, LATEST))
+    raise RunNotFoundError(not_found_text(root, name, runs, run_folders(root)))
 
 
 def place_of(root: Path, folder: Path) -> str:
@@ -270,12 +261,13 @@ def write_whole(path: Path, data: bytes) -> Path:
 
 
 def anomaly_counts(verdict: Verdict) -> dict[str, int]:
-    """Number of anomalies by id, over all checkers, including legal ones."""
+    """Number of anomalies by id, over all checkers: illegal ones first, then legal ones."""
     counts: dict[str, int] = {}
     for result in verdict.results:
         for anomaly_id, count in result.counts.items():
             counts[anomaly_id] = counts.get(anomaly_id, 0) + count
-    return dict(sorted(counts.items()))
+    illegal = illegal_ids(verdict)
+    return dict(sorted(counts.items(), key=lambda each: (each[0] not in illegal, each[0])))
 
 
 def illegal_ids(verdict: Verdict) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """``krucible check`` and ``krucible report``: judge a history, and write its report, again without Docker."""
 
+import difflib
 import os
 from functools import partial
 from pathlib import Path
@@ -33,6 +34,7 @@ from harness.cli.options.places import Folder
 from harness.cli.options.shared import runs_option
 from harness.cli.parsing import Command
 from harness.errors import UsageError, disk_errors_named
+from harness.plan.catalogue import scenario_names
 from harness.run.own_identity import this_krucible
 from results.markup.cleaning import clean
 from results.report import write_report
@@ -126,12 +128,17 @@ def _find(runs: Path, name: str) -> Path:
             raise
         raise UsageError(
             "no run and no file has that name",
-            got=clean(name, _TEXT_MAX),
+            got=clean(name, _TEXT_MAX) + _similar(name),
             expected=f"{LATEST}, a scenario with runs, a run's folder, seed or time, a file, "
             "or a folder with --labels",
             where=f"{runs}, and the current folder",
             next_step=command_to_list(runs),
         ) from error
+
+
+def _similar(name: str) -> str:
+    near = difflib.get_close_matches(name, scenario_names(), n=1)
+    return f"; did you mean {near[0]}?" if near and near[0] != name else ""
 
 
 def _refuse(foreign: dict[str, Any], why: str) -> None:

@@ -1,6 +1,8 @@
 """``krucible list``: lists scenarios and their runs, one per line."""
 
 import json
+import shutil
+import sys
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -22,6 +24,7 @@ from results.store.runs import RunSummary, place_of, run_folders, summarise_fold
 
 UNJUDGED = "unjudged"
 _LINE_MAX = 80
+"""Columns of a line on a terminal that does not tell its width; what is piped is not cut."""
 _SCENARIO_WIDTH_MAX = 30
 _RUN_WIDTH_MAX = 45
 _TEXT_MAX = 500
@@ -185,8 +188,14 @@ def _verdict(run: RunSummary) -> str:
 
 
 def _cut(head: str, rest: str) -> str:
-    """Return a line of at most 80 columns. The name is never cut, so a line with a longer name is longer."""
+    """Return a line that fits the terminal; the name is never cut."""
     line, name_end = f"{head}  {rest}".rstrip(), len(head.rstrip())
-    if len(line) <= max(_LINE_MAX, name_end):
+    width = _columns()
+    if width is None or len(line) <= max(width, name_end):
         return line
-    return line[: max(_LINE_MAX - 1, name_end)].rstrip() + ("…" if name_end < _LINE_MAX - 1 else "")
+    return line[: max(width - 1, name_end)].rstrip() + ("…" if name_end < width - 1 else "")
+
+
+def _columns() -> int | None:
+    """Columns of the terminal; None for a file or a pipe, where `grep` needs whole lines."""
+    return shutil.get_terminal_size((_LINE_MAX, 24)).columns if sys.stdout.isatty() else None

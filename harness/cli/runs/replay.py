@@ -301,7 +301,8 @@ def _image_differs(recorded: RecordedActions, folder: Path) -> tuple[str, ...]:
 def _as_text(found: Reproduction, planned: Replay, runs: Path) -> str:
     ticket = planned.plan.scenario.ticket
     counts = ", ".join(f"{count} {name}" for name, count in found.counts.items() if count) or "none"
-    lines = [f"{f'{ticket}: ' if ticket else ''}{found.wanted.text()} came back in {found.rate.text()}"]
+    came = f"came back in {found.rate.text()}" if found.rate.of else "was not looked for: no run was judged"
+    lines = [f"{f'{ticket}: ' if ticket else ''}{found.wanted.text()} {came}"]
     lines.append(f"runs       {counts}")
     if found.rate.count and found.wanted.summary:
         lines.append(f"alike      in {found.same_summary} the first sentence is the same")

@@ -331,7 +331,7 @@ def test_a_script_of_a_late_commit_must_have_met_an_old_epoch(
         ("await in-sync ok", "it never ended"),
         (
             "await in-sync info, moves - info",
-            "await in-sync: it was not reached; moves : it was not reached",
+            "await in-sync: it was not reached; moves: it was not reached",
         ),
     ],
 )

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from checkers.history.identity import IDENTITY_FILE, encode_identity
 from checkers.verdict.verdict import CheckerResult, Validity, Verdict
 from harness import cli
+from harness.cli.runs import listing
 from harness.plan.catalogue import scenario_names
 from results.store.runs import find_run, save_verdict
 from tests.results.story import IDENTITY
@@ -34,12 +35,24 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal of 80 columns; without it, the output is a pipe."""
+    monkeypatch.setattr(listing, "_columns", lambda: 80)
+
+
 def listed(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
     assert cli.invoke(["list", *words]) == 0
     return capsys.readouterr().out.splitlines()
 
 
 @pytest.mark.usefixtures("runs")
+def test_what_is_piped_is_not_cut_and_has_illegal_anomalies_first(capsys: pytest.CaptureFixture[str]) -> None:
+    told = listed(capsys, "--limit", "9")
+    assert told[1] == f"invalid   4.3.1  {RED}           lost-write 3, offset-gap 12"
+
+
+@pytest.mark.usefixtures("runs", "terminal")
 def test_a_run_is_a_line_with_a_name_that_is_never_cut(capsys: pytest.CaptureFixture[str]) -> None:
     assert listed(capsys, "--limit", "9") == [
         f"valid     4.3.1  {GREEN}",
@@ -49,6 +62,7 @@ def test_a_run_is_a_line_with_a_name_that_is_never_cut(capsys: pytest.CaptureFix
     ]
 
 
+@pytest.mark.usefixtures("terminal")
 def test_a_scenario_is_a_line_of_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
     lines = listed(capsys, "--scenarios")
     assert [line.split()[0] for line in lines] == list(scenario_names())
@@ -113,6 +127,7 @@ def test_what_can_not_be_listed_is_refused(
     assert told in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("terminal")
 def test_anomalies_behind_a_long_name_are_left_out(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     counts = {"lost-write": 3}
     red = Verdict(Validity.INVALID, (CheckerResult("log", Validity.INVALID, counts=counts),))
