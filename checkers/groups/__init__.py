@@ -27,7 +27,6 @@ records excuses findings only in the partitions that it may have hit (`excuses`)
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from checkers.columns.tables import NONE
 from checkers.groups.anomalies import ANOMALIES, NEEDS, UNDELIVERED
 from checkers.groups.beginnings import Order, beginnings, wrong_beginning
 from checkers.groups.delivery import Delivery, delivery_of, find_undelivered
@@ -124,10 +123,9 @@ def _events(groups: Groups, group: str, *, ordered: bool) -> Iterator[GroupFindi
     for one, register in beginnings(groups, group, order):
         if one.wrong:
             lost = one.overwriting or register.newest(one.assignment)
-            offset, since_ns = (
-                (NONE, 0) if lost is None else (lost.offsets[one.place.partition], lost.began_ns)
-            )
-            yield GroupFinding(wrong_beginning(one, lost), one.place, offset, since_ns)
+            offsets = () if lost is None else register.in_force(lost, one.assignment)
+            since_ns = 0 if lost is None else lost.began_ns
+            yield GroupFinding(wrong_beginning(one, lost), one.place, offsets, since_ns)
     by_number = (find_zombies, find_two_owners, find_outsiders) if ordered else ()
     for find in (*by_number, find_premature, find_stuck):
         yield from map(GroupFinding, find(groups, group))
@@ -136,7 +134,7 @@ def _events(groups: Groups, group: str, *, ordered: bool) -> Iterator[GroupFindi
 def _undelivered(groups: Groups, deliveries: Iterable[Delivery]) -> Iterator[GroupFinding]:
     for delivery in deliveries:
         found = zip(find_undelivered(groups, delivery), delivery.passed.tolist(), strict=False)
-        yield from (GroupFinding(anomaly, delivery.place, offset) for anomaly, offset in found)
+        yield from (GroupFinding(anomaly, delivery.place, (offset,)) for anomaly, offset in found)
 
 
 def _count(counts: dict[str, int], found: Iterable[Anomaly], deliveries: Iterable[Delivery]) -> None:

@@ -106,6 +106,16 @@ class OffsetRegister:
         """The last commit of an earlier generation that had ended before an assignment's poll began."""
         return self._overwriting(NONE, assignment)
 
+    def in_force(self, lost: OffsetCommit, assignment: Assignment) -> tuple[int, ...]:
+        """Offsets that may have been the committed one when an assignment's poll asked for it.
+
+        That is the offset of the commit that was lost, unless another commit replaced it.  This may be one
+        that had not ended before, or one with an unknown outcome.
+        """
+        begun = (each for some in self._by_value.values() for each in some if each.begin < assignment.end)
+        later = (each for each in begun if not each.acknowledged or each.end >= lost.begin)
+        return tuple(sorted({each.offsets[self._place.partition] for each in later}))
+
     def _overwriting(self, end: int | None, assignment: Assignment) -> OffsetCommit | None:
         """An acknowledged commit that began after `end` and had ended before the assignment's poll began.
 

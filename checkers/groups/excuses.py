@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from checkers.columns.tables import NEVER, NONE, GroupPartition, PartitionName
+from checkers.columns.tables import NEVER, GroupPartition, PartitionName
 from checkers.evidence.coordinators import OFFSETS_TOPIC, offsets_partition
 from checkers.groups.anomalies import (
     OFFSET_LOST,
@@ -25,7 +25,7 @@ from checkers.groups.anomalies import (
     UNDELIVERED,
 )
 from checkers.history.operations import History
-from checkers.licences import Permit, licences_of
+from checkers.licences import LicenceEvent, Permit, licences_of
 from checkers.licences.internal import Loss, losses
 from checkers.verdict.verdict import Anomaly
 
@@ -39,13 +39,14 @@ class GroupFinding(NamedTuple):
     Attributes:
         anomaly: what was found.
         place: the partition of the anomaly; None if it is about the whole group.
-        offset: offset of the record that it is about, or the commit that was lost; `NONE` if it is unknown.
+        offsets: offset of the record that it is about, or those of which one had been committed; empty if
+            unknown.
         since_ns: when the commit was requested that was lost; 0 if there is none.
     """
 
     anomaly: Anomaly
     place: GroupPartition | None = None
-    offset: int = NONE
+    offsets: tuple[int, ...] = ()
     since_ns: int = 0
 
 
@@ -95,11 +96,20 @@ def _seen_ns(anomaly: Anomaly) -> int:
 
 def _may_explain(permit: Permit, found: GroupFinding) -> bool:
     event = permit.event
-    if event.from_ns > _seen_ns(found.anomaly):
+    # A record that was not delivered may have been written after the group had passed another one there.
+    if found.anomaly.id != UNDELIVERED.id and event.from_ns > _seen_ns(found.anomaly):
         return False
-    within = found.offset == NONE or event.above is None or found.offset >= event.above
     if found.anomaly.id == OFFSET_LOST.id:
-        # The log may have begun above the committed offset, or have ended below it.
-        return within and (found.offset == NONE or event.below is None or found.offset < event.below)
+        return not found.offsets or any(_is_outside(event, offset) for offset in found.offsets)
     # A group receives only records that all in-sync replicas have, and none that were deleted on request.
-    return within and permit.covers_returned and event.below is None
+    removed = not found.offsets or any(_is_cut(event, offset) for offset in found.offsets)
+    return removed and permit.covers_returned and event.below is None
+
+
+def _is_outside(event: LicenceEvent, offset: int) -> bool:
+    """Whether the log may have begun above a committed offset, or have ended below it."""
+    return _is_cut(event, offset) and (event.below is None or offset < event.below)
+
+
+def _is_cut(event: LicenceEvent, offset: int) -> bool:
+    return event.above is None or offset >= event.above

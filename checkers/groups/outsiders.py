@@ -45,7 +45,7 @@ def _outsider(commit: OffsetCommit, before: OffsetCommit, after: OffsetCommit) -
         f"{commit.group}: a client that was no member set {commit.topic}/{offsets}, and {member} "
         "was a member",
         subject=f"{commit.group} generation {generation}",
-        time_ns=commit.time_ns,
+        time_ns=after.time_ns,
         witness=(*before.positions, *commit.positions, *after.positions),
         explanation=[
             f"{member} committed in generation {generation} before: operation {before.end}.",

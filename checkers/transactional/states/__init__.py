@@ -28,7 +28,8 @@ Reasons why a correct Kafka causes no finding:
 - *The log was compacted*, or a record can't be decoded: records are missing.  From there on, an id is
   judged only after it was completed.
 - *A fence can't be appended*: the epoch that it raised stays in the coordinator's memory, and the next fence
-  does not raise it again (``hasFailedEpochFence``).
+  does not raise it again (``hasFailedEpochFence``).  If ``transaction.version`` is raised to 2 in between,
+  the abort of the next fence does.
 """
 
 from collections.abc import Collection, Iterator
@@ -39,7 +40,7 @@ from checkers.evidence.coordinators import TRANSACTIONS_TOPIC
 from checkers.evidence.partition_changes import NOBODY, partition_changes
 from checkers.evidence.transaction_states import StatesLog, states_of, unread_states
 from checkers.history.operations import History
-from checkers.history.setup import recorded_setup
+from checkers.history.setup import Setup, recorded_setup
 from checkers.history.transaction_states import Status
 from checkers.transactional.states.anomalies import (
     ANOMALIES,
@@ -155,7 +156,7 @@ class _Walk:
         self._log = log
         states = partition_changes(history).states.get(partition, ())
         self._leaders = {state.leader_epoch: state.leader for state in states if state.leader != NOBODY}
-        self._fenced_twice = recorded_setup(history).oldest_version < _FENCED_ONCE
+        self._fenced_twice = _may_fence_twice(recorded_setup(history))
         self._whole = True
         self._current: dict[int, tuple[LoggedState, ...]] = {}
         self._epochs: dict[int, int] = {}
@@ -210,6 +211,11 @@ class _Walk:
                 "The log has all records between them, and no other one from which this can follow.",
             ),
         )
+
+
+def _may_fence_twice(setup: Setup) -> bool:
+    """Whether an abort of version 2 may raise the epoch twice: by a defect, or as version 2 was enabled."""
+    return setup.oldest_version < _FENCED_ONCE or setup.features.get("transaction.version", 0) < _RAISING
 
 
 def _rows(log: StatesLog) -> list[tuple[int, int, LoggedState]]:

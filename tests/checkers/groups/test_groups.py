@@ -524,6 +524,22 @@ def test_a_truncation_excuses_what_stood_behind_it_in_its_partition(
     assert [anomaly.illegal for anomaly in result.anomalies] == [illegal]
 
 
+def test_a_record_may_be_written_behind_a_later_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The group passed offset 1, where it received no record; the log was cut there, and written again."""
+    story = GroupStory()
+    story.setup(GROUP, kind="log")
+    story.assigned(1, 1, {0: 0}, {0: [0, 2]})
+    story.commits(1, {0: 3})
+    late_ns = story.history().operations[-1].time_ns + 1
+    event = LicenceEvent(late_ns, NEVER, PartitionName(TOPIC, 0), "cut", above=1)
+    licences = Licences({TOPIC: [Permit(event, covers_returned=True, text="a permit")]})
+    monkeypatch.setattr(excuses, "licences_of", lambda _: licences)
+    story.reads([0, 1, 2])
+
+    (found,) = judged(story).anomalies
+    assert (found.id, found.illegal) == ("undelivered", False)
+
+
 @pytest.mark.parametrize(
     ("above", "below", "illegal"),
     [(None, None, False), (3, None, False), (4, None, True), (None, 4, False), (None, 3, True)],
@@ -536,6 +552,29 @@ def test_a_committed_offset_within_the_log_is_not_reset(
     licences = Licences({TOPIC: [Permit(event, covers_returned=True, text="a permit")]})
     monkeypatch.setattr(excuses, "licences_of", lambda _: licences)
     assert [anomaly.illegal for anomaly in judged(_reset()).anomalies] == [illegal]
+
+
+@pytest.mark.parametrize(
+    ("later", "outcome", "illegal"),
+    [(5, None, False), (5, INFO, False), (5, FAIL, True), (2, None, True)],
+    ids=["unknown outcome", "information", "failed", "within the log"],
+)
+def test_a_later_commit_may_be_outside_of_the_log(
+    monkeypatch: pytest.MonkeyPatch, later: int, outcome: OperationType | None, *, illegal: bool
+) -> None:
+    """Offset 3 was committed, then perhaps another one, and the log was cut at 4 before the member began."""
+    event = LicenceEvent(0, NEVER, PartitionName(TOPIC, 0), "cut", above=4)
+    licences = Licences({TOPIC: [Permit(event, covers_returned=True, text="a permit")]})
+    monkeypatch.setattr(excuses, "licences_of", lambda _: licences)
+    story = GroupStory()
+    story.setup(GROUP, kind="log")
+    story.assigned(1, 1, {0: 0}, {0: [0, 1, 2]})
+    story.commits(1, {0: 3})
+    story.commits(1, {0: later}, outcome)
+    story.assigned(2, 2, {0: 1}, {0: [1, 2]})
+
+    found = [each for each in judged(story).anomalies if each.id == "committed-offset-lost"]
+    assert [each.illegal for each in found] == [illegal]
 
 
 @pytest.mark.parametrize(

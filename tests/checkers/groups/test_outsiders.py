@@ -2,8 +2,10 @@
 
 import pytest
 
-from checkers.groups import check_groups
+from checkers.columns.tables import NEVER
+from checkers.groups import check_groups, excuses
 from checkers.history.operations import OperationType
+from checkers.licences.internal import Loss
 from checkers.verdict.verdict import Anomaly
 from tests.checkers.groups.group_histories import GROUP, MS, GroupStory
 
@@ -43,6 +45,19 @@ def test_offsets_that_nobody_but_a_member_may_commit(
     anomalies = found(reset(outcome, first, second), "outsider-commit")
     assert [one.illegal for one in anomalies] == [True] * wrong
     assert all(one.subject == f"{GROUP} generation 3" and len(one.witness) == 6 for one in anomalies)
+
+
+@pytest.mark.parametrize(("later_ns", "illegal"), [(0, False), (1, True)])
+def test_a_loss_may_bring_a_member_back_after_offsets_were_set(
+    monkeypatch: pytest.MonkeyPatch, later_ns: int, *, illegal: bool
+) -> None:
+    """The member may have left before, and the loss may have removed that record."""
+    story = reset(OK, 3, 3)
+    story.setup(GROUP)
+    last = next(o for o in reversed(story.history().operations) if o.f == "commit")
+    loss = Loss("a loss", NEVER, last.time_ns + later_ns)
+    monkeypatch.setattr(excuses, "losses", lambda *_: (loss,))
+    assert [one.illegal for one in found(story, "outsider-commit")] == [illegal]
 
 
 def test_members_of_another_process_tell_as_well() -> None:

@@ -138,13 +138,25 @@ def test_what_it_never_writes(records: list[Told], found: list[str]) -> None:
     assert ids(*records) == found
 
 
-@pytest.mark.parametrize(("version", "found"), [("4.0.1", []), ("4.1.0", [BACK]), ("4.3.1", [BACK])])
-def test_since_4_1_an_abort_raises_the_epoch_once(version: str, found: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("version", "features", "found"),
+    [
+        ("4.0.1", {"transaction.version": 2}, []),
+        ("4.1.0", {"transaction.version": 2}, [BACK]),
+        ("4.3.1", {"transaction.version": 2}, [BACK]),
+        pytest.param("4.3.1", {"transaction.version": 1}, [], id="raised after a failed fence"),
+        pytest.param("4.3.1", {}, [], id="from version 0"),
+    ],
+)
+def test_since_4_1_an_abort_raises_the_epoch_once(
+    version: str, features: dict[str, int], found: list[str]
+) -> None:
     records = [E, O1, Told(ABORTING, 2, 7, [1], version=2), Told(ABORTED, 2)]
-    result = check_states(story_of(states(*records), kafka_version=version).history())
+    result = check_states(story_of(states(*records), kafka_version=version, features=features).history())
     assert [anomaly.id for anomaly in result.anomalies] == found
     once = [E, O1, Told(ABORTING, 1, 7, [1], version=2), Told(ABORTED, 1)]
-    assert not check_states(story_of(states(*once), kafka_version=version).history()).anomalies
+    story = story_of(states(*once), kafka_version=version, features=features)
+    assert not check_states(story.history()).anomalies
 
 
 def test_a_finding_shows_both_records() -> None:
