@@ -203,6 +203,13 @@ def _states(value: Any, _: Around) -> str | None:
     return f"{name}: {value['count']:,} records of {len(value['ids']):,} transactional ids"
 
 
+def _share_states(value: Any, _: Around) -> str | None:
+    name = f"states of share groups in __share_group_state/{value['partition']}"
+    if value.get("error"):
+        return f"{name} could not be read: {value['error']}"
+    return f"{name}: {value['count']:,} records of {len(value['places']):,} share partitions"
+
+
 def _ends(value: Any, around: Around) -> str | None:
     told = [
         f"{node} {end:,}"
@@ -222,6 +229,7 @@ _OBSERVATIONS: dict[str, Callable[[Any, Around], str | None]] = {
     "leader-epochs": _noted,
     "aborted-transactions": _aborted,
     "transaction-states": _states,
+    "share-states": _share_states,
     "ends": _ends,
 }
 """Functions for values with these keys."""
