@@ -111,7 +111,12 @@ def batches(*rows: tuple[int, int, int, int]) -> dict[str, str]:
     ],
 )
 def test_what_is_told_must_fit(seen: dict[str, Any], problem: str | None) -> None:
-    whole = {"count": 1, "columns": columns(), "batch_count": 1, "batches": batches((1, 1, 0, 1))}
+    whole: dict[str, Any] = {
+        "count": 1,
+        "columns": columns(),
+        "batch_count": 1,
+        "batches": batches((1, 1, 0, 1)),
+    }
     whole |= {"began_ns": 0, "partition": 0, "places": [("a", TOPIC_ID, 0)]}
     told = share_states_problem(ShareStatesSeen(**(whole | seen)))
     assert told == problem if problem is None else (told or "").startswith(problem)
