@@ -8,8 +8,10 @@ durable share-partition state; ``SharePartition.rollbackOrProcessStateUpdates``)
    final state of the record, Acknowledged or Archived.  Another member, or the limit of deliveries, may have
    caused it: a leader ignores acknowledgements below the start offset, without an error.
 2. ``share-state-unasked``: a record is Acknowledged only if some member asked to accept it.
-3. ``share-state-undone``: after that answer no coordinator writes that the record is Available.  A new leader
-   has read the log, and the coordinator refuses what a deposed one writes after that (FENCED_LEADER_EPOCH).
+3. ``share-state-undone``: after that answer no coordinator writes that the record is Available, with a higher
+   delivery count.  A new leader has read the log, and the coordinator refuses what a deposed one writes after
+   that (FENCED_LEADER_EPOCH).  A write that was delayed in the network changes nothing, because the state
+   with the higher delivery count is kept (``PersisterStateBatchCombiner``).
 4. ``share-state-epoch-back``: a coordinator knows all records of its log.  So leader epochs and state epochs
    of a share partition do not decrease, each snapshot has the next snapshot epoch, and updates have that of
    the last snapshot (``ShareCoordinatorShard.generateShareStateRecord``).
@@ -31,7 +33,7 @@ from checkers.columns.tables import NONE, GroupPartition, Integers, PartitionNam
 from checkers.evidence.loading import columns_of
 from checkers.evidence.share_states import STATE_TOPIC, ShareStatesLog, share_places, share_states_of
 from checkers.history.operations import INVOKE, History
-from checkers.history.share_states import Delivery, Kind
+from checkers.history.share_states import SHARE_BATCH_TYPES, Delivery, Kind
 from checkers.share_groups import anomalies as kinds
 from checkers.share_groups.loading import RELEASE, ShareGroups
 from checkers.share_groups.passing import listed_offsets
@@ -77,11 +79,13 @@ class _Answers(NamedTuple):
         ended: offsets and completions.
         began: shape (n,), the invocations.
         row: shape (n,), the first record of the log with a final state; `NONE` if there is none.
+        count: shape (n,), the highest delivery count of a final state.
     """
 
     ended: _Firsts
     began: Integers
     row: Integers
+    count: Integers  # type: ignore[assignment]  # the field has the name of a method of tuples
 
 
 class _Epochs(NamedTuple):
@@ -94,13 +98,14 @@ class _Epochs(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """A batch of states in the log: its share partition, its record, its offsets and its state."""
+    """A batch of states in the log: its share partition, record, offsets, state and delivery count."""
 
     name: GroupPartition
     row: int
     first: int
     last: int
     state: int
+    count: int
 
 
 def judge_states(history: History, groups: ShareGroups) -> StatesJudged:
@@ -202,8 +207,10 @@ class _Walk:
             rows = np.arange(len(mine.began))[mine.ended.between(batch.first, batch.last)]
             if batch.state != Delivery.AVAILABLE:
                 mine.row[rows[mine.row[rows] == NONE]] = batch.row
+                mine.count[rows] = np.maximum(mine.count[rows], batch.count)
                 continue
-            for answer in rows[mine.ended.position[rows] < self._since[batch.row]].tolist():
+            higher = (mine.row[rows] != NONE) & (mine.count[rows] < batch.count)
+            for answer in rows[higher & (mine.ended.position[rows] < self._since[batch.row])].tolist():
                 yield batch.name, self._undone(batch, mine, answer)
         for name, mine in answers.items():
             since = np.append(self._since, np.iinfo(np.int64).max)[mine.row]
@@ -212,7 +219,7 @@ class _Walk:
 
     def _known_batches(self) -> Iterator[_Batch]:
         """The batches of share partitions of the run's topics, in the order of the log."""
-        columns = [self._log.batches[name].tolist() for name in ("first", "last", "state")]
+        columns = [self._log.batches[name].tolist() for name in SHARE_BATCH_TYPES]
         places = self._log.records["place"][self._log.row].tolist()
         for row, code, *rest in zip(self._log.row.tolist(), places, *columns, strict=True):
             name = self._names[code]
@@ -330,5 +337,7 @@ def _answered(
         rows = rows[np.lexsort((told.ended[rows], offset[rows]))]
         rows = rows[np.flatnonzero(np.diff(offset[rows], prepend=NONE))]
         ended = _Firsts(offset[rows], told.ended[rows])
-        found[name] = _Answers(ended, told.began[rows], np.full(len(rows), NONE))
+        found[name] = _Answers(
+            ended, told.began[rows], np.full(len(rows), NONE), np.zeros(len(rows), np.int64)
+        )
     return found

@@ -94,8 +94,8 @@ def acknowledged(told: ShareStory, *offsets: int, kind: str = "accept", **how: A
     return told
 
 
-def done(*offsets: int, state: int = DONE) -> Told:
-    return Told([(offset, offset, state, 1) for offset in offsets])
+def done(*offsets: int, state: int = DONE, count: int = 1) -> Told:
+    return Told([(offset, offset, state, count) for offset in offsets])
 
 
 def test_states_that_follow_from_the_acknowledgements() -> None:
@@ -164,8 +164,15 @@ def test_a_request_to_accept_counts_whatever_its_outcome() -> None:
 
 def test_an_acceptance_that_is_undone() -> None:
     told = acknowledged(story(), 0, 1, 2)
-    log = (MADE, done(0), done(0, state=FREE), done(1), done(2), done(1, state=FREE))
-    assert found(seen(told, states(*log))) == [("share-state-undone", named(1))]
+    early, late = done(0, state=FREE, count=2), done(1, state=FREE, count=2)
+    history = seen(told, states(MADE, done(0), early, done(1), done(2), late))
+    assert found(history) == [("share-state-undone", named(1))]
+
+
+def test_a_delayed_write_with_a_lower_delivery_count_undoes_nothing() -> None:
+    told = acknowledged(story(), 0, 1, 2)
+    late = done(1, state=FREE, count=2)
+    assert found(seen(told, states(MADE, done(0), done(1, count=2), done(2), late))) == []
 
 
 def test_a_confirmed_acceptance_below_the_start_offset_has_the_final_state_of_another_member() -> None:

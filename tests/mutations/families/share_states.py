@@ -95,7 +95,7 @@ def _late(rows: list[Row], place: int, _: Given) -> None:
 
 
 def _undone(rows: list[Row], _: int, one: Given) -> None:
-    rows.append(_row(one.partition, [one.offset, one.offset, Delivery.AVAILABLE, one.count]))
+    rows.append(_row(one.partition, [one.offset, one.offset, Delivery.AVAILABLE, one.count + 9]))
 
 
 def _older(rows: list[Row], place: int, _: Given) -> None:
