@@ -82,6 +82,12 @@ LOGGED_TWO_OWNERS = AnomalyKind(
     "A partition is assigned to a member only after its former owner has released it or was removed.",
     "KIP-848, Current Assignment; ConsumerGroup.addPartitionEpochs; KAFKA-16147",
 )
+REMOVED_WITHOUT_EPOCH = AnomalyKind(
+    "removed-without-epoch",
+    "In the log of the offsets topic a member of a group was removed, and the group's epoch was not raised.",
+    "When a member leaves or is fenced, the group's epoch is raised, so that others get its partitions.",
+    "KIP-848, Group Epoch; GroupMetadataManager.consumerGroupFenceMembers",
+)
 FENCED_COMMIT = AnomalyKind(
     "fenced-commit",
     "A member's commit was acknowledged, but in the log of the offsets topic it follows records by which it "
@@ -104,6 +110,7 @@ ANOMALIES = by_id(
     LOGGED_EPOCH_BACK,
     LOGGED_EPOCH_AHEAD,
     LOGGED_TWO_OWNERS,
+    REMOVED_WITHOUT_EPOCH,
     FENCED_COMMIT,
 )
 """All anomalies, by id."""

@@ -8,6 +8,7 @@ By Kafka 4.0 to 4.4:
   decrease, except to -2 when a static member leaves for a while.  When a group or a member is deleted, and
   when a group changes its protocol, its records are deleted first, and epochs may start again.
 - A target assignment has at most the epoch of its group, and a member at most that of the target assignment.
+- When a member is removed, the group's epoch is raised (`removing`).
 - A member is assigned a partition only if no other member has it, or still has to revoke it.  This includes
   static members that left for a while.
 - A commit is accepted only from a member, in the member's epoch.  An older epoch suffices if the partition
@@ -32,8 +33,15 @@ from typing import NamedTuple
 from checkers.columns.tables import NONE, PartitionName
 from checkers.evidence.coordinators import OFFSETS_TOPIC
 from checkers.evidence.offsets_log import Chain, GroupEntry, RecordPlace, Where, Written, written_of
-from checkers.groups.anomalies import FENCED_COMMIT, LOGGED_EPOCH_AHEAD, LOGGED_EPOCH_BACK, LOGGED_TWO_OWNERS
+from checkers.groups.anomalies import (
+    FENCED_COMMIT,
+    LOGGED_EPOCH_AHEAD,
+    LOGGED_EPOCH_BACK,
+    LOGGED_TWO_OWNERS,
+    REMOVED_WITHOUT_EPOCH,
+)
 from checkers.groups.loading import Groups, OffsetCommit
+from checkers.groups.removing import Removals
 from checkers.history.operations import History
 from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import Anomaly
@@ -180,14 +188,19 @@ class _Walk:
         self._partition = partition
         self._whole = whole
         self._states: dict[str, _Group] = {}
+        self._removals = Removals()
 
     def apply(self, entry: GroupEntry) -> Iterator[Anomaly]:
         """Yield what is wrong with a record of a group, and apply it."""
         record = entry.record
         if record.what == "unreadable":
-            self._states, self._whole = {}, False
+            self._states, self._whole, self._removals = {}, False, Removals()
             return
         group = self._states.setdefault(record.group, _Group(self._whole))
+        last = group.members.get(record.member)
+        known = last is not None and last.record.epoch is not None
+        if (removal := self._removals.after(entry, known=known)) is not None:
+            yield self._not_raised(removal, entry)
         if record.what == "group":
             yield from self._grown(entry, group.epoch)
             group.epoch = entry
@@ -197,13 +210,14 @@ class _Walk:
             yield from self._grown(entry, group.target)
             yield from self._bounded(entry, group.epoch)
             group.target = entry if record.epoch is not None else None
-        else:
+        elif record.what == "member":
             yield from self._of_member(entry, group)
 
     def replace(self, entry: GroupEntry) -> None:
         """Apply a record of a classic group, which replaces a group of KIP-848's protocol on replay."""
         if entry.record.epoch is not None:
             self._states[entry.record.group] = _Group(complete=True)
+            self._removals.forget(entry.record.group)
 
     def knows(self, commit: _PlacedCommit) -> bool:
         """Whether all records of a commit's group were read up to here, and the group exists."""
@@ -245,6 +259,17 @@ class _Walk:
                 yield self._found(LOGGED_TWO_OWNERS, entry, group.members[owner], text)
             group.owners[topic, number] = record.member
         group.members[record.member] = entry
+
+    def _not_raised(self, removal: GroupEntry, following: GroupEntry) -> Anomaly:
+        record = removal.record
+        return REMOVED_WITHOUT_EPOCH.found(
+            f"{self._partition}@{record.offset}: member {record.member} of {record.group} is removed, and "
+            "the group's epoch is not raised with it.",
+            subject=f"{record.group} {record.member}",
+            time_ns=self._history.operations[removal.op].time_ns,
+            witness=sorted({removal.op, following.op}),
+            explanation=(_told(removal), _told(following), "All records between them were read."),
+        )
 
     def _found(self, kind: AnomalyKind, entry: GroupEntry, other: GroupEntry, text: str) -> Anomaly:
         record = entry.record

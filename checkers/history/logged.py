@@ -62,6 +62,9 @@ class VoteLogged(msgspec.Struct, frozen=True, omit_defaults=True):
         directory_id: the voter's disk; None if not recorded.
         pre_voters: for its own vote, the voters that it knew; None if it was not preceded by pre-votes.
         pre_granting: the voters among them that had granted it their pre-votes, including itself.
+        following_ms: for a granted pre-vote, for how long the voter had been a follower of the leader that it
+            still followed, by the times of its lines; None if it was no follower, or it is not known.
+        fetch_timeout_ms: the time without an answer to a fetch after which it would have ceased to follow.
     """
 
     line: int
@@ -76,6 +79,8 @@ class VoteLogged(msgspec.Struct, frozen=True, omit_defaults=True):
     directory_id: str | None = written(None)
     pre_voters: tuple[int, ...] | None = None
     pre_granting: tuple[int, ...] | None = None
+    following_ms: int | None = None
+    fetch_timeout_ms: int | None = None
 
     @property
     def binds(self) -> bool:

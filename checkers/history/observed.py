@@ -171,18 +171,18 @@ class GroupWritten(NamedTuple):
         partition: partition of the offsets topic.
         leader_epoch: leader epoch in which it was appended.
         offset: offset in the log.
-        what: whose epoch it is, that of a classic group being its generation; `unreadable` if the record
-            could not be decoded, and the rest is empty.
+        what: whose epoch it is, that of a classic group being its generation; `subscription` for that of a
+            member; `unreadable` if the record could not be decoded, and the rest is empty.
         group: id of the group.
         member: id of the member; empty for a group and for its target assignment.
-        epoch: the epoch; None if the record deletes it.
+        epoch: the epoch, 0 for a subscription, which has none; None if the record deletes it.
         held: what the member has, including what it still has to revoke.
     """
 
     partition: Partition
     leader_epoch: LeaderEpoch
     offset: Offset
-    what: Literal["classic", "group", "target", "member", "unreadable"]
+    what: Literal["classic", "group", "subscription", "target", "member", "unreadable"]
     group: str
     member: str
     epoch: int | None

@@ -122,6 +122,7 @@ from checkers.history.runner import (
 )
 from checkers.history.sends import Answered, AnsweredRun, Sent, SentRun, UnansweredRun
 from checkers.history.setup import SETUP, Setup
+from checkers.history.share_states import SHARE_STATES, ShareStatesSeen, share_states_problem
 from checkers.history.shares import (
     Acknowledged,
     Acknowledging,
@@ -326,6 +327,7 @@ _OBSERVED: Shapes = {
     **_observed(COMMITS, CommitsSeen),
     **_observed("commits-left", CommitsLeft),
     **_observed(TRANSACTION_STATES, StatesSeen, states_problem),
+    **_observed(SHARE_STATES, ShareStatesSeen, share_states_problem),
     **_observed(NODE, NodeSeen),
     **_observed("topic-configs", TopicConfigsSeen),
     **_observed("coordinators", CoordinatorsSeen),

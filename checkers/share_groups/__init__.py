@@ -11,6 +11,8 @@ Operations are those of docs/histories.md: *share-poll*, *acknowledge* and *shar
 6. ``share-phantom``, ``share-wrong-record``, ``share-not-in-log``: a delivered record is not one that
    producers wrote and other readers found (`contents`).
 7. ``share-stuck``: a record that was sent after the recovery is delivered to nobody (`settling`).
+8. ``share-answered-early``, ``share-state-unasked``, ``share-state-undone``, ``share-state-epoch-back``: the
+   log of the share coordinator does not agree with the acknowledgements, or with itself (`states`).
 
 A record may be delivered several times: after a release, when a lock ends, or because its leader changed;
 this is a figure.  Delivery counts may repeat, because a count is stored only with an acknowledgement
@@ -31,6 +33,7 @@ import numpy as np
 
 from checkers.columns.tables import NEVER, GroupPartition, PartitionName
 from checkers.evidence.coordinators import SHARES_TOPIC, shares_partition
+from checkers.evidence.share_states import unread_share_states
 from checkers.history.operations import History
 from checkers.history.setup import recorded_setup
 from checkers.history.sources import unassigned_damage
@@ -51,6 +54,7 @@ from checkers.share_groups.deliveries import Found, found_in
 from checkers.share_groups.loading import RELEASE, ShareGroups, share_groups_of
 from checkers.share_groups.passing import Passed, Passing
 from checkers.share_groups.settling import Settling
+from checkers.share_groups.states import StatesJudged, judge_states
 from checkers.verdict.entry import Entry
 from checkers.verdict.tallies import AnomalyTally, tallied
 from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly, Assumption, CheckerResult, result_of
@@ -118,6 +122,9 @@ def check_share_groups(history: History) -> CheckerResult:
         ]
         judged.add_certain(found.kind.id, len(found.place), told)
         judged.doubts += compared.doubts()
+    states = judge_states(history, groups)
+    _add_states(judged, states, excuses)
+    judged.doubts += unread_share_states(history)
     passing, settling = Passing(history, groups, workload), Settling(history, groups, workload)
     assumptions: list[Assumption] = []
     for group in expected:
@@ -137,9 +144,17 @@ def check_share_groups(history: History) -> CheckerResult:
         counts=judged.counts,
         tallies=judged.tallies,
         assumptions=tuple(assumptions),
-        figures=_figures(groups),
+        figures=_figures(groups) | {"states": states.records, "states_compared": states.compared},
         unknown_because="; ".join(judged.doubts) or None,
     )
+
+
+def _add_states(judged: "_Judged", states: StatesJudged, excuses: "_Excuses") -> None:
+    """Add the findings about the states that share coordinators wrote."""
+    for rule in dict.fromkeys(anomaly.id for _, anomaly in states.found):
+        found = [each for each in states.found if each[1].id == rule]
+        some = [excuses.judged(anomaly, name) for name, anomaly in found[:EXAMPLES_PER_ANOMALY]]
+        judged.add(rule, len(found), some)
 
 
 def _name(groups: ShareGroups, found: Found, row: int) -> GroupPartition:

@@ -70,6 +70,33 @@ STUCK = AnomalyKind(
     "Available records of a share partition are delivered to the members of the group that poll.",
     "KIP-932, Concepts: at-least-once delivery; Available state of in-flight records",
 )
+ANSWERED_EARLY = AnomalyKind(
+    "share-answered-early",
+    "An acceptance or a rejection was confirmed before the share coordinator had the final state of the "
+    "record in its log.",
+    "An acknowledgement succeeds once the state of the records is written, so that the next leader knows it.",
+    "KIP-932, Managing durable share-partition state; Kafka's SharePartition.rollbackOrProcessStateUpdates",
+)
+STATE_UNASKED = AnomalyKind(
+    "share-state-unasked",
+    "In the log of the share coordinator a record is Acknowledged, although no member asked to accept it.",
+    "Each record is accepted, released or rejected as its member asked.",
+    "KIP-932, ShareAcknowledge; Kafka's SharePartition.acknowledgePerOffsetBatchRecords",
+)
+STATE_UNDONE = AnomalyKind(
+    "share-state-undone",
+    "In the log of the share coordinator a record becomes Available after it had been confirmed that it was "
+    "accepted or rejected.",
+    "Acknowledged and Archived are final, and a deposed leader can't change the states of records.",
+    "KIP-932, states of in-flight records; WriteShareGroupState, FENCED_LEADER_EPOCH",
+)
+STATE_EPOCH_BACK = AnomalyKind(
+    "share-state-epoch-back",
+    "In the log of the share coordinator, an epoch of a share partition is lower than before, or a snapshot "
+    "is missing.",
+    "A share coordinator knows all records of its log, and refuses requests with older epochs.",
+    "KIP-932, Share group state persistence; Kafka's ShareCoordinatorShard.generateShareStateRecord",
+)
 
 ANOMALIES = by_id(
     UNDELIVERED,
@@ -83,12 +110,18 @@ ANOMALIES = by_id(
     WRONG_RECORD,
     NOT_IN_LOG,
     STUCK,
+    ANSWERED_EARLY,
+    STATE_UNASKED,
+    STATE_UNDONE,
+    STATE_EPOCH_BACK,
 )
 """All anomalies, by id."""
 _CALM = (*PERMITTED, Source.PARTITIONS)
 """Sources that show that no fault and no change of the leader was near."""
+_STATES = (Source.CLIENTS, *PERMITTED)
+"""Sources that show who asked for the states of records, and that no legal event lost them."""
 NEEDS = Needs(
-    (Source.CLIENTS,),
+    (Source.CLIENTS, Source.DISKS),
     {
         UNDELIVERED.id: (Source.CLIENTS, *PERMITTED),
         ACKNOWLEDGED_TWICE.id: PERMITTED,
@@ -99,6 +132,10 @@ NEEDS = Needs(
         WRONG_RECORD.id: PERMITTED,
         NOT_IN_LOG.id: PERMITTED,
         STUCK.id: (Source.CLIENTS, *PERMITTED),
+        ANSWERED_EARLY.id: _STATES,
+        STATE_UNASKED.id: _STATES,
+        STATE_UNDONE.id: _STATES,
+        STATE_EPOCH_BACK.id: PERMITTED,
     },
     workloads=frozenset({"shares"}),
     not_deleted=frozenset({NOT_IN_LOG.id}),

@@ -10,13 +10,21 @@ from checkers.history.replicas import (
     EVIDENCE_METADATA,
     EVIDENCE_REPLICAS,
 )
+from checkers.history.share_states import EVIDENCE_SHARES
 from checkers.history.transaction_states import EVIDENCE_STATES
 from harness.record.journal import Journals, Recorder
 from harness.vocabulary import Node
 
 JOURNAL = "replicas"
 PROCESS = "observer-replicas"
-EVIDENCE = (EVIDENCE_REPLICAS, EVIDENCE_METADATA, EVIDENCE_FOLDERS, EVIDENCE_ABORTED, EVIDENCE_STATES)
+EVIDENCE = (
+    EVIDENCE_REPLICAS,
+    EVIDENCE_METADATA,
+    EVIDENCE_FOLDERS,
+    EVIDENCE_ABORTED,
+    EVIDENCE_STATES,
+    EVIDENCE_SHARES,
+)
 """Evidence that every run must gather, as listed in its setup."""
 SETTLE_BOUND_S = 5.0
 """How long followers may take to catch up with their leaders, without load."""
@@ -50,7 +58,7 @@ def gather_disks(
     """Record replicas, their indexes of aborted transactions, leader epochs, brokers' folders, metadata logs.
 
     Leader epochs are also those of Kafka's internal topics.  Of the offsets topic, the offsets are recorded
-    that compaction has left, and of the topic of transactions' states, its records.
+    that compaction has left, and of the topics of transactions' and share groups' states, the records.
 
     Raises:
         JournalError: the evidence could not be recorded.
@@ -62,6 +70,7 @@ def gather_disks(
     from harness.evidence.leader_epochs import gather_leader_epochs, partitions_of_kafka  # noqa: PLC0415 - the same
     from harness.evidence.metadata_logs import gather_metadata_logs  # noqa: PLC0415 - loads numba, half a second
     from harness.evidence.replicas import ReplicaReader  # noqa: PLC0415 - the same, which `krucible list` need not pay
+    from harness.evidence.share_states import gather_share_states  # noqa: PLC0415 - the same
     from harness.evidence.transaction_states import ends_of_states, gather_transaction_states  # noqa: PLC0415 - the same
 
     recorder = Recorder(journals.open(JOURNAL, "observer"), PROCESS)
@@ -74,6 +83,7 @@ def gather_disks(
     gather_leader_epochs(recorder, brokers, [*partitions, *partitions_of_kafka(brokers)])
     gather_commits_left(recorder, brokers)
     gather_transaction_states(recorder, brokers, ends)
+    gather_share_states(recorder, brokers)
     gather_folders(recorder, brokers)
     disks = {node.name: cluster.disk(node) for node in cluster.nodes}
     gather_metadata_logs(recorder, disks, nodes)

@@ -7,38 +7,18 @@ has all records that were ever written.  Replicas of the run's topics must have 
 that the decision of each marker is in the log.
 """
 
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
 from checkers.evidence.coordinators import TRANSACTIONS_TOPIC
 from checkers.history.transaction_states import TRANSACTION_STATES, StatesSeen, packed_states
 from harness.cluster.homes import disk_with, may_be_folder
+from harness.evidence.coordinator_logs import ReadLog, farthest, read_folder
 from harness.evidence.leader_epochs import partitions_of_kafka
-from harness.kafka.segments.growing import LogEnd, segments_in
-from harness.kafka.segments.transaction_states import Partitions, PlacedState, SegmentStates, read_states
+from harness.kafka.segments.growing import LogEnd
+from harness.kafka.segments.transaction_states import Partitions, StateRecord, state_of
 from harness.record.journal import Recorder
-
-_READINGS_MAX = 5
-_PAUSE_S = 0.02
-
-
-class ReadStates(NamedTuple):
-    """One replica's log.
-
-    Attributes:
-        place: leader epoch of the last batch, and the offset after it; (-1, 0) if there is none.
-        records: all records, in order.
-        unread: first offsets of batches that could not be decoded.
-        error: why the log could not be read completely.
-    """
-
-    place: tuple[int, int] = (-1, 0)
-    records: Sequence[PlacedState] = ()
-    unread: Sequence[int] = ()
-    error: str | None = None
 
 
 def ends_of_states(disks: Mapping[str, Sequence[Path]]) -> dict[Path, int]:
@@ -72,56 +52,14 @@ def gather_transaction_states(
             began_ns = recorder.journal.clock.now_ns()
             name = f"{topic}-{partition}"
             folders = {node: disk_with(directories, name) / name for node, directories in disks.items()}
-            node = _farthest({node: folder for node, folder in folders.items() if may_be_folder(folder)})
+            node = farthest({node: folder for node, folder in folders.items() if may_be_folder(folder)})
             if node is not None:
-                seen = seen_of(began_ns, partition, read_folder(folders[node]), ends.get(folders[node]))
+                read = read_folder(folders[node], state_of)
+                seen = seen_of(began_ns, partition, read, ends.get(folders[node]))
                 recorder.observe("observe", TRANSACTION_STATES, seen, node=node)
 
 
-def _farthest(folders: Mapping[str, Path]) -> str | None:
-    """The node whose log has the newest leader epoch, and then the longest one; None without any log."""
-    read = {node: read_folder(folder, decode=False) for node, folder in folders.items()}
-    return max(read, key=lambda node: (read[node].error is None, read[node].place), default=None)
-
-
-def read_folder(folder: Path, *, decode: bool = True) -> ReadStates:
-    """Read a replica's log; it is read again if segments were deleted or replaced meanwhile.
-
-    Args:
-        folder: the replica's folder.
-        decode: whether to decode records too.
-    """
-    for _ in range(_READINGS_MAX):
-        try:
-            names = sorted(segments_in(folder))
-            return _joined(
-                names, [read_states((folder / name).read_bytes(), decode=decode) for name in names]
-            )
-        except FileNotFoundError:
-            time.sleep(_PAUSE_S)
-        except OSError as error:
-            return ReadStates(error=f"{type(error).__name__}: {error.strerror or error}")
-    return ReadStates(error="segments are being replaced")
-
-
-def _joined(names: Sequence[str], segments: Sequence[SegmentStates]) -> ReadStates:
-    if not segments:
-        return ReadStates(error="no segment can be read")
-    damaged = [
-        name
-        for name, segment in zip(names, segments, strict=True)
-        if segment.damaged or (segment.unfinished and name != names[-1])
-    ]
-    ends = [(one.leader_epoch, one.end) for one in segments if one.end is not None]
-    return ReadStates(
-        ends[-1] if ends else (-1, int(names[-1].partition(".")[0])),
-        [record for segment in segments for record in segment.records],
-        [offset for segment in segments for offset in segment.unread],
-        f"{damaged[0]} is damaged" if damaged else None,
-    )
-
-
-def seen_of(began_ns: int, partition: int, read: ReadStates, settled: int | None) -> StatesSeen:
+def seen_of(began_ns: int, partition: int, read: ReadLog[StateRecord], settled: int | None) -> StatesSeen:
     """The value of an observation, as docs/histories.md gives it."""
     if read.error is not None:
         return StatesSeen(began_ns=began_ns, partition=partition, error=read.error)

@@ -6,6 +6,10 @@ Kafka's KafkaRaftClient and QuorumState write them at level INFO.  The names of 
 
 import re
 from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+import msgspec
 
 from checkers.history.logged import ElectedLogged, VoteLogged, VotesEnd
 
@@ -33,14 +37,30 @@ _COUNTED = re.compile(
     r"(?P<id>\d+)=(?:(?:VoterState\(replicaKey=ReplicaKey\([^)]*\), state=)?"
     r"(?P<state>GRANTED|REJECTED|UNRECORDED)|[\w.$]+VoterState@)"
 )
+_ENTERED = re.compile(r"Completed transition to (?:FollowerState\(fetchTimeoutMs=(?P<timeout>\d+),)?")
+_MS = timedelta(milliseconds=1)
 _NO_DISK = frozenset({"AAAAAAAAAAAAAAAAAAAAAA", "<undefined>"})
+
+
+class _Following(NamedTuple):
+    """When a node entered the state of a follower, by its log, and its fetch timeout."""
+
+    since: datetime
+    timeout_ms: int
 
 
 def votes(log: str) -> Iterator[VoteLogged | ElectedLogged | VotesEnd]:
     """The first `VOTES_MAX` votes and elections that a log reports, and an end."""
     found = number = 0
+    following: _Following | None = None
     for number, line in enumerate(log.splitlines(), start=1):
-        entry = _entry(number, line) if _RAFT in line else None
+        if _RAFT not in line:
+            continue
+        entry = _entry(number, line)
+        if entered := _ENTERED.search(line):
+            following = _follows(line, entered["timeout"])
+        elif isinstance(entry, VoteLogged) and entry.granted and entry.pre_vote and following is not None:
+            entry = _of_follower(entry, following)
         if entry is not None:
             found += 1
             if found <= VOTES_MAX:
@@ -59,6 +79,20 @@ def _entry(number: int, line: str) -> VoteLogged | ElectedLogged | None:
         voters, granting = _counted(leader["by"])
         return ElectedLogged(number, when, int(leader["epoch"]), granting, voters) if voters else None
     return None
+
+
+def _follows(line: str, timeout: str | None) -> _Following | None:
+    """The state that a line reports; None if it is not that of a follower, or the line has no time."""
+    at = _AT.match(line)
+    return None if at is None or timeout is None else _Following(datetime.fromisoformat(at[0]), int(timeout))
+
+
+def _of_follower(vote: VoteLogged, following: _Following) -> VoteLogged:
+    """The pre-vote of a follower, with the time since when it follows its leader."""
+    if vote.at is None:
+        return vote
+    lasted_ms = (datetime.fromisoformat(vote.at) - following.since) // _MS
+    return msgspec.structs.replace(vote, following_ms=lasted_ms, fetch_timeout_ms=following.timeout_ms)
 
 
 def _counted(state: str) -> tuple[tuple[int, ...], tuple[int, ...] | None]:

@@ -4,9 +4,10 @@ A key consists of its type, the group's id and, for a record about a member, the
 (GroupMetadata) is a classic group's; its value begins with the type of the protocol and the generation, and
 from version 4 on its texts have compact lengths.
 
-The types of KIP-848's protocol are 3 (ConsumerGroupMetadata), 6 (ConsumerGroupTargetAssignmentMetadata) and 8
-(ConsumerGroupCurrentMemberAssignment); Kafka's 4.0 to 4.4 write version 0 of each value.  All of them begin
-with an epoch.  That of a member goes on with its previous epoch, its state, the partitions that are assigned
+The types of KIP-848's protocol are 3 (ConsumerGroupMetadata), 5 (ConsumerGroupMemberMetadata), 6
+(ConsumerGroupTargetAssignmentMetadata) and 8 (ConsumerGroupCurrentMemberAssignment); Kafka's 4.0 to 4.4 write
+version 0 of each value.  All of them but type 5, of which only the key is decoded, begin with an epoch.  That
+of a member goes on with its previous epoch, its state, the partitions that are assigned
 to it, and those that it still has to revoke.  A record without a value deletes what its key names.
 """
 
@@ -18,8 +19,9 @@ from typing import Literal, NamedTuple, TypeVar
 from checkers.history.observed import Held
 from harness.kafka.segments.varints import unsigned
 
-What = Literal["classic", "group", "target", "member", "unreadable"]
-_KINDS: Mapping[int, What] = {2: "classic", 3: "group", 6: "target", 8: "member"}
+What = Literal["classic", "group", "subscription", "target", "member", "unreadable"]
+_KINDS: Mapping[int, What] = {2: "classic", 3: "group", 5: "subscription", 6: "target", 8: "member"}
+_OF_MEMBERS = frozenset({"subscription", "member"})
 _VERSION = 0
 _COMPACT_SINCE = 4
 """First version of GroupMetadata whose texts have compact lengths."""
@@ -71,9 +73,11 @@ def text_at(data: bytes, at: int) -> tuple[str, int]:
 
 def _decoded(what: What, key: bytes, value: bytes | None) -> GroupRecord:
     group, at = text_at(key, _SHORT.size)
-    member, at = text_at(key, at) if what == "member" else ("", at)
+    member, at = text_at(key, at) if what in _OF_MEMBERS else ("", at)
     if value is None:
         return GroupRecord(what, group, member)
+    if what == "subscription":
+        return GroupRecord(what, group, member, epoch=0)
     if what == "classic":
         return GroupRecord(what, group, member, _generation(value))
     version, epoch = _HEAD.unpack_from(value)

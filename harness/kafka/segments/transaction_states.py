@@ -9,16 +9,10 @@ skips them.  A record without a value deletes the id.
 """
 
 import struct
-from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from checkers.history.transaction_states import Status
-from harness.kafka.segments.batches import HEADER
-from harness.kafka.segments.compiled import SearchEnd, batch_positions, checksums
 from harness.kafka.segments.group_records import text_at
-from harness.kafka.segments.records import records_of
 from harness.kafka.segments.varints import unsigned
 
 _KEY_VERSION, _FLEXIBLE_VERSION = 0, 1
@@ -27,7 +21,6 @@ _HEAD, _TIMES = struct.Struct(">qhib"), struct.Struct(">qq")
 """Producer id, producer epoch, timeout and status; times of the last update and of the start."""
 _TAGS = (_LONG, _LONG, _SHORT, _SHORT)
 """The types of the tagged fields, in the order of their tags."""
-_COMPRESSED = 0x07
 Partitions = tuple[tuple[str, tuple[int, ...]], ...]
 """Topics with their partitions, in order."""
 
@@ -49,34 +42,6 @@ class StateRecord(NamedTuple):
     started_ms: int = -1
 
 
-class PlacedState(NamedTuple):
-    """A record, its offset, and the leader epoch in which it was appended."""
-
-    offset: int
-    leader_epoch: int
-    record: StateRecord
-
-
-class SegmentStates(NamedTuple):
-    """Content of a segment.
-
-    Attributes:
-        records: records in the order of the file.
-        unread: first offsets of batches that are compressed, or have a record that can't be decoded.
-        end: offset after the last whole batch; None if there is none.
-        leader_epoch: leader epoch of this batch; -1 if there is none.
-        damaged: whether a batch has a wrong checksum, or no batch begins where one should.
-        unfinished: whether an incomplete batch, or zeros, follow the last whole batch.
-    """
-
-    records: Sequence[PlacedState]
-    unread: Sequence[int]
-    end: int | None
-    leader_epoch: int
-    damaged: bool
-    unfinished: bool
-
-
 def state_of(key: bytes | None, value: bytes | None) -> StateRecord | None:
     """Decode a record; None if it has a key of another version, which Kafka skips.
 
@@ -92,53 +57,6 @@ def state_of(key: bytes | None, value: bytes | None) -> StateRecord | None:
         return StateRecord(name) if value is None else _decoded(name, value)
     except (IndexError, struct.error) as error:
         raise ValueError(f"a state that is cut short: {error}") from None
-
-
-def read_states(data: bytes, *, decode: bool = True) -> SegmentStates:
-    """Read the batches of a segment up to the first damaged one; never fails, whatever the bytes are.
-
-    Args:
-        data: the segment's bytes.
-        decode: whether to decode records too, which takes most of the time.
-    """
-    view = np.frombuffer(data, dtype=np.uint8)
-    positions, ended, stop = batch_positions(view)
-    headers = [np.frombuffer(data, HEADER, 1, position)[0] for position in positions.tolist()]
-    ends = np.append(positions[1:], ended)[: len(positions)]
-    told = np.array([header["crc"] for header in headers], dtype=np.uint32)
-    wrong = np.flatnonzero(checksums(view, positions, ends) != told)
-    sound = int(wrong[0]) if len(wrong) else len(positions)
-    records: list[PlacedState] = []
-    unread: list[int] = []
-    decoded = positions[:sound].tolist() if decode else ()
-    for start, end, header in zip(decoded, ends.tolist(), headers, strict=False):
-        found = _batch(data[start:end], header)
-        records += found or ()
-        if found is None:
-            unread.append(int(header["base_offset"]))
-    torn = stop is SearchEnd.CUT or not view[ended:].any()
-    damaged, unfinished = sound < len(positions) or not torn, stop is not SearchEnd.END
-    if not sound:
-        return SegmentStates(records, unread, None, -1, damaged, unfinished)
-    last = headers[sound - 1]
-    end = int(last["base_offset"]) + int(last["last_offset_delta"]) + 1
-    return SegmentStates(records, unread, end, int(last["leader_epoch"]), damaged, unfinished)
-
-
-def _batch(data: bytes, header: np.void) -> list[PlacedState] | None:
-    """The records of a batch; None if it is compressed, or if one of them can't be decoded."""
-    if int(header["attributes"]) & _COMPRESSED:
-        return None
-    base, epoch = int(header["base_offset"]), int(header["leader_epoch"])
-    found: list[PlacedState] = []
-    try:
-        for record in records_of(data, int(header["count"])):
-            state = state_of(record.key, record.value)
-            if state is not None:
-                found.append(PlacedState(base + record.offset_delta, epoch, state))
-    except ValueError:
-        return None
-    return found
 
 
 def _decoded(name: str, value: bytes) -> StateRecord:

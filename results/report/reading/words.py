@@ -206,6 +206,13 @@ def _states(value: Any, _: RecordContext) -> str | None:
     return f"{name}: {value['count']:,} records of {len(value['ids']):,} transactional ids"
 
 
+def _share_states(value: Any, _: RecordContext) -> str | None:
+    name = f"states of share groups in __share_group_state/{value['partition']}"
+    if value.get("error"):
+        return f"{name} could not be read: {value['error']}"
+    return f"{name}: {value['count']:,} records of {len(value['places']):,} share partitions"
+
+
 def _ends(value: Any, around: RecordContext) -> str | None:
     told = [
         f"{node} {end:,}"
@@ -240,6 +247,7 @@ _OBSERVATIONS: dict[str, Callable[[Any, RecordContext], str | None]] = {
     "leader-epochs": _noted,
     "aborted-transactions": _aborted,
     "transaction-states": _states,
+    "share-states": _share_states,
     "ends": _ends,
     "vote": _vote,
     "elected": _elected,

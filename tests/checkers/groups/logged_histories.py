@@ -31,6 +31,16 @@ def member(number: int, epoch: int | None, held: Held | None = None, name: str =
     return ["member", name, f"member-{number}", epoch, rows]
 
 
+def subscription(number: int, epoch: int | None = 0, name: str = GROUP) -> Told:
+    """The subscription of the member of a process; None instead of 0 deletes it."""
+    return ["subscription", name, f"member-{number}", epoch, []]
+
+
+def other(name: str = GROUP) -> Told:
+    """A record of another kind, which is not reported."""
+    return ["commit", name, TOPIC, 0, 0]
+
+
 def committed(partition: int, offset: int, name: str = GROUP) -> Told:
     """A commit of the topic that the groups read."""
     return ["commit", name, TOPIC, partition, offset]
@@ -60,4 +70,5 @@ def judged(story: GroupStory) -> CheckerResult:
 def found(story: GroupStory) -> Sequence[str]:
     """Ids of all findings of the log's rules."""
     rules = {"group-epoch-back", "group-epoch-ahead", "assigned-before-released", "fenced-commit"}
+    rules.add("removed-without-epoch")
     return [anomaly.id for anomaly in judged(story).anomalies if anomaly.id in rules]

@@ -213,7 +213,7 @@ def test_a_loss_after_the_records_were_read_explains_nothing(
     ("records", "epoch", "ids"),
     [
         ([*JOINED], 5, []),
-        ([*JOINED, member(1, None)], 5, [FENCED]),
+        ([*JOINED, member(1, None), group(6)], 5, [FENCED]),
         ([group(5), target(5)], 5, [FENCED]),
         ([*JOINED], 6, [FENCED]),
         # In an older epoch, in which the member had the partition, or had it not.

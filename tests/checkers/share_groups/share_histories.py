@@ -8,6 +8,7 @@ from checkers.history.operations import FAIL, INFO, INVOKE, OK, History, Operati
 from checkers.history.units import NS_PER_MS
 
 GROUP, TOPIC, CLIENT = "share-0", "shares-0", "kafka-clients"
+TOPIC_ID = "AAECAwQFBgcICQoLDA0ODw"
 STEP_NS = 10 * NS_PER_MS
 LIMIT, LOCK_MS = 5, 2_000
 
@@ -36,13 +37,15 @@ class ShareStory:
         self.now_ns += STEP_NS
         return at
 
-    def setup(self, *groups: str, kind: str = "shares", unclean: bool = False, limit: int = LIMIT) -> None:
+    def setup(
+        self, *groups: str, kind: str = "shares", unclean: bool = False, limit: int = LIMIT, **more: Any
+    ) -> None:
         """The set-up of a run whose groups must receive everything."""
         config = {"unclean.leader.election.enable": "true"} if unclean else {}
         workload = {"kind": kind, "groups": list(groups), "delivery_limit": limit, "lock_ms": LOCK_MS}
-        topics = [{"name": TOPIC, "partitions": 1}]
+        topics = [{"name": TOPIC, "topic_id": TOPIC_ID, "partitions": 1}]
         told = {"kafka_version": "4.3.1", "workload": workload, "config": config, "topics": topics}
-        self.add("runner", OK, "setup", None, told)
+        self.add("runner", OK, "setup", None, told | more)
 
     def sends(self, *offsets: int) -> None:
         """A producer sends records and is told their offsets."""

@@ -15,8 +15,10 @@ from checkers.history.transaction_states import (
     state_columns,
     states_problem,
 )
-from harness.evidence import transaction_states
-from harness.evidence.transaction_states import ends_of_states, gather_transaction_states, read_folder
+from harness.evidence import coordinator_logs
+from harness.evidence.coordinator_logs import read_folder
+from harness.evidence.transaction_states import ends_of_states, gather_transaction_states
+from harness.kafka.segments.transaction_states import state_of
 from harness.record.journal import Clock, Journals, Recorder
 from tests.harness.fakes.commits import batch
 from tests.harness.fakes.segments import write_log
@@ -94,15 +96,15 @@ def test_a_damaged_log_counts_only_if_all_are(tmp_path: Path) -> None:
     ],
 )
 def test_logs_that_can_not_be_read(tmp_path: Path, segments: dict[int, bytes], error: str) -> None:
-    assert read_folder(write_log(tmp_path / "t-0", segments)).error == error
+    assert read_folder(write_log(tmp_path / "t-0", segments), state_of).error == error
 
 
 def test_segments_that_are_replaced_all_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = write_log(tmp_path / "t-0", {0: b""})
-    monkeypatch.setattr(transaction_states, "segments_in", lambda _: [f"{9:020}.log"])
-    assert read_folder(folder).error == "segments are being replaced"
+    monkeypatch.setattr(coordinator_logs, "segments_in", lambda _: [f"{9:020}.log"])
+    assert read_folder(folder, None).error == "segments are being replaced"
     (folder / f"{9:020}.log").mkdir()
-    assert read_folder(folder).error == "IsADirectoryError: Is a directory"
+    assert read_folder(folder, None).error == "IsADirectoryError: Is a directory"
 
 
 def columns(**change: str | None) -> dict[str, str]:

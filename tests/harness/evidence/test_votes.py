@@ -78,6 +78,33 @@ def test_a_candidate_tells_who_would_vote_for_it() -> None:
     assert (vote.epoch, vote.candidate_id, vote.pre_voters, vote.pre_granting) == (2, 1, (1, 2, 3), (1, 2))
 
 
+FOLLOWER = (
+    "Completed transition to FollowerState(fetchTimeoutMs=2000, epoch=2, leader=2, leaderEndpoints=…) from"
+    " UnattachedState(epoch=2, leaderId=OptionalInt.empty)"
+)
+PRE_VOTE = ASKED.format(NEWER.format(2, "true"), 2, "granted")
+AT = "2026-11-22T20:32:{}Z INFO [kafka-1-raft-io-thread] [RaftManager id=1] "
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ([AT.format("00.127") + FOLLOWER, AT.format("05.250") + PRE_VOTE], (5123, 2000)),
+        ([AT.format("00.127") + FOLLOWER, "2026-11-22 other", AT.format("00.127") + PRE_VOTE], (0, 2000)),
+        ([AT.format("00.127") + FOLLOWER, AT.format("01.000") + PROSPECTIVE, HEAD + PRE_VOTE], (None, None)),
+        ([HEAD + PRE_VOTE], (None, None)),
+        ([HEAD + FOLLOWER, HEAD + PRE_VOTE.replace("granted", "rejected")], (None, None)),
+        ([HEAD + FOLLOWER, HEAD + PRE_VOTE.replace("preVote=true", "preVote=false")], (None, None)),
+        (["[RaftManager id=1] " + FOLLOWER, HEAD + PRE_VOTE], (None, None)),
+        ([HEAD + FOLLOWER, "[RaftManager id=1] " + PRE_VOTE], (None, None)),
+    ],
+)
+def test_a_pre_vote_of_a_follower(lines: list[str], told: tuple[int | None, int | None]) -> None:
+    *_, vote, _ = votes("\n".join(lines))
+    assert isinstance(vote, VoteLogged)
+    assert (vote.following_ms, vote.fetch_timeout_ms) == told
+
+
 OLD_LEADER = (
     "Completed transition to Leader(localId=1, epoch=7, epochStartOffset=28, highWatermark=Optional.empty,"
     " voterStates={1=ReplicaState(nodeId=1, endOffset=Optional.empty)}) from CandidateState(localId=1,"

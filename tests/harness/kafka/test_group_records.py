@@ -61,7 +61,14 @@ def test_records_without_a_value() -> None:
     assert group_record_of(member_key("g", "m"), None) == GroupRecord("member", "g", "m")
 
 
-@pytest.mark.parametrize("key", [None, b"", b"\0", b"\0\1", b"\0\5\0\1g\0\1m", b"\0\x0b\0\1g"])
+def test_of_a_subscription_only_the_key_is_decoded() -> None:
+    key = b"\0\5\0\1g\0\1m"
+    assert group_record_of(key, b"?") == GroupRecord("subscription", "g", "m", 0)
+    assert group_record_of(key, None) == GroupRecord("subscription", "g", "m")
+    assert group_record_of(key[:-1], b"?") == GroupRecord("unreadable")
+
+
+@pytest.mark.parametrize("key", [None, b"", b"\0", b"\0\1", b"\0\7\0\1g\0\1m", b"\0\x0b\0\1g"])
 def test_records_of_other_types(key: bytes | None) -> None:
     assert group_record_of(key, b"\0\0\0\0\0\1\0") is None
 

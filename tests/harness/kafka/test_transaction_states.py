@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.kafka.segments.transaction_states import StateRecord, read_states, state_of
+from harness.kafka.segments.coordinator_log import read_segment
+from harness.kafka.segments.transaction_states import StateRecord, state_of
 from tests.harness.fakes.commits import batch
 from tests.harness.fakes.transaction_states import (
     EMPTY_0,
@@ -93,7 +94,7 @@ OTHER = batch(6, (key("a", version=3), b"?"), (key("b"), value(Told())), epoch=6
 
 
 def test_a_segment() -> None:
-    read = read_states(FIRST + OTHER)
+    read = read_segment(FIRST + OTHER, state_of)
     assert [(one.offset, one.leader_epoch, one.record.transactional_id) for one in read.records] == [
         (4, 5, "a"),
         (5, 5, "b"),
@@ -104,11 +105,11 @@ def test_a_segment() -> None:
 
 
 def test_only_the_end_of_a_segment() -> None:
-    assert read_states(FIRST + OTHER, decode=False) == ([], [], 8, 6, False, False)
+    assert read_segment(FIRST + OTHER, None) == ([], [], 8, 6, False, False)
 
 
 def test_an_empty_segment() -> None:
-    assert read_states(b"") == ([], [], None, -1, False, False)
+    assert read_segment(b"", state_of) == ([], [], None, -1, False, False)
 
 
 @pytest.mark.parametrize(
@@ -123,12 +124,12 @@ def test_an_empty_segment() -> None:
     ],
 )
 def test_what_follows_the_last_whole_batch(data: bytes, ends: tuple[int | None, bool, bool]) -> None:
-    read = read_states(data)
+    read = read_segment(data, state_of)
     assert (read.end, read.damaged, read.unfinished) == ends
 
 
 def test_batches_that_can_not_be_decoded() -> None:
     packed = batch(4, (key("a"), value(Told())), compression=1)
     broken = batch(5, (key("a"), b"?"), (key("b"), value(Told())))
-    read = read_states(packed + broken + batch(7, (key("c"), None)))
+    read = read_segment(packed + broken + batch(7, (key("c"), None)), state_of)
     assert (read.unread, [one.offset for one in read.records]) == ([4, 5], [7])

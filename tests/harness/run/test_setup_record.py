@@ -26,7 +26,7 @@ LINE = (
     '"acked_after":100,"invoked_during":20,"fault_held_ms":5000,"recovery_ms":60000,"why_lowered":null},'
     '"planned_faults":3,"controls":[],"final_readers":4,'
     '"evidence":["replicas","metadata-log","folders","aborted-transactions","transaction-states",'
-    '"coordinators","producers"],'
+    '"share-states","coordinators","producers"],'
     '"ready":{"controller_s":1.5,"brokers_s":2.0,"write_s":3.0},"expected":"valid","expected_anomalies":[]}'
 )
 """As krucible wrote it when its value was a dictionary."""

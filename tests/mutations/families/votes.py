@@ -334,6 +334,24 @@ def _pre_votes(edit: Edit, granting: int) -> None:
     edit.change(vote.index, lambda value: value.update(told))
 
 
+@mutation("logged-votes", invalid("pre-vote-of-follower"), RUNS, 1)
+def a_pre_vote_of_a_follower(edit: Edit) -> None:
+    """A voter grants a pre-vote, and says that it has followed a leader for long."""
+    _followed(edit, 900_000)
+
+
+@mutation("logged-votes", VALID, RUNS, 1)
+def a_pre_vote_of_a_new_follower(edit: Edit) -> None:
+    """A voter grants a pre-vote, and says that it has followed a leader for less than its fetch timeout."""
+    _followed(edit, 1_900)
+
+
+def _followed(edit: Edit, for_ms: int) -> None:
+    vote = edit.chosen(to_others(edit, 1))
+    told = {"pre_vote": True, "following_ms": for_ms, "fetch_timeout_ms": 2_000}
+    _again(edit, vote, **told)
+
+
 @mutation("logged-votes", invalid("vote-not-kept"), RUNS, 1)
 def a_vote_is_in_no_file(edit: Edit) -> None:
     """The files that were read of a voter after its vote have no vote and no leader of that epoch."""

@@ -163,6 +163,14 @@ VIEW = {"topics": {"log-0": [[1, 2, 5, [1, 2], [1]], [3, 2, 7, [1, 2], [2]]]}}
             "states of transactions in __transaction_state/1 could not be read: gone",
         ),
         (
+            op("observe", {"partition": 1, "count": 1000, "places": [["g", "t", 0]]}, "share-states"),
+            "states of share groups in __share_group_state/1: 1,000 records of 1 share partitions",
+        ),
+        (
+            op("observe", {"partition": 1, "error": "gone"}, "share-states"),
+            "states of share groups in __share_group_state/1 could not be read: gone",
+        ),
+        (
             op("observe", {"nodes": {"b1": {"log-0": [[3, 9]]}, "b2": {}}}, "ends"),
             "ends of log-0/3 on disk: b1 9",
         ),

@@ -10,7 +10,7 @@ from checkers.kraft.quorum import check_quorum
 from tests.checkers.kraft.quorum.test_quorum_votes import vote, with_log_entries
 
 Story = Callable[..., History]
-RULES = {"candidate-without-majority", "vote-not-kept"}
+RULES = {"candidate-without-majority", "vote-not-kept", "pre-vote-of-follower"}
 LED = "1 c1 leads 1"
 
 
@@ -49,6 +49,50 @@ class TestAsked:
     def test_a_version_that_knows_no_pre_votes_asks_nobody(self, story: Story) -> None:
         own = vote("c1", 2, 1, pre_voters=[1, 2, 3], pre_granting=[1])
         assert found(with_log_entries(story(LED, setup={"kafka_version": "3.9.0"}), own)) == []
+
+
+class TestFollowers:
+    @pytest.mark.parametrize(
+        ("told", "refuses"),
+        [
+            ({"following_ms": 4_000, "fetch_timeout_ms": 2_000}, True),
+            ({"following_ms": 3_999, "fetch_timeout_ms": 2_000}, False),
+            ({"following_ms": 4_000, "fetch_timeout_ms": 2_001}, False),
+            ({"following_ms": 4_000}, False),
+            ({}, False),
+        ],
+    )
+    def test_by_the_time_since_it_follows(self, story: Story, told: dict[str, int], *, refuses: bool) -> None:
+        granted = vote("c2", 2, 3, at=9, line=8, pre_vote=True, **told)
+        assert found(with_log_entries(story(LED), granted)) == (
+            ["pre-vote-of-follower: c2, epoch 2"] if refuses else []
+        )
+
+    @pytest.mark.parametrize(
+        ("fault", "certain"),
+        [
+            ("14 f1 pause c2 ok\n15.5 f1 heal ok\n", False),
+            ("14 f1 pause c2 ok\n14.5 f1 heal ok\n", True),
+            ("14 f1 pause c2 ok\n", False),
+            ("14 f1 pause c1 ok\n15.5 f1 heal ok\n", True),
+            ("3 f1 pause c2 ok\n8 f1 heal ok\n", True),
+        ],
+    )
+    def test_time_in_which_it_is_frozen_does_not_count(
+        self, story: Story, fault: str, *, certain: bool
+    ) -> None:
+        granted = vote("c2", 2, 3, at=20, pre_vote=True, following_ms=5_000, fetch_timeout_ms=2_000)
+        history = with_log_entries(story(f"{LED}\n{fault}"), granted)
+        assert bool(found(history)) is certain
+
+    def test_the_line_is_told(self, story: Story) -> None:
+        granted = vote("c2", 2, 3, at=9, line=8, pre_vote=True, following_ms=5_123, fetch_timeout_ms=2_000)
+        (anomaly,) = (
+            each for each in check_quorum(with_log_entries(story(LED), granted)).anomalies if each.id in RULES
+        )
+        assert anomaly.summary == (
+            "c2 granted its pre-vote to 3 in epoch 2, although it had followed a leader for 5.1 s."
+        )
 
 
 class TestKept:

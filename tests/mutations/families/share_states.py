@@ -1,0 +1,166 @@
+"""The share coordinators' logs, made from the acknowledgements that brokers confirmed."""
+
+from collections.abc import Callable
+from typing import Any
+
+from checkers.evidence.coordinators import SHARES_TOPIC
+from checkers.evidence.partition_changes import partition_changes
+from checkers.history.operations import History
+from checkers.history.setup import recorded_setup
+from checkers.history.share_states import (
+    EVIDENCE_SHARES,
+    SHARE_BATCH_TYPES,
+    SHARE_STATE_TYPES,
+    SHARE_STATES,
+    Delivery,
+    Kind,
+    packed_rows,
+)
+from tests.mutations.edits import Edit
+from tests.mutations.families.share import FINAL, RUNS, Given, given
+from tests.mutations.looking import OK
+from tests.mutations.suite import VALID, invalid, mutation, unknown
+
+FAMILY = "share-states"
+_STATES = {
+    "accept": Delivery.ACKNOWLEDGED,
+    "release": Delivery.AVAILABLE,
+    "reject": Delivery.ARCHIVED,
+}
+_EPOCH = [*SHARE_STATE_TYPES].index("share_epoch")
+_LATER = 200
+"""By how many records a state is late; the run has a few members, so their requests overlap by fewer."""
+Row = tuple[list[int], list[list[int]]]
+"""A record and its batches; offset and number of batches are set at the end."""
+
+
+def _row(partition: int, *batches: list[int], kind: Kind = Kind.UPDATE) -> Row:
+    state = 0 if kind is Kind.SNAPSHOT else -1
+    return [0, 0, partition, kind, 0, state, 1, 0, 0], [*batches]
+
+
+def _confirmed(history: History) -> list[Given]:
+    """Records whose acknowledgement was confirmed, in the order of the confirmations."""
+    told = [(one.told[1].index, n, one) for n, one in enumerate(given(history)) if one.confirmed and one.told]
+    return [one for *_, one in sorted(told)]
+
+
+def _log(told: list[Given], partitions: int) -> list[Row]:
+    rows = [_row(partition, kind=Kind.SNAPSHOT) for partition in range(partitions)]
+    return rows + [
+        _row(one.partition, [one.offset, one.offset, _STATES[one.type], one.count]) for one in told
+    ]
+
+
+def _tell(edit: Edit, change: Callable[[list[Row], int, Given], object] | None = None, **fields: Any) -> None:
+    """Let all logs be told, of which one has all records; `change` changes it in place.
+
+    Args:
+        edit: the history.
+        change: gets the log, the place of a record in it that has a final state, and what that is about.
+        fields: other fields of the observation of this log.
+    """
+    topic = recorded_setup(edit.original).topics[0]
+    told = _confirmed(edit.original)
+    rows = _log(told, topic.partitions)
+    final = [n for n, one in enumerate(told) if one.type in FINAL and n < len(told) - 2 * _LATER]
+    place = edit.chosen(final)
+    if change is not None:
+        change(rows, place + topic.partitions, told[place])
+    replica = next(iter(edit.original.observed("replica")))
+    at_ns = max(o.time_ns for o in edit.original.observed("replica"))
+    numbers = {
+        name.partition for name in partition_changes(edit.original).states if name.topic == SHARES_TOPIC
+    }
+    for number in sorted(numbers | {0}):
+        mine = rows if number == 0 else []
+        records = [[n, *row[1:-1], len(batches)] for n, (row, batches) in enumerate(mine)]
+        states = [batch for _, batches in mine for batch in batches]
+        places = [["share-0", topic.topic_id, partition] for partition in range(topic.partitions)]
+        value: dict[str, Any] = {"began_ns": at_ns, "partition": number, "end": len(mine), "unread": []}
+        value |= {"places": places, "count": len(mine), "columns": packed_rows(records, SHARE_STATE_TYPES)}
+        value |= {"batch_count": len(states), "batches": packed_rows(states, SHARE_BATCH_TYPES)}
+        value |= {"error": None} | (fields if number == 0 else {})
+        edit.add(replica, at_ns + 1_000, type=OK, key=SHARE_STATES, value=value)
+
+
+def _lost(rows: list[Row], _: int, one: Given) -> None:
+    """The record gets no final state, and is left as it is by others too."""
+    for _told, batches in rows:
+        batches[:] = [b for b in batches if b[0] != one.offset or b[2] == Delivery.AVAILABLE]
+
+
+def _late(rows: list[Row], place: int, _: Given) -> None:
+    rows.insert(place + _LATER, rows.pop(place))
+
+
+def _undone(rows: list[Row], _: int, one: Given) -> None:
+    rows.append(_row(one.partition, [one.offset, one.offset, Delivery.AVAILABLE, one.count + 9]))
+
+
+def _older(rows: list[Row], place: int, _: Given) -> None:
+    rows[place][0][_EPOCH] -= 1
+
+
+@mutation(FAMILY, VALID, RUNS, 2)
+def all_states_are_as_they_were_confirmed(edit: Edit) -> None:
+    """The share coordinators' logs have a state for each confirmed acknowledgement."""
+    _tell(edit)
+
+
+@mutation(FAMILY, invalid("share-answered-early"), RUNS, 3)
+def a_final_state_is_not_there(edit: Edit) -> None:
+    """In the share coordinator's log, an accepted or rejected record has no final state."""
+    _tell(edit, _lost)
+
+
+@mutation(FAMILY, invalid("share-answered-early"), RUNS, 3)
+def a_final_state_is_late(edit: Edit) -> None:
+    """In the share coordinator's log, a final state follows states that were requested after its answer."""
+    _tell(edit, _late)
+
+
+@mutation(FAMILY, invalid("share-state-undone"), RUNS, 3)
+def a_final_state_is_undone(edit: Edit) -> None:
+    """In the share coordinator's log, an accepted or rejected record becomes available in the end."""
+    _tell(edit, _undone)
+
+
+@mutation(FAMILY, invalid("share-state-unasked"), RUNS, 3)
+def a_rejection_is_stored_as_an_acceptance(edit: Edit) -> None:
+    """In the share coordinator's log, a record is Acknowledged that was only rejected."""
+    accepted = {(one.partition, one.offset) for one in given(edit.original) if one.type == "accept"}
+    told = _confirmed(edit.original)
+    rejected = [n for n, one in enumerate(told) if one.type == "reject"]
+    place = edit.chosen([n for n in rejected if (told[n].partition, told[n].offset) not in accepted])
+
+    def changed(rows: list[Row], _: int, __: Given) -> None:
+        rows[place - len(told)][1][0][2] = Delivery.ACKNOWLEDGED
+
+    _tell(edit, changed)
+
+
+@mutation(FAMILY, invalid("share-state-epoch-back"), RUNS, 3)
+def a_leader_epoch_is_lower(edit: Edit) -> None:
+    """In the share coordinator's log, a state has the leader epoch before that of earlier states."""
+    _tell(edit, _older)
+
+
+@mutation(FAMILY, unknown("__share_group_state-0 was not read"), RUNS, 1)
+def a_log_was_not_read(edit: Edit) -> None:
+    """The disk of a share coordinator could not be read."""
+    gone: dict[str, Any] = {"count": 0, "columns": {}, "batch_count": 0, "batches": {}}
+    _tell(edit, error="OSError: Input/output error", **gone)
+
+
+@mutation(FAMILY, unknown("__share_group_state-0 has records that can't be decoded"), RUNS, 1)
+def a_record_can_not_be_decoded(edit: Edit) -> None:
+    """A share coordinator's log has a record of another format."""
+    _tell(edit, unread=[0])
+
+
+@mutation(FAMILY, unknown("records of __share_group_state-. were not gathered"), RUNS, 1)
+def no_states_were_gathered(edit: Edit) -> None:
+    """The run had to gather the share coordinators' logs, and there is none."""
+    (setup,) = edit.original.of("setup")
+    edit.change(setup.index, lambda value: value | {"evidence": [*value["evidence"], EVIDENCE_SHARES]})
