@@ -15,7 +15,8 @@ judged.
 With transactions, the last committed record of every key counts, which read_committed readers received: the
 cleaner lets records of aborted transactions replace nothing (KIP-98).  Keys are not judged if a replica may
 have missed the marker of a transaction that wrote them, and no key is judged if a transaction was open when
-these readers listed the end.
+these readers listed the end.  A marker stays as long as a replica has records of its transaction (Kafka's
+``CleanedTransactionMetadata``).  Readers pass a transaction only if all in-sync replicas have its marker.
 
 Records that were not cleaned yet replace no other record (`early`).
 """
@@ -42,7 +43,13 @@ from checkers.logs.replicas.anomalies import (
 from checkers.logs.replicas.deleted_keys import Newest, find_deleted_keys, without_expired
 from checkers.logs.replicas.early import LastLeader, find_early
 from checkers.logs.replicas.known import aborted_values, is_transactional, keys_of
-from checkers.logs.replicas.returned import CompletedFinalRead, due, final_reads, truncated_since
+from checkers.logs.replicas.returned import (
+    CompletedFinalRead,
+    due,
+    final_reads,
+    find_unended,
+    truncated_since,
+)
 from checkers.logs.replicas.together import ComparedRange
 from checkers.verdict.verdict import Anomaly
 
@@ -76,13 +83,7 @@ def find_in_compacted(
     if not reads or any(log["last_offset"].max(initial=NONE) >= committed.end for log in logs):
         return
     transactional = is_transactional(columns, code) or any(bool(log.transactional.any()) for log in logs)
-    newest = newest_of(columns, code, committed=transactional)
-    newest = without_expired(columns, logs[0].partition, newest, max(log.time_ns for log in logs))
-    newest = _without_missed(history, columns, code, newest)
-    if not transactional or min(read.end for read in reads) >= committed.end:
-        figures["keys_compared"] += len(newest.offset) * len(logs)
-        for log in logs:
-            yield from find_away(log, newest, reads, _aborted_since(columns, code, newest))
+    yield from _against_reads(history, logs, reads, committed if transactional else None, figures)
     leader, epoch = _leader_since(history, logs, min(read.listed_ns for read in reads))
     if leader is not None:
         figures["final_reads_compared"] += len(reads)
@@ -93,6 +94,36 @@ def find_in_compacted(
     if columns.acks == "all" and not licences_of(history).of(logs[0].partition):
         led = None if leader is None else LastLeader(leader.node, epoch)
         yield from find_early(history, logs, led, reads, figures)
+
+
+def _against_reads(
+    history: History,
+    logs: Sequence[ReplicaLog],
+    reads: Sequence[CompletedFinalRead],
+    committed: ComparedRange | None,
+    figures: Counter[str],
+) -> Iterator[Anomaly]:
+    """Find last records of keys and markers that a replica lacks.
+
+    Args:
+        history: as `checkers.history.reading.read_history` returns it.
+        logs: the logs of the in-sync replicas.
+        reads: complete final reads.
+        committed: the range that all of them must cover, with transactions; None without transactions.
+        figures: counts the keys that are compared.
+    """
+    columns, partition = all_columns_of(history), logs[0].partition
+    code = columns.partitions.index(partition)
+    newest = newest_of(columns, code, committed=committed is not None)
+    newest = without_expired(columns, partition, newest, max(log.time_ns for log in logs))
+    newest = _without_missed(history, columns, code, newest)
+    if committed is None or min(read.end for read in reads) >= committed.end:
+        figures["keys_compared"] += len(newest.offset) * len(logs)
+        for log in logs:
+            yield from find_away(log, newest, reads, _aborted_since(columns, code, newest))
+    if partition not in missed_markers(history):
+        for log in logs:
+            yield from find_unended(log, max(reads, key=lambda read: (read.committed, read.end)))
 
 
 def find_apart(reference: ReplicaLog, other: ReplicaLog, committed: ComparedRange) -> Iterator[Anomaly]:

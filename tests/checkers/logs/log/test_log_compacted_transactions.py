@@ -13,12 +13,12 @@ MARKS = "setup cleanup=compact keys=2 tombstones=2 marks=1\n"
 """Values 2 and 3 are tombstones, 5 is none; they are kept for 1 ms."""
 
 
-def illegal(text: str) -> set[tuple[str, str]]:
+def illegal(text: str) -> set[tuple[str, str | None]]:
     """Ids and subjects of the illegal anomalies."""
     return {(found.id, found.subject) for found in judged(text).anomalies if found.illegal}
 
 
-def licences(text: str) -> dict[str, str | None]:
+def licences(text: str) -> dict[str | None, str | None]:
     """The licence of each loss, by subject."""
     return {found.subject: found.licence for found in judged(text).anomalies if found.id == "lost-write"}
 

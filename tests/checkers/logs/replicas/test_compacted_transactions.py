@@ -129,6 +129,35 @@ def test_aborted_records_come_back_for_those_who_read_everything() -> None:
     assert found(result, "compacted-returned") == []
 
 
+class TestMarkers:
+    """A replica without the marker of the transaction at 8, whose record was cleaned or not."""
+
+    @pytest.mark.parametrize(("count", "missing"), [(1, 1), (0, 0)], ids=["not cleaned", "cleaned"])
+    def test_a_marker_stays_as_long_as_records_of_its_transaction(self, count: int, missing: int) -> None:
+        lacking = [*FULL[:4], left(8, 8, count, producer_id=9, attributes=0x10), left(9, 9, 0)]
+        logs = (marked(FULL[:4]), replica(lacking, log_start=0, end=10))
+        result = judged(txn("abort", 8), *reads(ALL, (*ALL, 8)), logs=logs)
+        unended = found(result, "transaction-without-marker")
+        assert [each.subject for each in unended] == ["log-0/0@8"] * missing
+        assert all("a transaction that no marker ends" in each.explanation[1] for each in unended)
+
+    def test_nobody_passed_the_transaction(self) -> None:
+        lacking = [*FULL[:4], left(8, 8, 1, producer_id=9, attributes=0x10), left(9, 9, 0)]
+        logs = (marked(FULL[:4]), replica(lacking, log_start=0, end=10))
+        result = judged(txn("doubt", 8), *reads(ALL, (*ALL, 8), end=8), logs=logs)
+        assert found(result, "transaction-without-marker") == []
+
+    @pytest.mark.parametrize(("retention_ms", "missing"), [("1000", 0), ("3000", 1)])
+    def test_a_replica_may_have_missed_it(self, retention_ms: str, missing: int) -> None:
+        lacking = [*FULL[:4], left(8, 8, 1, producer_id=9, attributes=0x10), left(9, 9, 0)]
+        logs = (marked(FULL[:4]), replica(lacking, log_start=0, end=10))
+        at_ns = (SECOND_NS * 3, SECOND_NS * 4)
+        given = [read(ALL, COMMITTED, at_ns=at_ns, end=10), read((*ALL, 8), at_ns=at_ns, end=10)]
+        others = out_of_sync(2 * SECOND_NS)
+        result = judged(txn("abort", 8), *given, logs=logs, others=others, retention_ms=retention_ms)
+        assert len(found(result, "transaction-without-marker")) == missing
+
+
 class TestTombstones:
     """Every second record of a key is a tombstone: of key 0 those at 4 and 12, of key 1 those at 5 and 13."""
 
