@@ -67,7 +67,7 @@ def all_columns_of(history: History) -> Columns:
     return loader.columns()
 
 
-def _kept_ns(topic: Topic) -> int:
+def kept_ns_of(topic: Topic) -> int:
     """The least time for which a topic keeps tombstones."""
     told = str(topic.config.get(_RETENTION, ""))
     return (int(told) if told.isdigit() else _RETENTION_MS) * 1_000_000
@@ -160,7 +160,7 @@ class _Loader:
                 self._keys[topic.name] = setup.workload.keys
                 if setup.workload.keys and setup.workload.tombstones:
                     self._tombstones[topic.name] = Tombstones(
-                        setup.workload.keys, setup.workload.tombstones, _kept_ns(topic)
+                        setup.workload.keys, setup.workload.tombstones, kept_ns_of(topic)
                     )
 
     def _phase(self, operation: Operation) -> None:

@@ -68,6 +68,7 @@ class LoadSetup(msgspec.Struct, frozen=True):
         durable_processes: processes whose producers, with their successors', are idempotent and use acks=all.
         keys: in compacted topics, the key of a record is its value modulo this.
         tombstones: every n-th record of a key is a tombstone there (`columns.Tombstones`); 0: none is.
+        transactors: number of transactional producers; 0 if the history has no value.
         transaction_timeout_ms: time after which the coordinator aborts a transaction that was not ended;
             None: unknown.
         writers: number of OS processes that produce, in a bulk load.
@@ -91,6 +92,7 @@ class LoadSetup(msgspec.Struct, frozen=True):
     durable_processes: tuple[int, ...] = ()
     keys: Annotated[int, msgspec.Meta(ge=1, le=LARGEST)] | None = None
     tombstones: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)] = 0
+    transactors: int = 0
     transaction_timeout_ms: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)] | None = None
     writers: int = 0
     groups: tuple[str, ...] | int = ()

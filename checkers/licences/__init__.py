@@ -16,6 +16,7 @@ from checkers.licences.decisions import decisions_of
 from checkers.licences.destroyed import last_wiped, unsynced, wiped
 from checkers.licences.disturbances import always, disturbances
 from checkers.licences.facts import Facts
+from checkers.licences.missed_markers import missed_markers
 from checkers.licences.permission import permitted
 from checkers.licences.permits import LicenceEvent, LicenceRule, Licences, Permit, first_permit
 from checkers.licences.removals import deletions, log_starts
@@ -47,7 +48,8 @@ def licences_of(history: History) -> Licences:
             permit = Permit(event, rule.covers_returned, _text(rule, event), rule.gap)
             for name in ruled if event.where is None else ruled & {event.where.topic}:
                 permits[name].append(permit)
-    return Licences(permits, decisions_of(history) if topics else None)
+    missed = {name: each.leaders for name, each in missed_markers(history).items()}
+    return Licences(permits, decisions_of(history) if topics else None, missed)
 
 
 def _text(rule: LicenceRule, event: LicenceEvent) -> str:

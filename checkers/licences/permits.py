@@ -1,6 +1,6 @@
 """The table of rules: events that may remove records, and the losses that each of them permits."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -92,6 +92,12 @@ class Decisions:
         known = np.append(self.operation, NONE)[place] == operations
         return np.where(known & (operations != NONE), np.append(self.licence, NONE)[place], NONE)
 
+    def joined(self, other: "Decisions") -> "Decisions":
+        """The transactions of both; those in both have the licence of the first."""
+        operation, first = np.unique(np.append(self.operation, other.operation), return_index=True)
+        licence = np.append(self.licence, other.licence + len(self.texts))[first]
+        return Decisions(operation, licence, (*self.texts, *other.texts))
+
 
 def no_decisions() -> Decisions:
     """Return `Decisions` without any transaction."""
@@ -101,14 +107,23 @@ def no_decisions() -> Decisions:
 class Licences:
     """The permits of one history, by partition.
 
+    Args:
+        permits: by topic.
+        decisions: the transactions whose decision may have been lost.
+        missed: by partition, those with a marker that a leader may have missed.
+
     Attributes:
         decisions: the transactions whose decision may have been lost.
     """
 
     def __init__(
-        self, permits: dict[str, list[Permit]] | None = None, decisions: Decisions | None = None
+        self,
+        permits: dict[str, list[Permit]] | None = None,
+        decisions: Decisions | None = None,
+        missed: Mapping[PartitionName, Decisions] | None = None,
     ) -> None:
         self.decisions = decisions or no_decisions()
+        self._missed = missed or {}
         self._anywhere: dict[str, list[tuple[int, Permit]]] = {}
         self._somewhere: dict[PartitionName, list[tuple[int, Permit]]] = {}
         for topic, some in (permits or {}).items():
@@ -118,6 +133,11 @@ class Licences:
                     self._anywhere.setdefault(topic, []).append(entry)
                 else:
                     self._somewhere.setdefault(where, []).append(entry)
+
+    def decisions_in(self, partition: PartitionName) -> Decisions:
+        """The transactions whose decision may have been lost, or that a leader of a partition may lack."""
+        missed = self._missed.get(partition)
+        return self.decisions if missed is None else self.decisions.joined(missed)
 
     def of(self, partition: PartitionName) -> tuple[Permit, ...]:
         """All permits that may apply to a partition, in the order of the table.

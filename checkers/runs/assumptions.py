@@ -26,10 +26,10 @@ from checkers.history.transactions import ScriptPlayed, sends_of
 from checkers.history.units import NS_PER_MS
 from checkers.runs.additions import additions_loaded
 from checkers.runs.blinks import blink_figures, check_blinks
-from checkers.runs.compaction import compaction_ran
+from checkers.runs.compaction import aborted_removed, compaction_ran
 from checkers.runs.coverage import coverage_of, first_of
 from checkers.runs.gambits import check_gambits, gambit_figures
-from checkers.runs.transacted import KIND, transacted
+from checkers.runs.transacted import transacted
 from checkers.verdict.entry import Entry
 from checkers.verdict.needs import NOTHING
 from checkers.verdict.verdict import Assumption, CheckerResult, result_of
@@ -63,7 +63,8 @@ def check_assumptions(history: History) -> CheckerResult:
         met += [_finally_read(history, setup), *_performed(history, setup)]
         met += coverage_of(history, setup, windows)
         met += _scripted(history) + _played(history, setup) + compaction_ran(history, setup)
-        met += transacted(history) if setup.workload.kind == KIND else []
+        met += aborted_removed(history, setup)
+        met += transacted(history, setup.workload)
         if windows:
             met += _of_faults(windows) + _under_load(acked, history, setup.assumptions, windows)
         met += check_blinks(history, setup, windows)

@@ -1,10 +1,15 @@
-"""Whether compaction removed any record; otherwise a verdict on a compacted topic proves nothing."""
+"""Whether compaction removed any record, and any of an aborted transaction.
+
+Otherwise a verdict on a compacted topic proves nothing.
+"""
 
 from collections import defaultdict
 
 import numpy as np
 
 from checkers.columns.sends import acknowledged
+from checkers.columns.tables import NONE, SendOutcome
+from checkers.evidence.loading import columns_of
 from checkers.history.operations import OK, History
 from checkers.history.setup import Setup
 from checkers.verdict.verdict import Assumption
@@ -34,6 +39,31 @@ def compaction_ran(history: History, setup: Setup) -> list[Assumption]:
                 f"{name}: {f'{count} fewer' if name in found else 'not read'}"
                 for name, count in removed.items()
             ),
+        )
+    ]
+
+
+def aborted_removed(history: History, setup: Setup) -> list[Assumption]:
+    """Require that a record of an aborted transaction was removed, if the load has such transactions.
+
+    Only records with a known offset count, which certainly were in the log.  Final reads at read_uncommitted
+    would have returned them.
+    """
+    names = {topic.name for topic in setup.topics if "compact" in topic.cleanup}
+    if not names or not setup.workload.transactors:
+        return []
+    columns = columns_of(history)
+    sends, reads = columns.sends, columns.reads
+    compacted = np.array([name.topic in names for name in columns.partitions], dtype=np.bool_)
+    aborted = (sends.outcome == SendOutcome.ABORTED) & (sends.offset != NONE) & compacted[sends.partition]
+    found = reads.value[columns.calls.final[reads.call]]
+    removed = int((~np.isin(sends.value[aborted], found)).sum())
+    return [
+        Assumption(
+            "aborted-compacted",
+            removed > 0,
+            "at least 1 record of an aborted transaction removed by compaction",
+            f"{removed} of {int(aborted.sum())} removed",
         )
     ]
 

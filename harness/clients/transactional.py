@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from checkers.history.operations import OperationType
-from harness.clients.interface import Message, SendResult
+from harness.clients.interface import Message, ProducerRecord, SendResult
 
 
 class TransactionError(Exception):
@@ -49,11 +49,18 @@ class Identity(NamedTuple):
 
 
 class TopicRecord(NamedTuple):
-    """A record to send within a transaction."""
+    """A record to send within a transaction; a tombstone has its value in a header instead."""
 
     topic: str
     partition: int
     value: bytes
+    key: bytes | None = None
+    tombstone: bool = False
+
+    @property
+    def sent(self) -> ProducerRecord:
+        """The record without its topic."""
+        return ProducerRecord(*self[1:])
 
 
 class GroupOffsets(NamedTuple):

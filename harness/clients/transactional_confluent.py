@@ -77,7 +77,9 @@ class ConfluentTransactionalProducer:
             try:
                 self._producer.produce(
                     record.topic,
-                    value=record.value,
+                    value=record.sent.content,
+                    key=record.key,
+                    headers=record.sent.headers,
                     partition=record.partition,
                     on_delivery=_reporter(fates, index),
                 )

@@ -133,8 +133,15 @@ class KafkaPythonTransactionalProducer:
             raise TransactionError(describe(error)) from error
 
     def _queued(self, record: TopicRecord) -> FutureRecordMetadata | SendResult:
+        sent = record.sent
         try:
-            return self._producer.send(record.topic, value=record.value, partition=record.partition)
+            return self._producer.send(
+                record.topic,
+                value=sent.content,
+                key=sent.key,
+                partition=sent.partition,
+                headers=sent.headers,
+            )
         except Exception as error:  # noqa: BLE001 - every error of the library is recorded as the record's outcome
             return SendResult(OperationType.INFO, error=describe(error))
 

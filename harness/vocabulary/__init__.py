@@ -100,6 +100,7 @@ from harness.vocabulary.scenario import (
 )
 from harness.vocabulary.topology import DiskKind, Mode, Node, NodeFile, Quorum, Role, Topology
 from harness.vocabulary.transactional import (
+    CompactedWorkload,
     CopyWorkload,
     Script,
     ScriptedTransactions,
@@ -108,7 +109,6 @@ from harness.vocabulary.transactional import (
 )
 from harness.vocabulary.workloads import (
     BulkWorkload,
-    CompactedWorkload,
     GroupsWorkload,
     LogWorkload,
     MetadataWorkload,

@@ -1,4 +1,4 @@
-"""Workloads with transactions: random transactions, exactly-once copying, and scripted transactions."""
+"""Workloads with transactions: random ones, exactly-once copying, scripts, and a compacted topic."""
 
 from enum import StrEnum
 
@@ -57,7 +57,7 @@ class TransactionalWorkload(LogWorkload, frozen=True, tag="transactional"):
         transactors: concurrent transactional producers.
         transaction_timeout_ms: time after which the coordinator aborts a transaction that was not ended.
         old_epochs_interval_ms: mean time between batches with an old epoch of an idempotent producer; leaders
-            must refuse them.
+            must refuse them.  0: there are none.
     """
 
     rate: int = 10
@@ -86,12 +86,14 @@ class TxnWorkload(TransactionalWorkload, frozen=True, tag="txn"):
 
     Attributes:
         transaction_rate: transactions per second, of all transactors together.
+        commit_share: share of the transactions that are to be committed, 0 to 1; the others are aborted.
         fencing_interval_ms: mean time between instances that take over another instance's transactional id.
         lapsing_interval_ms: mean time between transactions that are kept open past their timeout.
         lapsing_timeout_ms: time after which the coordinator aborts these transactions.
     """
 
     transaction_rate: int = 30
+    commit_share: float = 0.8
     fencing_interval_ms: int = 1_500
     lapsing_interval_ms: int = 1_500
     lapsing_timeout_ms: int = 2_500
@@ -134,3 +136,78 @@ class CopyWorkload(TransactionalWorkload, frozen=True, tag="copy"):
     def processes(self) -> int:
         """Producers, consumers, members that copy, and one process that sends with old epochs."""
         return self.first_transactor + self.transactors + 1
+
+
+class CompactedWorkload(TransactionalWorkload, frozen=True, tag="compacted"):
+    """The log workload with keys, on a topic that is compacted while it is written.
+
+    A producer writes some keys several times, and then never again.  If compaction handles a key wrongly that
+    is written again, the next record soon hides it; the last record of a key shows it until the end.
+    Transactors write the same keys more slowly, so that theirs are the last records of most of these keys.
+    Many transactions are aborted; then the last record of the key is the one before.
+
+    Attributes:
+        keys: number of keys; a record's key is its value modulo this number.
+        active_keys: how many consecutive keys a producer writes in one round.  After each round the first
+            quarter of them is not written until all other keys have been written.
+        tombstones: the records of every n-th round are tombstones; 0: no tombstones.
+        transaction_rate: transactions per second, of all transactors together.
+        commit_share: share of the transactions that are to be committed, 0 to 1; the others are aborted.
+        fencing_interval_ms: mean time between instances that take over another instance's transactional id.
+    """
+
+    partitions: int = 3
+    rate: int = 150
+    producers: int = 4
+    consumers: int = 2
+    batch: int = 4
+    transactors: int = 0
+    transaction_timeout_ms: int = 4_000
+    old_epochs_interval_ms: int = 0
+    keys: int = 8_000
+    active_keys: int = 160
+    tombstones: int = 6
+    transaction_rate: int = 24
+    commit_share: float = 0.65
+    fencing_interval_ms: int = 3_000
+
+    @property
+    def topics(self) -> tuple[WorkloadTopic, ...]:
+        """One topic, whose segments are rolled and cleaned within seconds.
+
+        A replica that is out of sync for longer than ``delete.retention.ms`` may miss the marker that ends a
+        transaction.  With transactions this time is longer than most faults.
+        """
+        config = {
+            "cleanup.policy": "compact",
+            "segment.ms": "2000",
+            "segment.bytes": "1048576",
+            "min.cleanable.dirty.ratio": "0.01",
+            "max.compaction.lag.ms": "4000",
+            "delete.retention.ms": "20000" if self.transactors else "3000",
+            "file.delete.delay.ms": "1000",
+        }
+        return (WorkloadTopic("compacted-0", config),)
+
+    @property
+    def processes(self) -> int:
+        """Producers, consumers, transactors, and one for fencing if there are transactors."""
+        return self.first_transactor + self.transactors + (self.transactors > 0)
+
+    @property
+    def transactions_end_ms(self) -> int:
+        """As of all workloads with transactions; 0 without transactors."""
+        return self.transaction_timeout_ms + 30_000 if self.transactors else 0
+
+    def key_of(self, value: int) -> int:
+        """The value modulo `keys`."""
+        return value % self.keys
+
+    def is_tombstone(self, value: int) -> bool:
+        """Whether the record that carries a value marks its key as deleted."""
+        return self.tombstones > 0 and (value // self.keys + 1) % self.tombstones == 0
+
+    def is_resting(self, value: int) -> bool:
+        """Whether the value's key is outside the keys of its round."""
+        begin = value // self.keys * (self.active_keys // 4)
+        return (value - begin) % self.keys >= self.active_keys

@@ -25,7 +25,7 @@ from harness.clients.opening import (
     open_transactional,
 )
 from harness.clients.share import ShareAdmin, ShareAdminOptions, ShareConsumer, ShareOptions
-from harness.clients.transactional import TransactionalOptions, TransactionalProducer
+from harness.clients.transactional import TopicRecord, TransactionalOptions, TransactionalProducer
 from harness.kafka.sizes import TopicSizes
 from harness.record.journal import Journals, Recorder
 from harness.vocabulary import LogWorkload, Workload
@@ -261,6 +261,10 @@ class WorkloadContext(msgspec.Struct, Generic[W_co], frozen=True):
         key = self.workload.key_of(value)
         encoded = None if key is None else str(key).encode()
         return ProducerRecord(partition, self.codec.encode(value), encoded, self.workload.is_tombstone(value))
+
+    def topic_record(self, topic: str, partition: int, value: int) -> TopicRecord:
+        """The same record of a topic, for a transaction."""
+        return TopicRecord(topic, *self.record(partition, value))
 
     def recorder(self, number: int, role: str | None = None) -> Recorder:
         """The recorder of worker `number`, with a separate journal that states its role."""

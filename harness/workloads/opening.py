@@ -17,6 +17,7 @@ from harness.vocabulary import (
     Workload,
 )
 from harness.workloads.bulk import bulk_workers
+from harness.workloads.compacted import compacted_workers
 from harness.workloads.context import WorkloadContext
 from harness.workloads.copy import copy_final_workers, copy_workers
 from harness.workloads.groups_opening import groups_final_workers, groups_workers
@@ -47,7 +48,7 @@ IMPLEMENTATIONS: Mapping[type[Workload], Implementation] = {
     BulkWorkload: Implementation(bulk_workers),
     ScriptedTransactions: Implementation(scripted_workers),
     TxnWorkload: Implementation(txn_workers),
-    CompactedWorkload: Implementation(log_workers),
+    CompactedWorkload: Implementation(compacted_workers),
     MetadataWorkload: Implementation(metadata_workers, metadata_final_workers),
     OffsetsWorkload: Implementation(offsets_workers, offsets_final_workers),
     CopyWorkload: Implementation(copy_workers, copy_final_workers),

@@ -8,7 +8,7 @@ instances that were fenced by the former owners of the ids.
 
 import random
 
-from harness.vocabulary import TxnWorkload
+from harness.vocabulary import CompactedWorkload, TxnWorkload
 from harness.workloads.context import WorkloadContext
 from harness.workloads.log import log_workers
 from harness.workloads.old_epochs import OldEpochWorker
@@ -18,7 +18,6 @@ from harness.workloads.txn_transactor import Intent, Make, Staff, Transactor, Tx
 from harness.workloads.values import Values
 from harness.workloads.worker import Worker
 
-COMMIT_SHARE = 0.8
 _SENDS_MAX = 4
 _PARTITIONS_MAX = 3
 _OPEN_SHARE = 0.15
@@ -27,6 +26,7 @@ _REUSE_SHARE = 0.5
 _REMAKE_PAUSE_S = 0.25
 
 TxnContext = WorkloadContext[TxnWorkload]
+RandomContext = WorkloadContext[TxnWorkload | CompactedWorkload]
 
 
 def txn_workers(context: TxnContext, make: Make | None = None) -> list[Worker]:
@@ -42,11 +42,13 @@ def txn_workers(context: TxnContext, make: Make | None = None) -> list[Worker]:
 class Drawing:
     """Draws the content of transactions, with a worker's number as seed."""
 
-    def __init__(self, context: TxnContext, number: int) -> None:
+    def __init__(self, context: RandomContext, number: int) -> None:
+        workload = context.workload
         self.random = random.Random(number)
         self._topic = context.topic
-        self._partitions = range(context.workload.partitions)
-        self._values = Values(number)
+        self._partitions = range(workload.partitions)
+        self._values = Values(number, workload.is_resting)
+        self._commit_share = workload.commit_share
 
     def intent(self) -> Intent:
         """The next transaction: 1 to 4 records to at most 3 partitions."""
@@ -56,7 +58,7 @@ class Drawing:
         sends = tuple(
             TxnRecord(self._topic, self.random.choice(where), self._values.draw()) for _ in range(count)
         )
-        commits = self.random.random() < COMMIT_SHARE
+        commits = self.random.random() < self._commit_share
         stays_open = self.random.random() < _OPEN_SHARE
         return Intent(sends, commits, self.random.uniform(*_OPEN_S) if stays_open else 0.0)
 
@@ -64,7 +66,7 @@ class Drawing:
 class TransactionWorker(Worker):
     """One process with its own transactional id; it makes a new producer after anything but success."""
 
-    def __init__(self, context: TxnContext, index: int, make: Make) -> None:
+    def __init__(self, context: RandomContext, index: int, make: Make) -> None:
         super().__init__(f"transactor-{index}")
         workload = context.workload
         number = workload.first_transactor + index
@@ -90,7 +92,7 @@ class TransactionWorker(Worker):
 class FencingWorker(Worker):
     """Takes over others' transactional ids, and continues with its instances that were fenced later."""
 
-    def __init__(self, context: TxnContext, make: Make) -> None:
+    def __init__(self, context: RandomContext, make: Make) -> None:
         super().__init__("fencing")
         self._context = context
         self._make = make

@@ -22,7 +22,6 @@ from checkers.history.transactions import (
 from harness.clients.interface import ClientFailedError, ClientKind, SendResult
 from harness.clients.transactional import (
     GroupOffsets,
-    TopicRecord,
     TransactionalOptions,
     TransactionalProducer,
     TransactionError,
@@ -125,7 +124,7 @@ class Transactor:
         *,
         timeout_ms: int | None = None,
     ) -> None:
-        self._codec = context.codec
+        self._context = context
         self._staff = staff
         self._kind = kind
         self._name = name
@@ -196,7 +195,7 @@ class Transactor:
             client.begin()
         except TransactionError as error:
             return _End(OperationType.FAIL, None, f"nothing was sent: {error}")
-        records = [TopicRecord(s.topic, s.partition, self._codec.encode(s.value)) for s in intent.sends]
+        records = [self._context.topic_record(*send) for send in intent.sends]
         early = len(records) - intent.late
         sent += client.send(records[:early])
         trouble = _trouble(sent) or (None if intent.late else _offsets_trouble(client, intent))

@@ -4,13 +4,13 @@ from harness.vocabulary import CompactedWorkload, RandomSchedule, Scenario, Topo
 from scenarios.blinks import BLINKS
 
 SCENARIO = Scenario(
-    summary="Keyed records on a topic that is cleaned every few hundred milliseconds, under every fault.",
+    summary="Keyed records and transactions on a topic that is cleaned all the time, under every fault.",
     why=(
         "The cleaner replaces segments while leaders change and followers truncate. A defect here loses the "
-        "latest value of a key, and not only older ones."
+        "latest value of a key, and not only older ones. Records of aborted transactions replace nothing."
     ),
     schedule=RandomSchedule(duration_ms=60_000, changes={"alter": 1}, blinks=BLINKS),
     topology=Topology(config={"log.cleaner.backoff.ms": "500"}),
-    workload=CompactedWorkload(),
-    ticket="KIP-58, KIP-354",
+    workload=CompactedWorkload(transactors=4),
+    ticket="KIP-58, KIP-98, KIP-354, KIP-534",
 )

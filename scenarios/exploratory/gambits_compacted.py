@@ -24,6 +24,6 @@ SCENARIO = Scenario(
     ),
     topology=Topology(mode=Mode.ISOLATED, config={"log.cleaner.backoff.ms": "200"}),
     # One is enough to take writes, so that a leader that is cut off has what it must truncate.
-    workload=CompactedWorkload(min_insync_replicas=1),
-    ticket="KIP-58, KIP-101, KIP-354",
+    workload=CompactedWorkload(min_insync_replicas=1, transactors=4),
+    ticket="KIP-58, KIP-98, KIP-101, KIP-354, KIP-534",
 )

@@ -7,6 +7,7 @@ import numpy as np
 
 from checkers.columns.tables import NONE
 from checkers.history.observed import OffsetsRequested
+from checkers.licences.missed_markers import missed_markers
 from checkers.logs.listed.anomalies import END_AHEAD, END_BEHIND
 from checkers.logs.listed.loading import (
     Found,
@@ -45,7 +46,8 @@ def find_behind(story: ListedHistory, place: ListedLog) -> Iterator[Anomaly]:
 
     A leader answers once its high watermark has reached the start of its epoch (KIP-207).  So it reports
     everything that earlier leaders had committed.  Without transactions the last stable offset is the high
-    watermark.  With transactions it is compared only with other last stable offsets.
+    watermark.  With transactions it is compared only with other last stable offsets.  It may go back if the
+    leader may have missed the marker of a transaction in a compacted topic.
     """
     latest, stable = answers(place, OffsetsRequested.LATEST), answers(place, OffsetsRequested.STABLE)
     if story.transactional(place.name):
@@ -93,7 +95,16 @@ def _behind(
                 f"No later epoch had begun by {told.fence_ns / 1e9:.3f} s.",
             ),
         )
-        yield anomaly, story.permit(place.name, bounds.since_ns[row], told.time_ns, due - 1)
+        permit = story.permit(place.name, bounds.since_ns[row], told.time_ns, due - 1)
+        yield anomaly, permit or _missed(story, told, place)
+
+
+def _missed(story: ListedHistory, told: ListedPartition, place: ListedLog) -> str | None:
+    """Why a leader may take a transaction for open that had ended; None for other ends."""
+    missed = missed_markers(story.history).get(place.name)
+    if missed is None or told.what != OffsetsRequested.STABLE:
+        return None
+    return next(iter(missed.leaders.texts), None)
 
 
 def _known(bounds: _Bounds, row: int) -> str:

@@ -17,6 +17,8 @@ COMPACTED = (
     "cleanup.policy=compact: a later record of its key has a higher offset, or its transaction was aborted"
 )
 """The licence of compaction."""
+UNDECIDED = "cleanup.policy=compact: its transaction may have been aborted"
+"""The licence of compaction for records that are not known to be committed."""
 EXPIRED = (
     "delete.retention.ms: a tombstone is removed after this time, the records that it deletes before that"
 )
@@ -60,6 +62,9 @@ def vanished(
         kept: shape (n,), whether a consumer received it, or all in-sync replicas had it.
         replaced_ns: for every claim of the partition, the time since which a later record of its key may
             exist.
+
+    In a compacted topic also the records of a committed transaction may be gone, if its coordinator may have
+    lost the decision, or a leader missed the marker: a cleaner may have taken it for aborted.
     """
     places = log.claims.offset[claims]
     since_ns = log.claims.since_ns[claims]
@@ -68,10 +73,12 @@ def vanished(
     if not log.compacted:
         return licence, log.licences
     replaced = log.visibility.never[claims] | (replaced_ns[claims] < until_ns)
-    texts = (*log.licences, COMPACTED, EXPIRED)
-    licence = np.where((licence == NONE) & replaced, len(log.licences), licence)
-    expired = (licence == NONE) & _expired(log, claims, until_ns)
-    return np.where(expired, len(log.licences) + 1, licence), texts
+    texts = (*log.licences, COMPACTED, EXPIRED, UNDECIDED)
+    expired = _expired(log, claims, until_ns)
+    doubtful = ~log.visibility.always[claims]
+    for row, permitted in enumerate((replaced, expired, doubtful), start=len(log.licences)):
+        licence = np.where((licence == NONE) & permitted, row, licence)
+    return undone(log, log.claims.ack[claims], np.ones_like(replaced), (licence, texts))
 
 
 def _expired(log: PartitionLog, claims: Integers, until_ns: Integers) -> Booleans:
@@ -84,7 +91,7 @@ def _expired(log: PartitionLog, claims: Integers, until_ns: Integers) -> Boolean
     if marks is None:
         return np.zeros(len(claims), dtype=np.bool_)
     told, sends = log.claims, log.columns.sends
-    since_ns = replaced_since(log, marks.among(told.value))
+    since_ns = replaced_since(log, marks.among(told.value) & ~aborted(log))
     own = marks.among(told.value)
     since_ns[own] = np.minimum(since_ns, told.since_ns)[own]
     rows = log.sends[sends.outcome[log.sends] == SendOutcome.INFO]
@@ -112,6 +119,15 @@ def undone(log: PartitionLog, sends: Integers, hidden: Booleans, licensed: Licen
     row = log.decisions.of(at(log.columns.sends.invoke_op, sends, NONE))
     lost = (licence == NONE) & hidden & (row != NONE)
     return np.where(lost, len(texts) + row, licence), (*texts, *log.decisions.texts)
+
+
+def aborted(log: PartitionLog) -> Booleans:
+    """Which claims no reader and no cleaner takes for committed; shape (claims,)."""
+    never, decisions = log.visibility.never, log.decisions
+    if not decisions.texts:
+        return never
+    settled: Booleans = decisions.of(at(log.columns.sends.invoke_op, log.claims.ack, NONE)) == NONE
+    return never & settled
 
 
 def undecided(log: PartitionLog, claims: Integers) -> Booleans:

@@ -77,7 +77,7 @@ class PartitionLog:
         assigns: rows of `columns.assigns` for this partition.
         kept: shape (claims,), which records a reader received, or every in-sync replica had.
         permits: the events that may license a loss.
-        decisions: the transactions whose decision may have been lost.
+        decisions: the transactions whose decision may have been lost, or may lack its marker here.
     """
 
     code: int
@@ -150,7 +150,7 @@ class Split:
             assigns=self.assigns.of(code),
             kept=claims.returned | _durable(columns, claims),
             permits=licences.of(name),
-            decisions=licences.decisions,
+            decisions=licences.decisions_in(name),
         )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from checkers.columns.tables import NONE, Booleans, Integers
 from checkers.logs.log.claims import at, found_in
 from checkers.logs.log.findings import Example, LogFinding
-from checkers.logs.log.licensing import replaced_since, truncated, undecided, undone, vanished
+from checkers.logs.log.licensing import aborted, replaced_since, truncated, undecided, undone, vanished
 from checkers.logs.log.partition import PartitionLog
 from checkers.logs.log.texts import LogTexts, split_facts
 
@@ -159,7 +159,7 @@ def _skips(log: PartitionLog, identity: str, steps: _Steps, rows: Integers, pass
 
     time_ns = _read_ns(log, steps.read[rows])
     until_ns = np.maximum(claims.known_ns[skipped], time_ns)
-    replaced_ns = replaced_since(log, ~log.visibility.never)
+    replaced_ns = replaced_since(log, ~aborted(log))
     licensed = vanished(log, skipped, until_ns, log.kept[skipped], replaced_ns)
     readers = np.array([reader.committed for reader in log.columns.readers], dtype=np.bool_)
     committed = readers[log.columns.calls.reader[log.columns.reads.call[steps.read[rows]]]]

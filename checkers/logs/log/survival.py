@@ -7,7 +7,7 @@ import numpy as np
 
 from checkers.columns.tables import NEVER, NONE, Booleans, Integers
 from checkers.logs.log.findings import Example, LogFinding, illegal
-from checkers.logs.log.licensing import replaced_since, undecided, undone, vanished
+from checkers.logs.log.licensing import aborted, replaced_since, undecided, undone, vanished
 from checkers.logs.log.partition import PartitionLog
 from checkers.logs.log.texts import LogTexts, split_facts
 
@@ -126,7 +126,7 @@ def _lost(log: PartitionLog, survival: Survival) -> Iterator[LogFinding]:
             (*lines, f"No {kind} of {teller.name} found {value!r}."),
         )
 
-    there = np.logical_or.reduce(survival.saw, axis=0) & ~log.visibility.never
+    there = np.logical_or.reduce(survival.saw, axis=0) & ~aborted(log)
     kept = spread(log, log.kept)[rows]
     licensed = vanished(log, rows, until_ns, kept, replaced_since(log, there))
     everything = survival.covering[~_committed(log)][:, rows].any(axis=0)
@@ -208,7 +208,7 @@ def _disagreements(log: PartitionLog, survival: Survival) -> Iterator[LogFinding
 
     until_ns = np.maximum(ended_ns[finder], ended_ns[misser])
     returned = np.ones(len(rows), dtype=np.bool_)
-    replaced_ns = replaced_since(log, ~log.visibility.never)
+    replaced_ns = replaced_since(log, ~aborted(log))
     licensed = vanished(log, rows, until_ns, returned, replaced_ns)
     yield LogFinding("client-disagreement", until_ns, claims.offset[rows], *licensed, example)
 

@@ -163,9 +163,10 @@ TRANSACTION_WITHOUT_MARKER = AnomalyKind(
 )
 COMPACTED_AWAY = AnomalyKind(
     id="compacted-away",
-    meaning="An in-sync replica of a compacted topic lacks the last record of a key.",
-    guarantee="Compaction keeps at least the last record of every key.",
-    source="Kafka documentation, Design, Log Compaction; KIP-58",
+    meaning="An in-sync replica of a compacted topic lacks the last committed record of a key.",
+    guarantee="Compaction keeps at least the last record of every key, and lets records of aborted "
+    "transactions replace none.",
+    source="Kafka documentation, Design, Log Compaction; KIP-58, KIP-98",
 )
 COMPACTED_EARLY = AnomalyKind(
     id="compacted-early",

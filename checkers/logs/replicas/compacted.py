@@ -12,6 +12,12 @@ from the leader before received the records that are on its disk, because cleani
 documentation, Design, Log Compaction).  Keys with records that were appended after the final reads are not
 judged.
 
+With transactions, the last committed record of every key counts, which read_committed readers received: the
+cleaner lets records of aborted transactions replace nothing (KIP-98).  Keys are not judged if a replica may
+have missed the marker of a transaction that wrote them, and no key is judged if a transaction was open when
+these readers listed the end.  A marker stays as long as a replica has records of its transaction (Kafka's
+``CleanedTransactionMetadata``).  Readers pass a transaction only if all in-sync replicas have its marker.
+
 Records that were not cleaned yet replace no other record (`early`).
 """
 
@@ -20,13 +26,14 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from checkers.columns.tables import NEVER, NONE, Booleans, Columns, Integers
+from checkers.columns.tables import NEVER, NONE, Booleans, Columns, Integers, SendOutcome
 from checkers.evidence.loading import all_columns_of
 from checkers.evidence.partition_changes import partition_changes
 from checkers.evidence.replicas import ReplicaLog
 from checkers.history.operations import OK, History
 from checkers.history.setup import recorded_setup
 from checkers.licences import licences_of
+from checkers.licences.missed_markers import missed_markers
 from checkers.logs.replicas.anomalies import (
     COMPACTED_AWAY,
     COMPACTED_RETURNED,
@@ -35,7 +42,14 @@ from checkers.logs.replicas.anomalies import (
 )
 from checkers.logs.replicas.deleted_keys import Newest, find_deleted_keys, without_expired
 from checkers.logs.replicas.early import LastLeader, find_early
-from checkers.logs.replicas.returned import CompletedFinalRead, due, final_reads, truncated_since
+from checkers.logs.replicas.known import aborted_values, is_transactional, keys_of
+from checkers.logs.replicas.returned import (
+    CompletedFinalRead,
+    due,
+    final_reads,
+    find_unended,
+    truncated_since,
+)
 from checkers.logs.replicas.together import ComparedRange
 from checkers.verdict.verdict import Anomaly
 
@@ -68,21 +82,48 @@ def find_in_compacted(
     reads = [read for read in reads if not truncated_since(history, logs[0].partition, read)]
     if not reads or any(log["last_offset"].max(initial=NONE) >= committed.end for log in logs):
         return
-    newest = newest_of(columns, code, committed=any(bool(log.transactional.any()) for log in logs))
-    newest = without_expired(columns, logs[0].partition, newest, max(log.time_ns for log in logs))
-    figures["keys_compared"] += len(newest.offset) * len(logs)
-    for log in logs:
-        yield from find_away(log, newest, reads)
+    transactional = is_transactional(columns, code) or any(bool(log.transactional.any()) for log in logs)
+    yield from _against_reads(history, logs, reads, committed if transactional else None, figures)
     leader, epoch = _leader_since(history, logs, min(read.listed_ns for read in reads))
     if leader is not None:
         figures["final_reads_compared"] += len(reads)
         for read in reads:
             yield from find_not_given(leader, read)
-        yield from find_brought_back(history, leader, reads)
+        yield from find_brought_back(history, leader, reads, transactional=transactional)
         yield from find_deleted_keys(history, leader, reads, figures)
     if columns.acks == "all" and not licences_of(history).of(logs[0].partition):
         led = None if leader is None else LastLeader(leader.node, epoch)
         yield from find_early(history, logs, led, reads, figures)
+
+
+def _against_reads(
+    history: History,
+    logs: Sequence[ReplicaLog],
+    reads: Sequence[CompletedFinalRead],
+    committed: ComparedRange | None,
+    figures: Counter[str],
+) -> Iterator[Anomaly]:
+    """Find last records of keys and markers that a replica lacks.
+
+    Args:
+        history: as `checkers.history.reading.read_history` returns it.
+        logs: the logs of the in-sync replicas.
+        reads: complete final reads.
+        committed: the range that all of them must cover, with transactions; None without transactions.
+        figures: counts the keys that are compared.
+    """
+    columns, partition = all_columns_of(history), logs[0].partition
+    code = columns.partitions.index(partition)
+    newest = newest_of(columns, code, committed=committed is not None)
+    newest = without_expired(columns, partition, newest, max(log.time_ns for log in logs))
+    newest = _without_missed(history, columns, code, newest)
+    if committed is None or min(read.end for read in reads) >= committed.end:
+        figures["keys_compared"] += len(newest.offset) * len(logs)
+        for log in logs:
+            yield from find_away(log, newest, reads, _aborted_since(columns, code, newest))
+    if partition not in missed_markers(history):
+        for log in logs:
+            yield from find_unended(log, max(reads, key=lambda read: (read.committed, read.end)))
 
 
 def find_apart(reference: ReplicaLog, other: ReplicaLog, committed: ComparedRange) -> Iterator[Anomaly]:
@@ -115,14 +156,25 @@ def find_apart(reference: ReplicaLog, other: ReplicaLog, committed: ComparedRang
         )
 
 
-def find_away(log: ReplicaLog, newest: Newest, reads: Sequence[CompletedFinalRead]) -> Iterator[Anomaly]:
-    """One finding if a replica lacks the last record of a key: no batch has it, or a batch has too few."""
+def find_away(
+    log: ReplicaLog, newest: Newest, reads: Sequence[CompletedFinalRead], aborted: Integers
+) -> Iterator[Anomaly]:
+    """One finding if a replica lacks the last record of a key: no batch has it, or a batch has too few.
+
+    Args:
+        log: the replica's log.
+        newest: the last records of keys.
+        reads: complete final reads of the partition.
+        aborted: shape (keys,), offset of a later record of the key in an aborted transaction; `NONE` if there
+            is none.
+    """
     there = log.has(newest.offset) & (newest.offset >= log.start)
     rows = np.where(there, log.rows_at(newest.offset), NONE)
     wanted = np.bincount(rows[there], minlength=len(log))
     gone = np.flatnonzero(np.append(wanted > log["count"], np.True_)[rows])
     if len(gone):
-        offset, value = int(newest.offset[gone[0]]), int(newest.value[gone[0]])
+        offset, value, later = (int(each[gone[0]]) for each in (newest.offset, newest.value, aborted))
+        replaces = (f"The transaction of the later record of its key at offset {later} was aborted.",)
         yield COMPACTED_AWAY.found(
             f"{log.node} has no record at offset {offset} of {log.partition}, the last one of its key",
             subject=f"{log.partition}@{offset}",
@@ -130,6 +182,7 @@ def find_away(log: ReplicaLog, newest: Newest, reads: Sequence[CompletedFinalRea
             witness=(*(read.op for read in reads if offset in read.offsets), log.op),
             explanation=(
                 f"Final reads returned {value} at offset {offset}, and no later record of its key.",
+                *(replaces if later != NONE else ()),
                 f"On {log.node}, in sync, is there {_batch(log, offset)}.",
                 f"In total {len(gone)} keys lack their last record there.",
             ),
@@ -167,10 +220,9 @@ def _passed_over(log: ReplicaLog, read: CompletedFinalRead) -> Integers:
 
 
 def find_brought_back(
-    history: History, log: ReplicaLog, reads: Sequence[CompletedFinalRead]
+    history: History, log: ReplicaLog, reads: Sequence[CompletedFinalRead], *, transactional: bool
 ) -> Iterator[Anomaly]:
     """One finding for each final read with a record that an earlier one, of the same leader, lacked."""
-    transactional = bool(log.transactional.any())
     for late in reads:
         for early in reads:
             before = history.operations[early.op].time_ns < late.began_ns
@@ -199,7 +251,8 @@ def newest_of(columns: Columns, code: int, *, committed: bool) -> Newest:
     Args:
         columns: the columns of the history.
         code: the partition's code.
-        committed: whether only reads of read_committed readers count.
+        committed: whether only reads of read_committed readers count.  Values that they must not receive
+            do not count.
     """
     reads, calls = columns.reads, columns.calls
     keys = columns.keys.get(columns.partitions[code].topic)
@@ -208,12 +261,33 @@ def newest_of(columns: Columns, code: int, *, committed: bool) -> Newest:
         by_committed = np.array([reader.committed for reader in columns.readers], dtype=np.bool_)
         wanted &= by_committed[calls.reader[reads.call]]
     rows = np.flatnonzero(wanted) if keys else np.empty(0, dtype=np.int64)
+    rows = rows[~np.isin(reads.value[rows], aborted_values(columns, code))]
     offset, value = reads.offset[rows], reads.value[rows]
     key = value % (keys or 1)
     order = np.lexsort((offset, key))
     last = order[np.flatnonzero(np.diff(key[order], append=NONE))]
     last = last[np.argsort(offset[last], kind="stable")]
     return Newest(offset[last], value[last])
+
+
+def _without_missed(history: History, columns: Columns, code: int, newest: Newest) -> Newest:
+    """The last records of those keys that no transaction wrote whose marker a replica may have missed."""
+    partition = columns.partitions[code]
+    missed, keys = missed_markers(history).get(partition), columns.keys.get(partition.topic)
+    if missed is None or keys is None:
+        return newest
+    due = ~np.isin(newest.value % keys, keys_of(columns, code, missed.replicas, keys))
+    return Newest(newest.offset[due], newest.value[due])
+
+
+def _aborted_since(columns: Columns, code: int, newest: Newest) -> Integers:
+    """Offset of the last known record of each key in an aborted transaction, if it is behind the last one."""
+    sends, keys = columns.sends, columns.keys.get(columns.partitions[code].topic) or 1
+    rows = np.flatnonzero((sends.partition == code) & (sends.outcome == SendOutcome.ABORTED))
+    last = np.full(keys, NONE, dtype=np.int64)
+    np.maximum.at(last, sends.value[rows] % keys, sends.offset[rows])
+    later = last[newest.value % keys]
+    return np.where(later > newest.offset, later, NONE)
 
 
 def _leader_since(

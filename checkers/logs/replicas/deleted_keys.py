@@ -5,7 +5,8 @@ key also has the later tombstone.  There is one exception: the replica fetched t
 removed elsewhere, and fetched the rest of the log after the tombstone had been removed.  This requires a
 replica that was out of sync for longer than ``delete.retention.ms``, because records that an in-sync replica
 lacks are not committed, and so are not cleaned.  Only the leader matters, because readers receive its
-records.
+records.  Tombstones of transactions count if these were certainly committed, and records of aborted ones
+count for nothing.
 """
 
 from collections import Counter
@@ -21,6 +22,7 @@ from checkers.evidence.replicas import ReplicaLog
 from checkers.history.operations import History
 from checkers.history.setup import recorded_setup
 from checkers.logs.replicas.anomalies import DELETED_KEY_RETURNED
+from checkers.logs.replicas.known import known_of
 from checkers.logs.replicas.returned import CompletedFinalRead
 from checkers.verdict.verdict import Anomaly
 
@@ -63,7 +65,7 @@ def _deleted_until(columns: Columns, code: int, marks: Tombstones, sent_ns: int)
     rows = np.flatnonzero(
         (sends.partition == code) & (sends.invoked_ns <= sent_ns) & marks.among(sends.value)
     )
-    rows = rows[sends.outcome[rows] != SendOutcome.FAIL]
+    rows = rows[~np.isin(sends.outcome[rows], (SendOutcome.FAIL, SendOutcome.ABORTED))]
     deleted = np.full(marks.keys, NONE, dtype=np.int64)
     offset = np.where(sends.offset[rows] == NONE, np.iinfo(np.int64).max, sends.offset[rows])
     np.maximum.at(deleted, sends.value[rows] % marks.keys, offset)
@@ -85,11 +87,11 @@ def find_deleted_keys(
     marks = columns.tombstones.get(partition.topic)
     if marks is None or _out_of_sync_ns(history, log) >= marks.kept_ns:
         return
-    offset, value = known_of(columns, columns.partitions.index(partition))
+    offset, value, committed = known_of(columns, columns.partitions.index(partition))
     key = value % marks.keys
     order = np.lexsort((offset, key))
     last = order[np.flatnonzero(np.diff(key[order], append=NONE))]
-    last = last[marks.among(value[last])]
+    last = last[marks.among(value[last]) & committed[last]]
     figures["deleted_keys"] += len(last)
     for read in reads:
         gone = last[(offset[last] < read.end) & ~np.isin(offset[last], read.offsets)]
@@ -107,16 +109,6 @@ def find_deleted_keys(
                     f"{read.client} read to {read.end} and received records of {len(back)} deleted keys.",
                 ),
             )
-
-
-def known_of(columns: Columns, code: int) -> tuple[Integers, Integers]:
-    """Offsets and values of all acknowledged or read records of a partition, each offset once."""
-    sends, reads = columns.sends, columns.reads
-    sent = np.flatnonzero((sends.partition == code) & (sends.offset != NONE))
-    given = np.flatnonzero((reads.partition == code) & (reads.value >= 0))
-    value = np.concatenate((sends.value[sent], reads.value[given]))
-    offset, first = np.unique(np.concatenate((sends.offset[sent], reads.offset[given])), return_index=True)
-    return offset, value[first]
 
 
 def _out_of_sync_ns(history: History, log: ReplicaLog) -> int:

@@ -10,6 +10,8 @@ that end still exists.  A record above one of these two bounds replaces nothing:
 
 A record with an unknown outcome can't have replaced another one unnoticed: it would be the last of its key
 before the bound, so final reads would have returned it.  Tombstones may have been removed, and are left out.
+Records of aborted transactions replace nothing (`known`).  Records of undecided ones may replace others, and
+may have been removed.  Keys of a transaction whose marker a replica may have missed are left out.
 """
 
 from collections import Counter
@@ -23,8 +25,9 @@ from checkers.evidence.cleanings import cleaned_by
 from checkers.evidence.loading import all_columns_of
 from checkers.evidence.replicas import ReplicaLog
 from checkers.history.operations import History
+from checkers.licences.missed_markers import MissedMarkers, missed_markers
 from checkers.logs.replicas.anomalies import COMPACTED_EARLY
-from checkers.logs.replicas.deleted_keys import known_of
+from checkers.logs.replicas.known import is_transactional, keys_of, known_of
 from checkers.logs.replicas.returned import CompletedFinalRead
 from checkers.verdict.verdict import Anomaly
 
@@ -65,9 +68,10 @@ def find_early(
         figures: counts the records that each bound requires.
     """
     columns = all_columns_of(history)
-    if any(bool(log.transactional.any()) for log in logs):
+    code = columns.partitions.index(logs[0].partition)
+    if any(bool(log.transactional.any()) for log in logs) and not is_transactional(columns, code):
         return
-    replaced = _replaced(columns, columns.partitions.index(logs[0].partition))
+    replaced = _replaced(columns, code, missed_markers(history).get(logs[0].partition))
     for log in logs:
         leads = led is not None and led.node == log.node
         found: list[Anomaly] = []
@@ -84,19 +88,21 @@ def find_early(
         yield from found[:1]
 
 
-def _replaced(columns: Columns, code: int) -> _Replaced:
+def _replaced(columns: Columns, code: int, missed: MissedMarkers | None) -> _Replaced:
     """Known records of a partition and the next record of each key; empty if the keys are unknown."""
     topic = columns.partitions[code].topic
     keys = columns.keys.get(topic)
     if not keys:
         return _Replaced(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
-    offset, value = known_of(columns, code)
+    offset, value, committed = known_of(columns, code)
     key = value % keys
     order = np.lexsort((offset, key))
     following = np.append(offset[order][1:], NONE)
     following[np.flatnonzero(np.diff(key[order]))] = NONE
     marks = columns.tombstones.get(topic)
-    due = following != NONE
+    due = (following != NONE) & committed[order]
+    if missed is not None:
+        due &= ~np.isin(key[order], keys_of(columns, code, missed.replicas, keys))
     if marks is not None:
         due &= ~marks.among(value[order]) & ~_doubtful(columns, code, marks, key[order])
     rows = order[due]
@@ -107,9 +113,8 @@ def _replaced(columns: Columns, code: int) -> _Replaced:
 def _doubtful(columns: Columns, code: int, marks: Tombstones, keys: Integers) -> Booleans:
     """Keys with a tombstone of unknown outcome or offset, which may have existed and been removed."""
     sends = columns.sends
-    placed = (sends.outcome == SendOutcome.FAIL) | (
-        (sends.outcome == SendOutcome.OK) & (sends.offset != NONE)
-    )
+    placed = np.isin(sends.outcome, (SendOutcome.FAIL, SendOutcome.ABORTED))
+    placed |= (sends.outcome == SendOutcome.OK) & (sends.offset != NONE)
     rows = np.flatnonzero((sends.partition == code) & ~placed)
     values = sends.value[rows]
     return np.isin(keys, values[marks.among(values)] % marks.keys)

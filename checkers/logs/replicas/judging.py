@@ -18,7 +18,8 @@
    which needs no disk; and whether disks kept these deletions (`kept_starts`), ``deletion-not-kept``.
 6.  Compacted topics, whose batches each broker rewrites by itself (`compacted`): ``replica-divergence`` if
    compaction does not explain the difference, ``compacted-away``, ``compacted-early``,
-   ``compacted-returned``, ``on-disk-not-read``; and tombstones (`deleted_keys`), ``deleted-key-returned``.
+   ``compacted-returned``, ``on-disk-not-read``, ``transaction-without-marker``; and tombstones
+   (`deleted_keys`), ``deleted-key-returned``.
 7. Producers that a broker does not know although its log has their batches (`forgotten`),
    ``producer-forgotten``, and producers for which it knows a later number than its log has (`ahead`),
    ``producer-ahead``.

@@ -130,9 +130,9 @@ def find_not_read(log: ReplicaLog, read: CompletedFinalRead) -> Iterator[Anomaly
 
 
 def find_unended(log: ReplicaLog, read: CompletedFinalRead) -> Iterator[Anomaly]:
-    """One finding if a read_committed read passed a transaction that no marker ends."""
+    """One finding if a read_committed read passed records of a transaction that no marker ends."""
     first, end = _within(log, read)
-    open_ = log.transactional & ~log.control & (markers_of(log) == NONE)
+    open_ = log.transactional & ~log.control & (markers_of(log) == NONE) & (log["count"] > 0)
     rows = np.flatnonzero(open_ & (log["base_offset"] >= first) & (log["base_offset"] < end))
     if read.committed and len(rows):
         offset = int(log.columns["base_offset"][rows[0]])

@@ -28,5 +28,5 @@ PARTITION_DROPPED = AnomalyKind(
 )
 ANOMALIES = by_id(STATE_ILLEGAL, EPOCH_BACK, PARTITION_DROPPED)
 """All anomalies, by id."""
-NEEDS = Needs((Source.DISKS,), all_rest_on=(Source.DISKS,), workloads=frozenset({"txn", "copy"}))
+NEEDS = Needs((Source.DISKS,), all_rest_on=(Source.DISKS,), workloads=frozenset({"txn", "copy", "compacted"}))
 """The journals that the checker's rules need."""

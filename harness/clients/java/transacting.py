@@ -11,7 +11,7 @@ from typing import Any
 
 from checkers.history.operations import OperationType
 from harness.clients.errors import ErrorSource
-from harness.clients.interface import NotOfferedError, ProducerRecord, SendResult
+from harness.clients.interface import NotOfferedError, SendResult
 from harness.clients.java.errors import COMMIT_CODES
 from harness.clients.java.jvm import JavaError, cause_of, class_of
 from harness.clients.java.producing import (
@@ -112,9 +112,7 @@ class JavaTransactionalProducer:
     def _queued(self, record: TopicRecord) -> Any:
         """The future of a record, or already its outcome."""
         try:
-            return self._producer.send(
-                producer_record(record.topic, ProducerRecord(record.partition, record.value))
-            )
+            return self._producer.send(producer_record(record.topic, record.sent))
         except JavaError as error:
             return SendResult(OperationType.INFO, error=_told(error))
 

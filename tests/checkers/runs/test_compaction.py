@@ -75,5 +75,44 @@ def test_each_compacted_topic_is_asked_for() -> None:
     assert (told.met, told.observed) == (False, "c-0: 4 fewer, c-1: 0 fewer")
 
 
+def aborted(
+    offset: int | None, transactors: int, *, kind: OperationType = OperationType.FAIL
+) -> Assumption | None:
+    """Judge a run with a transaction whose record had an offset; final reads found record 4 alone."""
+    setup = SETUP | {"topics": [COMPACTED], "workload": {"transactors": transactors}}
+    told = {"client": "a", "end": "abort", "mops": [["send", "c-0", 0, 9]]}
+    ended = {**told, "mops": [["send", "c-0", 0, 9, offset]], "ended": None}
+    operations = (
+        Operation(0, 0, "runner", OperationType.OK, "setup", None, setup),
+        Operation(0, 0, 0, OperationType.INVOKE, "txn", "t", told),
+        Operation(0, 0, 0, kind, "txn", "t", ended),
+        read("c-0", "a", [], OperationType.INVOKE),
+        read("c-0", "a", [4], OperationType.OK),
+    )
+    history = History("run", "2023-11-14T22:13:20Z", operations)
+    found = [each for each in check_assumptions(history).assumptions if each.name == "aborted-compacted"]
+    return found[0] if found else None
+
+
+@pytest.mark.parametrize(
+    ("offset", "kind", "observed"),
+    [
+        (7, OperationType.FAIL, "1 of 1 removed"),
+        (None, OperationType.FAIL, "0 of 0 removed"),
+        (7, OperationType.INFO, "0 of 0 removed"),
+    ],
+)
+def test_a_record_of_an_aborted_transaction_must_have_been_removed(
+    offset: int | None, kind: OperationType, observed: str
+) -> None:
+    told = aborted(offset, 2, kind=kind)
+    assert told is not None
+    assert (told.met, told.observed) == (observed.startswith("1"), observed)
+
+
+def test_without_transactors_none_is_asked_for() -> None:
+    assert aborted(7, 0) is None
+
+
 def test_other_topics_are_not_asked_for() -> None:
     assert judged(("log-0", "a", [1]), topics=(OTHER,)) is None

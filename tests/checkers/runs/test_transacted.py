@@ -3,8 +3,10 @@
 import pytest
 
 from checkers.history.operations import History, Operation, OperationType
+from checkers.history.setup import LoadSetup
 from checkers.runs.transacted import COMMITTED_MIN, transacted
 
+TXN = LoadSetup(kind="txn")
 OK, FAIL, INFO, INVOKE = OperationType.OK, OperationType.FAIL, OperationType.INFO, OperationType.INVOKE
 
 
@@ -33,9 +35,9 @@ class Story:
     def initialised(self, process: int, key: str = "txn-0", kind: OperationType = OK) -> None:
         self.add(process, kind, "init-transactions", {"client": "c"}, key)
 
-    def met(self) -> dict[str, bool]:
+    def met(self, workload: LoadSetup = TXN) -> dict[str, bool]:
         history = History("run", "", tuple(self.operations))
-        return {assumption.name: assumption.met for assumption in transacted(history)}
+        return {assumption.name: assumption.met for assumption in transacted(history, workload)}
 
 
 def complete() -> Story:
@@ -51,6 +53,18 @@ def complete() -> Story:
 
 def test_a_run_with_commits_aborts_and_a_fenced_instance_is_complete() -> None:
     assert set(complete().met().values()) == {True}
+
+
+@pytest.mark.parametrize(
+    ("workload", "names"),
+    [
+        (LoadSetup(kind="compacted", transactors=4), {"transactions-committed", "transactions-aborted"}),
+        (LoadSetup(kind="compacted"), set()),
+        (LoadSetup(kind="copy", transactors=3), set()),
+    ],
+)
+def test_of_a_compacted_topic_fenced_instances_are_not_required(workload: LoadSetup, names: set[str]) -> None:
+    assert set(complete().met(workload)) == names
 
 
 def test_an_empty_run_is_not() -> None:

@@ -7,7 +7,7 @@ import pytest
 from kafka.structs import ConsumerGroupMetadata
 
 from checkers.history.operations import OperationType
-from harness.clients import EMBEDDED, ClientFailedError, ClientKind, ReadError, SendResult
+from harness.clients import EMBEDDED, ClientFailedError, ClientKind, ProducerRecord, ReadError, SendResult
 from harness.clients.errors import ErrorSource
 from harness.clients.opening import open_transactional
 from harness.clients.transactional import (
@@ -27,6 +27,13 @@ from tests.harness.waiting import BOUND_S
 OK, FAIL, INFO = OperationType.OK, OperationType.FAIL, OperationType.INFO
 FENCED, INVALID_TXN_STATE, LOADING, ILLEGAL_GENERATION, GROUP_AUTHORIZATION = 90, 48, 14, 22, 30
 BATCH = [TopicRecord("log-0", 0, b"a"), TopicRecord("log-0", 1, b"b")]
+
+
+def test_a_record_of_a_transaction_is_that_of_any_producer() -> None:
+    assert BATCH[0].sent == ProducerRecord(0, b"a")
+    mark = TopicRecord("log-0", 2, b"v", b"k", tombstone=True)
+    assert mark.sent == ProducerRecord(2, b"v", b"k", tombstone=True)
+    assert (mark.sent.content, mark.sent.headers) == (None, [("value", b"v")])
 
 
 @pytest.fixture

@@ -87,18 +87,18 @@ def _places_of(history: History) -> tuple[Place, ...]:
     return tuple(sorted(found, key=lambda place: place.record[1:]))
 
 
-def _places(edit: Edit) -> tuple[Place, ...]:
+def places_in(edit: Edit) -> tuple[Place, ...]:
     return _places_of(edit.original)
 
 
 def _last(edit: Edit) -> Place:
     """The last record of a key, which has an older one."""
-    places = [p for p in _places(edit) if not p.newer and p.older and not _is_tombstone(edit, p.record)]
+    places = [p for p in places_in(edit) if not p.newer and p.older and not is_tombstone(edit, p.record)]
     chosen: Place = edit.chosen(places)
     return chosen
 
 
-def _is_tombstone(edit: Edit, record: Acked) -> bool:
+def is_tombstone(edit: Edit, record: Acked) -> bool:
     """Whether a record marks its key as deleted."""
     return (record.value // _keys(edit) + 1) % _tombstones(edit) == 0
 
@@ -111,15 +111,15 @@ def _tombstones(edit: Edit) -> int:
 
 def _replaced(edit: Edit) -> Place:
     """A record that is left although a later one of its key is there; that one's segment is closed."""
-    chosen: Place = edit.chosen(place for place in _places(edit) if place.newer)
-    _closed(edit, chosen)
+    chosen: Place = edit.chosen(place for place in places_in(edit) if place.newer)
+    closed_behind(edit, chosen)
     return chosen
 
 
-def _closed(edit: Edit, place: Place) -> None:
+def closed_behind(edit: Edit, place: Place) -> None:
     """Let the segment that holds the next record of a key be another one than that which is written to."""
     assert place.newer is not None
-    for disk in _disks(edit, place.record):
+    for disk in disks_of(edit, place.record):
         end = place.newer.offset + 1
         edit.change(disk.index, partial(_active_from, end))
 
@@ -137,26 +137,26 @@ def _alone(edit: Edit) -> Acked:
     """The last record of a key, alone in its batch on every disk, so that counts tell whether it is there."""
     places = [
         place.record
-        for place in _places(edit)
+        for place in places_in(edit)
         if not place.newer
-        and not _is_tombstone(edit, place.record)
-        and all(_left(o, place.record) == 1 for o in _disks(edit, place.record))
+        and not is_tombstone(edit, place.record)
+        and all(left_in(o, place.record) == 1 for o in disks_of(edit, place.record))
     ]
     chosen: Acked = edit.chosen(places)
     return chosen
 
 
-def _left(disk: Operation, record: Acked) -> int:
+def left_in(disk: Operation, record: Acked) -> int:
     """How many records are left of the batch at a record's offset."""
     columns = columns_of(disk)
     return int(columns["count"][_spans(columns, record.offset)].sum())
 
 
-def _reads(edit: Edit, record: Acked) -> list[Operation]:
+def reads_of(edit: Edit, record: Acked) -> list[Operation]:
     return final_reads(edit.original, record.topic, record.partition)
 
 
-def _unread(edit: Edit, record: Acked, reads: Iterable[Operation]) -> None:
+def unread_by(edit: Edit, record: Acked, reads: Iterable[Operation]) -> None:
     """Let some final reads be given all but a record."""
     for read in reads:
         edit.change(read.index, lambda v: without_offsets(v, record.partition, {record.offset}))
@@ -173,7 +173,7 @@ def _leader(edit: Edit, record: Acked) -> str:
     return ids[record.topic, record.partition]
 
 
-def _disks(edit: Edit, record: Acked, *, leader: bool | None = None) -> list[Operation]:
+def disks_of(edit: Edit, record: Acked, *, leader: bool | None = None) -> list[Operation]:
     """Replicas of the record's partition: all, or the leader's alone, or the others."""
     found = replicas(edit.original, record.topic, record.partition)
     name = _leader(edit, record)
@@ -186,10 +186,10 @@ def _spans(columns: Columns, offset: int) -> Any:
 
 def _holding(edit: Edit, record: Acked, *, leader: bool | None = None) -> list[Operation]:
     """Those of the replicas that have a batch at the record's offset."""
-    return [o for o in _disks(edit, record, leader=leader) if _spans(columns_of(o), record.offset).any()]
+    return [o for o in disks_of(edit, record, leader=leader) if _spans(columns_of(o), record.offset).any()]
 
 
-def _cleaned(edit: Edit, record: Acked, disks: Iterable[Operation]) -> None:
+def cleaned_on(edit: Edit, record: Acked, disks: Iterable[Operation]) -> None:
     """Remove a record from its batch on some disks, as a cleaner does, and the batch if it was the last."""
 
     def less(columns: Columns) -> Columns:
@@ -207,15 +207,15 @@ def _cleaned(edit: Edit, record: Acked, disks: Iterable[Operation]) -> None:
 def the_last_record_of_a_key_is_not_read(edit: Edit) -> None:
     """No final read returns the last acknowledged record of a key, which disks hold."""
     record = _last(edit).record
-    _unread(edit, record, _reads(edit, record))
+    unread_by(edit, record, reads_of(edit, record))
 
 
 @mutation("compaction", invalid("lost-write"), RUNS, 5)
 def the_last_record_of_a_key_is_gone(edit: Edit) -> None:
     """The last acknowledged record of a key is in no final read and on no disk."""
     record = _last(edit).record
-    _unread(edit, record, _reads(edit, record))
-    _cleaned(edit, record, _disks(edit, record))
+    unread_by(edit, record, reads_of(edit, record))
+    cleaned_on(edit, record, disks_of(edit, record))
 
 
 @mutation("compaction", invalid("lost-write"), RUNS, 5)
@@ -223,9 +223,9 @@ def an_older_record_of_a_key_is_the_last(edit: Edit) -> None:
     """The record of a key before the last one is back in every final read, and the last one is gone."""
     record, _, older = _last(edit)
     assert older is not None
-    for read in _reads(edit, record):
+    for read in reads_of(edit, record):
         edit.change(read.index, lambda value: _in_place_of(value, record, older))
-    _cleaned(edit, record, _disks(edit, record))
+    cleaned_on(edit, record, disks_of(edit, record))
 
 
 def _in_place_of(value: dict[str, Any], record: Acked, older: Acked) -> None:
@@ -242,7 +242,7 @@ def an_older_value_of_a_key_stands_in_the_last_place(edit: Edit) -> None:
     """Every final read returns, at the offset of the last record of a key, the value before it."""
     record, _, older = _last(edit)
     assert older is not None
-    for read in _reads(edit, record):
+    for read in reads_of(edit, record):
         edit.change(read.index, lambda v: replace_value(v, record.partition, record.offset, older.value))
 
 
@@ -251,17 +251,17 @@ def a_value_of_a_key_is_invented(edit: Edit) -> None:
     """Every final read returns, in the last place of a key, a value of that key that nobody sent."""
     record = _last(edit).record
     value = _nobodys(edit, record)
-    for read in _reads(edit, record):
+    for read in reads_of(edit, record):
         edit.change(read.index, lambda v: replace_value(v, record.partition, record.offset, value))
 
 
 @mutation("compaction", invalid("inconsistent-offsets"), RUNS, 5)
 def two_values_of_a_key_change_places(edit: Edit) -> None:
     """Every final read returns two records of one key, both left, in each other's place."""
-    left = {place.record for place in _places(edit)}
-    place = edit.chosen(p for p in _places(edit) if p.newer in left)
+    left = {place.record for place in places_in(edit)}
+    place = edit.chosen(p for p in places_in(edit) if p.newer in left)
     one, other = place.record, place.newer
-    for read in _reads(edit, one):
+    for read in reads_of(edit, one):
         edit.change(read.index, lambda v: replace_value(v, one.partition, one.offset, other.value))
         edit.change(read.index, lambda v: replace_value(v, one.partition, other.offset, one.value))
 
@@ -282,57 +282,57 @@ def _turned(value: dict[str, Any]) -> None:
 def a_follower_has_lost_the_last_record_of_a_key(edit: Edit) -> None:
     """Final reads return the last record of a key; on the disk of one follower in sync it is gone."""
     record = _alone(edit)
-    _cleaned(edit, record, [edit.draw.choice(_disks(edit, record, leader=False))])
+    cleaned_on(edit, record, [edit.draw.choice(disks_of(edit, record, leader=False))])
 
 
 @mutation("compaction", invalid("compacted-away"), RUNS, 5)
 def the_leader_has_lost_the_last_record_of_a_key(edit: Edit) -> None:
     """Final reads return the last record of a key; on the leader's disk it is gone."""
     record = _alone(edit)
-    _cleaned(edit, record, _disks(edit, record, leader=True))
+    cleaned_on(edit, record, disks_of(edit, record, leader=True))
 
 
 @mutation("compaction", invalid("compacted-away"), RUNS, 5)
 def all_disks_have_lost_the_last_record_of_a_key(edit: Edit) -> None:
     """Final reads return the last record of a key; on all disks it is gone."""
     record = _alone(edit)
-    _cleaned(edit, record, _disks(edit, record))
+    cleaned_on(edit, record, disks_of(edit, record))
 
 
 @mutation("compaction", invalid("on-disk-not-read"), RUNS, 5)
 def an_overwritten_record_is_on_disk_and_not_read(edit: Edit) -> None:
     """No final read returns an overwritten record that is on the disk of the leader, read later."""
     record = _replaced(edit).record
-    _unread(edit, record, _reads(edit, record))
+    unread_by(edit, record, reads_of(edit, record))
 
 
 @mutation("compaction", invalid("client-disagreement", "on-disk-not-read"), RUNS, 5)
 def an_overwritten_record_is_not_in_one_final_read(edit: Edit) -> None:
     """One final read does not return an overwritten record that is on the leader's disk later."""
     record = _replaced(edit).record
-    _unread(edit, record, [edit.draw.choice(_reads(edit, record))])
+    unread_by(edit, record, [edit.draw.choice(reads_of(edit, record))])
 
 
 @mutation("compaction", invalid("compacted-returned"), RUNS, 3)
 def a_cleaned_record_comes_back(edit: Edit) -> None:
     """The first of the final reads are not given an overwritten record that a later one is given."""
-    places = [(place, reads) for place in _places(edit) if place.newer and (reads := _in_turn(edit, place))]
+    places = [(place, reads) for place in places_in(edit) if place.newer and (reads := _in_turn(edit, place))]
     place, early = edit.chosen(places)
-    _closed(edit, place)
+    closed_behind(edit, place)
     record = place.record
-    _unread(edit, record, early)
-    _cleaned(edit, record, _disks(edit, record))
+    unread_by(edit, record, early)
+    cleaned_on(edit, record, disks_of(edit, record))
 
 
 @mutation("compaction", VALID, RUNS, 3)
 def a_record_is_cleaned_between_final_reads(edit: Edit) -> None:
     """The first of the final reads are given an overwritten record that no later one is given."""
-    places = [(place, reads) for place in _places(edit) if place.newer and (reads := _in_turn(edit, place))]
+    places = [(place, reads) for place in places_in(edit) if place.newer and (reads := _in_turn(edit, place))]
     place, early = edit.chosen(places)
-    _closed(edit, place)
+    closed_behind(edit, place)
     record = place.record
-    _unread(edit, record, [read for read in _reads(edit, record) if read not in early])
-    _cleaned(edit, record, _disks(edit, record))
+    unread_by(edit, record, [read for read in reads_of(edit, record) if read not in early])
+    cleaned_on(edit, record, disks_of(edit, record))
 
 
 def _in_turn(edit: Edit, place: Place) -> list[Operation]:
@@ -350,35 +350,35 @@ def _in_turn(edit: Edit, place: Place) -> list[Operation]:
 def an_overwritten_record_is_gone(edit: Edit) -> None:
     """An overwritten record is in no final read and on no disk."""
     record = _replaced(edit).record
-    _unread(edit, record, _reads(edit, record))
-    _cleaned(edit, record, _disks(edit, record))
+    unread_by(edit, record, reads_of(edit, record))
+    cleaned_on(edit, record, disks_of(edit, record))
 
 
 @mutation("compaction", VALID, RUNS, 5)
 def an_overwritten_record_is_cleaned_after_the_final_reads(edit: Edit) -> None:
     """Final reads return an overwritten record, and no disk has it when it is read."""
     record = _replaced(edit).record
-    _cleaned(edit, record, _disks(edit, record))
+    cleaned_on(edit, record, disks_of(edit, record))
 
 
 @mutation("compaction", VALID, RUNS, 5)
 def one_follower_has_cleaned_more(edit: Edit) -> None:
     """An overwritten record is gone from the disk of one follower alone: each cleans its own log."""
-    place = edit.chosen([p for p in _places(edit) if p.newer and _holding(edit, p.record, leader=False)])
-    _closed(edit, place)
+    place = edit.chosen([p for p in places_in(edit) if p.newer and _holding(edit, p.record, leader=False)])
+    closed_behind(edit, place)
     record = place.record
-    _cleaned(edit, record, [edit.draw.choice(_holding(edit, record, leader=False))])
+    cleaned_on(edit, record, [edit.draw.choice(_holding(edit, record, leader=False))])
 
 
 @mutation("compaction", VALID, RUNS, 3)
 def one_follower_keeps_what_the_others_cleaned(edit: Edit) -> None:
     """A follower alone still has an overwritten record, which no final read returned."""
-    place = edit.chosen([p for p in _places(edit) if p.newer and _holding(edit, p.record, leader=False)])
-    _closed(edit, place)
+    place = edit.chosen([p for p in places_in(edit) if p.newer and _holding(edit, p.record, leader=False)])
+    closed_behind(edit, place)
     record = place.record
-    _unread(edit, record, _reads(edit, record))
+    unread_by(edit, record, reads_of(edit, record))
     keeps = edit.draw.choice(_holding(edit, record, leader=False))
-    _cleaned(edit, record, [o for o in _disks(edit, record) if o is not keeps])
+    cleaned_on(edit, record, [o for o in disks_of(edit, record) if o is not keeps])
 
 
 @mutation("compaction", VALID, RUNS, 3)
@@ -397,7 +397,7 @@ def a_batch_without_records_is_left_on_one_replica(edit: Edit) -> None:
 
 
 def _of_compacted(edit: Edit) -> list[Operation]:
-    topics = {place.record.topic for place in _places(edit)}
+    topics = {place.record.topic for place in places_in(edit)}
     return [
         o for o in edit.original.observed("replica") if o.value["topic"] in topics and o.value["count"] > 9
     ]
@@ -538,8 +538,8 @@ def a_replica_begins_late(edit: Edit) -> None:
 def a_send_of_unknown_fate_replaces_nothing(edit: Edit) -> None:
     """The last record of a key is gone; a later send of the key has an unknown fate, and is nowhere."""
     record = _last(edit).record
-    _unread(edit, record, _reads(edit, record))
-    _cleaned(edit, record, _disks(edit, record))
+    unread_by(edit, record, reads_of(edit, record))
+    cleaned_on(edit, record, disks_of(edit, record))
     value = _nobodys(edit, record)
     asked, told = [[record.partition, value]], [[record.partition, value, None, "info"]]
     times_ns = (record.time_ns, record.time_ns + 1000)
@@ -614,23 +614,23 @@ def a_reader_passes_over_a_record_that_was_overwritten(edit: Edit) -> None:
 def a_record_is_gone_before_it_can_be_cleaned(edit: Edit) -> None:
     """A record is in no final read and on no disk, all later ones of its key in the active segment."""
     record = edit.chosen(_replaced_in_active(edit)).record
-    _unread(edit, record, _reads(edit, record))
-    _cleaned(edit, record, _disks(edit, record))
+    unread_by(edit, record, reads_of(edit, record))
+    cleaned_on(edit, record, disks_of(edit, record))
 
 
 @mutation("compaction", invalid("compacted-early"), RUNS, 3)
 def a_record_is_cleaned_too_early_after_it_was_read(edit: Edit) -> None:
     """Final reads return a record whose next one is in the active segment; the leader's disk lacks it."""
     record = edit.chosen(_replaced_in_active(edit)).record
-    _cleaned(edit, record, _disks(edit, record, leader=True))
+    cleaned_on(edit, record, disks_of(edit, record, leader=True))
 
 
 def _replaced_in_active(edit: Edit) -> list[Place]:
     """Records, no tombstones, whose next one of their key is in the leader's active segment, of its epoch."""
     found = []
-    for place in _places(edit):
-        if place.newer and not _is_tombstone(edit, place.record):
-            (leader,) = _disks(edit, place.record, leader=True)
+    for place in places_in(edit):
+        if place.newer and not is_tombstone(edit, place.record):
+            (leader,) = disks_of(edit, place.record, leader=True)
             columns = columns_of(leader)
             epochs = columns["leader_epoch"][_spans(columns, place.newer.offset)]
             of_epoch = len(epochs) > 0 and epochs[0] == columns["leader_epoch"][-1]
@@ -652,26 +652,28 @@ def _tell_cleanings(edit: Edit, record: Acked, end: int) -> None:
 @mutation("compaction", invalid("compacted-early"), RUNS, 3)
 def a_follower_has_removed_what_nobody_had_cleaned(edit: Edit) -> None:
     """A follower lacks a record, and the next one of its key stands behind all that brokers cleaned."""
-    places = [place for place in _places(edit) if place.newer and not _is_tombstone(edit, place.record)]
+    places = [place for place in places_in(edit) if place.newer and not is_tombstone(edit, place.record)]
     record = edit.chosen(p for p in places if p.newer and p.newer.offset >= _farthest(edit, p.record)).record
     _tell_cleanings(edit, record, _farthest(edit, record))
-    _cleaned(edit, record, [edit.draw.choice(_holding(edit, record, leader=False))])
+    cleaned_on(edit, record, [edit.draw.choice(_holding(edit, record, leader=False))])
 
 
 @mutation("compaction", VALID, RUNS, 3)
 def a_follower_has_removed_what_was_replaced(edit: Edit) -> None:
     """A follower lacks a record, and brokers had cleaned up to behind the next one of its key."""
-    places = [place for place in _places(edit) if place.newer and _holding(edit, place.record, leader=False)]
+    places = [
+        place for place in places_in(edit) if place.newer and _holding(edit, place.record, leader=False)
+    ]
     place = edit.chosen(places)
     record, newer = place.record, place.newer
-    _closed(edit, place)
+    closed_behind(edit, place)
     _tell_cleanings(edit, record, max(_farthest(edit, record), newer.offset + 1))
-    _cleaned(edit, record, [edit.draw.choice(_holding(edit, record, leader=False))])
+    cleaned_on(edit, record, [edit.draw.choice(_holding(edit, record, leader=False))])
 
 
 def _farthest(edit: Edit, record: Acked) -> int:
     """Where the farthest active segment of the replicas begins."""
-    return max(int(o.value["active"]) for o in _disks(edit, record))
+    return max(int(o.value["active"]) for o in disks_of(edit, record))
 
 
 def _last_tombstones(edit: Edit, least_ns: int, most_ns: int) -> list[Place]:
@@ -679,10 +681,10 @@ def _last_tombstones(edit: Edit, least_ns: int, most_ns: int) -> list[Place]:
     read_ns = phase_ns(edit.original, "final-read")
     return [
         place
-        for place in _places(edit)
+        for place in places_in(edit)
         if not place.newer
         and place.older
-        and _is_tombstone(edit, place.record)
+        and is_tombstone(edit, place.record)
         and least_ns < read_ns - place.record.time_ns < most_ns
     ]
 
@@ -691,8 +693,8 @@ def _last_tombstones(edit: Edit, least_ns: int, most_ns: int) -> list[Place]:
 def a_tombstone_is_gone_early(edit: Edit) -> None:
     """A tombstone, the last record of its key, is nowhere two seconds after it was sent, not three."""
     record = edit.chosen(_last_tombstones(edit, 0, 2 * SECOND_NS)).record
-    _unread(edit, record, _reads(edit, record))
-    _cleaned(edit, record, _disks(edit, record))
+    unread_by(edit, record, reads_of(edit, record))
+    cleaned_on(edit, record, disks_of(edit, record))
 
 
 @mutation("compaction", VALID, RUNS, 2)
@@ -700,26 +702,26 @@ def a_tombstone_is_gone_in_time(edit: Edit) -> None:
     """A tombstone is gone more than three seconds after it was sent, and all that it deleted with it."""
     mark = edit.chosen(_last_tombstones(edit, 3 * SECOND_NS, 2**62)).record
     keys = _keys(edit)
-    for place in _places(edit):
+    for place in places_in(edit):
         record = place.record
         if (record.partition, record.value % keys) == (mark.partition, mark.value % keys):
-            _closed(edit, Place(record, mark, None))
-            _unread(edit, record, _reads(edit, record))
-            _cleaned(edit, record, _disks(edit, record))
+            closed_behind(edit, Place(record, mark, None))
+            unread_by(edit, record, reads_of(edit, record))
+            cleaned_on(edit, record, disks_of(edit, record))
 
 
 @mutation("compaction", invalid("compacted-away"), RUNS, 2)
 def a_follower_has_lost_a_tombstone_early(edit: Edit) -> None:
     """Final reads return a tombstone; a follower lacks it, although three seconds have not passed."""
     record = edit.chosen(_last_tombstones(edit, 0, SECOND_NS // 2)).record
-    _cleaned(edit, record, [edit.draw.choice(_disks(edit, record, leader=False))])
+    cleaned_on(edit, record, [edit.draw.choice(disks_of(edit, record, leader=False))])
 
 
 @mutation("compaction", VALID, RUNS, 2)
 def a_follower_has_removed_a_tombstone(edit: Edit) -> None:
     """Final reads return a tombstone; a follower lacks it, more than three seconds after it was sent."""
     record = edit.chosen(_last_tombstones(edit, 3 * SECOND_NS, 2**62)).record
-    _cleaned(edit, record, [edit.draw.choice(_disks(edit, record, leader=False))])
+    cleaned_on(edit, record, [edit.draw.choice(disks_of(edit, record, leader=False))])
 
 
 @mutation("compaction", invalid("deleted-key-returned"), RUNS, 2)
@@ -732,9 +734,9 @@ def a_deleted_key_is_back(edit: Edit) -> None:
         if _leader(edit, place.record) not in struck
     ]
     record, _, older = edit.chosen(places)
-    for read in _reads(edit, record):
+    for read in reads_of(edit, record):
         edit.change(read.index, lambda value: _in_place_of(value, record, older))
-    _cleaned(edit, record, _disks(edit, record))
+    cleaned_on(edit, record, disks_of(edit, record))
 
 
 @mutation("compaction", VALID, RUNS, 3)
@@ -743,12 +745,12 @@ def a_tombstone_of_unknown_fate_deleted_a_key(edit: Edit) -> None:
     latest_ns = phase_ns(edit.original, "final-read") - 4 * SECOND_NS
     places = [
         place.record
-        for place in _places(edit)
-        if not place.newer and place.record.time_ns < latest_ns and not _is_tombstone(edit, place.record)
+        for place in places_in(edit)
+        if not place.newer and place.record.time_ns < latest_ns and not is_tombstone(edit, place.record)
     ]
     record = edit.chosen(places)
-    _unread(edit, record, _reads(edit, record))
-    _cleaned(edit, record, _disks(edit, record))
+    unread_by(edit, record, reads_of(edit, record))
+    cleaned_on(edit, record, disks_of(edit, record))
     value = _nobodys(edit, record)
     while (value // _keys(edit) + 1) % _tombstones(edit):
         value += _keys(edit)

@@ -1,10 +1,12 @@
-"""Findings of transactions that a permitted loss in ``__transaction_state`` may explain.
+"""Findings of transactions that a lost decision may explain, or a marker that a replica missed.
 
 A coordinator keeps the states of its transactional ids in one partition of ``__transaction_state``.  If that
 partition may have lost records, there are three consequences (KIP-98).  An acknowledged commit may never be
 carried out, or only in some of its partitions.  Markers of an earlier decision may be written again, and end
 the transaction that is open at that time.  And a raised epoch may return to its former value, so that no
 producer is fenced.
+
+In a compacted topic a leader may have missed a marker (`checkers.licences.missed_markers`).
 
 A loss before a transaction began, or after it was completely carried out, does not affect it
 (`checkers.licences.decisions`).  Nor does a loss before an epoch was raised affect that epoch.
@@ -21,6 +23,7 @@ from checkers.history.operations import INVOKE, OK, History
 from checkers.history.transactions import sends_of
 from checkers.licences.decisions import decisions_of, lost_state
 from checkers.licences.internal import may_have_lost
+from checkers.licences.missed_markers import missed_markers
 from checkers.verdict.verdict import Anomaly
 
 OF_DECISIONS = frozenset({"torn-transaction", "precommitted-read"})
@@ -43,12 +46,14 @@ def excused(history: History, found: Iterable[Anomaly]) -> Iterator[Anomaly]:
 
 
 def _lost(history: History, anomaly: Anomaly) -> str | None:
+    missed = [each.leaders for name, each in missed_markers(history).items() if str(name) == anomaly.subject]
     if anomaly.id in OF_ANYBODY:
-        return _state_lost(history, anomaly)
+        texts = (text for each in missed for text in each.texts)
+        return _state_lost(history, anomaly) or next(texts, None)
     if anomaly.id in OF_DECISIONS:
-        decisions = decisions_of(history)
-        rows = decisions.of(np.array(anomaly.witness, dtype=np.int64))
-        return next((decisions.texts[row] for row in rows.tolist() if row != NONE), None)
+        witness = np.array(anomaly.witness, dtype=np.int64)
+        found = ((each.texts, each.of(witness)) for each in (decisions_of(history), *missed))
+        return next((texts[row] for texts, rows in found for row in rows.tolist() if row != NONE), None)
     return _epoch_lost(history, anomaly) if anomaly.id in OF_EPOCHS else None
 
 

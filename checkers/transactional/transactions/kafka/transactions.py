@@ -21,6 +21,7 @@ from checkers.columns.tables import NONE
 from checkers.evidence.coordinators import TRANSACTIONS_TOPIC
 from checkers.history.operations import History
 from checkers.history.sources import unassigned_damage
+from checkers.licences.missed_markers import MISSED
 from checkers.transactional.transactions.kafka.edges import KafkaStory, flow_of, graph_of, own_records
 from checkers.transactional.transactions.kafka.epochs import epochs_given_again, given_epochs
 from checkers.transactional.transactions.kafka.excuses import excused
@@ -85,9 +86,8 @@ def check_transactions(history: History) -> CheckerResult:
 
 def _excuses(found: Iterable[Anomaly]) -> Iterator[str]:
     """Events that may explain findings, each once; it is unknown whether they do."""
-    yield from dict.fromkeys(
-        str(anomaly.licence) for anomaly in found if anomaly.licence and TRANSACTIONS_TOPIC in anomaly.licence
-    )
+    licences = (str(anomaly.licence) for anomaly in found if anomaly.licence)
+    yield from dict.fromkeys(text for text in licences if TRANSACTIONS_TOPIC in text or MISSED in text)
 
 
 def _doubts(kafka: KafkaTransactions) -> Iterator[str]:

@@ -145,7 +145,7 @@ def hanging_transactions(kafka: KafkaTransactions, history: History) -> Iterator
 
     The two ends were listed one after the other, and a marker may have been written in between.  So no
     transaction hangs if a disk shows that none is open at the lower end, unless the log was known to be
-    longer before.
+    longer before.  If a compacted log has lost the record at that end, its transaction has ended.
     """
     columns, finals = kafka.columns, kafka.columns.final_reads
     committed = _committed(kafka)
@@ -166,11 +166,18 @@ def hanging_transactions(kafka: KafkaTransactions, history: History) -> Iterator
 def _ended_meanwhile(kafka: KafkaTransactions, history: History, partition: int, stable: int) -> bool:
     """Whether the transaction at the last stable offset may have ended after that offset was listed."""
     logs = batches_of(history).of(kafka.partition(partition))
+    if _compacted(kafka)[partition] and any(_is_cleaned(log, stable) for log in logs):
+        return True
     markers = [marker for log in logs if (marker := _ending(log, stable)) != NONE]
     sends = kafka.columns.sends
     since_ns = phase_began_ns(history, Phase.FINAL_READ) or 0
     before = (sends.partition == partition) & (sends.completed_ns < since_ns)
     return bool(markers) and int(sends.offset[before].max(initial=NONE)) <= min(markers)
+
+
+def _is_cleaned(log: ReplicaLog, offset: int) -> bool:
+    """Whether a log has lost the batch at an offset: nothing is cleaned from the last stable offset on."""
+    return log.start <= offset < log.end and bool(log.rows_at(np.array([offset]))[0] == NONE)
 
 
 def _ending(log: ReplicaLog, offset: int) -> int:

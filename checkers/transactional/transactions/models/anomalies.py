@@ -180,7 +180,7 @@ NEEDS = Needs(
         ),
         PERMITTED,
     ),
-    workloads=frozenset({"txn", "copy", "scripted-transactions"}),
+    workloads=frozenset({"txn", "copy", "scripted-transactions", "compacted"}),
 )
 """The journals that the checker's rules need."""
 

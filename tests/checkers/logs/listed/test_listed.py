@@ -279,6 +279,22 @@ def _without(operation: Any, name: str) -> Any:
     return msgspec.structs.replace(operation, value=value)
 
 
+@pytest.mark.parametrize("what", ["stable", "latest"])
+@pytest.mark.parametrize(("leader", "kept_ms"), [(3, 20), (1, 20), (3, 2_000)])
+def test_a_leader_may_have_missed_the_marker_of_a_transaction(what: str, leader: int, kept_ms: int) -> None:
+    """Of a compacted topic, while it was out of sync for longer than markers are kept."""
+    config = {"cleanup.policy": "compact", "delete.retention.ms": str(kept_ms)}
+    asked = Asked(topics=[{"name": TOPIC, "partitions": 1, "config": config}], workload={"keys": 4})
+    asked.changed(20, isr=[1, 2])
+    asked.transacts(25, 30, 0)
+    asked.add_answer(40, what, 2)
+    asked.changed(90, isr=[1, 2, 3])
+    asked.changed(95, leader=leader)
+    asked.add_answer(2_000, what, 0, node=f"n{leader}", epoch=1)
+    excused = what == "stable" and leader == 3 and kept_ms == 20
+    assert {(each.id, each.illegal) for each in judged(asked).anomalies} == {(END_BEHIND, not excused)}
+
+
 def test_the_last_stable_offset_is_compared_with_itself_where_there_are_transactions() -> None:
     asked = Asked()
     asked.initialises(5, timeout_ms=60_000)

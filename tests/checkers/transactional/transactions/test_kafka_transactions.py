@@ -179,6 +179,26 @@ def test_what_a_disk_tells_of_a_hanging_transaction(batches: list[Batch], found:
 
 
 @pytest.mark.parametrize(
+    ("setup", "batches", "found"),
+    [
+        ("setup compact=yes", [Batch(3, producer_id=7)], 0),
+        ("setup compact=yes", [Batch(2, producer_id=7, attributes=DATA)], 1),
+        ("setup compact=yes", [Batch(1)], 1),
+        ("phase", [Batch(3, producer_id=7)], 1),
+    ],
+    ids=["cleaned", "open on disk", "shorter", "not compacted"],
+)
+def test_a_transaction_whose_records_were_cleaned_has_ended(
+    setup: str, batches: list[Batch], found: int
+) -> None:
+    seen = observed("n1", replica(batches, topic="txn-0", log_start=0))
+    history = history_of(f"{setup}\n{HANGING}")
+    late = msgspec.structs.replace(seen, index=len(history.operations))
+    whole = History("run", "", (*history.operations, late))
+    assert check_transactions(whole).counts.get("hanging-transaction", 0) == found
+
+
+@pytest.mark.parametrize(
     ("offset", "found"), [pytest.param(2, 0, id="not known"), pytest.param(3, 1, id="known before")]
 )
 def test_what_was_known_before_the_ends_were_listed(offset: int, found: int) -> None:
