@@ -71,7 +71,7 @@ def _late(operation: Operation, recovery: Recovery) -> Iterable[Anomaly]:
     for partition in late:
         name = f"{partition.topic}/{partition.partition}"
         yield NOT_RECOVERED.found(
-            f"{name} had {' and '.join(partition.lacks(recovery.dead))} {_within(recovery)}.",
+            f"{name} had {_joined(partition.lacks(recovery.dead))} {_within(recovery)}.",
             subject=name,
             time_ns=operation.time_ns,
             witness=(operation.index,),
@@ -91,9 +91,14 @@ def _state(partition: RecoveredPartition) -> str:
     return f"At that time it had {leader}, ISR {isr} and replicas {replicas}."
 
 
+def _joined(lacks: Sequence[str]) -> str:
+    """Parts of a sentence, the last one after an "and"."""
+    return " and ".join(filter(None, (", ".join(lacks[:-1]), lacks[-1])))
+
+
 def _within(recovery: Recovery) -> str:
     """How long recovery took and how long it may take."""
-    return f"{recovery.took_ms / 1000:.1f} s after healing; {recovery.bound_ms / 1000:g} s are allowed"
+    return f"{recovery.took_ms / 1000:.3f} s after healing; {recovery.bound_ms / 1000:g} s are allowed"
 
 
 def _unanswered(history: History, operation: Operation, recovery: Recovery) -> Iterable[Anomaly]:

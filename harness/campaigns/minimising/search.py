@@ -62,6 +62,12 @@ class Search:
         self.level = LEVELS[0]
         self.kept: list[str] = []
 
+    @property
+    def tested(self) -> bool:
+        """Whether the test has decided for the smallest scenario; not in the middle of a phase."""
+        evidence = None if self.best is None else self._evidence.get(key_of(self.best))
+        return evidence is not None and evidence.decision(self.level) is True
+
     def runs_needed(self) -> RunsNeeded:
         """The needed runs, one at a time; at the end nothing smaller is left to try."""
         guessed = self._guess is not None and (yield from self._judged(self._guess, hasty=False))

@@ -59,10 +59,10 @@ def minimise(
     """Reduce an invalid RUN to a smaller scenario that still shows its anomaly.
 
     It leaves out faults, admin operations and moves of gambits; then it shortens the run, and uses fewer
-    nodes, partitions and clients.  Each candidate is run until a sequential test decides whether it still
-    shows the anomaly.  The smallest one is written as a scenario file that krucible run takes.  RUN is the
-    run's folder, seed or time, or latest, or a scenario's name.  The last two mean the newest run that is
-    not a replay.
+    nodes, partitions and clients.  One run that shows the anomaly is enough to go on with a candidate; from
+    time to time the smallest one is run until a sequential test decides.  The smallest one is written as a
+    scenario file that krucible run takes.  RUN is the run's folder, seed or time, or latest, or a scenario's
+    name.  The last two mean the newest run that is not a replay.
 
     Exit codes: 0 nothing smaller is left to try, 1 the anomaly did not return, 2 the time or the runs were
     used up, or the command was interrupted, before that, 3 the harness failed.
@@ -136,7 +136,7 @@ def _result_lines(
     return [
         f"minimised  {start.wanted}: {found}",
         f"rate       of {measured}; the interval is Wilson's of 95 %",
-        f"test       {work.search.level.text()}",
+        f"test       {work.search.level.text()}{'' if work.search.tested else '; not decided yet'}",
         f"taken away {', '.join(taken_away(before, after)) or 'nothing'}",
         f"runs       {_made_text(kept)}; {left}",
         f"scenario   {clean(str(path), _TEXT_MAX)}",

@@ -62,8 +62,15 @@ def test_what_a_dead_broker_held_can_not_come_back(story: Story, partition: str,
 
 
 def test_every_partition_is_told(story: Story) -> None:
-    result = check_recovery(story("30 recover info 60000/60000 log-0/0:-:1,2:acked log-0/1:-:1:-"))
+    result = check_recovery(story("30 recover info 60004/60000 log-0/0:-:1:acked log-0/1:-:1:-"))
     assert result.counts == {"not-recovered": 2}
+    assert [one.summary for one in result.anomalies] == [
+        "log-0/0 had no leader and replicas [2] outside the ISR 60.004 s after healing; 60 s are allowed.",
+        (
+            "log-0/1 had no leader, replicas [2] outside the ISR and no acknowledged write "
+            "60.004 s after healing; 60 s are allowed."
+        ),
+    ]
 
 
 def test_a_partition_that_recovery_left_out_makes_it_unknown(story: Story) -> None:
