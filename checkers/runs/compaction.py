@@ -46,17 +46,20 @@ def compaction_ran(history: History, setup: Setup) -> list[Assumption]:
 def aborted_removed(history: History, setup: Setup) -> list[Assumption]:
     """Require that a record of an aborted transaction was removed, if the load has such transactions.
 
-    Only records with a known offset count, which certainly were in the log.  Final reads at read_uncommitted
-    would have returned them.
+    Only records with a known offset count, which certainly were in the log, in partitions of which a final
+    read at read_uncommitted reached the end: it would have returned them.
     """
     names = {topic.name for topic in setup.topics if "compact" in topic.cleanup}
     if not names or not setup.workload.transactors:
         return []
     columns = columns_of(history)
-    sends, reads = columns.sends, columns.reads
+    sends, reads, finals = columns.sends, columns.reads, columns.final_reads
     compacted = np.array([name.topic in names for name in columns.partitions], dtype=np.bool_)
+    committed = np.array([reader.committed for reader in columns.readers], dtype=np.bool_)
+    whole = finals.whole & ~committed[columns.calls.reader[finals.call]]
     aborted = (sends.outcome == SendOutcome.ABORTED) & (sends.offset != NONE) & compacted[sends.partition]
-    found = reads.value[columns.calls.final[reads.call]]
+    aborted &= np.isin(sends.partition, finals.partition[whole])
+    found = reads.value[np.isin(reads.call, finals.call[whole])]
     removed = int((~np.isin(sends.value[aborted], found)).sum())
     return [
         Assumption(

@@ -24,9 +24,13 @@ def sent(topic: str, count: int) -> list[Operation]:
     ]
 
 
-def read(topic: str, client: str, offsets: list[int], kind: OperationType) -> Operation:
+def read(
+    topic: str, client: str, offsets: list[int], kind: OperationType, isolation: str = "read_committed"
+) -> Operation:
     records = [[0, offsets, offsets]] if offsets else []
-    value = {"client": client, "isolation": "read_committed", "partition": 0, "records": records}
+    value = {"client": client, "isolation": isolation, "partition": 0, "records": records}
+    if kind is OperationType.OK:
+        value |= {"start": 0, "end": 8, "position": 8}
     return Operation(0, 0, 1, kind, "final-read", topic, value)
 
 
@@ -76,7 +80,11 @@ def test_each_compacted_topic_is_asked_for() -> None:
 
 
 def aborted(
-    offset: int | None, transactors: int, *, kind: OperationType = OperationType.FAIL
+    offset: int | None,
+    transactors: int,
+    *,
+    kind: OperationType = OperationType.FAIL,
+    isolation: str = "read_uncommitted",
 ) -> Assumption | None:
     """Judge a run with a transaction whose record had an offset; final reads found record 4 alone."""
     setup = SETUP | {"topics": [COMPACTED], "workload": {"transactors": transactors}}
@@ -86,8 +94,8 @@ def aborted(
         Operation(0, 0, "runner", OperationType.OK, "setup", None, setup),
         Operation(0, 0, 0, OperationType.INVOKE, "txn", "t", told),
         Operation(0, 0, 0, kind, "txn", "t", ended),
-        read("c-0", "a", [], OperationType.INVOKE),
-        read("c-0", "a", [4], OperationType.OK),
+        read("c-0", "a", [], OperationType.INVOKE, isolation),
+        read("c-0", "a", [4], OperationType.OK, isolation),
     )
     history = History("run", "2023-11-14T22:13:20Z", operations)
     found = [each for each in check_assumptions(history).assumptions if each.name == "aborted-compacted"]
@@ -108,6 +116,12 @@ def test_a_record_of_an_aborted_transaction_must_have_been_removed(
     told = aborted(offset, 2, kind=kind)
     assert told is not None
     assert (told.met, told.observed) == (observed.startswith("1"), observed)
+
+
+def test_a_reader_of_committed_records_says_nothing_about_aborted_ones() -> None:
+    told = aborted(7, 2, isolation="read_committed")
+    assert told is not None
+    assert (told.met, told.observed) == (False, "0 of 0 removed")
 
 
 def test_without_transactors_none_is_asked_for() -> None:
