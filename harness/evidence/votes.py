@@ -37,7 +37,11 @@ _COUNTED = re.compile(
     r"(?P<id>\d+)=(?:(?:VoterState\(replicaKey=ReplicaKey\([^)]*\), state=)?"
     r"(?P<state>GRANTED|REJECTED|UNRECORDED)|[\w.$]+VoterState@)"
 )
-_ENTERED = re.compile(r"Completed transition to (?:FollowerState\(fetchTimeoutMs=(?P<timeout>\d+),)?")
+_ENTERED = re.compile(
+    r"Completed transition to (?:FollowerState\(fetchTimeoutMs=(?P<timeout>\d+),"
+    r".*?(?<= )voters=\[(?P<voters>[\d, ]*)\])?"
+)
+_ID = re.compile(r"\[RaftManager id=(\d+)\]")
 _MS = timedelta(milliseconds=1)
 _NO_DISK = frozenset({"AAAAAAAAAAAAAAAAAAAAAA", "<undefined>"})
 
@@ -58,7 +62,7 @@ def votes(log: str) -> Iterator[VoteLogged | ElectedLogged | VotesEnd]:
             continue
         entry = _entry(number, line)
         if entered := _ENTERED.search(line):
-            following = _follows(line, entered["timeout"])
+            following = _follows(line, entered)
         elif isinstance(entry, VoteLogged) and entry.granted and entry.pre_vote and following is not None:
             entry = _of_follower(entry, following)
         if entry is not None:
@@ -81,10 +85,18 @@ def _entry(number: int, line: str) -> VoteLogged | ElectedLogged | None:
     return None
 
 
-def _follows(line: str, timeout: str | None) -> _Following | None:
-    """The state that a line reports; None if it is not that of a follower, or the line has no time."""
-    at = _AT.match(line)
-    return None if at is None or timeout is None else _Following(datetime.fromisoformat(at[0]), int(timeout))
+def _follows(line: str, entered: re.Match[str]) -> _Following | None:
+    """The state that a line reports; None if it is not that of a voter that follows, or has no time.
+
+    One that is not a voter follows its leader without a fetch for as long as it likes
+    (``KafkaRaftClient.pollFollowerAsObserver``).
+    """
+    at, node = _AT.match(line), _ID.search(line)
+    if at is None or node is None or entered["timeout"] is None:
+        return None
+    if node[1] not in entered["voters"].split(", "):
+        return None
+    return _Following(datetime.fromisoformat(at[0]), int(entered["timeout"]))
 
 
 def _of_follower(vote: VoteLogged, following: _Following) -> VoteLogged:

@@ -5,7 +5,8 @@ a candidate, which raises the epoch, only if a majority would.  Its own log list
 
 A follower grants no pre-vote once it has fetched from its leader (Kafka's ``FollowerState.canGrantVote``).
 If no fetch succeeds within its fetch timeout, it ceases to be a follower, and logs that.  So one that is
-still a follower later has fetched.  Time in which its process is frozen does not count.
+still a follower later has fetched.  Time in which its process is frozen does not count.  A controller that
+was no voter when it began to follow is not judged: it stays a follower without fetches.
 
 A vote is on the voter's disk before it is logged.  So every later reading of the voter's quorum-state file
 has that epoch or a later one, and in that epoch the vote or the elected leader.

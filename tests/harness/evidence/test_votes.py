@@ -79,9 +79,11 @@ def test_a_candidate_tells_who_would_vote_for_it() -> None:
 
 
 FOLLOWER = (
-    "Completed transition to FollowerState(fetchTimeoutMs=2000, epoch=2, leader=2, leaderEndpoints=…) from"
-    " UnattachedState(epoch=2, leaderId=OptionalInt.empty)"
+    "Completed transition to FollowerState(fetchTimeoutMs=2000, epoch=2, leader=2, leaderEndpoints=…,"
+    " votedKey=Optional.empty, voters=[1, 2, 3], highWatermark=Optional.empty) from"
+    " UnattachedState(epoch=2, leaderId=OptionalInt.empty, voters=[1, 2, 3])"
 )
+OBSERVER = FOLLOWER.replace("voters=[1, 2, 3]", "voters=[11, 2, 3]", 1)
 PRE_VOTE = ASKED.format(NEWER.format(2, "true"), 2, "granted")
 AT = "2026-11-22T20:32:{}Z INFO [kafka-1-raft-io-thread] [RaftManager id=1] "
 
@@ -92,6 +94,7 @@ AT = "2026-11-22T20:32:{}Z INFO [kafka-1-raft-io-thread] [RaftManager id=1] "
         ([AT.format("00.127") + FOLLOWER, AT.format("05.250") + PRE_VOTE], (5123, 2000)),
         ([AT.format("00.127") + FOLLOWER, "2026-11-22 other", AT.format("00.127") + PRE_VOTE], (0, 2000)),
         ([AT.format("00.127") + FOLLOWER, AT.format("01.000") + PROSPECTIVE, HEAD + PRE_VOTE], (None, None)),
+        ([AT.format("00.127") + OBSERVER, AT.format("05.250") + PRE_VOTE], (None, None)),
         ([HEAD + PRE_VOTE], (None, None)),
         ([HEAD + FOLLOWER, HEAD + PRE_VOTE.replace("granted", "rejected")], (None, None)),
         ([HEAD + FOLLOWER, HEAD + PRE_VOTE.replace("preVote=true", "preVote=false")], (None, None)),
