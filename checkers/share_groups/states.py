@@ -14,13 +14,18 @@ durable share-partition state; ``SharePartition.rollbackOrProcessStateUpdates``)
    with the higher delivery count is kept (``PersisterStateBatchCombiner``).
 4. ``share-state-epoch-back``: a coordinator knows all records of its log.  So leader epochs and state epochs
    of a share partition do not decrease, each snapshot has the next snapshot epoch, and updates have that of
-   the last snapshot (``ShareCoordinatorShard.generateShareStateRecord``).
+   the last snapshot (``ShareCoordinatorShard.generateShareStateRecord``).  A state that is initialised again
+   has leader epoch 0, until a leader with a higher epoch than the last one reads it
+   (``ShareGroupOffset.UNINITIALIZED_EPOCH``).
 
 When a record was appended is known from the log alone.  The state Acknowledged was appended after the first
 request to accept that record, and whatever follows in the log was appended later.  So no clock is compared.
 
-The first and the third rule judge only whole logs, of states that were never deleted, and only records that
-are left in their topics at the end: a leader gives up those below the start of the log.
+The first and the third rule judge only whole logs, of states that were never deleted or begun again, and
+only records that are left in their topics at the end: a leader gives up those below the start of the log.
+If the lock of the last delivery ends, a leader archives the record before that is in the log, and also if it
+can't be written (``SharePartition.releaseAcquisitionLockOnTimeout``).  So an acknowledgement is judged only
+if its lock can't have ended before it was answered, or if more than one delivery was left.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,12 +34,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from checkers.columns.tables import NONE, GroupPartition, Integers, PartitionName
+from checkers.columns.tables import NONE, Booleans, GroupPartition, Integers, PartitionName
 from checkers.evidence.coordinators import SHARES_TOPIC
 from checkers.evidence.loading import columns_of
 from checkers.evidence.share_states import ShareStatesLog, share_places, share_states_of
 from checkers.history.operations import INVOKE, History
+from checkers.history.setup import recorded_setup
 from checkers.history.share_states import SHARE_BATCH_TYPES, Delivery, Kind
+from checkers.history.units import NS_PER_MS
 from checkers.share_groups import anomalies as kinds
 from checkers.share_groups.loading import RELEASE, ShareGroups
 from checkers.share_groups.passing import listed_offsets
@@ -90,11 +97,15 @@ class _Answers(NamedTuple):
 
 
 class _Epochs(NamedTuple):
-    """Epochs of a share partition: of its snapshots, of its state, and the highest one of its leaders."""
+    """Epochs of a share partition: of its snapshots, of its state, and the highest one of its leaders.
+
+    The last one is whether it was initialised, and no leader has read it since.
+    """
 
     snapshot: int
     state: int
     leader: int
+    begun: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +135,7 @@ def judge_states(history: History, groups: ShareGroups) -> StatesJudged:
     if not logs:
         return StatesJudged([], 0, 0)
     asked, given = _accepted(history), _delivered(groups)
-    answers = _answered(groups, listed_offsets(columns_of(history)))
+    answers = _answered(history, groups)
     found: list[tuple[GroupPartition, Anomaly]] = []
     compared = 0
     for number, log in sorted(logs.items()):
@@ -159,7 +170,7 @@ class _Walk:
         self._names = share_places(history, log)
         self._asked = asked
         place = log.records["place"]
-        left = np.setdiff1d(place, place[log.records["kind"] == Kind.REMOVED]).tolist()
+        left = np.setdiff1d(place, place[(log.records["kind"] == Kind.REMOVED) | _begun_again(log)]).tolist()
         self.kept = [name for name in map(self._names.__getitem__, left) if name is not None]
         self._batches = list(self._known_batches())
         self._since = self._appended_after()
@@ -167,10 +178,10 @@ class _Walk:
     def epochs(self) -> Iterator[tuple[GroupPartition, Anomaly]]:
         """Yield records with an epoch that their coordinator can't have written, in the order of the log."""
         known: dict[int, _Epochs] = {}
-        names = ("offset", "place", "kind", "snapshot_epoch", "state_epoch", "share_epoch")
+        names = ("offset", "place", "kind", "snapshot_epoch", "state_epoch", "share_epoch", "batches")
         columns = [self._log.records[name].tolist() for name in names]
         following = NONE
-        for offset, code, kind, snapshot, state, leader in zip(*columns, strict=True):
+        for offset, code, kind, snapshot, state, leader, batches in zip(*columns, strict=True):
             if offset != following:
                 known = {}
             following = offset + 1
@@ -179,7 +190,9 @@ class _Walk:
                 continue
             before = known.get(code)
             # An update has no state epoch.
-            now = _Epochs(snapshot, before.state if before and kind == Kind.UPDATE else state, leader)
+            update = kind == Kind.UPDATE
+            begun = leader == 0 and ((before is not None and before.begun) or not (update or batches))
+            now = _Epochs(snapshot, before.state if before and update else state, leader, begun)
             if before is not None and (problem := _problem(kind, before, now)):
                 yield self._epoch_back(code, offset, problem)
             known[code] = now if before is None else now._replace(leader=max(before.leader, leader))
@@ -294,8 +307,7 @@ def _problem(kind: int, before: _Epochs, now: _Epochs) -> str | None:
         return f"snapshot epoch {now.snapshot} instead of {expected}"
     if now.state < before.state:
         return f"state epoch {now.state}, after {before.state}"
-    # A state that is initialised has no leader epoch.
-    if NONE < now.leader < before.leader:
+    if NONE < now.leader < before.leader and not now.begun:
         return f"leader epoch {now.leader}, after {before.leader}"
     return None
 
@@ -325,16 +337,29 @@ def _delivered(groups: ShareGroups) -> dict[GroupPartition, Integers]:
     return {name: np.unique(all_.offset[all_.place == code]) for code, name in enumerate(groups.places)}
 
 
-def _answered(
-    groups: ShareGroups, listed: Mapping[PartitionName, Integers]
-) -> dict[GroupPartition, _Answers]:
+def _begun_again(log: ShareStatesLog) -> Booleans:
+    """Which records begin a state again: snapshots with a new state epoch, or an earlier start offset."""
+    begun = np.zeros(len(log.records["place"]), np.bool_)
+    snapshots = log.records["kind"] == Kind.SNAPSHOT
+    for code in np.unique(log.records["place"]):
+        here = log.records["place"] == code
+        rows = np.flatnonzero(here & snapshots)
+        begun[rows[1:]] |= np.diff(log.records["state_epoch"][rows]) > 0
+        rows = np.flatnonzero(here)
+        start = log.records["start"][rows]
+        begun[rows] |= snapshots[rows] & (start < np.maximum.accumulate(start))
+    return begun
+
+
+def _answered(history: History, groups: ShareGroups) -> dict[GroupPartition, _Answers]:
     """Confirmed acceptances and rejections of records that are left in the log, by share partition."""
-    told, all_ = groups.acknowledgements, groups.deliveries
+    told, all_, listed = groups.acknowledgements, groups.deliveries, listed_offsets(columns_of(history))
     place, offset = all_.place[told.delivery], all_.offset[told.delivery]
+    sure = _unspent(history, groups)
     found: dict[GroupPartition, _Answers] = {}
     for code, name in enumerate(groups.places):
         there = listed.get(PartitionName(name.topic, name.partition), _NOTHING)
-        rows = np.flatnonzero((place == code) & (told.kind != RELEASE) & np.isin(offset, there))
+        rows = np.flatnonzero((place == code) & (told.kind != RELEASE) & np.isin(offset, there) & sure)
         rows = rows[np.lexsort((told.ended[rows], offset[rows]))]
         rows = rows[np.flatnonzero(np.diff(offset[rows], prepend=NONE))]
         ended = _Firsts(offset[rows], told.ended[rows])
@@ -342,3 +367,17 @@ def _answered(
             ended, told.began[rows], np.full(len(rows), NONE), np.zeros(len(rows), np.int64)
         )
     return found
+
+
+def _unspent(history: History, groups: ShareGroups) -> Booleans:
+    """Which acknowledgements were answered before the end of a last lock can have archived the record."""
+    told, all_, workload = groups.acknowledgements, groups.deliveries, recorded_setup(history).workload
+    times_ns = np.fromiter((operation.time_ns for operation in history.operations), np.int64)
+    since, ended = all_.since[told.delivery], told.ended
+    locked = times_ns[ended] - times_ns[since] < workload.lock_ms * NS_PER_MS
+    _, record = np.unique(all_.record, return_inverse=True)
+    most = np.zeros(record.max(initial=NONE) + 1, np.int64)
+    np.maximum.at(most, record, all_.count)
+    unspent: Booleans = most[record[told.delivery]] + 1 < workload.delivery_limit
+    unspent |= locked & (since != NONE)
+    return unspent

@@ -10,12 +10,22 @@ from checkers.columns.tables import PartitionName
 from checkers.evidence import share_states
 from checkers.history.operations import History
 from checkers.history.share_states import SHARE_BATCH_TYPES, SHARE_STATE_TYPES, Delivery, Kind, packed_rows
+from checkers.history.units import NS_PER_MS
 from checkers.history.validity import Validity
 from checkers.judge import judge
 from checkers.share_groups import check_share_groups
 from checkers.share_groups.loading import share_groups_of
 from checkers.share_groups.states import judge_states
-from tests.checkers.share_groups.share_histories import GROUP, INFO, OK, TOPIC, TOPIC_ID, ShareStory, ended
+from tests.checkers.share_groups.share_histories import (
+    GROUP,
+    INFO,
+    LOCK_MS,
+    OK,
+    TOPIC,
+    TOPIC_ID,
+    ShareStory,
+    ended,
+)
 
 FREE, DONE, GONE = Delivery.AVAILABLE, Delivery.ACKNOWLEDGED, Delivery.ARCHIVED
 Batch = tuple[int, int, int, int]
@@ -31,6 +41,7 @@ class Told(NamedTuple):
     leader: int = 0
     offset: int | None = None
     topic_id: str = TOPIC_ID
+    start: int = 0
 
 
 UNREAD = {"error": "gone", "columns": {}, "batches": {}, "count": 0, "batch_count": 0}
@@ -49,7 +60,7 @@ def states(*records: Told, partition: int = 0, **changes: Any) -> dict[str, Any]
             told.snapshot,
             told.state,
             told.leader,
-            0,
+            told.start,
             len(told.batches),
         )
         for place, told in enumerate(records)
@@ -210,6 +221,51 @@ def test_only_whole_logs_show_what_is_not_in_them(records: list[Told], changes: 
     assert found(seen(acknowledged(story(), 0), states(*records, **changes))) == []
 
 
+def lapsed(count: int, **setup: Any) -> ShareStory:
+    """An acceptance is confirmed that may have come after the lock's end."""
+    told = story(**setup)
+    told.polls(1, {0: count})
+    told.now_ns += LOCK_MS * NS_PER_MS
+    told.acknowledges(1, [0])
+    return told
+
+
+@pytest.mark.parametrize(("count", "limit", "early"), [(3, 5, True), (4, 5, False), (1, 0, False)])
+def test_a_leader_archives_a_record_before_that_is_in_the_log_if_its_last_lock_ends(
+    count: int, limit: int, *, early: bool
+) -> None:
+    """The lock of a later delivery, of which no member knows, may have been the last one."""
+    judged = found(seen(lapsed(count, limit=limit), states(MADE)))
+    assert judged == ([("share-answered-early", named(0))] if early else [])
+
+
+def test_the_last_delivery_is_judged_while_it_is_locked() -> None:
+    told = story()
+    told.polls(1, {0: 5})
+    told.acknowledges(1, [0])
+    assert found(seen(told, states(MADE))) == [("share-answered-early", named(0))]
+
+
+AGAIN = Told(kind=Kind.SNAPSHOT, snapshot=1, state=0)
+
+
+@pytest.mark.parametrize(
+    ("again", "judged"),
+    [
+        (AGAIN, True),
+        (AGAIN._replace(start=4), True),
+        (AGAIN._replace(state=1), False),
+        (AGAIN._replace(start=-1), False),
+    ],
+    ids=["snapshot", "later start", "new state epoch", "earlier start"],
+)
+def test_a_state_that_begins_again_undoes_nothing(again: Told, *, judged: bool) -> None:
+    told = acknowledged(story(), 0, 1)
+    undone = done(0, state=FREE, count=2)._replace(snapshot=1)
+    log = [MADE, done(0), done(1), again, undone]
+    assert found(seen(told, states(*log))) == ([("share-state-undone", named(0))] if judged else [])
+
+
 NEXT = Told(kind=Kind.SNAPSHOT, snapshot=1, state=0)
 
 
@@ -225,6 +281,16 @@ NEXT = Told(kind=Kind.SNAPSHOT, snapshot=1, state=0)
             [MADE, Told(leader=5), Told(leader=-1), Told(leader=4)],
             "@3: the state of X has leader epoch 4, after 5",
         ),
+        ([MADE, Told(leader=5), NEXT, Told(snapshot=1), Told(snapshot=1, leader=6)], None),
+        (
+            [MADE, Told(leader=5), NEXT, Told(snapshot=1, leader=6), Told(snapshot=1)],
+            "@4: the state of X has leader epoch 0, after 6",
+        ),
+        (
+            [MADE, Told(leader=5), NEXT._replace(batches=[(0, 0, DONE, 1)])],
+            "@2: the state of X has leader epoch 0, after 5",
+        ),
+        ([MADE, Told(leader=5), Told()], "@2: the state of X has leader epoch 0, after 5"),
         ([MADE, NEXT, Told()], "@2: the state of X has snapshot epoch 0 instead of 1"),
         ([MADE, NEXT._replace(snapshot=2)], "@1: the state of X has snapshot epoch 2 instead of 1"),
         ([MADE._replace(state=3), Told(), NEXT], "@2: the state of X has state epoch 0, after 3"),
