@@ -11,6 +11,10 @@ them accordingly.
 That needs a replica that was out of sync for longer than ``delete.retention.ms``, and a transaction that had
 not ended long before that and began at least so long before the replica returned.  A replica counts as in
 sync for up to ``replica.lag.time.max.ms`` after its last fetch.  Readers are affected only if it led later.
+
+A coordinator answers a commit or an abort before it writes the markers, and it aborts a transaction that was
+given up only after its timeout.  All markers are in the logs when the transactional id is initialised next,
+or when a record of its next transaction is acknowledged: until then it gets CONCURRENT_TRANSACTIONS.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,11 +22,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from checkers.columns.tables import Columns, PartitionName
+from checkers.columns.tables import NEVER, Columns, Integers, PartitionName
 from checkers.evidence.loading import all_columns_of, kept_ns_of
 from checkers.evidence.partition_changes import PartitionChanges, PartitionState, partition_changes
-from checkers.history.operations import History, once
+from checkers.history.operations import INVOKE, OK, History, Operation, once
 from checkers.history.setup import recorded_setup
+from checkers.history.transactions import sends_of
 from checkers.history.units import NS_PER_MS
 from checkers.licences.permits import Decisions, no_decisions
 
@@ -30,6 +35,9 @@ MISSED = "delete.retention.ms: a replica may have missed the marker of a transac
 """The beginning of these licences."""
 _LAG = "replica.lag.time.max.ms"
 _LAG_MS = 30_000
+_OFFSET = 4
+"""Place of the offset in a record that a transaction sent."""
+_NO_TIMES: Integers = np.zeros(0, np.int64)
 
 
 class Absence(NamedTuple):
@@ -73,27 +81,74 @@ def missed_markers(history: History) -> Mapping[PartitionName, MissedMarkers]:
     kept_ns = {topic.name: kept_ns_of(topic) for topic in setup.topics if topic.name in columns.keys}
     told = str(setup.config.get(_LAG, ""))
     lag_ns = (int(told) if told.isdigit() else _LAG_MS) * NS_PER_MS
+    ended_ns = _ended_ns(history, columns)
     found: dict[PartitionName, MissedMarkers] = {}
     for code, name in enumerate(columns.partitions):
         if name.topic in kept_ns:
             absences = list(_absences(changes, name, kept_ns[name.topic]))
             bounds = kept_ns[name.topic], lag_ns
             led = [absence for absence in absences if absence.led]
-            missed = MissedMarkers(*(_missed(columns, code, some, bounds) for some in (led, absences)))
+            missed = MissedMarkers(
+                *(_missed(columns, code, ended_ns, some, bounds) for some in (led, absences))
+            )
             if len(missed.replicas.operation):
                 found[name] = missed
     return found
 
 
-def _missed(columns: Columns, code: int, absences: Sequence[Absence], bounds: tuple[int, int]) -> Decisions:
+def _ended_ns(history: History, columns: Columns) -> Integers:
+    """When the markers of each send's transaction were written at the latest; `NEVER` if that is unknown."""
+    sends = columns.sends
+    shown = _shown(history)
+    ended = np.full(len(sends.partition), NEVER)
+    keys = [history.operations[op].key for op in sends.invoke_op[sends.transactional].tolist()]
+    for row, key in zip(np.flatnonzero(sends.transactional).tolist(), keys, strict=True):
+        began, known = shown.get(key, (_NO_TIMES, _NO_TIMES))
+        ended[row] = known[np.searchsorted(began, sends.completed_ns[row])] if len(began) else NEVER
+    return ended
+
+
+def _shown(history: History) -> dict[object, tuple[Integers, Integers]]:
+    """Times at which the earlier transactions of each transactional id had certainly ended.
+
+    The first times are those of the invocations, ascending; all transactions that completed before have ended
+    at the second times, of which there is one more, `NEVER`.
+    """
+    began_ns: dict[int | str, int] = {}
+    found: dict[object, list[tuple[int, int]]] = {}
+    calls = (*history.of("init-transactions"), *history.of("txn"))
+    for operation in sorted(calls, key=lambda each: each.index):
+        if operation.type is INVOKE:
+            began_ns[operation.process] = operation.time_ns
+        elif operation.process in began_ns:
+            began = began_ns.pop(operation.process)
+            if operation.type is OK if operation.f == "init-transactions" else _has_offset(operation):
+                found.setdefault(operation.key, []).append((began, operation.time_ns))
+    times = {}
+    for key, pairs in found.items():
+        began, ended = np.array(sorted(pairs), np.int64).T
+        least = np.minimum.accumulate(np.append(ended, NEVER)[::-1])[::-1]
+        times[key] = (began, least)
+    return times
+
+
+def _has_offset(operation: Operation) -> bool:
+    """Whether any record of a transaction that completed was acknowledged with its offset."""
+    return operation.value is not None and any(
+        len(send) > _OFFSET and send[_OFFSET] is not None for send in sends_of(operation)
+    )
+
+
+def _missed(
+    columns: Columns, code: int, ended_ns: Integers, absences: Sequence[Absence], bounds: tuple[int, int]
+) -> Decisions:
     """The transactions with records in a partition whose markers may have been missed in some absences."""
     kept_ns, lag_ns = bounds
     sends, name = columns.sends, columns.partitions[code]
     rows = np.flatnonzero(sends.transactional & (sends.partition == code))
     chosen = [
         rows[
-            (sends.invoked_ns[rows] <= absence.to_ns - kept_ns)
-            & (sends.completed_ns[rows] >= absence.from_ns - lag_ns)
+            (sends.invoked_ns[rows] <= absence.to_ns - kept_ns) & (ended_ns[rows] >= absence.from_ns - lag_ns)
         ]
         for absence in absences
     ]

@@ -35,13 +35,17 @@ def story_of(
     return story
 
 
-def abort(story: AdminStory, from_ms: float, to_ms: float, value: int = 1) -> None:
-    """A transaction with a record at offset 0 that is aborted."""
-    mops: list[Any] = [["send", TOPIC, 0, value]]
+def abort(
+    story: AdminStory, from_ms: float, to_ms: float, offset: int | None = 0, *, known: bool = True
+) -> None:
+    """A transaction with a record that is aborted, and is known to have ended then if its id is used next."""
+    mops: list[Any] = [["send", TOPIC, 0, 1]]
     told = {"client": "kafka-python", "end": "abort"}
     story.add(from_ms, 7, INVOKE, "txn", key="t-0", value={**told, "mops": mops})
-    done = {**told, "mops": [[*mops[0], 0]], "ended": "abort"}
+    done = {**told, "mops": [[*mops[0], offset]], "ended": "abort"}
     story.add(to_ms, 7, FAIL, "txn", key="t-0", value=done)
+    if known:
+        story.both(to_ms, to_ms, "init-transactions", {"client": "kafka-python"}, key="t-0")
 
 
 def read(story: AdminStory, records: list[list[Any]]) -> None:
@@ -70,6 +74,35 @@ def test_a_marker_is_missed_if_it_was_written_and_removed_meanwhile(
     story = story_of()
     abort(story, from_ms, to_ms)
     assert transactions(story.history()) == missed
+
+
+@pytest.mark.parametrize(
+    ("next_ms", "offset", "missed"),
+    [((12, 14), 1, False), ((12, 16), 1, True), ((12, 14), None, True)],
+    ids=["in time", "later", "without a record"],
+)
+def test_a_marker_is_written_before_the_next_transaction_of_its_id(
+    next_ms: tuple[float, float], offset: int | None, *, missed: bool
+) -> None:
+    """A coordinator answers before it writes markers, so the completion itself says nothing."""
+    story = story_of()
+    abort(story, 9, 11, known=False)
+    abort(story, *next_ms, offset, known=False)
+    found = missed_markers(story.history()).get(HERE)
+    assert found is not None
+    begun = [each.index for each in story.history().of("txn") if each.type is INVOKE]
+    assert (begun[0] in found.replicas.operation) is missed
+
+
+@pytest.mark.parametrize(
+    ("how", "from_ms"), [("fail", 14), ("info", 14), ("ok", 13)], ids=["failed", "unknown", "began before"]
+)
+def test_other_initialisations_say_nothing(how: str, from_ms: int) -> None:
+    story = story_of()
+    story.add(1, 8, OK, "init-transactions", key="t-0", value={"client": "kafka-python"})
+    abort(story, 10, 14, known=False)
+    story.both(from_ms, 14, "init-transactions", {"client": "kafka-python"}, key="t-0", how=how)
+    assert transactions(story.history()) == 1
 
 
 def test_by_default_a_replica_counts_as_in_sync_for_half_a_minute() -> None:
