@@ -26,7 +26,7 @@ from checkers.columns.tables import NEVER, Columns, Integers, PartitionName
 from checkers.evidence.loading import all_columns_of, kept_ns_of
 from checkers.evidence.partition_changes import PartitionChanges, PartitionState, partition_changes
 from checkers.history.operations import INVOKE, OK, History, Operation, once
-from checkers.history.setup import recorded_setup
+from checkers.history.setup import COMPACT, recorded_setup
 from checkers.history.transactions import sends_of
 from checkers.history.units import NS_PER_MS
 from checkers.licences.permits import Decisions, no_decisions
@@ -75,10 +75,11 @@ def missed_markers(history: History) -> Mapping[PartitionName, MissedMarkers]:
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
     """
-    if not history.of("txn"):
+    setup = recorded_setup(history)
+    kept_ns = {topic.name: kept_ns_of(topic) for topic in setup.topics if COMPACT in topic.cleanup}
+    if not kept_ns or not history.of("txn"):
         return {}
-    setup, changes, columns = recorded_setup(history), partition_changes(history), all_columns_of(history)
-    kept_ns = {topic.name: kept_ns_of(topic) for topic in setup.topics if topic.name in columns.keys}
+    changes, columns = partition_changes(history), all_columns_of(history)
     told = str(setup.config.get(_LAG, ""))
     lag_ns = (int(told) if told.isdigit() else _LAG_MS) * NS_PER_MS
     ended_ns = _ended_ns(history, columns)
