@@ -60,7 +60,7 @@ def test_junit_tells_them_once() -> None:
     assert explained(verdict.results[0], verdict) == (
         "3 places alike (log-0/0, log-0/1, log-0/2): 3 not-recovered",
         "  not-recovered: log-0/0 had no leader 60 s after healing",
-        "    promised: g (s)",
+        "    guarantee: g (s)",
     )
 
 
