@@ -84,16 +84,14 @@ def missed_markers(history: History) -> Mapping[PartitionName, MissedMarkers]:
     lag_ns = (int(told) if told.isdigit() else _LAG_MS) * NS_PER_MS
     ended_ns = _ended_ns(history, columns)
     found: dict[PartitionName, MissedMarkers] = {}
-    for code, name in enumerate(columns.partitions):
-        if name.topic in kept_ns:
-            absences = list(_absences(changes, name, kept_ns[name.topic]))
-            bounds = kept_ns[name.topic], lag_ns
-            led = [absence for absence in absences if absence.led]
-            missed = MissedMarkers(
-                *(_missed(columns, code, ended_ns, some, bounds) for some in (led, absences))
-            )
-            if len(missed.replicas.operation):
-                found[name] = missed
+    compacted = [(code, name) for code, name in enumerate(columns.partitions) if name.topic in kept_ns]
+    for code, name in compacted:
+        absences = list(_absences(changes, name, kept_ns[name.topic]))
+        bounds = kept_ns[name.topic], lag_ns
+        led = [absence for absence in absences if absence.led]
+        missed = MissedMarkers(*(_missed(columns, code, ended_ns, some, bounds) for some in (led, absences)))
+        if len(missed.replicas.operation):
+            found[name] = missed
     return found
 
 
