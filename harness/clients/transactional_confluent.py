@@ -32,8 +32,23 @@ from harness.record.journal import describe
 _GRACE_S = 1.0
 _POLL_S = 0.1
 _CLOSE_S = 5.0
+_OFFSETS_S = 0.5
+"""How long one poll asks for committed offsets; the library repeats the request while they are unstable."""
 _COMMIT = "commit_transaction"
 _FIRST_LOCAL_ERROR = -100
+_PASSING = frozenset(
+    {
+        KafkaError.UNSTABLE_OFFSET_COMMIT,
+        KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+        KafkaError.COORDINATOR_NOT_AVAILABLE,
+        KafkaError.NOT_COORDINATOR,
+        KafkaError._TIMED_OUT,  # noqa: SLF001 - the library's own name
+        KafkaError._TIMED_OUT_QUEUE,  # noqa: SLF001 - the library's own name
+        KafkaError._TRANSPORT,  # noqa: SLF001 - the library's own name
+        KafkaError._WAIT_COORD,  # noqa: SLF001 - the library's own name
+    }
+)
+"""Errors after which the committed offsets are asked for again."""
 
 
 class ConfluentTransactionalProducer:
@@ -149,10 +164,18 @@ class ConfluentTransactionalProducer:
 
 
 class ConfluentGroupConsumer:
-    """A `GroupConsumer`; made without asking any broker."""
+    """A `GroupConsumer`; made without asking any broker.
+
+    It reads the group's offsets itself.  If librdkafka 2.16 gets UNSTABLE_OFFSET_COMMIT and the group has
+    rebalanced since it asked, it acts as if the group had no offset, and begins where ``auto.offset.reset``
+    says: ``rd_kafka_assignment_apply_offsets`` does not ask again, although its comment says so, but starts
+    at the -1 of the answer.  Then records are copied twice, although the brokers did nothing wrong.
+    """
 
     def __init__(self, options: GroupOptions) -> None:
         self._options = options
+        self._unstarted: list[int] = []
+        self._failure: str | None = None
         self._consumer = made(
             Consumer,
             client_config(
@@ -161,7 +184,7 @@ class ConfluentGroupConsumer:
                 group_id=options.group,
                 enable_auto_commit=False,
                 enable_auto_offset_store=False,
-                auto_offset_reset="earliest",
+                auto_offset_reset="error",
                 isolation_level="read_committed",
                 session_timeout_ms=options.session_ms,
                 heartbeat_interval_ms=options.session_ms // 4,
@@ -171,11 +194,15 @@ class ConfluentGroupConsumer:
                 fetch_error_backoff_ms=100,
             ),
         )
-        subscribe(self._consumer, options.topic, on_assign=_served_in_poll, on_revoke=_served_in_poll)
+        subscribe(self._consumer, options.topic, on_assign=self._on_assign, on_revoke=self._on_revoke)
 
     def poll(self, max_wait_s: float) -> list[Message]:
         """As promised by `GroupConsumer.poll`."""
+        if self._unstarted:
+            self._start(self._consumer)
         returned = available(self._consumer, max_wait_s, self._options.poll_records_max)
+        if self._failure is not None:
+            raise ReadError(self._failure)
         failed = [message.error() for message in returned if message.error() is not None]
         if failed:
             # The caller closes this member, so that the next one reads the records that came with the error.
@@ -201,9 +228,37 @@ class ConfluentGroupConsumer:
         """As promised by `GroupConsumer.close`."""
         within(timeout_s, "closing confluent-kafka's group consumer", self._consumer.close)
 
+    def _on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        """Begin at the group's committed offsets, as soon as they are stable."""
+        self._unstarted = [place.partition for place in partitions]
+        consumer.assign([])  # otherwise the library assigns the partitions after this callback
+        if self._unstarted:
+            self._start(consumer)
 
-def _served_in_poll(_consumer: Consumer, _partitions: list[TopicPartition]) -> None:
-    """A rebalance callback: after it returns, the library applies the assignment."""
+    def _on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        """The group revoked all partitions, because assignments are eager."""
+        del partitions
+        self._unstarted = []
+        consumer.unassign()
+
+    def _start(self, consumer: Consumer) -> None:
+        """Assign the partitions at their committed offsets, at 0 without any.
+
+        After a passing error the next poll tries again.  Another error is raised by the poll that calls this,
+        and the caller closes this member.
+        """
+        topic = self._options.topic
+        asked = [TopicPartition(topic, partition) for partition in self._unstarted]
+        try:
+            known = consumer.committed(asked, timeout=_OFFSETS_S)
+            failed = [place.error for place in known if place.error is not None]
+        except KafkaException as error:
+            failed = [error.args[0]]
+        if not failed:
+            consumer.assign([TopicPartition(topic, one.partition, max(one.offset, 0)) for one in known])
+            self._unstarted = []
+        elif lasting := [error for error in failed if error.code() not in _PASSING]:
+            self._failure = f"no committed offsets: {_text(lasting[0])}"
 
 
 def _reporter(fates: list[SendResult | None], index: int) -> Callable[[Any, Any], None]:

@@ -17,6 +17,7 @@ from tests.harness.fakes.group_broker import FETCH_OFFSETS, HEARTBEAT, JOIN, MEM
 from tests.harness.waiting import BOUND_S, wait_until
 
 UNKNOWN_MEMBER, REBALANCE_IN_PROGRESS, TOPIC_AUTHORIZATION, GROUP_AUTHORIZATION = 25, 27, 29, 30
+UNSTABLE_OFFSET_COMMIT = 88
 READ_COMMITTED = 1
 NOBODY = "127.0.0.1:9"
 EVERYTHING = [Message(0, 1, b"b"), Message(0, 2, b"c"), Message(1, 0, b"d")]
@@ -29,7 +30,7 @@ class AttentiveBroker(FakeGroupBroker):
     def __init__(self) -> None:
         super().__init__()
         self.kept: dict[int, list[Any]] = {}
-        for key in (FETCH, JOIN):
+        for key in (FETCH, FETCH_OFFSETS, JOIN):
             self.answers[key] = self._keeping(key, self.answers[key])
 
     def _keeping(self, key: int, answer: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -233,6 +234,33 @@ def test_a_coordinator_that_was_silent_is_asked_again(broker: AttentiveBroker, k
     broker.errors[FETCH_OFFSETS] = None
     member = open_member(kind, options(broker.bootstrap, request_ms=1_500))
     assert member.poll(0.8) == []
+    broker.errors[FETCH_OFFSETS] = 0
+    assert read(broker, member, 3) == EVERYTHING
+    member.close(BOUND_S)
+
+
+def test_offsets_of_an_open_transaction_are_awaited_through_rebalances(
+    broker: AttentiveBroker, kind: ClientKind
+) -> None:
+    broker.errors[FETCH_OFFSETS] = UNSTABLE_OFFSET_COMMIT
+    member = open_member(kind, options(broker.bootstrap))
+    polled: list[Message] = []
+
+    def poll_until_more(key: int, more: int) -> None:
+        wanted = len(broker.kept[key]) + more
+
+        def met() -> bool:
+            polled.extend(member.poll(0.1))
+            return len(broker.kept[key]) >= wanted
+
+        wait_until(met)
+
+    for _ in range(3):
+        poll_until_more(FETCH_OFFSETS, 2)
+        broker.errors[HEARTBEAT] = REBALANCE_IN_PROGRESS
+        poll_until_more(JOIN, 1)
+        broker.errors[HEARTBEAT] = 0
+    assert polled == []
     broker.errors[FETCH_OFFSETS] = 0
     assert read(broker, member, 3) == EVERYTHING
     member.close(BOUND_S)

@@ -131,7 +131,7 @@ class FakeGroupBroker(FakeBroker):
         told = [
             one.OffsetFetchResponsePartition(
                 partition_index=index,
-                committed_offset=self.offsets.get(index, -1),
+                committed_offset=-1 if error else self.offsets.get(index, -1),  # as Kafka does
                 committed_leader_epoch=-1,
                 metadata="",
                 error_code=error,
