@@ -14,8 +14,9 @@ from checkers.history.operations import History, once
 from checkers.history.setup import Topic
 from checkers.licences.decisions import decisions_of
 from checkers.licences.destroyed import last_wiped, unsynced, wiped
-from checkers.licences.disturbances import always, disturbances
+from checkers.licences.disturbances import always
 from checkers.licences.facts import Facts
+from checkers.licences.later_leaders import later_leaders
 from checkers.licences.missed_markers import missed_markers
 from checkers.licences.permission import permitted
 from checkers.licences.permits import LicenceEvent, LicenceRule, Licences, Permit, first_permit
@@ -61,7 +62,7 @@ def _waits_for_none(facts: Facts, _: Topic) -> bool:
 
 
 def _waits_for_one(facts: Facts, _: Topic) -> bool:
-    return str(facts.setup.workload.acks) == "1"
+    return facts.leader_acknowledges_alone
 
 
 def _permits_unclean(facts: Facts, topic: Topic) -> bool:
@@ -97,7 +98,7 @@ RULES = (
     LicenceRule(
         name="acks=1",
         applies=_waits_for_one,
-        events=disturbances,
+        events=later_leaders,
         covers_returned=False,
         reason="only the leader had to have the record, so a later leader may lack it",
     ),

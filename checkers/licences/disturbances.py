@@ -18,12 +18,6 @@ def always(_: Facts) -> Iterator[LicenceEvent]:
     yield LicenceEvent(0, NEVER, None, "the guarantee never applies")
 
 
-def disturbances(facts: Facts) -> Iterator[LicenceEvent]:
-    """Every observed move of a partition's leader, then every fault from its injection to its healing."""
-    yield from leader_moves(facts)
-    yield from faults(facts)
-
-
 def leader_moves(facts: Facts) -> Iterator[LicenceEvent]:
     """Every rise of a partition's leader epoch."""
     for move in moves(facts):

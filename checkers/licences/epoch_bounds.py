@@ -1,4 +1,4 @@
-"""The offset from which a log may have been truncated by an unclean election.
+"""The offset from which a log may have been truncated by an election of a replica that lacks records.
 
 The elected replica's log ended where its epoch starts.  Records at or above that offset may be lost.  Records
 below it were on that replica and must still exist (KIP-101, KIP-704).  Only the entry in that replica's own
@@ -18,6 +18,8 @@ separately (`checkers.logs.replicas`).  There are three special cases:
     a leader and replace it before the broker hears of it.
 3.  It may have led before, and may have overwritten records that another replica kept.  If that other replica
     is elected uncleanly in between, these records return, and may be lost again.
+
+With acks=1, a replica in the ISR may lack records as well, so every election counts as an unclean one does.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -174,7 +176,12 @@ def _same_start(facts: Facts, partition: PartitionName, state: PartitionState, e
         for each in facts.changes.states[partition]
         if each.elected and state.leader_epoch < each.leader_epoch <= epoch
     ]
-    return not any(each.unclean for each in later) or later[-1].leader == state.leader
+    return not any(_may_remove(facts, each) for each in later) or later[-1].leader == state.leader
+
+
+def _may_remove(facts: Facts, state: PartitionState) -> bool:
+    """Whether the leader of a state may lack acknowledged records: acks=1, or an unclean election."""
+    return state.unclean or facts.leader_acknowledges_alone
 
 
 def _of_missed(
@@ -216,7 +223,7 @@ def _of_revived(facts: Facts, partition: PartitionName, state: PartitionState, e
     """
     states = facts.changes.states[partition]
     for between in _missed(states, -1, state):
-        if between.unclean:
+        if _may_remove(facts, between):
             known_ns = facts.changes.span(between).from_ns
             followed = _followed(states, between)
             led_here = _led(states, state.leader, followed, between.leader_epoch)
@@ -248,8 +255,11 @@ def _out_of_sync_since(facts: Facts, states: Sequence[PartitionState], until: Pa
     """The time since which records may have been committed without the leader of a state, before it led.
 
     Returns:
-        Nanoseconds of the history's clock; 0 if it never was in the ISR.
+        Nanoseconds of the history's clock; 0 if it never was in the ISR, or need not have had records that
+        were acknowledged while it was (acks=1).
     """
+    if facts.leader_acknowledges_alone:
+        return 0
     before = [state for state in states if state.leader_epoch <= until.leader_epoch]
     left = [
         after

@@ -68,6 +68,11 @@ class Facts:
         """Whether the cluster keeps eligible leader replicas (KIP-966)."""
         return bool(self.setup.features.get(ELR_FEATURE))
 
+    @property
+    def leader_acknowledges_alone(self) -> bool:
+        """Whether producers wait for the leader only (acks=1)."""
+        return str(self.setup.workload.acks) == "1"
+
     @cached_property
     def partitions(self) -> tuple[PartitionName, ...]:
         """All partitions of the run's topics that may exist, including added ones."""

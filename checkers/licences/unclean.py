@@ -46,7 +46,7 @@ def configured(facts: Facts) -> Iterator[LicenceEvent]:
         for state in states:
             span = facts.changes.span(state)
             if state.unclean and any(span.meets(*allowed) for allowed in spans.get(partition.topic, ())):
-                yield from _recorded_election(facts, partition, state)
+                yield from recorded_election(facts, partition, state)
     untold = {partition for partition in facts.partitions if partition not in facts.changes.states}
     for partition, event in _perhaps(facts, untold):
         for allowed in spans[partition.topic]:
@@ -59,7 +59,7 @@ def last_known(facts: Facts) -> Iterator[LicenceEvent]:
     for partition, states in facts.changes.states.items():
         for state in states:
             if state.unclean and state.last_leader:
-                yield from _recorded_election(facts, partition, state)
+                yield from recorded_election(facts, partition, state)
 
 
 def epoch_after(facts: Facts, partition: PartitionName, time_ns: int) -> int | None:
@@ -87,7 +87,7 @@ def _requested_election(
 ) -> Iterator[LicenceEvent]:
     """An election that a request caused, as the metadata log shows it."""
     request = election.request
-    for event in _recorded_election(facts, partition, state):
+    for event in recorded_election(facts, partition, state):
         text = f"{_request_text(election, partition)}; {event.text}"
         yield event._replace(from_ns=max(event.from_ns, request.from_ns), text=text)
 
@@ -106,17 +106,17 @@ def _request_text(election: Election, partition: PartitionName) -> str:
     return f"operation {election.request.began.index} asked for an election of {partition}"
 
 
-def _recorded_election(
-    facts: Facts, partition: PartitionName, state: PartitionState
+def recorded_election(
+    facts: Facts, partition: PartitionName, state: PartitionState, how: str = "elected uncleanly"
 ) -> Iterator[LicenceEvent]:
-    """An unclean election in the metadata log, as one event for each of its bounds."""
+    """An election in the metadata log, as one event for each of its bounds."""
     span = facts.changes.span(state)
     views = facts.views.get(partition, [])
     older = max((view.leader_epoch for view in views if view.leader_epoch < state.leader_epoch), default=-1)
     sightings = (view.time_ns for view in views if view.leader_epoch == older)
     from_ns = max(span.from_ns, min(sightings, default=0))
     until_ns = settled_ns(facts, partition, state.leader_epoch)
-    who = f"broker {state.leader} was elected uncleanly {span_text(from_ns, until_ns)}"
+    who = f"broker {state.leader} was {how} {span_text(from_ns, until_ns)}"
     for bound in bounds_of(facts, partition, state):
         yield bound.limits(LicenceEvent(from_ns, until_ns, partition, who))
 
