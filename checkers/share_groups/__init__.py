@@ -44,6 +44,7 @@ from checkers.share_groups.anomalies import (
     HELD_TWICE,
     NEEDS,
     START_WENT_BACK,
+    STATE_UNASKED,
     STUCK,
     TOO_MANY,
     UNDELIVERED,
@@ -153,8 +154,11 @@ def _add_states(judged: "_Judged", states: StatesJudged, excuses: "_Excuses") ->
     """Add the findings about the states that share coordinators wrote."""
     for rule in dict.fromkeys(anomaly.id for _, anomaly in states.found):
         found = [each for each in states.found if each[1].id == rule]
-        some = [excuses.judged(anomaly, name) for name, anomaly in found[:EXAMPLES_PER_ANOMALY]]
-        judged.add(rule, len(found), some)
+        some = found[:EXAMPLES_PER_ANOMALY]
+        if rule == STATE_UNASKED.id:
+            judged.add_certain(rule, len(found), [anomaly for _, anomaly in some])
+        else:
+            judged.add(rule, len(found), [excuses.judged(anomaly, name) for name, anomaly in some])
 
 
 def _name(groups: ShareGroups, found: Found, row: int) -> GroupPartition:

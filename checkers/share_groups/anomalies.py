@@ -133,7 +133,7 @@ NEEDS = Needs(
         NOT_IN_LOG.id: PERMITTED,
         STUCK.id: (Source.CLIENTS, *PERMITTED),
         ANSWERED_EARLY.id: _STATES,
-        STATE_UNASKED.id: _STATES,
+        STATE_UNASKED.id: (Source.CLIENTS,),
         STATE_UNDONE.id: _STATES,
         STATE_EPOCH_BACK.id: PERMITTED,
     },

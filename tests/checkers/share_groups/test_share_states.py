@@ -329,6 +329,12 @@ def test_states_that_are_not_known(changes: dict[str, Any], why: str) -> None:
     assert (result.validity, result.unknown_because) == (Validity.UNKNOWN, "__share_group_state" + why)
 
 
+def test_no_loss_excuses_an_acceptance_that_no_member_asked_for() -> None:
+    told = acknowledged(acknowledged(story(13, unclean=True), *range(12)), 12, kind="release")
+    result = check_share_groups(seen(told, states(MADE, *map(done, range(13)))))
+    assert [each.id for each in result.anomalies if each.illegal] == ["share-state-unasked"]
+
+
 def test_a_permitted_unclean_election_leaves_it_open() -> None:
     told = acknowledged(story(unclean=True), *range(12))
     result = check_share_groups(seen(told, states(MADE)))
