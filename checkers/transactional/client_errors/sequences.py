@@ -84,7 +84,7 @@ def _judged(history: History, setup: Setup, operation: Operation) -> Anomaly:
     partitions = _partitions(operation, acknowledged=False)
     before = _acknowledged_before(history, operation, partitions)
     own = _own_doubt(history, setup, operation)
-    doubt = own or _doubt(operation, partitions, before) or _licence(history, operation, partitions)
+    doubt = own or _doubt(operation, partitions, before) or _licence(history, operation, partitions, before)
     told = ", ".join(map(str, sorted(partitions)))
     anomaly = SEQUENCE_LOST.found(
         f"Process {operation.process} got an error for {told}: {operation.error}",
@@ -147,11 +147,25 @@ def _took_ns(history: History, operation: Operation) -> int:
     return operation.time_ns - call.begun.time_ns
 
 
-def _licence(history: History, operation: Operation, partitions: frozenset[PartitionName]) -> str | None:
-    """A licence for a loss of records by the leader of one of some partitions; None if there is none."""
+def _licence(
+    history: History, operation: Operation, partitions: frozenset[PartitionName], before: Sequence[Operation]
+) -> str | None:
+    """A licence for a loss, by the leader of one of some partitions, of the records that were acknowledged.
+
+    What had ended before these were sent did not remove them.
+    """
     licences = licences_of(history)
-    permits = (permit for partition in sorted(partitions) for permit in licences.of(partition))
-    return next((permit.text for permit in permits if permit.event.from_ns <= operation.time_ns), None)
+    since_ns = min(_not_sent_before_ns(history, each) for each in before)
+    events = ((permit, permit.event) for each in sorted(partitions) for permit in licences.of(each))
+    covers = (p.text for p, event in events if event.from_ns <= operation.time_ns and event.to_ns >= since_ns)
+    return next(covers, None)
+
+
+def _not_sent_before_ns(history: History, operation: Operation) -> int:
+    """When the process had completed the operation before this one; 0 if this is its first."""
+    mine = _ended_by_process(history)[operation.process]
+    place = bisect_left(mine, operation.index, key=attrgetter("index"))
+    return mine[place - 1].time_ns if place else 0
 
 
 def _partitions(operation: Operation, *, acknowledged: bool) -> frozenset[PartitionName]:

@@ -331,7 +331,7 @@ def test_states_that_are_not_known(changes: dict[str, Any], why: str) -> None:
 
 def test_no_loss_excuses_an_acceptance_that_no_member_asked_for() -> None:
     told = acknowledged(acknowledged(story(13, unclean=True), *range(12)), 12, kind="release")
-    result = check_share_groups(seen(told, states(MADE, *map(done, range(13)))))
+    result = check_share_groups(seen(told, states(MADE, *map(done, range(13))), records=13))
     assert [each.id for each in result.anomalies if each.illegal] == ["share-state-unasked"]
 
 

@@ -247,6 +247,16 @@ class TestSequences:
         assert anomaly.illegal is illegal
         assert illegal or "DeleteRecords" in (anomaly.licence or "")
 
+    def test_what_had_ended_before_the_last_records_were_sent_explains_nothing(self) -> None:
+        told = Story().send((0, "ok"))
+        told.put("admin", INVOKE, "delete-records", "log-0", [[0, 5]]).put(
+            "admin", OK, "delete-records", "log-0", [[0, 5]]
+        )
+        told.send((1, "ok")).send((0, "ok")).send((0, "info"), error=LOST)
+        anomaly = told.anomaly()
+        assert anomaly is not None
+        assert anomaly.illegal
+
     def test_what_came_later_explains_nothing(self) -> None:
         told = Story().send((0, "ok")).send((0, "info"), error=LOST)
         told.put("admin", INVOKE, "delete-records", "log-0", [[0, 5]], after_s=5)
