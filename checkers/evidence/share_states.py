@@ -14,11 +14,11 @@ from checkers.columns.tables import GroupPartition
 from checkers.evidence.coordinators import SHARES_TOPIC
 from checkers.evidence.partition_changes import partition_changes
 from checkers.history.operations import History, once
+from checkers.history.packing import Arrays
 from checkers.history.setup import recorded_setup
 from checkers.history.share_states import (
     EVIDENCE_SHARES,
     SHARE_STATES,
-    Arrays,
     ShareStatesSeen,
     share_state_columns,
 )

@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from checkers.evidence.coordinators import SHARES_TOPIC
+from checkers.history.packing import packed_rows
 from checkers.history.share_states import (
     SHARE_BATCH_TYPES,
     SHARE_STATE_TYPES,
     SHARE_STATES,
     ShareStatesSeen,
-    packed_rows,
 )
 from harness.cluster.homes import disk_with, may_be_folder
 from harness.evidence.coordinator_logs import ReadLog, farthest, read_folder

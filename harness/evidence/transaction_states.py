@@ -12,7 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from checkers.evidence.coordinators import TRANSACTIONS_TOPIC
-from checkers.history.transaction_states import TRANSACTION_STATES, StatesSeen, packed_states
+from checkers.history.packing import packed_rows
+from checkers.history.transaction_states import STATE_TYPES, TRANSACTION_STATES, StatesSeen
 from harness.cluster.homes import disk_with, may_be_folder
 from harness.evidence.coordinator_logs import ReadLog, farthest, read_folder
 from harness.evidence.leader_epochs import partitions_of_kafka
@@ -96,5 +97,5 @@ def seen_of(began_ns: int, partition: int, read: ReadLog[StateRecord], settled: 
         sets=[{topic: [*numbers] for topic, numbers in each} for each in sets if each is not None],
         unread=[*read.unread],
         count=len(rows),
-        columns=packed_states(rows),
+        columns=packed_rows(rows, STATE_TYPES),
     )

@@ -9,7 +9,8 @@ import pytest
 from checkers.columns.tables import PartitionName
 from checkers.evidence import share_states
 from checkers.history.operations import History
-from checkers.history.share_states import SHARE_BATCH_TYPES, SHARE_STATE_TYPES, Delivery, Kind, packed_rows
+from checkers.history.packing import packed_rows
+from checkers.history.share_states import SHARE_BATCH_TYPES, SHARE_STATE_TYPES, Delivery, Kind
 from checkers.history.units import NS_PER_MS
 from checkers.history.validity import Validity
 from checkers.judge import judge

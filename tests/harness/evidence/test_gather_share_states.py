@@ -6,12 +6,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from checkers.history.packing import packed_rows
 from checkers.history.reading import read_history
 from checkers.history.share_states import (
     SHARE_BATCH_TYPES,
     SHARE_STATE_TYPES,
     ShareStatesSeen,
-    packed_rows,
     share_state_columns,
     share_states_problem,
 )

@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from checkers.history.packing import packed_rows
 from checkers.history.reading import read_history
 from checkers.history.transaction_states import (
     STATE_TYPES,
     StatesSeen,
-    packed_states,
     state_columns,
     states_problem,
 )
@@ -108,7 +108,7 @@ def test_segments_that_are_replaced_all_the_time(tmp_path: Path, monkeypatch: py
 
 
 def columns(**change: str | None) -> dict[str, str]:
-    packed = packed_states([(0,) * len(STATE_TYPES)])
+    packed = packed_rows([(0,) * len(STATE_TYPES)], STATE_TYPES)
     return {name: text for name, text in (packed | change).items() if text is not None}
 
 
