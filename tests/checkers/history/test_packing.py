@@ -4,18 +4,45 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from checkers.history.packing import (
     Types,
     no_rows,
+    pack,
     packed_rows,
     problem_with,
     require_places,
+    unpack,
     unpacked_rows,
 )
 
 TYPES: Types = {"offset": np.dtype("<i8"), "kind": np.dtype("<i1")}
 ROWS = [(2**40, -1), (2**40 + 1, 127)]
+
+
+@given(st.sampled_from(sorted(TYPES)), st.data())
+def test_a_column_comes_back_as_it_was(name: str, data: st.DataObject) -> None:
+    limits = np.iinfo(TYPES[name])
+    column = data.draw(st.lists(st.integers(int(limits.min), int(limits.max))))
+
+    text = pack(np.array(column, dtype=TYPES[name]), name, TYPES)
+
+    assert text.isascii()
+    assert unpack(text, name, len(column), TYPES).tolist() == column
+
+
+@pytest.mark.parametrize("text", ["é", "no base64!", "AAAA", pack(np.zeros(1), "kind", TYPES)])
+def test_what_is_no_column_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="column offset"):
+        unpack(text, "offset", 1, TYPES)
+
+
+@pytest.mark.parametrize(("count", "found"), [(2, "more"), (1, "more"), (4, "3")])
+def test_a_column_of_another_length_is_refused(count: int, found: str) -> None:
+    with pytest.raises(ValueError, match=f"Expected {count} numbers in column kind, got {found}"):
+        unpack(pack(np.zeros(3), "kind", TYPES), "kind", count, TYPES)
 
 
 def test_rows_come_back_as_they_were() -> None:
