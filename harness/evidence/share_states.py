@@ -1,9 +1,8 @@
 """Evidence from disks: the records of ``__share_group_state``, of one replica of each partition.
 
-The replica is the farthest one (`harness.evidence.coordinator_logs`).  Share
-coordinators delete records that newer snapshots replace every five minutes by default
-(``share.coordinator.state.topic.prune.interval.ms``).  So in most runs the log has all records that were ever
-written.
+The replica is the farthest one (`harness.evidence.coordinator_logs`).  Share coordinators delete records that
+newer snapshots replace every five minutes by default (``share.coordinator.state.topic.prune.interval.ms``).
+So in most runs the log has all records that were ever written.
 """
 
 from collections.abc import Mapping, Sequence
