@@ -18,8 +18,9 @@ import msgspec
 from checkers.columns.tables import NEVER, NONE
 from checkers.evidence.metadata_whole import thinned_logs
 from checkers.history.operations import History, Operation, once
+from checkers.history.packing import unpack
 from checkers.history.quorum import leaders_seen
-from checkers.history.replicas import METADATA_LOG, MetadataLogSeen, unpack
+from checkers.history.replicas import COLUMN_TYPES, METADATA_LOG, MetadataLogSeen
 
 
 class TimeBounds(NamedTuple):
@@ -85,7 +86,9 @@ def _end(seen: MetadataLogSeen, epoch: int) -> int:
     last = seen.records[-1][0] if seen.records else (seen.log_start or 0) - 1
     if last + 1 >= end or not seen.count:
         return end
-    base, until, control, epochs = (unpack(seen.batches[name], name, seen.count) for name in _TELLING)
+    base, until, control, epochs = (
+        unpack(seen.batches[name], name, seen.count, COLUMN_TYPES) for name in _TELLING
+    )
     more = (base > last) & ((until > base) | (control > NONE) | (epochs > epoch))
     return last + 1 if more.any() else end
 

@@ -15,7 +15,8 @@ import numpy as np
 
 from checkers.columns.tables import Integers
 from checkers.history.operations import History, once
-from checkers.history.replicas import METADATA_LOG, OPAQUE, OPAQUE_CONTROL, MetadataLogSeen, unpack
+from checkers.history.packing import unpack
+from checkers.history.replicas import COLUMN_TYPES, METADATA_LOG, OPAQUE, OPAQUE_CONTROL, MetadataLogSeen
 
 _COLUMNS = ("base_offset", "last_offset", "count", "control", "crc")
 
@@ -77,7 +78,7 @@ def opaque_records(history: History) -> Iterator[str]:
 
 def _decoded(node: str, seen: MetadataLogSeen) -> _Decoded:
     base, last, count, control, crc = (
-        unpack(seen.batches[name], name, seen.count).astype(np.int64) for name in _COLUMNS
+        unpack(seen.batches[name], name, seen.count, COLUMN_TYPES).astype(np.int64) for name in _COLUMNS
     )
     offsets = np.sort(np.array([record[0] for record in seen.records], dtype=np.int64))
     records = np.searchsorted(offsets, last, side="right") - np.searchsorted(offsets, base, side="left")

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from checkers.columns.tables import NONE, Booleans, Integers, PartitionName
 from checkers.history.operations import History, Operation, once
+from checkers.history.packing import unpack
 from checkers.history.replicas import (
     COLUMN_TYPES,
     METADATA_LOG,
@@ -35,7 +36,6 @@ from checkers.history.replicas import (
     offsets_left,
     replica_seen,
     thinned,
-    unpack,
 )
 
 METADATA_PARTITION = PartitionName(METADATA_TOPIC, 0)
@@ -252,7 +252,9 @@ def _log(operation: Operation) -> ReplicaLog:
     seen = replica_seen(operation)
     texts = seen.batches
     empty: dict[str, NDArray[Any]] = {name: np.empty(0, dtype) for name, dtype in COLUMN_TYPES.items()}
-    columns = empty | {name: unpack(texts[name], name, seen.count) for name in COLUMN_TYPES if name in texts}
+    columns = empty | {
+        name: unpack(texts[name], name, seen.count, COLUMN_TYPES) for name in COLUMN_TYPES if name in texts
+    }
     return ReplicaLog(
         node=operation.node or "",
         partition=PartitionName(seen.topic, seen.partition),

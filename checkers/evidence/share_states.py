@@ -1,8 +1,4 @@
-"""The states of share partitions that share coordinators wrote to ``__share_group_state``, as columns.
-
-Each partition of the topic was read at the end from one replica, the one with the newest leader epoch.  So
-its log has what each of its coordinators knew (`checkers.evidence.transaction_states`).
-"""
+"""The states of share partitions that share coordinators wrote to ``__share_group_state``, as columns."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,45 +7,30 @@ import msgspec
 import numpy as np
 
 from checkers.columns.tables import GroupPartition
+from checkers.evidence.coordinator_logs import CoordinatorLog, logs_of, unread_logs
 from checkers.evidence.coordinators import SHARES_TOPIC
-from checkers.evidence.partition_changes import partition_changes
-from checkers.history.operations import History, once
+from checkers.history.operations import History, Operation, once
+from checkers.history.packing import Arrays
 from checkers.history.setup import recorded_setup
 from checkers.history.share_states import (
     EVIDENCE_SHARES,
     SHARE_STATES,
-    Arrays,
     ShareStatesSeen,
     share_state_columns,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class ShareStatesLog:
-    """The records of one partition of the topic.
+class ShareStatesLog(CoordinatorLog[ShareStatesSeen]):
+    """The records of one partition of the topic, and the batches in them.
 
     Attributes:
-        seen: the observation, without its columns.
-        op: index of the observation in the history.
-        time_ns: when it was reported.
-        records: columns of the records by the names of docs/histories.md, shape (records,).
         batches: columns of the batches, shape (batches,).
         row: shape (batches,), the record that each batch is in.
     """
 
-    seen: ShareStatesSeen
-    op: int
-    time_ns: int
-    records: Arrays
     batches: Arrays
     row: np.ndarray[tuple[int], np.dtype[np.int64]]
-
-    @property
-    def whole(self) -> bool:
-        """Whether it has all records that were ever written, from offset 0 to its end."""
-        offsets = self.records["offset"].astype(np.int64)
-        complete = len(offsets) == self.seen.end and not self.seen.unread
-        return self.seen.error is None and complete and bool((offsets == np.arange(len(offsets))).all())
 
 
 @once
@@ -60,16 +41,14 @@ def share_states_of(history: History) -> Mapping[int, ShareStatesLog]:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
         ValueError: its columns are not.
     """
-    found: dict[int, ShareStatesLog] = {}
-    for operation in history.observed(SHARE_STATES):
-        seen = msgspec.convert(operation.value, ShareStatesSeen)
-        records, batches = share_state_columns(seen)
-        row = np.repeat(np.arange(len(records["batches"])), records["batches"])
-        bare = msgspec.structs.replace(seen, columns={}, batches={})
-        found[seen.partition] = ShareStatesLog(
-            bare, operation.index, operation.time_ns, records, batches, row
-        )
-    return found
+    return logs_of(history, SHARE_STATES, ShareStatesSeen, _log)
+
+
+def _log(seen: ShareStatesSeen, operation: Operation) -> ShareStatesLog:
+    records, batches = share_state_columns(seen)
+    row = np.repeat(np.arange(len(records["batches"])), records["batches"])
+    bare = msgspec.structs.replace(seen, columns={}, batches={})
+    return ShareStatesLog(bare, operation.index, operation.time_ns, records, batches, row)
 
 
 def unread_share_states(history: History) -> Iterator[str]:
@@ -79,17 +58,7 @@ def unread_share_states(history: History) -> Iterator[str]:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
         ValueError: its columns are not.
     """
-    known = share_states_of(history)
-    for number, log in sorted(known.items()):
-        if log.seen.error is not None:
-            yield f"{SHARES_TOPIC}-{number} was not read: {log.seen.error}"
-        elif log.seen.unread:
-            yield f"{SHARES_TOPIC}-{number} has records that can't be decoded, at {log.seen.unread[0]}"
-    if EVIDENCE_SHARES in recorded_setup(history).evidence:
-        made = partition_changes(history).states
-        absent = sorted({name.partition for name in made if name.topic == SHARES_TOPIC} - known.keys())
-        if absent:
-            yield f"the records of {SHARES_TOPIC}-{absent[0]} were not gathered"
+    return unread_logs(history, SHARES_TOPIC, EVIDENCE_SHARES, share_states_of(history))
 
 
 def share_places(history: History, log: ShareStatesLog) -> list[GroupPartition | None]:

@@ -1,12 +1,8 @@
 """The recorded data of one replica's log: the values of ``replica``, ``metadata-log`` and other observations.
 
-The fields are those of docs/histories.md, section Replicas.  A column is the base64 of a zlib stream of
-little-endian integers: a run has up to millions of batches, and each would otherwise be a dozen Python
-objects.
+The fields are those of docs/histories.md, section Replicas.  Batches are packed (`checkers.history.packing`).
 """
 
-import base64
-import zlib
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -15,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checkers.history.operations import Operation
+from checkers.history.packing import ROWS_FREE, Types, problem_with, unpack, unpacked_rows
 
 REPLICA = "replica"
 METADATA_LOG = "metadata-log"
@@ -28,7 +25,7 @@ METADATA_TOPIC = "__cluster_metadata"
 OPAQUE, OPAQUE_CONTROL = "OPAQUE_RECORD", "CONTROL"
 """Types of records, and of control records, whose own type or version was unknown when they were read."""
 
-COLUMN_TYPES: Mapping[str, np.dtype[Any]] = {
+COLUMN_TYPES: Types = {
     "base_offset": np.dtype("<i8"),
     "last_offset": np.dtype("<i8"),
     "leader_epoch": np.dtype("<i4"),
@@ -42,10 +39,6 @@ COLUMN_TYPES: Mapping[str, np.dtype[Any]] = {
     "coordinator_epoch": np.dtype("<i4"),
 }
 """Every column of a replica's batches, and the type of its numbers."""
-
-_COMPRESSION_LEVEL = 1
-BATCHES_FREE = 100_000
-"""More batches need at least one character each; real logs have 13: checksums can't be compressed."""
 
 Natural = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
 Tail = tuple[str, Natural, Natural, Literal["cut", "zeros"]]
@@ -214,38 +207,6 @@ class AbortedSeen(msgspec.Struct, frozen=True, kw_only=True):
     error: str | None = None
 
 
-def pack(column: NDArray[Any], name: str, types: Mapping[str, np.dtype[Any]] = COLUMN_TYPES) -> str:
-    """Pack a column into a text for a history; `name` determines the width of its numbers in `types`."""
-    numbers = np.ascontiguousarray(column, dtype=types[name])
-    return base64.b64encode(zlib.compress(numbers.tobytes(), _COMPRESSION_LEVEL)).decode()
-
-
-def unpack(
-    text: str, name: str, count: int, types: Mapping[str, np.dtype[Any]] = COLUMN_TYPES
-) -> NDArray[Any]:
-    """Unpack a column that was packed by `pack`.
-
-    Args:
-        text: the result of `pack`.
-        name: the column's name.
-        count: recorded number of values; no more are unpacked, because a small text may unpack to gigabytes.
-        types: the types of the columns.
-
-    Raises:
-        ValueError: the text is not such a column, or its length differs.
-    """
-    width = types[name].itemsize
-    size = count * width
-    try:
-        numbers = zlib.decompressobj().decompress(base64.b64decode(text, validate=True), size + 1)
-    except (ValueError, zlib.error) as error:
-        raise ValueError(f"column {name}: {error}") from None
-    if len(numbers) != size:
-        found = "more" if len(numbers) > size else f"{len(numbers) / width:g}"
-        raise ValueError(f"Expected {count} numbers in column {name}, got {found}")
-    return np.frombuffer(numbers, dtype=types[name])
-
-
 def columns_problem(value: ReplicaSeen) -> str | None:
     """The problem with the columns of an observation, or None.
 
@@ -255,20 +216,12 @@ def columns_problem(value: ReplicaSeen) -> str | None:
         return None
     if value.end is None or value.log_start is None:
         return "Expected log_start and end, or an error and no batches"
-    missing = sorted(COLUMN_TYPES.keys() - value.batches.keys())
-    if missing:
-        return f"Expected a column {missing[0]}"
-    characters = sum(map(len, value.batches.values()))
-    if value.count > max(BATCHES_FREE, characters):
-        return (
-            f"Expected at most {characters:,} batches in columns of so many characters, got {value.count:,}"
-        )
-    try:
-        columns = {name: unpack(value.batches[name], name, value.count) for name in COLUMN_TYPES}
-        offsets_left(value, columns)
-    except ValueError as error:
-        return str(error)
-    return None
+    return problem_with(_require_columns, value)
+
+
+def _require_columns(value: ReplicaSeen) -> None:
+    """Require that a log's columns can be unpacked, and that its offsets fit them."""
+    offsets_left(value, unpacked_rows(value.batches, value.count, COLUMN_TYPES, "batches"))
 
 
 def thinned(columns: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
@@ -290,9 +243,9 @@ def offsets_left(value: ReplicaSeen, columns: Mapping[str, NDArray[Any]]) -> NDA
     if value.left is None:
         return None
     count = int(columns["count"][thinned(columns)].sum(dtype=np.int64))
-    if count > max(BATCHES_FREE, len(value.left)):
+    if count > max(ROWS_FREE, len(value.left)):
         raise ValueError(f"Expected at most {len(value.left):,} offsets in so many characters, got {count:,}")
-    return unpack(value.left, "base_offset", count)
+    return unpack(value.left, "base_offset", count, COLUMN_TYPES)
 
 
 def replica_seen(operation: Operation) -> ReplicaSeen:

@@ -13,7 +13,7 @@ import numpy as np
 from checkers.evidence.coordinators import OFFSETS_TOPIC
 from checkers.history.observed import COMMITS, CommitsLeft, CommitsUnread
 from checkers.logs.partitions.kept_commits import COMMITS_LEFT
-from harness.cluster.homes import disk_with, may_be_folder
+from harness.evidence.coordinator_logs import replicas_of
 from harness.evidence.leader_epochs import partitions_of_kafka
 from harness.evidence.replicas import Reading, read_disk
 from harness.kafka.segments.commits_log import CommitsLog, Placed, commits_seen
@@ -43,16 +43,13 @@ def gather_commits_left(recorder: Recorder, disks: Mapping[str, Sequence[Path]])
 
 
 def _gather(recorder: Recorder, disks: Mapping[str, Sequence[Path]], partition: int) -> None:
-    name = f"{OFFSETS_TOPIC}-{partition}"
     told: list[tuple[tuple[int, int], Path]] = []
-    for node, directories in disks.items():
-        folder = disk_with(directories, name) / name
-        if may_be_folder(folder):
-            seen = _settled(partition, folder, recorder)
-            if seen.end or seen.error is not None:
-                recorder.observe("observe", COMMITS_LEFT, seen, node=node)
-            if seen.end and seen.error is None:
-                told.append(((seen.epoch, seen.end), folder))
+    for node, folder in replicas_of(disks, OFFSETS_TOPIC, partition):
+        seen = _settled(partition, folder, recorder)
+        if seen.end or seen.error is not None:
+            recorder.observe("observe", COMMITS_LEFT, seen, node=node)
+        if seen.end and seen.error is None:
+            told.append(((seen.epoch, seen.end), folder))
     began_ns = recorder.journal.clock.now_ns()
     farthest = max(told, default=None)
     placed = [] if farthest is None else last_whole(CommitsLog(farthest[1]).read())

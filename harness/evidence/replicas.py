@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from checkers.history.replicas import COLUMN_TYPES, REPLICA, ReplicaSeen, ReplicaUnread, pack
+from checkers.history.packing import pack
+from checkers.history.replicas import COLUMN_TYPES, REPLICA, ReplicaSeen, ReplicaUnread
 from harness.cluster.homes import disk_with, is_folder, may_be_folder
 from harness.kafka.segments.log_folder import LogRead, read_log
 from harness.record.journal import Recorder
@@ -111,12 +112,12 @@ def seen_of(topic: str, partition: int, reading: Reading) -> ReplicaSeen | Repli
         end=log.end,
         segments=len(log.files),
         active=log.active,
-        left=None if log.left is None else pack(log.left, "base_offset"),
+        left=None if log.left is None else pack(log.left, "base_offset", COLUMN_TYPES),
         bytes=log.size,
         count=len(log.columns["base_offset"]),
         tail=None if log.tail is None else (log.tail[0], *log.tail[1]),
         corrupt=[(file, *damage) for file, damage in log.damage],
-        batches={name: pack(log.columns[name], name) for name in COLUMN_TYPES},
+        batches={name: pack(log.columns[name], name, COLUMN_TYPES) for name in COLUMN_TYPES},
     )
 
 

@@ -1,25 +1,22 @@
 """Evidence from disks: the records of ``__share_group_state``, of one replica of each partition.
 
-The replica is chosen like that of ``__transaction_state`` (`harness.evidence.transaction_states`).  Share
-coordinators delete records that newer snapshots replace every five minutes by default
-(``share.coordinator.state.topic.prune.interval.ms``).  So in most runs the log has all records that were ever
-written.
+The replica is the farthest one (`harness.evidence.coordinator_logs`).  Share coordinators delete records that
+newer snapshots replace every five minutes by default (``share.coordinator.state.topic.prune.interval.ms``).
+So in most runs the log has all records that were ever written.
 """
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from checkers.evidence.coordinators import SHARES_TOPIC
+from checkers.history.packing import packed_rows
 from checkers.history.share_states import (
     SHARE_BATCH_TYPES,
     SHARE_STATE_TYPES,
     SHARE_STATES,
     ShareStatesSeen,
-    packed_rows,
 )
-from harness.cluster.homes import disk_with, may_be_folder
-from harness.evidence.coordinator_logs import ReadLog, farthest, read_folder
-from harness.evidence.leader_epochs import partitions_of_kafka
+from harness.evidence.coordinator_logs import FarthestLog, farthest_logs
 from harness.kafka.segments.share_states import SharePlace, ShareStateRecord, share_state_of
 from harness.record.journal import Recorder
 
@@ -31,21 +28,15 @@ def gather_share_states(recorder: Recorder, disks: Mapping[str, Sequence[Path]])
         recorder: writes as an observer.
         disks: node name to the folders of its log directories, of brokers.
     """
-    for topic, partition in partitions_of_kafka(disks):
-        if topic == SHARES_TOPIC:
-            began_ns = recorder.journal.clock.now_ns()
-            name = f"{topic}-{partition}"
-            folders = {node: disk_with(directories, name) / name for node, directories in disks.items()}
-            node = farthest({node: folder for node, folder in folders.items() if may_be_folder(folder)})
-            if node is not None:
-                seen = share_states_seen(began_ns, partition, read_folder(folders[node], share_state_of))
-                recorder.observe("observe", SHARE_STATES, seen, node=node)
+    for found in farthest_logs(recorder.journal.clock, disks, SHARES_TOPIC, share_state_of):
+        recorder.observe("observe", SHARE_STATES, share_states_seen(found), node=found.node)
 
 
-def share_states_seen(began_ns: int, partition: int, read: ReadLog[ShareStateRecord]) -> ShareStatesSeen:
+def share_states_seen(found: FarthestLog[ShareStateRecord]) -> ShareStatesSeen:
     """The value of an observation, as docs/histories.md gives it."""
+    read = found.read
     if read.error is not None:
-        return ShareStatesSeen(began_ns=began_ns, partition=partition, error=read.error)
+        return ShareStatesSeen(began_ns=found.began_ns, partition=found.partition, error=read.error)
     places: dict[SharePlace, int] = {}
     rows = [
         (
@@ -63,8 +54,8 @@ def share_states_seen(began_ns: int, partition: int, read: ReadLog[ShareStateRec
     ]
     batches = [batch for _, _, record in read.records for batch in record.batches]
     return ShareStatesSeen(
-        began_ns=began_ns,
-        partition=partition,
+        began_ns=found.began_ns,
+        partition=found.partition,
         end=read.place[1],
         places=[*places],
         unread=[*read.unread],

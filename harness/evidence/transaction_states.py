@@ -1,10 +1,9 @@
 """Evidence from disks: the records of ``__transaction_state``, of one replica of each partition.
 
-The replica is the one whose last batch has the newest leader epoch, and then the longest one.  What other
-replicas have is not recorded: a deposed leader may have appended records that no coordinator has read.
-By default the topic's segments have 100 MB, and only older segments are compacted.  So in most runs the log
-has all records that were ever written.  Replicas of the run's topics must have been read before, so
-that the decision of each marker is in the log.
+The replica is the farthest one (`harness.evidence.coordinator_logs`).  By default the topic's segments have
+100 MB, and only older segments are compacted.  So in most runs the log has all records that were ever
+written.  Replicas of the run's topics must have been read before, so that the decision of each marker is in
+the log.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,9 +11,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from checkers.evidence.coordinators import TRANSACTIONS_TOPIC
-from checkers.history.transaction_states import TRANSACTION_STATES, StatesSeen, packed_states
-from harness.cluster.homes import disk_with, may_be_folder
-from harness.evidence.coordinator_logs import ReadLog, farthest, read_folder
+from checkers.history.packing import packed_rows
+from checkers.history.transaction_states import STATE_TYPES, TRANSACTION_STATES, StatesSeen
+from harness.evidence.coordinator_logs import FarthestLog, farthest_logs, replicas_of
 from harness.evidence.leader_epochs import partitions_of_kafka
 from harness.kafka.segments.growing import LogEnd
 from harness.kafka.segments.transaction_states import Partitions, StateRecord, state_of
@@ -29,8 +28,7 @@ def ends_of_states(disks: Mapping[str, Sequence[Path]]) -> dict[Path, int]:
     """
     found: dict[Path, int] = {}
     for topic, partition in partitions_of_kafka(disks):
-        for directories in disks.values() if topic == TRANSACTIONS_TOPIC else ():
-            folder = disk_with(directories, f"{topic}-{partition}") / f"{topic}-{partition}"
+        for _, folder in replicas_of(disks, topic, partition) if topic == TRANSACTIONS_TOPIC else ():
             with suppress(OSError):  # the observation of this log will have the error
                 end = LogEnd(folder).read()
                 found |= {} if end is None else {folder: end}
@@ -47,22 +45,16 @@ def gather_transaction_states(
         disks: node name to the folders of its log directories, of brokers.
         ends: ends of these logs before the replicas of the run's topics were read, by folder.
     """
-    for topic, partition in partitions_of_kafka(disks):
-        if topic == TRANSACTIONS_TOPIC:
-            began_ns = recorder.journal.clock.now_ns()
-            name = f"{topic}-{partition}"
-            folders = {node: disk_with(directories, name) / name for node, directories in disks.items()}
-            node = farthest({node: folder for node, folder in folders.items() if may_be_folder(folder)})
-            if node is not None:
-                read = read_folder(folders[node], state_of)
-                seen = seen_of(began_ns, partition, read, ends.get(folders[node]))
-                recorder.observe("observe", TRANSACTION_STATES, seen, node=node)
+    for found in farthest_logs(recorder.journal.clock, disks, TRANSACTIONS_TOPIC, state_of):
+        seen = seen_of(found, ends.get(found.folder))
+        recorder.observe("observe", TRANSACTION_STATES, seen, node=found.node)
 
 
-def seen_of(began_ns: int, partition: int, read: ReadLog[StateRecord], settled: int | None) -> StatesSeen:
+def seen_of(found: FarthestLog[StateRecord], settled: int | None) -> StatesSeen:
     """The value of an observation, as docs/histories.md gives it."""
+    read = found.read
     if read.error is not None:
-        return StatesSeen(began_ns=began_ns, partition=partition, error=read.error)
+        return StatesSeen(began_ns=found.began_ns, partition=found.partition, error=read.error)
     ids: dict[str, int] = {}
     sets: dict[Partitions | None, int] = {None: -1}
     rows: list[tuple[int, ...]] = []
@@ -88,13 +80,13 @@ def seen_of(began_ns: int, partition: int, read: ReadLog[StateRecord], settled: 
             )
         )
     return StatesSeen(
-        began_ns=began_ns,
-        partition=partition,
+        began_ns=found.began_ns,
+        partition=found.partition,
         end=read.place[1],
         settled=settled,
         ids=[*ids],
         sets=[{topic: [*numbers] for topic, numbers in each} for each in sets if each is not None],
         unread=[*read.unread],
         count=len(rows),
-        columns=packed_states(rows),
+        columns=packed_rows(rows, STATE_TYPES),
     )

@@ -37,10 +37,11 @@ import numpy as np
 import pytest
 
 from checkers.history.operations import History, Operation, OperationType
-from checkers.history.replicas import COLUMN_TYPES, pack
+from checkers.history.packing import pack
+from checkers.history.replicas import COLUMN_TYPES
 
 WALL_MS = 1_700_000_000_000
-EMPTY = pack(np.zeros(0), "base_offset")
+EMPTY = pack(np.zeros(0), "base_offset", COLUMN_TYPES)
 SETUP: dict[str, Any] = {
     "kafka_version": "4.3.1",
     "nodes": [{"name": f"c{i}", "id": i, "roles": ["broker", "controller"]} for i in (1, 2, 3)],

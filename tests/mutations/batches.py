@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from checkers.history.replicas import pack, thinned, unpack
+from checkers.history.packing import pack, unpack
+from checkers.history.replicas import COLUMN_TYPES, thinned
 
 Columns = dict[str, NDArray[Any]]
 
@@ -68,7 +69,7 @@ def rewritten(
         columns = columns if again is None else again
         value["batches"], value["count"] = packed(columns), len(columns["count"])
         if left is not None:
-            value["left"] = pack(_left_now(left, columns, lost), "base_offset")
+            value["left"] = pack(_left_now(left, columns, lost), "base_offset", COLUMN_TYPES)
         now = int(columns["last_offset"][-1]) if len(columns["last_offset"]) else None
         if now != last:
             value["end"] = value["log_start"] if now is None else now + 1
@@ -82,7 +83,7 @@ def _left(value: dict[str, Any], columns: Columns) -> dict[int, list[int]] | Non
         return None
     rows = thinned(columns)
     counts = columns["count"][rows]
-    offsets = unpack(value["left"], "base_offset", int(counts.sum()))
+    offsets = unpack(value["left"], "base_offset", int(counts.sum()), COLUMN_TYPES)
     parts = np.split(offsets, np.cumsum(counts)[:-1]) if len(rows) else []
     return {
         base: part.tolist() for base, part in zip(columns["base_offset"][rows].tolist(), parts, strict=True)

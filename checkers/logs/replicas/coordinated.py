@@ -77,11 +77,10 @@ class CoordinatorLogs:
         if log.seen.error is not None or None in epochs:
             return None
         gaps = log.gaps
-        rows = np.searchsorted(log.columns["leader_epoch"], [epoch for epoch in epochs if epoch is not None])
+        rows = np.searchsorted(log.records["leader_epoch"], [epoch for epoch in epochs if epoch is not None])
         gaps[rows[rows < len(gaps)]] = True
         numbers = np.cumsum(gaps).astype(np.int64)
-        end = int(log.columns["offset"][-1]) + 1 if len(gaps) else 0
-        more = int(end != log.seen.end or bool((rows == len(gaps)).any()))
+        more = int(log.lacks_end or bool((rows == len(gaps)).any()))
         return Pieces(numbers, more + (int(numbers[-1]) if len(gaps) else 0))
 
     def _has_decision(self, producer: int, epoch: int) -> bool:
@@ -89,7 +88,7 @@ class CoordinatorLogs:
         if self._all:
             return True
         for number, log in self.known.items():
-            rows = np.flatnonzero(log.columns["producer_id"] == producer)
+            rows = np.flatnonzero(log.records["producer_id"] == producer)
             if len(rows):
                 pieces = None if self._losses[number] else self.pieces(number)
                 return pieces is not None and _is_between(pieces, log, rows, epoch)
@@ -98,7 +97,7 @@ class CoordinatorLogs:
 
 def _is_between(pieces: Pieces, log: StatesLog, rows: Integers, epoch: int) -> bool:
     """Whether no record is missing where the decision of an epoch must be, given its producer's records."""
-    epochs = log.columns["producer_epoch"][rows].astype(np.int64)
+    epochs = log.records["producer_epoch"][rows].astype(np.int64)
     before, after = rows[epochs < epoch], rows[epochs > epoch + _AHEAD_MAX]
     first = int(pieces.of_records[before[-1]]) if len(before) else 0
     last = int(pieces.of_records[after[0]]) if len(after) else pieces.last
@@ -117,7 +116,7 @@ def certain_producers(history: History) -> Integers | None:
         return None
     is_whole = cache(lambda number: not losses(history, TRANSACTIONS_TOPIC, number))
     logs = (log for number, log in states_of(history).items() if is_whole(number))
-    found = {number for log in logs for number in log.columns["producer_id"].tolist()}
+    found = {number for log in logs for number in log.records["producer_id"].tolist()}
     for call in initialisations(history):
         place = transactions_partition(history, str(call.begun.key))
         if call.to_ns != NEVER and call.ended is not None and place is not None and is_whole(place.partition):

@@ -116,7 +116,7 @@ def _missing(log: ReplicaLog, rows: Integers, logs: CoordinatorLogs) -> list[int
 
 def _decided(log: StatesLog) -> Integers:
     """Keys of all decisions in a log, as `_key` makes them."""
-    columns = log.columns
+    columns = log.records
     status = columns["status"].astype(np.int64)
     rows = np.flatnonzero(np.isin(status, list(_DECISIONS)))
     ends = np.where(status[rows] == Status.PREPARE_COMMIT, COMMIT, ABORT)
@@ -164,7 +164,7 @@ def _undecided(log: ReplicaLog, row: int, known: Mapping[int, StatesLog]) -> Ano
 
 def _last_of(number: int, log: StatesLog, producer: int) -> str | None:
     """The last decisions of a producer in a log, as a sentence; None if it has none."""
-    columns = log.columns
+    columns = log.records
     rows = np.flatnonzero((columns["producer_id"] == producer) & np.isin(columns["status"], list(_DECISIONS)))
     if not len(rows):
         return None
@@ -219,7 +219,7 @@ def completed(number: int, log: StatesLog, pieces: Pieces) -> Iterator[Decision]
     """
     names = ("id", "status", "producer_id", "producer_epoch", "next_producer_id", "partitions", "offset")
     prepared: dict[tuple[int, int], dict[tuple[int, int], Decision]] = {}
-    rows = zip(pieces.of_records.tolist(), *(log.columns[name].tolist() for name in names), strict=True)
+    rows = zip(pieces.of_records.tolist(), *(log.records[name].tolist() for name in names), strict=True)
     current = 0
     for piece, name, status, producer, epoch, following, partitions, offset in rows:
         if piece != current:

@@ -133,7 +133,7 @@ def check_states(history: History) -> CheckerResult:
         CHECKER,
         found,
         figures={"transactional_ids": len(ids), "records": records, "compared": judged},
-        unknown_because=unread_states(history),
+        unknown_because="; ".join(unread_states(history)) or None,
         exercised=judged > 0,
     )
 
@@ -226,7 +226,7 @@ def _rows(log: StatesLog) -> list[tuple[int, int, LoggedState]]:
     ]
     sets.append(frozenset())
     names = ("offset", "status", "producer_id", "producer_epoch", "next_producer_id", "version", "partitions")
-    columns = [log.columns[name].tolist() for name in ("leader_epoch", "id", *names)]
+    columns = [log.records[name].tolist() for name in ("leader_epoch", "id", *names)]
     return [
         (epoch, name, LoggedState._make((*told, sets[where])))
         for epoch, name, *told, where in zip(*columns, strict=True)

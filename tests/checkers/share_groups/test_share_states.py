@@ -1,15 +1,13 @@
 """Acknowledgements are compared with the log of the share coordinator, and the log with itself."""
 
 from collections.abc import Sequence
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
 
-from checkers.columns.tables import PartitionName
-from checkers.evidence import share_states
 from checkers.history.operations import History
-from checkers.history.share_states import SHARE_BATCH_TYPES, SHARE_STATE_TYPES, Delivery, Kind, packed_rows
+from checkers.history.packing import packed_rows
+from checkers.history.share_states import SHARE_BATCH_TYPES, SHARE_STATE_TYPES, Delivery, Kind
 from checkers.history.units import NS_PER_MS
 from checkers.history.validity import Validity
 from checkers.judge import judge
@@ -347,15 +345,3 @@ def test_the_judge_drops_nothing_of_it() -> None:
     verdict = judge(seen(told, states(MADE, Told([(0, 10, DONE, 1)]))))
     (result,) = (each for each in verdict.results if each.checker == "share-groups")
     assert result.counts == {"share-answered-early": 1}
-
-
-def test_states_that_were_not_gathered(monkeypatch: pytest.MonkeyPatch) -> None:
-    topic = {PartitionName("__share_group_state", 1): (), PartitionName("other", 2): ()}
-    changes = SimpleNamespace(states=topic)
-    monkeypatch.setattr(share_states, "partition_changes", lambda _: changes)
-    told = seen(story(evidence=["share-states"]))
-    assert [*share_states.unread_share_states(told)] == [
-        "the records of __share_group_state-1 were not gathered"
-    ]
-    known = seen(story(evidence=["share-states"]), states(MADE, partition=1))
-    assert [*share_states.unread_share_states(known)] == []

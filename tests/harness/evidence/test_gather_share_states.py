@@ -1,17 +1,12 @@
 """The records of the topic of share groups' states, read on the brokers' disks at the end."""
 
 from pathlib import Path
-from typing import Any
 
 import msgspec
-import pytest
 
 from checkers.history.reading import read_history
 from checkers.history.share_states import (
-    SHARE_BATCH_TYPES,
-    SHARE_STATE_TYPES,
     ShareStatesSeen,
-    packed_rows,
     share_state_columns,
     share_states_problem,
 )
@@ -79,44 +74,3 @@ def test_a_log_that_can_not_be_read(tmp_path: Path) -> None:
     ((node, seen),) = gathered(tmp_path, "b1")
     assert (node, seen.error, seen.columns) == ("b1", "00000000000000000000.log is damaged", {})
     assert [len(column) for table in share_state_columns(seen) for column in table.values()] == [0] * 13
-
-
-def columns(rows: int = 1, **change: str | None) -> dict[str, str]:
-    packed = packed_rows([(0, 0, 0, 1, 0, -1, 0, -1, 1)] * rows, SHARE_STATE_TYPES)
-    return {name: text for name, text in (packed | change).items() if text is not None}
-
-
-def batches(*rows: tuple[int, int, int, int]) -> dict[str, str]:
-    return packed_rows(rows, SHARE_BATCH_TYPES)
-
-
-@pytest.mark.parametrize(
-    ("seen", "problem"),
-    [
-        ({}, None),
-        ({"columns": columns(kind=None)}, "Expected a column kind"),
-        ({"batches": {}}, "Expected a column count"),
-        ({"places": []}, "Expected numbers from 0 to -1 in column place"),
-        ({"count": 2}, "Expected 2 numbers in column offset"),
-        ({"count": 2**40}, "Expected at most"),
-        ({"batch_count": 2, "batches": batches((1, 1, 0, 1), (2, 2, 0, 1))}, "Expected 2 batches in column"),
-        (
-            {
-                "columns": packed_rows([(0, 0, 0, 1, 0, 0, 0, 0, n) for n in (2, -1)], SHARE_STATE_TYPES),
-                "count": 2,
-            },
-            "Expected 1 batches in column",
-        ),
-        ({"batches": batches((2, 1, 0, 1))}, "Expected no number in column first"),
-    ],
-)
-def test_what_is_told_must_fit(seen: dict[str, Any], problem: str | None) -> None:
-    whole: dict[str, Any] = {
-        "count": 1,
-        "columns": columns(),
-        "batch_count": 1,
-        "batches": batches((1, 1, 0, 1)),
-    }
-    whole |= {"began_ns": 0, "partition": 0, "places": [("a", TOPIC_ID, 0)]}
-    told = share_states_problem(ShareStatesSeen(**(whole | seen)))
-    assert told == problem if problem is None else (told or "").startswith(problem)

@@ -11,7 +11,6 @@ from checkers.history.reading import read_history
 from checkers.history.transaction_states import (
     STATE_TYPES,
     StatesSeen,
-    packed_states,
     state_columns,
     states_problem,
 )
@@ -105,27 +104,3 @@ def test_segments_that_are_replaced_all_the_time(tmp_path: Path, monkeypatch: py
     assert read_folder(folder, None).error == "segments are being replaced"
     (folder / f"{9:020}.log").mkdir()
     assert read_folder(folder, None).error == "IsADirectoryError: Is a directory"
-
-
-def columns(**change: str | None) -> dict[str, str]:
-    packed = packed_states([(0,) * len(STATE_TYPES)])
-    return {name: text for name, text in (packed | change).items() if text is not None}
-
-
-@pytest.mark.parametrize(
-    ("seen", "problem"),
-    [
-        ({"columns": columns(), "ids": ["a"], "sets": [{}]}, None),
-        ({"columns": columns(status=None), "ids": ["a"], "sets": [{}]}, "Expected a column status"),
-        ({"columns": columns(), "sets": [{}]}, "Expected numbers from 0 to -1 in column id"),
-        ({"columns": columns(), "ids": ["a"]}, "Expected numbers from -1 to -1 in column partitions"),
-        (
-            {"columns": columns(), "count": 2, "ids": ["a"], "sets": [{}]},
-            "Expected 2 numbers in column offset",
-        ),
-        ({"columns": columns(), "count": 2**40}, "Expected at most"),
-    ],
-)
-def test_what_is_told_must_fit(seen: dict[str, Any], problem: str | None) -> None:
-    told = states_problem(StatesSeen(**({"began_ns": 0, "partition": 0, "count": 1} | seen)))
-    assert told == problem if problem is None else (told or "").startswith(problem)

@@ -6,6 +6,7 @@ from typing import Any
 from checkers.evidence.coordinators import SHARES_TOPIC
 from checkers.evidence.partition_changes import partition_changes
 from checkers.history.operations import History
+from checkers.history.packing import packed_rows
 from checkers.history.setup import recorded_setup
 from checkers.history.share_states import (
     EVIDENCE_SHARES,
@@ -14,7 +15,6 @@ from checkers.history.share_states import (
     SHARE_STATES,
     Delivery,
     Kind,
-    packed_rows,
 )
 from tests.mutations.edits import Edit
 from tests.mutations.families.share import FINAL, RUNS, Given, given

@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 from checkers.evidence.coordinators import TRANSACTIONS_TOPIC
 from checkers.evidence.partition_changes import partition_changes
 from checkers.history.operations import History
+from checkers.history.packing import packed_rows
 from checkers.history.transaction_states import (
     EVIDENCE_STATES,
     STATE_TYPES,
     TRANSACTION_STATES,
     Status,
-    packed_states,
 )
 from tests.mutations.edits import Edit
 from tests.mutations.looking import OK, columns_of
@@ -105,7 +105,8 @@ def _tell(edit: Edit, change: Callable[[list[Row], Row], object] | None = None, 
     for each, rows in logs.rows.items():
         value: dict[str, Any] = {"began_ns": logs.at_ns, "partition": each, "end": len(rows), "unread": []}
         value |= {"settled": len(rows), "ids": logs.ids[each], "sets": logs.sets[each], "error": None}
-        value |= {"count": len(rows), "columns": packed_states(rows)} | (fields if each == number else {})
+        value |= {"count": len(rows), "columns": packed_rows(rows, STATE_TYPES)}
+        value |= fields if each == number else {}
         edit.add(replica, logs.at_ns + 1_000, type=OK, key=TRANSACTION_STATES, value=value)
 
 

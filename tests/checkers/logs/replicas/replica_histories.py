@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from checkers.history.operations import History, Operation, OperationType
-from checkers.history.replicas import COLUMN_TYPES, METADATA_LOG, METADATA_TOPIC, REPLICA, pack
+from checkers.history.packing import pack
+from checkers.history.replicas import COLUMN_TYPES, METADATA_LOG, METADATA_TOPIC, REPLICA
 
 TOPIC_ID = "pl2yURLxReyXmuf8pnFOsg"
 NODES = ("n1", "n2", "n3")
@@ -39,7 +40,7 @@ class Batch(NamedTuple):
 def packed(batches: Sequence[Batch]) -> dict[str, str]:
     """Columns as they stand in a history."""
     return {
-        name: pack(np.array([getattr(batch, name) for batch in batches], dtype=dtype), name)
+        name: pack(np.array([getattr(batch, name) for batch in batches], dtype=dtype), name, COLUMN_TYPES)
         for name, dtype in COLUMN_TYPES.items()
     }
 

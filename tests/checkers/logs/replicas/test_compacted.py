@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from checkers.history.operations import Operation, OperationType
-from checkers.history.replicas import pack
+from checkers.history.packing import pack
+from checkers.history.replicas import COLUMN_TYPES
 from checkers.logs.replicas.judging import check_replicas
 from checkers.verdict.verdict import CheckerResult, Validity
 from tests.checkers.logs.replicas.replica_histories import (
@@ -309,7 +310,7 @@ class TestBroughtBack:
 
 def kept(log: Sequence[Batch], offsets: Sequence[int], **told: Any) -> dict[str, Any]:
     """A log of which it is told which records its batches have left."""
-    packed = pack(np.array(offsets, dtype=np.int64), "base_offset")
+    packed = pack(np.array(offsets, dtype=np.int64), "base_offset", COLUMN_TYPES)
     return replica(log, **{"log_start": 0, "end": 9, "left": packed, **told})
 
 

@@ -1,4 +1,4 @@
-"""Observations of replicas: columns packed and unpacked, shapes refused when a history is read."""
+"""Observations of replicas: shapes refused when a history is read."""
 
 from pathlib import Path
 from typing import Any
@@ -6,49 +6,17 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from checkers.history.operations import JournalHeader, Operation, OperationType
+from checkers.history.packing import pack
 from checkers.history.reading import HistoryError, read_history
-from checkers.history.replicas import (
-    COLUMN_TYPES,
-    METADATA_LOG,
-    REPLICA,
-    ReplicaSeen,
-    offsets_left,
-    pack,
-    unpack,
-)
+from checkers.history.replicas import COLUMN_TYPES, METADATA_LOG, REPLICA, ReplicaSeen, offsets_left
 from tests.checkers.logs.replicas.replica_histories import Batch, metadata, packed, replica, unread
-
-
-@given(st.sampled_from(sorted(COLUMN_TYPES)), st.data())
-def test_a_column_comes_back_as_it_was(name: str, data: st.DataObject) -> None:
-    limits = np.iinfo(COLUMN_TYPES[name])
-    column = data.draw(st.lists(st.integers(int(limits.min), int(limits.max))))
-
-    text = pack(np.array(column, dtype=COLUMN_TYPES[name]), name)
-
-    assert text.isascii()
-    assert unpack(text, name, len(column)).tolist() == column
-
-
-@pytest.mark.parametrize("text", ["é", "no base64!", "AAAA", pack(np.zeros(1), "producer_epoch")])
-def test_what_is_no_column_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="column base_offset"):
-        unpack(text, "base_offset", 1)
-
-
-@pytest.mark.parametrize(("count", "found"), [(2, "more"), (1, "more"), (4, "3")])
-def test_a_column_of_another_length_is_refused(count: int, found: str) -> None:
-    with pytest.raises(ValueError, match=f"Expected {count} numbers in column crc, got {found}"):
-        unpack(pack(np.zeros(3), "crc"), "crc", count)
 
 
 def test_a_short_text_unpacks_no_more_than_is_said(tmp_path: Path) -> None:
     many = 200_000_000
-    batches = dict.fromkeys(COLUMN_TYPES, pack(np.zeros(10**6), "base_offset"))
+    batches = dict.fromkeys(COLUMN_TYPES, pack(np.zeros(10**6), "base_offset", COLUMN_TYPES))
     with pytest.raises(
         HistoryError, match=r"Expected at most [0-9,]+ batches in columns of so many characters"
     ):

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from checkers.history.transaction_states import Status, packed_states
+from checkers.history.packing import packed_rows
+from checkers.history.transaction_states import STATE_TYPES, Status
 from tests.checkers.admin_histories import TOPIC_ID, AdminStory
 
 TOPIC = "__transaction_state"
@@ -47,7 +48,8 @@ def states(*records: Told, partition: int = 0, **changes: Any) -> dict[str, Any]
         producer = (told.producer, told.epoch, -1, told.next_id, -1, told.version, 6000)
         rows.append((offset, told.leader_epoch, name, told.status, *producer, where, 2, 1))
     value = {"began_ns": 1, "partition": partition, "end": rows[-1][0] + 1 if rows else 0, "unread": []}
-    value |= {"ids": [*ids], "sets": sets, "count": len(rows), "columns": packed_states(rows), "error": None}
+    value |= {"ids": [*ids], "sets": sets, "count": len(rows), "error": None}
+    value |= {"columns": packed_rows(rows, STATE_TYPES)}
     return value | changes
 
 

@@ -227,6 +227,14 @@ def test_records_that_were_not_read(changes: dict[str, Any], why: str) -> None:
     assert (result.validity, result.unknown_because) == (Validity.UNKNOWN, why)
 
 
+def test_all_reasons_are_told() -> None:
+    story = story_of(states(E, unread=[7]), states(E, partition=2, unread=[8]))
+    assert check_states(story.history()).unknown_because == (
+        "__transaction_state-0 has records that can't be decoded, at 7; "
+        "__transaction_state-2 has records that can't be decoded, at 8"
+    )
+
+
 @pytest.mark.parametrize(
     ("evidence", "partition", "leaders", "why"),
     [
