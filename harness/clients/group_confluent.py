@@ -129,7 +129,7 @@ class ConfluentMember:
     def _protocol(self) -> dict[str, object]:
         """The library's configuration of the group's protocol."""
         return {
-            "partition_assignment_strategy": "range",
+            "partition_assignment_strategy": ",".join(self._options.assignors),
             "session_timeout_ms": self._options.session_ms,
             "heartbeat_interval_ms": self._options.heartbeat_ms,
         }

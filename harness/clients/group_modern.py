@@ -40,7 +40,7 @@ class ModernMember(ConfluentMember):
         return answer
 
     def _protocol(self) -> dict[str, object]:
-        return {"group_protocol": "consumer", "group_remote_assignor": "range"}
+        return {"group_protocol": "consumer", "group_remote_assignor": self._options.assignors[0]}
 
     def _epoch(self) -> Membership | None:
         try:

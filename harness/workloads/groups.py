@@ -31,6 +31,8 @@ RESET_INTERVAL_S = 5.0
 """Mean time between requests of a member's process, sent as a non-member, to reset its group's offsets."""
 _TO_COME = (1_000, 10_000)
 """By how much the future generation exceeds the member's: the group can't have reached it meanwhile."""
+_CLASSIC_ASSIGNORS = ("range",)
+"""Assignors that members of the classic protocol offer."""
 _STALL_S = (0.5, 4.0)
 """How long a member stalls in addition to the time that its group waits."""
 
@@ -63,6 +65,7 @@ def options_of(context: GroupsContext, group: int, place: int = 0) -> MemberOpti
     """How a member behaves, by the group's index and the member's place in the group."""
     workload = context.workload
     name = workload.groups[group]
+    modern = name in workload.modern or name in workload.mixed
     return MemberOptions(
         context.bootstrap,
         name,
@@ -70,7 +73,8 @@ def options_of(context: GroupsContext, group: int, place: int = 0) -> MemberOpti
         session_ms=workload.session_ms,
         poll_interval_ms=workload.poll_interval_ms,
         request_ms=REQUEST_MS,
-        modern=name in workload.modern or name in workload.mixed,
+        modern=modern,
+        assignors=workload.assignors if modern else _CLASSIC_ASSIGNORS,
         instance=f"{name}-{place}" if name in workload.static else None,
     )
 
@@ -99,6 +103,7 @@ class MemberWorker(Membered):
         self._reset_by = reset
         self._random_resets = random.Random(f"reset {number}")
         self._random_protocols = random.Random(f"protocol {number}")
+        self._random_assignors = random.Random(f"assignor {number}")
         self._next_reset_s = time.monotonic() + self._until_reset_s()
 
     def work(self) -> None:
@@ -113,11 +118,20 @@ class MemberWorker(Membered):
             self.leave()
 
     def joined(self) -> GroupMember | None:
-        """The member; in a mixed group each new one draws its protocol."""
-        if self._member is None and self.group in self._workload.mixed:
-            modern = self._random_protocols.random() < MODERN_SHARE
-            self.options = msgspec.structs.replace(self.options, modern=modern)
+        """The member; each new one draws its assignor, and in a mixed group its protocol."""
+        if self._member is None:
+            self.options = self._drawn(self.options)
         return super().joined()
+
+    def _drawn(self, options: MemberOptions) -> MemberOptions:
+        """Options of a new member, with what it draws if its group has members of KIP-848's protocol."""
+        workload = self._workload
+        modern = options.modern
+        if self.group in workload.mixed:
+            modern = self._random_protocols.random() < MODERN_SHARE
+        among = workload.assignors if modern else _CLASSIC_ASSIGNORS
+        assignors = tuple(self._random_assignors.sample(among, len(among)))
+        return msgspec.structs.replace(options, modern=modern, assignors=assignors)
 
     def _turn(self, member: GroupMember) -> bool:
         """Poll once, then commit or churn; returns whether this member may continue."""

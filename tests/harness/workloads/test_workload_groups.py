@@ -259,6 +259,21 @@ def test_each_new_member_of_a_mixed_group_draws_its_protocol(make: Make) -> None
     assert not options_of(bench.context, 0).modern
 
 
+def test_each_new_member_of_a_modern_group_draws_its_assignor(make: Make) -> None:
+    bench = make(
+        msgspec.structs.replace(CALM, modern=("group-confluent-kafka",), assignors=("uniform", "range"))
+    )
+    for index in (0, CALM.members):
+        worker = MemberWorker(bench.context, index, bench.group.join)
+        for _ in range(20):
+            worker.joined()
+            worker.leave()
+    classic, modern = bench.group.joined[:20], bench.group.joined[20:]
+    assert {options.assignors for options in classic} == {("range",)}
+    assert {options.assignors for options in modern} == {("uniform", "range"), ("range", "uniform")}
+    assert {options.modern for options in modern} == {True}
+
+
 def test_a_static_member_comes_back_with_its_instance_id_and_the_last_has_the_firsts(make: Make) -> None:
     name = "group-confluent-kafka"
     bench = make(msgspec.structs.replace(CALM, static=(name,)))
