@@ -57,6 +57,8 @@ class MemberOptions(msgspec.Struct, frozen=True):
         modern: whether it uses KIP-848's protocol, in which brokers set the length of a session.
         assignors: names of assignors, its favourite first.  A classic member offers all of them; all must be
             eager.  A member of KIP-848's protocol requests the first one from the coordinator.
+        pattern: whether a member of KIP-848's protocol subscribes by a regular expression that only the topic
+            matches; ignored in the classic protocol, in which clients evaluate it.
         instance: its ``group.instance.id``, with which it is a static member (KIP-345); None: it is dynamic.
     """
 
@@ -72,6 +74,7 @@ class MemberOptions(msgspec.Struct, frozen=True):
     poll_records_max: int = 200
     modern: bool = False
     assignors: tuple[str, ...] = ("range",)
+    pattern: bool = False
     instance: str | None = None
 
 

@@ -231,6 +231,8 @@ class GroupsWorkload(LogWorkload, frozen=True, tag="groups"):
         static: groups whose members are static (KIP-345): a member that comes back has its old instance id.
             The last member, which drains the group, has the first one's.
         assignors: server-side assignors, one of which a member of KIP-848's protocol draws whenever it joins.
+        patterns: how many members of each of these groups, the last ones, subscribe by a regular expression
+            whenever they use that protocol; the coordinator evaluates it.
         members: number of members of each group.
         session_ms: time without a heartbeat after which a group removes a member.
         poll_interval_ms: time without a poll after which a group removes a member.
@@ -247,6 +249,7 @@ class GroupsWorkload(LogWorkload, frozen=True, tag="groups"):
     mixed: tuple[str, ...] = ()
     static: tuple[str, ...] = ()
     assignors: tuple[str, ...] = ("range",)
+    patterns: int = 0
     members: int = 3
     session_ms: int = 6_000
     poll_interval_ms: int = 7_000

@@ -75,6 +75,7 @@ def options_of(context: GroupsContext, group: int, place: int = 0) -> MemberOpti
         request_ms=REQUEST_MS,
         modern=modern,
         assignors=workload.assignors if modern else _CLASSIC_ASSIGNORS,
+        pattern=modern and place >= workload.members - workload.patterns,
         instance=f"{name}-{place}" if name in workload.static else None,
     )
 

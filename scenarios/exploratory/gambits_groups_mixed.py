@@ -17,7 +17,10 @@ SCENARIO = Scenario(
         config={**GROUP_BROKERS, **SHORT_SESSIONS, "group.consumer.migration.policy": "bidirectional"},
     ),
     workload=GroupsWorkload(
-        mixed=("group-confluent-kafka",), assignors=("uniform", "range"), churn_interval_ms=2_500
+        mixed=("group-confluent-kafka",),
+        assignors=("uniform", "range"),
+        patterns=1,
+        churn_interval_ms=2_500,
     ),
     # Before, groups of KIP-848's protocol were a preview.
     versions_min="4.0.0",

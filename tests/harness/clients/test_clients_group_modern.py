@@ -1,5 +1,6 @@
 """The member of KIP-848's protocol, over a consumer of librdkafka's that does as the test says."""
 
+import re
 import struct
 from collections.abc import Callable
 from typing import Any, cast
@@ -11,7 +12,7 @@ from confluent_kafka import KafkaException, TopicPartition
 from checkers.history.operations import OperationType
 from harness.clients import group_confluent
 from harness.clients.group import MemberOptions, Membership, PolledRecords
-from harness.clients.group_modern import ModernMember
+from harness.clients.group_modern import ModernMember, pattern_of
 from harness.clients.group_opening import join_group
 from harness.clients.group_outdated import commit_as
 from harness.clients.interface import ClientFailedError, ClientKind, Message, ReadError
@@ -139,6 +140,21 @@ def test_a_member_asks_the_coordinator_for_its_favourite_assignor(assignor: str)
         assert gathered.assigned.starts == {0: 0, 1: 0}
         assert broker.joining.server_assignor == assignor
         assert broker.joining.subscribed_topic_names == ["log-0"]
+
+
+def test_a_regular_expression_is_sent_to_the_coordinator() -> None:
+    with FakeModernBroker() as broker:
+        gathered = joined_with(broker, pattern=True)
+        assert gathered.assigned is not None
+        assert gathered.assigned.starts == {0: 0, 1: 0}
+        assert broker.joining.subscribed_topic_names == []
+        assert broker.joining.subscribed_topic_regex == "(^log-0$)"
+
+
+def test_only_the_topic_matches_its_pattern() -> None:
+    pattern = re.compile(pattern_of("groups.0-a"))
+    assert pattern.fullmatch("groups.0-a")
+    assert not any(map(pattern.fullmatch, ("groups-0-a", "groups.0-ab", "__groups.0-a", "")))
 
 
 @pytest.fixture

@@ -274,6 +274,13 @@ def test_each_new_member_of_a_modern_group_draws_its_assignor(make: Make) -> Non
     assert {options.modern for options in modern} == {True}
 
 
+def test_the_last_members_of_a_modern_group_subscribe_by_a_pattern(make: Make) -> None:
+    for field in ("modern", "mixed"):
+        bench = make(msgspec.structs.replace(CALM, patterns=2, **{field: ("group-confluent-kafka",)}))
+        assert [options_of(bench.context, 1, place).pattern for place in range(3)] == [False, True, True]
+        assert not any(options_of(bench.context, 0, place).pattern for place in range(3))
+
+
 def test_a_static_member_comes_back_with_its_instance_id_and_the_last_has_the_firsts(make: Make) -> None:
     name = "group-confluent-kafka"
     bench = make(msgspec.structs.replace(CALM, static=(name,)))
