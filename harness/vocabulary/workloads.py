@@ -231,6 +231,8 @@ class GroupsWorkload(LogWorkload, frozen=True, tag="groups"):
         static: groups whose members are static (KIP-345): a member that comes back has its old instance id.
             The last member, which drains the group, has the first one's.
         assignors: server-side assignors, one of which a member of KIP-848's protocol draws whenever it joins.
+        offered: eager client-side assignors that each classic member of a mixed group offers, in an order
+            that it draws whenever it joins; a classic group uses one that all members offer.
         patterns: how many members of each of these groups, the last ones, subscribe by a regular expression
             whenever they use that protocol; the coordinator evaluates it.
         members: number of members of each group.
@@ -249,6 +251,7 @@ class GroupsWorkload(LogWorkload, frozen=True, tag="groups"):
     mixed: tuple[str, ...] = ()
     static: tuple[str, ...] = ()
     assignors: tuple[str, ...] = ("range",)
+    offered: tuple[str, ...] = ("range",)
     patterns: int = 0
     members: int = 3
     session_ms: int = 6_000

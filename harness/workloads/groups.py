@@ -31,8 +31,6 @@ RESET_INTERVAL_S = 5.0
 """Mean time between requests of a member's process, sent as a non-member, to reset its group's offsets."""
 _TO_COME = (1_000, 10_000)
 """By how much the future generation exceeds the member's: the group can't have reached it meanwhile."""
-_CLASSIC_ASSIGNORS = ("range",)
-"""Assignors that members of the classic protocol offer."""
 _STALL_S = (0.5, 4.0)
 """How long a member stalls in addition to the time that its group waits."""
 
@@ -74,7 +72,7 @@ def options_of(context: GroupsContext, group: int, place: int = 0) -> MemberOpti
         poll_interval_ms=workload.poll_interval_ms,
         request_ms=REQUEST_MS,
         modern=modern,
-        assignors=workload.assignors if modern else _CLASSIC_ASSIGNORS,
+        assignors=workload.assignors if modern else ("range",),
         pattern=modern and place >= workload.members - workload.patterns,
         instance=f"{name}-{place}" if name in workload.static else None,
     )
@@ -119,20 +117,19 @@ class MemberWorker(Membered):
             self.leave()
 
     def joined(self) -> GroupMember | None:
-        """The member; each new one draws its assignor, and in a mixed group its protocol."""
-        if self._member is None:
-            self.options = self._drawn(self.options)
+        """The member; each new one draws its assignors, and in a mixed group its protocol."""
+        if self._member is None and (self.options.modern or self.group in self._workload.mixed):
+            self.options = self._drawn()
         return super().joined()
 
-    def _drawn(self, options: MemberOptions) -> MemberOptions:
-        """Options of a new member, with what it draws if its group has members of KIP-848's protocol."""
+    def _drawn(self) -> MemberOptions:
+        """Options of a new member of a group with KIP-848's protocol, or with both protocols."""
         workload = self._workload
-        modern = options.modern
-        if self.group in workload.mixed:
-            modern = self._random_protocols.random() < MODERN_SHARE
-        among = workload.assignors if modern else _CLASSIC_ASSIGNORS
+        mixed = self.group in workload.mixed
+        modern = not mixed or self._random_protocols.random() < MODERN_SHARE
+        among = workload.assignors if modern else workload.offered
         assignors = tuple(self._random_assignors.sample(among, len(among)))
-        return msgspec.structs.replace(options, modern=modern, assignors=assignors)
+        return msgspec.structs.replace(self.options, modern=modern, assignors=assignors)
 
     def _turn(self, member: GroupMember) -> bool:
         """Poll once, then commit or churn; returns whether this member may continue."""

@@ -19,6 +19,7 @@ SCENARIO = Scenario(
     workload=GroupsWorkload(
         mixed=("group-confluent-kafka",),
         assignors=("uniform", "range"),
+        offered=("range", "roundrobin"),
         patterns=1,
         churn_interval_ms=2_500,
     ),

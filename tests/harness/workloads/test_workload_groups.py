@@ -246,15 +246,21 @@ def test_members_of_a_modern_group_are_told_that_it_is_one(make: Make) -> None:
 
 def test_each_new_member_of_a_mixed_group_draws_its_protocol(make: Make) -> None:
     name = "group-confluent-kafka"
-    bench = make(msgspec.structs.replace(CALM, mixed=(name,)))
+    bench = make(
+        msgspec.structs.replace(CALM, mixed=(name,), assignors=("uniform",), offered=("range", "roundrobin"))
+    )
     worker = MemberWorker(bench.context, CALM.members, bench.group.join)
     for _ in range(20):
         made = worker.joined()
         assert worker.joined() is made, "it is drawn only for a new one"
         worker.leave()
-    drawn = [options.modern for options in bench.group.joined]
-    assert len(drawn) == 20
-    assert set(drawn) == {True, False}
+    drawn = {(options.modern, options.assignors) for options in bench.group.joined}
+    assert len(bench.group.joined) == 20
+    assert drawn == {
+        (True, ("uniform",)),
+        (False, ("range", "roundrobin")),
+        (False, ("roundrobin", "range")),
+    }
     assert options_of(bench.context, 1).modern
     assert not options_of(bench.context, 0).modern
 
