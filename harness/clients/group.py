@@ -40,7 +40,7 @@ class PolledRecords(NamedTuple):
 
 
 class MemberOptions(msgspec.Struct, frozen=True):
-    """Options of a member; it has the range assignor, eager rebalances, read_uncommitted, no auto-commit.
+    """Options of a member; it has eager rebalances in the classic protocol, read_uncommitted, no auto-commit.
 
     Attributes:
         bootstrap: ``host:port`` of every broker.
@@ -55,6 +55,10 @@ class MemberOptions(msgspec.Struct, frozen=True):
         commit_ms: time after which a commit returns, whatever its outcome.
         poll_records_max: maximum number of records that one poll returns.
         modern: whether it uses KIP-848's protocol, in which brokers set the length of a session.
+        assignors: names of assignors, its favourite first.  A classic member offers all of them; all must be
+            eager.  A member of KIP-848's protocol requests the first one from the coordinator.
+        pattern: whether a member of KIP-848's protocol subscribes by a regular expression that only the topic
+            matches; ignored in the classic protocol, in which clients evaluate it.
         instance: its ``group.instance.id``, with which it is a static member (KIP-345); None: it is dynamic.
     """
 
@@ -69,6 +73,8 @@ class MemberOptions(msgspec.Struct, frozen=True):
     commit_ms: int = 2_500
     poll_records_max: int = 200
     modern: bool = False
+    assignors: tuple[str, ...] = ("range",)
+    pattern: bool = False
     instance: str | None = None
 
 

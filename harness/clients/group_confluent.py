@@ -56,7 +56,7 @@ class ConfluentMember:
                 **self._protocol(),
             ),
         )
-        subscribe(self._consumer, options.topic, on_assign=self._on_assign, on_revoke=self._on_revoke)
+        subscribe(self._consumer, self._wanted(), on_assign=self._on_assign, on_revoke=self._on_revoke)
 
     @property
     def owned(self) -> frozenset[int]:
@@ -129,10 +129,14 @@ class ConfluentMember:
     def _protocol(self) -> dict[str, object]:
         """The library's configuration of the group's protocol."""
         return {
-            "partition_assignment_strategy": "range",
+            "partition_assignment_strategy": ",".join(self._options.assignors),
             "session_timeout_ms": self._options.session_ms,
             "heartbeat_interval_ms": self._options.heartbeat_ms,
         }
+
+    def _wanted(self) -> str:
+        """The topic to which it subscribes."""
+        return self._options.topic
 
     def _committed(self, consumer: Consumer, partitions: Iterable[int]) -> dict[int, int] | None:
         """The group's committed offsets, 0 if it has none; None after an error, which poll reports."""

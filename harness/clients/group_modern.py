@@ -40,7 +40,11 @@ class ModernMember(ConfluentMember):
         return answer
 
     def _protocol(self) -> dict[str, object]:
-        return {"group_protocol": "consumer", "group_remote_assignor": "range"}
+        return {"group_protocol": "consumer", "group_remote_assignor": self._options.assignors[0]}
+
+    def _wanted(self) -> str:
+        """The topic, or a regular expression that only its name matches."""
+        return pattern_of(self._options.topic) if self._options.pattern else super()._wanted()
 
     def _epoch(self) -> Membership | None:
         try:
@@ -71,3 +75,11 @@ class ModernMember(ConfluentMember):
         """The group revoked some partitions, or continued without this member."""
         self._owned -= {place.partition for place in partitions}
         consumer.incremental_unassign(partitions)
+
+
+def pattern_of(topic: str) -> str:
+    """A regular expression that only this topic's name matches, in the syntax of RE2.
+
+    librdkafka sends what begins with ``^`` to the coordinator as an expression, in parentheses.
+    """
+    return f"^{topic.replace('.', '[.]')}$"

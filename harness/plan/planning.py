@@ -24,9 +24,13 @@ from harness.seeded_bugs.catalogue import bug_named
 from harness.vocabulary.scenario import Expectation, Majority, RandomSchedule, RollingSchedule, Scenario
 from harness.vocabulary.topology import Mode, NodeFile, Quorum, Topology
 from harness.vocabulary.version import VersionShapeError, parse_version
-from harness.vocabulary.workloads import LogWorkload, ShareWorkload, Workload
+from harness.vocabulary.workloads import GroupsWorkload, LogWorkload, ShareWorkload, Workload
 
 ACKS = ("all", "1", "0")
+EAGER = ("range", "roundrobin")
+"""Client-side assignors by which members of groups revoke everything, as the harness's clients do."""
+SERVER_SIDE = ("uniform", "range")
+"""Kafka's own assignors of groups with KIP-848's protocol (``group.consumer.assignors``)."""
 DURATION_S_MIN = 20
 
 
@@ -301,9 +305,21 @@ def problems_of_load(scenario: Scenario) -> list[str]:
         found.append("libraries is empty, expected at least one client library")
     if workload.rate < 1:
         found.append(f"rate is {workload.rate}, expected at least 1 send operation a second")
+    if isinstance(workload, GroupsWorkload):
+        found += _assignor_problems(workload)
     if isinstance(workload, ShareWorkload):
         found += _config_problems(workload, scenario.topology)
     return found
+
+
+def _assignor_problems(workload: GroupsWorkload) -> Iterator[str]:
+    """Members of groups need an assignor, and can use only some."""
+    for name, given, known in (
+        ("assignors", workload.assignors, SERVER_SIDE),
+        ("offered", workload.offered, EAGER),
+    ):
+        if not given or not {*given} <= {*known}:
+            yield f"{name} is {', '.join(given) or 'empty'}, expected some of {', '.join(known)}"
 
 
 def _config_problems(workload: ShareWorkload, topology: Topology) -> Iterator[str]:

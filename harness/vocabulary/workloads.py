@@ -230,6 +230,11 @@ class GroupsWorkload(LogWorkload, frozen=True, tag="groups"):
             confluent-kafka, and brokers must be configured as for `modern`.
         static: groups whose members are static (KIP-345): a member that comes back has its old instance id.
             The last member, which drains the group, has the first one's.
+        assignors: server-side assignors, one of which a member of KIP-848's protocol draws whenever it joins.
+        offered: eager client-side assignors that each classic member of a mixed group offers, in an order
+            that it draws whenever it joins; a classic group uses one that all members offer.
+        patterns: how many members of each of these groups, the last ones, subscribe by a regular expression
+            whenever they use that protocol; the coordinator evaluates it.
         members: number of members of each group.
         session_ms: time without a heartbeat after which a group removes a member.
         poll_interval_ms: time without a poll after which a group removes a member.
@@ -245,6 +250,9 @@ class GroupsWorkload(LogWorkload, frozen=True, tag="groups"):
     modern: tuple[str, ...] = ()
     mixed: tuple[str, ...] = ()
     static: tuple[str, ...] = ()
+    assignors: tuple[str, ...] = ("range",)
+    offered: tuple[str, ...] = ("range",)
+    patterns: int = 0
     members: int = 3
     session_ms: int = 6_000
     poll_interval_ms: int = 7_000

@@ -63,6 +63,7 @@ def options_of(context: GroupsContext, group: int, place: int = 0) -> MemberOpti
     """How a member behaves, by the group's index and the member's place in the group."""
     workload = context.workload
     name = workload.groups[group]
+    modern = name in workload.modern or name in workload.mixed
     return MemberOptions(
         context.bootstrap,
         name,
@@ -70,7 +71,9 @@ def options_of(context: GroupsContext, group: int, place: int = 0) -> MemberOpti
         session_ms=workload.session_ms,
         poll_interval_ms=workload.poll_interval_ms,
         request_ms=REQUEST_MS,
-        modern=name in workload.modern or name in workload.mixed,
+        modern=modern,
+        assignors=workload.assignors if modern else ("range",),
+        pattern=modern and place >= workload.members - workload.patterns,
         instance=f"{name}-{place}" if name in workload.static else None,
     )
 
@@ -99,6 +102,7 @@ class MemberWorker(Membered):
         self._reset_by = reset
         self._random_resets = random.Random(f"reset {number}")
         self._random_protocols = random.Random(f"protocol {number}")
+        self._random_assignors = random.Random(f"assignor {number}")
         self._next_reset_s = time.monotonic() + self._until_reset_s()
 
     def work(self) -> None:
@@ -113,11 +117,19 @@ class MemberWorker(Membered):
             self.leave()
 
     def joined(self) -> GroupMember | None:
-        """The member; in a mixed group each new one draws its protocol."""
-        if self._member is None and self.group in self._workload.mixed:
-            modern = self._random_protocols.random() < MODERN_SHARE
-            self.options = msgspec.structs.replace(self.options, modern=modern)
+        """The member; each new one draws its assignors, and in a mixed group its protocol."""
+        if self._member is None and (self.options.modern or self.group in self._workload.mixed):
+            self.options = self._drawn()
         return super().joined()
+
+    def _drawn(self) -> MemberOptions:
+        """Options of a new member of a group with KIP-848's protocol, or with both protocols."""
+        workload = self._workload
+        mixed = self.group in workload.mixed
+        modern = not mixed or self._random_protocols.random() < MODERN_SHARE
+        among = workload.assignors if modern else workload.offered
+        assignors = tuple(self._random_assignors.sample(among, len(among)))
+        return msgspec.structs.replace(self.options, modern=modern, assignors=assignors)
 
     def _turn(self, member: GroupMember) -> bool:
         """Poll once, then commit or churn; returns whether this member may continue."""

@@ -16,7 +16,13 @@ SCENARIO = Scenario(
         mode=Mode.ISOLATED,
         config={**GROUP_BROKERS, **SHORT_SESSIONS, "group.consumer.migration.policy": "bidirectional"},
     ),
-    workload=GroupsWorkload(mixed=("group-confluent-kafka",), churn_interval_ms=2_500),
+    workload=GroupsWorkload(
+        mixed=("group-confluent-kafka",),
+        assignors=("uniform", "range"),
+        offered=("range", "roundrobin"),
+        patterns=1,
+        churn_interval_ms=2_500,
+    ),
     # Before, groups of KIP-848's protocol were a preview.
     versions_min="4.0.0",
     ticket="KIP-848",

@@ -15,7 +15,7 @@ SCENARIO = Scenario(
         mode=Mode.ISOLATED,
         config={**GROUP_BROKERS, **SHORT_SESSIONS},
     ),
-    workload=GroupsWorkload(modern=("group-confluent-kafka",)),
+    workload=GroupsWorkload(modern=("group-confluent-kafka",), assignors=("uniform", "range"), patterns=1),
     # Before, groups of that protocol were a preview.
     versions_min="4.0.0",
     ticket="KIP-848",

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, cast
 
+import msgspec
 import pytest
 from confluent_kafka import TopicPartition
 from kafka.errors import CommitFailedError, IllegalGenerationError, NotCoordinatorError, for_code
@@ -165,6 +166,15 @@ def test_closing_leaves_the_group(broker: FakeGroupBroker, kind: ClientKind) -> 
     polled(made)
     made.close(BOUND_S)
     assert broker.left == 1
+
+
+def test_confluent_kafka_offers_its_favourite_assignor_first(broker: FakeGroupBroker) -> None:
+    chosen = msgspec.structs.replace(options(broker), assignors=("roundrobin", "range"))
+    with joined(ClientKind.CONFLUENT, chosen) as member:
+        assigned = polled(member).assigned
+    assert assigned is not None
+    assert assigned.starts == {0: 1, 1: 0}
+    assert broker.offered[0] == ["roundrobin", "range"]
 
 
 def test_kafka_python_finds_no_coordinator(broker: FakeGroupBroker) -> None:

@@ -1,5 +1,6 @@
 """The member of KIP-848's protocol, over a consumer of librdkafka's that does as the test says."""
 
+import re
 import struct
 from collections.abc import Callable
 from typing import Any, cast
@@ -11,13 +12,14 @@ from confluent_kafka import KafkaException, TopicPartition
 from checkers.history.operations import OperationType
 from harness.clients import group_confluent
 from harness.clients.group import MemberOptions, Membership, PolledRecords
-from harness.clients.group_modern import ModernMember
+from harness.clients.group_modern import ModernMember, pattern_of
 from harness.clients.group_opening import join_group
 from harness.clients.group_outdated import commit_as
 from harness.clients.interface import ClientFailedError, ClientKind, Message, ReadError
 from harness.kafka.wire import Connection
 from tests.harness.fakes.group_broker import FakeGroupBroker
-from tests.harness.waiting import BOUND_S
+from tests.harness.fakes.modern_broker import FakeModernBroker
+from tests.harness.waiting import BOUND_S, wait_until
 
 OPTIONS = MemberOptions(("127.0.0.1:9",), "group-0", "log-0", modern=True)
 
@@ -113,6 +115,46 @@ def test_a_static_member_tells_librdkafka_its_instance_id(monkeypatch: pytest.Mo
         with pytest.raises(ClientFailedError):
             ModernMember(options)
     assert [config.get("group.instance.id") for config in given] == [None, "group-0-1"]
+
+
+def joined_with(broker: FakeModernBroker, **options: Any) -> PolledRecords:
+    """What a member that joins a real socket's group is given first."""
+    asked = MemberOptions((broker.bootstrap,), "group-0", "log-0", request_ms=30_000, modern=True, **options)
+    member = ModernMember(asked)
+
+    def poll_with_assignment() -> PolledRecords | None:
+        gathered = member.poll(0.1)
+        return gathered if gathered.assigned else None
+
+    try:
+        return wait_until(poll_with_assignment)
+    finally:
+        member.close(BOUND_S)
+
+
+@pytest.mark.parametrize("assignor", ["uniform", "range"])
+def test_a_member_asks_the_coordinator_for_its_favourite_assignor(assignor: str) -> None:
+    with FakeModernBroker() as broker:
+        gathered = joined_with(broker, assignors=(assignor, "another"))
+        assert gathered.assigned is not None
+        assert gathered.assigned.starts == {0: 0, 1: 0}
+        assert broker.joining.server_assignor == assignor
+        assert broker.joining.subscribed_topic_names == ["log-0"]
+
+
+def test_a_regular_expression_is_sent_to_the_coordinator() -> None:
+    with FakeModernBroker() as broker:
+        gathered = joined_with(broker, pattern=True)
+        assert gathered.assigned is not None
+        assert gathered.assigned.starts == {0: 0, 1: 0}
+        assert broker.joining.subscribed_topic_names == []
+        assert broker.joining.subscribed_topic_regex == "(^log-0$)"
+
+
+def test_only_the_topic_matches_its_pattern() -> None:
+    pattern = re.compile(pattern_of("groups.0-a"))
+    assert pattern.fullmatch("groups.0-a")
+    assert not any(map(pattern.fullmatch, ("groups-0-a", "groups.0-ab", "__groups.0-a", "")))
 
 
 @pytest.fixture

@@ -35,6 +35,7 @@ class FakeGroupBroker(FakeBroker):
         offsets: committed ones, by partition.
         generation: the current one; each JoinGroup begins another.
         committers: member and generation of every OffsetCommit, in order.
+        offered: names of the assignors that each JoinGroup offered, in order.
         left: how often a member left.
     """
 
@@ -44,6 +45,7 @@ class FakeGroupBroker(FakeBroker):
         self.offsets: dict[int, int] = {}
         self.generation = 6
         self.committers: list[tuple[str, int]] = []
+        self.offered: list[list[str]] = []
         self.left = 0
         self.versions |= {
             COMMIT: 7,
@@ -93,6 +95,7 @@ class FakeGroupBroker(FakeBroker):
 
     def _join(self, request: Any, error: int) -> Any:
         self.generation += 1
+        self.offered.append([protocol.name for protocol in request.protocols])
         chosen = request.protocols[0]
         one = JoinGroupResponse.JoinGroupResponseMember
         return JoinGroupResponse(

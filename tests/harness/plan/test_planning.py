@@ -15,6 +15,7 @@ from harness.plan.planning import RunOptions, plan_run, problems_of_load
 from harness.plan.schedule import encode, faults_of
 from harness.vocabulary import (
     FixedSchedule,
+    GroupsWorkload,
     LogWorkload,
     Majority,
     Mode,
@@ -103,9 +104,14 @@ def test_defaults_stay_out_of_the_line_but_for_the_version_that_may_be_another_t
             "expected one of kafka-python, confluent-kafka, kafka-clients",
         ),
         (LogWorkload(libraries=()), "libraries is empty"),
+        (GroupsWorkload(assignors=()), "assignors is empty, expected some of uniform, range"),
+        (
+            GroupsWorkload(offered=("range", "cooperative-sticky")),
+            "offered is range, cooperative-sticky, expected some of range, roundrobin",
+        ),
     ],
 )
-def test_a_load_of_libraries_that_nobody_has_is_refused(workload: LogWorkload, told: str) -> None:
+def test_a_load_of_what_nobody_has_is_refused(workload: LogWorkload, told: str) -> None:
     scenario = msgspec.structs.replace(load_scenario("exploratory/chaos"), workload=workload)
     assert any(told in problem for problem in problems_of_load(scenario))
 

@@ -246,17 +246,45 @@ def test_members_of_a_modern_group_are_told_that_it_is_one(make: Make) -> None:
 
 def test_each_new_member_of_a_mixed_group_draws_its_protocol(make: Make) -> None:
     name = "group-confluent-kafka"
-    bench = make(msgspec.structs.replace(CALM, mixed=(name,)))
+    bench = make(
+        msgspec.structs.replace(CALM, mixed=(name,), assignors=("uniform",), offered=("range", "roundrobin"))
+    )
     worker = MemberWorker(bench.context, CALM.members, bench.group.join)
     for _ in range(20):
         made = worker.joined()
         assert worker.joined() is made, "it is drawn only for a new one"
         worker.leave()
-    drawn = [options.modern for options in bench.group.joined]
-    assert len(drawn) == 20
-    assert set(drawn) == {True, False}
+    drawn = {(options.modern, options.assignors) for options in bench.group.joined}
+    assert len(bench.group.joined) == 20
+    assert drawn == {
+        (True, ("uniform",)),
+        (False, ("range", "roundrobin")),
+        (False, ("roundrobin", "range")),
+    }
     assert options_of(bench.context, 1).modern
     assert not options_of(bench.context, 0).modern
+
+
+def test_each_new_member_of_a_modern_group_draws_its_assignor(make: Make) -> None:
+    bench = make(
+        msgspec.structs.replace(CALM, modern=("group-confluent-kafka",), assignors=("uniform", "range"))
+    )
+    for index in (0, CALM.members):
+        worker = MemberWorker(bench.context, index, bench.group.join)
+        for _ in range(20):
+            worker.joined()
+            worker.leave()
+    classic, modern = bench.group.joined[:20], bench.group.joined[20:]
+    assert {options.assignors for options in classic} == {("range",)}
+    assert {options.assignors for options in modern} == {("uniform", "range"), ("range", "uniform")}
+    assert {options.modern for options in modern} == {True}
+
+
+def test_the_last_members_of_a_modern_group_subscribe_by_a_pattern(make: Make) -> None:
+    for field in ("modern", "mixed"):
+        bench = make(msgspec.structs.replace(CALM, patterns=2, **{field: ("group-confluent-kafka",)}))
+        assert [options_of(bench.context, 1, place).pattern for place in range(3)] == [False, True, True]
+        assert not any(options_of(bench.context, 0, place).pattern for place in range(3))
 
 
 def test_a_static_member_comes_back_with_its_instance_id_and_the_last_has_the_firsts(make: Make) -> None:
