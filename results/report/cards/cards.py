@@ -15,7 +15,7 @@ from results.report.cards.witness import Witnessed, draw_witness
 from results.report.drawing.frame import at_seconds
 from results.report.limits import DisplayLimits
 from results.report.reading.clients import RecordContext
-from results.report.reading.places import around
+from results.report.reading.places import context_of
 from results.report.reading.words import answered_text, request_text, value_text
 from results.run.causes import Cause, Shown, cause_line, causes_of
 
@@ -274,7 +274,7 @@ def _witness(anomaly: Anomaly, seen: Witnessed, limits: DisplayLimits) -> Markup
 def _card(number: int, checker: str, anomaly: Anomaly, history: History, limits: DisplayLimits) -> Card:
     said, shown = anomaly.explanation[: limits.explanation], anomaly.witness[: limits.witness]
     operations = history.operations
-    near = around(anomaly, checker)
+    near = context_of(anomaly, checker)
     witness = tuple(_row(operations[i], near, limits) for i in shown if 0 <= i < len(operations))
     kind = "anomaly" if anomaly.illegal else "legal"
     return Card(

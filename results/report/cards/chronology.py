@@ -25,7 +25,7 @@ from results.report.drawing.frame import at_seconds, fault_label
 from results.report.limits import DisplayLimits
 from results.report.reading.clients import RecordContext
 from results.report.reading.leadership import known_ns
-from results.report.reading.places import around, partition_of
+from results.report.reading.places import context_of, partition_of
 from results.report.reading.readable import readable
 from results.report.reading.words import answered_text, error_text, request_text, value_text
 from results.run.causes import Cause
@@ -78,7 +78,7 @@ class Chronology:
         witness = self._operations(shown.anomaly.witness)
         until_ns = shown.anomaly.time_ns
         from_ns = max(min([until_ns, *(one.time_ns for one in witness)]) - _BEFORE_NS, 0)
-        near = around(shown.anomaly, shown.checker)
+        near = context_of(shown.anomaly, shown.checker)
         moments = [*self._faults_between(from_ns, until_ns), *(_witnessed(one, near) for one in witness)]
         place = partition_of(cause.place, shown.checker)
         if place is not None:

@@ -28,7 +28,7 @@ def partition_of(place: str, checker: str) -> PartitionName | None:
     return None if checker in _OF_COMMITS else partition_named(place)
 
 
-def around(anomaly: Anomaly, checker: str) -> RecordContext:
+def context_of(anomaly: Anomaly, checker: str) -> RecordContext:
     """The partition and the offset of an anomaly, as far as its subject has them."""
     place = place_of(anomaly.subject, checker)
     partition = partition_named(place.name)

@@ -14,7 +14,7 @@ from checkers.history.error_codes import ErrorCode, named_code
 from checkers.history.operations import OK, Operation
 from results.markup.cleaning import clean, clean_value
 from results.report.reading.clients import ANSWERS, REQUESTS, RecordContext
-from results.report.reading.fields import fields_text
+from results.report.reading.fields import fields_text, size_text
 
 _TEXT = 40
 _ERROR = 200
@@ -24,9 +24,7 @@ _NUMBERED = re.compile(r"\[Error (-?\d{1,5})\] ?\w*")
 _NAMED = re.compile(r"(?<![\w.])[A-Z][A-Z]+(?:_[A-Z]+)+(?![\w.])")
 _MISFITS = (KeyError, TypeError, ValueError, IndexError, AttributeError)
 _CODES = {code.value for code in ErrorCode}
-
-
-NOWHERE = RecordContext()
+_Teller = Callable[[Operation, RecordContext], str | None]
 
 
 def value_text(value: Any, limit: int) -> str:
@@ -82,7 +80,7 @@ def answered_text(operation: Operation, around: RecordContext, limit: int) -> st
     return _text_by(_answered, operation, around, limit)
 
 
-def partition_of(operation: Operation, around: RecordContext) -> tuple[str, int] | None:
+def operation_partition(operation: Operation, around: RecordContext) -> tuple[str, int] | None:
     """The partition of an operation; if it has several, the relevant one."""
     try:
         named = list(_partitions(operation))
@@ -93,7 +91,7 @@ def partition_of(operation: Operation, around: RecordContext) -> tuple[str, int]
     return named[0] if named else None
 
 
-def _text_by(tell: Any, operation: Operation, around: RecordContext, limit: int) -> str:
+def _text_by(tell: _Teller, operation: Operation, around: RecordContext, limit: int) -> str:
     try:
         told = tell(operation, around)
     except _MISFITS:
@@ -309,10 +307,8 @@ class _Bare(str):
     __slots__ = ()
 
 
-def _counted(value: Any) -> str:
-    number, what = len(value), "field" if isinstance(value, dict) else "entry"
-    several = {"field": "fields", "entry": "entries"}[what]
-    told = f"{number:,} {what if number == 1 else several}" if number else ""
+def _counted(value: dict[Any, Any] | list[Any]) -> str:
+    told = size_text(value) if value else ""
     return f"{{{told}}}" if isinstance(value, dict) else f"[{told}]"
 
 

@@ -17,7 +17,7 @@ from results.report.cards import chronology
 from results.report.cards.chronology import Chronology
 from results.report.limits import STEPS
 from results.report.page import render_report
-from results.report.reading.places import around, partition_named
+from results.report.reading.places import context_of, partition_named
 from results.run.causes import causes_of
 from results.run.observation import observe
 from tests.checkers.logs.replicas.replica_histories import Batch, metadata
@@ -246,8 +246,8 @@ def test_places_that_are_partitions() -> None:
 
 def test_a_subject_tells_partition_and_offset() -> None:
     shared = Anomaly("share-stuck", "s", "g", "s", subject="share-0: shares-0/2@1466")
-    assert around(shared, "share-groups") == ("shares-0", 2, 1466)
-    assert around(msgspec.structs.replace(shared, subject="n1"), "nodes") == (None, None, None)
+    assert context_of(shared, "share-groups") == ("shares-0", 2, 1466)
+    assert context_of(msgspec.structs.replace(shared, subject="n1"), "nodes") == (None, None, None)
 
 
 def test_share_groups_are_told_why_no_licence_applies(monkeypatch: pytest.MonkeyPatch) -> None:

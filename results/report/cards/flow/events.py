@@ -19,13 +19,12 @@ from results.report.drawing.frame import fault_label
 from results.report.reading.calls import NONE, OPEN, CallColumns
 from results.report.reading.clients import RecordContext
 from results.report.reading.leadership import LeadershipStart, partition_leaders, quorum_leaders
-from results.report.reading.places import around
-from results.report.reading.places import partition_of as partition_of_place
+from results.report.reading.places import context_of, partition_of
 from results.report.reading.words import (
     answered_text,
     error_text,
     is_answer,
-    partition_of,
+    operation_partition,
     request_text,
 )
 from results.run.causes import Cause, Shown
@@ -121,7 +120,7 @@ class Flows:
         rows = [] if shown is None else self._rows(shown.anomaly.witness[:witness_max])
         if shown is None or not rows:
             return None
-        near = around(shown.anomaly, shown.checker)
+        near = context_of(shown.anomaly, shown.checker)
         led = self._leaders(QUORUM if shown.checker in _OF_QUORUM else cause.place, shown.checker)
         # Clients ask the leader of the partition, even if the drawing shows the leaders of the quorum.
         answering = self._leaders(cause.place, shown.checker)
@@ -160,7 +159,7 @@ class Flows:
 
     def _leaders(self, place: str, checker: str) -> list[LeadershipStart]:
         if place not in self._led:
-            partition = partition_of_place(place, checker)
+            partition = partition_of(place, checker)
             if partition is not None:
                 views = self._observed.views
                 self._led[place] = partition_leaders(self._history, views, self._names, partition)
@@ -261,9 +260,9 @@ class _Calls:
             return clean(named, _NAME)
         if to := self._addressee(asked.value):
             return to
-        partition = partition_of(asked, self._around)
+        partition = operation_partition(asked, self._around)
         if partition is None and answer is not None and answer.type is OK:
-            partition = partition_of(answer, self._around)
+            partition = operation_partition(answer, self._around)
         here = (self._around.topic, self._around.partition)
         leader = next((one for one in reversed(self._led) if one.time_ns <= time_ns), None)
         if partition != here or leader is None or not leader.node:
