@@ -13,7 +13,6 @@ from markupsafe import Markup
 from checkers.history.units import NS_PER_S
 from results.markup.cleaning import clean
 from results.report.drawing import svg
-from results.report.drawing.frame import fault_label
 from results.report.limits import DisplayLimits
 from results.report.reading.spans import LeaderSpan, StateSpan, changes, leader_spans, longest
 from results.run.observation import FaultSeen, Observed
@@ -203,7 +202,7 @@ def _faults(attempted: Iterable[FaultSeen], end_ns: int) -> Iterable[tuple[str, 
     for fault in attempted:
         unproven = "" if fault.effective_ns is not None else ", not proven"
         times = (fault.invoked_ns, fault.healed_ns or end_ns)
-        yield _seconds([times]) or "", fault_label(fault) + unproven
+        yield _seconds([times]) or "", fault.label + unproven
 
 
 def _seconds(times: Iterable[tuple[int, int]]) -> str | None:

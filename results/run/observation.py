@@ -19,6 +19,7 @@ from checkers.history.operations import History, Operation, OperationType
 from checkers.history.phases import PHASE
 from checkers.history.quorum import QUORUM, LeaderSeen, quorum_seen
 from checkers.history.runner import OBSERVATIONS, OPENED, START
+from results.markup.cleaning import clean
 from results.run.gambits import GambitSeen, GambitsSeen
 from results.run.loads import LOADS, answer, requested_records
 
@@ -68,6 +69,11 @@ class FaultSeen(msgspec.Struct, kw_only=True):
     healed_ns: int | None = None
     error: str | None = None
     glyph: str | None = None
+
+    @property
+    def label(self) -> str:
+        """Id, kind and targets, e.g. ``f1 partition n1``; cleaned and shortened."""
+        return clean(" ".join((self.id, self.kind, ", ".join(self.targets) or "(target not known)")), 60)
 
     @property
     def held_ms(self) -> int | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from checkers.history.identity import KrucibleIdentity, RunIdentity
+from checkers.history.units import NS_PER_S
 from checkers.verdict.verdict import VERDICTS, Validity, Verdict
 from results.markup.cleaning import clean
 from results.run.alike import alike
@@ -162,6 +163,11 @@ def seconds(milliseconds: int | None) -> str:
     if milliseconds < _SECONDS_FROM_MS:
         return f"{milliseconds} ms"
     return f"{milliseconds / _SECONDS_FROM_MS:,.1f} s"
+
+
+def at_seconds(time_ns: int) -> str:
+    """A time as text, e.g. ``12.3 s``."""
+    return f"{time_ns / NS_PER_S:,.1f} s"
 
 
 def _other_figures(measures: Measures) -> Iterator[str]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from harness.campaigns.keeping import identity_of
+from harness.campaigns.keeping import circumstances_of, identity_of
 from harness.campaigns.rejudging import verdict_of
 from harness.cli.options.completion import complete_run
 from harness.cli.options.places import File
@@ -38,7 +38,13 @@ def issue_command(run: str, *, markup: str, out: Path | None, runs: Path) -> Non
     in its folder.
     """
     folder = find_run(runs, run)
-    text = render_issue(folder, verdict_of(folder), identity_of(folder), Format(markup))
+    text = render_issue(
+        folder,
+        verdict_of(folder),
+        identity_of(folder),
+        Format(markup),
+        circumstances=circumstances_of(folder),
+    )
     if out is None:
         click.echo(text, nl=False)
     else:

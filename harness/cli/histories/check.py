@@ -38,6 +38,7 @@ from harness.plan.catalogue import scenario_names
 from harness.run.own_identity import this_krucible
 from results.markup.cleaning import clean
 from results.report import write_report
+from results.run.circumstances import Circumstances
 from results.run.measures import measure
 from results.run.observation import observe
 from results.store.commands import command_to_list
@@ -203,4 +204,6 @@ def report(run: str, runs: Path) -> None:
     verdict, identity = judge(history), identity_of(folder)
     with disk_errors_named():
         click.echo(write_report(folder, history, verdict, identity, by))
-        keep_for_ci(folder, verdict, identity, measure(observe(history), verdict))
+        observed = observe(history)
+        measures, circumstances = measure(observed, verdict), Circumstances(history, observed.faults)
+        keep_for_ci(folder, verdict, identity, measures, circumstances)

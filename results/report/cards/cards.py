@@ -12,12 +12,12 @@ from results.report.cards.flow.events import CLUSTER
 from results.report.cards.pictures import Pictures
 from results.report.cards.replicas.rows import SideBySide
 from results.report.cards.witness import Witnessed, draw_witness
-from results.report.drawing.frame import at_seconds
 from results.report.limits import DisplayLimits
 from results.report.reading.clients import RecordContext
 from results.report.reading.places import context_of
 from results.report.reading.words import answered_text, request_text, value_text
 from results.run.causes import Cause, Shown, cause_line, causes_of
+from results.run.text import at_seconds
 
 _GUESSED = (
     "The history does not record which broker a client asks. Its messages are drawn at the broker that led "

@@ -9,9 +9,9 @@ from checkers.evidence.metadata_log import TimeBounds
 from checkers.evidence.partition_changes import NOBODY, PartitionState, partition_changes
 from checkers.history.operations import History
 from results.markup.cleaning import clean
-from results.report.reading.readable import readable
 from results.report.reading.spans import leader_spans, settled
 from results.run.observation import Claim, PartitionView
+from results.run.readable import readable
 
 _NAME = 40
 

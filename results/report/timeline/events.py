@@ -7,10 +7,11 @@ from markupsafe import Markup
 from results.markup.cleaning import clean
 from results.report.cards.cards import Card
 from results.report.drawing import glyphs, svg
-from results.report.drawing.frame import GUTTER, PLOT, Frame, TimelineLane, at_seconds, fault_label, width_of
+from results.report.drawing.frame import GUTTER, PLOT, Frame, TimelineLane, width_of
 from results.report.limits import DisplayLimits
 from results.report.reading.spans import left_out_text
 from results.run.observation import FaultSeen, Observed
+from results.run.text import at_seconds
 
 _ROW = 21.0
 _BAR = 17.0
@@ -73,12 +74,12 @@ def faults(observed: Observed, frame: Frame, limits: DisplayLimits) -> TimelineL
 def _extent(fault: FaultSeen, frame: Frame) -> tuple[float, float]:
     """Positions (x) of the start and end of a fault; the end includes the label."""
     x, width = frame.span(fault.invoked_ns, fault.healed_ns or frame.end_ns)
-    return x, x + max(width, width_of(fault_label(fault)) + 24)
+    return x, x + max(width, width_of(fault.label) + 24)
 
 
 def _fault(fault: FaultSeen, y: float, frame: Frame) -> Markup:
     x, width = frame.span(fault.invoked_ns, fault.healed_ns or frame.end_ns)
-    label = fault_label(fault)
+    label = fault.label
     unproven = "" if fault.effective_ns is not None else " unproven"
     hint = svg.title(f"{label}: {_when(fault)}")
     place = frame.bar(fault.invoked_ns, fault.healed_ns or frame.end_ns)

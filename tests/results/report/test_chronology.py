@@ -13,13 +13,14 @@ from checkers.logs.log import anomalies
 from checkers.logs.log.anomalies import ANOMALIES, NO_LICENCE
 from checkers.logs.replicas.judging import check_replicas
 from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
-from results.report.cards import chronology
 from results.report.cards.chronology import Chronology
 from results.report.limits import STEPS
 from results.report.page import render_report
-from results.report.reading.places import context_of, partition_named
+from results.report.reading.places import context_of
+from results.run import circumstances
 from results.run.causes import causes_of
 from results.run.observation import observe
+from results.run.partitions import partition_named
 from tests.checkers.logs.replicas.replica_histories import Batch, metadata
 from tests.results.story import MS, Run, S, Story
 
@@ -126,7 +127,7 @@ def test_events_that_were_over_before_or_began_after_it_are_not_named(
         ),
     ):
         licences = Licences({"log-0": some})
-        monkeypatch.setattr(chronology, "licences_of", lambda _, found=licences: found)
+        monkeypatch.setattr(circumstances, "licences_of", lambda _, found=licences: found)
         shown = lines(story(), LOST)
         assert shown[-len(told) :] == told
         assert shown[-len(told) - 1].startswith("50.0 s Guarantee broken: ")
@@ -135,7 +136,7 @@ def test_events_that_were_over_before_or_began_after_it_are_not_named(
 def test_removals_are_named_for_what_they_may_permit_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     event = LicenceEvent(30 * S, 31 * S, None, "", below=100)
     licences = Licences({"log-0": [Permit(event, covers_returned=True, text="deleted")]})
-    monkeypatch.setattr(chronology, "licences_of", lambda _: licences)
+    monkeypatch.setattr(circumstances, "licences_of", lambda _: licences)
     for name, told in (
         ("lost-write", "This does not permit it: deleted, losses below offset 100."),
         ("duplicate", "No event from 3.0 s to 50.0 s permits it."),
@@ -258,7 +259,7 @@ def test_share_groups_are_told_why_no_licence_applies(monkeypatch: pytest.Monkey
         ("share-not-in-log", "No event of the history permits a loss in log-0/3."),
         ("share-phantom", "No event permits a share-phantom."),
     ):
-        monkeypatch.setattr(chronology, "licences_of", lambda _: Licences({}))
+        monkeypatch.setattr(circumstances, "licences_of", lambda _: Licences({}))
         shown = lines(told, msgspec.structs.replace(shared, id=name), "share-groups")
         assert shown[-1] == end
         assert any("Broker 2 was chosen uncleanly" in line for line in shown)

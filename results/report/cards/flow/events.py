@@ -15,11 +15,10 @@ from checkers.history.operations import OK, History, Operation
 from checkers.history.units import NS_PER_S
 from checkers.verdict.places import QUORUM
 from results.markup.cleaning import clean
-from results.report.drawing.frame import fault_label
 from results.report.reading.calls import NONE, OPEN, CallColumns
 from results.report.reading.clients import RecordContext
 from results.report.reading.leadership import LeadershipStart, partition_leaders, quorum_leaders
-from results.report.reading.places import context_of, partition_of
+from results.report.reading.places import context_of
 from results.report.reading.words import (
     answered_text,
     error_text,
@@ -29,6 +28,7 @@ from results.report.reading.words import (
 )
 from results.run.causes import Cause, Shown
 from results.run.observation import FaultSeen, Observed
+from results.run.partitions import partition_of
 
 ARROWS_MAX = 25
 LEADERS_MAX = 12
@@ -300,7 +300,7 @@ def _leading(led: Sequence[LeadershipStart], from_ns: int, until_ns: int) -> lis
 
 def _of_faults(faults: Sequence[FaultSeen], until_ns: int) -> Iterator[FlowEvent]:
     for fault in faults:
-        name = fault_label(fault)
+        name = fault.label
         yield FlowEvent(time_ns=fault.invoked_ns, kind="fault", text=f"fault {name} begins", fault=fault.id)
         if fault.healed_ns is not None and fault.healed_ns <= until_ns:
             yield FlowEvent(
@@ -346,7 +346,7 @@ def _left_out(arrows: int, leaders: Sequence[FlowEvent], faults: Sequence[FaultS
     if len(leaders) > LEADERS_MAX:
         yield f"{len(leaders) - LEADERS_MAX:,} later elections"
     if len(faults) > FAULTS_MAX:
-        names = ", ".join(fault_label(fault) for fault in faults[FAULTS_MAX : 2 * FAULTS_MAX])
+        names = ", ".join(fault.label for fault in faults[FAULTS_MAX : 2 * FAULTS_MAX])
         yield f"{len(faults) - FAULTS_MAX:,} later faults ({names})"
 
 

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from results.report.cards.flow.events import CLUSTER, OTHERS, Flow, FlowEvent
 from results.report.drawing import glyphs, svg
-from results.report.drawing.frame import WIDTH, fault_label
+from results.report.drawing.frame import WIDTH
 from results.run.observation import FaultSeen
 
 _TIME = 84.0
@@ -119,7 +119,7 @@ def _band(fault: FaultSeen, flow: Flow, rows: _Rows) -> Markup:
     targets = [lane for lane in flow.nodes if lane in fault.targets] or [
         lane for lane in flow.nodes if lane != CLUSTER
     ]
-    parts = [svg.title(fault_label(fault))]
+    parts = [svg.title(fault.label)]
     for lane in targets:
         x = rows.lanes[lane]
         place = {"x": x - width / 2, "y": top, "width": width, "height": max(end - top, 2.0), "rx": 2.0}

@@ -23,7 +23,7 @@ from checkers.logs.replicas.left import members_of
 from checkers.logs.replicas.together import COMPARED
 from results.markup.cleaning import clean
 from results.report.cards.replicas.cells import CellPart, batch_parts, offsets_text, one_line
-from results.report.reading.readable import readable
+from results.run.readable import readable
 
 _CONTEXT = 3
 """Number of equal rows shown before the first difference, and after the last shown difference."""
