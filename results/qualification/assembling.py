@@ -58,7 +58,7 @@ def qualify(
         runs: all planned runs, including those that were not made.
         controls: the positive controls.
         elsewhere: other runs of the store.
-        on_record: known findings of the candidate's version.
+        on_record: known anomalies of the candidate's version.
     """
     ordered = tuple(sorted(runs, key=lambda run: (run.planned.command, run.outcome is None, _folder(run))))
     candidate = of_role(ordered, QualificationRole.CANDIDATE)

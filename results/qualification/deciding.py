@@ -36,7 +36,7 @@ class RuleInput(msgspec.Struct, frozen=True, kw_only=True):
         worse: comparisons with the result worse.
         controls: positive controls that are not as expected, or were not run.
         mixed: sides with different builds of Kafka, and two sides with the same build.
-        doubtful: anomalies that may be known findings.
+        doubtful: anomalies that may be known.
         short: cells with too few runs with a verdict.
         unreached: required states that the candidate did not reach.
     """

@@ -92,7 +92,7 @@ def found_in(
         runs: runs of the matrix.
         elsewhere: other runs of the store; runs of the baseline's version also explain an anomaly, unless
             their build of Kafka differs from the baseline's.
-        on_record: known findings of the candidate's version.
+        on_record: known anomalies of the candidate's version.
     """
     seen = [_found(place, runs, elsewhere, on_record) for place in _places(runs)]
     gravity = list(AnomalyExplanation)

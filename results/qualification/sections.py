@@ -18,7 +18,7 @@ from results.sections.section import Section, named
 
 
 def sections_of(said: Qualification) -> tuple[Section, ...]:
-    """All sections after decision, gaps and findings, in order."""
+    """All sections after decision, gaps and anomalies, in order."""
     made = (
         _permitted(said),
         _matrix(said),

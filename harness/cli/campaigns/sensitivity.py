@@ -202,7 +202,7 @@ def sensitivity_command(
         preset=preset,
         budget=str(budget),
         seed=seed,
-        bugs=measuring.sought(),
+        bugs=measuring.measured_bugs(),
         controls=measuring.controls(),
         withheld=withheld,
         series=kept.series,

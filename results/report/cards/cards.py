@@ -59,8 +59,8 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
         anchor: id of its section in the page.
         number: position among the legal or the illegal causes, from 1.
         time_ns: None if the anomaly has no time.
-        witness: an entry is None if the operation is not in the history.
-        witness_left_out: number of operations that are not shown.
+        witness: the first operations of the witness, as far as the history has them.
+        witness_left_out: number of further operations.
         explanation_left_out: number of lines that are not shown.
         drawing: the cycle if the anomaly is one, else its witness; None if there is no drawing or no space.
         circular: whether the drawing is a cycle.

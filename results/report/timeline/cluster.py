@@ -13,7 +13,6 @@ from results.report.drawing.frame import (
     ROW_NAME_MAX,
     Frame,
     TimelineLane,
-    at_seconds,
     from_to,
     label_in,
     row,
@@ -31,6 +30,7 @@ from results.report.reading.spans import (
     settled,
 )
 from results.run.observation import Observed, PartitionName
+from results.run.text import at_seconds
 
 _ROW = 16.0
 _BAR = 12.0

@@ -1,4 +1,4 @@
-"""The story of a cause: in the order of time, from the history alone, and harmless to look at."""
+"""The chronology of a cause: in the order of time, from the history alone, and harmless to look at."""
 
 import re
 from pathlib import Path
@@ -191,7 +191,7 @@ def test_requests_for_voters_are_told() -> None:
     ]
 
 
-def test_without_a_moment_or_a_history_there_is_no_story() -> None:
+def test_without_a_moment_or_a_history_there_is_no_chronology() -> None:
     assert not lines(story(), Anomaly("lost-write", "s", "g", "s", subject="log-0/3@205"))
     assert not lines(Story(), LOST)
 
@@ -206,7 +206,7 @@ def test_errors_have_the_names_of_kafka() -> None:
     assert asked == ["ELECTION_NOT_NEEDED (84).", "UNKNOWN (9999)."]
 
 
-def test_a_long_story_is_cut_in_its_middle_and_says_so() -> None:
+def test_a_long_chronology_is_cut_in_its_middle_and_says_so() -> None:
     told = story()
     for number in range(100):
         plan = {"kind": "pause", "spec": {}}
@@ -216,7 +216,7 @@ def test_a_long_story_is_cut_in_its_middle_and_says_so() -> None:
     assert len(shown) < STEPS[0].rows + 10
 
 
-def test_a_damaged_history_still_has_a_story() -> None:
+def test_a_damaged_history_still_has_a_chronology() -> None:
     told = story()
     told.add(26 * S, "admin", "invoke", "elect-leaders", "unclean", 7)
     told.add(27 * S, "admin", "invoke", "alter-reassignments", None, "x")
