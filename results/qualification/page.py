@@ -11,7 +11,7 @@ from results.qualification.dots import paired_dots
 from results.qualification.finding import AnomalyExplanation, CandidateAnomaly
 from results.qualification.model import Qualification
 from results.qualification.sections import facts_of, identity_of, sections_of
-from results.qualification.texts import title_of
+from results.qualification.texts import MAIL_TITLE, render_text, title_of
 from results.report.drawing import glyphs
 from results.sections.html import cleaned, environment_of, style_of
 
@@ -45,7 +45,7 @@ def render_page(said: Qualification, places: Mapping[str, str] | None = None) ->
 def _context(said: Qualification, places: Mapping[str, str]) -> dict[str, Any]:
     return style_of() | {
         "title": title_of(said),
-        "decision": said.decision.capitalize(),
+        "decision": said.decision.value,
         "look": _LOOKS[said.decision],
         "why": clean(said.why, _TEXT_MAX),
         "reasons": [clean(reason.text, _TEXT_MAX) for reason in said.reasons],
@@ -57,6 +57,8 @@ def _context(said: Qualification, places: Mapping[str, str]) -> dict[str, Any]:
         "sections": [cleaned(section, places) for section in sections_of(said)],
         "charts": _charts(said),
         "charts_under": CHARTS_UNDER,
+        "mail_title": MAIL_TITLE,
+        "mail": render_text(said),
         "rule": said.rule,
         "generated_at": clean(said.generated_at, _TEXT_MAX),
         "glyphs": glyphs,

@@ -7,6 +7,7 @@ import msgspec
 from results.campaigns.track_record import ExpectationStatus
 from results.markup.cleaning import clean
 from results.markup.markdown import code, distinct, escaped, number
+from results.markup.trackers import MARKUPS, Format
 from results.qualification.compared import Comparisons
 from results.qualification.comparison_sections import percent
 from results.qualification.deciding import Decision
@@ -19,6 +20,7 @@ from results.sections.markdown import section_blocks
 COLUMNS = 100
 """Maximum width of a line of the mail."""
 LINES = 6
+MAIL_TITLE = "Text for a vote mail"
 _NAME_MAX = 40
 _COMMIT = 9
 """Number of characters of a commit in the mail."""
@@ -69,6 +71,8 @@ def markdown_blocks(said: Qualification) -> list[str]:
         said.claim,
         *map(_found, said.found),
         *(block for section in sections_of(said) for block in section_blocks(section)),
+        f"## {MAIL_TITLE}",
+        MARKUPS[Format.MARKDOWN].block(render_text(said).splitlines(), cut=False),
         "## The rule",
         said.rule,
     ]
