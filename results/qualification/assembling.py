@@ -80,7 +80,7 @@ def qualify(
     summary = summarise(outcomes(candidate))
     operations = sum(cell.operations for cell in cells if cell.role is QualificationRole.CANDIDATE)
     faults = sum(total.proven for total in summary.faults)
-    said = Qualification(
+    result = Qualification(
         preset=question.preset,
         decision=decision,
         reasons=reasons,
@@ -106,7 +106,7 @@ def qualify(
         spent=spent_on([*outcomes(ordered), *(run for side in controls for run in side.runs)]),
         runs=ordered,
     )
-    return msgspec.structs.replace(said, gaps=gaps_of(question, said))
+    return msgspec.structs.replace(result, gaps=gaps_of(question, result))
 
 
 def claim_of(found: Sequence[CandidateAnomaly], operations: int, faults: int) -> str:
@@ -128,8 +128,8 @@ def why_of(reasons: Sequence[Reason], comparisons: Comparisons, controls: Sequen
         more = f" ({number(len(reasons) - 1, 'more reason')})" if len(reasons) > 1 else ""
         return f"{reasons[0].text}{more}."
     able, every = comparisons.tried(), len(comparisons.durations) + len(comparisons.shares)
-    said = f"no comparison says worse ({able:,} of {every:,} could)" if every else "nothing was compared"
-    return f"nothing found is unexplained, {said}, {number(len(controls), 'control')} as expected."
+    compared = f"no comparison says worse ({able:,} of {every:,} could)" if every else "nothing was compared"
+    return f"nothing found is unexplained, {compared}, {number(len(controls), 'control')} as expected."
 
 
 def _baseline(question: ComparisonQuestion, runs: Sequence[QualificationRun]) -> TriedBuild | None:
