@@ -178,8 +178,8 @@ def _standing(
     names = ", ".join(dict.fromkeys(f"{one.ticket} ({one.scenario})" for one in known))
     record = f"anomalies of this name are on record as {names}"
     if all(run.outcome is not None and run.outcome.as_expected for run in mine):
-        told = next((f"{one.ticket}: {one.why}" for one in known if one.scenario == place.scenario), "")
-        return AnomalyExplanation.EXPECTED, told or "the scenario expects it of this version"
+        recorded = next((f"{one.ticket}: {one.why}" for one in known if one.scenario == place.scenario), "")
+        return AnomalyExplanation.EXPECTED, recorded or "the scenario expects it of this version"
     if theirs := len(of_role(alike, QualificationRole.BASELINE)):
         because = f"the baseline has it in {theirs} of this scenario's runs"
         return AnomalyExplanation.ON_BASELINE, f"{because}; {record}" if known else because

@@ -119,9 +119,9 @@ def _detectable(compared: Comparisons) -> str:
     """Detectable differences, smallest and largest of each kind; `nothing` if none."""
     shifts = sorted(one.detectable_ms for one in compared.durations if one.detectable_ms is not None)
     shares = sorted(one.detectable for one in compared.shares if one.detectable is not None)
-    told = [f"≥ {' to '.join(distinct(map(seconds, (shifts[0], shifts[-1]))))}"] if shifts else []
-    told += [f"shares ≥ {' to '.join(distinct(map(percent, (shares[0], shares[-1]))))}"] if shares else []
-    return ", ".join(told) or "nothing"
+    parts = [f"≥ {' to '.join(distinct(map(seconds, (shifts[0], shifts[-1]))))}"] if shifts else []
+    parts += [f"shares ≥ {' to '.join(distinct(map(percent, (shares[0], shares[-1]))))}"] if shares else []
+    return ", ".join(parts) or "nothing"
 
 
 def _day(result: Qualification) -> str:

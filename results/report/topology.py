@@ -83,8 +83,8 @@ def topology(observed: Observed, limits: DisplayLimits) -> ClusterDrawing | None
 
 def _nodes(observed: Observed) -> dict[str, tuple[str, ...]]:
     """Names of nodes with their roles, controllers first."""
-    told = observed.setup.get("nodes")
-    rows = [row for row in told if isinstance(row, dict)] if isinstance(told, list) else []
+    nodes = observed.setup.get("nodes")
+    rows = [row for row in nodes if isinstance(row, dict)] if isinstance(nodes, list) else []
     found = {str(row.get("name")): _roles(row) for row in rows}
     for name in sorted({*observed.statuses, *observed.claims} - {*found}):
         found[name] = ("controller",) if name in observed.claims else ("broker",)
@@ -93,8 +93,8 @@ def _nodes(observed: Observed) -> dict[str, tuple[str, ...]]:
 
 
 def _roles(row: Mapping[str, Any]) -> tuple[str, ...]:
-    told = row.get("roles")
-    return tuple(map(str, told)) if isinstance(told, list) else ()
+    roles = row.get("roles")
+    return tuple(map(str, roles)) if isinstance(roles, list) else ()
 
 
 def _places(count: int) -> list[tuple[float, float]]:

@@ -86,9 +86,9 @@ class Circumstances:
         span = f"from {at_seconds(period.from_ns)} to {at_seconds(period.until_ns)}"
         faults = self.faults(period)
         if faults:
-            told = [_fault(fault) for fault in faults[:_FAULTS_MAX]]
-            told += [f"{len(faults) - _FAULTS_MAX:,} more"] if len(faults) > _FAULTS_MAX else []
-            yield f"Faults in force {span}: {'; '.join(told)}."
+            texts = [_fault(fault) for fault in faults[:_FAULTS_MAX]]
+            texts += [f"{len(faults) - _FAULTS_MAX:,} more"] if len(faults) > _FAULTS_MAX else []
+            yield f"Faults in force {span}: {'; '.join(texts)}."
         else:
             yield f"No fault was in force {span}."
         yield from self.reasons(cause, period)

@@ -184,12 +184,12 @@ def _why(trial: BugRun) -> str:
 def controls_of(result: Sensitivity) -> Section:
     """Outcomes of the controls, and controls with problems."""
     counts = {outcome: sum(one.outcome is outcome for one in result.controls) for outcome in (*Outcome, None)}
-    told = ", ".join(f"{count:,} {outcome or 'not run'}" for outcome, count in counts.items() if count)
+    outcomes = ", ".join(f"{count:,} {outcome or 'not run'}" for outcome, count in counts.items() if count)
     rows = [row for one in result.controls for row in _control_rows(one)]
     return Section(
         "Controls",
-        f"The same runs without a bug: {told or 'none'}. An anomaly in one of them is a false alarm, or a "
-        "bug of Kafka itself.",
+        f"The same runs without a bug: {outcomes or 'none'}. An anomaly in one of them is a false alarm, or "
+        "a bug of Kafka itself.",
         ("scenario", "mode", "outcome", "anomalies, or why", "`again") if rows else (),
         tuple(rows),
     )

@@ -272,7 +272,7 @@ def _witness(anomaly: Anomaly, seen: Witnessed, limits: DisplayLimits) -> Markup
 
 
 def _card(number: int, checker: str, anomaly: Anomaly, history: History, limits: DisplayLimits) -> Card:
-    said, shown = anomaly.explanation[: limits.explanation], anomaly.witness[: limits.witness]
+    lines, shown = anomaly.explanation[: limits.explanation], anomaly.witness[: limits.witness]
     operations = history.operations
     near = context_of(anomaly, checker)
     witness = tuple(_row(operations[i], near, limits) for i in shown if 0 <= i < len(operations))
@@ -289,8 +289,8 @@ def _card(number: int, checker: str, anomaly: Anomaly, history: History, limits:
         subject=clean(anomaly.subject or "", limits.cell),
         time="" if anomaly.time_ns is None else at_seconds(anomaly.time_ns),
         time_ns=anomaly.time_ns,
-        explanation=tuple(clean(line, limits.text) for line in said),
-        explanation_left_out=len(anomaly.explanation) - len(said),
+        explanation=tuple(clean(line, limits.text) for line in lines),
+        explanation_left_out=len(anomaly.explanation) - len(lines),
         witness=witness,
         witness_left_out=len(anomaly.witness) - len(witness),
         licence=clean(anomaly.licence or "", limits.text),

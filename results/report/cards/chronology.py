@@ -140,9 +140,9 @@ def _states(
     if times[opening] <= until_ns:
         yield max(times[opening], from_ns), str(states[opening])
     for (_, before), (time_ns, after) in pairwise(zip(times[opening:], states[opening:], strict=True)):
-        told = ", ".join(_changed(before, after))
-        if told and from_ns <= time_ns <= until_ns:
-            yield time_ns, f"{told[:1].upper()}{told[1:]} (offset {after.offset} of the metadata log)."
+        text = ", ".join(_changed(before, after))
+        if text and from_ns <= time_ns <= until_ns:
+            yield time_ns, f"{text[:1].upper()}{text[1:]} (offset {after.offset} of the metadata log)."
 
 
 def _changed(before: PartitionState, after: PartitionState) -> Iterator[str]:
@@ -166,11 +166,11 @@ def _witnessed(operation: Operation, near: RecordContext) -> _Moment:
     """An operation of the witness, in the words of its request or of its answer."""
     who = f"client {operation.process}" if isinstance(operation.process, int) else operation.process
     if operation.type is OperationType.INVOKE:
-        told = f"{who} began: {request_text(operation, near, _TOLD)}"
+        text = f"{who} began: {request_text(operation, near, _TOLD)}"
     elif operation.f == "observe":
-        told = f"{operation.node or who} answered: {answered_text(operation, near, _TOLD)}"
+        text = f"{operation.node or who} answered: {answered_text(operation, near, _TOLD)}"
     else:
         what = " ".join(filter(None, (operation.f, value_text(operation.key, 60))))
         answer = error_text(operation.error or "") or answered_text(operation, near, _TOLD)
-        told = f"{who}, {what}, {operation.type.value}" + (f": {answer}" if answer else "")
-    return operation.time_ns, f"{told} (operation {operation.index})"
+        text = f"{who}, {what}, {operation.type.value}" + (f": {answer}" if answer else "")
+    return operation.time_ns, f"{text} (operation {operation.index})"

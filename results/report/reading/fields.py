@@ -36,16 +36,16 @@ def fields_text(value: Mapping[Any, Any], limit: int) -> str:
         value: an object as the history has it.
         limit: maximum number of characters, approximately.
     """
-    told: list[str] = []
+    parts: list[str] = []
     fields = [(str(name), entry) for name, entry in value.items() if _tells(name, entry)]
     for name, entry in fields:
         each = _field(name, entry, 0)
-        if told and len(", ".join([*told, each])) > limit - _MORE:
-            left = len(fields) - len(told)
-            told.append(f"and {left:,} more field{'' if left == 1 else 's'}")
+        if parts and len(", ".join([*parts, each])) > limit - _MORE:
+            left = len(fields) - len(parts)
+            parts.append(f"and {left:,} more field{'' if left == 1 else 's'}")
             break
-        told.append(each)
-    return clean(", ".join(told), limit)
+        parts.append(each)
+    return clean(", ".join(parts), limit)
 
 
 def _tells(name: Any, value: Any) -> bool:

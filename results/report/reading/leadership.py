@@ -43,9 +43,9 @@ def partition_leaders(
         states = [(known_ns(changes.span(state)), state) for state in changes.states[place]]
         return list(_by_log(states, names))
     name = (place.topic, place.partition)
-    told = settled(view for view in views if view.partition == name).get(name, [])
+    standings = settled(view for view in views if view.partition == name).get(name, [])
     led: list[LeadershipStart] = []
-    for time_ns, standing in told:
+    for time_ns, standing in standings:
         if not led or led[-1].epoch != standing.epoch:
             led.append(_led(time_ns, standing.leader, standing.epoch, "", names))
     return led

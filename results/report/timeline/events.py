@@ -34,9 +34,9 @@ def phases(observed: Observed, frame: Frame, limits: DisplayLimits) -> TimelineL
 
 def _phase(frame: Frame, name: str, begin_ns: int, end_ns: int) -> Markup:
     x, width = frame.span(begin_ns, end_ns)
-    told = clean(name, 24)
-    label = svg.text(x + 4, 11, told, class_="small") if width_of(told) < width else svg.EMPTY
-    hint = svg.title(f"{told}, from {at_seconds(begin_ns)}")
+    text = clean(name, 24)
+    label = svg.text(x + 4, 11, text, class_="small") if width_of(text) < width else svg.EMPTY
+    hint = svg.title(f"{text}, from {at_seconds(begin_ns)}")
     bar = svg.element("rect", hint, **frame.bar(begin_ns, end_ns), height=15, class_="phase")
     edge = svg.element("line", x1=x, x2=x, y1=0, y2=15, class_="phase-edge")
     return bar + edge + label

@@ -129,9 +129,9 @@ class Flows:
             event for number, row in enumerate(rows) for event in asked.events(number, row)
         ]
         arrows, left = events[:ARROWS_MAX], len(events) - ARROWS_MAX
-        told = [event.time_ns for event in arrows if event.time_ns is not None]
+        times_ns = [event.time_ns for event in arrows if event.time_ns is not None]
         moment_ns = shown.anomaly.time_ns
-        from_ns, until_ns = min(told), max([*told, *([] if moment_ns is None else [moment_ns])])
+        from_ns, until_ns = min(times_ns), max([*times_ns, *([] if moment_ns is None else [moment_ns])])
         leaders = [_elected(one) for one in _leading(led, from_ns, until_ns)]
         faults = [fault for fault in self._faults if _overlaps(fault, from_ns, until_ns)]
         drawn = tuple(faults[:FAULTS_MAX])
@@ -222,18 +222,18 @@ class _Calls:
     def _answer(self, number: int, answer: Operation, who: str, node: str) -> FlowEvent:
         kind: Kind
         if answer.type is OK:
-            kind, told = "ok", f"{node} to {who}: {answered_text(answer, self._around, _TEXT)}"
+            kind, text = "ok", f"{node} to {who}: {answered_text(answer, self._around, _TEXT)}"
         elif is_answer(answer.error or ""):
             kind = "fail" if answer.type.value == "fail" else "info"
-            told = f"{node} to {who}: {answer.type.value}, {error_text(answer.error or '')}"
+            text = f"{node} to {who}: {answer.type.value}, {error_text(answer.error or '')}"
         else:
             kind = "none"
             why = error_text(answer.error or "") or "no error recorded"
-            told = f"{who} got no answer, {answer.type.value}: {why}"
+            text = f"{who} got no answer, {answer.type.value}: {why}"
         return FlowEvent(
             time_ns=answer.time_ns,
             kind=kind,
-            text=clean(f"{told} ({answer.index})", _TEXT + _NAME),
+            text=clean(f"{text} ({answer.index})", _TEXT + _NAME),
             source=node,
             target=who,
             call=number,

@@ -97,11 +97,11 @@ def _head(flow: Flow, rows: _Rows) -> Markup:
 def _lane_name(name: str, x: float, kind: str, characters: int) -> Markup:
     """The name of a lane, one word per line; if a word is cut, a tooltip has the whole name."""
     words = name.split(" ", 1)
-    told = [_short(word, characters) for word in words]
-    hint = [svg.title(name)] if told != words else []
+    shortened = [_short(word, characters) for word in words]
+    hint = [svg.title(name)] if shortened != words else []
     lines = [
-        svg.element("tspan", f"{word} ", x=x, y=_HEAD - 8 - (len(told) - 1 - at) * 12)
-        for at, word in enumerate(told)
+        svg.element("tspan", f"{word} ", x=x, y=_HEAD - 8 - (len(shortened) - 1 - at) * 12)
+        for at, word in enumerate(shortened)
     ]
     return svg.element("text", *hint, *lines, class_=f"lifeline-name {kind}", text_anchor="middle")
 
