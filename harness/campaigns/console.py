@@ -4,10 +4,10 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import Protocol, Self, TextIO
+from typing import NamedTuple, Protocol, Self, TextIO
 
 import msgspec
 from rich.console import Console
@@ -23,10 +23,27 @@ from harness.campaigns.admin_lines import admin_line
 from harness.record.events import Event, PhaseBegan, Recorded, RecordsAcknowledged, RunBegan, RunEnded
 
 REFRESH_PER_SECOND = 4
-_COUNTED = ("send", "txn", "write", "read", "poll", "final-read")
+_COUNTED = (
+    "send",
+    "txn",
+    "write",
+    "read",
+    "poll",
+    "share-poll",
+    "acknowledge",
+    "commit",
+    "create-topic",
+    "delete-topic",
+    "list-topics",
+    "delete-records",
+    "append-record",
+    "fetch-records",
+    "final-read",
+)
 """Functions of which only the number of completions is shown."""
 _OBSERVED = frozenset({QUORUM, PARTITIONS, NODE})
 """Keys of the observations that the console shows."""
+_MS_PER_S = 1_000
 _WORDS = {"inject": "inject", "heal": "heal", "recover": "recover"}
 
 
@@ -45,10 +62,15 @@ class RunConsole(Protocol):
         """Stop drawing the panel."""
 
 
-def console_for(stream: TextIO) -> RunConsole:
-    """A live panel on a terminal, plain lines in CI and pipes."""
+def console_for(stream: TextIO, planned_ms: Mapping[str, int] | None = None) -> RunConsole:
+    """A live panel on a terminal, plain lines in CI and pipes.
+
+    Args:
+        stream: where it is shown.
+        planned_ms: how long each fault is planned to last, by its name, milliseconds.
+    """
     live = stream.isatty() and not os.environ.get("CI")
-    return LiveConsole(Console(file=stream)) if live else LineConsole(stream)
+    return LiveConsole(Console(file=stream), planned_ms) if live else LineConsole(stream)
 
 
 class LineConsole:
@@ -81,9 +103,9 @@ class LineConsole:
 class LiveConsole:
     """A panel that is redrawn several times a second; lines about events scroll above it."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, planned_ms: Mapping[str, int] | None = None) -> None:
         self._console = console
-        self._board = Board()
+        self._board = Board(planned_ms)
         self._lock = threading.Lock()
         self._live = Live(
             get_renderable=self._render,
@@ -119,16 +141,30 @@ class LiveConsole:
             return table
 
 
-class Board:
-    """The state of the run so far, updated by events; pure."""
+class _ActiveFault(NamedTuple):
+    """A fault in force, and when it was injected: seconds of the monotonic clock."""
 
-    def __init__(self) -> None:
+    text: str
+    began_s: float
+
+
+class Board:
+    """The state of the run so far, updated by events; pure.
+
+    Args:
+        planned_ms: how long each fault is planned to last, by its name, milliseconds. Other faults last until
+            something else happens.
+    """
+
+    def __init__(self, planned_ms: Mapping[str, int] | None = None) -> None:
+        self._planned_ms = planned_ms or {}
         self._began = time.monotonic()
         self._phase = ""
         self._phase_began = self._began
         self._limit_s: float | None = None
         self._counts: Counter[tuple[str, str]] = Counter()
-        self._faults: dict[str, str] = {}
+        self._records = 0
+        self._faults: dict[str, _ActiveFault] = {}
         self._controller: tuple[int, int] | None = None
         self._leaders: dict[str, str] = {}
         self._seen_news: dict[str, str] = {}
@@ -142,6 +178,8 @@ class Board:
         if isinstance(event, PhaseBegan):
             self._phase, self._limit_s = event.phase, event.limit_s
             self._phase_began = time.monotonic()
+        elif isinstance(event, RecordsAcknowledged):
+            self._records += event.records
         elif isinstance(event, Recorded):
             written = event.written
             if written.type is not OperationType.INVOKE:
@@ -153,17 +191,20 @@ class Board:
         """Label and text of each row of the panel."""
         phase_s = time.monotonic() - self._phase_began
         limit = f" of {self._limit_s:.0f} s" if self._limit_s else " s"
-        rows = [("phase", f"{self._phase}  {phase_s:.0f}{limit}")]
+        rows = [("phase", f"{self._phase}  {phase_s:.0f}{limit}  ({self.elapsed_s():.0f} s in total)")]
         for kind in _COUNTED:
             counts = {name: self._counts[kind, name] for name in ("ok", "fail", "info")}
             if any(counts.values()):
                 rate = counts["ok"] / max(self.elapsed_s(), 1)
                 said = "  ".join(f"{name} {count}" for name, count in counts.items())
                 rows.append((kind, f"{said}  ({rate:.0f} ok/s)"))
+        if self._records:
+            rate = self._records / max(self.elapsed_s(), 1)
+            rows.append(("records", f"{self._records} acknowledged  ({rate:.0f} a second)"))
         if self._controller is not None:
             rows.append(("controller", "node {1} in epoch {0}".format(*self._controller)))
         rows += [("leaders", text) for text in self._leaders.values()]
-        rows.append(("faults", "; ".join(self._faults.values()) or "none"))
+        rows.append(("faults", "; ".join(map(self._countdown, self._faults)) or "none"))
         return rows
 
     def news(self, event: Event) -> str | None:
@@ -180,9 +221,18 @@ class Board:
             case RunEnded() | RecordsAcknowledged():
                 return None
 
+    def _countdown(self, name: str) -> str:
+        """A fault in force with the time that is left, or without a planned end the time that has passed."""
+        fault = self._faults[name]
+        passed_s = time.monotonic() - fault.began_s
+        if name not in self._planned_ms:
+            return f"{fault.text}, for {passed_s:.0f} s"
+        left_s = self._planned_ms[name] / _MS_PER_S - passed_s
+        return f"{fault.text}, {left_s:.0f} s left" if left_s >= 0 else f"{fault.text}, about to be healed"
+
     def _take_operation(self, operation: Operation) -> None:
-        if operation.f == "inject" and operation.type is not OperationType.INVOKE:
-            self._faults[operation.key] = _fault_text(operation)
+        if operation.f == "inject" and operation.type in {OperationType.OK, OperationType.INFO}:
+            self._faults[operation.key] = _ActiveFault(_fault_text(operation), time.monotonic())
         if operation.f == "heal":
             self._faults.pop(operation.key, None)
         if operation.f == "observe" and operation.key == QUORUM:

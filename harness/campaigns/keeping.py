@@ -8,9 +8,11 @@ from rich.console import Console
 
 from checkers.history.identity import KrucibleIdentity, RunIdentity
 from checkers.history.operations import History
+from checkers.history.reading import HistoryError, read_history
 from checkers.verdict.verdict import Validity, Verdict
 from harness.errors import KrucibleError
 from results.report import write_report
+from results.run.circumstances import Circumstances
 from results.run.issue import save_issue
 from results.run.junit import save_junit, suite_of
 from results.run.measures import Measures, measure, save_measures
@@ -34,13 +36,14 @@ def keep(folder: Path, history: History, verdict: Verdict, by: KrucibleIdentity)
     Raises:
         KrucibleError: if they can't be written; the history does not change.
     """
-    measures = measure(observe(history), verdict)
+    observed = observe(history)
+    measures = measure(observed, verdict)
     identity = identity_of(folder)
     try:
         save_judged(folder, verdict, by)
         save_measures(folder, measures)
         write_report(folder, history, verdict, identity, by)
-        keep_for_ci(folder, verdict, identity, measures)
+        keep_for_ci(folder, verdict, identity, measures, Circumstances(history, observed.faults))
     except OSError as error:
         raise KrucibleError(
             f"the verdict is {verdict.validity}, but could not be written to disk",
@@ -52,16 +55,19 @@ def keep(folder: Path, history: History, verdict: Verdict, by: KrucibleIdentity)
 
 
 def keep_for_ci(
-    folder: Path, verdict: Verdict, identity: RunIdentity | None, measures: Measures | None
+    folder: Path,
+    verdict: Verdict,
+    identity: RunIdentity | None,
+    measures: Measures,
+    circumstances: Circumstances,
 ) -> None:
     """Write ``junit.xml``, and ``issue.md`` if the run is not as expected.
 
     Raises:
         OSError: if they can't be written.
     """
-    duration_ms = 0 if measures is None else measures.duration_ms
-    save_junit(folder, suite_of(folder, verdict, identity, duration_ms))
-    save_issue(folder, verdict, identity)
+    save_junit(folder, suite_of(folder, verdict, identity, measures.duration_ms))
+    save_issue(folder, verdict, identity, circumstances)
 
 
 def identity_of(folder: Path) -> RunIdentity | None:
@@ -70,6 +76,15 @@ def identity_of(folder: Path) -> RunIdentity | None:
         return load_identity(folder)
     except RunUnreadableError:
         return None
+
+
+def circumstances_of(folder: Path) -> Circumstances | None:
+    """The circumstances of a stored run's anomalies; None if its history is gone or can't be read."""
+    try:
+        history = read_history(folder)
+    except HistoryError:
+        return None
+    return Circumstances(history, observe(history).faults)
 
 
 def show(text: str) -> None:

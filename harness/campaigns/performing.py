@@ -10,6 +10,7 @@ from checkers.verdict.verdict import Validity, Verdict
 from harness.campaigns.console import console_for
 from harness.campaigns.keeping import keep, show
 from harness.plan.planning import RunPlan
+from harness.plan.schedule import planned_ms
 from harness.record.events import Event, Listener
 from harness.run.own_identity import this_krucible
 from harness.run.runner import Host, execute
@@ -30,7 +31,7 @@ def perform(
     Raises:
         KrucibleError: the harness failed, and the history until then shows nothing illegal.
     """
-    with console_for(sys.stdout) as console:
+    with console_for(sys.stdout, planned_ms(plan.schedule)) as console:
 
         def hear(event: Event) -> None:
             listener(event)

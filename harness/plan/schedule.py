@@ -143,6 +143,17 @@ def agenda(schedule: FixedSchedule) -> list[tuple[str, Step | Gambit]]:
     return sorted(named, key=lambda one: one[1].at_ms)
 
 
+def planned_ms(schedule: Planned) -> dict[str, int]:
+    """How long each fault is planned to last, by its name in the history; milliseconds.
+
+    The end of a fault of a gambit or of a script depends on what happens, so these are not included.
+    """
+    if not isinstance(schedule, FixedSchedule):
+        return {}
+    steps = [(name, one) for name, one in agenda(schedule) if isinstance(one, Step)]
+    return {name: step.hold_ms for name, step in (*steps, *blinks_of(schedule))}
+
+
 def problems_of(schedule: Planned) -> list[str]:
     """All errors in the names of a script's faults and in defaults of brokers; empty if there are none.
 

@@ -44,8 +44,8 @@ class FailureSignature(msgspec.Struct, frozen=True, order=True):
     @property
     def id(self) -> str:
         """Twelve hexadecimal digits."""
-        told = f"{self.checker}\n{self.anomaly}\n{self.words}"
-        return hashlib.sha256(told.encode("utf-8", "backslashreplace")).hexdigest()[:_DIGITS]
+        text = f"{self.checker}\n{self.anomaly}\n{self.words}"
+        return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:_DIGITS]
 
 
 class SignedRun(msgspec.Struct, frozen=True, kw_only=True):

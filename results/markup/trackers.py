@@ -105,6 +105,15 @@ class Jira:
 MARKUPS: dict[Format, Markup] = {Format.MARKDOWN: Markdown(), Format.JIRA: Jira()}
 
 
+def title_and_body(text: str) -> tuple[str, str]:
+    """Split a text that begins with a heading: its title without the heading's markup, and what follows it.
+
+    Trackers have a field for each.
+    """
+    heading, _, body = text.partition("\n")
+    return heading.partition(" ")[2], body.lstrip("\n")
+
+
 def _body(lines: Iterable[str], *, cut: bool) -> str:
     kept = list(lines)
     if not cut:

@@ -52,6 +52,8 @@ def spark_errors_named(doing: str) -> Iterator[None]:
 def _cause(text: str) -> str:
     """The lines with the cause, without stack traces of Spark."""
     lines = [line.strip() for line in text.splitlines()]
-    told = [line for line in lines if line and not line.startswith(("at ", "File ", "...", "^", "Traceback"))]
-    causes = [line for line in told if "Error" in line or "Exception" in line] or told
+    messages = [
+        line for line in lines if line and not line.startswith(("at ", "File ", "...", "^", "Traceback"))
+    ]
+    causes = [line for line in messages if "Error" in line or "Exception" in line] or messages
     return " ".join(dict.fromkeys(causes[:1] + causes[-1:]))[:_CAUSES_MAX]

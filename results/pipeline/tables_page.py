@@ -25,6 +25,9 @@ krucible pipeline check           # verdicts, anomalies
 krucible pipeline tables          # all others
 ```
 
+With `--json` each of them prints, for its steps, how many runs were read and judged, and which were skipped
+or differ.
+
 `all` uses one Spark session and reads each run's journals once. Runs with 128 MiB of journals or more are
 judged in shares afterwards.
 

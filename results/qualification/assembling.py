@@ -58,7 +58,7 @@ def qualify(
         runs: all planned runs, including those that were not made.
         controls: the positive controls.
         elsewhere: other runs of the store.
-        on_record: known findings of the candidate's version.
+        on_record: known anomalies of the candidate's version.
     """
     ordered = tuple(sorted(runs, key=lambda run: (run.planned.command, run.outcome is None, _folder(run))))
     candidate = of_role(ordered, QualificationRole.CANDIDATE)
@@ -80,7 +80,7 @@ def qualify(
     summary = summarise(outcomes(candidate))
     operations = sum(cell.operations for cell in cells if cell.role is QualificationRole.CANDIDATE)
     faults = sum(total.proven for total in summary.faults)
-    said = Qualification(
+    result = Qualification(
         preset=question.preset,
         decision=decision,
         reasons=reasons,
@@ -106,7 +106,7 @@ def qualify(
         spent=spent_on([*outcomes(ordered), *(run for side in controls for run in side.runs)]),
         runs=ordered,
     )
-    return msgspec.structs.replace(said, gaps=gaps_of(question, said))
+    return msgspec.structs.replace(result, gaps=gaps_of(question, result))
 
 
 def claim_of(found: Sequence[CandidateAnomaly], operations: int, faults: int) -> str:
@@ -118,8 +118,8 @@ def claim_of(found: Sequence[CandidateAnomaly], operations: int, faults: int) ->
     if not mine:
         return f"No illegal anomaly was found {where}."
     counts = Counter(one.standing for one in mine)
-    told = ", ".join(f"{counts[one]:,} {one}" for one in AnomalyExplanation if counts[one])
-    return f"Anomalies: {told}, {where}."
+    explained = ", ".join(f"{counts[one]:,} {one}" for one in AnomalyExplanation if counts[one])
+    return f"Anomalies: {explained}, {where}."
 
 
 def why_of(reasons: Sequence[Reason], comparisons: Comparisons, controls: Sequence[SideRecord]) -> str:
@@ -128,8 +128,8 @@ def why_of(reasons: Sequence[Reason], comparisons: Comparisons, controls: Sequen
         more = f" ({number(len(reasons) - 1, 'more reason')})" if len(reasons) > 1 else ""
         return f"{reasons[0].text}{more}."
     able, every = comparisons.tried(), len(comparisons.durations) + len(comparisons.shares)
-    said = f"no comparison says worse ({able:,} of {every:,} could)" if every else "nothing was compared"
-    return f"nothing found is unexplained, {said}, {number(len(controls), 'control')} as expected."
+    compared = f"no comparison says worse ({able:,} of {every:,} could)" if every else "nothing was compared"
+    return f"nothing found is unexplained, {compared}, {number(len(controls), 'control')} as expected."
 
 
 def _baseline(question: ComparisonQuestion, runs: Sequence[QualificationRun]) -> TriedBuild | None:
@@ -150,8 +150,8 @@ def _image(run: QualificationRun) -> str:
     if image is None:
         return ""
     tools = f"with the tools of {image.tools}" if image.tools else ""
-    told = [image.reference, image.digest, f"from {image.source}" if image.source else "", tools]
-    return ", ".join([*filter(None, told), *([f"jars {run.content}"] if run.image_checksums else [])])
+    parts = [image.reference, image.digest, f"from {image.source}" if image.source else "", tools]
+    return ", ".join([*filter(None, parts), *([f"jars {run.content}"] if run.image_checksums else [])])
 
 
 def _cells(runs: Sequence[QualificationRun]) -> Iterator[Cell]:
@@ -184,7 +184,7 @@ def _states(question: ComparisonQuestion, runs: Sequence[QualificationRun]) -> I
             for role in (QualificationRole.CANDIDATE, QualificationRole.BASELINE)
         ]
         required = name in question.required
-        if required or any(told for _folders, told in sides):
+        if required or any(counted for _folders, counted in sides):
             yield InterestingState(
                 name=name,
                 label=label,
@@ -199,8 +199,9 @@ def _states(question: ComparisonQuestion, runs: Sequence[QualificationRun]) -> I
 
 def _reached(name: str, runs: Sequence[QualificationRun]) -> tuple[tuple[str, ...], int]:
     """The runs in which a state was reached, and the number of runs that can report it."""
-    told = [run for run in outcomes(runs) if _has_counter(run, name)]
-    return tuple(run.folder for run in told if run.measures and run.measures.coverage[name] > 0), len(told)
+    counting = [run for run in outcomes(runs) if _has_counter(run, name)]
+    reached = (run.folder for run in counting if run.measures and run.measures.coverage[name] > 0)
+    return tuple(reached), len(counting)
 
 
 def _has_counter(run: RunOutcome, name: str) -> bool:
@@ -268,11 +269,11 @@ def _mixed(question: ComparisonQuestion, runs: Sequence[QualificationRun]) -> It
     counts = {role: Counter(run.content for run in of_role(runs, role) if run.content) for role in asked}
     for role, found in counts.items():
         if len(found) > 1:
-            told = ", ".join(f"{_short(content)} in {n}" for content, n in sorted(found.items()))
-            yield f"runs of the {role} {asked[role]} are of {len(found)} different contents of Kafka: {told}"
+            names = ", ".join(f"{_short(content)} in {n}" for content, n in sorted(found.items()))
+            yield f"runs of the {role} {asked[role]} are of {len(found)} different contents of Kafka: {names}"
     if both := counts[QualificationRole.CANDIDATE].keys() & counts[QualificationRole.BASELINE].keys():
-        told = ", ".join(map(_short, sorted(both)))
-        yield f"{question.candidate} was compared to itself: {question.baseline} is the same Kafka ({told})"
+        names = ", ".join(map(_short, sorted(both)))
+        yield f"{question.candidate} was compared to itself: {question.baseline} is the same Kafka ({names})"
 
 
 def _short(content: str) -> str:

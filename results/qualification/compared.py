@@ -115,11 +115,11 @@ class Comparisons(msgspec.Struct, frozen=True):
 
     def worse(self) -> tuple[str, ...]:
         """Comparisons with the result worse, with figures."""
-        return tuple(told for told, finding in self._texts() if finding is ComparisonResult.WORSE)
+        return tuple(text for text, finding in self._texts() if finding is ComparisonResult.WORSE)
 
     def better(self) -> tuple[str, ...]:
         """Comparisons with the result better, with figures."""
-        return tuple(told for told, finding in self._texts() if finding is ComparisonResult.BETTER)
+        return tuple(text for text, finding in self._texts() if finding is ComparisonResult.BETTER)
 
     def too_few(self) -> tuple[str, ...]:
         """Measures that could not be compared."""
@@ -151,8 +151,10 @@ class Comparisons(msgspec.Struct, frozen=True):
         for one in self.durations:
             yield f"{one.name}: median shifted by {one.shift_ms:+,} ms", one.finding
         for share in self.shares:
-            told = f"{share.candidate} of {share.candidate_of} runs, {share.baseline} of {share.baseline_of}"
-            yield f"{share.name}: {told} of the baseline's", share.finding
+            counts = (
+                f"{share.candidate} of {share.candidate_of} runs, {share.baseline} of {share.baseline_of}"
+            )
+            yield f"{share.name}: {counts} of the baseline's", share.finding
 
 
 def under(kind: str) -> str:

@@ -172,8 +172,10 @@ class _Tally(NamedTuple):
 
 
 def _unrecovered(runs: Iterable[RunOutcome]) -> _Tally:
-    told = [run for run in runs if run.measures and run.measures.recovered is not None]
-    return _Tally([run.folder for run in told if run.measures and not run.measures.recovered], len(told))
+    measured = [run for run in runs if run.measures and run.measures.recovered is not None]
+    return _Tally(
+        [run.folder for run in measured if run.measures and not run.measures.recovered], len(measured)
+    )
 
 
 def _shares_of(name: str, candidate: _Tally, baseline: _Tally) -> Shares:

@@ -5,10 +5,10 @@ from enum import StrEnum
 import msgspec
 
 RULE = (
-    "NOT QUALIFIED if neither the scenario nor the baseline nor a known finding explains an illegal anomaly "
+    "NOT QUALIFIED if neither the scenario nor the baseline nor a known anomaly explains an illegal anomaly "
     "of the candidate, or if a comparison says worse. Otherwise INCONCLUSIVE if a positive control is not as "
     "expected, if the runs of one side have different builds of Kafka or both sides have the same build, if "
-    "an anomaly may be a known finding, if a cell has too few runs with a verdict, or if a required state "
+    "an anomaly may be a known one, if a cell has too few runs with a verdict, or if a required state "
     "was not reached. Otherwise QUALIFIED."
 )
 
@@ -36,7 +36,7 @@ class RuleInput(msgspec.Struct, frozen=True, kw_only=True):
         worse: comparisons with the result worse.
         controls: positive controls that are not as expected, or were not run.
         mixed: sides with different builds of Kafka, and two sides with the same build.
-        doubtful: anomalies that may be known findings.
+        doubtful: anomalies that may be known.
         short: cells with too few runs with a verdict.
         unreached: required states that the candidate did not reach.
     """

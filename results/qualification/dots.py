@@ -123,8 +123,8 @@ def _ticks(axis: _Axis, height: int) -> Iterator[Markup]:
     for value_ms, anchor in places:
         x = axis.at(value_ms)
         yield svg.element("line", x1=x, x2=x, y1=0, y2=height - 16, class_="grid")
-        told = seconds(round(value_ms)) if value_ms else "0"
-        yield svg.element("text", told, x=x, y=height - 3, text_anchor=anchor)
+        text = seconds(round(value_ms)) if value_ms else "0"
+        yield svg.element("text", text, x=x, y=height - 3, text_anchor=anchor)
 
 
 def _rows(groups: Sequence[tuple[str, Sequence[_Row]]], axis: _Axis) -> Iterator[Markup]:
@@ -154,8 +154,8 @@ def _medians(one: Durations, axis: _Axis, y: int) -> Iterator[Markup]:
     """Lines for both medians, and the interval of the shift, starting at the baseline's median."""
     for side, median_ms in (("baseline", one.baseline.median_ms), ("candidate", one.candidate.median_ms)):
         x = axis.at(median_ms)
-        told = svg.title(f"median of the {side}: {seconds(median_ms)}")
-        yield svg.element("line", told, x1=x, x2=x, y1=0, y2=y + 6, class_=f"median {side}")
+        hint = svg.title(f"median of the {side}: {seconds(median_ms)}")
+        yield svg.element("line", hint, x1=x, x2=x, y1=0, y2=y + 6, class_=f"median {side}")
     middle = y + 20
     if one.low_ms is not None and one.high_ms is not None:
         ends = [axis.at(one.baseline.median_ms + end) for end in (one.low_ms, one.high_ms)]

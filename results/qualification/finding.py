@@ -16,9 +16,9 @@ class AnomalyExplanation(StrEnum):
     """The explanation of an anomaly of the candidate, from the most severe."""
 
     UNEXPLAINED = "unexplained"
-    """Neither the baseline nor a known finding has it: a regression until shown otherwise."""
+    """Neither the baseline nor a known anomaly explains it: a regression until shown otherwise."""
     DOUBTFUL = "perhaps known"
-    """It has the name of a known finding, but another scenario: a person has to decide."""
+    """It has the name of a known anomaly, but another scenario: a person has to decide."""
     ON_BASELINE = "on the baseline too"
     EXPECTED = "expected"
     """The scenario expects it of this version."""
@@ -92,7 +92,7 @@ def found_in(
         runs: runs of the matrix.
         elsewhere: other runs of the store; runs of the baseline's version also explain an anomaly, unless
             their build of Kafka differs from the baseline's.
-        on_record: known findings of the candidate's version.
+        on_record: known anomalies of the candidate's version.
     """
     seen = [_found(place, runs, elsewhere, on_record) for place in _places(runs)]
     gravity = list(AnomalyExplanation)
@@ -175,23 +175,23 @@ def _standing(
     if not mine:
         return AnomalyExplanation.GONE, "seen on the baseline, not on the candidate"
     known = [one for one in on_record if one.id == place.id]
+    names = ", ".join(dict.fromkeys(f"{one.ticket} ({one.scenario})" for one in known))
+    record = f"anomalies of this name are on record as {names}"
     if all(run.outcome is not None and run.outcome.as_expected for run in mine):
-        told = next((f"{one.ticket}: {one.why}" for one in known if one.scenario == place.scenario), "")
-        return AnomalyExplanation.EXPECTED, told or "the scenario expects it of this version"
+        recorded = next((f"{one.ticket}: {one.why}" for one in known if one.scenario == place.scenario), "")
+        return AnomalyExplanation.EXPECTED, recorded or "the scenario expects it of this version"
     if theirs := len(of_role(alike, QualificationRole.BASELINE)):
-        return AnomalyExplanation.ON_BASELINE, f"the baseline has it in {theirs} of this scenario's runs"
+        because = f"the baseline has it in {theirs} of this scenario's runs"
+        return AnomalyExplanation.ON_BASELINE, f"{because}; {record}" if known else because
     baseline = of_role(runs, QualificationRole.BASELINE)
     version = _version(baseline)
     contents = {run.content for run in baseline if run.content}
     theirs_too = (one for one in elsewhere if _is(one, place.scenario, version, contents))
     if version and any(place.id in one.illegal for one in theirs_too):
-        return (
-            AnomalyExplanation.ON_BASELINE,
-            f"other runs of the store have it in this scenario on {version}",
-        )
+        because = f"other runs of the store have it in this scenario on {version}"
+        return AnomalyExplanation.ON_BASELINE, f"{because}; {record}" if known else because
     if known:
-        names = ", ".join(dict.fromkeys(f"{one.ticket} ({one.scenario})" for one in known))
-        return AnomalyExplanation.DOUBTFUL, f"anomalies of this name are on record as {names}"
+        return AnomalyExplanation.DOUBTFUL, record
     return AnomalyExplanation.UNEXPLAINED, "neither on the baseline nor on record"
 
 

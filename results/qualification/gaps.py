@@ -16,17 +16,17 @@ REASON_MAX = 160
 """Maximum number of characters of a run's reason."""
 
 
-def gaps_of(question: ComparisonQuestion, said: Qualification) -> tuple[str, ...]:
+def gaps_of(question: ComparisonQuestion, result: Qualification) -> tuple[str, ...]:
     """All gaps of a qualification, a sentence each; missing runs come first."""
     return (
-        *_not_done(question, said),
-        *short_cells(said.cells),
-        *_without_verdict(said.runs),
-        *_not_reached(said.states),
-        *_of_faults(said.runs),
-        *_not_compared(question, said.comparisons),
-        *_otherwise(said.runs),
-        *_several_builds((said.candidate, said.baseline)),
+        *_not_done(question, result),
+        *short_cells(result.cells),
+        *_without_verdict(result.runs),
+        *_not_reached(result.states),
+        *_of_faults(result.runs),
+        *_not_compared(question, result.comparisons),
+        *_otherwise(result.runs),
+        *_several_builds((result.candidate, result.baseline)),
     )
 
 
@@ -49,13 +49,13 @@ def unreached_states(states: Sequence[InterestingState]) -> tuple[str, ...]:
     )
 
 
-def _not_done(question: ComparisonQuestion, said: Qualification) -> Iterator[str]:
+def _not_done(question: ComparisonQuestion, result: Qualification) -> Iterator[str]:
     if question.baseline is None:
         yield "there is no baseline, so nothing is compared, and it is unknown whether an anomaly is new"
-    if not said.controls:
+    if not result.controls:
         yield "there is no positive control, so it is unknown whether this set-up would have seen a bug"
     for role in QualificationRole:
-        missing = sum(run.outcome is None for run in of_role(said.runs, role))
+        missing = sum(run.outcome is None for run in of_role(result.runs, role))
         if missing:
             yield f"{number(missing, 'planned run')} of the {role} not run"
     yield from question.withheld

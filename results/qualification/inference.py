@@ -95,12 +95,12 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
 
 def _signed_ranks_p(figures: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> float:
     """Wilcoxon's signed-rank test, two-sided; pairs without a difference are left out."""
-    told = figures[figures != 0]
-    if not len(told):
+    nonzero = figures[figures != 0]
+    if not len(nonzero):
         return 1.0
     # Doubled ranks are integers, even with ties.
-    ranks = np.rint(stats.rankdata(np.abs(told)) * 2).astype(np.int64)
-    positive = int(ranks[told > 0].sum())
+    ranks = np.rint(stats.rankdata(np.abs(nonzero)) * 2).astype(np.int64)
+    positive = int(ranks[nonzero > 0].sum())
     chances = _rank_sums(ranks)
     tail = min(chances[: positive + 1].sum(), chances[positive:].sum())
     return min(1.0, float(2 * tail))

@@ -11,7 +11,7 @@ from results.qualification.dots import paired_dots
 from results.qualification.finding import AnomalyExplanation, CandidateAnomaly
 from results.qualification.model import Qualification
 from results.qualification.sections import facts_of, identity_of, sections_of
-from results.qualification.texts import title_of
+from results.qualification.texts import MAIL_TITLE, render_text, title_of
 from results.report.drawing import glyphs
 from results.sections.html import cleaned, environment_of, style_of
 
@@ -29,51 +29,53 @@ _FOUND_MAX = 60
 _RED = (AnomalyExplanation.UNEXPLAINED, AnomalyExplanation.DOUBTFUL)
 
 
-def render_page(said: Qualification, places: Mapping[str, str] | None = None) -> str:
+def render_page(result: Qualification, places: Mapping[str, str] | None = None) -> str:
     """The page as text; all texts from runs are cleaned and escaped.
 
     Args:
-        said: the qualification.
+        result: the qualification.
         places: address of each run's report, relative to the page, by name of the run's folder. Runs without
             an address are not linked.
     """
     return (
-        environment_of(TEMPLATES).get_template("qualification.html.j2").render(_context(said, places or {}))
+        environment_of(TEMPLATES).get_template("qualification.html.j2").render(_context(result, places or {}))
     )
 
 
-def _context(said: Qualification, places: Mapping[str, str]) -> dict[str, Any]:
+def _context(result: Qualification, places: Mapping[str, str]) -> dict[str, Any]:
     return style_of() | {
-        "title": title_of(said),
-        "decision": said.decision.capitalize(),
-        "look": _LOOKS[said.decision],
-        "why": clean(said.why, _TEXT_MAX),
-        "reasons": [clean(reason.text, _TEXT_MAX) for reason in said.reasons],
-        "gaps": [clean(gap, _TEXT_MAX) for gap in said.gaps],
-        "claim": said.claim,
-        "identity": cleaned(identity_of(said)),
-        "found": [_finding(one, places) for one in said.found[:_FOUND_MAX]],
-        "found_left_out": max(len(said.found) - _FOUND_MAX, 0),
-        "sections": [cleaned(section, places) for section in sections_of(said)],
-        "charts": _charts(said),
+        "title": title_of(result),
+        "decision": result.decision.value,
+        "look": _LOOKS[result.decision],
+        "why": clean(result.why, _TEXT_MAX),
+        "reasons": [clean(reason.text, _TEXT_MAX) for reason in result.reasons],
+        "gaps": [clean(gap, _TEXT_MAX) for gap in result.gaps],
+        "claim": result.claim,
+        "identity": cleaned(identity_of(result)),
+        "found": [_finding(one, places) for one in result.found[:_FOUND_MAX]],
+        "found_left_out": max(len(result.found) - _FOUND_MAX, 0),
+        "sections": [cleaned(section, places) for section in sections_of(result)],
+        "charts": _charts(result),
         "charts_under": CHARTS_UNDER,
-        "rule": said.rule,
-        "generated_at": clean(said.generated_at, _TEXT_MAX),
+        "mail_title": MAIL_TITLE,
+        "mail": render_text(result),
+        "rule": result.rule,
+        "generated_at": clean(result.generated_at, _TEXT_MAX),
         "glyphs": glyphs,
     }
 
 
-def _charts(said: Qualification) -> list[dict[str, Any]]:
+def _charts(result: Qualification) -> list[dict[str, Any]]:
     """A chart of each compared duration, in the order of the table."""
-    targets = pair_ids(said.comparisons)
+    targets = pair_ids(result.comparisons)
     return [
         {
-            "id": measure_id(said.comparisons, one.name),
+            "id": measure_id(result.comparisons, one.name),
             "name": clean(one.name, _TEXT_MAX),
             "says": one.finding,
             "chart": paired_dots(one, targets),
         }
-        for one in said.comparisons.durations
+        for one in result.comparisons.durations
     ]
 
 

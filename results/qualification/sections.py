@@ -17,33 +17,33 @@ from results.repeats.flakes import comparable, flakes_among
 from results.sections.section import Section, named
 
 
-def sections_of(said: Qualification) -> tuple[Section, ...]:
-    """All sections after decision, gaps and findings, in order."""
+def sections_of(result: Qualification) -> tuple[Section, ...]:
+    """All sections after decision, gaps and anomalies, in order."""
     made = (
-        _permitted(said),
-        _matrix(said),
-        upgrades_section(said.runs),
-        *comparison_sections(said.comparisons),
-        _by_fault(said),
-        _states(said.states),
-        _controls(said.controls),
-        _undecided(said),
-        Section("Time", spent_text(said.spent)),
-        _troubled(said.runs),
-        runs_section(said.runs),
+        _permitted(result),
+        _matrix(result),
+        upgrades_section(result.runs),
+        *comparison_sections(result.comparisons),
+        _by_fault(result),
+        _states(result.states),
+        _controls(result.controls),
+        _undecided(result),
+        Section("Time", spent_text(result.spent)),
+        _troubled(result.runs),
+        runs_section(result.runs),
     )
     return tuple(_bounded(section) for section in made if section.rows or section.lead)
 
 
-def identity_of(said: Qualification) -> Section:
+def identity_of(result: Qualification) -> Section:
     """The tested versions, candidate and baseline."""
-    builds = [said.candidate, *([said.baseline] if said.baseline else [])]
+    builds = [result.candidate, *([result.baseline] if result.baseline else [])]
     rows = (
         ("asked for", *(build.asked for build in builds)),
         ("Kafka", *(", ".join(build.versions) or "no run" for build in builds)),
         ("image", *(_images(build) for build in builds)),
     )
-    note = f"By krucible {', '.join(said.commits) or 'unknown'}, on {'; '.join(said.hosts) or 'no host'}."
+    note = f"By krucible {', '.join(result.commits) or 'unknown'}, on {'; '.join(result.hosts) or 'no host'}."
     head = ("", "`candidate", "`baseline")[: 1 + len(builds)]
     return Section("Tested versions", "", head, rows, note)
 
@@ -79,15 +79,15 @@ def _images(build: TriedBuild) -> str:
     return "; ".join(build.images) or "not known"
 
 
-def _permitted(said: Qualification) -> Section:
-    rows = tuple((one.id, f"{one.candidate:,}", f"{one.baseline:,}") for one in said.permitted)
+def _permitted(result: Qualification) -> Section:
+    rows = tuple((one.id, f"{one.candidate:,}", f"{one.baseline:,}") for one in result.permitted)
     lead = "An event or a setting in the history permitted these anomalies."
     head = ("`anomaly", ">candidate, runs", ">baseline, runs")
     return Section("Seen where they are permitted", lead if rows else "", head, rows)
 
 
-def _matrix(said: Qualification) -> Section:
-    cells = said.cells
+def _matrix(result: Qualification) -> Section:
+    cells = result.cells
     kinds = sorted({kind for cell in cells for kind in cell.faults})
     outcomes = [outcome.value for outcome in Outcome if any(cell.counts[outcome] for cell in cells)]
     head = ("`scenario", "mode", "side", ">runs", ">to verdict", *(f">{one}" for one in outcomes))
@@ -97,7 +97,7 @@ def _matrix(said: Qualification) -> Section:
         "Columns of kinds of faults: proven of attempted faults.",
         head,
         tuple(_cell(cell, outcomes, kinds) for cell in cells),
-        targets=tuple(first_of_cell(said.runs, cell.role, cell.scenario, cell.mode) for cell in cells),
+        targets=tuple(first_of_cell(result.runs, cell.role, cell.scenario, cell.mode) for cell in cells),
     )
 
 
@@ -118,8 +118,8 @@ def _cell(cell: Cell, outcomes: Sequence[str], kinds: Sequence[str]) -> tuple[st
     )
 
 
-def _by_fault(said: Qualification) -> Section:
-    kinds = said.fault_kinds
+def _by_fault(result: Qualification) -> Section:
+    kinds = result.fault_kinds
     rows = tuple(
         (
             one.total.kind,
@@ -136,7 +136,7 @@ def _by_fault(said: Qualification) -> Section:
         "Durations of single faults, which may overlap and share gaps. Recovery is that of a run after all "
         "faults are healed; it is listed with the kind of the last fault."
     )
-    targets = tuple(measure_id(said.comparisons, under(one.total.kind)) for one in kinds)
+    targets = tuple(measure_id(result.comparisons, under(one.total.kind)) for one in kinds)
     return Section("By kind of fault", lead if rows else "", head, rows, targets=targets)
 
 
@@ -173,14 +173,14 @@ def _controls(sides: Sequence[SideRecord]) -> Section:
     return Section("Positive controls", lead if rows else "None was run.", head, rows)
 
 
-def _undecided(said: Qualification) -> Section:
+def _undecided(result: Qualification) -> Section:
     rows = tuple(
         (one.role, f"{one.count:,} of {one.of:,}", f"{percent(one.low)} to {percent(one.high)}")
-        for one in said.undecided
+        for one in result.undecided
     )
     lead = "Runs without a result: the verdict is unknown, or the harness failed."
     head = ("side", ">runs", ">95 %")
-    return Section("Runs without a verdict", lead if rows else "", head, rows, _flakes(said.runs))
+    return Section("Runs without a verdict", lead if rows else "", head, rows, _flakes(result.runs))
 
 
 def _flakes(runs: Sequence[QualificationRun]) -> str:

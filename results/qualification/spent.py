@@ -42,20 +42,20 @@ class Spent(msgspec.Struct, frozen=True, kw_only=True):
 def spent_on(outcomes: Iterable[RunOutcome]) -> Spent:
     """Sum over runs; runs without a start or figures only count in `of`."""
     given = list(outcomes)
-    told = [
+    measured = [
         (began, one.measures)
         for one in given
         if (began := _began(one)) is not None and one.measures is not None
     ]
-    if not told:
+    if not measured:
         return Spent(of=len(given))
-    first = min(began for began, _ in told)
-    last = max(began + dt.timedelta(milliseconds=measures.duration_ms) for began, measures in told)
-    runs_ms = sum(measures.duration_ms for _, measures in told)
-    loads_ms = [measures.load_ms for _, measures in told if measures.load_ms is not None]
-    load_ms = sum(loads_ms) if len(loads_ms) == len(told) else None
+    first = min(began for began, _ in measured)
+    last = max(began + dt.timedelta(milliseconds=measures.duration_ms) for began, measures in measured)
+    runs_ms = sum(measures.duration_ms for _, measures in measured)
+    loads_ms = [measures.load_ms for _, measures in measured if measures.load_ms is not None]
+    load_ms = sum(loads_ms) if len(loads_ms) == len(measured) else None
     return Spent(
-        runs=len(told),
+        runs=len(measured),
         of=len(given),
         began_at=first.strftime(_FORMAT),
         ended_at=last.strftime(_FORMAT),

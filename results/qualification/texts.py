@@ -7,6 +7,7 @@ import msgspec
 from results.campaigns.track_record import ExpectationStatus
 from results.markup.cleaning import clean
 from results.markup.markdown import code, distinct, escaped, number
+from results.markup.trackers import MARKUPS, Format
 from results.qualification.compared import Comparisons
 from results.qualification.comparison_sections import percent
 from results.qualification.deciding import Decision
@@ -19,6 +20,7 @@ from results.sections.markdown import section_blocks
 COLUMNS = 100
 """Maximum width of a line of the mail."""
 LINES = 6
+MAIL_TITLE = "Text for a vote mail"
 _NAME_MAX = 40
 _COMMIT = 9
 """Number of characters of a commit in the mail."""
@@ -26,60 +28,62 @@ _PROOF_MAX = 12
 _MARKS = {Decision.QUALIFIED: "✅", Decision.NOT_QUALIFIED: "❌", Decision.INCONCLUSIVE: "❔"}
 
 
-def title_of(said: Qualification) -> str:
+def title_of(result: Qualification) -> str:
     """Candidate, baseline and preset."""
-    against = f" against {_asked(said.baseline)}" if said.baseline else ""
-    return f"Kafka {_asked(said.candidate)}{against}, preset {clean(said.preset, _NAME_MAX)}"
+    against = f" against {_asked(result.baseline)}" if result.baseline else ""
+    return f"Kafka {_asked(result.candidate)}{against}, preset {clean(result.preset, _NAME_MAX)}"
 
 
-def encode_qualification(said: Qualification) -> bytes:
+def encode_qualification(result: Qualification) -> bytes:
     """All data as JSON, including rows that the pages leave out."""
-    return msgspec.json.format(msgspec.json.encode(said), indent=2) + b"\n"
+    return msgspec.json.format(msgspec.json.encode(result), indent=2) + b"\n"
 
 
-def render_text(said: Qualification) -> str:
+def render_text(result: Qualification) -> str:
     """Six lines of at most `COLUMNS` characters for a mail, with a final newline."""
     lines = (
-        f"{said.decision}: {title_of(said)}{_day(said)}",
-        f"Why: {said.why}",
-        f"{number(len(said.gaps), 'gap')}, first: {said.gaps[0]}" if said.gaps else "No gap is known.",
-        said.claim,
-        _against(said),
-        _source(said),
+        f"{result.decision}: {title_of(result)}{_day(result)}",
+        f"Why: {result.why}",
+        f"{number(len(result.gaps), 'gap')}, first: {result.gaps[0]}" if result.gaps else "No gap is known.",
+        result.claim,
+        _against(result),
+        _source(result),
     )
     return "".join(f"{_cut(line)}\n" for line in lines)
 
 
-def render_markdown(said: Qualification) -> str:
+def render_markdown(result: Qualification) -> str:
     """The page, with a final newline."""
-    return "\n\n".join(markdown_blocks(said)) + "\n"
+    return "\n\n".join(markdown_blocks(result)) + "\n"
 
 
-def markdown_blocks(said: Qualification) -> list[str]:
+def markdown_blocks(result: Qualification) -> list[str]:
     """The headings, paragraphs, lists and tables of the page, in order."""
     blocks = [
-        f"# Qualification of {escaped(title_of(said))}",
-        f"{_MARKS[said.decision]} **{said.decision}**",
-        f"Why: {escaped(said.why)}",
-        *_reasons(said),
+        f"# Qualification of {escaped(title_of(result))}",
+        f"{_MARKS[result.decision]} **{result.decision}**",
+        f"Why: {escaped(result.why)}",
+        *_reasons(result),
         "## What this can't say",
-        "\n".join(f"- {escaped(gap)}" for gap in said.gaps) or "No gap is known.",
-        *section_blocks(identity_of(said)),
+        "\n".join(f"- {escaped(gap)}" for gap in result.gaps) or "No gap is known.",
+        *section_blocks(identity_of(result)),
         "## What was found",
-        said.claim,
-        *map(_found, said.found),
-        *(block for section in sections_of(said) for block in section_blocks(section)),
+        result.claim,
+        *map(_found, result.found),
+        *(block for section in sections_of(result) for block in section_blocks(section)),
+        f"## {MAIL_TITLE}",
+        MARKUPS[Format.MARKDOWN].block(render_text(result).splitlines(), cut=False),
         "## The rule",
-        said.rule,
+        result.rule,
     ]
-    if said.generated_at:
-        blocks.append(f"The last run ended at {escaped(said.generated_at)}.")
+    if result.generated_at:
+        blocks.append(f"The last run ended at {escaped(result.generated_at)}.")
     return blocks
 
 
-def _reasons(said: Qualification) -> Iterator[str]:
-    if said.reasons:
-        yield "\n".join(f"- {escaped(reason.makes)}: {escaped(reason.text)}" for reason in said.reasons)
+def _reasons(result: Qualification) -> Iterator[str]:
+    if result.reasons:
+        yield "\n".join(f"- {escaped(reason.makes)}: {escaped(reason.text)}" for reason in result.reasons)
 
 
 def _found(found: CandidateAnomaly) -> str:
@@ -91,11 +95,11 @@ def _found(found: CandidateAnomaly) -> str:
     return "\n".join(lines)
 
 
-def _against(said: Qualification) -> str:
+def _against(result: Qualification) -> str:
     """The result of the comparison, with the differences that it could detect."""
-    if said.baseline is None:
+    if result.baseline is None:
         return "No baseline."
-    compared, against = said.comparisons, f"Against {_asked(said.baseline)}"
+    compared, against = result.comparisons, f"Against {_asked(result.baseline)}"
     if not (compared.durations or compared.shares):
         return f"{against}: nothing could be compared."
     if worse := compared.worse():
@@ -115,24 +119,24 @@ def _detectable(compared: Comparisons) -> str:
     """Detectable differences, smallest and largest of each kind; `nothing` if none."""
     shifts = sorted(one.detectable_ms for one in compared.durations if one.detectable_ms is not None)
     shares = sorted(one.detectable for one in compared.shares if one.detectable is not None)
-    told = [f"≥ {' to '.join(distinct(map(seconds, (shifts[0], shifts[-1]))))}"] if shifts else []
-    told += [f"shares ≥ {' to '.join(distinct(map(percent, (shares[0], shares[-1]))))}"] if shares else []
-    return ", ".join(told) or "nothing"
+    parts = [f"≥ {' to '.join(distinct(map(seconds, (shifts[0], shifts[-1]))))}"] if shifts else []
+    parts += [f"shares ≥ {' to '.join(distinct(map(percent, (shares[0], shares[-1]))))}"] if shares else []
+    return ", ".join(parts) or "nothing"
 
 
-def _day(said: Qualification) -> str:
-    return f", {said.generated_at[:10]}" if said.generated_at else ""
+def _day(result: Qualification) -> str:
+    return f", {result.generated_at[:10]}" if result.generated_at else ""
 
 
-def _source(said: Qualification) -> str:
+def _source(result: Qualification) -> str:
     """Result of the controls, and the versions of krucible and the image."""
-    good = sum(side.standing is ExpectationStatus.AS_EXPECTED for side in said.controls)
-    silent, runs = sum(one.count for one in said.undecided), sum(one.of for one in said.undecided)
-    commit = clean(", ".join(said.commits[:1]), _NAME_MAX)[:_COMMIT] or "unknown"
-    images = said.candidate.images
+    good = sum(side.standing is ExpectationStatus.AS_EXPECTED for side in result.controls)
+    silent, runs = sum(one.count for one in result.undecided), sum(one.of for one in result.undecided)
+    commit = clean(", ".join(result.commits[:1]), _NAME_MAX)[:_COMMIT] or "unknown"
+    images = result.candidate.images
     digest = next((word for image in images for word in image.split(", ") if word.startswith("sha256:")), "")
     image = f", {clean(digest, 19).split('…')[0]}" if digest else ""
-    controls = f"Controls {good} of {len(said.controls)} as expected"
+    controls = f"Controls {good} of {len(result.controls)} as expected"
     return f"{controls}; no verdict in {silent:,} of {number(runs, 'run')}; krucible {commit}{image}"
 
 

@@ -74,14 +74,14 @@ def minority(verdicts: Mapping[str, int]) -> int:
     return sum(verdicts.values()) - max(verdicts.values(), default=0)
 
 
-def runs_alike(runs: Iterable[Some], told: Callable[[Some], Comparable | None]) -> list[list[Some]]:
+def runs_alike(runs: Iterable[Some], data_of: Callable[[Some], Comparable | None]) -> list[list[Some]]:
     """Group runs by schedule and Kafka, in the order of their first runs.
 
     Args:
         runs: objects that represent runs.
-        told: returns the data of a run; a run without data (None) is a group by itself.
+        data_of: returns the data of a run; a run without data (None) is a group by itself.
     """
-    known = [(run, told(run)) for run in runs]
+    known = [(run, data_of(run)) for run in runs]
     here = {one.run: one for _run, one in known if one}
     alike: dict[tuple[str, str], list[Some]] = {}
     for place, (run, one) in enumerate(known):

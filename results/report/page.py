@@ -178,8 +178,8 @@ def _caveats(run: _Run, limits: DisplayLimits) -> list[str]:
 
 
 def _sentence(text: str) -> str:
-    told = clean(text, 400)
-    return told[:1].upper() + told[1:]
+    sentence = clean(text, 400)
+    return sentence[:1].upper() + sentence[1:]
 
 
 def _files(*names: str) -> Markup:

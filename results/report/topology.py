@@ -13,7 +13,6 @@ from markupsafe import Markup
 from checkers.history.units import NS_PER_S
 from results.markup.cleaning import clean
 from results.report.drawing import svg
-from results.report.drawing.frame import fault_label
 from results.report.limits import DisplayLimits
 from results.report.reading.spans import LeaderSpan, StateSpan, changes, leader_spans, longest
 from results.run.observation import FaultSeen, Observed
@@ -84,8 +83,8 @@ def topology(observed: Observed, limits: DisplayLimits) -> ClusterDrawing | None
 
 def _nodes(observed: Observed) -> dict[str, tuple[str, ...]]:
     """Names of nodes with their roles, controllers first."""
-    told = observed.setup.get("nodes")
-    rows = [row for row in told if isinstance(row, dict)] if isinstance(told, list) else []
+    nodes = observed.setup.get("nodes")
+    rows = [row for row in nodes if isinstance(row, dict)] if isinstance(nodes, list) else []
     found = {str(row.get("name")): _roles(row) for row in rows}
     for name in sorted({*observed.statuses, *observed.claims} - {*found}):
         found[name] = ("controller",) if name in observed.claims else ("broker",)
@@ -94,8 +93,8 @@ def _nodes(observed: Observed) -> dict[str, tuple[str, ...]]:
 
 
 def _roles(row: Mapping[str, Any]) -> tuple[str, ...]:
-    told = row.get("roles")
-    return tuple(map(str, told)) if isinstance(told, list) else ()
+    roles = row.get("roles")
+    return tuple(map(str, roles)) if isinstance(roles, list) else ()
 
 
 def _places(count: int) -> list[tuple[float, float]]:
@@ -203,7 +202,7 @@ def _faults(attempted: Iterable[FaultSeen], end_ns: int) -> Iterable[tuple[str, 
     for fault in attempted:
         unproven = "" if fault.effective_ns is not None else ", not proven"
         times = (fault.invoked_ns, fault.healed_ns or end_ns)
-        yield _seconds([times]) or "", fault_label(fault) + unproven
+        yield _seconds([times]) or "", fault.label + unproven
 
 
 def _seconds(times: Iterable[tuple[int, int]]) -> str | None:

@@ -33,8 +33,8 @@ class AlikeCauses(msgspec.Struct, frozen=True):
         more = len(self.causes) - len(names)
         places = ", ".join(names) + (f" and {more:,} more" if more else "")
         legal = "" if self.first.illegal else " (legal)"
-        told = kinds_text(msgspec.structs.replace(self.first, kinds=self._kinds()))
-        return f"{len(self.causes):,} places alike ({places}): {told}{legal}"
+        kinds = kinds_text(msgspec.structs.replace(self.first, kinds=self._kinds()))
+        return f"{len(self.causes):,} places alike ({places}): {kinds}{legal}"
 
     def _kinds(self) -> tuple[tuple[str, int], ...]:
         """Total number of anomalies of each kind."""

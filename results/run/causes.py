@@ -107,7 +107,7 @@ def causes_of(verdict: Verdict, checker: str | None = None) -> tuple[Cause, ...]
         verdict: the verdict.
         checker: only anomalies of this checker; None for all checkers.
     """
-    starts = {name: told for result in verdict.results for name, told in result.epoch_starts.items()}
+    starts = {name: epochs for result in verdict.results for name, epochs in result.epoch_starts.items()}
     alike: dict[tuple[bool, str, int | None], list[_Sighting]] = {}
     unplaced: list[Cause] = []
     for result in verdict.results:
@@ -175,10 +175,10 @@ def cause_line(cause: Cause) -> str:
     """A cause in one line: its name, and the number of anomalies and kinds."""
     if len(cause.kinds) == 1:
         name, count = cause.kinds[0]
-        told = f"{count:,} {name}"
+        text = f"{count:,} {name}"
     else:
-        told = f"{cause.total:,} anomalies of {len(cause.kinds)} kinds ({kinds_text(cause)})"
-    return f"{cause_name(cause)}: {told}{'' if cause.illegal else ' (legal)'}"
+        text = f"{cause.total:,} anomalies of {len(cause.kinds)} kinds ({kinds_text(cause)})"
+    return f"{cause_name(cause)}: {text}{'' if cause.illegal else ' (legal)'}"
 
 
 def kinds_text(cause: Cause) -> str:
@@ -188,8 +188,8 @@ def kinds_text(cause: Cause) -> str:
 
 def other_reasons(verdict: Verdict) -> tuple[str, ...]:
     """Reasons why a verdict is not valid, without those that its causes state."""
-    told = {reason for result in verdict.results for reason in anomaly_reasons(result)}
-    return tuple(reason for reason in verdict.reasons if reason not in told)
+    listed = {reason for result in verdict.results for reason in anomaly_reasons(result)}
+    return tuple(reason for reason in verdict.reasons if reason not in listed)
 
 
 def severity(identity: str) -> tuple[int, str]:
@@ -335,8 +335,8 @@ def _together(one: tuple[int, int] | None, other: tuple[int, int] | None) -> boo
 
 
 def _hull(ranges: Iterable[tuple[int, int] | None]) -> tuple[int, int] | None:
-    told = [one for one in ranges if one is not None]
-    return (min(first for first, _ in told), max(last for _, last in told)) if told else None
+    known = [one for one in ranges if one is not None]
+    return (min(first for first, _ in known), max(last for _, last in known)) if known else None
 
 
 def _cause(group: Sequence[_Sighting]) -> Cause:

@@ -36,8 +36,10 @@ LABELS: Mapping[str, str] = {counter.figure: counter.label for counter in COUNTE
 def coverage_of(verdict: Verdict) -> dict[str, int]:
     """The counters of a run by figure; counters that no checker has are left out."""
     figures = {result.checker: result.figures for result in verdict.results}
-    told = ((counter.figure, figures.get(counter.checker, {}).get(counter.figure)) for counter in COUNTERS)
-    return {name: count for name, count in told if isinstance(count, int)}
+    figures_by_name = (
+        (counter.figure, figures.get(counter.checker, {}).get(counter.figure)) for counter in COUNTERS
+    )
+    return {name: count for name, count in figures_by_name if isinstance(count, int)}
 
 
 def coverage_line(coverage: Mapping[str, int]) -> str:
@@ -59,7 +61,7 @@ def reached(runs: Iterable[Mapping[str, int]]) -> tuple[Reached, ...]:
     every = list(runs)
     counts = [(label, [run[name] for run in every if name in run]) for name, label in LABELS.items()]
     return tuple(
-        Reached(label, len(told), sum(count > 0 for count in told), sum(told))
-        for label, told in counts
-        if told
+        Reached(label, len(numbers), sum(count > 0 for count in numbers), sum(numbers))
+        for label, numbers in counts
+        if numbers
     )

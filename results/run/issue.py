@@ -9,6 +9,7 @@ from checkers.verdict.verdict import Verdict
 from results.markup.trackers import MARKUPS, Format, Markup
 from results.run.alike import alike
 from results.run.causes import Cause, first_of_kinds, illegal_causes, other_reasons, rest_text
+from results.run.circumstances import Circumstances
 from results.run.junit import passes
 from results.run.text import headline, minimise_command
 from results.store.runs import write_whole
@@ -23,8 +24,17 @@ _NAMES_MAX = (300, 80, 60, 40, 20, 10, 5, 2)
 _LINE_MAX = 1_000
 
 
-def save_issue(folder: Path, verdict: Verdict, identity: RunIdentity | None) -> Path | None:
+def save_issue(
+    folder: Path, verdict: Verdict, identity: RunIdentity | None, circumstances: Circumstances | None = None
+) -> Path | None:
     """Write a run's ``issue.md``; if the run is as expected, remove an earlier one.
+
+    Args:
+        folder: the run's folder.
+        verdict: its verdict.
+        identity: None if ``run.json`` could not be read.
+        circumstances: source of the faults in force and of the reasons why no licence applies; None without
+            a history.
 
     Raises:
         OSError: if it can't be written.
@@ -33,24 +43,37 @@ def save_issue(folder: Path, verdict: Verdict, identity: RunIdentity | None) -> 
     if passes(verdict):
         place.unlink(missing_ok=True)
         return None
-    return write_whole(place, render_issue(folder, verdict, identity).encode())
+    return write_whole(place, render_issue(folder, verdict, identity, circumstances=circumstances).encode())
 
 
 def render_issue(
-    folder: Path, verdict: Verdict, identity: RunIdentity | None, markup: Format = Format.MARKDOWN
+    folder: Path,
+    verdict: Verdict,
+    identity: RunIdentity | None,
+    markup: Format = Format.MARKDOWN,
+    *,
+    circumstances: Circumstances | None = None,
 ) -> str:
     """The text, with a newline at its end; its first line is the title."""
-    return _Issue(MARKUPS[markup], folder, verdict, identity).rendered()
+    return _Issue(MARKUPS[markup], folder, verdict, identity, circumstances).rendered()
 
 
 class _Issue:
     """Renders the issue of one run."""
 
-    def __init__(self, markup: Markup, folder: Path, verdict: Verdict, identity: RunIdentity | None) -> None:
+    def __init__(
+        self,
+        markup: Markup,
+        folder: Path,
+        verdict: Verdict,
+        identity: RunIdentity | None,
+        circumstances: Circumstances | None,
+    ) -> None:
         self._markup = markup
         self._folder = folder
         self._verdict = verdict
         self._identity = identity
+        self._circumstances = circumstances
 
     def rendered(self) -> str:
         """The text of the whole issue."""
@@ -123,7 +146,7 @@ class _Issue:
             yield f"And {rest_text(left)} in {self._markup.code('verdict.json')}."
 
     def _first_of(self, cause: Cause) -> Iterator[str]:
-        """The witness with its proof, and one sentence about the first anomaly of each other kind."""
+        """The witness, its proof and circumstances, and a sentence about the first of each other kind."""
         if cause.witness is None:
             listing = self._markup.code("verdict.json")
             yield f"Counted, but not among the first of each kind, which {listing} lists."
@@ -136,6 +159,9 @@ class _Issue:
                 yield self._markup.block(
                     [f"{anomaly.id}: {anomaly.summary}", guarantee, *anomaly.explanation]
                 )
+                around = [] if self._circumstances is None else [*self._circumstances.lines(cause)]
+                if around:
+                    yield self._markup.block(around)
 
     def _assumptions(self) -> Iterator[str]:
         unmet = [a for result in self._verdict.results for a in result.assumptions if not a.met]

@@ -256,8 +256,8 @@ def _case_elements(suite: Suite) -> Iterator[ET.Element]:
         if case.standing is CaseStatus.SKIPPED:
             ET.SubElement(element, case.standing.value, {"message": _text(case.message)})
         elif case.standing is not CaseStatus.PASSED:
-            told = {"type": _text(case.kind), "message": _text(case.message)}
-            ET.SubElement(element, case.standing.value, told).text = _lines(case.text)
+            reason = {"type": _text(case.kind), "message": _text(case.message)}
+            ET.SubElement(element, case.standing.value, reason).text = _lines(case.text)
         yield element
 
 

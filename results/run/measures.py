@@ -161,7 +161,7 @@ def _unavailable_ms(verdict: Verdict) -> dict[str, int]:
     """Unavailability by fault from the availability checker; verdicts of other versions may lack it."""
     figures = next((result.figures for result in verdict.results if result.checker == AVAILABILITY), {})
     try:
-        told = msgspec.convert(figures.get("faults", []), list[_Unavailability])
+        faults = msgspec.convert(figures.get("faults", []), list[_Unavailability])
     except msgspec.ValidationError:
         return {}
-    return {fault.id: round(fault.unavailable_ms) for fault in told if fault.unavailable_ms is not None}
+    return {fault.id: round(fault.unavailable_ms) for fault in faults if fault.unavailable_ms is not None}

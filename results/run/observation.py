@@ -19,6 +19,7 @@ from checkers.history.operations import History, Operation, OperationType
 from checkers.history.phases import PHASE
 from checkers.history.quorum import QUORUM, LeaderSeen, quorum_seen
 from checkers.history.runner import OBSERVATIONS, OPENED, START
+from results.markup.cleaning import clean
 from results.run.gambits import GambitSeen, GambitsSeen
 from results.run.loads import LOADS, answer, requested_records
 
@@ -68,6 +69,11 @@ class FaultSeen(msgspec.Struct, kw_only=True):
     healed_ns: int | None = None
     error: str | None = None
     glyph: str | None = None
+
+    @property
+    def label(self) -> str:
+        """Id, kind and targets, e.g. ``f1 partition n1``; cleaned and shortened."""
+        return clean(" ".join((self.id, self.kind, ", ".join(self.targets) or "(target not known)")), 60)
 
     @property
     def held_ms(self) -> int | None:
@@ -285,13 +291,13 @@ class _Collector:
             return
         began_ns, count = self._outstanding.pop(operation.process, (time_ns, 0))
         self._sends.append((began_ns, time_ns - began_ns, OUTCOMES.index(operation.type)))
-        told = answer(operation)
-        for outcome, records in told.outcomes.items():
+        answered = answer(operation)
+        for outcome, records in answered.outcomes.items():
             self._records[outcome] += records
-        for topic, number, records in told.acks:
+        for topic, number, records in answered.acks:
             partition = self._partitions.setdefault((topic, number), len(self._partitions))
             self._acks.append((time_ns, partition, records))
-        self._records[operation.type] += max(0, count - sum(told.outcomes.values()))
+        self._records[operation.type] += max(0, count - sum(answered.outcomes.values()))
 
     def _poll(self, operation: Operation, time_ns: int) -> None:
         if operation.type is OperationType.OK and operation.value["records"]:
@@ -330,8 +336,8 @@ class _Collector:
         fault = self._faults[name]
         fault.attempted = operation.type is not OperationType.FAIL
         fault.error = operation.error
-        told = msgspec.convert(operation.value, FaultRecorded)
-        fault.targets, fault.cut = told.targets, told.cut
+        recorded = msgspec.convert(operation.value, FaultRecorded)
+        fault.targets, fault.cut = recorded.targets, recorded.cut
         if operation.type is OperationType.OK:
             fault.effective_ns = time_ns
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from checkers.history.identity import KrucibleIdentity, RunIdentity
+from checkers.history.units import NS_PER_S
 from checkers.verdict.verdict import VERDICTS, Validity, Verdict
 from results.markup.cleaning import clean
 from results.run.alike import alike
@@ -71,8 +72,8 @@ def closing_lines(
     if identity is not None:
         lines.append(LabelledLine("run", identity_line(identity)))
         if again := judged_again_by(identity.krucible_commit, by):
-            told = f"judged again by {again}, recorded by {identity.krucible_commit}"
-            lines.append(LabelledLine("krucible", clean(told, _TEXT_MAX)))
+            text = f"judged again by {again}, recorded by {identity.krucible_commit}"
+            lines.append(LabelledLine("krucible", clean(text, _TEXT_MAX)))
     place = clean(str(folder), _PATH_MAX)
     lines += [
         LabelledLine("folder", place),
@@ -140,7 +141,7 @@ def figures(measures: Measures) -> tuple[str, ...]:
         f"{measures.sent_info:,} unknown; {measures.polled:,} polled, "
         f"{measures.read_finally:,} read at the end"
     )
-    told = coverage_line(measures.coverage)
+    reached = coverage_line(measures.coverage)
     return (
         *(
             [f"{measures.starts} starts of the cluster: see starts/ in the folder"]
@@ -150,7 +151,7 @@ def figures(measures: Measures) -> tuple[str, ...]:
         sent,
         *_other_figures(measures),
         _fault_figures(measures),
-        *([f"reached {told}"] if told else []),
+        *([f"reached {reached}"] if reached else []),
         _recovery_figure(measures),
     )
 
@@ -164,13 +165,18 @@ def seconds(milliseconds: int | None) -> str:
     return f"{milliseconds / _SECONDS_FROM_MS:,.1f} s"
 
 
+def at_seconds(time_ns: int) -> str:
+    """A time as text, e.g. ``12.3 s``."""
+    return f"{time_ns / NS_PER_S:,.1f} s"
+
+
 def _other_figures(measures: Measures) -> Iterator[str]:
     """Client operations other than sends and reads of records, in one line; nothing if there are none."""
-    told = (
+    figures = (
         f"{clean(name, _TEXT_MAX)} {', '.join(f'{count:,} {outcome}' for outcome, count in counts.items())}"
         for name, counts in sorted(measures.others.items())
     )
-    line = "; ".join(told)
+    line = "; ".join(figures)
     if line:
         yield clean(line, _FIGURES_MAX)
 
@@ -180,8 +186,8 @@ def _fault_figures(measures: Measures) -> str:
     if not count:
         return "no fault was injected"
     proven = sum(fault.proven for fault in measures.faults)
-    told = "fault" if count == 1 else "faults"
-    return f"{count} {told}, {proven} proven; longest unavailability {seconds(measures.unavailable_ms_max)}"
+    word = "fault" if count == 1 else "faults"
+    return f"{count} {word}, {proven} proven; longest unavailability {seconds(measures.unavailable_ms_max)}"
 
 
 def _recovery_figure(measures: Measures) -> str:
@@ -228,13 +234,13 @@ def _legal(causes: Sequence[Cause]) -> Iterator[str]:
 
 def _checkers(verdict: Verdict) -> Iterator[str]:
     """Number of checkers by result, and the checkers that had nothing to judge."""
-    said = Counter(result.validity for result in verdict.results)
+    counts = Counter(result.validity for result in verdict.results)
     idle = [result.checker for result in verdict.results if result.validity is Validity.NOT_EXERCISED]
-    told = [f"{said[validity]} {validity}" for validity in VERDICTS if said[validity]]
+    parts = [f"{counts[validity]} {validity}" for validity in VERDICTS if counts[validity]]
     if idle:
-        told.append(f"not exercised: {', '.join(idle)}")
-    if told:
-        yield clean("; ".join(told), _TEXT_MAX)
+        parts.append(f"not exercised: {', '.join(idle)}")
+    if parts:
+        yield clean("; ".join(parts), _TEXT_MAX)
 
 
 def _labelled(label: str, texts: Iterator[str] | tuple[str, ...]) -> list[LabelledLine]:

@@ -36,7 +36,7 @@ def comparison_of(measured: Sequence[Sensitivity]) -> tuple[Section, ...]:
     """All sections of the page; each measurement must have a name."""
     if not measured:
         return ()
-    own = (section for said in measured for section in _own(said))
+    own = (section for result in measured for section in _own(result))
     whole = (_measurements, _rates, _endings, _scenarios, _bugs)
     return (*(section(measured) for section in whole), *own)
 
@@ -44,55 +44,56 @@ def comparison_of(measured: Sequence[Sensitivity]) -> tuple[Section, ...]:
 def claims_of(measured: Sequence[Sensitivity]) -> tuple[str, ...]:
     """A line for each measurement: which bugs are new, the rate of those that were seen, the false alarms."""
     news = ["", *map(_news, measured[1:], _new_bugs(measured)[1:])]  # of the first one all bugs are new
-    return tuple(f"{said.series}: {new}{_claim(said)}" for said, new in zip(measured, news, strict=False))
+    return tuple(
+        f"{result.series}: {new}{_claim(result)}" for result, new in zip(measured, news, strict=False)
+    )
 
 
 def _new_bugs(measured: Sequence[Sensitivity]) -> list[int]:
     """For each measurement the number of its bugs that no measurement before has; all of the first one."""
     known: set[str] = set()
     counts = []
-    for said in measured:
-        names = {bug.name for bug in said.bugs}
+    for result in measured:
+        names = {bug.name for bug in result.bugs}
         counts.append(len(names - known))
         known |= names
     return counts
 
 
-def _news(said: Sensitivity, new: int) -> str:
+def _news(result: Sensitivity, new: int) -> str:
     """That a measurement has bugs that those before do not have; empty if it has none."""
     if not new:
         return ""
-    if new == len(said.bugs):
+    if new == len(result.bugs):
         return f"none of its {number(new, 'bug')} is in a measurement before; "
     verb = "is" if new == 1 else "are"
-    return f"{new:,} of its {number(len(said.bugs), 'bug')} {verb} in no measurement before; "
+    return f"{new:,} of its {number(len(result.bugs), 'bug')} {verb} in no measurement before; "
 
 
-def _claim(said: Sensitivity) -> str:
-    first, whole = first_rate_of(said.bugs), rate_of(said.bugs)
-    all_runs = "" if said.runs == 1 else f", within {said.runs} runs {rate_text(whole)}"
-    return (
-        f"seen in the first run {rate_text(first)}{all_runs}{without_rerun_text(said)}; {alarms_text(said)}."
-    )
+def _claim(result: Sensitivity) -> str:
+    first, whole = first_rate_of(result.bugs), rate_of(result.bugs)
+    all_runs = "" if result.runs == 1 else f", within {result.runs} runs {rate_text(whole)}"
+    seen = f"seen in the first run {rate_text(first)}{all_runs}{without_rerun_text(result)}"
+    return f"{seen}; {alarms_text(result)}."
 
 
 def _measurements(measured: Sequence[Sensitivity]) -> Section:
     rows = [
         (
-            said.series,
-            said.version,
-            said.preset,
-            said.budget,
-            f"{said.seed}",
-            f"{sum(bug.runs > 0 for bug in said.bugs):,} of {len(said.bugs):,}",
+            result.series,
+            result.version,
+            result.preset,
+            result.budget,
+            f"{result.seed}",
+            f"{sum(bug.runs > 0 for bug in result.bugs):,} of {len(result.bugs):,}",
             f"{new:,}",
-            f"{sum(bug.runs for bug in said.bugs):,}",
-            f"{sum(one.outcome is not None for one in said.controls):,}",
-            "{:,} of {:,}".format(*alarms_of(said)),
-            _judged_again(said),
-            ", ".join(said.commits),
+            f"{sum(bug.runs for bug in result.bugs):,}",
+            f"{sum(one.outcome is not None for one in result.controls):,}",
+            "{:,} of {:,}".format(*alarms_of(result)),
+            _judged_again(result),
+            ", ".join(result.commits),
         )
-        for said, new in zip(measured, _new_bugs(measured), strict=True)
+        for result, new in zip(measured, _new_bugs(measured), strict=True)
     ]
     head = (
         "measurement", "Kafka", "runs of", "budget", ">seed", ">bugs tried", ">new bugs", ">runs",
@@ -110,25 +111,28 @@ def _measurements(measured: Sequence[Sensitivity]) -> Section:
     )
 
 
-def _judged_again(said: Sensitivity) -> str:
+def _judged_again(result: Sensitivity) -> str:
     """Number of its verdicts that another commit gave, and number of those whose commit is not known."""
     none = (BugOutcome.NOT_RUN, BugOutcome.FAILED)
-    known = [one.judged_again for bug in said.bugs for one in bug.trials if one.ending not in none]
-    known += [one.judged_again for one in said.controls if one.outcome not in (None, Outcome.FAILED)]
+    known = [one.judged_again for bug in result.bugs for one in bug.trials if one.ending not in none]
+    known += [one.judged_again for one in result.controls if one.outcome not in (None, Outcome.FAILED)]
     unknown = known.count(None)
     return f"{known.count(True):,}" + (f", {unknown:,} not known" if unknown else "")
 
 
 def _rates(measured: Sequence[Sensitivity]) -> Section:
-    kinds = [(said, rate) for said in measured for rate in _rates_of(said)]
-    areas = distinct(bug.area for said in measured for bug in said.bugs)
-    rows = [("all", *(_rate(rate(said.bugs)) for said, (_name, rate) in kinds))]
-    if any(said.rerun for said in measured):
-        rows.append((WITHOUT_RERUN, *(_rate_without_rerun(said, rate) for said, (_name, rate) in kinds)))
+    kinds = [(result, rate) for result in measured for rate in _rates_of(result)]
+    areas = distinct(bug.area for result in measured for bug in result.bugs)
+    rows = [("all", *(_rate(rate(result.bugs)) for result, (_name, rate) in kinds))]
+    if any(result.rerun for result in measured):
+        rows.append((WITHOUT_RERUN, *(_rate_without_rerun(result, rate) for result, (_name, rate) in kinds)))
     rows += [
         (
             area,
-            *(_rate(rate([bug for bug in said.bugs if bug.area == area])) for said, (_name, rate) in kinds),
+            *(
+                _rate(rate([bug for bug in result.bugs if bug.area == area]))
+                for result, (_name, rate) in kinds
+            ),
         )
         for area in sorted(areas)
     ]
@@ -136,21 +140,21 @@ def _rates(measured: Sequence[Sensitivity]) -> Section:
         "Detection rate",
         "The rates count all bugs that were tried. Every miss counts, whatever its reason. Wilson's 95 % "
         f"interval is in brackets.{_rerun_lead(measured)}{_unlike(measured)}",
-        ("area", *(f"{said.series}, {name}" for said, (name, _rate_of) in kinds)),
+        ("area", *(f"{result.series}, {name}" for result, (name, _rate_of) in kinds)),
         tuple(rows),
-        note_of([bug for said in measured for bug in said.bugs]),
+        note_of([bug for result in measured for bug in result.bugs]),
     )
 
 
-def _rates_of(said: Sensitivity) -> list[tuple[str, Callable[[Sequence[MeasuredBug]], Rate]]]:
+def _rates_of(result: Sensitivity) -> list[tuple[str, Callable[[Sequence[MeasuredBug]], Rate]]]:
     """The rates of a measurement: one if each bug has one run, else two."""
-    all_runs = [(f"within {said.runs} runs", rate_of)] if said.runs > 1 else []
+    all_runs = [(f"within {result.runs} runs", rate_of)] if result.runs > 1 else []
     return [("first run", first_rate_of), *all_runs]
 
 
 def _rerun_lead(measured: Sequence[Sensitivity]) -> str:
     """A sentence about the row without runs that were made again; empty if there is no such row."""
-    if not any(said.rerun for said in measured):
+    if not any(result.rerun for result in measured):
         return ""
     return (
         f" In the row {WITHOUT_RERUN!r} the bugs whose runs were made again after a change for that bug do "
@@ -160,7 +164,7 @@ def _rerun_lead(measured: Sequence[Sensitivity]) -> str:
 
 def _unlike(measured: Sequence[Sensitivity]) -> str:
     """A sentence that warns of comparing the rates of different bugs; empty if all have the same bugs."""
-    if len({frozenset(bug.name for bug in said.bugs) for said in measured}) == 1:
+    if len({frozenset(bug.name for bug in result.bugs) for result in measured}) == 1:
         return ""
     return (
         " The measurements do not have the same bugs, so a difference of their rates can come from the bugs. "
@@ -168,9 +172,9 @@ def _unlike(measured: Sequence[Sensitivity]) -> str:
     )
 
 
-def _rate_without_rerun(said: Sensitivity, rate: Callable[[Sequence[MeasuredBug]], Rate]) -> str:
+def _rate_without_rerun(result: Sensitivity, rate: Callable[[Sequence[MeasuredBug]], Rate]) -> str:
     """Empty for a measurement that marks no runs as made again."""
-    return _rate(rate_without_rerun(rate, said.bugs, said.rerun)) if said.rerun else ""
+    return _rate(rate_without_rerun(rate, result.bugs, result.rerun)) if result.rerun else ""
 
 
 def _rate(rate: Rate) -> str:
@@ -182,24 +186,24 @@ def _rate(rate: Rate) -> str:
 
 def _endings(measured: Sequence[Sensitivity]) -> Section:
     rows = [
-        (ending, *(f"{sum(bug.ending is ending for bug in said.bugs):,}" for said in measured))
+        (ending, *(f"{sum(bug.ending is ending for bug in result.bugs):,}" for result in measured))
         for ending in BugOutcome
-        if any(bug.ending is ending for said in measured for bug in said.bugs)
+        if any(bug.ending is ending for result in measured for bug in result.bugs)
     ]
-    rows.append(("all bugs of the measurement", *(f"{len(said.bugs):,}" for said in measured)))
+    rows.append(("all bugs of the measurement", *(f"{len(result.bugs):,}" for result in measured)))
     return Section(
         "Kinds of misses",
         "The number of bugs with each outcome, among the bugs of each measurement. If a bug has several "
         "runs, the one in which it got farthest counts. A bug of the measurement is not run if none of its "
         "runs counts.",
-        ("outcome", *(f">{said.series}" for said in measured)),
+        ("outcome", *(f">{result.series}" for result in measured)),
         tuple(rows),
     )
 
 
 def _scenarios(measured: Sequence[Sensitivity]) -> Section:
     """How many bugs a scenario's runs find per hour, among the bugs that they can trigger."""
-    tried = [_by_scenario(said) for said in measured]
+    tried = [_by_scenario(result) for result in measured]
     names = distinct(name for trials in tried for name in trials)
     longest = max(reversed(tried), key=lambda trials: sum(map(len, trials.values())))
     names = sorted(names, key=lambda name: (-_seen_an_hour(longest.get(name, ())), name))
@@ -208,14 +212,16 @@ def _scenarios(measured: Sequence[Sensitivity]) -> Section:
         "How many of the runs with a bug saw it, in total and per hour of run time. A scenario only runs "
         "with bugs that its schedule and load can trigger. Rows are sorted by the measurement with "
         "most runs.",
-        ("`scenario", *(said.series for said in measured)),
+        ("`scenario", *(result.series for result in measured)),
         tuple((name, *(_worth(trials.get(name, ())) for trials in tried)) for name in names),
     )
 
 
-def _by_scenario(said: Sensitivity) -> dict[str, list[BugRun]]:
+def _by_scenario(result: Sensitivity) -> dict[str, list[BugRun]]:
     trials: dict[str, list[BugRun]] = {}
-    for one in (trial for bug in said.bugs for trial in bug.trials if trial.ending is not BugOutcome.NOT_RUN):
+    for one in (
+        trial for bug in result.bugs for trial in bug.trials if trial.ending is not BugOutcome.NOT_RUN
+    ):
         trials.setdefault(one.scenario, []).append(one)
     return trials
 
@@ -235,7 +241,7 @@ def _worth(trials: Sequence[BugRun]) -> str:
 
 
 def _bugs(measured: Sequence[Sensitivity]) -> Section:
-    by_name = [{bug.name: bug for bug in said.bugs} for said in measured]
+    by_name = [{bug.name: bug for bug in result.bugs} for result in measured]
     known = {name: bug.area for bugs in by_name for name, bug in bugs.items()}
     names = sorted(known, key=lambda name: (known[name], name))
     rows = [(known[name], name, *(_ending_text(bugs.get(name)) for bugs in by_name)) for name in names]
@@ -244,7 +250,7 @@ def _bugs(measured: Sequence[Sensitivity]) -> Section:
         "For each bug: outcome, first visible anomaly, number of runs, and their duration in seconds. "
         "The last run counts up to that anomaly. A bug is not tried if it is no bug of "
         "the measurement.",
-        ("area", "`bug", *(said.series for said in measured)),
+        ("area", "`bug", *(result.series for result in measured)),
         tuple(rows),
     )
 
@@ -259,7 +265,7 @@ def _ending_text(bug: MeasuredBug | None) -> str:
     return f"{bug.ending}{by}, {number(bug.runs, 'run')}, {seconds_of(bug)} s{missing}"
 
 
-def _own(said: Sensitivity) -> Iterator[Section]:
+def _own(result: Sensitivity) -> Iterator[Section]:
     """Sections about one measurement only."""
-    for section in (*troubles_of(said), *rerun_of(said), controls_of(said), *left_out_of(said)):
-        yield section._replace(title=f"{section.title}: {said.series}")
+    for section in (*troubles_of(result), *rerun_of(result), controls_of(result), *left_out_of(result)):
+        yield section._replace(title=f"{section.title}: {result.series}")

@@ -210,7 +210,7 @@ class Outcomes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     runs: tuple[OutcomeLine, ...]
 
     @property
-    def sought(self) -> frozenset[str]:
+    def bug_names(self) -> frozenset[str]:
         """The bugs of the measurement: those that were searched for, and those that have an outcome."""
         return frozenset(self.bugs) | {line.bug for line in self.runs}
 

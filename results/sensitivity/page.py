@@ -15,9 +15,9 @@ _OWN = Path(__file__).parent / "templates"
 _TEXT_MAX = 4_000
 
 
-def render_page(said: Sensitivity) -> str:
+def render_page(result: Sensitivity) -> str:
     """The page as text; all texts from runs are cleaned and escaped."""
-    return _rendered(title_of(said), [headline(said)], lead_of(said), sections_of(said))
+    return _rendered(title_of(result), [headline(result)], lead_of(result), sections_of(result))
 
 
 def render_comparison_page(measured: Sequence[Sensitivity]) -> str:

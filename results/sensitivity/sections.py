@@ -22,16 +22,16 @@ WITHOUT_RERUN = "all, without runs made again"
 """Name of the row with the rate in which bugs whose runs were made again do not count as seen."""
 
 
-def sections_of(said: Sensitivity) -> tuple[Section, ...]:
+def sections_of(result: Sensitivity) -> tuple[Section, ...]:
     """All sections of the page, in order."""
     return (
-        _rates(said),
-        _bugs(said),
-        *troubles_of(said),
-        *rerun_of(said),
-        controls_of(said),
-        *left_out_of(said),
-        _trials(said),
+        _rates(result),
+        _bugs(result),
+        *troubles_of(result),
+        *rerun_of(result),
+        controls_of(result),
+        *left_out_of(result),
+        _trials(result),
     )
 
 
@@ -43,59 +43,59 @@ def rate_text(rate: Rate) -> str:
     return f"{rate.seen:,} of {rate.of:,}, {100 * rate.seen / rate.of:.0f} % (95 % interval {low}-{high} %)"
 
 
-def without_rerun_text(said: Sensitivity) -> str:
+def without_rerun_text(result: Sensitivity) -> str:
     """The rate without runs that were made again after a change for their bug; empty if there are none."""
-    if not said.rerun:
+    if not result.rerun:
         return ""
-    fewer = rate_without_rerun(rate_of, said.bugs, said.rerun)
+    fewer = rate_without_rerun(rate_of, result.bugs, result.rerun)
     return f"; without runs that were made again after a change for that bug: {rate_text(fewer)}"
 
 
-def alarms_text(said: Sensitivity) -> str:
+def alarms_text(result: Sensitivity) -> str:
     """The number of false alarms among the decided controls."""
-    alarms, decided = alarms_of(said)
+    alarms, decided = alarms_of(result)
     return f"{number(alarms, 'false alarm')} in {number(decided, 'decided control run')}"
 
 
-def alarms_of(said: Sensitivity) -> tuple[int, int]:
+def alarms_of(result: Sensitivity) -> tuple[int, int]:
     """Number of false alarms, and number of decided controls."""
-    decided = [one for one in said.controls if one.outcome in (Outcome.INVALID, Outcome.VALID)]
+    decided = [one for one in result.controls if one.outcome in (Outcome.INVALID, Outcome.VALID)]
     return sum(one.alarm for one in decided), len(decided)
 
 
-def _rates(said: Sensitivity) -> Section:
-    areas = distinct(bug.area for bug in said.bugs)
-    by_area = [(area, [bug for bug in said.bugs if bug.area == area]) for area in areas]
-    rows = [("all", *_rate_cells(said.bugs, said.runs)), *_without_rerun(said)]
-    rows += [(area, *_rate_cells(bugs, said.runs)) for area, bugs in by_area]
+def _rates(result: Sensitivity) -> Section:
+    areas = distinct(bug.area for bug in result.bugs)
+    by_area = [(area, [bug for bug in result.bugs if bug.area == area]) for area in areas]
+    rows = [("all", *_rate_cells(result.bugs, result.runs)), *_without_rerun(result)]
+    rows += [(area, *_rate_cells(bugs, result.runs)) for area, bugs in by_area]
     head = (">bugs", ">seen", ">rate", ">from", ">to")
-    first = (">first run", *head[1:]) if said.runs > 1 else ()
+    first = (">first run", *head[1:]) if result.runs > 1 else ()
     return Section(
         "Detection rate",
         "The rates count all bugs that were tried. Every miss counts, whatever its reason. The interval is "
         "Wilson's 95 % interval.",
         ("area", *head, *first),
         tuple(rows),
-        note_of(said.bugs),
+        note_of(result.bugs),
     )
 
 
-def _without_rerun(said: Sensitivity) -> Iterator[tuple[str, ...]]:
-    if said.rerun:
-        rates = (rate_of, first_rate_of) if said.runs > 1 else (rate_of,)
-        cells = (_rate_row(rate_without_rerun(rate, said.bugs, said.rerun)) for rate in rates)
+def _without_rerun(result: Sensitivity) -> Iterator[tuple[str, ...]]:
+    if result.rerun:
+        rates = (rate_of, first_rate_of) if result.runs > 1 else (rate_of,)
+        cells = (_rate_row(rate_without_rerun(rate, result.bugs, result.rerun)) for rate in rates)
         yield (WITHOUT_RERUN, *(cell for row in cells for cell in row))
 
 
-def rerun_of(said: Sensitivity) -> Iterator[Section]:
+def rerun_of(result: Sensitivity) -> Iterator[Section]:
     """Bugs whose runs were made again, if any."""
-    if said.rerun:
+    if result.rerun:
         yield Section(
             "Runs made again",
             "After a change that was made for these bugs, their runs were made again with the same seeds. "
             f"The row {WITHOUT_RERUN!r} of the detection rate does not count these bugs as seen.",
             ("`bug", "change"),
-            tuple((one.bug, one.why) for one in said.rerun),
+            tuple((one.bug, one.why) for one in result.rerun),
         )
 
 
@@ -122,13 +122,13 @@ def _rate_row(rate: Rate) -> tuple[str, ...]:
     return (f"{rate.of:,}", f"{rate.seen:,}", *(f"{100 * share:.0f} %" for share in shares))
 
 
-def _bugs(said: Sensitivity) -> Section:
+def _bugs(result: Sensitivity) -> Section:
     return Section(
         "Bugs",
         "If a bug has several runs, the one in which it got farthest counts. Seconds are the duration of "
         "its runs; the last run counts up to the anomaly.",
         ("`bug", "area", "outcome", "`first by", ">runs", ">seconds", "note"),
-        tuple(map(_bug_row, said.bugs)),
+        tuple(map(_bug_row, result.bugs)),
     )
 
 
@@ -150,7 +150,7 @@ def _notes(bug: MeasuredBug) -> Iterator[str]:
         yield f"{number(len(bug.trials) - bug.runs, 'run')} missing"
 
 
-def troubles_of(said: Sensitivity) -> Iterator[Section]:
+def troubles_of(result: Sensitivity) -> Iterator[Section]:
     """Runs that neither found nor missed their bug."""
     odd = (
         BugOutcome.OTHERWISE,
@@ -161,7 +161,7 @@ def troubles_of(said: Sensitivity) -> Iterator[Section]:
     )
     rows = [
         (bug.name, one.ending, _why(one), one.command)
-        for bug in said.bugs
+        for bug in result.bugs
         for one in bug.trials
         if one.ending in odd
     ]
@@ -181,15 +181,15 @@ def _why(trial: BugRun) -> str:
     return "; ".join(filter(None, (found, reach if trial.folder else "", trial.why)))
 
 
-def controls_of(said: Sensitivity) -> Section:
+def controls_of(result: Sensitivity) -> Section:
     """Outcomes of the controls, and controls with problems."""
-    counts = {outcome: sum(one.outcome is outcome for one in said.controls) for outcome in (*Outcome, None)}
-    told = ", ".join(f"{count:,} {outcome or 'not run'}" for outcome, count in counts.items() if count)
-    rows = [row for one in said.controls for row in _control_rows(one)]
+    counts = {outcome: sum(one.outcome is outcome for one in result.controls) for outcome in (*Outcome, None)}
+    outcomes = ", ".join(f"{count:,} {outcome or 'not run'}" for outcome, count in counts.items() if count)
+    rows = [row for one in result.controls for row in _control_rows(one)]
     return Section(
         "Controls",
-        f"The same runs without a bug: {told or 'none'}. An anomaly in one of them is a false alarm, or a "
-        "bug of Kafka itself.",
+        f"The same runs without a bug: {outcomes or 'none'}. An anomaly in one of them is a false alarm, or "
+        "a bug of Kafka itself.",
         ("scenario", "mode", "outcome", "anomalies, or why", "`again") if rows else (),
         tuple(rows),
     )
@@ -201,18 +201,18 @@ def _control_rows(one: ControlRun) -> Iterator[tuple[str, ...]]:
         yield one.scenario, one.mode, outcome, ", ".join(one.anomalies) or one.why, one.command
 
 
-def left_out_of(said: Sensitivity) -> Iterator[Section]:
+def left_out_of(result: Sensitivity) -> Iterator[Section]:
     """Stored runs that do not count, if any."""
-    rows = [(one.bug, f"{one.number}", "yes" if one.control else "", one.why) for one in said.left_out]
+    rows = [(one.bug, f"{one.number}", "yes" if one.control else "", one.why) for one in result.left_out]
     if rows:
         lead = "Outcomes that do not count, because they do not belong to this measurement."
         yield Section("Left out", lead, ("`bug", ">run", "control", "why"), tuple(rows))
 
 
-def _trials(said: Sensitivity) -> Section:
+def _trials(result: Sensitivity) -> Section:
     rows = [
         (bug.name, f"{one.number}", one.scenario, one.mode, one.ending, one.folder, one.command)
-        for bug in said.bugs
+        for bug in result.bugs
         for one in bug.trials
     ]
     head = ("`bug", ">run", "scenario", "mode", "outcome", "`folder", "`again")

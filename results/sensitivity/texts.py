@@ -13,44 +13,44 @@ from results.sensitivity.sections import alarms_text, rate_text, sections_of, wi
 COMPARISON = "Sensitivity: how many seeded bugs are seen"
 
 
-def title_of(said: Sensitivity) -> str:
+def title_of(result: Sensitivity) -> str:
     """Version, preset and budget."""
-    return f"Sensitivity on Kafka {said.version}, {said.preset} runs, budget {said.budget}"
+    return f"Sensitivity on Kafka {result.version}, {result.preset} runs, budget {result.budget}"
 
 
-def headline(said: Sensitivity) -> str:
+def headline(result: Sensitivity) -> str:
     """Rate of bugs that were seen, and false alarms."""
-    return f"Seen: {rate_text(rate_of(said.bugs))}{without_rerun_text(said)}; {alarms_text(said)}."
+    return f"Seen: {rate_text(rate_of(result.bugs))}{without_rerun_text(result)}; {alarms_text(result)}."
 
 
-def lead_of(said: Sensitivity) -> str:
+def lead_of(result: Sensitivity) -> str:
     """How the measurement was made."""
-    duration_s = int(said.budget.split("x")[1])
-    spent = f"{number(said.runs, 'run')} of {duration_s} s"
+    duration_s = int(result.budget.split("x")[1])
+    spent = f"{number(result.runs, 'run')} of {duration_s} s"
     lead = (
-        f"Each bug was put into Kafka {said.version} by itself, and run with schedules of the preset "
-        f"{said.preset} until it was seen or its budget was used up: {spent}. "
-        f"The seed of the plan is {said.seed}."
+        f"Each bug was put into Kafka {result.version} by itself, and run with schedules of the preset "
+        f"{result.preset} until it was seen or its budget was used up: {spent}. "
+        f"The seed of the plan is {result.seed}."
     )
-    if said.withheld:
-        lead += f" Left out, because they do not fit this version: {', '.join(said.withheld)}."
-    return " ".join(filter(None, (lead, java_text(said))))
+    if result.withheld:
+        lead += f" Left out, because they do not fit this version: {', '.join(result.withheld)}."
+    return " ".join(filter(None, (lead, java_text(result))))
 
 
-def java_text(said: Sensitivity) -> str:
+def java_text(result: Sensitivity) -> str:
     """The bugs whose runs were not made because the host lacks kafka-clients; empty if there are none."""
-    if not said.needing_java:
+    if not result.needing_java:
         return ""
     return (
         f"Runs of these bugs were not made, because they need kafka-clients, which this host does not offer "
-        f"({said.java_missing}): {', '.join(said.needing_java)}."
+        f"({result.java_missing}): {', '.join(result.needing_java)}."
     )
 
 
-def render_markdown(said: Sensitivity) -> str:
+def render_markdown(result: Sensitivity) -> str:
     """The page, with a final newline."""
-    blocks = [f"# {escaped(title_of(said))}", f"**{headline(said)}**", lead_of(said)]
-    blocks += [block for section in sections_of(said) for block in section_blocks(section)]
+    blocks = [f"# {escaped(title_of(result))}", f"**{headline(result)}**", lead_of(result)]
+    blocks += [block for section in sections_of(result) for block in section_blocks(section)]
     return "\n\n".join(blocks) + "\n"
 
 
@@ -71,6 +71,6 @@ def comparison_lead(measured: Sequence[Sensitivity]) -> str:
     return lead if measured else f"{lead} No measurement is kept yet."
 
 
-def encode_sensitivity(said: Sensitivity | Sequence[Sensitivity]) -> bytes:
+def encode_sensitivity(result: Sensitivity | Sequence[Sensitivity]) -> bytes:
     """One or more measurements as indented JSON."""
-    return msgspec.json.format(msgspec.json.encode(said), indent=2) + b"\n"
+    return msgspec.json.format(msgspec.json.encode(result), indent=2) + b"\n"

@@ -47,8 +47,10 @@ def write_archive(root: Path, parts: Sequence[str], sink: Sink) -> None:
                 found = os.fstat(opened.fileno())
                 archive.addfile(_member((parts[-1], *file.path), found.st_size, found.st_mtime), opened)
         if left_out:
-            told = "".join(left_out).encode("utf-8", "backslashreplace")
-            archive.addfile(_member((parts[-1], LEFT_OUT_FILE), len(told), time.time()), io.BytesIO(told))
+            content = "".join(left_out).encode("utf-8", "backslashreplace")
+            archive.addfile(
+                _member((parts[-1], LEFT_OUT_FILE), len(content), time.time()), io.BytesIO(content)
+            )
 
 
 def _member(path: tuple[str, ...], size: int, changed_s: float) -> tarfile.TarInfo:

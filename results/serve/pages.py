@@ -87,7 +87,7 @@ def runs_page(entries: Sequence[ListedRun], page: Page, query: Query, root: Path
         root: the store, which the page names.
     """
     names, new = short_names(entries), new_in(entries)
-    columns = [_column(name, told, query, numeric=numeric) for name, told, numeric in _COLUMNS]
+    columns = [_column(name, heading, query, numeric=numeric) for name, heading, numeric in _COLUMNS]
     return _rendered(
         "runs.html.j2",
         columns=columns,
@@ -192,12 +192,12 @@ def row_of(entry: ListedRun, name: str = "", new: Sequence[str] = ()) -> RunRow:
 
 def size_text(size: int) -> str:
     """A size as text, e.g. ``1.4 MiB``."""
-    told, unit = float(size), "B"
+    value, unit = float(size), "B"
     for larger in ("KiB", "MiB", "GiB", "TiB"):
-        if told < _KIB:
+        if value < _KIB:
             break
-        told, unit = told / _KIB, larger
-    return f"{told:,.0f} {unit}" if unit == "B" or told >= 100 else f"{told:,.1f} {unit}"  # noqa: PLR2004 - three digits are enough
+        value, unit = value / _KIB, larger
+    return f"{value:,.0f} {unit}" if unit == "B" or value >= 100 else f"{value:,.1f} {unit}"  # noqa: PLR2004 - three digits are enough
 
 
 def _anomalies(entry: ListedRun) -> tuple[tuple[Markup, str, str], ...]:
@@ -230,12 +230,12 @@ def _file_row(parts: Sequence[str], file: StoredFile) -> FileRow:
     return FileRow(href, clean("/".join(file.path), _PATH_MAX), size_text(file.size))
 
 
-def _column(name: str, told: str, query: Query, *, numeric: bool) -> RunColumn:
+def _column(name: str, heading: str, query: Query, *, numeric: bool) -> RunColumn:
     here = query.sort == name
     down = not query.down if here else name not in ("scenario", "version")
     return RunColumn(
         name,
-        told,
+        heading,
         numeric,
         query_string(query, sort=name, down=down),
         ("down" if query.down else "up") if here else "",

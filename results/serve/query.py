@@ -78,12 +78,12 @@ def parse_query(text: str) -> Query:
 def query_string(query: Query, **changes: Any) -> str:
     """A changed query as the end of an address, with question mark; a new selection begins at page 1."""
     wanted = msgspec.structs.replace(query, **({"page": 1} | changes))
-    told = dict(wanted.filters)
+    fields = dict(wanted.filters)
     if wanted.sort != _NEWEST_FIRST or not wanted.down:
-        told |= {"sort": wanted.sort, "order": "down" if wanted.down else "up"}
+        fields |= {"sort": wanted.sort, "order": "down" if wanted.down else "up"}
     if wanted.page > 1:
-        told["page"] = str(wanted.page)
-    return "?" + urlencode(told, errors="replace") if told else "?"
+        fields["page"] = str(wanted.page)
+    return "?" + urlencode(fields, errors="replace") if fields else "?"
 
 
 def choose(entries: Iterable[ListedRun], query: Query) -> Page:
@@ -134,10 +134,10 @@ def _has(entry: ListedRun, words: list[str]) -> bool:
     if not words:
         return True
     run = entry.summary
-    told = (entry.place, run.scenario, run.kafka_version, f"seed-{run.seed}", run.began_at, entry.outcome)
+    identity = (entry.place, run.scenario, run.kafka_version, f"seed-{run.seed}", run.began_at, entry.outcome)
     replay = ("replay", run.replay_of) if run.replay_of else ()
     line = " ".join(
-        (*told, *replay, *run.anomalies, *entry.causes, *(entry.faults or ()), *run.problems)
+        (*identity, *replay, *run.anomalies, *entry.causes, *(entry.faults or ()), *run.problems)
     ).casefold()
     return all(word in line for word in words)
 

@@ -102,9 +102,9 @@ class StoreSite:
     def _api(self, text: str) -> Response:
         entries = self._listing.entries()
         chosen, names = choose(entries, parse_query(text)).chosen, short_names(entries)
-        told = {"runs": [_as_json(entry, names[entry.place]) for entry in chosen]}
+        document = {"runs": [_as_json(entry, names[entry.place]) for entry in chosen]}
         # Names of folders may not be UTF-8, which msgspec requires.
-        return Response(content_type=_JSON, body=json.dumps(told).encode())
+        return Response(content_type=_JSON, body=json.dumps(document).encode())
 
     def _stored(self, rest: str) -> Response:
         """A run's page, or one of its files."""

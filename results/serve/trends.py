@@ -133,8 +133,8 @@ def patterns() -> Markup:
 
 
 def _column(day: Day, x: float, tallest: int) -> Markup:
-    told = ", ".join(f"{count} {name}" for name, count in day.counts.items())
-    parts = [svg.title(f"{day.date or 'without a date'}: {told}")]
+    counts = ", ".join(f"{count} {name}" for name, count in day.counts.items())
+    parts = [svg.title(f"{day.date or 'without a date'}: {counts}")]
     y = _HEIGHT
     for name, count in reversed(day.counts.items()):
         height = _HEIGHT * count / tallest

@@ -47,7 +47,7 @@ def hidden_epochs(history: History) -> Iterator[Anomaly]:
                 time_ns=operation.time_ns,
                 witness=(operation.index,),
                 explanation=(
-                    f"The coordinator had told before that the producer's epoch was newer by {newer_by}.",
+                    f"The coordinator had reported before that the producer's epoch was newer by {newer_by}.",
                 ),
             )
         if played.timed_out_errors == _HIDDEN:

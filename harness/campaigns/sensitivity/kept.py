@@ -78,7 +78,7 @@ class KeptOutcomes:
         asked = self._asked.longer(had.asked) if had else self._asked
         earlier = {line.place: line for line in had.runs} if had else {}
         known = (line.judged_as(earlier.get(line.place)) for line in lines)
-        bugs = self._bugs | had.sought if self._bugs and had else self._bugs or (had.bugs if had else ())
+        bugs = self._bugs | had.bug_names if self._bugs and had else self._bugs or (had.bugs if had else ())
         whole = (*known, *earlier.values())
         data = encode_outcomes(outcomes_of(self.series, asked, whole, bugs, had.rerun if had else ()))
         with disk_errors_named():

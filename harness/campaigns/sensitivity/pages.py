@@ -47,14 +47,14 @@ def measurement_of(
     whys = {place: _misfit(line, asked) for place, line in mine.items()}
     counting = {place: line for place, line in mine.items() if not whys[place]}
     fitting = [bug for bug in bugs if fits_version(bug, asked.kafka_version)]
-    sought = [_sought(bug, asked, counting) for bug in fitting]
+    measured = [_measured_bug(bug, asked, counting) for bug in fitting]
     return Sensitivity(
         version=asked.kafka_version,
         preset=asked.preset,
         budget=asked.budget,
         seed=asked.seed,
-        bugs=tuple(sought),
-        controls=tuple(control for one in sought for control in _controls(one, counting)),
+        bugs=tuple(measured),
+        controls=tuple(control for one in measured for control in _controls(one, counting)),
         withheld=tuple(bug.name for bug in bugs if bug not in fitting),
         series=series,
         commits=tuple(sorted({line.origin.commit for line in counting.values()} - {""})),
@@ -70,7 +70,7 @@ def _measured(series: str, files: Mapping[Path, Outcomes]) -> Sensitivity:
     for kept in files.values():
         for line in kept.runs:
             lines.setdefault(line.place, line)
-    names = frozenset(name for kept in files.values() for name in kept.sought)
+    names = frozenset(name for kept in files.values() for name in kept.bug_names)
     bugs = [bug for name, bug in seeded_bugs().items() if name in names]
     return measurement_of(series, asked, lines, bugs, rerun_in(files.values()))
 
@@ -107,7 +107,9 @@ def _misfit(line: OutcomeLine, asked: MeasurementOptions) -> str:
     )
 
 
-def _sought(bug: SeededBug, asked: MeasurementOptions, lines: Mapping[Place, OutcomeLine]) -> MeasuredBug:
+def _measured_bug(
+    bug: SeededBug, asked: MeasurementOptions, lines: Mapping[Place, OutcomeLine]
+) -> MeasuredBug:
     mine = [line for line in lines.values() if line.bug == bug.name]
     return MeasuredBug(
         name=bug.name,
@@ -130,10 +132,10 @@ def _trials(
             return
 
 
-def _controls(sought: MeasuredBug, lines: Mapping[Place, OutcomeLine]) -> Iterator[ControlRun]:
+def _controls(bug: MeasuredBug, lines: Mapping[Place, OutcomeLine]) -> Iterator[ControlRun]:
     """The controls of all runs that were made; the control of any other run is unknown."""
-    for trial in sought.trials:
-        line = lines.get((sought.name, trial.number, True))
+    for trial in bug.trials:
+        line = lines.get((bug.name, trial.number, True))
         if line is not None:
             yield line.as_control()
         elif trial.ending is not BugOutcome.NOT_RUN:

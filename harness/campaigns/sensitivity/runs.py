@@ -142,7 +142,7 @@ class Measuring:
         return self._java_missing is None or not one.slot.needs_java
 
     def _missing(self) -> list[Planned]:
-        return [one for one in self._ordered if not self._is_done(one) and self._is_sought(one.slot)]
+        return [one for one in self._ordered if not self._is_done(one) and self._is_needed(one.slot)]
 
     def run_all(self, cancelled: threading.Event, limit_s: float | None, over: Callable[[], None]) -> None:
         """Make the missing runs, in order; a bug that was found is not run again.
@@ -185,7 +185,7 @@ class Measuring:
         for one in self._ordered:
             if one.place in tried or not self._can_make(one):
                 continue
-            if self._is_done(one) or not self._is_sought(one.slot):
+            if self._is_done(one) or not self._is_needed(one.slot):
                 continue
             bug, tries, _control = one.place
             if not any(bug == other and before < tries for other, before in awaited):
@@ -207,7 +207,7 @@ class Measuring:
         self._stored.look()
         self._lines.clear()
 
-    def sought(self) -> tuple[MeasuredBug, ...]:
+    def measured_bugs(self) -> tuple[MeasuredBug, ...]:
         """Every bug with its runs, up to the one that found it; by area and name."""
         bugs = {slot.bug.name: slot.bug for slot in self._slots}
         return tuple(
@@ -223,7 +223,7 @@ class Measuring:
 
     def controls(self) -> tuple[ControlRun, ...]:
         """The control of every such run, in the order of the plan."""
-        return tuple(self._control(slot) for slot in self._slots if self._is_sought(slot))
+        return tuple(self._control(slot) for slot in self._slots if self._is_needed(slot))
 
     def lines(self) -> Iterator[OutcomeLine]:
         """The outcome of every run that was made."""
@@ -251,7 +251,7 @@ class Measuring:
             if self._trial(slot).ending is BugOutcome.SEEN:
                 return
 
-    def _is_sought(self, slot: Slot) -> bool:
+    def _is_needed(self, slot: Slot) -> bool:
         """Whether no earlier try found the bug; the control of the try that found it may be missing."""
         return any(one is slot for one in self._tried(slot.bug.name))
 

@@ -167,15 +167,15 @@ def qualify_command(
             _run_all(planned.jobs, _folder_name(asked), runs, cancelled, asked.stores.contents)
     if shard is not None:
         return _print_shard(planned.jobs, asked.stores)
-    said = _report(asked, planned)
-    written = _write(said, out or runs / QUALIFICATIONS / _folder_name(asked), asked.stores)
-    click.echo(encode_qualification(said).decode() if as_json else render_text(said), nl=False)
+    result = _report(asked, planned)
+    written = _write(result, out or runs / QUALIFICATIONS / _folder_name(asked), asked.stores)
+    click.echo(encode_qualification(result).decode() if as_json else render_text(result), nl=False)
     if not as_json:
         click.echo(f"report  {written}")
     if step_summary is not None:
         with disk_errors_named():
-            append_blocks(markdown_blocks(said), step_summary, "`qualification.md` of the report")
-    return EXIT_CODES[said.decision]
+            append_blocks(markdown_blocks(result), step_summary, "`qualification.md` of the report")
+    return EXIT_CODES[result.decision]
 
 
 def build_of(text: str) -> Build:
@@ -307,13 +307,13 @@ def _folder_name(asked: _Arguments) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "_", "-".join(words))
 
 
-def _write(said: Qualification, folder: Path, stores: Stores) -> Path:
+def _write(result: Qualification, folder: Path, stores: Stores) -> Path:
     """Write the report in all four forms. Return the path of the HTML page, which links to runs' reports."""
-    page = render_page(said, stores.reports_from(folder))
+    page = render_page(result, stores.reports_from(folder))
     forms = {
-        "qualification.json": encode_qualification(said),
-        "qualification.md": render_markdown(said).encode("utf-8", "backslashreplace"),
-        "qualification.txt": render_text(said).encode("utf-8", "backslashreplace"),
+        "qualification.json": encode_qualification(result),
+        "qualification.md": render_markdown(result).encode("utf-8", "backslashreplace"),
+        "qualification.txt": render_text(result).encode("utf-8", "backslashreplace"),
         "qualification.html": page.encode("utf-8", "backslashreplace"),
     }
     with disk_errors_named():

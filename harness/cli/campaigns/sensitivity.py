@@ -182,8 +182,8 @@ def sensitivity_command(
     )
     kept = KeptOutcomes(asked, target, others, series, () if no_run or adopt else chosen)
     if adopt:
-        said = _adopted(chosen.values(), asked, kept, runs)
-        return _show(said, out, html, as_json=as_json)
+        result = _adopted(chosen.values(), asked, kept, runs)
+        return _show(result, out, html, as_json=as_json)
     planned = slots(chosen.values(), budget, PRESETS[preset], kafka_version, seed)
     measuring = Measuring(planned, runs, Controls(controls), kept.lines, None if no_run else java_missing())
     if dry:
@@ -197,12 +197,12 @@ def sensitivity_command(
     if not no_run:
         with contextlib.redirect_stdout(sys.stderr):
             _run(measuring, on_hosts, limit_s, lambda: kept.renew(measuring.lines()))
-    said = Sensitivity(
+    result = Sensitivity(
         version=kafka_version,
         preset=preset,
         budget=str(budget),
         seed=seed,
-        bugs=measuring.sought(),
+        bugs=measuring.measured_bugs(),
         controls=measuring.controls(),
         withheld=withheld,
         series=kept.series,
@@ -212,9 +212,9 @@ def sensitivity_command(
         java_missing=measuring.java_missing,
         needing_java=measuring.needing_java(),
     )
-    if text := java_text(said):
+    if text := java_text(result):
         click.echo(text, err=True)
-    return _show(said, out, html, as_json=as_json)
+    return _show(result, out, html, as_json=as_json)
 
 
 def _run(
@@ -229,11 +229,11 @@ def _run(
         measuring.run_all(cancelled, limit_s, over)
 
 
-def _show(said: Sensitivity, out: Path | None, html: Path | None, *, as_json: bool) -> int:
-    _write(said, {out: render_markdown, html: render_page})
-    page = render_markdown(said) if out is None else f"{headline(said)}\npage  {out}\n"
-    click.echo(encode_sensitivity(said).decode() if as_json else page, nl=False)
-    return _exit_code(said)
+def _show(result: Sensitivity, out: Path | None, html: Path | None, *, as_json: bool) -> int:
+    _write(result, {out: render_markdown, html: render_page})
+    page = render_markdown(result) if out is None else f"{headline(result)}\npage  {out}\n"
+    click.echo(encode_sensitivity(result).decode() if as_json else page, nl=False)
+    return _exit_code(result)
 
 
 def _adopted(
@@ -283,16 +283,16 @@ def _chosen(
     )
 
 
-def _write(said: Any, forms: Mapping[Path | None, Any]) -> None:
+def _write(result: Any, forms: Mapping[Path | None, Any]) -> None:
     with disk_errors_named():
         for path, render in forms.items():
             if path is not None:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                write_whole(path, render(said).encode("utf-8", "backslashreplace"))
+                write_whole(path, render(result).encode("utf-8", "backslashreplace"))
 
 
-def _exit_code(said: Sensitivity) -> int:
-    if any(one.alarm for one in said.controls):
+def _exit_code(result: Sensitivity) -> int:
+    if any(one.alarm for one in result.controls):
         return EXIT_ALARMED
-    complete = all(bug.finished for bug in said.bugs) and all(one.outcome for one in said.controls)
+    complete = all(bug.finished for bug in result.bugs) and all(one.outcome for one in result.controls)
     return EXIT_COMPLETE if complete else EXIT_UNFINISHED

@@ -180,16 +180,17 @@ def progress(desk: RequestStore, number: int | None, json_: bool, follow: bool) 
 
 @reassign.command()
 @request_option
+@json_option
 @desk_options
-def verify(desk: RequestStore, number: int | None) -> int:
+def verify(desk: RequestStore, number: int | None, json_: bool) -> int:  # noqa: FBT001 - click's way
     """Report whether a request is complete; remove its throttles once nothing of it is in progress."""
     request = find(desk.requests(), number)
     statuses = desk.statuses(request)
-    click.echo("\n".join(lines(request, statuses)))
+    click.echo(as_json(request, statuses) if json_ else "\n".join(lines(request, statuses)))
     if not all(status.state in FINISHED for status in statuses):
-        click.echo("not finished" + ("; its throttles stay" if request.throttle else ""))
+        click.echo("not finished" + ("; its throttles stay" if request.throttle else ""), err=json_)
         return _NOT_YET
-    _free(desk, request)
+    _free(desk, request, to_stderr=json_)
     return _DONE if all(status.state is ReassignmentState.COMPLETE for status in statuses) else _OTHERWISE
 
 
@@ -265,7 +266,7 @@ def _limit(desk: RequestStore, request: Request, limit: Throttle) -> None:
         click.echo(f"  broker {broker} does not answer: it has no throttle")
 
 
-def _free(desk: RequestStore, request: Request) -> None:
+def _free(desk: RequestStore, request: Request, *, to_stderr: bool = False) -> None:
     """Remove a request's throttles, if it has any."""
     limit = request.throttle
     if limit is None:
@@ -279,9 +280,10 @@ def _free(desk: RequestStore, request: Request) -> None:
     rest = Throttle(limit.bytes_per_s, unreached, {}, {}) if unreached else None
     desk.change(lambda now: freed(now, request.id, rest))
     for broker in unreached:
-        click.echo(f"  broker {broker} does not answer: its throttle stays; verify again when it is up")
+        stays = f"  broker {broker} does not answer: its throttle stays; verify again when it is up"
+        click.echo(stays, err=to_stderr)
     if not unreached:
-        click.echo("throttles removed")
+        click.echo("throttles removed", err=to_stderr)
 
 
 def _print_answer(answer: ReassignmentAnswer) -> None:

@@ -12,7 +12,7 @@ from harness.cli.parsing import Group
 from harness.errors import KrucibleError, UsageError
 from results.findings.page import Finding, read_findings
 from results.findings.ticket import render_ticket
-from results.markup.trackers import Format
+from results.markup.trackers import Format, title_and_body
 
 PAGE = Path(__file__).parents[3] / "docs/findings.md"
 
@@ -60,7 +60,8 @@ def list_findings(*, as_json: bool) -> None:
     show_default=True,
     help="Markup of the tracker: GitHub's Markdown, or the wiki markup of Kafka's JIRA.",
 )
-def export(name: str, *, markup: str) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, with the title apart from the body.")
+def export(name: str, *, markup: str, as_json: bool) -> None:
     """Print the finding NAME as the text of a ticket; its first line is the title."""
     all_of_them = findings()
     found = next((each for each in all_of_them if each.name == name), None)
@@ -73,7 +74,11 @@ def export(name: str, *, markup: str) -> None:
         )
     with _page_errors_named():
         ticket = render_ticket(found, Format(markup))
-    click.echo(ticket, nl=False)
+    if as_json:
+        title, body = title_and_body(ticket)
+        click.echo(json.dumps({"name": name, "format": markup, "title": title, "body": body}))
+    else:
+        click.echo(ticket, nl=False)
 
 
 def findings() -> tuple[Finding, ...]:

@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from checkers.verdict.verdict import Verdict
-from harness.campaigns.keeping import identity_of
+from harness.campaigns.keeping import circumstances_of, identity_of
 from harness.cli.options.places import File, Folder
 from harness.cli.options.shared import DAYS_MAX, WholeNumber
 from harness.cli.parsing import Command
@@ -180,7 +180,8 @@ def _write_issues(new: Sequence[SignatureRuns], root: Path, place: Path) -> list
     for one in new[:ISSUES_MAX]:
         folder = root / one.runs[0]
         verdict: Verdict = load_verdict(folder)
-        text = issue_of(one, render_issue(folder, verdict, identity_of(folder)))
+        identity, circumstances = identity_of(folder), circumstances_of(folder)
+        text = issue_of(one, render_issue(folder, verdict, identity, circumstances=circumstances))
         write_whole(place / f"{one.id}.md", text.encode("utf-8", "backslashreplace"))
     if left := new[ISSUES_MAX:]:
         click.echo(f"issues  {number(len(left), 'signature')} left out; new again next time", err=True)

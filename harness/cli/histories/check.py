@@ -1,6 +1,7 @@
 """``krucible check`` and ``krucible report``: judge a history, and write its report, again without Docker."""
 
 import difflib
+import json
 import os
 from functools import partial
 from pathlib import Path
@@ -38,6 +39,7 @@ from harness.plan.catalogue import scenario_names
 from harness.run.own_identity import this_krucible
 from results.markup.cleaning import clean
 from results.report import write_report
+from results.run.circumstances import Circumstances
 from results.run.measures import measure
 from results.run.observation import observe
 from results.store.commands import command_to_list
@@ -194,13 +196,20 @@ def _compare(folder: str, labels: Path, *, as_json: bool) -> int:
 
 @click.command(cls=Command)
 @click.argument("run", default=LATEST, shell_complete=complete_run)
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON: the run's folder, its report, its verdict."
+)
 @runs_option
-def report(run: str, runs: Path) -> None:
+def report(run: str, *, as_json: bool, runs: Path) -> None:
     """Write a stored RUN's report again and say where it is."""
     folder = find_run(runs, run)
     by = this_krucible()
     history = read_history(folder)
     verdict, identity = judge(history), identity_of(folder)
     with disk_errors_named():
-        click.echo(write_report(folder, history, verdict, identity, by))
-        keep_for_ci(folder, verdict, identity, measure(observe(history), verdict))
+        page = write_report(folder, history, verdict, identity, by)
+        told = {"run": str(folder), "report": str(page), "validity": verdict.validity}
+        click.echo(json.dumps(told) if as_json else page)
+        observed = observe(history)
+        measures, circumstances = measure(observed, verdict), Circumstances(history, observed.faults)
+        keep_for_ci(folder, verdict, identity, measures, circumstances)

@@ -9,6 +9,7 @@ import click
 from harness.cli.parsing import Command
 from harness.cli.pipeline.options import (
     MEND_RUNS,
+    json_option,
     require_ingested,
     require_runs,
     runs_argument,
@@ -16,7 +17,7 @@ from harness.cli.pipeline.options import (
     spark_options,
     tables_option,
 )
-from harness.cli.pipeline.text import of_check, of_ingest, of_tables
+from harness.cli.pipeline.text import of_check, of_ingest, of_tables, steps_json
 from results.pipeline.snapshots.snapshot import CURRENT
 from results.pipeline.spark.session import opened
 from results.pipeline.steps.everything import bring_up_to_date
@@ -26,7 +27,8 @@ from results.pipeline.steps.everything import bring_up_to_date
 @runs_argument
 @tables_option
 @spark_options
-def everything(runs: Path, tables: Path, master: str | None, *, verbose: bool) -> None:
+@json_option
+def everything(runs: Path, tables: Path, master: str | None, *, verbose: bool, as_json: bool) -> None:
     """Ingest every run below RUNS_FOLDER ($KRUCIBLE_RUNS, or runs), judge it, and compute all tables.
 
     RUNS_FOLDER is any folder, or a run: `latest`, a scenario, a run's seed or time.
@@ -40,6 +42,10 @@ def everything(runs: Path, tables: Path, master: str | None, *, verbose: bool) -
     opening = partial(opened, master, app="krucible pipeline", verbose=verbose)
     with shown() as progress:
         done = bring_up_to_date(opening, runs, tables, progress)
+    if as_json:
+        click.echo(steps_json(tables, time.monotonic() - began, **done._asdict()))
+        require_ingested(tables, MEND_RUNS)
+        return
     for line in of_ingest(done.ingested):
         click.echo(line)
     require_ingested(tables, MEND_RUNS)

@@ -10,6 +10,7 @@ import click
 from harness.cli.parsing import Command
 from harness.cli.pipeline.options import (
     MEND_RUNS,
+    json_option,
     require_ingested,
     require_runs,
     runs_argument,
@@ -17,7 +18,7 @@ from harness.cli.pipeline.options import (
     spark_options,
     tables_option,
 )
-from harness.cli.pipeline.text import of_ingest
+from harness.cli.pipeline.text import of_ingest, steps_json
 from results.pipeline.snapshots.snapshot import CURRENT
 from results.pipeline.spark.session import opened
 from results.pipeline.steps.ingest import ingest as bring_up_to_date
@@ -27,7 +28,8 @@ from results.pipeline.steps.ingest import ingest as bring_up_to_date
 @runs_argument
 @tables_option
 @spark_options
-def ingest(runs: Path, tables: Path, master: str | None, *, verbose: bool) -> None:
+@json_option
+def ingest(runs: Path, tables: Path, master: str | None, *, verbose: bool, as_json: bool) -> None:
     """Bring the tables up to date with every run below RUNS_FOLDER ($KRUCIBLE_RUNS, or runs).
 
     RUNS_FOLDER is any folder, or a run: `latest`, a scenario, a run's seed or time.
@@ -40,7 +42,12 @@ def ingest(runs: Path, tables: Path, master: str | None, *, verbose: bool) -> No
     opening = partial(opened, master, app="krucible ingest", verbose=verbose)
     with shown() as progress:
         done = bring_up_to_date(opening, runs, tables, progress)
-    for line in of_ingest(done, f" in {time.monotonic() - began:.1f} s"):
+    took_s = time.monotonic() - began
+    if as_json:
+        click.echo(steps_json(tables, took_s, ingested=done))
+        require_ingested(tables, MEND_RUNS)
+        return
+    for line in of_ingest(done, f" in {took_s:.1f} s"):
         click.echo(line)
     require_ingested(tables, MEND_RUNS)
     click.echo(f"tables     {tables / CURRENT}")

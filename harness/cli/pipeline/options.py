@@ -59,6 +59,9 @@ def spark_options(function: F) -> F:
     return function
 
 
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
 def tables_option(function: F) -> F:
     """Add the option ``--tables DIR``."""
     return click.option(

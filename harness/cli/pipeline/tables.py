@@ -7,8 +7,14 @@ from pathlib import Path
 import click
 
 from harness.cli.parsing import Command
-from harness.cli.pipeline.options import require_ingested, shown, spark_options, tables_option
-from harness.cli.pipeline.text import of_tables
+from harness.cli.pipeline.options import (
+    json_option,
+    require_ingested,
+    shown,
+    spark_options,
+    tables_option,
+)
+from harness.cli.pipeline.text import of_tables, steps_json
 from results.pipeline.analytics.updating import compute
 from results.pipeline.snapshots.snapshot import CURRENT
 from results.pipeline.spark.session import opened
@@ -17,7 +23,8 @@ from results.pipeline.spark.session import opened
 @click.command(cls=Command)
 @tables_option
 @spark_options
-def tables(tables: Path, master: str | None, *, verbose: bool) -> None:
+@json_option
+def tables(tables: Path, master: str | None, *, verbose: bool, as_json: bool) -> None:
     """Compute availability, recovery, latency, flakes, failures, trends and the other tables.
 
     If nothing has changed, nothing is computed. If it is killed, the tables are either unchanged or
@@ -28,5 +35,8 @@ def tables(tables: Path, master: str | None, *, verbose: bool) -> None:
     opening = partial(opened, master, app="krucible tables", verbose=verbose)
     with shown() as progress:
         done = compute(opening, tables, progress)
+    if as_json:
+        click.echo(steps_json(tables, time.monotonic() - began, computed=done))
+        return
     click.echo(of_tables(done, f" in {time.monotonic() - began:.1f} s"))
     click.echo(f"tables     {tables / CURRENT}")

@@ -1,10 +1,14 @@
 """The last lines of output of the commands of ``krucible pipeline``."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
 
 from results.markup.cleaning import clean
 from results.pipeline.analytics.updating import Computed
 from results.pipeline.found import Skipped
+from results.pipeline.snapshots.snapshot import CURRENT
 from results.pipeline.steps.checked import Checked
 from results.pipeline.steps.ingest import Ingested
 
@@ -33,6 +37,30 @@ def of_check(done: Checked, how: str = "") -> Iterator[str]:
 def of_tables(done: Computed, how: str = "") -> str:
     """Return a line with the number of computed tables."""
     return f"computed   {len(done.tables)} tables{how}" if done.tables else "unchanged  all computed tables"
+
+
+def steps_json(
+    tables: Path,
+    took_s: float,
+    *,
+    ingested: Ingested | None = None,
+    checked: Checked | None = None,
+    computed: Computed | None = None,
+) -> str:
+    """Return one JSON object with the results of all steps; a step that was not made is null.
+
+    Args:
+        tables: the folder that the command was given.
+        took_s: how long all steps took, in seconds.
+        ingested: result of the ingest.
+        checked: result of the check.
+        computed: result of computing the tables.
+    """
+    added = None if ingested is None else msgspec.structs.asdict(ingested)
+    if added is not None:
+        del added["judged"]  # it is part of the check's result
+    steps = {"ingested": added, "checked": checked, "computed": computed}
+    return msgspec.json.encode({"tables": str(tables / CURRENT), "took_s": round(took_s, 1)} | steps).decode()
 
 
 def _unchanged(runs: int) -> Iterator[str]:

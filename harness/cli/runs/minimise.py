@@ -1,16 +1,19 @@
 """``krucible minimise``: reduces an invalid run to a smaller scenario, by running smaller candidates."""
 
+import json
 import math
 from pathlib import Path
 from shlex import quote
+from typing import Any, NamedTuple
 
 import click
+import msgspec
 from msgspec.structs import replace
 
 from harness.campaigns.cancelling import cancellable
 from harness.campaigns.minimising.evidence import ReproductionOutcome
 from harness.campaigns.minimising.runs import Minimising, RunBudget
-from harness.campaigns.minimising.sizes import reduction_text, size_of, taken_away
+from harness.campaigns.minimising.sizes import Size, reduction_text, size_of, taken_away
 from harness.campaigns.minimising.starting import Start, start_of
 from harness.campaigns.minimising.state import MinimisationFile
 from harness.campaigns.rejudging import verdict_of
@@ -21,7 +24,7 @@ from harness.plan.planning import reproduce_line
 from harness.plan.replaying_plan import RecordedActions, load_recorded
 from harness.plan.scenario_files import name_of
 from harness.vocabulary.scenario import Scenario
-from results.failures.reproduction import rate_of
+from results.failures.reproduction import Rate, rate_of
 from results.markup.cleaning import clean
 from results.store.commands import store_option
 from results.store.runs import find_run
@@ -52,9 +55,17 @@ _S_PER_MIN = 60
     help="How many runs of the smallest scenario, at the end, measure how often it shows the anomaly.",
 )
 @click.option("--anomaly", metavar="NAME", help="The anomaly that must return; by default the run's first.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON; the output of the runs goes to stderr.")
 @runs_option
 def minimise(
-    run: str, *, limit_s: int, runs_at_most: int | None, confirm: int, anomaly: str | None, runs: Path
+    run: str,
+    *,
+    limit_s: int,
+    runs_at_most: int | None,
+    confirm: int,
+    anomaly: str | None,
+    as_json: bool,
+    runs: Path,
 ) -> int:
     """Reduce an invalid RUN to a smaller scenario that still shows its anomaly.
 
@@ -82,11 +93,38 @@ def minimise(
         )
         work.go_on()
     best = work.search.best
+    result = None if best is None else _written(work, best, start, recorded)
     if best is None:
+        code = EXIT_NEVER if work.complete else EXIT_UNFINISHED
+    else:
+        code = EXIT_MINIMISED if work.complete else EXIT_UNFINISHED
+    if as_json:
+        click.echo(json.dumps(_as_json(work, result, kept, recorded) | {"exit_code": code}))
+    elif result is None:
         click.echo(_nothing_text(work, start, kept, runs))
-        return EXIT_NEVER if work.complete else EXIT_UNFINISHED
-    click.echo("\n".join(_result_lines(work, best, start, recorded, kept)) + store_option(runs))
-    return EXIT_MINIMISED if work.complete else EXIT_UNFINISHED
+    else:
+        click.echo("\n".join(_result_lines(work, result, kept)) + store_option(runs))
+    return code
+
+
+class _Result(NamedTuple):
+    """The smallest scenario so far.
+
+    Attributes:
+        before: size of the recorded run's scenario.
+        after: size of the smallest scenario.
+        rate: how often it shows the anomaly.
+        confirmed: whether the rate is of runs after the search; otherwise it is too high.
+        path: file of the scenario.
+        reproduce: the command that runs it.
+    """
+
+    before: Size
+    after: Size
+    rate: Rate
+    confirmed: bool
+    path: Path
+    reproduce: str
 
 
 def _nothing_text(work: Minimising, start: Start, kept: MinimisationFile, runs: Path) -> str:
@@ -114,31 +152,62 @@ def _made_text(kept: MinimisationFile) -> str:
     return f"{len(tried)} in {minutes} min"
 
 
-def _result_lines(
-    work: Minimising, best: Scenario, start: Start, recorded: RecordedActions, kept: MinimisationFile
-) -> list[str]:
-    """Write the smallest scenario and return the last lines of the output. The last one is a command."""
+def _written(work: Minimising, best: Scenario, start: Start, recorded: RecordedActions) -> _Result:
+    """Write the smallest scenario and return what is known about it."""
     before, after = size_of(start.whole), size_of(best)
-    outcomes, fresh = work.outcomes(best)
+    outcomes, confirmed = work.outcomes(best)
     deciding = [each for each in outcomes if each is not ReproductionOutcome.UNDECIDED]
     rate = rate_of(deciding.count(ReproductionOutcome.SHOWN), len(deciding))
-    found = f"{rate.text()} with {reduction_text(before, after)}"
     path = work.write_result(
-        f"{start.wanted} in {found}.\n\nMinimised from run {recorded.identity.run} of "
-        f"{recorded.identity.scenario}, Kafka {best.kafka_version}{_bug_text(start)}.\n"
+        f"{start.wanted} in {rate.text()} with {reduction_text(before, after)}.\n\n"
+        f"Minimised from run {recorded.identity.run} of {recorded.identity.scenario}, "
+        f"Kafka {best.kafka_version}{_bug_text(start)}.\n"
     )
     options = replace(start.options, scenario=name_of(path), scenario_file=str(path))
+    return _Result(before, after, rate, confirmed, path, reproduce_line(options))
+
+
+def _result_lines(work: Minimising, result: _Result, kept: MinimisationFile) -> list[str]:
+    """Return the last lines of the output. The last one is a command."""
+    before, after = result.before, result.after
     measured = (
-        "runs after the search" if fresh else "the runs by which it was chosen, a rate that is too high"
+        "runs after the search"
+        if result.confirmed
+        else "the runs by which it was chosen, a rate that is too high"
     )
     left = "nothing smaller is left to try" if work.complete else "its rate is not measured yet"
     left = left if work.searched else "smaller ones are left to try"
     return [
-        f"minimised  {start.wanted}: {found}",
+        f"minimised  {kept.state.wanted}: {result.rate.text()} with {reduction_text(before, after)}",
         f"rate       of {measured}; the interval is Wilson's of 95 %",
         f"test       {work.search.level.text()}{'' if work.search.tested else '; not decided yet'}",
         f"taken away {', '.join(taken_away(before, after)) or 'nothing'}",
         f"runs       {_made_text(kept)}; {left}",
-        f"scenario   {clean(str(path), _TEXT_MAX)}",
-        f"reproduce  {clean(reproduce_line(options), _TEXT_MAX)}",
+        f"scenario   {clean(str(result.path), _TEXT_MAX)}",
+        f"reproduce  {clean(result.reproduce, _TEXT_MAX)}",
     ]
+
+
+def _as_json(
+    work: Minimising, result: _Result | None, kept: MinimisationFile, recorded: RecordedActions
+) -> dict[str, Any]:
+    """The result; it has no `smallest` if no scenario shows the anomaly."""
+    tried = kept.state.tried
+    return {
+        "run": str(recorded.folder),
+        "anomaly": kept.state.wanted,
+        "complete": work.complete,
+        "runs": len(tried),
+        "took_s": sum(each.took_s for each in tried),
+        "smallest": None
+        if result is None
+        else {
+            "scenario": str(result.path),
+            "reproduce": result.reproduce,
+            "rate": msgspec.to_builtins(result.rate),
+            "confirmed": result.confirmed,
+            "test_decided": work.search.tested,
+            "before": result.before._asdict(),
+            "after": result.after._asdict(),
+        },
+    }

@@ -54,11 +54,11 @@ def availability(pulses: DataFrame, runs: DataFrame) -> DataFrame:
         `AVAILABILITY`, one row for each gap; times in ns since the start of the run.
     """
     length_ns = F.col("end_ns") - F.col("start_ns")
-    told = runs.select("run_id", "load_ended_ns", "unloaded", "date", "kafka_version")
+    loads = runs.select("run_id", "load_ended_ns", "unloaded", "date", "kafka_version")
     return (
         pulses.where(F.col("kind") == "send")
         .transform(_between_acknowledgements)
-        .join(told, "run_id")
+        .join(loads, "run_id")
         .withColumn("end_ns", F.coalesce("next_ns", _load_end_ns()))
         .where(length_ns >= PULSE_NS)
         .withColumn("unavailable_ms", length_ns / NS_PER_MS)

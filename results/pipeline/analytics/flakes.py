@@ -50,10 +50,10 @@ def flakes(runs: DataFrame) -> DataFrame:
     schedule = F.regexp_replace("options", CHOICE_OF_KAFKA, "")
     # Without the choice of Kafka: the path of a tarball depends on the machine.
     asked = F.regexp_replace(schedule, r"\s+--seeds?[ =]\S+", "")
-    told = runs.withColumns({"content": content, "schedule": schedule, "options": asked})
+    identified = runs.withColumns({"content": content, "schedule": schedule, "options": asked})
     replayed = F.col("replay_of").isNotNull() & F.col("options").rlike(f"^{REPLAYS}")
-    planned = told.where(~replayed)
-    every = planned.unionByName(_with_their_schedule(told.where(replayed), planned))
+    planned = identified.where(~replayed)
+    every = planned.unionByName(_with_their_schedule(identified.where(replayed), planned))
     parts = (_counted(planned, place), _repeated(every, place))
     low, high = wilson(F.col("odd"), F.col("repeated"))
     none = F.lit(0).cast(LONG)

@@ -60,17 +60,17 @@ def _reads(operations: DataFrame) -> DataFrame:
     kind = F.when(F.col("f") == "final-read", F.lit("final-read")).otherwise(F.lit("read"))
     # Older rows do not have the column: only calls that return records have more records than sends.
     returned = F.coalesce("returned", F.when(F.col("f").isin(*_RETURNING), F.col("records") - F.col("sends")))
-    told = operations.withColumn("returned", returned)
-    calls = told.where(F.col("returned") > 0).withColumn("kind", kind)
+    completed = operations.withColumn("returned", returned)
+    calls = completed.where(F.col("returned") > 0).withColumn("kind", kind)
     counted = _counted(calls, PULSE_NS * PULSES_A_SECOND, _READS, F.sum("returned"))
     return counted.withColumn("tenth", F.col("tenth") * PULSES_A_SECOND)
 
 
-def _counted(told: DataFrame, width_ns: int, keys: tuple[str, ...], records: Column) -> DataFrame:
+def _counted(calls: DataFrame, width_ns: int, keys: tuple[str, ...], records: Column) -> DataFrame:
     """One row for each value of `keys`; `tenth` is the number of the interval of this width."""
     at_ns = F.coalesce("completed_ns", "invoked_ns")
     return (
-        told.withColumn("tenth", F.floor(at_ns / width_ns))
+        calls.withColumn("tenth", F.floor(at_ns / width_ns))
         .groupBy(*keys)
         .agg(
             records.alias("records"),

@@ -37,8 +37,8 @@ def signatures(anomalies: DataFrame, runs: DataFrame) -> DataFrame:
         `SIGNATURES`, one row for each signature, also of legal anomalies.
     """
     key = version_key("kafka_version")
-    told = runs.select("run_id", "scenario", "began_at", key.alias("version_key"))
-    found = anomalies.join(told, "run_id")
+    keyed = runs.select("run_id", "scenario", "began_at", key.alias("version_key"))
+    found = anomalies.join(keyed, "run_id")
     first = F.struct("began_at", "run_id")
     example = F.struct("run_id", "scenario", "summary")
     return (
@@ -54,7 +54,7 @@ def signatures(anomalies: DataFrame, runs: DataFrame) -> DataFrame:
             F.max("date").alias("last_date"),
             F.min_by(example, first).alias("example"),
         )
-        .join(_runs_before(found, told), "signature", "left")
+        .join(_runs_before(found, keyed), "signature", "left")
         .withColumns(
             {
                 "first_version": F.col("first.kafka_version"),
@@ -69,9 +69,9 @@ def signatures(anomalies: DataFrame, runs: DataFrame) -> DataFrame:
     )
 
 
-def _runs_before(found: DataFrame, told: DataFrame) -> DataFrame:
+def _runs_before(found: DataFrame, runs: DataFrame) -> DataFrame:
     """Number of runs of a signature's scenarios on versions below the first one that has it."""
-    versions = told.groupBy("scenario", F.col("version_key").alias("other_key")).agg(
+    versions = runs.groupBy("scenario", F.col("version_key").alias("other_key")).agg(
         F.count(F.lit(1)).alias("other_runs")
     )
     first = found.groupBy("signature").agg(

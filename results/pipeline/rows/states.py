@@ -131,8 +131,8 @@ def cluster_state_of(history: History) -> pa.Table:
             partitions.add(operation, topics, _states)
         elif operation.key == QUORUM:
             quorum.add(operation, _leading(operation), _state)
-    told = [*partitions.ended(), *quorum.ended()]
-    columns = zip(*told, strict=True) if told else ((),) * len(_COLUMNS)
+    rows = [*partitions.ended(), *quorum.ended()]
+    columns = zip(*rows, strict=True) if rows else ((),) * len(_COLUMNS)
     return assembled(
         "cluster_state",
         history.run,

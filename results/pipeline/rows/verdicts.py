@@ -102,8 +102,8 @@ def signature(checker: str, anomaly: Anomaly, topics: Iterable[str], fault_kinds
     """
     named = sorted(topics, key=len, reverse=True)
     words = [word for word in words_of(checker, anomaly) if not _is_topic(word, named)]
-    told = _json([checker, anomaly.id, sorted(set(fault_kinds)), words])
-    return hashlib.blake2b(told.encode(), digest_size=8).hexdigest()
+    text = _json([checker, anomaly.id, sorted(set(fault_kinds)), words])
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 def _is_topic(word: str, topics: Iterable[str]) -> bool:

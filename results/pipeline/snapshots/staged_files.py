@@ -132,9 +132,9 @@ def place_of(name: str, columns: Mapping[str, Any]) -> Path:
     return Path(name, *folders)
 
 
-def manifest(told: Iterable[ManifestRow]) -> pa.RecordBatch:
+def manifest(rows: Iterable[ManifestRow]) -> pa.RecordBatch:
     """The result of a task as a batch."""
-    return pa.RecordBatch.from_pylist([entry._asdict() for entry in told], schema=MANIFEST)
+    return pa.RecordBatch.from_pylist([entry._asdict() for entry in rows], schema=MANIFEST)
 
 
 def refused(error: OSError, folder: Path) -> ManifestRow:
@@ -152,21 +152,21 @@ def collected(answers: DataFrame) -> list[ManifestRow]:
     return answered([ManifestRow(*row) for row in answers.collect()])
 
 
-def answered(told: list[ManifestRow]) -> list[ManifestRow]:
+def answered(rows: list[ManifestRow]) -> list[ManifestRow]:
     """Return the rows of tasks if no task reported an error of the operating system.
 
     Raises:
         OSError: a task could not write a file.
     """
-    for entry in told:
+    for entry in rows:
         if entry.errno is not None:
             raise OSError(entry.errno, entry.problem, entry.path)
-    return told
+    return rows
 
 
-def paths_of(told: Iterable[ManifestRow]) -> list[Path]:
+def paths_of(rows: Iterable[ManifestRow]) -> list[Path]:
     """The files that a manifest names."""
-    return [Path(entry.path) for entry in told if entry.path is not None]
+    return [Path(entry.path) for entry in rows if entry.path is not None]
 
 
 def writing(name: str, partitioned_by: Sequence[str], folder: Path) -> Callable[[Batches], Batches]:
@@ -184,10 +184,10 @@ def writing(name: str, partitioned_by: Sequence[str], folder: Path) -> Callable[
                 for batch in batches:
                     for place, rows in _by_place(name, pa.Table.from_batches([batch]), partitioned_by):
                         staged.take(place, rows)
-            told = staged.rows()
+            entries = staged.rows()
         except OSError as error:
-            told = [refused(error, folder)]
-        yield manifest(told)
+            entries = [refused(error, folder)]
+        yield manifest(entries)
 
     return write
 

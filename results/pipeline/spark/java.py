@@ -43,15 +43,15 @@ def find_java() -> Java:
     if not os.access(path, os.X_OK):
         return Java(path, problem="Java is missing", got="JAVA_HOME has no bin/java")
     try:
-        told = subprocess.run(
+        ended = subprocess.run(
             [path, "-version"], capture_output=True, text=True, check=False, timeout=_BOUND_S
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return Java(path, problem="Java does not start", got=str(error))
-    found = _VERSION.search(told.stderr + told.stdout)
-    if told.returncode or found is None:
-        said = " ".join((told.stderr or told.stdout).split())[:200]
-        return Java(path, problem="Java does not start", got=said or f"exit code {told.returncode}")
+    found = _VERSION.search(ended.stderr + ended.stdout)
+    if ended.returncode or found is None:
+        output = " ".join((ended.stderr or ended.stdout).split())[:200]
+        return Java(path, problem="Java does not start", got=output or f"exit code {ended.returncode}")
     java = Java(path, found[1], int(found[2]))
     if java.major < JAVA_MIN:
         return java._replace(problem="Java is too old for Spark", got=f"version {java.major}")

@@ -67,5 +67,5 @@ def _tasks(tracker: StatusTracker, group: str) -> tuple[int, int]:
     """Number of finished tasks of a group of jobs, and number of tasks known to Spark so far."""
     jobs = (tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group))
     stages = {stage for job in jobs if job is not None for stage in job.stageIds}
-    told = [info for info in map(tracker.getStageInfo, stages) if info is not None]
-    return sum(info.numCompletedTasks for info in told), sum(info.numTasks for info in told)
+    infos = [info for info in map(tracker.getStageInfo, stages) if info is not None]
+    return sum(info.numCompletedTasks for info in infos), sum(info.numTasks for info in infos)

@@ -59,11 +59,11 @@ def check(
         return Checked(0, len(runs))
     with opening() as session, next_snapshot(tables) as snapshot:
         with watched(session, progress, "check"):
-            told = check_runs(session, new, snapshot.scratch)
-        judged = [entry.run_id for entry in told if entry.run_id is not None and entry.validity is not None]
+            rows = check_runs(session, new, snapshot.scratch)
+        judged = [entry.run_id for entry in rows if entry.run_id is not None and entry.validity is not None]
         snapshot.drop_runs(judged, ("verdicts", "anomalies"))
-        snapshot.place(snapshot.scratch, paths_of(told))
-    return summed(told, new, unchanged=len(runs) - len(new))
+        snapshot.place(snapshot.scratch, paths_of(rows))
+    return summed(rows, new, unchanged=len(runs) - len(new))
 
 
 def ingested_runs(tables: Path) -> list[FoundRun]:

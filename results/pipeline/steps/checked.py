@@ -30,23 +30,23 @@ class Checked(msgspec.Struct, frozen=True):
     skipped: tuple[Skipped, ...] = ()
 
 
-def summed(told: Sequence[ManifestRow], runs: Iterable[FoundRun], *, unchanged: int = 0) -> Checked:
+def summed(rows: Sequence[ManifestRow], runs: Iterable[FoundRun], *, unchanged: int = 0) -> Checked:
     """Summarize the rows that tasks returned.
 
     Args:
-        told: a row for each run that was judged or could not be judged; other rows are ignored.
+        rows: a row for each run that was judged or could not be judged; other rows are ignored.
         runs: the runs, with their folders.
         unchanged: number of runs that already had verdicts.
     """
     folders = {run.run: run.folder for run in runs}
-    verdicts = [entry for entry in told if entry.validity is not None]
+    verdicts = [entry for entry in rows if entry.validity is not None]
     differing = [
         (entry.validity != entry.stored, Skipped(folders[entry.run_id], entry.differs))
         for entry in verdicts
         if entry.run_id is not None and entry.differs is not None
     ]
     differing.sort(key=lambda one: (not one[0], one[1].folder))
-    problems = [Skipped(folders[e.run_id], e.problem) for e in told if e.run_id and e.problem]
+    problems = [Skipped(folders[e.run_id], e.problem) for e in rows if e.run_id and e.problem]
     return Checked(
         runs=len(verdicts),
         unchanged=unchanged,

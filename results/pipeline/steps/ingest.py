@@ -76,19 +76,19 @@ def ingest(
     if not new:
         return Ingested(0, len(found), 0, tuple(skipped))
     with opening() as session, next_snapshot(tables) as snapshot:
-        told = _staged(session, new, snapshot.scratch, progress, judging=judging)
+        rows = _staged(session, new, snapshot.scratch, progress, judging=judging)
         added = {
             entry.run_id: entry.operations
-            for entry in told
+            for entry in rows
             if entry.run_id is not None and entry.operations is not None
         }
         snapshot.drop_runs(added.keys() & _known_runs(tables).keys())
-        snapshot.place(snapshot.scratch, paths_of(told))
+        snapshot.place(snapshot.scratch, paths_of(rows))
     folders = {run.run: run.folder for run in new}
     problems = [
-        Skipped(folders[entry.run_id], entry.problem) for entry in told if entry.run_id and entry.problem
+        Skipped(folders[entry.run_id], entry.problem) for entry in rows if entry.run_id and entry.problem
     ]
-    judged = summed([entry for entry in told if entry.validity is not None], new)
+    judged = summed([entry for entry in rows if entry.validity is not None], new)
     return Ingested(len(added), len(found) - len(new), sum(added.values()), (*skipped, *problems), judged)
 
 

@@ -121,8 +121,8 @@ def putting_together(runs: Iterable[FoundRun], folder: Path) -> Callable[[pa.Tab
                 found.setdefault(checker, {})[int(number)] = unit
         in_order = {checker: [some[number] for number in sorted(some)] for checker, some in found.items()}
         run = by_id[table.column("run_id")[0].as_py()]
-        told = _staged([(run, judgement(run, content, in_order))], folder)
-        return pa.Table.from_batches([manifest(told)])
+        rows = _staged([(run, judgement(run, content, in_order))], folder)
+        return pa.Table.from_batches([manifest(rows)])
 
     return put_together
 
@@ -158,28 +158,28 @@ def _judgement(run: FoundRun, content: JudgedRun, found: dict[str, list[ShareRes
     with no_collection():
         verdict, seconds = verdict_and_seconds(content, found)
     stored = _stored(run.folder)
-    told = ManifestRow(
+    row = ManifestRow(
         run.run,
         validity=str(verdict.validity),
         stored=None if stored is None else str(stored.validity),
         differs=None if stored is None else difference(stored, verdict),
     )
     judged_by = rows_of_verdict(verdict, content.setup, content.fault_kinds, seconds)
-    return JudgedRunRows(told, tables_of_verdict(run.run, judged_by))
+    return JudgedRunRows(row, tables_of_verdict(run.run, judged_by))
 
 
 def _staged(judgements: Iterable[tuple[FoundRun, JudgedRunRows]], folder: Path) -> list[ManifestRow]:
     """Write the rows of runs."""
-    told = []
+    rows = []
     try:
         with StagedFiles(folder) as staged:
             for run, one in judgements:
-                told.append(one.row)
+                rows.append(one.row)
                 for name, table in one.tables.items():
                     staged.take(run.place(name), table)
     except OSError as error:
         return [refused(error, folder)]
-    return [*told, *staged.rows()]
+    return [*rows, *staged.rows()]
 
 
 def _runs_of(bundles: Sequence[Sequence[FoundRun]], batches: Batches) -> Iterator[FoundRun]:
@@ -223,10 +223,10 @@ def difference(stored: Verdict, verdict: Verdict) -> str | None:
     now = {result.checker: result for result in verdict.results}
     names = [name for name in dict.fromkeys((*before, *now)) if before.get(name) != now.get(name)]
     found = [name for name in names if _found(before.get(name)) != _found(now.get(name))]
-    told = [name for name in names if name not in found]
+    changed = [name for name in names if name not in found]
     parts = [f"{stored.validity} before, {verdict.validity} now"]
     parts += [f"other findings: {', '.join(found)}"] if found else []
-    parts += [f"the same findings with other texts or figures: {', '.join(told)}"] if told else []
+    parts += [f"the same findings with other texts or figures: {', '.join(changed)}"] if changed else []
     return "; ".join(parts)
 
 

@@ -89,10 +89,10 @@ def stage_bundle(bundle: Bundle, folder: Path, *, judging: bool = False) -> list
     """Write all runs of a bundle; runs that can't be read are reported and left out."""
     try:
         with StagedFiles(folder) as staged:
-            told = [_stage_run(run, staged, judging=judging) for run in bundle.runs]
+            rows = [_stage_run(run, staged, judging=judging) for run in bundle.runs]
     except OSError as error:
         return [refused(error, folder)]
-    return [*told, *staged.rows()]
+    return [*rows, *staged.rows()]
 
 
 def _stage_run(run: FoundRun, staged: StagedFiles, *, judging: bool) -> ManifestRow:
@@ -100,11 +100,11 @@ def _stage_run(run: FoundRun, staged: StagedFiles, *, judging: bool) -> Manifest
         with no_collection():
             history = read_history(Path(run.folder))
             tables = tables_of(run, history)
-            told = ManifestRow(run.run, operations=tables["runs"].column("operations")[0].as_py())
+            row = ManifestRow(run.run, operations=tables["runs"].column("operations")[0].as_py())
             if judging and shares_of_run(run.history_bytes) == 1:
                 one = judged_whole(run, history)
                 # The next check finds no verdict of a run that can't be judged, and reports why.
-                told = one.row._replace(operations=told.operations, problem=None)
+                row = one.row._replace(operations=row.operations, problem=None)
                 tables |= one.tables
             del history
     except (HistoryError, StoreError, ValueError) as error:
@@ -113,4 +113,4 @@ def _stage_run(run: FoundRun, staged: StagedFiles, *, judging: bool) -> Manifest
         return ManifestRow(run.run, problem=f"its history can't be read: {type(error).__name__}: {error}")
     for name, table in tables.items():
         staged.take(run.place(name), table)
-    return told
+    return row

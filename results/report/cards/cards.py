@@ -12,12 +12,12 @@ from results.report.cards.flow.events import CLUSTER
 from results.report.cards.pictures import Pictures
 from results.report.cards.replicas.rows import SideBySide
 from results.report.cards.witness import Witnessed, draw_witness
-from results.report.drawing.frame import at_seconds
 from results.report.limits import DisplayLimits
 from results.report.reading.clients import RecordContext
-from results.report.reading.places import around
+from results.report.reading.places import context_of
 from results.report.reading.words import answered_text, request_text, value_text
 from results.run.causes import Cause, Shown, cause_line, causes_of
+from results.run.text import at_seconds
 
 _GUESSED = (
     "The history does not record which broker a client asks. Its messages are drawn at the broker that led "
@@ -59,8 +59,8 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
         anchor: id of its section in the page.
         number: position among the legal or the illegal causes, from 1.
         time_ns: None if the anomaly has no time.
-        witness: an entry is None if the operation is not in the history.
-        witness_left_out: number of operations that are not shown.
+        witness: the first operations of the witness, as far as the history has them.
+        witness_left_out: number of further operations.
         explanation_left_out: number of lines that are not shown.
         drawing: the cycle if the anomaly is one, else its witness; None if there is no drawing or no space.
         circular: whether the drawing is a cycle.
@@ -272,9 +272,9 @@ def _witness(anomaly: Anomaly, seen: Witnessed, limits: DisplayLimits) -> Markup
 
 
 def _card(number: int, checker: str, anomaly: Anomaly, history: History, limits: DisplayLimits) -> Card:
-    said, shown = anomaly.explanation[: limits.explanation], anomaly.witness[: limits.witness]
+    lines, shown = anomaly.explanation[: limits.explanation], anomaly.witness[: limits.witness]
     operations = history.operations
-    near = around(anomaly, checker)
+    near = context_of(anomaly, checker)
     witness = tuple(_row(operations[i], near, limits) for i in shown if 0 <= i < len(operations))
     kind = "anomaly" if anomaly.illegal else "legal"
     return Card(
@@ -289,8 +289,8 @@ def _card(number: int, checker: str, anomaly: Anomaly, history: History, limits:
         subject=clean(anomaly.subject or "", limits.cell),
         time="" if anomaly.time_ns is None else at_seconds(anomaly.time_ns),
         time_ns=anomaly.time_ns,
-        explanation=tuple(clean(line, limits.text) for line in said),
-        explanation_left_out=len(anomaly.explanation) - len(said),
+        explanation=tuple(clean(line, limits.text) for line in lines),
+        explanation_left_out=len(anomaly.explanation) - len(lines),
         witness=witness,
         witness_left_out=len(anomaly.witness) - len(witness),
         licence=clean(anomaly.licence or "", limits.text),

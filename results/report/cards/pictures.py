@@ -13,9 +13,9 @@ from results.report.cards.flow.flow import draw_flow
 from results.report.cards.replicas.rows import ReplicaTables, SideBySide
 from results.report.limits import DisplayLimits
 from results.report.reading.calls import CallColumns
-from results.report.reading.places import partition_named
 from results.run.causes import Cause
 from results.run.observation import Observed
+from results.run.partitions import partition_named
 
 _OF_RECORDS = frozenset(("replicas", "log", "listed-offsets", "partitions", "share-groups", "nodes"))
 """Checkers whose anomalies have a partition and an offset at which replicas can be compared."""

@@ -10,16 +10,7 @@ from markupsafe import Markup
 from checkers.history.operations import History
 from results.markup.cleaning import clean
 from results.report.drawing import glyphs, svg
-from results.report.drawing.frame import (
-    GUTTER,
-    PLOT,
-    ROW_NAME_MAX,
-    WIDTH,
-    Frame,
-    fault_label,
-    row_name,
-    width_of,
-)
+from results.report.drawing.frame import GUTTER, PLOT, ROW_NAME_MAX, WIDTH, Frame, row_name, width_of
 from results.report.reading.calls import NONE, OPEN, OUTCOMES, CallColumns, calls_of
 from results.report.reading.words import value_text
 from results.run.observation import FaultSeen
@@ -109,7 +100,7 @@ def _levels(faults: Sequence[FaultSeen], frame: Frame) -> list[int]:
     for fault in faults:
         x, width, at = _placed(fault, frame)
         level = next((n for n, end in enumerate(ends) if end < min(x, at)), len(ends))
-        ends[level:] = [max(x + width, at + _GLYPH + width_of(fault_label(fault)) + 4), *ends[level + 1 :]]
+        ends[level:] = [max(x + width, at + _GLYPH + width_of(fault.label) + 4), *ends[level + 1 :]]
         levels.append(level)
     return levels
 
@@ -117,7 +108,7 @@ def _levels(faults: Sequence[FaultSeen], frame: Frame) -> list[int]:
 def _placed(fault: FaultSeen, frame: Frame) -> tuple[float, float, float]:
     """Position and width of a fault's bar, and position of its glyph and name, all within the drawing."""
     x, width = frame.span(fault.invoked_ns, fault.healed_ns or frame.end_ns)
-    return x, width, max(min(x, GUTTER + PLOT - width_of(fault_label(fault)) - 20), GUTTER)
+    return x, width, max(min(x, GUTTER + PLOT - width_of(fault.label) - 20), GUTTER)
 
 
 def _fault(fault: FaultSeen, y: float, height: float, frame: Frame) -> Markup:
@@ -125,9 +116,7 @@ def _fault(fault: FaultSeen, y: float, height: float, frame: Frame) -> Markup:
     window = svg.element("rect", x=x, y=0, width=width, height=height, class_="window drawn-window")
     bar = svg.element("rect", x=x, y=y + 1, width=width, height=_FAULT - 2, class_="fault")
     glyph = glyphs.fault(fault.kind, at + 8, y + 7, fault.glyph)
-    return svg.group(
-        [window, bar, glyph, svg.text(at + _GLYPH, y + 11, fault_label(fault), class_="fault-label")]
-    )
+    return svg.group([window, bar, glyph, svg.text(at + _GLYPH, y + 11, fault.label, class_="fault-label")])
 
 
 def _axis(frame: Frame, y: float) -> Markup:

@@ -9,9 +9,8 @@ import numpy.typing as npt
 from markupsafe import Markup
 
 from checkers.history.units import NS_PER_S
-from results.markup.cleaning import clean
 from results.report.drawing import svg
-from results.run.observation import FaultSeen
+from results.run.text import at_seconds
 
 GUTTER = 72.0
 """Width of the space left of the plot, for the names of rows."""
@@ -97,11 +96,6 @@ def nice_step(least: float) -> float:
     return next(magnitude * factor for factor in (1, 2, 5, 10) if magnitude * factor >= least * 0.999_999)
 
 
-def at_seconds(time_ns: int) -> str:
-    """A time as text, e.g. ``12.3 s``."""
-    return f"{time_ns / NS_PER_S:,.1f} s"
-
-
 ROW_NAME_MAX = 10
 """Characters of a row's name that fit left of the plot."""
 
@@ -109,11 +103,6 @@ ROW_NAME_MAX = 10
 def width_of(content: str) -> float:
     """Estimated width of a text in the timeline."""
     return len(content) * _CHARACTER
-
-
-def fault_label(fault: FaultSeen) -> str:
-    """Id, kind and targets, e.g. ``f1 partition n1``."""
-    return clean(" ".join((fault.id, fault.kind, ", ".join(fault.targets) or "(target not known)")), 60)
 
 
 def row_name(name: str, y: float) -> Markup:

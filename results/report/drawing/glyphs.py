@@ -41,30 +41,32 @@ _OUTCOMES = {
 _CHECKS = {"met": "M2 6.5l2.8 2.8L10 3", "unmet": "M2.5 2.5l7 7M9.5 2.5l-7 7"}
 
 
-def fault(kind: str, x: float, y: float, told: str | None = None) -> Markup:
+def fault(kind: str, x: float, y: float, recorded: str | None = None) -> Markup:
     """A fault, 10 units across.
 
     Args:
         kind: kind of the fault.
         x: horizontal position of its centre.
         y: vertical position of its centre.
-        told: the path in the history; ignored if it is not a path, or too long or too large.
+        recorded: the path in the history; ignored if it is not a path, or too long or too large.
     """
     place = f"translate({svg.number(x)} {svg.number(y)})" if x or y else None
-    path = told if _is_glyph(told) else _FAULTS.get(kind, _FAULT_OTHER)
+    path = recorded if _is_glyph(recorded) else _FAULTS.get(kind, _FAULT_OTHER)
     return svg.element("path", d=path, transform=place, class_="fault-glyph")
 
 
-def _is_glyph(told: str | None) -> TypeGuard[str]:
-    return told is not None and len(told) <= _CHARACTERS_MAX and _STROKE.fullmatch(told) is not None
+def _is_glyph(recorded: str | None) -> TypeGuard[str]:
+    return (
+        recorded is not None and len(recorded) <= _CHARACTERS_MAX and _STROKE.fullmatch(recorded) is not None
+    )
 
 
 @lru_cache(maxsize=64)
-def fault_icon(kind: str, told: str | None = None) -> Markup:
+def fault_icon(kind: str, recorded: str | None = None) -> Markup:
     """`fault`, for use in a line of text."""
     return svg.element(
         "svg",
-        fault(kind, 0, 0, told),
+        fault(kind, 0, 0, recorded),
         class_="icon",
         viewBox="-6 -6 12 12",
         width=12,

@@ -15,10 +15,10 @@ def element(tag: str, *children: str, **attributes: Attribute) -> Markup:
     An attribute that is None is left out.
     """
     inside = EMPTY.join(children)
-    told = EMPTY.join(_attribute(name, value) for name, value in attributes.items() if value is not None)
+    written = EMPTY.join(_attribute(name, value) for name, value in attributes.items() if value is not None)
     if not inside:
-        return Markup("<{}{}/>").format(tag, told)
-    return Markup("<{}{}>{}</{}>").format(tag, told, inside, tag)
+        return Markup("<{}{}/>").format(tag, written)
+    return Markup("<{}{}>{}</{}>").format(tag, written, inside, tag)
 
 
 def group(children: Iterable[str], **attributes: Attribute) -> Markup:
@@ -38,12 +38,12 @@ def title(content: str) -> Markup:
 
 def number(value: float) -> str:
     """A coordinate without unnecessary digits, e.g. ``.5``; precise enough for a zoomed timeline."""
-    told = f"{value:.2f}".rstrip("0").rstrip(".")
-    if told.startswith(("0.", "-0.")):
-        return told.replace("0.", ".", 1)
-    return "0" if told == "-0" else told
+    text = f"{value:.2f}".rstrip("0").rstrip(".")
+    if text.startswith(("0.", "-0.")):
+        return text.replace("0.", ".", 1)
+    return "0" if text == "-0" else text
 
 
 def _attribute(name: str, value: Attribute) -> Markup:
-    told = number(value) if isinstance(value, float) else value
-    return Markup(' {}="{}"').format(name.removesuffix("_").replace("_", "-"), told)
+    text = number(value) if isinstance(value, float) else value
+    return Markup(' {}="{}"').format(name.removesuffix("_").replace("_", "-"), text)

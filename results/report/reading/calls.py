@@ -81,9 +81,9 @@ def calls_of(history: History) -> CallColumns:
 
 def _asked_ns(operation: Operation) -> int:
     """When an observer began its request, if it is recorded."""
-    told = operation.value.get("began_ns") if isinstance(operation.value, dict) else None
-    good = isinstance(told, int) and 0 <= told <= operation.time_ns
-    return told if good else operation.time_ns  # type: ignore[return-value]  # `good` implies an int
+    began_ns = operation.value.get("began_ns") if isinstance(operation.value, dict) else None
+    good = isinstance(began_ns, int) and 0 <= began_ns <= operation.time_ns
+    return began_ns if good else operation.time_ns  # type: ignore[return-value]  # `good` implies an int
 
 
 def _bounded(row: tuple[int, ...]) -> tuple[int, ...]:

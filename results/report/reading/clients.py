@@ -37,8 +37,8 @@ def _acknowledge(operation: Operation, _: RecordContext) -> str:
 
 def _acknowledged(operation: Operation, _: RecordContext) -> str:
     refused = [f"partition {number}: {error}" for number, error in operation.value["refused"]]
-    told = f"acknowledged {_acknowledgements(operation)}"
-    return told if not refused else f"{told}; refused: {'; '.join(refused)}"
+    text = f"acknowledged {_acknowledgements(operation)}"
+    return text if not refused else f"{text}; refused: {'; '.join(refused)}"
 
 
 def _acknowledgements(operation: Operation) -> str:
@@ -49,8 +49,8 @@ def _acknowledgements(operation: Operation) -> str:
 
 def _txn(operation: Operation, around: RecordContext) -> str:
     value = operation.value
-    told = [*_sends(value["mops"], around), *_others(value["mops"])]
-    return f"transaction of {operation.key}: {', '.join([*told, value['end']])}"
+    parts = [*_sends(value["mops"], around), *_others(value["mops"])]
+    return f"transaction of {operation.key}: {', '.join([*parts, value['end']])}"
 
 
 def _ended(operation: Operation, around: RecordContext) -> str:
@@ -86,15 +86,15 @@ def _committed(operation: Operation, _: RecordContext) -> str:
 
 
 def _offsets(value: Any) -> str:
-    told = [f"{value['topic']}/{number} at {offset}" for number, offset, *_ in value["offsets"]]
-    more = f" and {len(told) - _PLACES_MAX:,} more" if len(told) > _PLACES_MAX else ""
-    return (", ".join(told[:_PLACES_MAX]) or "no offset") + more
+    places = [f"{value['topic']}/{number} at {offset}" for number, offset, *_ in value["offsets"]]
+    more = f" and {len(places) - _PLACES_MAX:,} more" if len(places) > _PLACES_MAX else ""
+    return (", ".join(places[:_PLACES_MAX]) or "no offset") + more
 
 
 def _assign(operation: Operation, _: RecordContext) -> str:
-    told = [f"{operation.key}/{number} from {offset}" for number, offset in operation.value]
-    more = f" and {len(told) - _PLACES_MAX:,} more" if len(told) > _PLACES_MAX else ""
-    return f"assigned {', '.join(told[:_PLACES_MAX]) or 'nothing'}{more}"
+    places = [f"{operation.key}/{number} from {offset}" for number, offset in operation.value]
+    more = f" and {len(places) - _PLACES_MAX:,} more" if len(places) > _PLACES_MAX else ""
+    return f"assigned {', '.join(places[:_PLACES_MAX]) or 'nothing'}{more}"
 
 
 REQUESTS: dict[str, Teller] = {

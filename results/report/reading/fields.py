@@ -23,7 +23,9 @@ _LEFT_OUT = frozenset(
 )
 """Fields that tell a reader nothing: times of requests, sizes of drawings, what other places show."""
 _UNITS = {"ms": "ms", "s": "s", "ns": "ns", "bytes": "bytes"}
-_ENTRIES_MAX, _WORD_MAX, _DEPTH_MAX = 6, 60, 2
+_ENTRIES_MAX, _FIELDS_MAX, _WORD_MAX = 6, 20, 60
+_DEPTH_MAX = 2
+"""Deeper lists and objects are counted, not read: a value may be nested deeper than Python can follow."""
 _MORE = len(", and 99 more fields")
 
 
@@ -34,21 +36,24 @@ def fields_text(value: Mapping[Any, Any], limit: int) -> str:
         value: an object as the history has it.
         limit: maximum number of characters, approximately.
     """
-    told: list[str] = []
-    fields = [each for name, entry in value.items() if (each := _field(str(name), entry, 0))]
-    for each in fields:
-        if told and len(", ".join([*told, each])) > limit - _MORE:
-            left = len(fields) - len(told)
-            told.append(f"and {left:,} more field{'' if left == 1 else 's'}")
+    parts: list[str] = []
+    fields = [(str(name), entry) for name, entry in value.items() if _tells(name, entry)]
+    for name, entry in fields:
+        each = _field(name, entry, 0)
+        if parts and len(", ".join([*parts, each])) > limit - _MORE:
+            left = len(fields) - len(parts)
+            parts.append(f"and {left:,} more field{'' if left == 1 else 's'}")
             break
-        told.append(each)
-    return clean(", ".join(told), limit)
+        parts.append(each)
+    return clean(", ".join(parts), limit)
+
+
+def _tells(name: Any, value: Any) -> bool:
+    return name not in _LEFT_OUT and value is not None and value != ""
 
 
 def _field(name: str, value: Any, depth: int) -> str:
-    """One field with its name; empty if it is left out."""
-    if name in _LEFT_OUT or value is None or value == "":
-        return ""
+    """One field with its name."""
     if name == "code" and isinstance(value, int):
         return named_code(value) if value else "no error"
     if name == "to":
@@ -63,26 +68,32 @@ def _word(value: Any, depth: int) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, dict) and value:
-        inner = ", ".join(filter(None, (_field(str(n), v, depth + 1) for n, v in value.items())))
-        return f"({inner})" if depth < _DEPTH_MAX and len(inner) <= _WORD_MAX else _counted(value, "field")
+        return _object(value, depth)
     if isinstance(value, list):
         return _listed(value, depth)
     return clean("none" if value in (None, {}) else str(value), _WORD_MAX)
 
 
+def _object(value: dict[Any, Any], depth: int) -> str:
+    if depth >= _DEPTH_MAX or len(value) > _FIELDS_MAX:
+        return f"({size_text(value)})"
+    inner = ", ".join(_field(str(n), entry, depth + 1) for n, entry in value.items() if _tells(n, entry))
+    return f"({inner})" if len(inner) <= _WORD_MAX else f"({size_text(value)})"
+
+
 def _listed(value: list[Any], depth: int) -> str:
     if not value:
         return "none"
-    inner = ", ".join(_word(each, depth + 1) for each in value[:_ENTRIES_MAX])
-    if depth >= _DEPTH_MAX or len(value) > _ENTRIES_MAX or len(inner) > _WORD_MAX:
-        return _counted(value, "entry")
-    return f"[{inner}]"
+    if depth >= _DEPTH_MAX or len(value) > _ENTRIES_MAX:
+        return f"({size_text(value)})"
+    inner = ", ".join(_word(each, depth + 1) for each in value)
+    return f"[{inner}]" if len(inner) <= _WORD_MAX else f"({size_text(value)})"
 
 
-def _counted(value: Any, what: str) -> str:
-    number = len(value)
-    several = {"field": "fields", "entry": "entries"}[what]
-    return f"({number:,} {what if number == 1 else several})"
+def size_text(value: dict[Any, Any] | list[Any]) -> str:
+    """The number of fields of an object or of entries of a list, such as ``9 entries``."""
+    one, several = ("field", "fields") if isinstance(value, dict) else ("entry", "entries")
+    return f"{len(value):,} {one if len(value) == 1 else several}"
 
 
 def counts_text(counts: Mapping[str, int]) -> str:

@@ -9,9 +9,9 @@ from checkers.evidence.metadata_log import TimeBounds
 from checkers.evidence.partition_changes import NOBODY, PartitionState, partition_changes
 from checkers.history.operations import History
 from results.markup.cleaning import clean
-from results.report.reading.readable import readable
 from results.report.reading.spans import leader_spans, settled
 from results.run.observation import Claim, PartitionView
+from results.run.readable import readable
 
 _NAME = 40
 
@@ -43,9 +43,9 @@ def partition_leaders(
         states = [(known_ns(changes.span(state)), state) for state in changes.states[place]]
         return list(_by_log(states, names))
     name = (place.topic, place.partition)
-    told = settled(view for view in views if view.partition == name).get(name, [])
+    standings = settled(view for view in views if view.partition == name).get(name, [])
     led: list[LeadershipStart] = []
-    for time_ns, standing in told:
+    for time_ns, standing in standings:
         if not led or led[-1].epoch != standing.epoch:
             led.append(_led(time_ns, standing.leader, standing.epoch, "", names))
     return led

@@ -1,34 +1,12 @@
-"""The partition of an anomaly, read from its place or its subject."""
+"""The partition and the offset of an anomaly, read from its subject."""
 
-import re
-
-from checkers.columns.tables import PartitionName
 from checkers.verdict.places import place_of
 from checkers.verdict.verdict import Anomaly
 from results.report.reading.clients import RecordContext
-
-_PARTITION = re.compile(
-    r"(?:.*[: ])?(?P<topic>[^\s:/]+)/(?P<number>\d{1,10})(?: on \S+)?", re.DOTALL | re.ASCII
-)
-"""Also after the name of a group or of a transactional id, and before the node that has the replica."""
-_OF_COMMITS = frozenset(("erasures", "registers"))
+from results.run.partitions import partition_named
 
 
-def partition_named(place: str) -> PartitionName | None:
-    """The partition of a place such as ``log-0/3`` or ``share-0: shares-0/2``; None if it has none."""
-    found = _PARTITION.fullmatch(place)
-    return None if found is None else PartitionName(found["topic"], int(found["number"]))
-
-
-def partition_of(place: str, checker: str) -> PartitionName | None:
-    """The partition whose leaders and replicas matter for an anomaly; None if there is none.
-
-    An offset that a group committed is in another topic than its place.
-    """
-    return None if checker in _OF_COMMITS else partition_named(place)
-
-
-def around(anomaly: Anomaly, checker: str) -> RecordContext:
+def context_of(anomaly: Anomaly, checker: str) -> RecordContext:
     """The partition and the offset of an anomaly, as far as its subject has them."""
     place = place_of(anomaly.subject, checker)
     partition = partition_named(place.name)

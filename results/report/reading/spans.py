@@ -88,14 +88,14 @@ def settled(views: Iterable[PartitionView]) -> dict[PartitionName, list[tuple[in
     Several brokers report the same partition, and a broker that is cut off continues to report an old state.
     So a repeated report of a broker is not a change, and reports of an earlier leader epoch are ignored.
     """
-    told: dict[tuple[str, PartitionName], tuple[int, int, int]] = {}
+    known: dict[tuple[str, PartitionName], tuple[int, int, int]] = {}
     newest: dict[PartitionName, int] = {}
     states: dict[PartitionName, list[tuple[int, PartitionLeadership]]] = {}
     for view in views:
         fact = (view.leader, view.epoch, view.isr)
-        if told.get((view.node, view.partition)) == fact:
+        if known.get((view.node, view.partition)) == fact:
             continue
-        told[view.node, view.partition] = fact
+        known[view.node, view.partition] = fact
         if view.epoch >= newest.get(view.partition, view.epoch):
             newest[view.partition] = view.epoch
             states.setdefault(view.partition, []).append(

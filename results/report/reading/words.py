@@ -14,7 +14,7 @@ from checkers.history.error_codes import ErrorCode, named_code
 from checkers.history.operations import OK, Operation
 from results.markup.cleaning import clean, clean_value
 from results.report.reading.clients import ANSWERS, REQUESTS, RecordContext
-from results.report.reading.fields import fields_text
+from results.report.reading.fields import fields_text, size_text
 
 _TEXT = 40
 _ERROR = 200
@@ -24,9 +24,7 @@ _NUMBERED = re.compile(r"\[Error (-?\d{1,5})\] ?\w*")
 _NAMED = re.compile(r"(?<![\w.])[A-Z][A-Z]+(?:_[A-Z]+)+(?![\w.])")
 _MISFITS = (KeyError, TypeError, ValueError, IndexError, AttributeError)
 _CODES = {code.value for code in ErrorCode}
-
-
-NOWHERE = RecordContext()
+_Teller = Callable[[Operation, RecordContext], str | None]
 
 
 def value_text(value: Any, limit: int) -> str:
@@ -38,26 +36,26 @@ def value_text(value: Any, limit: int) -> str:
     """
     if value is None or isinstance(value, str):
         return clean_value(value, limit)
-    told = ""
+    text = ""
     for depth, entries in ((6, 8), (4, 4), (3, 3), (2, 2), (1, 2)):
-        told = _dumped(_shortened(value, depth, entries))
-        if len(told) <= limit:
-            return clean(told, limit)
+        text = _dumped(_shortened(value, depth, entries))
+        if len(text) <= limit:
+            return clean(text, limit)
     if isinstance(value, dict):
         return clean(_few_fields(value, limit), limit)
-    return _counted(value) if isinstance(value, list) else clean(told, limit)
+    return _counted(value) if isinstance(value, list) else clean(text, limit)
 
 
 def _few_fields(value: dict[Any, Any], limit: int) -> str:
     """The first fields that fit, with the sizes of objects and lists, and the number of other fields."""
-    told: list[str] = []
+    parts: list[str] = []
     for name, each in value.items():
         field = f"{_dumped(str(name)[:_TEXT])}: {_dumped(_shortened(each, 0, 0))}"
-        if sum(map(len, told)) + 2 * len(told) + len(field) + 16 > limit:
+        if sum(map(len, parts)) + 2 * len(parts) + len(field) + 16 > limit:
             break
-        told.append(field)
-    left = len(value) - len(told)
-    return "{" + ", ".join([*told, f"… {left:,} more"]) + "}" if told else _counted(value)
+        parts.append(field)
+    left = len(value) - len(parts)
+    return "{" + ", ".join([*parts, f"… {left:,} more"]) + "}" if parts else _counted(value)
 
 
 def error_text(error: str) -> str:
@@ -82,7 +80,7 @@ def answered_text(operation: Operation, around: RecordContext, limit: int) -> st
     return _text_by(_answered, operation, around, limit)
 
 
-def partition_of(operation: Operation, around: RecordContext) -> tuple[str, int] | None:
+def operation_partition(operation: Operation, around: RecordContext) -> tuple[str, int] | None:
     """The partition of an operation; if it has several, the relevant one."""
     try:
         named = list(_partitions(operation))
@@ -93,14 +91,14 @@ def partition_of(operation: Operation, around: RecordContext) -> tuple[str, int]
     return named[0] if named else None
 
 
-def _text_by(tell: Any, operation: Operation, around: RecordContext, limit: int) -> str:
+def _text_by(tell: _Teller, operation: Operation, around: RecordContext, limit: int) -> str:
     try:
-        told = tell(operation, around)
+        text = tell(operation, around)
     except _MISFITS:
-        told = None
-    if not told and isinstance(operation.value, dict):
-        told = fields_text(operation.value, limit)
-    return clean(told, limit) if told else value_text(operation.value, limit)
+        text = None
+    if not text and isinstance(operation.value, dict):
+        text = fields_text(operation.value, limit)
+    return clean(text, limit) if text else value_text(operation.value, limit)
 
 
 def _partitions(operation: Operation) -> Iterator[tuple[str, int]]:
@@ -147,8 +145,8 @@ def _answered(operation: Operation, around: RecordContext) -> str | None:
         return teller(operation, around)
     if operation.f == "observe":
         observed = _OBSERVATIONS.get(str(operation.key))
-        told = observed(value, around) if observed is not None else None
-        return told or f"{operation.key}{_of(value)}"
+        text = observed(value, around) if observed is not None else None
+        return text or f"{operation.key}{_of(value)}"
     if operation.f == "recover":
         done = "has recovered" if operation.type is OK else "had not recovered"
         return f"the cluster {done} after {value['took_ms']:,} ms"
@@ -158,9 +156,9 @@ def _answered(operation: Operation, around: RecordContext) -> str | None:
 def _quorum(value: Any, _: RecordContext) -> str | None:
     if value["answer"] != "leader":
         return f"quorum: {value['answer']}"
-    told = f"quorum: leader of epoch {value['leader_epoch']:,}, high watermark {value['high_watermark']:,}"
+    text = f"quorum: leader of epoch {value['leader_epoch']:,}, high watermark {value['high_watermark']:,}"
     voters = ", ".join(str(voter[0]) for voter in value.get("voters", ()))
-    return f"{told}, voters {voters}" if voters else told
+    return f"{text}, voters {voters}" if voters else text
 
 
 def _log(value: Any, _: RecordContext) -> str | None:
@@ -214,13 +212,13 @@ def _share_states(value: Any, _: RecordContext) -> str | None:
 
 
 def _ends(value: Any, around: RecordContext) -> str | None:
-    told = [
+    ends = [
         f"{node} {end:,}"
         for node, topics in value["nodes"].items()
         for number, end in topics.get(around.topic, ())
         if number == around.partition
     ]
-    return f"ends of {around.topic}/{around.partition} on disk: {', '.join(told)}" if told else None
+    return f"ends of {around.topic}/{around.partition} on disk: {', '.join(ends)}" if ends else None
 
 
 def _vote(value: Any, _: RecordContext) -> str | None:
@@ -257,19 +255,19 @@ _OBSERVATIONS: dict[str, Callable[[Any, RecordContext], str | None]] = {
 
 
 def _of(value: Any) -> str:
-    told = fields_text(value, _ERROR) if isinstance(value, dict) else value_text(value, _ERROR)
-    return f": {told}" if told and value != [] else ""
+    text = fields_text(value, _ERROR) if isinstance(value, dict) else value_text(value, _ERROR)
+    return f": {text}" if text and value != [] else ""
 
 
 def _read(operation: Operation, around: RecordContext) -> str:
     """The number of records that a reader returned, and the record at the relevant offset."""
     chunks = operation.value["records"]
     number = sum(len(offsets) for _, offsets, *_ in chunks)
-    told = f"{number:,} record{'' if number == 1 else 's'}"
+    text = f"{number:,} record{'' if number == 1 else 's'}"
     if "end" in operation.value:
-        told += f", from offset {operation.value['start']:,} to {operation.value['position']:,}"
+        text += f", from offset {operation.value['start']:,} to {operation.value['position']:,}"
     if around.offset is None or str(operation.key) != around.topic:
-        return told
+        return text
     here = sorted(
         chain.from_iterable(
             zip(offsets, values, strict=True)
@@ -279,11 +277,11 @@ def _read(operation: Operation, around: RecordContext) -> str:
     )
     at = [value for offset, value in here if offset == around.offset]
     if at:
-        return f"{told}; at {around.offset:,}: {clean_value(at[0], _TEXT)}"
+        return f"{text}; at {around.offset:,}: {clean_value(at[0], _TEXT)}"
     below = [offset for offset, _ in here if offset < around.offset][-_NEAR:]
     above = [offset for offset, _ in here if offset > around.offset][:_NEAR]
     sides = " and ".join(f"{offset:,}" for offset in (*below, *above))
-    return f"{told}; nothing at {around.offset:,}" + (f", next to it {sides}" if sides else "")
+    return f"{text}; nothing at {around.offset:,}" + (f", next to it {sides}" if sides else "")
 
 
 def _shortened(value: Any, depth: int, entries: int) -> Any:
@@ -296,7 +294,7 @@ def _shortened(value: Any, depth: int, entries: int) -> Any:
         return _Bare(_counted(value))
     if isinstance(value, dict):
         kept = {
-            str(name)[:_TEXT]: _shortened(told, depth - 1, entries) for name, told in [*value.items()][:12]
+            str(name)[:_TEXT]: _shortened(item, depth - 1, entries) for name, item in [*value.items()][:12]
         }
         return kept if len(value) <= len(kept) else {**kept, "…": _Bare(f"{len(value) - len(kept):,} more")}
     some = [_shortened(each, depth - 1, entries) for each in value[:entries]]
@@ -309,11 +307,9 @@ class _Bare(str):
     __slots__ = ()
 
 
-def _counted(value: Any) -> str:
-    number, what = len(value), "field" if isinstance(value, dict) else "entry"
-    several = {"field": "fields", "entry": "entries"}[what]
-    told = f"{number:,} {what if number == 1 else several}" if number else ""
-    return f"{{{told}}}" if isinstance(value, dict) else f"[{told}]"
+def _counted(value: dict[Any, Any] | list[Any]) -> str:
+    text = size_text(value) if value else ""
+    return f"{{{text}}}" if isinstance(value, dict) else f"[{text}]"
 
 
 def _dumped(value: Any) -> str:
@@ -321,7 +317,7 @@ def _dumped(value: Any) -> str:
     if isinstance(value, _Bare):
         return str(value)
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{_dumped(name)}: {_dumped(told)}" for name, told in value.items()) + "}"
+        return "{" + ", ".join(f"{_dumped(name)}: {_dumped(item)}" for name, item in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(_dumped, value)) + "]"
     return json.dumps(value, ensure_ascii=False, default=repr)

@@ -3,10 +3,10 @@
 import msgspec
 
 from results.markup.cleaning import clean
-from results.report.drawing.frame import at_seconds
 from results.report.limits import DisplayLimits
 from results.run.gambits import GambitSeen
 from results.run.observation import Observed
+from results.run.text import at_seconds
 
 _OUTCOMES = {"ok": "played", "info": "ended early", "fail": "not begun"}
 

@@ -9,11 +9,10 @@ from checkers.history.identity import ImageIdentity, KrucibleIdentity, RunIdenti
 from checkers.verdict.verdict import CheckerResult, Verdict
 from results.markup.cleaning import clean, clean_value
 from results.report.drawing import glyphs
-from results.report.drawing.frame import at_seconds
 from results.report.limits import DisplayLimits
 from results.run.measures import Measures
 from results.run.observation import FaultSeen, Observed
-from results.run.text import seconds
+from results.run.text import at_seconds, seconds
 from results.store.judges import UNKNOWN, judged_again_by
 from results.store.runs import anomaly_counts
 

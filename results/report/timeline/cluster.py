@@ -13,7 +13,6 @@ from results.report.drawing.frame import (
     ROW_NAME_MAX,
     Frame,
     TimelineLane,
-    at_seconds,
     from_to,
     label_in,
     row,
@@ -31,6 +30,7 @@ from results.report.reading.spans import (
     settled,
 )
 from results.run.observation import Observed, PartitionName
+from results.run.text import at_seconds
 
 _ROW = 16.0
 _BAR = 12.0
@@ -63,8 +63,8 @@ def controllers(observed: Observed, frame: Frame, limits: DisplayLimits) -> Time
 
 def _leader_span(span: LeaderSpan, frame: Frame) -> Markup:
     x, width = frame.span(span.begin_ns, span.end_ns)
-    told = f"epoch {span.epoch}"
-    hint = f"{told}, led by {clean(span.node, 40)} {from_to(span.begin_ns, span.end_ns)}"
+    text = f"epoch {span.epoch}"
+    hint = f"{text}, led by {clean(span.node, 40)} {from_to(span.begin_ns, span.end_ns)}"
     place = frame.bar(span.begin_ns, span.end_ns)
     bar = svg.element("rect", **place, y=2, height=_BAR, class_=f"reign odd{span.epoch % 2}")
     clear = width
@@ -74,7 +74,7 @@ def _leader_span(span: LeaderSpan, frame: Frame) -> Markup:
         hint += f", although another led a later epoch from {at_seconds(span.superseded_ns)}"
         stale = frame.bar(span.superseded_ns, span.end_ns)
         parts.append(svg.element("rect", **stale, y=2, height=_BAR, class_="stale"))
-    label = label_in(told, x, 11.5, clear) or label_in(str(span.epoch), x, 11.5, clear)
+    label = label_in(text, x, 11.5, clear) or label_in(str(span.epoch), x, 11.5, clear)
     return svg.group([svg.title(hint), *parts, label])
 
 
@@ -123,11 +123,13 @@ def partitions(observed: Observed, frame: Frame, limits: DisplayLimits) -> Timel
     if not states:
         return None
     chosen = sorted(states, key=lambda name: (-len(states[name]), name))[: limits.partitions]
-    brokers = sorted({told.leader for moments in states.values() for _, told in moments} - {NO_LEADER})
+    brokers = sorted(
+        {standing.leader for moments in states.values() for _, standing in moments} - {NO_LEADER}
+    )
     parts: list[Markup] = []
     left_out = 0
     for number, name in enumerate(sorted(chosen)):
-        reigned = ((time_ns, (told.leader, told.epoch)) for time_ns, told in states[name])
+        reigned = ((time_ns, (standing.leader, standing.epoch)) for time_ns, standing in states[name])
         spans, shorter = longest(changes(reigned, frame.end_ns), limits.segments)
         left_out += shorter
         drawn = [row_name(_short(name), 9.5), *(_leader(name, span, frame, brokers) for span in spans)]
@@ -141,14 +143,14 @@ def partitions(observed: Observed, frame: Frame, limits: DisplayLimits) -> Timel
 def _leader(name: PartitionName, span: StateSpan, frame: Frame, brokers: Sequence[int]) -> Markup:
     x, width = frame.span(span.begin_ns, span.end_ns)
     leader, epoch = span.state
-    told = "no leader" if leader == NO_LEADER else f"{leader} in epoch {epoch}"
-    hint = svg.title(f"{told}, {_short(name)} {from_to(span.begin_ns, span.end_ns)}")
+    text = "no leader" if leader == NO_LEADER else f"{leader} in epoch {epoch}"
+    hint = svg.title(f"{text}, {_short(name)} {from_to(span.begin_ns, span.end_ns)}")
     colour = "none" if leader == NO_LEADER else f"broker{brokers.index(leader) % _COLOURS}"
     place = frame.bar(span.begin_ns, span.end_ns)
     bar = svg.element("rect", hint, **place, height=_PARTITION_BAR, class_=f"leader {colour}")
     if leader == NO_LEADER:
         return bar
-    return bar + (label_in(told, x, 9, width) or label_in(str(leader), x, 9, width))
+    return bar + (label_in(text, x, 9, width) or label_in(str(leader), x, 9, width))
 
 
 def isr(observed: Observed, frame: Frame, _: DisplayLimits) -> TimelineLane | None:
@@ -185,7 +187,7 @@ def _step(span: StateSpan, height: float, most: int, frame: Frame) -> str:
 
 def _smallest(states: dict[PartitionName, list[tuple[int, PartitionLeadership]]]) -> list[tuple[int, int]]:
     """Times at which an ISR changed, with the smallest ISR size from then on."""
-    news = sorted((t, name, told.isr) for name, moments in states.items() for t, told in moments)
+    news = sorted((t, name, standing.isr) for name, moments in states.items() for t, standing in moments)
     sizes: dict[PartitionName, int] = {}
     counts: dict[int, int] = {}
     smallest = []
@@ -213,5 +215,5 @@ def _named_row(name: str) -> Markup:
 
 def _short(name: PartitionName) -> str:
     """``topic/partition``; only the end of a long topic name."""
-    told = f"{clean(name[0], 60)}/{name[1]}"
-    return told if len(told) <= ROW_NAME_MAX else f"…{told[1 - ROW_NAME_MAX :]}"
+    text = f"{clean(name[0], 60)}/{name[1]}"
+    return text if len(text) <= ROW_NAME_MAX else f"…{text[1 - ROW_NAME_MAX :]}"

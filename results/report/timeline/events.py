@@ -7,10 +7,11 @@ from markupsafe import Markup
 from results.markup.cleaning import clean
 from results.report.cards.cards import Card
 from results.report.drawing import glyphs, svg
-from results.report.drawing.frame import GUTTER, PLOT, Frame, TimelineLane, at_seconds, fault_label, width_of
+from results.report.drawing.frame import GUTTER, PLOT, Frame, TimelineLane, width_of
 from results.report.limits import DisplayLimits
 from results.report.reading.spans import left_out_text
 from results.run.observation import FaultSeen, Observed
+from results.run.text import at_seconds
 
 _ROW = 21.0
 _BAR = 17.0
@@ -33,9 +34,9 @@ def phases(observed: Observed, frame: Frame, limits: DisplayLimits) -> TimelineL
 
 def _phase(frame: Frame, name: str, begin_ns: int, end_ns: int) -> Markup:
     x, width = frame.span(begin_ns, end_ns)
-    told = clean(name, 24)
-    label = svg.text(x + 4, 11, told, class_="small") if width_of(told) < width else svg.EMPTY
-    hint = svg.title(f"{told}, from {at_seconds(begin_ns)}")
+    text = clean(name, 24)
+    label = svg.text(x + 4, 11, text, class_="small") if width_of(text) < width else svg.EMPTY
+    hint = svg.title(f"{text}, from {at_seconds(begin_ns)}")
     bar = svg.element("rect", hint, **frame.bar(begin_ns, end_ns), height=15, class_="phase")
     edge = svg.element("line", x1=x, x2=x, y1=0, y2=15, class_="phase-edge")
     return bar + edge + label
@@ -73,12 +74,12 @@ def faults(observed: Observed, frame: Frame, limits: DisplayLimits) -> TimelineL
 def _extent(fault: FaultSeen, frame: Frame) -> tuple[float, float]:
     """Positions (x) of the start and end of a fault; the end includes the label."""
     x, width = frame.span(fault.invoked_ns, fault.healed_ns or frame.end_ns)
-    return x, x + max(width, width_of(fault_label(fault)) + 24)
+    return x, x + max(width, width_of(fault.label) + 24)
 
 
 def _fault(fault: FaultSeen, y: float, frame: Frame) -> Markup:
     x, width = frame.span(fault.invoked_ns, fault.healed_ns or frame.end_ns)
-    label = fault_label(fault)
+    label = fault.label
     unproven = "" if fault.effective_ns is not None else " unproven"
     hint = svg.title(f"{label}: {_when(fault)}")
     place = frame.bar(fault.invoked_ns, fault.healed_ns or frame.end_ns)

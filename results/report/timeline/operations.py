@@ -118,9 +118,9 @@ def _alike(calls: CallColumns, group: Sequence[int], at: int, frame: Frame) -> b
 
 
 def _track_text(track: Track) -> str:
-    told = ", then ".join(clean(str(process), 30) for process in track.processes[:_NAMES_TOLD])
+    processes = ", then ".join(clean(str(process), 30) for process in track.processes[:_NAMES_TOLD])
     more = len(track.processes) - _NAMES_TOLD
-    return f"process {told}" + (f" and {more:,} more" if more > 0 else "")
+    return f"process {processes}" + (f" and {more:,} more" if more > 0 else "")
 
 
 def _line(left: Floats, right: Floats, y: float) -> Markup:

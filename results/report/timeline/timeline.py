@@ -116,8 +116,8 @@ def _axis(frame: Frame, y: float) -> Markup:
 def _cursor(height: float) -> Markup:
     """The cursor, moved by the page's script."""
     line = svg.element("line", x1=0, x2=0, y1=0, y2=height, class_="cursor-line")
-    told = svg.text(0, height + 29, "", class_="cursor-time", text_anchor="middle")
-    return svg.group([line, told], id="cursor", visibility="hidden", pointer_events="none")
+    time = svg.text(0, height + 29, "", class_="cursor-time", text_anchor="middle")
+    return svg.group([line, time], id="cursor", visibility="hidden", pointer_events="none")
 
 
 def _definitions() -> Markup:

@@ -1,6 +1,7 @@
 """What a run shows while it goes on."""
 
 import io
+import time
 
 import pytest
 from rich.console import Console
@@ -12,7 +13,7 @@ from checkers.history.polls import Isolation, Polled
 from checkers.history.quorum import LeaderSeen, QuorumSeen
 from checkers.verdict.verdict import Validity, Verdict
 from harness.campaigns.console import Board, LineConsole, LiveConsole, console_for
-from harness.record.events import Event, PhaseBegan, Recorded, RunBegan, RunEnded
+from harness.record.events import Event, PhaseBegan, Recorded, RecordsAcknowledged, RunBegan, RunEnded
 
 OK, INFO = OperationType.OK, OperationType.INFO
 CUT = {"kind": "partition", "spec": {"pattern": "halves"}, "targets": ("n1",)}
@@ -83,6 +84,68 @@ def test_a_terminal_gets_a_panel_with_rates_leaders_and_faults(monkeypatch: pyte
     assert "0→2 isr 2" in panel
     assert "f1 partition halves n1" in panel
     assert "of 45 s" in panel
+
+
+def test_faults_in_force_count_down_and_refused_ones_are_not_in_force(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now_s = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now_s[0])
+    board = Board({"f1": 8_000, "blink1": 500})
+
+    def faults() -> str:
+        return dict(board.rows())["faults"]
+
+    refused = {"kind": "kill", "spec": {}, "refused": "held"}
+    board.take(recorded_event(OperationType.FAIL, "inject", "f2", refused, error="held"))
+    assert faults() == "none"
+    board.take(recorded_event(OperationType.INVOKE, "inject", "f1", CUT))
+    assert faults() == "none"
+    board.take(recorded_event(OK, "inject", "f1", CUT))
+    board.take(recorded_event(INFO, "inject", "g1f1", {"kind": "pause", "spec": {}, "targets": ("b2",)}))
+    assert faults() == "f1 partition halves n1, 8 s left; g1f1 pause b2, for 0 s"
+    now_s[0] += 3
+    assert faults() == "f1 partition halves n1, 5 s left; g1f1 pause b2, for 3 s"
+    now_s[0] += 6
+    assert faults() == "f1 partition halves n1, about to be healed; g1f1 pause b2, for 9 s"
+    board.take(recorded_event(OK, "heal", "f1", CUT))
+    assert faults() == "g1f1 pause b2, for 9 s"
+
+
+def test_operations_of_every_workload_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    now_s = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now_s[0])
+    board = Board()
+    board.take(PhaseBegan("start"))
+    now_s[0] += 6
+    board.take(PhaseBegan("load", limit_s=45.0))
+    now_s[0] += 4
+    for f in ("share-poll", "acknowledge", "commit", "create-topic"):
+        board.take(recorded_event(OK, f))
+    for records in (300, 200):
+        board.take(RecordsAcknowledged(records))
+    rows = dict(board.rows())
+    assert rows["phase"] == "load  4 of 45 s  (10 s in total)"
+    assert rows["share-poll"] == "ok 1  fail 0  info 0  (0 ok/s)"
+    assert {"acknowledge", "commit", "create-topic"} < set(rows)
+    assert rows["records"] == "500 acknowledged  (50 a second)"
+
+
+class Terminal(io.StringIO):
+    """A stream that is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_ci_gets_lines_and_no_color_gets_a_panel_without_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CI", "true")
+    assert isinstance(console_for(Terminal()), LineConsole)
+    monkeypatch.delenv("CI")
+    monkeypatch.setenv("NO_COLOR", "1")
+    live = console_for(Terminal())
+    assert isinstance(live, LiveConsole)
+    assert live._console.no_color
 
 
 def test_what_a_node_said_is_no_markup() -> None:

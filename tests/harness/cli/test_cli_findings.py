@@ -37,6 +37,19 @@ def test_a_finding_is_printed(
     assert capsys.readouterr().out.startswith(f"{heading}Formatting does not sync\n")
 
 
+def test_json_of_a_finding_has_the_title_apart_from_the_body(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["findings", "export", "formatting-does-not-sync"]
+    assert invoke(words) == 0
+    body = capsys.readouterr().out.split("\n\n", 1)[1]
+    assert invoke([*words, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "name": "formatting-does-not-sync",
+        "format": "jira",
+        "title": "Formatting does not sync",
+        "body": body,
+    }
+
+
 def test_an_unknown_finding_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     assert invoke(["findings", "export", "no-such"]) == 64
     told = capsys.readouterr().err

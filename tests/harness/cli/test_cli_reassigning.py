@@ -189,6 +189,20 @@ def test_limits_last_until_verified(shell: Shell) -> None:
     assert "throttles removed" not in shell.printed_lines()
 
 
+def test_verify_as_json_says_what_became_of_throttles_on_stderr(
+    shell: Shell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shell.node.alive = [1, 2, 3]
+    assert shell.execute({P0: [1, 3]}, "--throttle", "1000") == 0
+    shell.printed_lines()
+    for exit_code, state, note in ((2, "ongoing", "not finished; "), (0, "complete", "throttles removed")):
+        assert shell("verify", "--json") == exit_code
+        captured = capsys.readouterr()
+        assert [one["state"] for one in json.loads(captured.out)["partitions"]] == [state]
+        assert note in captured.err
+        shell.node.arrive()
+
+
 def test_a_broker_that_is_down_keeps_its_limit_until_it_is_up(shell: Shell) -> None:
     assert shell.execute({P0: [1, 3]}, "--throttle", "1000") == 0
     assert shell.printed_lines()[1:3] == [f"  broker {n} does not answer: it has no throttle" for n in (2, 3)]

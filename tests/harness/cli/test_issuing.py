@@ -1,5 +1,6 @@
 """``krucible issue``: a stored run as a text for a tracker."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -38,3 +39,19 @@ def test_a_run_without_a_verdict_is_judged(red: Path, capsys: pytest.CaptureFixt
     (red / VERDICT_FILE).unlink()
     assert cli.invoke(["issue", str(red)]) == 0
     assert capsys.readouterr().out.startswith("# verdict ")
+
+
+@pytest.mark.parametrize("markup", ["markdown", "jira"])
+def test_json_has_the_title_apart_from_the_body(
+    red: Path, tmp_path: Path, markup: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words, out = ["issue", str(red), "--format", markup], tmp_path / "issue.json"
+    assert cli.invoke(words) == 0
+    heading, body = capsys.readouterr().out.split("\n\n", 1)
+    assert cli.invoke([*words, "--json"]) == 0
+    printed = capsys.readouterr().out
+    value = json.loads(printed)
+    assert heading in (f"# {value['title']}", f"h1. {value['title']}")
+    assert value == {"run": str(red), "format": markup, "title": value["title"], "body": body}
+    assert cli.invoke([*words, "--json", "--out", str(out)]) == 0
+    assert out.read_text() == printed

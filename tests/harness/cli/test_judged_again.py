@@ -44,3 +44,14 @@ def test_a_report_says_it_and_leaves_the_verdict(folder: Path, monkeypatch: pyte
     assert cli.invoke(["report", str(folder)]) == 0
     assert "Judged again by" in (folder / "report.html").read_text()
     assert (folder / "verdict.json").read_bytes() == before
+
+
+def test_json_names_the_report_and_the_verdict(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.invoke(["report", str(folder), "--json"]) == 0
+    page = folder / "report.html"
+    assert json.loads(capsys.readouterr().out) == {
+        "run": str(folder),
+        "report": str(page),
+        "validity": "unknown",
+    }
+    assert page.is_file()

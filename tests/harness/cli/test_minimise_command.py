@@ -97,6 +97,27 @@ def test_a_red_run_becomes_a_smaller_scenario_that_can_be_run(
     assert find_run(store, "latest", originals=True) == red.resolve()
 
 
+def test_json_has_the_result_in_numbers(red: Path, made: Runs, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.invoke(["minimise", str(red), "--runs-at-most", "1", "--json"]) == 2
+    value = json.loads(capsys.readouterr().out)
+    assert (value["runs"], value["complete"], value["smallest"], value["exit_code"]) == (1, False, None, 2)
+
+    assert cli.invoke(["minimise", str(red), "--json"]) == 0
+    value = json.loads(capsys.readouterr().out)
+    assert (value["run"], value["anomaly"]) == (str(red), "zombie-leader")
+    assert (value["runs"], value["complete"], value["exit_code"]) == (len(made.plans), True, 0)
+    smallest = value["smallest"]
+    assert smallest["scenario"] == str(red / "minimised/zombie-leader/scenario.py")
+    assert smallest["reproduce"] == f"krucible run {smallest['scenario']} --seed 7 --kafka-version 3.6.2"
+    assert (smallest["rate"]["count"], smallest["rate"]["of"], smallest["confirmed"]) == (8, 8, True)
+    assert smallest["test_decided"] is True
+    sizes = [
+        (smallest[when]["faults"], smallest[when]["partitions"], smallest[when]["duration_s"])
+        for when in ("before", "after")
+    ]
+    assert sizes == [(1, 6, 38), (1, 1, 14)]
+
+
 def test_what_was_run_is_not_run_again(red: Path, made: Runs, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.invoke(["minimise", str(red)]) == 0
     whole, result = len(made.plans), (red / "minimised/zombie-leader/scenario.py").read_text()

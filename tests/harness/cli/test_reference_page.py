@@ -3,7 +3,8 @@
 import click
 import pytest
 
-from harness.cli.reference_page import render_commands
+from harness.cli.commands import krucible
+from harness.cli.reference_page import commands_of, render_commands
 
 
 @click.group
@@ -65,3 +66,24 @@ def test_the_first_list_leads_to_commands_of_all_levels() -> None:
     assert "- [krucible judge](#krucible-judge): Judge a run." in page
     assert "- [krucible inner show-all](#krucible-inner-show-all): Show everything there is." in page
     assert "## krucible inner show-all" in page
+
+
+ACTING = {
+    "setup",
+    "serve",
+    "cluster up",
+    "cluster down",
+    "reassign execute",
+    "reassign cancel",
+    "heal",
+}
+"""Commands that do something and have no result to print."""
+
+
+def test_every_command_that_prints_results_has_json() -> None:
+    without = {
+        context.command_path.removeprefix("krucible ")
+        for context in commands_of(click.Context(krucible, info_name="krucible"))
+        if not any("--json" in option.opts for option in context.command.params)
+    }
+    assert without == ACTING

@@ -1,5 +1,6 @@
 """``krucible run --from`` and ``krucible rerun-failed`` with runs that need no cluster."""
 
+import json
 import threading
 from pathlib import Path
 
@@ -227,6 +228,37 @@ def test_what_failed_in_the_last_campaign_is_run_again(
     originals = {plan.options.seed: plan.replay_of for plan in made.plans}
     assert originals == {2: "made-2", 3: "made-3", 5: "made-5", 6: ""}
     assert "INVALID: 4 seeds, 1 invalid, 3 valid" in capsys.readouterr().out
+
+
+def test_json_has_what_failed_and_how_its_reruns_ended(
+    store: Path, made: Runs, capsys: pytest.CaptureFixture[str]
+) -> None:
+    campaign(made, GREEN, RED, KrucibleError("no engine"))
+    capsys.readouterr()
+    assert cli.invoke(["rerun-failed", "--dry-run", "--json"]) == 0
+    planned_only = json.loads(capsys.readouterr().out)
+    assert not made.plans
+    assert planned_only["folder"] == str(campaign_folder(store))
+    counts = [planned_only[name] for name in ("runs", "missing", "left_out", "reruns", "exit_code")]
+    assert counts == [3, 0, [], [], 0]
+    assert [(one["seed"], one["outcome"]) for one in planned_only["again"]] == [(2, "invalid"), (3, "failed")]
+    assert planned_only["again"][1] == {
+        "run": "seed 3",
+        "outcome": "failed",
+        "scenario": CHAOS,
+        "kafka_version": "4.1.1",
+        "seed": 3,
+        "reproduce": f"krucible run {CHAOS} --seed 3 --kafka-version 4.1.1 --duration-s 30",
+    }
+
+    made.ends = [RED, KrucibleError("still no engine")]
+    assert cli.invoke(["rerun-failed", "--json"]) == 1
+    captured = capsys.readouterr()
+    assert "--- seed 2 (1 of 2)" in captured.err
+    red, failed = json.loads(captured.out)["reruns"]
+    assert (red["seed"], red["outcome"], Path(red["folder"]).is_dir()) == (2, "invalid", True)
+    assert (failed["seed"], failed["outcome"], failed["folder"]) == (3, "failed", None)
+    assert "still no engine" in failed["why"]
 
 
 @pytest.mark.usefixtures("store")

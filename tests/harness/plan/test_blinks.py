@@ -13,15 +13,17 @@ from harness.plan.blinks import BLINKS
 from harness.plan.catalogue import load_scenario, scenario_names
 from harness.plan.chance import LEAD_MS, TAIL_MS
 from harness.plan.planning import RunOptions, plan_run
-from harness.plan.schedule import blinks_of, decode, encode, faults_alone, faults_of, plan
+from harness.plan.schedule import blinks_of, decode, encode, faults_alone, faults_of, plan, planned_ms
 from harness.vocabulary import (
     FixedSchedule,
+    Inject,
     LostAnswers,
     Mode,
     Partition,
     Pattern,
     Pause,
     RandomSchedule,
+    ScriptedSchedule,
     Step,
     Topology,
 )
@@ -96,6 +98,13 @@ def test_weights_decide_what_is_drawn() -> None:
 def test_they_are_named_in_the_order_of_time() -> None:
     late, early = Step(5, 1, Pause()), Step(2, 1, Pause())
     assert blinks_of(FixedSchedule((), 9, blinks=(late, early))) == [("blink1", early), ("blink2", late)]
+
+
+def test_planned_durations_have_the_names_of_faults_in_the_history() -> None:
+    steps = (Step(900, 70, Pause()), Step(100, 80, Pause()))
+    schedule = FixedSchedule(steps, 9, blinks=(Step(5, 1, Pause()),))
+    assert planned_ms(schedule) == {"f1": 80, "f2": 70, "blink1": 1}
+    assert planned_ms(ScriptedSchedule((Inject("f1", Pause()),), 9)) == {}
 
 
 DRAWN = [name for name in scenario_names() if isinstance(load_scenario(name).schedule, RandomSchedule)]

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import re
 from contextlib import AbstractContextManager
 from functools import partial
@@ -80,6 +81,35 @@ def test_all_is_the_three_in_one(
     assert together[1:3] == ["judged     3 runs: 2 invalid, 1 unknown", f"computed   {len(ANALYTICS)} tables"]
     assert sizes(one) == sizes(three)
     assert min(sizes(one)[name] for name in ("runs", "verdicts", "anomalies", "throughput")) > 0
+
+
+@pytest.mark.parametrize(
+    ("command", "made_steps"),
+    [
+        (("all", "RUNS"), {"ingested", "checked", "computed"}),
+        (("ingest", "RUNS"), {"ingested"}),
+        (("check",), {"checked"}),
+        (("tables",), {"computed"}),
+    ],
+)
+def test_json_has_the_result_of_each_step_that_was_made(
+    made: tuple[Path, list[str]],
+    runs: Path,
+    command: tuple[str, ...],
+    made_steps: set[str],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    tables = made[0]
+    words = [str(runs) if word == "RUNS" else word for word in command]
+    assert cli.invoke(["pipeline", *words, "--tables", str(tables), "--json"]) == 0
+    value = json.loads(capsys.readouterr().out)
+    assert Path(value.pop("tables")) == tables / CURRENT
+    assert value.pop("took_s") >= 0
+    assert {step for step, result in value.items() if result is not None} == made_steps
+    for step in made_steps & {"ingested", "checked"}:
+        assert (value[step]["runs"], value[step]["unchanged"], value[step]["skipped"]) == (0, len(NAMES), [])
+    if "computed" in made_steps:
+        assert value["computed"] == {"tables": []}
 
 
 def test_the_folder_of_the_tables_may_be_named_from_here(made: tuple[Path, list[str]]) -> None:

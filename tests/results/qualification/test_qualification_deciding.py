@@ -104,6 +104,15 @@ def test_what_explains_an_anomaly(
     assert [one.standing for one in found if one.mode == "combined"] == [standing]
 
 
+def test_an_anomaly_of_the_baseline_has_the_ticket_that_is_on_record() -> None:
+    told = "anomalies of this name are on record as KIP-966 (exploratory/chaos)"
+    (both_sides,) = found_in([red(), red(2, QualificationRole.BASELINE)], (), (KNOWN,))
+    assert both_sides.because == f"the baseline has it in 1 of this scenario's runs; {told}"
+    other_runs = (OtherRun(CHAOS, "4.1.1", ("lost-write",)),)
+    (elsewhere,) = found_in([red(), run(QualificationRole.BASELINE)], other_runs, (KNOWN,))
+    assert elsewhere.because == f"other runs of the store have it in this scenario on 4.1.1; {told}"
+
+
 @pytest.mark.parametrize(
     ("content", "standing"),
     [

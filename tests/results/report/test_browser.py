@@ -95,7 +95,7 @@ def test_dark_where_dark_is_wanted_and_light_on_paper(chromium: Chromium, red_pa
 def test_what_is_folded_is_printed(chromium: Chromium, red_page: Path) -> None:
     chromium.open(red_page)
     assert chromium.call("Page.printToPDF")["data"].startswith("JVBERi")
-    assert chromium.evaluate("document.querySelector('details.legal-findings').open") is True
+    assert chromium.evaluate("document.querySelector('details.legal-causes').open") is True
 
 
 def test_a_crowded_page_is_light_enough_to_be_smooth(chromium: Chromium, pages: dict[str, Path]) -> None:
@@ -130,7 +130,7 @@ def test_keys_lead_from_anomaly_to_anomaly_and_round(chromium: Chromium, red_pag
 
 def test_a_folded_anomaly_is_opened_when_it_is_reached(chromium: Chromium, red_page: Path) -> None:
     chromium.open(red_page)
-    opened = "document.querySelector('details.legal-findings').open"
+    opened = "document.querySelector('details.legal-causes').open"
     assert chromium.evaluate(opened) is False
     chromium.press("p")
     assert focused(chromium) == "legal-1"

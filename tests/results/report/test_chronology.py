@@ -1,4 +1,4 @@
-"""The story of a cause: in the order of time, from the history alone, and harmless to look at."""
+"""The chronology of a cause: in the order of time, from the history alone, and harmless to look at."""
 
 import re
 from pathlib import Path
@@ -13,13 +13,14 @@ from checkers.logs.log import anomalies
 from checkers.logs.log.anomalies import ANOMALIES, NO_LICENCE
 from checkers.logs.replicas.judging import check_replicas
 from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
-from results.report.cards import chronology
 from results.report.cards.chronology import Chronology
 from results.report.limits import STEPS
 from results.report.page import render_report
-from results.report.reading.places import around, partition_named
+from results.report.reading.places import context_of
+from results.run import circumstances
 from results.run.causes import causes_of
 from results.run.observation import observe
+from results.run.partitions import partition_named
 from tests.checkers.logs.replicas.replica_histories import Batch, metadata
 from tests.results.story import MS, Run, S, Story
 
@@ -126,7 +127,7 @@ def test_events_that_were_over_before_or_began_after_it_are_not_named(
         ),
     ):
         licences = Licences({"log-0": some})
-        monkeypatch.setattr(chronology, "licences_of", lambda _, found=licences: found)
+        monkeypatch.setattr(circumstances, "licences_of", lambda _, found=licences: found)
         shown = lines(story(), LOST)
         assert shown[-len(told) :] == told
         assert shown[-len(told) - 1].startswith("50.0 s Guarantee broken: ")
@@ -135,7 +136,7 @@ def test_events_that_were_over_before_or_began_after_it_are_not_named(
 def test_removals_are_named_for_what_they_may_permit_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     event = LicenceEvent(30 * S, 31 * S, None, "", below=100)
     licences = Licences({"log-0": [Permit(event, covers_returned=True, text="deleted")]})
-    monkeypatch.setattr(chronology, "licences_of", lambda _: licences)
+    monkeypatch.setattr(circumstances, "licences_of", lambda _: licences)
     for name, told in (
         ("lost-write", "This does not permit it: deleted, losses below offset 100."),
         ("duplicate", "No event from 3.0 s to 50.0 s permits it."),
@@ -190,7 +191,7 @@ def test_requests_for_voters_are_told() -> None:
     ]
 
 
-def test_without_a_moment_or_a_history_there_is_no_story() -> None:
+def test_without_a_moment_or_a_history_there_is_no_chronology() -> None:
     assert not lines(story(), Anomaly("lost-write", "s", "g", "s", subject="log-0/3@205"))
     assert not lines(Story(), LOST)
 
@@ -205,7 +206,7 @@ def test_errors_have_the_names_of_kafka() -> None:
     assert asked == ["ELECTION_NOT_NEEDED (84).", "UNKNOWN (9999)."]
 
 
-def test_a_long_story_is_cut_in_its_middle_and_says_so() -> None:
+def test_a_long_chronology_is_cut_in_its_middle_and_says_so() -> None:
     told = story()
     for number in range(100):
         plan = {"kind": "pause", "spec": {}}
@@ -215,7 +216,7 @@ def test_a_long_story_is_cut_in_its_middle_and_says_so() -> None:
     assert len(shown) < STEPS[0].rows + 10
 
 
-def test_a_damaged_history_still_has_a_story() -> None:
+def test_a_damaged_history_still_has_a_chronology() -> None:
     told = story()
     told.add(26 * S, "admin", "invoke", "elect-leaders", "unclean", 7)
     told.add(27 * S, "admin", "invoke", "alter-reassignments", None, "x")
@@ -246,8 +247,8 @@ def test_places_that_are_partitions() -> None:
 
 def test_a_subject_tells_partition_and_offset() -> None:
     shared = Anomaly("share-stuck", "s", "g", "s", subject="share-0: shares-0/2@1466")
-    assert around(shared, "share-groups") == ("shares-0", 2, 1466)
-    assert around(msgspec.structs.replace(shared, subject="n1"), "nodes") == (None, None, None)
+    assert context_of(shared, "share-groups") == ("shares-0", 2, 1466)
+    assert context_of(msgspec.structs.replace(shared, subject="n1"), "nodes") == (None, None, None)
 
 
 def test_share_groups_are_told_why_no_licence_applies(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -258,7 +259,7 @@ def test_share_groups_are_told_why_no_licence_applies(monkeypatch: pytest.Monkey
         ("share-not-in-log", "No event of the history permits a loss in log-0/3."),
         ("share-phantom", "No event permits a share-phantom."),
     ):
-        monkeypatch.setattr(chronology, "licences_of", lambda _: Licences({}))
+        monkeypatch.setattr(circumstances, "licences_of", lambda _: Licences({}))
         shown = lines(told, msgspec.structs.replace(shared, id=name), "share-groups")
         assert shown[-1] == end
         assert any("Broker 2 was chosen uncleanly" in line for line in shown)

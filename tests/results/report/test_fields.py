@@ -2,12 +2,13 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from checkers.history.operations import Operation, OperationType
 from results.report.reading.clients import RecordContext
 from results.report.reading.fields import fields_text
-from results.report.reading.words import answered_text, partition_of, request_text
+from results.report.reading.words import answered_text, operation_partition, request_text
 
 HERE = RecordContext("txn-0", 3, 21)
 
@@ -136,4 +137,19 @@ def test_answers_in_words(operation: Operation, told: str) -> None:
 
 def test_a_share_poll_has_the_partition_of_its_records() -> None:
     polled = op("share-poll", "txn-0", {"records": [[1, [2], [3], [1]], [3, [2], [3], [1]]]})
-    assert partition_of(polled, HERE) == ("txn-0", 3)
+    assert operation_partition(polled, HERE) == ("txn-0", 3)
+
+
+@pytest.mark.parametrize("nested", [b"[" * 900 + b"]" * 900, b'{"x":' * 900 + b"1" + b"}" * 900])
+def test_a_value_that_is_nested_deeper_than_python_can_follow(nested: bytes) -> None:
+    value = msgspec.json.decode(b'{"inner":' + nested + b"}")
+    for f in ("observe", "send", "txn", "acknowledge", "unheard-of"):
+        for tell in (request_text, answered_text):
+            assert "inner" in tell(op(f, "k", value), HERE, 120)
+
+
+def test_an_object_in_a_field_has_a_limit() -> None:
+    inner = {f"x{n}": None for n in range(21)}
+    assert fields_text({"one": inner}, 200) == "one (21 fields)"
+    inner.pop("x0")
+    assert fields_text({"one": inner | {"x1": 5}}, 200) == "one (x1 5)"

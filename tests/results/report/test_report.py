@@ -124,7 +124,7 @@ def test_tables_tell_assumptions_faults_logs_and_identity(red: Outline) -> None:
 def test_a_green_run_says_what_was_not_found(green_run: Run) -> None:
     page = page_of(green_run)
     assert "No anomaly was found, and every assumption is met." in page.text
-    assert "No broken promise was found." in page.text
+    assert "No broken guarantee was found." in page.text
     assert page.of_class("anomaly") == 0
 
 
@@ -306,7 +306,7 @@ def test_causes_without_a_witness_are_few_lines_and_the_rest_is_counted() -> Non
     told = page.count("2 lost-write</bdi>")
     assert told == STEPS[0].rows
     assert f"{50_000 - told:,} more causes are in verdict.json." in page
-    assert "No broken promise was found." not in page
+    assert "No broken guarantee was found." not in page
 
 
 def test_witnesses_outside_the_history_are_counted_and_not_shown(killed_run: Run) -> None:

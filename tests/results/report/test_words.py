@@ -7,11 +7,10 @@ import pytest
 from checkers.history.operations import Operation, OperationType
 from results.report.reading.clients import RecordContext
 from results.report.reading.words import (
-    NOWHERE,
     answered_text,
     error_text,
     is_answer,
-    partition_of,
+    operation_partition,
     request_text,
     value_text,
 )
@@ -188,7 +187,7 @@ def test_answers(operation: Operation, told: str) -> None:
     [
         (op("send", [[1, 9], [3, 205]]), HERE, ("log-0", 3)),
         (op("send", [[1, 9]]), HERE, ("log-0", 1)),
-        (op("send", {"partition": 2, "first": 5, "count": 3}), NOWHERE, ("log-0", 2)),
+        (op("send", {"partition": 2, "first": 5, "count": 3}), RecordContext(), ("log-0", 2)),
         (op("final-read", {"partition": 3}), HERE, ("log-0", 3)),
         (op("poll", {"records": [[3, [], []]]}), HERE, ("log-0", 3)),
         (op("poll", {"isolation": "read_committed"}), HERE, None),
@@ -198,4 +197,4 @@ def test_answers(operation: Operation, told: str) -> None:
     ],
 )
 def test_partitions(operation: Operation, around: RecordContext, place: tuple[str, int] | None) -> None:
-    assert partition_of(operation, around) == place
+    assert operation_partition(operation, around) == place

@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 from checkers.verdict.tallies import AnomalyTally
 from checkers.verdict.verdict import Anomaly, Assumption, Validity, Verdict, result_of
 from results.markup.trackers import Format
+from results.report.cards.chronology import Chronology
+from results.report.limits import STEPS
+from results.run.causes import illegal_causes
+from results.run.circumstances import Circumstances
 from results.run.issue import CAUSES_MAX, ISSUE_FILE, render_issue, save_issue
+from results.run.observation import FaultSeen, observe
 from tests.results.story import IDENTITY, Run
 
 FOLDER = Path("runs/smoke/partition/20261120T215657Z-7")
@@ -45,6 +50,37 @@ def test_it_says_what_where_why_and_how_to_see_it_again(red_run: Run) -> None:
         f"`krucible check {FOLDER}`",
     ):
         assert part in page
+
+
+def circumstances_of(run: Run) -> Circumstances:
+    return Circumstances(run.history, observe(run.history).faults)
+
+
+@pytest.mark.parametrize("markup", list(Format))
+def test_the_witness_has_the_faults_in_force_and_why_no_licence_applies(red_run: Run, markup: Format) -> None:
+    circumstances = circumstances_of(red_run)
+    page = render_issue(FOLDER, red_run.verdict, red_run.identity, markup, circumstances=circumstances)
+    assert re.search(
+        r"^Faults in force from \d+\.\d s to \d+\.\d s: f\d partition n1, from", page, re.MULTILINE
+    )
+    chronology = Chronology(red_run.history, observe(red_run.history).faults)
+    for cause in illegal_causes(red_run.verdict, "log"):
+        for line in chronology.around(cause, STEPS[0]):
+            assert line.time or line.text in page
+        assert [*circumstances.lines(cause)][1:]
+
+
+def test_names_of_faults_stay_inside_of_code(red_run: Run) -> None:
+    evil = FaultSeen(id="```\n# x", kind="\x1b[31m<b>", targets=("`" * 9,) * 90, invoked_ns=0)
+    page = render_issue(
+        FOLDER, red_run.verdict, None, circumstances=Circumstances(red_run.history, [evil] * 90)
+    )
+    assert "\x1b" not in page
+    assert "<b>" not in outside_of_code(page)
+    assert "\n# x" not in page
+    told = [line for line in page.splitlines() if line.startswith("Faults in force")]
+    assert told
+    assert max(map(len, told)) < 1_100
 
 
 def test_each_cause_is_told_once_unexpected_ones_first() -> None:
@@ -143,7 +179,9 @@ def test_a_title_that_fits_is_whole() -> None:
 
 
 def test_it_goes_when_a_later_judgement_is_as_expected(tmp_path: Path, green_run: Run, red_run: Run) -> None:
-    assert save_issue(tmp_path, red_run.verdict, red_run.identity) == tmp_path / ISSUE_FILE
+    circumstances = circumstances_of(red_run)
+    assert save_issue(tmp_path, red_run.verdict, red_run.identity, circumstances) == tmp_path / ISSUE_FILE
+    assert "Faults in force" in (tmp_path / ISSUE_FILE).read_text()
     assert save_issue(tmp_path, green_run.verdict, green_run.identity) is None
     assert not (tmp_path / ISSUE_FILE).exists()
 

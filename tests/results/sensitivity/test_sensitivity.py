@@ -89,7 +89,7 @@ def trial(number: int = 1, ending: BugOutcome = BugOutcome.NOT_RUN, **more: obje
     return BugRun(**made, ending=ending, **more)  # type: ignore[arg-type]
 
 
-def sought(name: str, area: str, *trials: BugRun, fitting: bool = True) -> MeasuredBug:
+def bug_of(name: str, area: str, *trials: BugRun, fitting: bool = True) -> MeasuredBug:
     return MeasuredBug(name=name, area=area, anomalies=("lost-write",), fitting=fitting, trials=trials)
 
 
@@ -102,7 +102,7 @@ SEEN = trial(
     found=(TimedAnomaly("lost-write", 21_400),),
     run_ms=61_000,
 )
-FOUND = sought("ack-early", "replication", MISSED, SEEN)
+FOUND = bug_of("ack-early", "replication", MISSED, SEEN)
 
 
 def test_seconds_are_those_until_the_anomaly_was_visible() -> None:
@@ -110,9 +110,9 @@ def test_seconds_are_those_until_the_anomaly_was_visible() -> None:
     late = trial(
         2, BugOutcome.SEEN, found=(TimedAnomaly("odd", 5), TimedAnomaly("lost-write", None)), run_ms=9_000
     )
-    whole = sought("x", "replication", MISSED, late)
+    whole = bug_of("x", "replication", MISSED, late)
     assert (whole.spent_ms, whole.first) == (69_000, TimedAnomaly("lost-write", None))
-    assert sought("x", "replication", MISSED).spent_ms == 60_000
+    assert bug_of("x", "replication", MISSED).spent_ms == 60_000
 
 
 def test_a_bug_is_seen_by_what_it_is_known_to_show() -> None:
@@ -120,16 +120,16 @@ def test_a_bug_is_seen_by_what_it_is_known_to_show() -> None:
     assert others.ending is BugOutcome.OTHERWISE
     assert others.held_to(("node-died",)).ending is BugOutcome.SEEN
     assert [one.held_to(()) for one in (MISSED, trial(1))] == [MISSED, trial(1)]
-    both = sought("x", "replication", others, SEEN)
+    both = bug_of("x", "replication", others, SEEN)
     assert (both.ending, both.runs, both.first) == (BugOutcome.SEEN, 2, TimedAnomaly("lost-write", 21_400))
-    assert sought("x", "replication", MISSED, others).ending is BugOutcome.OTHERWISE
+    assert bug_of("x", "replication", MISSED, others).ending is BugOutcome.OTHERWISE
 
 
 def test_a_rate_is_of_the_bugs_that_were_tried_and_those_with_runs_left_count_as_missed() -> None:
-    waiting = sought("waiting", "storage", MISSED, trial(2))
-    failed = sought("failed", "storage", trial(1, BugOutcome.FAILED))
+    waiting = bug_of("waiting", "storage", MISSED, trial(2))
+    failed = bug_of("failed", "storage", trial(1, BugOutcome.FAILED))
     assert [bug.finished for bug in (FOUND, waiting, failed)] == [True, False, True]
-    untried = sought("untried", "storage", trial(1), trial(2))
+    untried = bug_of("untried", "storage", trial(1), trial(2))
     rate = rate_of([FOUND, waiting, failed, untried])
     assert (rate.seen, rate.of) == (1, 3)
     assert rate_text(rate) == "1 of 3, 33 % (95 % interval 6-79 %)"
@@ -137,8 +137,8 @@ def test_a_rate_is_of_the_bugs_that_were_tried_and_those_with_runs_left_count_as
 
 
 def test_the_rate_of_first_runs_is_of_the_bugs_that_had_one() -> None:
-    late, waiting = sought("late", "storage", trial(1), SEEN), sought("waiting", "storage", MISSED, trial(2))
-    at_once = sought("at-once", "storage", trial(1, BugOutcome.SEEN, found=(TimedAnomaly("lost-write", 1),)))
+    late, waiting = bug_of("late", "storage", trial(1), SEEN), bug_of("waiting", "storage", MISSED, trial(2))
+    at_once = bug_of("at-once", "storage", trial(1, BugOutcome.SEEN, found=(TimedAnomaly("lost-write", 1),)))
     rate = first_rate_of([FOUND, late, waiting, at_once])
     assert (rate.seen, rate.of) == (1, 3)
     assert first_rate_of([]).of == 0
@@ -152,8 +152,8 @@ SAID = Sensitivity(
     seed=1,
     bugs=(
         FOUND,
-        sought("disk-lies", "storage", trial(1, BugOutcome.FAILED, why="no engine"), trial(2), fitting=False),
-        sought(
+        bug_of("disk-lies", "storage", trial(1, BugOutcome.FAILED, why="no engine"), trial(2), fitting=False),
+        bug_of(
             "odd",
             "storage",
             trial(
@@ -165,7 +165,7 @@ SAID = Sensitivity(
             ),
             trial(2, BugOutcome.UNKNOWN, folder="D", why="<b>a fault | was not proven"),
         ),
-        sought(
+        bug_of(
             "surprise",
             "storage",
             trial(
@@ -246,8 +246,8 @@ AFTER = Sensitivity(
     budget="1x120",
     seed=1,
     bugs=(
-        sought("ack-early", "replication", EARLY),
-        sought("new-one", "elections", trial(1)),
+        bug_of("ack-early", "replication", EARLY),
+        bug_of("new-one", "elections", trial(1)),
     ),
     controls=(),
     series="with gambits",
@@ -268,7 +268,7 @@ ELSEWHERE = msgspec.structs.replace(trial(1, BugOutcome.TRIGGERED), scenario="ex
 HELD_OUT = msgspec.structs.replace(
     AFTER,
     series="held out",
-    bugs=(sought("another", "voters", ELSEWHERE),),
+    bugs=(bug_of("another", "voters", ELSEWHERE),),
 )
 
 
@@ -323,11 +323,11 @@ def test_bugs_whose_runs_were_made_again_are_also_told_as_not_seen() -> None:
 def test_runs_that_were_judged_again_are_counted_apart_from_those_of_which_it_is_not_known() -> None:
     verdicts = (True, False, None)
     bugs = tuple(
-        sought(f"b{number}", "storage", msgspec.structs.replace(MISSED, judged_again=again))
+        bug_of(f"b{number}", "storage", msgspec.structs.replace(MISSED, judged_again=again))
         for number, again in enumerate(verdicts)
     )
     controls = tuple(msgspec.structs.replace(SAID.controls[0], judged_again=again) for again in verdicts)
-    failed = sought("failed", "storage", trial(1, BugOutcome.FAILED), trial(2))
+    failed = bug_of("failed", "storage", trial(1, BugOutcome.FAILED), trial(2))
     said = msgspec.structs.replace(AFTER, bugs=(*bugs, failed), controls=controls)
     assert "| 4 of 4 | 4 | 4 | 3 | 0 of 3 | 2, 2 not known | `0123456789ab" in render_comparison([said])
     whole = msgspec.structs.replace(said, bugs=bugs[:2], controls=controls[:2])

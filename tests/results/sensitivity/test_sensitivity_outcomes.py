@@ -75,8 +75,8 @@ def test_a_head_may_have_the_bugs_and_those_whose_runs_were_made_again_a_line_ea
         '"runs":[',
     ]  # fmt: skip
     assert decode_outcomes(data) == kept
-    assert kept.sought == {"a-bug", "z-bug", "ack-early"}
-    assert KEPT.sought == {"a-bug", "ack-early"}
+    assert kept.bug_names == {"a-bug", "z-bug", "ack-early"}
+    assert KEPT.bug_names == {"a-bug", "ack-early"}
 
 
 def test_a_line_is_the_run_that_it_was_made_of() -> None:

@@ -15,21 +15,20 @@ from checkers.history.operations import OK, History, Operation
 from checkers.history.units import NS_PER_S
 from checkers.verdict.places import QUORUM
 from results.markup.cleaning import clean
-from results.report.drawing.frame import fault_label
 from results.report.reading.calls import NONE, OPEN, CallColumns
 from results.report.reading.clients import RecordContext
 from results.report.reading.leadership import LeadershipStart, partition_leaders, quorum_leaders
-from results.report.reading.places import around
-from results.report.reading.places import partition_of as partition_of_place
+from results.report.reading.places import context_of
 from results.report.reading.words import (
     answered_text,
     error_text,
     is_answer,
-    partition_of,
+    operation_partition,
     request_text,
 )
 from results.run.causes import Cause, Shown
 from results.run.observation import FaultSeen, Observed
+from results.run.partitions import partition_of
 
 ARROWS_MAX = 25
 LEADERS_MAX = 12
@@ -121,7 +120,7 @@ class Flows:
         rows = [] if shown is None else self._rows(shown.anomaly.witness[:witness_max])
         if shown is None or not rows:
             return None
-        near = around(shown.anomaly, shown.checker)
+        near = context_of(shown.anomaly, shown.checker)
         led = self._leaders(QUORUM if shown.checker in _OF_QUORUM else cause.place, shown.checker)
         # Clients ask the leader of the partition, even if the drawing shows the leaders of the quorum.
         answering = self._leaders(cause.place, shown.checker)
@@ -130,9 +129,9 @@ class Flows:
             event for number, row in enumerate(rows) for event in asked.events(number, row)
         ]
         arrows, left = events[:ARROWS_MAX], len(events) - ARROWS_MAX
-        told = [event.time_ns for event in arrows if event.time_ns is not None]
+        times_ns = [event.time_ns for event in arrows if event.time_ns is not None]
         moment_ns = shown.anomaly.time_ns
-        from_ns, until_ns = min(told), max([*told, *([] if moment_ns is None else [moment_ns])])
+        from_ns, until_ns = min(times_ns), max([*times_ns, *([] if moment_ns is None else [moment_ns])])
         leaders = [_elected(one) for one in _leading(led, from_ns, until_ns)]
         faults = [fault for fault in self._faults if _overlaps(fault, from_ns, until_ns)]
         drawn = tuple(faults[:FAULTS_MAX])
@@ -160,7 +159,7 @@ class Flows:
 
     def _leaders(self, place: str, checker: str) -> list[LeadershipStart]:
         if place not in self._led:
-            partition = partition_of_place(place, checker)
+            partition = partition_of(place, checker)
             if partition is not None:
                 views = self._observed.views
                 self._led[place] = partition_leaders(self._history, views, self._names, partition)
@@ -223,18 +222,18 @@ class _Calls:
     def _answer(self, number: int, answer: Operation, who: str, node: str) -> FlowEvent:
         kind: Kind
         if answer.type is OK:
-            kind, told = "ok", f"{node} to {who}: {answered_text(answer, self._around, _TEXT)}"
+            kind, text = "ok", f"{node} to {who}: {answered_text(answer, self._around, _TEXT)}"
         elif is_answer(answer.error or ""):
             kind = "fail" if answer.type.value == "fail" else "info"
-            told = f"{node} to {who}: {answer.type.value}, {error_text(answer.error or '')}"
+            text = f"{node} to {who}: {answer.type.value}, {error_text(answer.error or '')}"
         else:
             kind = "none"
             why = error_text(answer.error or "") or "no error recorded"
-            told = f"{who} got no answer, {answer.type.value}: {why}"
+            text = f"{who} got no answer, {answer.type.value}: {why}"
         return FlowEvent(
             time_ns=answer.time_ns,
             kind=kind,
-            text=clean(f"{told} ({answer.index})", _TEXT + _NAME),
+            text=clean(f"{text} ({answer.index})", _TEXT + _NAME),
             source=node,
             target=who,
             call=number,
@@ -261,9 +260,9 @@ class _Calls:
             return clean(named, _NAME)
         if to := self._addressee(asked.value):
             return to
-        partition = partition_of(asked, self._around)
+        partition = operation_partition(asked, self._around)
         if partition is None and answer is not None and answer.type is OK:
-            partition = partition_of(answer, self._around)
+            partition = operation_partition(answer, self._around)
         here = (self._around.topic, self._around.partition)
         leader = next((one for one in reversed(self._led) if one.time_ns <= time_ns), None)
         if partition != here or leader is None or not leader.node:
@@ -301,7 +300,7 @@ def _leading(led: Sequence[LeadershipStart], from_ns: int, until_ns: int) -> lis
 
 def _of_faults(faults: Sequence[FaultSeen], until_ns: int) -> Iterator[FlowEvent]:
     for fault in faults:
-        name = fault_label(fault)
+        name = fault.label
         yield FlowEvent(time_ns=fault.invoked_ns, kind="fault", text=f"fault {name} begins", fault=fault.id)
         if fault.healed_ns is not None and fault.healed_ns <= until_ns:
             yield FlowEvent(
@@ -347,7 +346,7 @@ def _left_out(arrows: int, leaders: Sequence[FlowEvent], faults: Sequence[FaultS
     if len(leaders) > LEADERS_MAX:
         yield f"{len(leaders) - LEADERS_MAX:,} later elections"
     if len(faults) > FAULTS_MAX:
-        names = ", ".join(fault_label(fault) for fault in faults[FAULTS_MAX : 2 * FAULTS_MAX])
+        names = ", ".join(fault.label for fault in faults[FAULTS_MAX : 2 * FAULTS_MAX])
         yield f"{len(faults) - FAULTS_MAX:,} later faults ({names})"
 
 

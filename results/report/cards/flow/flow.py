@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from results.report.cards.flow.events import CLUSTER, OTHERS, Flow, FlowEvent
 from results.report.drawing import glyphs, svg
-from results.report.drawing.frame import WIDTH, fault_label
+from results.report.drawing.frame import WIDTH
 from results.run.observation import FaultSeen
 
 _TIME = 84.0
@@ -97,11 +97,11 @@ def _head(flow: Flow, rows: _Rows) -> Markup:
 def _lane_name(name: str, x: float, kind: str, characters: int) -> Markup:
     """The name of a lane, one word per line; if a word is cut, a tooltip has the whole name."""
     words = name.split(" ", 1)
-    told = [_short(word, characters) for word in words]
-    hint = [svg.title(name)] if told != words else []
+    shortened = [_short(word, characters) for word in words]
+    hint = [svg.title(name)] if shortened != words else []
     lines = [
-        svg.element("tspan", f"{word} ", x=x, y=_HEAD - 8 - (len(told) - 1 - at) * 12)
-        for at, word in enumerate(told)
+        svg.element("tspan", f"{word} ", x=x, y=_HEAD - 8 - (len(shortened) - 1 - at) * 12)
+        for at, word in enumerate(shortened)
     ]
     return svg.element("text", *hint, *lines, class_=f"lifeline-name {kind}", text_anchor="middle")
 
@@ -119,7 +119,7 @@ def _band(fault: FaultSeen, flow: Flow, rows: _Rows) -> Markup:
     targets = [lane for lane in flow.nodes if lane in fault.targets] or [
         lane for lane in flow.nodes if lane != CLUSTER
     ]
-    parts = [svg.title(fault_label(fault))]
+    parts = [svg.title(fault.label)]
     for lane in targets:
         x = rows.lanes[lane]
         place = {"x": x - width / 2, "y": top, "width": width, "height": max(end - top, 2.0), "rx": 2.0}

@@ -33,10 +33,10 @@ def batch_parts(log: ReplicaLog, row: int, alike: Mapping[str, bool]) -> tuple[C
         row: position of the batch in the log.
         alike: by column, whether all replicas with a batch at these offsets have the same value.
     """
-    told = {name: int(column[row]) for name, column in log.columns.items()}
+    batch = {name: int(column[row]) for name, column in log.columns.items()}
     return tuple(
         CellPart(text, differs=not all(alike.get(name, True) for name in names))
-        for text, names in _texts(told)
+        for text, names in _texts(batch)
         if text
     )
 
@@ -53,21 +53,21 @@ def one_line(parts: tuple[CellPart, ...]) -> str:
     return ", ".join(part.text for part in parts)
 
 
-def _texts(told: Mapping[str, int]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    base, last, count = told["base_offset"], told["last_offset"], told["count"]
+def _texts(batch: Mapping[str, int]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    base, last, count = batch["base_offset"], batch["last_offset"], batch["count"]
     yield f"batch {offsets_text(base, last + 1)}", ("base_offset", "last_offset")
-    yield f"epoch {told['leader_epoch']:,}", ("leader_epoch",)
+    yield f"epoch {batch['leader_epoch']:,}", ("leader_epoch",)
     yield "1 record" if count == 1 else f"{count:,} records", ("count",)
-    producer, sequence = told["producer_id"], told["base_sequence"]
-    named = f"producer id {producer} epoch {told['producer_epoch']}"
+    producer, sequence = batch["producer_id"], batch["base_sequence"]
+    named = f"producer id {producer} epoch {batch['producer_epoch']}"
     yield named if producer >= 0 else "no producer id", ("producer_id", "producer_epoch")
     yield f"sequence {sequence:,}" if sequence >= 0 else "", ("base_sequence",)
-    yield f"CRC 0x{told['crc']:08x}", ("crc",)
-    yield _kind(told), ("attributes",)
+    yield f"CRC 0x{batch['crc']:08x}", ("crc",)
+    yield _kind(batch), ("attributes",)
 
 
-def _kind(told: Mapping[str, int]) -> str:
-    attributes = told["attributes"]
+def _kind(batch: Mapping[str, int]) -> str:
+    attributes = batch["attributes"]
     if attributes & CONTROL:
-        return _CONTROLS.get(told["control"], "control batch")
+        return _CONTROLS.get(batch["control"], "control batch")
     return "transactional" if attributes & TRANSACTIONAL else ""

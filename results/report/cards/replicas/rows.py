@@ -23,7 +23,7 @@ from checkers.logs.replicas.left import members_of
 from checkers.logs.replicas.together import COMPARED
 from results.markup.cleaning import clean
 from results.report.cards.replicas.cells import CellPart, batch_parts, offsets_text, one_line
-from results.report.reading.readable import readable
+from results.run.readable import readable
 
 _CONTEXT = 3
 """Number of equal rows shown before the first difference, and after the last shown difference."""
@@ -119,13 +119,13 @@ class ReplicaTables:
         return self._batches.of(partition)
 
     def _column(self, log: ReplicaLog) -> ReplicaColumn:
-        told = [f"offsets {offsets_text(log.start, log.end)}"]
+        lines = [f"offsets {offsets_text(log.start, log.end)}"]
         synced = self._members.get(log.partition)
         if synced is not None:
             leads = log.node == synced.leader
             inside = log.node in synced.nodes
-            told.append("leader after recovery" if leads else "in the ISR" if inside else "not in the ISR")
-        return ReplicaColumn(clean(log.node, _NAME), tuple(told))
+            lines.append("leader after recovery" if leads else "in the ISR" if inside else "not in the ISR")
+        return ReplicaColumn(clean(log.node, _NAME), tuple(lines))
 
     def _notes(
         self,
@@ -165,8 +165,8 @@ class ReplicaTables:
 
     def _starts(self, partition: PartitionName) -> Iterator[tuple[int, int, str]]:
         """Offset and epoch of each epoch start in the checkpoints of replicas, and the nodes that have it."""
-        told = readable(partial(leader_epochs, self._history))
-        noted = {} if told is None else told.noted.get(partition, {})
+        epochs = readable(partial(leader_epochs, self._history))
+        noted = {} if epochs is None else epochs.noted.get(partition, {})
         by: dict[tuple[int, int], list[str]] = {}
         for node, entries in sorted(noted.items()):
             for epoch, start in entries:
@@ -292,10 +292,10 @@ class _Table:
             at += 1
 
     def _row(self, at: int, *, first: bool) -> ReplicaRow:
-        told = offsets_text(int(self._cuts[at]), int(self._cuts[at + 1]))
+        offsets = offsets_text(int(self._cuts[at]), int(self._cuts[at + 1]))
         if self._alike[at]:
-            return ReplicaRow(kind="alike", offsets=told, text=f"on all alike: {self._alike_text(at)}")
-        return ReplicaRow(kind="batch", offsets=told, cells=self._cells(at), first=first)
+            return ReplicaRow(kind="alike", offsets=offsets, text=f"on all alike: {self._alike_text(at)}")
+        return ReplicaRow(kind="batch", offsets=offsets, cells=self._cells(at), first=first)
 
     def _alike_text(self, at: int) -> str:
         cells = [cell for due, cell in zip(self._due, self._cells(at), strict=True) if due[at]]
@@ -323,13 +323,13 @@ class _Table:
         """Texts of the marks at the start of a range."""
         offset = int(self._cuts[at])
         starts = [each for each in self._starts if each[0] == offset]
-        told = [
+        lines = [
             f"leader epoch {epoch} starts at {start:,}, as noted by {nodes}"
             for start, epoch, nodes in starts[:_STARTS_MAX]
         ]
         if offset == self._mark:
-            told.append(f"high watermark {self._mark:,}: offsets below are committed")
-        return told
+            lines.append(f"high watermark {self._mark:,}: offsets below are committed")
+        return lines
 
     def _folded(self, first: int, end: int) -> Iterator[ReplicaRow]:
         """A row for several ranges, with the number of ranges that differ."""
@@ -339,8 +339,8 @@ class _Table:
         ranges = "1 range" if count == 1 else f"{count:,} ranges"
         some = "all" if differing == count else f"{differing:,}"
         how = "alike on all replicas" if not differing else f"{some} of them differ"
-        told = offsets_text(int(self._cuts[first]), int(self._cuts[end]))
-        yield ReplicaRow(kind="fold", offsets=told, text=f"{ranges}, {how}")
+        offsets = offsets_text(int(self._cuts[first]), int(self._cuts[end]))
+        yield ReplicaRow(kind="fold", offsets=offsets, text=f"{ranges}, {how}")
 
     def _outside(self, offset: int | None) -> Iterator[str]:
         """A note if no log has a batch at the offset and the nearest range is shown."""
@@ -364,8 +364,8 @@ class _Table:
             return
         groups: dict[str, list[str]] = {}
         for log, cell in zip(self._logs, self._cells(focus), strict=True):
-            told = tuple(part for part in cell if part.differs) or cell
-            groups.setdefault(one_line(told), []).append(clean(log.node, _NAME))
+            parts = tuple(part for part in cell if part.differs) or cell
+            groups.setdefault(one_line(parts), []).append(clean(log.node, _NAME))
         sides = (
             f"{', '.join(nodes)} {'has' if len(nodes) == 1 else 'have'} {text}"
             for text, nodes in groups.items()

@@ -1,4 +1,4 @@
-"""Reads the content of a card from a history that may not conform to docs/histories.md."""
+"""Reads a part of a history that may not conform to docs/histories.md."""
 
 from collections.abc import Callable
 from typing import TypeVar
