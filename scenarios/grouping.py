@@ -13,9 +13,9 @@ GROUP_GAMBITS: Mapping[str, int] = {
     "isr-and-controller": 1,
 }
 """How often each gambit is drawn while members consume: most take coordinators away."""
-GROUP_BROKERS: Mapping[str, str] = {"offsets.topic.num.partitions": "6", "min.insync.replicas": "2"}
+GROUP_BROKERS = {"offsets.topic.num.partitions": "6", "min.insync.replicas": "2"}
 """Few partitions of ``__consumer_offsets``, and commits that two replicas have."""
-SHORT_SESSIONS: Mapping[str, str] = {
+SHORT_SESSIONS = {
     "group.consumer.session.timeout.ms": "6000",
     "group.consumer.min.session.timeout.ms": "6000",
     "group.consumer.heartbeat.interval.ms": "1000",

@@ -61,9 +61,7 @@ KNOWN = (
         discovered_by="analysis of the replication protocol (motivation of KIP-966)",
     ),
     KnownOutcome(
-        "KAFKA-17375",
-        "regressions/kafka-17375-lowered-segment",
-        (Side(version="4.3.1", expected_red=True),),
+        "KAFKA-17375", "regressions/kafka-17375-lowered-segment", (Side(version="4.3.1", expected_red=True),)
     ),
     KnownOutcome(
         "KAFKA-17754",
@@ -78,9 +76,7 @@ KNOWN = (
         discovered_by=_JEPSEN,
     ),
     KnownOutcome(
-        "KAFKA-20785",
-        "regressions/kafka-20785-late-commit",
-        (Side(version="4.3.1", expected_red=True),),
+        "KAFKA-20785", "regressions/kafka-20785-late-commit", (Side(version="4.3.1", expected_red=True),)
     ),
     KnownOutcome(
         "KAFKA-20785",
@@ -88,9 +84,7 @@ KNOWN = (
         (Side(version="4.3.1", expected_red=False),),
     ),
     KnownOutcome(
-        "KAFKA-19021",
-        "regressions/kafka-19021-broker-as-voter",
-        (Side(version="4.3.1", expected_red=True),),
+        "KAFKA-19021", "regressions/kafka-19021-broker-as-voter", (Side(version="4.3.1", expected_red=True),)
     ),
     KnownOutcome(
         "KAFKA-19850", "regressions/kafka-19850-auto-join", (Side(version="4.3.1", expected_red=False),)

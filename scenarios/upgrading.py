@@ -15,15 +15,15 @@ from harness.vocabulary import (
     Move,
     Upgrade,
     VotersCaughtUp,
-    broker,
-    controller,
+    brokers,
+    controllers,
 )
 
-CONTROLLERS = tuple(controller(number) for number in range(1, 4))
-BROKERS = tuple(broker(number) for number in range(1, 4))
+CONTROLLERS = controllers(3)
+BROKERS = brokers(3)
 OLDEST = "3.9.0"
 """What nodes begin with: the newest version before 4.0, and the first one with a dynamic quorum."""
-LOAD = LogWorkload(rate=100, producers=2, consumers=2, partitions=4)
+LOAD = LogWorkload(rate=100, producers=2, partitions=4)
 HELD = Assumptions(
     fault_held_ms=1_000,
     why_lowered="Many faults follow one another, and an upgrade takes a node away only for its start.",

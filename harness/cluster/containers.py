@@ -282,9 +282,9 @@ class RunContainers:
             raise refusal
         before_network()
         for volume in self._client.volumes.list(filters=self._filter):
-            _ignoring_absence(volume.remove)
+            ignoring_absence(volume.remove)
         for network in self._client.networks.list(filters=self._filter):
-            _ignoring_absence(network.remove)
+            ignoring_absence(network.remove)
 
     @engine_errors_named()
     def leftovers(self) -> list[str]:
@@ -362,13 +362,18 @@ def _is_holder(container: Container) -> bool:
 def _refusal(container: Container) -> EngineError | None:
     """Remove a container; returns the engine's refusal, which must not prevent other removals."""
     try:
-        _ignoring_absence(lambda: container.remove(force=True, v=True))
+        ignoring_absence(lambda: container.remove(force=True, v=True))
     except EngineError as error:
         return error
     return None
 
 
-def _ignoring_absence(action: Callable[[], object]) -> None:
+def ignoring_absence(action: Callable[[], object]) -> None:
+    """Carry out a removal; what is gone, or is being removed by another process, needs none.
+
+    Raises:
+        EngineError: if Docker refuses.
+    """
     try:
         action()
     except NotFound:
@@ -376,4 +381,4 @@ def _ignoring_absence(action: Callable[[], object]) -> None:
     except APIError as error:
         if error.status_code == 409 and "already in progress" in str(error):  # noqa: PLR2004 - HTTP's code for a conflict
             return
-        raise EngineError("the engine refused to remove a part of the cluster", got=str(error)) from error
+        raise EngineError("the engine refused a removal", got=str(error)) from error

@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import cast
@@ -13,9 +14,12 @@ from docker.errors import DockerException
 from docker.models.containers import Container
 from requests.exceptions import RequestException
 
+from harness.cluster.containers import OWNER_LABEL, ignoring_absence
+from harness.cluster.engine import engine_errors_named
 from harness.cluster.images.base import base_if_cached
 from harness.cluster.loop_disks import lacking, make_disk, mount, shut_down, unmount, unmount_below
 from harness.errors import KrucibleError
+from harness.record.ownership import owner_from_label, this_process
 from harness.vocabulary.topology import DiskKind
 
 PROBE_LABEL = "krucible.probe"
@@ -43,12 +47,26 @@ class NotPossibleError(Exception):
 
 
 def probe_faults(client: DockerClient) -> dict[str, str | None]:
-    """The reason why this host does not support each kind of fault, or None; takes about two seconds."""
+    """The reason why this host does not support each kind of fault, or None; takes about two seconds.
+
+    Raises:
+        EngineError: if Docker refuses to remove the container of an earlier probe.
+    """
+    _remove_leftovers(client)
     base = base_if_cached(client)
     if base is None:
         reason = "not tried: the base image is not built yet (krucible setup)"
         return dict.fromkeys(PROBES, reason)
     return {kind: _try(client, base, probe) for kind, probe in PROBES.items()}
+
+
+@engine_errors_named()
+def _remove_leftovers(client: DockerClient) -> None:
+    """Remove the containers of probes whose process was killed before it could remove them."""
+    filters: dict[str, str | list[str] | bool] = {"label": [PROBE_LABEL, OWNER_LABEL]}
+    for container in client.containers.list(all=True, filters=filters, ignore_removed=True):
+        if not owner_from_label(container.labels[OWNER_LABEL]).is_alive:
+            ignoring_absence(partial(container.remove, force=True))
 
 
 def _try(client: DockerClient, base: str, probe: Callable[[DockerClient, str], None]) -> str | None:
@@ -68,7 +86,7 @@ def _container(client: DockerClient, base: str, script: str, disk: Path | None =
         ["/bin/bash", "-c", script],
         cap_add=["NET_ADMIN"],
         detach=True,
-        labels={PROBE_LABEL: "doctor"},
+        labels={PROBE_LABEL: "doctor", OWNER_LABEL: this_process(os.getpid()).label()},
         network_mode="none",
         user=f"{os.getuid()}:{os.getgid()}" if disk else None,
         volumes=volumes,

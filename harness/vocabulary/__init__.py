@@ -26,7 +26,9 @@ from harness.vocabulary.administration import (
     RemoveVoter,
     UpdateFeature,
     broker,
+    brokers,
     controller,
+    controllers,
 )
 from harness.vocabulary.faults import *  # noqa: F403 - a new fault needs no other line here
 from harness.vocabulary.former import *  # noqa: F403 - names in scenario files of earlier versions
@@ -225,5 +227,7 @@ __all__ = [
     "Workload",
     "WorkloadTopic",
     "broker",
+    "brokers",
     "controller",
+    "controllers",
 ]

@@ -30,9 +30,19 @@ def broker(number: int) -> Member:
     return Member(Role.BROKER, number)
 
 
+def brokers(count: int) -> tuple[Member, ...]:
+    """The brokers with the ids 1 to `count`."""
+    return tuple(broker(number) for number in range(1, count + 1))
+
+
 def controller(number: int) -> Member:
     """The controller at this place, counted from 1."""
     return Member(Role.CONTROLLER, number)
+
+
+def controllers(count: int) -> tuple[Member, ...]:
+    """The controllers at the places 1 to `count`."""
+    return tuple(controller(number) for number in range(1, count + 1))
 
 
 class ElectionType(StrEnum):

@@ -79,8 +79,8 @@ class TransactionalWorkload(LogWorkload, frozen=True, tag="transactional"):
         return self.producers + self.consumers
 
 
-class TxnWorkload(TransactionalWorkload, frozen=True, tag="txn"):
-    """Transactions over several partitions, some aborted on purpose, and instances that fence each other.
+class DrawnTransactions(TransactionalWorkload, frozen=True):
+    """Common fields of workloads whose transactors draw the content of each transaction.
 
     The transactors' client libraries are those of `libraries`, in turn.
 
@@ -88,13 +88,21 @@ class TxnWorkload(TransactionalWorkload, frozen=True, tag="txn"):
         transaction_rate: transactions per second, of all transactors together.
         commit_share: share of the transactions that are to be committed, 0 to 1; the others are aborted.
         fencing_interval_ms: mean time between instances that take over another instance's transactional id.
-        lapsing_interval_ms: mean time between transactions that are kept open past their timeout.
-        lapsing_timeout_ms: time after which the coordinator aborts these transactions.
     """
 
     transaction_rate: int = 30
     commit_share: float = 0.8
     fencing_interval_ms: int = 1_500
+
+
+class TxnWorkload(DrawnTransactions, frozen=True, tag="txn"):
+    """Transactions over several partitions, some aborted on purpose, and instances that fence each other.
+
+    Attributes:
+        lapsing_interval_ms: mean time between transactions that are kept open past their timeout.
+        lapsing_timeout_ms: time after which the coordinator aborts these transactions.
+    """
+
     lapsing_interval_ms: int = 1_500
     lapsing_timeout_ms: int = 2_500
 
@@ -138,7 +146,7 @@ class CopyWorkload(TransactionalWorkload, frozen=True, tag="copy"):
         return self.first_transactor + self.transactors + 1
 
 
-class CompactedWorkload(TransactionalWorkload, frozen=True, tag="compacted"):
+class CompactedWorkload(DrawnTransactions, frozen=True, tag="compacted"):
     """The log workload with keys, on a topic that is compacted while it is written.
 
     A producer writes some keys several times, and then never again.  If compaction handles a key wrongly that
@@ -151,9 +159,6 @@ class CompactedWorkload(TransactionalWorkload, frozen=True, tag="compacted"):
         active_keys: how many consecutive keys a producer writes in one round.  After each round the first
             quarter of them is not written until all other keys have been written.
         tombstones: the records of every n-th round are tombstones; 0: no tombstones.
-        transaction_rate: transactions per second, of all transactors together.
-        commit_share: share of the transactions that are to be committed, 0 to 1; the others are aborted.
-        fencing_interval_ms: mean time between instances that take over another instance's transactional id.
     """
 
     partitions: int = 3
@@ -164,12 +169,12 @@ class CompactedWorkload(TransactionalWorkload, frozen=True, tag="compacted"):
     transactors: int = 0
     transaction_timeout_ms: int = 4_000
     old_epochs_interval_ms: int = 0
-    keys: int = 8_000
-    active_keys: int = 160
-    tombstones: int = 6
     transaction_rate: int = 24
     commit_share: float = 0.65
     fencing_interval_ms: int = 3_000
+    keys: int = 8_000
+    active_keys: int = 160
+    tombstones: int = 6
 
     @property
     def topics(self) -> tuple[WorkloadTopic, ...]:
@@ -197,7 +202,7 @@ class CompactedWorkload(TransactionalWorkload, frozen=True, tag="compacted"):
     @property
     def transactions_end_ms(self) -> int:
         """As of all workloads with transactions; 0 without transactors."""
-        return self.transaction_timeout_ms + 30_000 if self.transactors else 0
+        return super().transactions_end_ms if self.transactors else 0
 
     def key_of(self, value: int) -> int:
         """The value modulo `keys`."""

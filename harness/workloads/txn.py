@@ -8,7 +8,8 @@ instances that were fenced by the former owners of the ids.
 
 import random
 
-from harness.vocabulary import CompactedWorkload, TxnWorkload
+from harness.vocabulary import TxnWorkload
+from harness.vocabulary.transactional import DrawnTransactions
 from harness.workloads.context import WorkloadContext
 from harness.workloads.log import log_workers
 from harness.workloads.old_epochs import OldEpochWorker
@@ -26,7 +27,7 @@ _REUSE_SHARE = 0.5
 _REMAKE_PAUSE_S = 0.25
 
 TxnContext = WorkloadContext[TxnWorkload]
-RandomContext = WorkloadContext[TxnWorkload | CompactedWorkload]
+DrawnContext = WorkloadContext[DrawnTransactions]
 
 
 def txn_workers(context: TxnContext, make: Make | None = None) -> list[Worker]:
@@ -42,7 +43,7 @@ def txn_workers(context: TxnContext, make: Make | None = None) -> list[Worker]:
 class Drawing:
     """Draws the content of transactions, with a worker's number as seed."""
 
-    def __init__(self, context: RandomContext, number: int) -> None:
+    def __init__(self, context: DrawnContext, number: int) -> None:
         workload = context.workload
         self.random = random.Random(number)
         self._topic = context.topic
@@ -66,7 +67,7 @@ class Drawing:
 class TransactionWorker(Worker):
     """One process with its own transactional id; it makes a new producer after anything but success."""
 
-    def __init__(self, context: RandomContext, index: int, make: Make) -> None:
+    def __init__(self, context: DrawnContext, index: int, make: Make) -> None:
         super().__init__(f"transactor-{index}")
         workload = context.workload
         number = workload.first_transactor + index
@@ -92,7 +93,7 @@ class TransactionWorker(Worker):
 class FencingWorker(Worker):
     """Takes over others' transactional ids, and continues with its instances that were fenced later."""
 
-    def __init__(self, context: RandomContext, make: Make) -> None:
+    def __init__(self, context: DrawnContext, make: Make) -> None:
         super().__init__("fencing")
         self._context = context
         self._make = make

@@ -20,9 +20,10 @@ from harness.vocabulary import (
     Topology,
     WipeDisk,
     broker,
+    brokers,
 )
 
-_ALL = (broker(1), broker(2), broker(3))
+_ALL = brokers(3)
 
 SCENARIO = Scenario(
     summary="Replace a broker's disk by a new one, and the next broker's once the first has caught up.",
@@ -53,7 +54,7 @@ SCENARIO = Scenario(
         duration_ms=45_000,
     ),
     topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=3),
-    workload=LogWorkload(assignments=((1, 2, 3), (1, 2, 3)), rate=100, producers=2, consumers=2),
+    workload=LogWorkload(assignments=((1, 2, 3), (1, 2, 3)), rate=100, producers=2),
     versions_min="3.9.0",
     ticket="KIP-858",
 )

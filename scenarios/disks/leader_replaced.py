@@ -13,7 +13,6 @@ from harness.vocabulary import (
     Mode,
     Pass,
     Perform,
-    RemoveVoter,
     Scenario,
     Scope,
     ScriptedSchedule,
@@ -22,10 +21,11 @@ from harness.vocabulary import (
     VotersAre,
     VotersCaughtUp,
     WipeDisk,
-    controller,
+    controllers,
 )
+from scenarios.quorum import removed
 
-_C = tuple(controller(number) for number in range(1, 4))
+_C = controllers(3)
 
 
 def _joined(newcomer: int) -> tuple[Await | Perform, ...]:
@@ -55,8 +55,7 @@ SCENARIO = Scenario(
             Await(LeadsQuorum(_C[0])),
             Await(Acknowledged(100)),
             Inject("leader", WipeDisk(_C[0])),
-            Perform(RemoveVoter(_C[0]), expect=(ErrorCode.NONE, ErrorCode.VOTER_NOT_FOUND), until_ms=30_000),
-            Await(VotersAre(_C[1:])),
+            *removed(_C[0], _C[1:]),
             Heal("leader"),
             *_joined(0),
             Await(VotersAre(_C)),
@@ -73,7 +72,7 @@ SCENARIO = Scenario(
         duration_ms=60_000,
     ),
     topology=Topology(mode=Mode.ISOLATED, controllers=3, brokers=2, standalone=True),
-    workload=LogWorkload(rate=100, producers=2, consumers=2, min_insync_replicas=1),
+    workload=LogWorkload(rate=100, producers=2, min_insync_replicas=1),
     versions_min="3.9.0",
     ticket="KIP-853",
 )

@@ -39,9 +39,7 @@ SCENARIO = Scenario(
         duration_ms=35_000,
     ),
     topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=4, log_dirs=2),
-    workload=LogWorkload(
-        assignments=((1, 2, 3), (1, 2, 3), (2, 3, 4), (3, 4, 1)), rate=100, producers=2, consumers=2
-    ),
+    workload=LogWorkload(assignments=((1, 2, 3), (1, 2, 3), (2, 3, 4), (3, 4, 1)), rate=100, producers=2),
     versions_min="3.9.0",
     ticket="KIP-858",
 )

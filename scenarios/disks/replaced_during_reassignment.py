@@ -19,10 +19,10 @@ from harness.vocabulary import (
     ScriptedSchedule,
     Topology,
     WipeDisk,
-    broker,
+    brokers,
 )
 
-_B = tuple(broker(number) for number in range(1, 5))
+_B = brokers(4)
 
 SCENARIO = Scenario(
     summary=(
@@ -56,7 +56,7 @@ SCENARIO = Scenario(
         duration_ms=50_000,
     ),
     topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=4),
-    workload=LogWorkload(assignments=((1, 2, 3), (1, 2, 3), (2, 3, 1)), rate=100, producers=2, consumers=2),
+    workload=LogWorkload(assignments=((1, 2, 3), (1, 2, 3), (2, 3, 1)), rate=100, producers=2),
     versions_min="3.9.0",
     ticket="KIP-455, KIP-858",
 )

@@ -19,10 +19,10 @@ from harness.vocabulary import (
     Topology,
     VotersCaughtUp,
     WipeDisk,
-    broker,
+    brokers,
 )
 
-_BROKERS = tuple(broker(number) for number in (1, 2, 3))
+_BROKERS = brokers(3)
 
 SCENARIO = Scenario(
     summary="Stop a controller, let the others commit, replace the disks of both, and start the first again.",

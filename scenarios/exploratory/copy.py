@@ -1,6 +1,7 @@
 """exploratory/copy: consume, transform, produce under the chaos schedule."""
 
 from harness.vocabulary import CopyWorkload, RandomSchedule, Scenario, Topology
+from scenarios.aborting import OFTEN_ABORTED
 from scenarios.blinks import NONE_LATE
 from scenarios.cleaning import OFTEN_CLEANED
 
@@ -14,9 +15,7 @@ SCENARIO = Scenario(
         "all."
     ),
     schedule=RandomSchedule(duration_ms=60_000, changes={"alter": 1}, blinks=NONE_LATE),
-    topology=Topology(
-        config={"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000"} | OFTEN_CLEANED
-    ),
+    topology=Topology(config=OFTEN_ABORTED | OFTEN_CLEANED),
     workload=CopyWorkload(),
     ticket="KIP-98, KIP-447",
 )

@@ -1,6 +1,6 @@
 """exploratory/deletions: records are deleted from the beginning of the log under the chaos schedule."""
 
-from harness.vocabulary import LogWorkload, RandomSchedule, Scenario, Topology
+from harness.vocabulary import LogWorkload, RandomSchedule, Scenario
 from scenarios.blinks import BLINKS
 
 SCENARIO = Scenario(
@@ -10,7 +10,6 @@ SCENARIO = Scenario(
         "here returns deleted records, or removes records above the offset that was asked for."
     ),
     schedule=RandomSchedule(duration_ms=60_000, changes={"alter": 1}, blinks=BLINKS),
-    topology=Topology(),
     workload=LogWorkload(deletions_interval_ms=1_000),
     ticket="KIP-107",
 )

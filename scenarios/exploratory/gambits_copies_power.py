@@ -1,6 +1,6 @@
 """exploratory/gambits-copies-power: copies of a partition lose power right after a write was acknowledged."""
 
-from harness.vocabulary import DiskKind, LogWorkload, Mode, Quorum, Scenario, Topology
+from harness.vocabulary import DiskKind, Mode, Quorum, Scenario, Topology
 from scenarios.gambit_schedules import mostly_gambits
 
 SCENARIO = Scenario(
@@ -23,7 +23,6 @@ SCENARIO = Scenario(
     ),
     # In a dynamic quorum a young broker does not survive a loss of power: findings/power-loss-of-an-observer.
     topology=Topology(mode=Mode.ISOLATED, disk=DiskKind.LOOP_EXT4, quorum=Quorum.STATIC),
-    workload=LogWorkload(),
     versions_min="3.9.0",
     ticket="KIP-101, KIP-966",
 )

@@ -1,6 +1,7 @@
 """exploratory/gambits-copy: consume, transform, produce while coordinators of both kinds are taken away."""
 
 from harness.vocabulary import CopyWorkload, Mode, Scenario, Topology
+from scenarios.aborting import OFTEN_ABORTED
 from scenarios.cleaning import OFTEN_CLEANED
 from scenarios.gambit_schedules import mostly_gambits
 
@@ -22,10 +23,7 @@ SCENARIO = Scenario(
             "isr-and-controller": 1,
         },
     ),
-    topology=Topology(
-        mode=Mode.ISOLATED,
-        config={"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000"} | OFTEN_CLEANED,
-    ),
+    topology=Topology(mode=Mode.ISOLATED, config=OFTEN_ABORTED | OFTEN_CLEANED),
     workload=CopyWorkload(),
     ticket="KIP-98, KIP-447",
 )

@@ -11,7 +11,7 @@ SCENARIO = Scenario(
         "commit that was in progress when the coordinator changed."
     ),
     schedule=mostly_gambits(GROUP_GAMBITS),
-    topology=Topology(mode=Mode.ISOLATED, config=dict(GROUP_BROKERS)),
+    topology=Topology(mode=Mode.ISOLATED, config=GROUP_BROKERS),
     workload=GroupsWorkload(),
     ticket="KIP-62, KIP-98, KIP-134",
 )

@@ -11,10 +11,7 @@ SCENARIO = Scenario(
         "coordinator moved, a defect gives a partition two owners, or accepts a commit of an old epoch."
     ),
     schedule=mostly_gambits(GROUP_GAMBITS),
-    topology=Topology(
-        mode=Mode.ISOLATED,
-        config={**GROUP_BROKERS, **SHORT_SESSIONS},
-    ),
+    topology=Topology(mode=Mode.ISOLATED, config=GROUP_BROKERS | SHORT_SESSIONS),
     workload=GroupsWorkload(modern=("group-confluent-kafka",), assignors=("uniform", "range"), patterns=1),
     # Before, groups of that protocol were a preview.
     versions_min="4.0.0",

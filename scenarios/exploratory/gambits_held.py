@@ -1,6 +1,7 @@
 """exploratory/gambits-held: requests of transactional producers arrive late, after what overtook them."""
 
 from harness.vocabulary import Expectation, Mode, Scenario, Topology, TxnWorkload, Validity
+from scenarios.aborting import OFTEN_ABORTED
 from scenarios.gambit_schedules import mostly_gambits
 from scenarios.regressions.kafka_17754_delayed_end_txn import LATE_END
 
@@ -15,10 +16,7 @@ SCENARIO = Scenario(
     schedule=mostly_gambits(
         {"held-requests": 8, "transaction-coordinator": 2, "lost-answers": 1, "flapping": 1},
     ),
-    topology=Topology(
-        mode=Mode.ISOLATED,
-        config={"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000"},
-    ),
+    topology=Topology(mode=Mode.ISOLATED, config=OFTEN_ABORTED),
     workload=TxnWorkload(),
     expectations=(
         Expectation(

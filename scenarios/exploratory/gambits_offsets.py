@@ -3,6 +3,7 @@
 from harness.vocabulary import Mode, OffsetsWorkload, Scenario, Topology
 from scenarios.cleaning import OFTEN_CLEANED
 from scenarios.gambit_schedules import mostly_gambits
+from scenarios.grouping import GROUP_BROKERS
 
 SCENARIO = Scenario(
     summary="Coordinators of groups are taken away and led back between a commit and the next read.",
@@ -21,10 +22,7 @@ SCENARIO = Scenario(
             "isr-and-controller": 1,
         },
     ),
-    topology=Topology(
-        mode=Mode.ISOLATED,
-        config={"offsets.topic.num.partitions": "6", "min.insync.replicas": "2"} | OFTEN_CLEANED,
-    ),
+    topology=Topology(mode=Mode.ISOLATED, config=GROUP_BROKERS | OFTEN_CLEANED),
     workload=OffsetsWorkload(clients=18),
     ticket="KIP-98, KIP-101",
 )

@@ -1,6 +1,7 @@
 """exploratory/gambits-txn: coordinators of transactions moved while some are open, by short scripts."""
 
 from harness.vocabulary import Mode, Scenario, Topology, TxnWorkload
+from scenarios.aborting import OFTEN_ABORTED
 from scenarios.gambit_schedules import mostly_gambits
 
 SCENARIO = Scenario(
@@ -21,10 +22,7 @@ SCENARIO = Scenario(
             "isr-and-controller": 1,
         },
     ),
-    topology=Topology(
-        mode=Mode.ISOLATED,
-        config={"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000"},
-    ),
+    topology=Topology(mode=Mode.ISOLATED, config=OFTEN_ABORTED),
     workload=TxnWorkload(),
     ticket="KIP-98, KIP-360, KIP-890",
 )

@@ -1,6 +1,6 @@
 """exploratory/gambits-voters: voters leave and join while the quorum's leader is taken away."""
 
-from harness.vocabulary import LogWorkload, Mode, Scenario, Topology
+from harness.vocabulary import Mode, Scenario, Topology
 from scenarios.gambit_schedules import mostly_gambits
 
 SCENARIO = Scenario(
@@ -25,7 +25,6 @@ SCENARIO = Scenario(
         },
     ),
     topology=Topology(mode=Mode.ISOLATED, controllers=4),
-    workload=LogWorkload(),
     versions_min="3.9.0",
     ticket="KIP-853, KIP-595",
 )

@@ -3,6 +3,7 @@
 from harness.vocabulary import OffsetsWorkload, RandomSchedule, Scenario, Topology
 from scenarios.blinks import BLINKS
 from scenarios.cleaning import OFTEN_CLEANED
+from scenarios.grouping import GROUP_BROKERS
 
 SCENARIO = Scenario(
     summary="Both client libraries commit and fetch offsets of several groups, under faults of every kind.",
@@ -11,9 +12,7 @@ SCENARIO = Scenario(
         "wrote. A defect here loses an acknowledged commit, or returns an old one."
     ),
     schedule=RandomSchedule(duration_ms=60_000, changes={"alter": 1}, blinks=BLINKS),
-    topology=Topology(
-        config={"offsets.topic.num.partitions": "6", "min.insync.replicas": "2"} | OFTEN_CLEANED
-    ),
+    topology=Topology(config=GROUP_BROKERS | OFTEN_CLEANED),
     workload=OffsetsWorkload(clients=18),
     ticket="KIP-98, KIP-101",
 )

@@ -12,9 +12,7 @@ SCENARIO = Scenario(
         "and both move. A defect here loses a record, or delivers one again that was accepted."
     ),
     schedule=RandomSchedule(duration_ms=60_000, changes={"alter": 1}, blinks=BLINKS),
-    topology=Topology(
-        config=share_brokers(WORKLOAD),
-    ),
+    topology=Topology(config=share_brokers(WORKLOAD)),
     workload=WORKLOAD,
     versions_min="4.2.0",
     ticket="KIP-932",

@@ -1,6 +1,7 @@
 """exploratory/txn: transactions and zombies under the chaos schedule."""
 
 from harness.vocabulary import RandomSchedule, Scenario, Topology, TxnWorkload
+from scenarios.aborting import OFTEN_ABORTED
 from scenarios.blinks import NONE_LATE
 
 SCENARIO = Scenario(
@@ -14,7 +15,7 @@ SCENARIO = Scenario(
         "or an aborted one."
     ),
     schedule=RandomSchedule(duration_ms=60_000, changes={"alter": 1}, blinks=NONE_LATE),
-    topology=Topology(config={"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000"}),
+    topology=Topology(config=OFTEN_ABORTED),
     workload=TxnWorkload(),
     ticket="KIP-98, KIP-360, KIP-890",
 )

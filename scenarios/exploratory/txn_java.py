@@ -1,6 +1,7 @@
 """exploratory/txn-java: the schedule of txn, with transactions of Kafka's own client as well."""
 
 from harness.vocabulary import RandomSchedule, Scenario, Topology, TxnWorkload
+from scenarios.aborting import OFTEN_ABORTED
 from scenarios.blinks import NONE_LATE
 from scenarios.exploratory.chaos_java import LIBRARIES
 
@@ -12,7 +13,7 @@ SCENARIO = Scenario(
         "meets both protocols under one transactional id."
     ),
     schedule=RandomSchedule(duration_ms=60_000, changes={"alter": 1}, blinks=NONE_LATE),
-    topology=Topology(config={"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000"}),
+    topology=Topology(config=OFTEN_ABORTED),
     workload=TxnWorkload(transactors=6, libraries=LIBRARIES, final_clients=LIBRARIES),
     ticket="KIP-98, KIP-360, KIP-890",
 )

@@ -2,7 +2,6 @@
 
 from harness.vocabulary import (
     Acknowledged,
-    Assumptions,
     Await,
     Heal,
     Inject,
@@ -16,11 +15,11 @@ from harness.vocabulary import (
     ScriptedSchedule,
     Topology,
     WipeDisk,
-    controller,
+    controllers,
 )
-from scenarios.joining import joined
+from scenarios.quorum import joined
 
-_C = tuple(controller(number) for number in range(1, 4))
+_C = controllers(3)
 
 SCENARIO = Scenario(
     summary="Kill the leader of three while another voter comes back with a new disk.",
@@ -46,8 +45,7 @@ SCENARIO = Scenario(
         duration_ms=60_000,
     ),
     topology=Topology(mode=Mode.ISOLATED, controllers=3, brokers=2, standalone=True),
-    workload=LogWorkload(rate=100, producers=2, consumers=2, min_insync_replicas=1),
+    workload=LogWorkload(rate=100, producers=2, min_insync_replicas=1),
     versions_min="3.9.0",
-    assumptions=Assumptions(),
     ticket="KIP-853",
 )

@@ -19,10 +19,10 @@ from harness.vocabulary import (
     ScriptedSchedule,
     Topology,
     Validity,
-    broker,
+    brokers,
 )
 
-_B = tuple(broker(number) for number in range(1, 4))
+_B = brokers(3)
 
 SCENARIO = Scenario(
     summary="Kill all replicas of a partition, alter min.insync.replicas, start them again.",
@@ -45,14 +45,10 @@ SCENARIO = Scenario(
     ),
     topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=4),
     # The other partition goes on, at the broker that has to be asked.
-    workload=LogWorkload(
-        assignments=((1, 2, 3), (2, 3, 4)), min_insync_replicas=1, rate=100, producers=2, consumers=2
-    ),
+    workload=LogWorkload(assignments=((1, 2, 3), (2, 3, 4)), min_insync_replicas=1, rate=100, producers=2),
     expectations=(
         Expectation(
-            Validity.INVALID,
-            ("not-recovered",),
-            why="all copies are there, and none is allowed to lead",
+            Validity.INVALID, ("not-recovered",), why="all copies are there, and none is allowed to lead"
         ),
     ),
     assumptions=Assumptions(

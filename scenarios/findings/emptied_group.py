@@ -20,6 +20,7 @@ from harness.vocabulary import (
     Validity,
     broker,
 )
+from scenarios.grouping import GROUP_BROKERS
 
 SCENARIO = Scenario(
     summary="A classic member joins a group with an id, after the last member of KIP-848's protocol left it.",
@@ -32,12 +33,7 @@ SCENARIO = Scenario(
         steps=(Step(14_000, 6_000, Kill(broker(1))), Step(26_000, 6_000, Kill(broker(2)))),
         duration_ms=40_000,
     ),
-    topology=Topology(
-        mode=Mode.ISOLATED,
-        controllers=1,
-        brokers=3,
-        config={"offsets.topic.num.partitions": "6", "min.insync.replicas": "2"},
-    ),
+    topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=3, config=GROUP_BROKERS),
     workload=OffsetsWorkload(rate=40, emptied_interval_ms=400),
     # Before, groups of that protocol were a preview.
     versions_min="4.0.0",

@@ -20,10 +20,7 @@ SCENARIO = Scenario(
         "set and the deletion of its topic are then in one delta, which keeps the config: the broker uses it "
         "for the next topic of that name, and the other brokers do not."
     ),
-    schedule=FixedSchedule(
-        steps=(Step(28_000, 5_000, Stop(broker(1))),),
-        duration_ms=42_000,
-    ),
+    schedule=FixedSchedule(steps=(Step(28_000, 5_000, Stop(broker(1))),), duration_ms=42_000),
     topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=3),
     # A topic lives for half a minute: it must exist before the restart, and still when brokers are asked.
     workload=MetadataWorkload(topics_kept=30, recreated_share=1.0, configured_share=0.5),

@@ -56,9 +56,7 @@ SCENARIO = Scenario(
         config={"broker.session.timeout.ms": "20000"},
     ),
     # The other partition goes on.
-    workload=LogWorkload(
-        assignments=((1, 2), (3, 4)), min_insync_replicas=2, rate=100, producers=2, consumers=2
-    ),
+    workload=LogWorkload(assignments=((1, 2), (3, 4)), min_insync_replicas=2, rate=100, producers=2),
     expectations=(
         Expectation(
             Validity.INVALID,

@@ -18,6 +18,7 @@ from harness.vocabulary import (
     Topology,
     Validity,
     broker,
+    brokers,
 )
 
 SCENARIO = Scenario(
@@ -32,13 +33,13 @@ SCENARIO = Scenario(
             Inject("young", PowerLoss(broker(2))),
             Pass(5_500),
             Heal("young"),
-            Await(InSync("log-0", 0, (broker(1), broker(2), broker(3))), within_ms=60_000),
+            Await(InSync("log-0", 0, brokers(3)), within_ms=60_000),
             Pass(3_000),
         ),
         duration_ms=25_000,
     ),
     topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=3, disk=DiskKind.LOOP_EXT4),
-    workload=LogWorkload(assignments=((1, 2, 3), (1, 2, 3)), rate=100, producers=2, consumers=2),
+    workload=LogWorkload(assignments=((1, 2, 3), (1, 2, 3)), rate=100, producers=2),
     assumptions=Assumptions(recovery_ms=30_000, why_lowered="the broker ends within seconds or not at all"),
     versions_min="3.9.0",
     expectations=(

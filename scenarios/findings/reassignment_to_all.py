@@ -45,7 +45,7 @@ SCENARIO = Scenario(
         duration_ms=30_000,
     ),
     topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=4),
-    workload=LogWorkload(assignments=((2, 3, 4), (2, 3, 4)), rate=100, producers=2, consumers=2),
+    workload=LogWorkload(assignments=((2, 3, 4), (2, 3, 4)), rate=100, producers=2),
     expectations=(
         Expectation(
             Validity.INVALID,

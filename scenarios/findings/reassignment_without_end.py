@@ -19,10 +19,10 @@ from harness.vocabulary import (
     Stop,
     Topology,
     Validity,
-    broker,
+    brokers,
 )
 
-_B = tuple(broker(number) for number in range(1, 5))
+_B = brokers(4)
 
 SCENARIO = Scenario(
     summary="Add a broker that is down to a partition's replicas, then ask for the original replicas again.",
@@ -46,7 +46,7 @@ SCENARIO = Scenario(
         duration_ms=25_000,
     ),
     topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=4),
-    workload=LogWorkload(assignments=((1, 2, 3), (2, 3, 4)), rate=100, producers=2, consumers=2),
+    workload=LogWorkload(assignments=((1, 2, 3), (2, 3, 4)), rate=100, producers=2),
     expectations=(
         Expectation(
             Validity.INVALID,

@@ -3,21 +3,17 @@
 from harness.vocabulary import (
     Acknowledged,
     AlterTopic,
-    Among,
     Assumptions,
     Await,
     ErrorCode,
     Expectation,
-    Flavour,
     Heal,
     Inject,
     Kill,
     LeadsQuorum,
     LogWorkload,
     Mode,
-    Partition,
     Pass,
-    Pattern,
     Perform,
     Scenario,
     ScriptedSchedule,
@@ -25,10 +21,11 @@ from harness.vocabulary import (
     Validity,
     VotersCaughtUp,
     controller,
+    controllers,
 )
-from scenarios.joining import joined
+from scenarios.quorum import cut_off, joined
 
-_C = tuple(controller(number) for number in range(1, 6))
+_C = controllers(5)
 
 
 def _killed(*numbers: int) -> tuple[Inject, ...]:
@@ -52,7 +49,7 @@ SCENARIO = Scenario(
             *joined(_C, 3),
             Await(LeadsQuorum(_C[0])),
             Await(Acknowledged(200)),
-            Inject("leader", Partition(Pattern.ISOLATE_ONE, _C[0], Flavour.DROP, Among.CONTROLLERS)),
+            Inject("leader", cut_off(_C[0])),
             Pass(4_000),
             Await(LeadsQuorum()),
             *joined(_C, 4),
@@ -76,7 +73,7 @@ SCENARIO = Scenario(
         standalone=True,
         node_config={"c1": {"metadata.max.idle.interval.ms": "20"}},
     ),
-    workload=LogWorkload(partitions=2, rate=100, producers=2, consumers=2, min_insync_replicas=1),
+    workload=LogWorkload(partitions=2, rate=100, producers=2, min_insync_replicas=1),
     assumptions=Assumptions(
         recovery_ms=30_000, why_lowered="brokers end that knew of records committed by two of five voters"
     ),

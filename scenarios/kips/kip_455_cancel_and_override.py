@@ -20,10 +20,10 @@ from harness.vocabulary import (
     Scenario,
     ScriptedSchedule,
     Topology,
-    broker,
+    brokers,
 )
 
-_B = tuple(broker(number) for number in range(1, 5))
+_B = brokers(4)
 
 SCENARIO = Scenario(
     summary=(
@@ -41,9 +41,7 @@ SCENARIO = Scenario(
             Await(ReplicasAre("log-0", 1, _B[:2])),
             Inject("target", Partition(Pattern.ISOLATE_ONE, _B[3])),
             Perform(
-                Reassign(
-                    (("log-0", 0, (4, 2, 3)), ("log-0", 1, (1, 2, 4)), ("log-0", 2, (4, 3))),
-                ),
+                Reassign((("log-0", 0, (4, 2, 3)), ("log-0", 1, (1, 2, 4)), ("log-0", 2, (4, 3)))),
                 expect=(ErrorCode.NONE,),
             ),
             *(Await(Moves("log-0", number)) for number in range(3)),
@@ -69,6 +67,6 @@ SCENARIO = Scenario(
         duration_ms=45_000,
     ),
     topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=4),
-    workload=LogWorkload(assignments=((1, 2, 3), (1, 2, 3), (1, 2, 3)), rate=100, producers=2, consumers=2),
+    workload=LogWorkload(assignments=((1, 2, 3), (1, 2, 3), (1, 2, 3)), rate=100, producers=2),
     ticket="KIP-455",
 )

@@ -2,10 +2,8 @@
 
 from harness.vocabulary import (
     Acknowledged,
-    Among,
     Await,
     ErrorCode,
-    Flavour,
     Heal,
     Inject,
     Kill,
@@ -13,9 +11,7 @@ from harness.vocabulary import (
     LogWorkload,
     Mode,
     NothingMoves,
-    Partition,
     Pass,
-    Pattern,
     Perform,
     Reassign,
     ReplicasAre,
@@ -25,6 +21,7 @@ from harness.vocabulary import (
     Topology,
     broker,
 )
+from scenarios.quorum import cut_off
 
 _SLOW_BYTES_PER_S = 20_000
 
@@ -39,8 +36,7 @@ SCENARIO = Scenario(
             Await(Acknowledged(200)),
             Perform(
                 Reassign(
-                    (("log-0", 0, (4, 2, 3)), ("log-0", 1, (1, 4, 3))),
-                    throttle_bytes_per_s=_SLOW_BYTES_PER_S,
+                    (("log-0", 0, (4, 2, 3)), ("log-0", 1, (1, 4, 3))), throttle_bytes_per_s=_SLOW_BYTES_PER_S
                 ),
                 expect=(ErrorCode.NONE,),
             ),
@@ -49,10 +45,7 @@ SCENARIO = Scenario(
             Await(LeadsQuorum()),
             Heal("controller"),
             Perform(Reassign((("log-0", 2, (4, 1, 2)),)), expect=(ErrorCode.NONE,), until_ms=20_000),
-            Inject(
-                "cut",
-                Partition(Pattern.ISOLATE_ONE, Target.ACTIVE_CONTROLLER, Flavour.DROP, Among.CONTROLLERS),
-            ),
+            Inject("cut", cut_off(Target.ACTIVE_CONTROLLER)),
             Perform(Reassign((("log-0", 1, None),)), background=True),
             Pass(8_000),
             Heal("cut"),
@@ -70,6 +63,6 @@ SCENARIO = Scenario(
         duration_ms=60_000,
     ),
     topology=Topology(mode=Mode.ISOLATED, controllers=3, brokers=4),
-    workload=LogWorkload(assignments=((1, 2, 3), (1, 2, 3), (1, 2, 3)), rate=100, producers=2, consumers=2),
+    workload=LogWorkload(assignments=((1, 2, 3), (1, 2, 3), (1, 2, 3)), rate=100, producers=2),
     ticket="KIP-455",
 )

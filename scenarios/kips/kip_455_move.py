@@ -18,10 +18,10 @@ from harness.vocabulary import (
     Scenario,
     ScriptedSchedule,
     Topology,
-    broker,
+    brokers,
 )
 
-_B = tuple(broker(number) for number in range(1, 5))
+_B = brokers(4)
 _SLOW_BYTES_PER_S = 20_000
 
 SCENARIO = Scenario(
@@ -61,6 +61,6 @@ SCENARIO = Scenario(
         duration_ms=50_000,
     ),
     topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=4),
-    workload=LogWorkload(assignments=((1, 2, 3), (1, 2, 3), (2, 3, 4)), rate=100, producers=2, consumers=2),
+    workload=LogWorkload(assignments=((1, 2, 3), (1, 2, 3), (2, 3, 4)), rate=100, producers=2),
     ticket="KIP-455",
 )

@@ -21,10 +21,10 @@ from harness.vocabulary import (
     Scenario,
     ScriptedSchedule,
     Topology,
-    broker,
+    brokers,
 )
 
-_B = tuple(broker(number) for number in range(1, 5))
+_B = brokers(4)
 _SLOW_BYTES_PER_S, _FAST_BYTES_PER_S = 100_000, 10_000_000
 
 SCENARIO = Scenario(
@@ -68,6 +68,6 @@ SCENARIO = Scenario(
         duration_ms=60_000,
     ),
     topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=4),
-    workload=LogWorkload(assignments=((1, 2, 3), (1, 2, 3), (1, 2, 3)), rate=100, producers=4, consumers=2),
+    workload=LogWorkload(assignments=((1, 2, 3), (1, 2, 3), (1, 2, 3)), rate=100, producers=4),
     ticket="KIP-455",
 )

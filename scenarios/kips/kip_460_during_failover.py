@@ -22,9 +22,10 @@ from harness.vocabulary import (
     Target,
     Topology,
     broker,
+    brokers,
 )
 
-_ALL = (broker(1), broker(2), broker(3))
+_ALL = brokers(3)
 _PREFERRED = ElectLeaders(ElectionType.PREFERRED, (("log-0", 0),))
 _EVERYWHERE = ElectLeaders(ElectionType.PREFERRED)
 
@@ -56,6 +57,6 @@ SCENARIO = Scenario(
         duration_ms=45_000,
     ),
     topology=Topology(mode=Mode.ISOLATED, controllers=3, brokers=3),
-    workload=LogWorkload(assignments=((1, 2, 3), (2, 3, 1), (1, 3, 2)), rate=100, producers=2, consumers=2),
+    workload=LogWorkload(assignments=((1, 2, 3), (2, 3, 1), (1, 3, 2)), rate=100, producers=2),
     ticket="KIP-460",
 )

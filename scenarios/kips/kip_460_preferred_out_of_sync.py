@@ -2,7 +2,6 @@
 
 from harness.vocabulary import (
     Acknowledged,
-    Assumptions,
     Await,
     ElectionType,
     ElectLeaders,
@@ -20,9 +19,10 @@ from harness.vocabulary import (
     ScriptedSchedule,
     Topology,
     broker,
+    brokers,
 )
 
-_ALL = (broker(1), broker(2), broker(3))
+_ALL = brokers(3)
 _ELECT = ElectLeaders(ElectionType.PREFERRED, (("log-0", 0),))
 
 SCENARIO = Scenario(
@@ -48,7 +48,6 @@ SCENARIO = Scenario(
     ),
     topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=3),
     # Leaders go back by themselves every five minutes, which no run here lasts.
-    workload=LogWorkload(assignments=((1, 2, 3), (2, 3, 1)), rate=100, producers=2, consumers=2),
-    assumptions=Assumptions(),
+    workload=LogWorkload(assignments=((1, 2, 3), (2, 3, 1)), rate=100, producers=2),
     ticket="KIP-460",
 )

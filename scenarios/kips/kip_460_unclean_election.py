@@ -20,6 +20,7 @@ from harness.vocabulary import (
     ScriptedSchedule,
     Topology,
     broker,
+    brokers,
 )
 
 _WHERE = (("log-0", 0),)
@@ -53,7 +54,7 @@ SCENARIO = Scenario(
             Pass(5_000),
             Heal("leader"),
             Heal("first-follower"),
-            Await(InSync("log-0", 0, (broker(1), broker(2), broker(3)))),
+            Await(InSync("log-0", 0, brokers(3))),
             Perform(_PREFERRED, expect=(ErrorCode.NONE, ErrorCode.ELECTION_NOT_NEEDED), until_ms=10_000),
             Await(LeaderIs("log-0", 0, broker(1))),
             Pass(3_000),
@@ -61,9 +62,7 @@ SCENARIO = Scenario(
         duration_ms=60_000,
     ),
     topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=3),
-    workload=LogWorkload(
-        assignments=((1, 2, 3), (1, 2, 3)), min_insync_replicas=1, rate=100, producers=2, consumers=2
-    ),
+    workload=LogWorkload(assignments=((1, 2, 3), (1, 2, 3)), min_insync_replicas=1, rate=100, producers=2),
     assumptions=Assumptions(invoked_during=5, why_lowered="most of the time nobody leads"),
     ticket="KIP-460",
 )

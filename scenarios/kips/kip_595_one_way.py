@@ -55,7 +55,7 @@ SCENARIO = Scenario(
         duration_ms=60_000,
     ),
     topology=Topology(mode=Mode.ISOLATED, controllers=3, brokers=2),
-    workload=LogWorkload(rate=100, producers=2, consumers=2, min_insync_replicas=1),
+    workload=LogWorkload(rate=100, producers=2, min_insync_replicas=1),
     versions_min="4.0.0",
     ticket="KIP-595, KIP-996",
 )

@@ -2,7 +2,6 @@
 
 from harness.vocabulary import (
     Acknowledged,
-    AddVoter,
     Await,
     ErrorCode,
     Heal,
@@ -17,12 +16,12 @@ from harness.vocabulary import (
     Scenario,
     ScriptedSchedule,
     Topology,
-    VotersAre,
     WipeDisk,
-    controller,
+    controllers,
 )
+from scenarios.quorum import added
 
-_C = tuple(controller(number) for number in range(1, 4))
+_C = controllers(3)
 
 SCENARIO = Scenario(
     summary="Replace the disk of a voter, then of the next one.",
@@ -44,17 +43,14 @@ SCENARIO = Scenario(
                 Pass(5_500),
                 Heal(f"disk-{number}"),
                 Await(IsObserver(member)),
-                Perform(
-                    AddVoter(member), expect=(ErrorCode.NONE, ErrorCode.DUPLICATE_VOTER), until_ms=30_000
-                ),
-                Await(VotersAre(_C)),
+                *added(member, _C),
                 Await(Acknowledged(200)),
             )
         ),
         duration_ms=45_000,
     ),
     topology=Topology(mode=Mode.ISOLATED, controllers=3, brokers=2),
-    workload=LogWorkload(rate=100, producers=2, consumers=2, min_insync_replicas=1),
+    workload=LogWorkload(rate=100, producers=2, min_insync_replicas=1),
     versions_min="3.9.0",
     ticket="KIP-853",
 )

@@ -2,25 +2,20 @@
 
 from harness.vocabulary import (
     Acknowledged,
-    Among,
     Await,
-    Flavour,
     Heal,
     Inject,
     LogWorkload,
     Mode,
-    Partition,
     Pass,
-    Pattern,
     Scenario,
     ScriptedSchedule,
     Topology,
-    controller,
+    controllers,
 )
-from scenarios.joining import joined
+from scenarios.quorum import cut_off, joined
 
-_C = tuple(controller(number) for number in range(1, 6))
-
+_C = controllers(5)
 
 SCENARIO = Scenario(
     summary="Grow a standalone quorum to three and to five voters while controllers are cut off.",
@@ -32,13 +27,13 @@ SCENARIO = Scenario(
         moves=(
             *joined(_C, 2),
             *joined(_C, 3),
-            Inject("follower", Partition(Pattern.ISOLATE_ONE, _C[2], Flavour.DROP, Among.CONTROLLERS)),
+            Inject("follower", cut_off(_C[2])),
             Pass(6_000),
             *joined(_C, 4),
             Heal("follower"),
             *joined(_C, 5),
             Await(Acknowledged(200)),
-            Inject("newest", Partition(Pattern.ISOLATE_ONE, _C[4], Flavour.DROP, Among.CONTROLLERS)),
+            Inject("newest", cut_off(_C[4])),
             Pass(6_000),
             Heal("newest"),
             Pass(3_000),
@@ -46,7 +41,7 @@ SCENARIO = Scenario(
         duration_ms=60_000,
     ),
     topology=Topology(mode=Mode.ISOLATED, controllers=5, brokers=2, standalone=True),
-    workload=LogWorkload(rate=100, producers=2, consumers=2, min_insync_replicas=1),
+    workload=LogWorkload(rate=100, producers=2, min_insync_replicas=1),
     versions_min="3.9.0",
     ticket="KIP-853",
 )

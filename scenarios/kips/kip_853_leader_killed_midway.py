@@ -2,18 +2,14 @@
 
 from harness.vocabulary import (
     Acknowledged,
-    Among,
     Await,
-    Flavour,
     Heal,
     Inject,
     Kill,
     LeadsQuorum,
     LogWorkload,
     Mode,
-    Partition,
     Pass,
-    Pattern,
     Perform,
     RemoveVoter,
     Scenario,
@@ -22,6 +18,7 @@ from harness.vocabulary import (
     Topology,
     controller,
 )
+from scenarios.quorum import cut_off
 
 SCENARIO = Scenario(
     summary="Cut the leader off, ask it to remove a voter, and kill it before it could commit that.",
@@ -33,10 +30,7 @@ SCENARIO = Scenario(
         moves=(
             Await(LeadsQuorum()),
             Await(Acknowledged(100)),
-            Inject(
-                "cut",
-                Partition(Pattern.ISOLATE_ONE, Target.ACTIVE_CONTROLLER, Flavour.DROP, Among.CONTROLLERS),
-            ),
+            Inject("cut", cut_off(Target.ACTIVE_CONTROLLER)),
             Perform(RemoveVoter(controller(4)), background=True, timeout_ms=5_000),
             Pass(700),
             Inject("leader", Kill(Target.ACTIVE_CONTROLLER)),
@@ -50,7 +44,7 @@ SCENARIO = Scenario(
         duration_ms=30_000,
     ),
     topology=Topology(mode=Mode.ISOLATED, controllers=4, brokers=2),
-    workload=LogWorkload(rate=100, producers=2, consumers=2, min_insync_replicas=1),
+    workload=LogWorkload(rate=100, producers=2, min_insync_replicas=1),
     versions_min="3.9.0",
     ticket="KIP-853",
 )

@@ -3,17 +3,13 @@
 from harness.vocabulary import (
     Acknowledged,
     AddVoter,
-    Among,
     Await,
-    Flavour,
     Heal,
     Inject,
     LeadsQuorum,
     LogWorkload,
     Mode,
-    Partition,
     Pass,
-    Pattern,
     Perform,
     RemoveVoter,
     Scenario,
@@ -22,6 +18,7 @@ from harness.vocabulary import (
     Topology,
     controller,
 )
+from scenarios.quorum import cut_off
 
 SCENARIO = Scenario(
     summary="Ask for a second change of voters while the first can't be committed.",
@@ -33,10 +30,7 @@ SCENARIO = Scenario(
     schedule=ScriptedSchedule(
         moves=(
             Await(LeadsQuorum()),
-            Inject(
-                "leader",
-                Partition(Pattern.ISOLATE_ONE, Target.ACTIVE_CONTROLLER, Flavour.DROP, Among.CONTROLLERS),
-            ),
+            Inject("leader", cut_off(Target.ACTIVE_CONTROLLER)),
             Perform(AddVoter(controller(4)), background=True, timeout_ms=6_000),
             Perform(RemoveVoter(), timeout_ms=3_000, until_ms=1_000),
             Pass(6_000),
@@ -48,7 +42,7 @@ SCENARIO = Scenario(
         duration_ms=30_000,
     ),
     topology=Topology(mode=Mode.ISOLATED, controllers=4, brokers=2, initial_voters=3),
-    workload=LogWorkload(rate=100, producers=2, consumers=2, min_insync_replicas=1),
+    workload=LogWorkload(rate=100, producers=2, min_insync_replicas=1),
     versions_min="3.9.0",
     ticket="KIP-853",
 )

@@ -3,18 +3,14 @@
 from harness.vocabulary import (
     Acknowledged,
     AddVoter,
-    Among,
     Await,
     ErrorCode,
-    Flavour,
     Heal,
     Inject,
     LeadsQuorum,
     LogWorkload,
     Mode,
-    Partition,
     Pass,
-    Pattern,
     Perform,
     RemoveVoter,
     Scenario,
@@ -22,8 +18,9 @@ from harness.vocabulary import (
     Target,
     Topology,
     VotersAre,
-    controller,
+    controllers,
 )
+from scenarios.quorum import cut_off
 
 SCENARIO = Scenario(
     summary=(
@@ -40,12 +37,9 @@ SCENARIO = Scenario(
             Await(LeadsQuorum()),
             Await(Acknowledged(100)),
             Perform(AddVoter(), expect=(ErrorCode.NONE, ErrorCode.DUPLICATE_VOTER), until_ms=30_000),
-            Await(VotersAre(tuple(controller(number) for number in range(1, 5)))),
+            Await(VotersAre(controllers(4))),
             Perform(RemoveVoter(), background=True, timeout_ms=15_000),
-            Inject(
-                "leader",
-                Partition(Pattern.ISOLATE_ONE, Target.ACTIVE_CONTROLLER, Flavour.DROP, Among.CONTROLLERS),
-            ),
+            Inject("leader", cut_off(Target.ACTIVE_CONTROLLER)),
             Pass(8_000),
             Await(LeadsQuorum()),
             Heal("leader"),
@@ -56,7 +50,7 @@ SCENARIO = Scenario(
         duration_ms=45_000,
     ),
     topology=Topology(mode=Mode.ISOLATED, controllers=4, brokers=2),
-    workload=LogWorkload(rate=100, producers=2, consumers=2, min_insync_replicas=1),
+    workload=LogWorkload(rate=100, producers=2, min_insync_replicas=1),
     versions_min="3.9.0",
     ticket="KIP-853",
 )

@@ -3,7 +3,6 @@
 from harness.vocabulary import (
     Acknowledged,
     Await,
-    ErrorCode,
     Heal,
     Inject,
     Kill,
@@ -12,24 +11,19 @@ from harness.vocabulary import (
     Mode,
     Pass,
     Perform,
-    RemoveVoter,
     Scenario,
     ScriptedSchedule,
     Topology,
-    VotersAre,
-    controller,
+    controllers,
 )
+from scenarios.quorum import removed
 
-_C = tuple(controller(number) for number in range(1, 6))
+_C = controllers(5)
 
 
 def _left(count: int) -> tuple[Perform | Await, ...]:
     """Remove the last voter, and wait until the leader reports one voter less."""
-    return (
-        Perform(RemoveVoter(_C[count]), expect=(ErrorCode.NONE, ErrorCode.VOTER_NOT_FOUND), until_ms=30_000),
-        Await(VotersAre(_C[:count])),
-        Await(LeadsQuorum()),
-    )
+    return (*removed(_C[count], _C[:count]), Await(LeadsQuorum()))
 
 
 SCENARIO = Scenario(
@@ -56,7 +50,7 @@ SCENARIO = Scenario(
         duration_ms=45_000,
     ),
     topology=Topology(mode=Mode.ISOLATED, controllers=5, brokers=2),
-    workload=LogWorkload(rate=100, producers=2, consumers=2, min_insync_replicas=1),
+    workload=LogWorkload(rate=100, producers=2, min_insync_replicas=1),
     versions_min="3.9.0",
     ticket="KIP-853",
 )

@@ -19,10 +19,10 @@ from harness.vocabulary import (
     Topology,
     UpdateFeature,
     VotersAre,
-    controller,
+    controllers,
 )
 
-_C = tuple(controller(number) for number in range(1, 4))
+_C = controllers(3)
 
 SCENARIO = Scenario(
     summary="Raise kraft.version from 0 to 1 on a static quorum, under load, and remove a voter.",
@@ -49,7 +49,7 @@ SCENARIO = Scenario(
         duration_ms=40_000,
     ),
     topology=Topology(mode=Mode.ISOLATED, controllers=3, brokers=2, quorum=Quorum.STATIC),
-    workload=LogWorkload(rate=100, producers=2, consumers=2, min_insync_replicas=1),
+    workload=LogWorkload(rate=100, producers=2, min_insync_replicas=1),
     versions_min="4.1.0",
     ticket="KIP-853",
 )

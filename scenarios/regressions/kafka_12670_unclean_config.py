@@ -50,9 +50,7 @@ SCENARIO = Scenario(
         quorum=Quorum.STATIC,
         config={"unclean.leader.election.enable": "true"},
     ),
-    workload=LogWorkload(
-        assignments=((1, 2), (1, 2)), min_insync_replicas=1, rate=100, producers=2, consumers=2
-    ),
+    workload=LogWorkload(assignments=((1, 2), (1, 2)), min_insync_replicas=1, rate=100, producers=2),
     kafka_version="3.9.0",
     assumptions=Assumptions(invoked_during=5, why_lowered="while both replicas are down little can be sent"),
     expectations=(

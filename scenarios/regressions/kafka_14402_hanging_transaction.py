@@ -10,6 +10,7 @@ from harness.vocabulary import (
     Topology,
     Validity,
 )
+from scenarios.aborting import OFTEN_ABORTED
 
 SCENARIO = Scenario(
     summary="A transaction is aborted while one of its Produce requests waits on another connection.",
@@ -19,9 +20,7 @@ SCENARIO = Scenario(
         "read_committed never read what others commit after it."
     ),
     schedule=FixedSchedule(steps=(), duration_ms=18_000),
-    topology=Topology(
-        quorum=Quorum.STATIC, config={"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000"}
-    ),
+    topology=Topology(quorum=Quorum.STATIC, config=OFTEN_ABORTED),
     workload=ScriptedTransactions(script=Script.HANGING_TRANSACTION, rate=100),
     kafka_version="3.6.2",
     versions_min="3.5.2",

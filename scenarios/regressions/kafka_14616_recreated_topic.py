@@ -24,10 +24,7 @@ SCENARIO = Scenario(
         "The broker that starts has logs of the deleted topics, in folders with the names that the logs of "
         "the new topics need. It must remove the old logs and create the new ones."
     ),
-    schedule=FixedSchedule(
-        steps=(Step(28_000, 8_000, Stop(broker(2))),),
-        duration_ms=52_000,
-    ),
+    schedule=FixedSchedule(steps=(Step(28_000, 8_000, Stop(broker(2))),), duration_ms=52_000),
     topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=2),
     # With two brokers every topic has a replica on the one that is down. A topic lives for half a minute: it
     # must exist when that one stops, and its successor still when the disks are read.
@@ -37,10 +34,7 @@ SCENARIO = Scenario(
     kafka_version="3.7.1",
     expectations=(
         Expectation(
-            Validity.INVALID,
-            ("missing-replica",),
-            before="3.7.0",
-            why="KAFKA-14616: fixed in 3.7.0",
+            Validity.INVALID, ("missing-replica",), before="3.7.0", why="KAFKA-14616: fixed in 3.7.0"
         ),
     ),
     ticket="KAFKA-14616",

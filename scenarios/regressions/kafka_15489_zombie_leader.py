@@ -1,13 +1,10 @@
 """regressions/kafka-15489-zombie-leader: a leader cut off from its majority must step down."""
 
 from harness.vocabulary import (
-    Among,
     Expectation,
     FixedSchedule,
     LogWorkload,
     Mode,
-    Partition,
-    Pattern,
     Quorum,
     Scenario,
     Step,
@@ -15,6 +12,7 @@ from harness.vocabulary import (
     Topology,
     Validity,
 )
+from scenarios.quorum import cut_off
 
 SCENARIO = Scenario(
     summary="Cut the active controller off from the other controllers, both ways, for 25 s.",
@@ -24,13 +22,7 @@ SCENARIO = Scenario(
         "next epoch."
     ),
     schedule=FixedSchedule(
-        steps=(
-            Step(
-                5_000,
-                25_000,
-                Partition(Pattern.ISOLATE_ONE, Target.ACTIVE_CONTROLLER, among=Among.CONTROLLERS),
-            ),
-        ),
+        steps=(Step(5_000, 25_000, cut_off(Target.ACTIVE_CONTROLLER)),),
         duration_ms=38_000,
     ),
     topology=Topology(mode=Mode.ISOLATED, controllers=3, brokers=3, quorum=Quorum.STATIC),

@@ -51,7 +51,7 @@ SCENARIO = Scenario(
         duration_ms=50_000,
     ),
     topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=3, quorum=Quorum.STATIC),
-    workload=LogWorkload(assignments=((1, 2, 3), (1, 2, 3)), rate=100, producers=2, consumers=2),
+    workload=LogWorkload(assignments=((1, 2, 3), (1, 2, 3)), rate=100, producers=2),
     kafka_version="3.9.0",
     assumptions=Assumptions(invoked_during=5, why_lowered="while two of three are down little can be sent"),
     expectations=(

@@ -2,10 +2,8 @@
 
 from harness.vocabulary import (
     Acknowledged,
-    Assumptions,
     Await,
     Configure,
-    ErrorCode,
     Expectation,
     Heal,
     Inject,
@@ -15,29 +13,15 @@ from harness.vocabulary import (
     LogWorkload,
     Mode,
     Pass,
-    Perform,
-    RemoveVoter,
     Scenario,
     ScriptedSchedule,
     Topology,
     Validity,
-    VotersAre,
-    controller,
+    controllers,
 )
-from scenarios.joining import joined
+from scenarios.quorum import joined, removed
 
-_C = tuple(controller(number) for number in range(1, 6))
-
-
-def _leaves(number: int, then: tuple[int, ...]) -> tuple[Perform | Await, ...]:
-    return (
-        Perform(
-            RemoveVoter(_C[number - 1]), expect=(ErrorCode.NONE, ErrorCode.VOTER_NOT_FOUND), until_ms=30_000
-        ),
-        Await(VotersAre(tuple(_C[one - 1] for one in then))),
-        Await(LeadsQuorum()),
-    )
-
+_C = controllers(5)
 
 SCENARIO = Scenario(
     summary="Replace all three voters while one of them is down, and start that one again.",
@@ -54,9 +38,12 @@ SCENARIO = Scenario(
             Inject("stale", Kill(_C[2])),
             *joined(_C, 4),
             *joined(_C, 5),
-            *_leaves(3, (1, 2, 4, 5)),
-            *_leaves(2, (1, 4, 5)),
-            *_leaves(1, (4, 5)),
+            *removed(_C[2], _C[:2] + _C[3:]),
+            Await(LeadsQuorum()),
+            *removed(_C[1], _C[:1] + _C[3:]),
+            Await(LeadsQuorum()),
+            *removed(_C[0], _C[3:]),
+            Await(LeadsQuorum()),
             Inject("second", Kill(_C[1])),
             Inject("third", Kill(_C[0])),
             Await(Acknowledged(100)),
@@ -70,10 +57,9 @@ SCENARIO = Scenario(
         duration_ms=90_000,
     ),
     topology=Topology(mode=Mode.ISOLATED, controllers=5, brokers=2, standalone=True),
-    workload=LogWorkload(rate=100, producers=2, consumers=2, min_insync_replicas=1),
+    workload=LogWorkload(rate=100, producers=2, min_insync_replicas=1),
     kafka_version="4.1.1",
     versions_min="3.9.0",
-    assumptions=Assumptions(),
     expectations=(
         Expectation(
             Validity.INVALID,

@@ -9,6 +9,7 @@ from harness.vocabulary import (
     Topology,
     Validity,
 )
+from scenarios.aborting import OFTEN_ABORTED
 
 LATE_END = ("G1a", "torn-transaction", "marker-against-answer", "markers-differ")
 """What a request that ends another transaction than it was meant for may lead to."""
@@ -22,13 +23,11 @@ SCENARIO = Scenario(
         "the client's protocol, not on the broker's version."
     ),
     schedule=FixedSchedule(steps=(), duration_ms=18_000),
-    topology=Topology(config={"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000"}),
+    topology=Topology(config=OFTEN_ABORTED),
     workload=ScriptedTransactions(script=Script.DELAYED_END_TXN, transaction_version=1, rate=100),
     expectations=(
         Expectation(
-            Validity.INVALID,
-            LATE_END,
-            why="KAFKA-17754: open by design for clients of transaction.version 1",
+            Validity.INVALID, LATE_END, why="KAFKA-17754: open by design for clients of transaction.version 1"
         ),
     ),
     ticket="KAFKA-17754",

@@ -58,9 +58,7 @@ SCENARIO = Scenario(
         config={"metadata.log.max.snapshot.interval.ms": "2000"},
         start_version=OLDEST,
     ),
-    workload=LogWorkload(
-        rate=100, producers=2, consumers=2, partitions=2, replication_factor=2, min_insync_replicas=1
-    ),
+    workload=LogWorkload(rate=100, producers=2, partitions=2, replication_factor=2, min_insync_replicas=1),
     kafka_version="4.1.1",
     versions_min="4.0.0",
     expectations=(

@@ -31,10 +31,7 @@ SCENARIO = Scenario(
     versions_min="4.0.0",
     expectations=(
         Expectation(
-            Validity.INVALID,
-            ("two-coordinators",),
-            before="4.0.1",
-            why="KAFKA-19274: fixed in 4.0.1",
+            Validity.INVALID, ("two-coordinators",), before="4.0.1", why="KAFKA-19274: fixed in 4.0.1"
         ),
     ),
     ticket="KAFKA-19274",

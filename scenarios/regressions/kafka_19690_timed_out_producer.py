@@ -17,6 +17,7 @@ from harness.vocabulary import (
     Topology,
     Validity,
 )
+from scenarios.aborting import OFTEN_ABORTED
 
 _RED = ("old-epoch-hidden",)
 _WHY = "KAFKA-19690: fixed in 3.9.2, 4.0.2 and 4.1.1"
@@ -28,11 +29,7 @@ SCENARIO = Scenario(
         "INVALID_PRODUCER_EPOCH. INVALID_TXN_STATE ends it, although only its epoch is old."
     ),
     schedule=FixedSchedule(steps=(), duration_ms=50_000),
-    topology=Topology(
-        mode=Mode.ISOLATED,
-        controllers=1,
-        config={"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000"},
-    ),
+    topology=Topology(mode=Mode.ISOLATED, controllers=1, config=OFTEN_ABORTED),
     workload=ScriptedTransactions(
         script=Script.TIMED_OUT_PRODUCER, assignments=((1, 2, 3), (1, 2, 3)), rate=100
     ),

@@ -17,10 +17,10 @@ from harness.vocabulary import (
     ScriptedSchedule,
     Topology,
     VotersAre,
-    controller,
+    controllers,
 )
 
-_C = tuple(controller(number) for number in range(1, 4))
+_C = controllers(3)
 
 SCENARIO = Scenario(
     summary="Remove a follower and then the leader while controllers join by themselves.",
@@ -51,7 +51,7 @@ SCENARIO = Scenario(
         brokers=2,
         node_config={f"c{number}": {"controller.quorum.auto.join.enable": "true"} for number in (1, 2, 3)},
     ),
-    workload=LogWorkload(rate=100, producers=2, consumers=2, min_insync_replicas=1),
+    workload=LogWorkload(rate=100, producers=2, min_insync_replicas=1),
     versions_min="4.2.0",
     ticket="KAFKA-19850",
 )

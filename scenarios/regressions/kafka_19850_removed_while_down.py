@@ -11,7 +11,6 @@ from harness.vocabulary import (
     Acknowledged,
     Await,
     Configure,
-    ErrorCode,
     Heal,
     Inject,
     IsObserver,
@@ -19,19 +18,17 @@ from harness.vocabulary import (
     LogWorkload,
     Mode,
     Pass,
-    Perform,
-    RemoveVoter,
     Scenario,
     ScriptedSchedule,
     Stop,
     Topology,
     VotersAre,
-    controller,
+    controllers,
 )
+from scenarios.quorum import removed
 
 _AUTO_JOIN = "controller.quorum.auto.join.enable"
-_C = tuple(controller(number) for number in range(1, 4))
-_REMOVED = (ErrorCode.NONE, ErrorCode.VOTER_NOT_FOUND)
+_C = controllers(3)
 _LONG_ENOUGH_MS = 8_000
 """The voters write snapshots that have the removal."""
 
@@ -46,8 +43,7 @@ SCENARIO = Scenario(
         moves=(
             Await(LeadsQuorum()),
             Inject("joins", Stop(_C[2])),
-            Perform(RemoveVoter(_C[2]), expect=_REMOVED, until_ms=30_000),
-            Await(VotersAre(_C[:2])),
+            *removed(_C[2], _C[:2]),
             Await(Acknowledged(100)),
             Pass(_LONG_ENOUGH_MS),
             Await(VotersAre(_C[:2])),
@@ -57,8 +53,7 @@ SCENARIO = Scenario(
             Pass(3_000),
             Inject("stays", Stop(_C[2])),
             Await(LeadsQuorum()),
-            Perform(RemoveVoter(_C[2]), expect=_REMOVED, until_ms=30_000),
-            Await(VotersAre(_C[:2])),
+            *removed(_C[2], _C[:2]),
             Await(Acknowledged(100)),
             Configure(_C[2], {_AUTO_JOIN: "false"}),
             Pass(_LONG_ENOUGH_MS),
@@ -77,7 +72,7 @@ SCENARIO = Scenario(
         config={"metadata.log.max.snapshot.interval.ms": "2000"},
         node_config={f"c{number}": {_AUTO_JOIN: "true"} for number in (1, 2, 3)},
     ),
-    workload=LogWorkload(rate=100, producers=2, consumers=2, min_insync_replicas=1),
+    workload=LogWorkload(rate=100, producers=2, min_insync_replicas=1),
     versions_min="4.2.0",
     ticket="KAFKA-19850",
 )

@@ -24,11 +24,11 @@ from harness.vocabulary import (
     Topology,
     Validity,
     VotersCaughtUp,
-    controller,
+    controllers,
 )
-from scenarios.joining import joined
+from scenarios.quorum import joined
 
-_C = tuple(controller(number) for number in range(1, 5))
+_C = controllers(4)
 _FETCH_TIMEOUT = "controller.quorum.fetch.timeout.ms"
 
 SCENARIO = Scenario(
@@ -72,7 +72,7 @@ SCENARIO = Scenario(
         config={_FETCH_TIMEOUT: "20000"},
         node_config={name: {_FETCH_TIMEOUT: "2000"} for name in ("c2", "c3", "c4", "b1", "b2")},
     ),
-    workload=LogWorkload(rate=100, producers=2, consumers=2, min_insync_replicas=1),
+    workload=LogWorkload(rate=100, producers=2, min_insync_replicas=1),
     kafka_version="4.2.1",
     versions_min="3.9.0",
     expectations=(

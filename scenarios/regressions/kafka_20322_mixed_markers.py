@@ -20,6 +20,7 @@ from harness.vocabulary import (
     broker,
     controller,
 )
+from scenarios.aborting import OFTEN_ABORTED
 from scenarios.upgrading import BROKERS, HELD, changed
 
 ASSIGNMENTS = ((1, 2, 3), (2, 3, 1), (3, 1, 2))
@@ -53,12 +54,7 @@ SCENARIO = Scenario(
         ),
         duration_ms=35_000,
     ),
-    topology=Topology(
-        mode=Mode.ISOLATED,
-        controllers=1,
-        config={"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000"},
-        start_version="4.1.1",
-    ),
+    topology=Topology(mode=Mode.ISOLATED, controllers=1, config=OFTEN_ABORTED, start_version="4.1.1"),
     workload=TxnWorkload(assignments=ASSIGNMENTS, transaction_timeout_ms=6_000),
     kafka_version="4.2.1",
     versions_min="4.2.0",

@@ -67,7 +67,6 @@ SCENARIO = Scenario(
         min_insync_replicas=1,
         rate=100,
         producers=2,
-        consumers=2,
         acks="1",
         idempotent=False,
     ),

@@ -5,15 +5,7 @@ before it looks for its instance id.  If the group has as many members as it may
 replace its predecessor is refused until the predecessor's session has expired.
 """
 
-from harness.vocabulary import (
-    Expectation,
-    FixedSchedule,
-    GroupsWorkload,
-    Mode,
-    Scenario,
-    Topology,
-    Validity,
-)
+from harness.vocabulary import Expectation, FixedSchedule, GroupsWorkload, Mode, Scenario, Topology, Validity
 from scenarios.grouping import SHORT_SESSIONS
 
 _GROUP = "group-confluent-kafka"
@@ -26,9 +18,7 @@ SCENARIO = Scenario(
     ),
     schedule=FixedSchedule(steps=(), duration_ms=30_000),
     topology=Topology(
-        mode=Mode.ISOLATED,
-        controllers=1,
-        config={"group.consumer.max.size": "3", **SHORT_SESSIONS},
+        mode=Mode.ISOLATED, controllers=1, config={"group.consumer.max.size": "3", **SHORT_SESSIONS}
     ),
     workload=GroupsWorkload(modern=(_GROUP,), static=(_GROUP,), members=3, churn_interval_ms=1_500),
     versions_min="4.0.0",

@@ -44,13 +44,8 @@ _PATIENCE_MS = 10_000
 
 def _cut_off(number: int, name: str) -> tuple[Inject | Pass | Heal | Await, ...]:
     """Cut a broker off from the controller, and from nobody else, until others lead its partitions."""
-    link = Partition(Pattern.LINK, broker(number), Flavour.REJECT, draw=0)
-    return (
-        Await(Acknowledged(150)),
-        Inject(name, link),
-        Pass(_CUT_MS),
-        Heal(name),
-    )
+    link = Partition(Pattern.LINK, broker(number), Flavour.REJECT)
+    return (Await(Acknowledged(150)), Inject(name, link), Pass(_CUT_MS), Heal(name))
 
 
 SCENARIO = Scenario(

@@ -51,20 +51,12 @@ SCENARIO = Scenario(
         ),
         duration_ms=50_000,
     ),
-    topology=Topology(
-        mode=Mode.ISOLATED,
-        controllers=1,
-        brokers=3,
-        config=share_brokers(WORKLOAD),
-    ),
+    topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=3, config=share_brokers(WORKLOAD)),
     workload=WORKLOAD,
     versions_min="4.2.0",
     expectations=(
         Expectation(
-            Validity.INVALID,
-            ("share-undelivered",),
-            before="4.4.0",
-            why="KAFKA-20742: fixed in 4.4.0",
+            Validity.INVALID, ("share-undelivered",), before="4.4.0", why="KAFKA-20742: fixed in 4.4.0"
         ),
     ),
     ticket="KAFKA-20742",

@@ -18,6 +18,7 @@ from harness.vocabulary import (
     Topology,
     Validity,
 )
+from scenarios.aborting import OFTEN_ABORTED
 
 SCENARIO = Scenario(
     summary="A commit waits on its connection until its transaction has timed out, and is refused.",
@@ -26,11 +27,7 @@ SCENARIO = Scenario(
         "transaction.version 2 it is answered INVALID_TXN_STATE instead, which ends the application."
     ),
     schedule=FixedSchedule(steps=(), duration_ms=50_000),
-    topology=Topology(
-        mode=Mode.ISOLATED,
-        controllers=1,
-        config={"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000"},
-    ),
+    topology=Topology(mode=Mode.ISOLATED, controllers=1, config=OFTEN_ABORTED),
     workload=ScriptedTransactions(
         script=Script.LATE_COMMIT, assignments=((1, 2, 3), (1, 2, 3)), rate=100, transaction_version=2
     ),

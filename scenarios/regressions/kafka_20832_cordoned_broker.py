@@ -25,10 +25,10 @@ from harness.vocabulary import (
     Stop,
     Topology,
     Validity,
-    broker,
+    brokers,
 )
 
-_B = tuple(broker(number) for number in range(1, 5))
+_B = brokers(4)
 
 SCENARIO = Scenario(
     summary="Cordon all log directories of a broker, and reassign a partition to it.",
@@ -57,9 +57,7 @@ SCENARIO = Scenario(
         duration_ms=30_000,
     ),
     topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=4),
-    workload=LogWorkload(
-        assignments=((1, 2), (3, 4)), min_insync_replicas=1, rate=100, producers=2, consumers=2
-    ),
+    workload=LogWorkload(assignments=((1, 2), (3, 4)), min_insync_replicas=1, rate=100, producers=2),
     kafka_version="4.4.0",
     versions_min="4.3.0",
     expectations=(

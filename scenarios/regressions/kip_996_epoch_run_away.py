@@ -2,18 +2,14 @@
 
 from harness.vocabulary import (
     Acknowledged,
-    Among,
     Await,
     Expectation,
-    Flavour,
     Heal,
     Inject,
     LeadsQuorum,
     LogWorkload,
     Mode,
-    Partition,
     Pass,
-    Pattern,
     Quorum,
     Scenario,
     ScriptedSchedule,
@@ -21,6 +17,7 @@ from harness.vocabulary import (
     Topology,
     Validity,
 )
+from scenarios.quorum import cut_off
 
 SCENARIO = Scenario(
     summary="Cut a follower among the controllers off from the others, twice, for 20 s each.",
@@ -36,12 +33,7 @@ SCENARIO = Scenario(
                 move
                 for number in (1, 2)
                 for move in (
-                    Inject(
-                        f"cut-{number}",
-                        Partition(
-                            Pattern.ISOLATE_ONE, Target.QUORUM_FOLLOWER, Flavour.DROP, Among.CONTROLLERS
-                        ),
-                    ),
+                    Inject(f"cut-{number}", cut_off(Target.QUORUM_FOLLOWER)),
                     Pass(20_000),
                     Heal(f"cut-{number}"),
                     Await(LeadsQuorum()),
@@ -53,14 +45,11 @@ SCENARIO = Scenario(
         duration_ms=50_000,
     ),
     topology=Topology(mode=Mode.ISOLATED, controllers=3, brokers=2, quorum=Quorum.STATIC),
-    workload=LogWorkload(rate=100, producers=2, consumers=2, min_insync_replicas=1),
+    workload=LogWorkload(rate=100, producers=2, min_insync_replicas=1),
     kafka_version="4.1.1",
     expectations=(
         Expectation(
-            Validity.INVALID,
-            ("epoch-run-away",),
-            before="4.0.0",
-            why="KIP-996: pre-vote came with 4.0.0",
+            Validity.INVALID, ("epoch-run-away",), before="4.0.0", why="KIP-996: pre-vote came with 4.0.0"
         ),
     ),
     ticket="KIP-996",

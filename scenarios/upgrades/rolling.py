@@ -2,17 +2,13 @@
 
 from harness.vocabulary import (
     Acknowledged,
-    Among,
     Await,
     ErrorCode,
-    Flavour,
     Heal,
     Inject,
     Kill,
     Mode,
-    Partition,
     Pass,
-    Pattern,
     Perform,
     Scenario,
     ScriptedSchedule,
@@ -20,6 +16,7 @@ from harness.vocabulary import (
     Topology,
     UpdateFeature,
 )
+from scenarios.quorum import cut_off
 from scenarios.upgrading import BROKERS, CONTROLLERS, HELD, LOAD, OLDEST, WHOLE, changed
 
 SCENARIO = Scenario(
@@ -37,10 +34,7 @@ SCENARIO = Scenario(
             Heal("kill"),
             *WHOLE,
             *changed(CONTROLLERS[2], BROKERS[0]),
-            Inject(
-                "cut",
-                Partition(Pattern.ISOLATE_ONE, Target.ACTIVE_CONTROLLER, Flavour.DROP, Among.CONTROLLERS),
-            ),
+            Inject("cut", cut_off(Target.ACTIVE_CONTROLLER)),
             Heal("cut"),
             *WHOLE,
             *changed(*BROKERS[1:]),

@@ -16,11 +16,12 @@ from checkers.verdict.verdict import Validity
 from harness.campaigns.making import run_one
 from harness.campaigns.minimising.evidence import ReproductionOutcome
 from harness.campaigns.minimising.passes import PHASES
-from harness.campaigns.minimising.search import Search, Trial, key_of
+from harness.campaigns.minimising.search import Search, Trial
 from harness.campaigns.minimising.starting import Start, shows
 from harness.campaigns.minimising.state import CANDIDATES, RESULT_FILE, MinimisationFile, Tried
 from harness.campaigns.series import Series, Venue
 from harness.errors import KrucibleError, disk_errors_named
+from harness.plan.digest import digest_of
 from harness.plan.planning import RunPlan, plan_run
 from harness.plan.scenario_files import name_of
 from harness.plan.writing import write_scenario
@@ -99,9 +100,8 @@ class Minimising:
 
     def outcomes(self, scenario: Scenario) -> tuple[list[ReproductionOutcome], bool]:
         """Outcomes of a scenario's runs after the search; without any, of those by which it was chosen."""
-        key = key_of(scenario)
-        confirming = self._kept.outcomes(key, confirming=True)
-        return (confirming, True) if confirming else (self._kept.outcomes(key), False)
+        confirming = self._kept.outcomes(scenario, confirming=True)
+        return (confirming, True) if confirming else (self._kept.outcomes(scenario), False)
 
     def write_result(self, docstring: str) -> Path:
         """Write the smallest scenario so far.
@@ -131,8 +131,8 @@ class Minimising:
         try:
             trial = next(asking)
             while True:
-                key = key_of(trial.scenario)
-                known = self._kept.outcomes(key)
+                key = digest_of(trial.scenario)
+                known = self._kept.outcomes(trial.scenario)
                 place = used.get(key, 0)
                 outcome = known[place] if place < len(known) else self._run(trial, venue, confirming=False)
                 used[key] = place + 1
@@ -144,7 +144,7 @@ class Minimising:
         best = self.search.best
         if best is None:
             return
-        while len(self._kept.outcomes(key_of(best), confirming=True)) < self._budget.confirming:
+        while len(self._kept.outcomes(best, confirming=True)) < self._budget.confirming:
             self._run(Trial(best, "how often it comes back"), venue, confirming=True)
 
     def _run(self, trial: Trial, venue: Venue, *, confirming: bool) -> ReproductionOutcome:
@@ -177,7 +177,7 @@ class Minimising:
             if outcome is ReproductionOutcome.MISSED and verdict.validity is Validity.UNKNOWN:
                 outcome = ReproductionOutcome.UNDECIDED
             self._kept.add(
-                Tried(key_of(trial.scenario), outcome, str(folder), confirming, round(self._last_s))
+                Tried(digest_of(trial.scenario), outcome, str(folder), confirming, round(self._last_s))
             )
             click.echo(f"minimise   {self._start.wanted} was {outcome}: {folder}", err=True)
             return outcome
@@ -193,7 +193,7 @@ class Minimising:
     def _plan(self, trial: Trial) -> RunPlan:
         """Plan the run of a trial, from a scenario file that is written for it."""
         folder = self._kept.folder / CANDIDATES
-        path = (folder / f"{self._start.wanted}-{key_of(trial.scenario)}.py").resolve()
+        path = (folder / f"{self._start.wanted}-{digest_of(trial.scenario)}.py").resolve()
         told = f"A candidate: {trial.text}, to find out whether {self._start.wanted} comes back."
         with disk_errors_named():
             folder.mkdir(parents=True, exist_ok=True)

@@ -4,15 +4,12 @@ This module makes no runs.  The same outcomes lead to the same trials, so a sear
 recorded outcomes.
 """
 
-import hashlib
 from collections.abc import Callable, Generator, Sequence
 from typing import NamedTuple
 
 from harness.campaigns.minimising.evidence import LEVELS, Evidence, RateTest, ReproductionOutcome
-from harness.plan.writing import write_scenario
+from harness.plan.digest import digest_of
 from harness.vocabulary.scenario import Scenario
-
-_DIGITS = 8
 
 
 class Trial(NamedTuple):
@@ -26,11 +23,6 @@ Pass = Callable[[Scenario], Generator[Trial, bool, None]]
 """A way to make a scenario smaller: yields smaller ones, and receives whether each was kept."""
 RunsNeeded = Generator[Trial, ReproductionOutcome, None]
 """Yields a trial for each run, and receives the outcome of that run."""
-
-
-def key_of(scenario: Scenario) -> str:
-    """A key of a scenario; equal scenarios have the same key."""
-    return hashlib.sha256(write_scenario(scenario, "").encode()).hexdigest()[:_DIGITS]
 
 
 class Search:
@@ -65,7 +57,7 @@ class Search:
     @property
     def tested(self) -> bool:
         """Whether the test has decided for the smallest scenario; not in the middle of a phase."""
-        evidence = None if self.best is None else self._evidence.get(key_of(self.best))
+        evidence = None if self.best is None else self._evidence.get(digest_of(self.best))
         return evidence is not None and evidence.decision(self.level) is True
 
     def runs_needed(self) -> RunsNeeded:
@@ -109,7 +101,7 @@ class Search:
 
     def _holds(self, trial: Trial, *, hasty: bool = False) -> Generator[Trial, ReproductionOutcome, bool]:
         """Whether a trial shows the anomaly often enough; its earlier runs count."""
-        evidence = self._evidence.setdefault(key_of(trial.scenario), Evidence())
+        evidence = self._evidence.setdefault(digest_of(trial.scenario), Evidence())
         while (decision := evidence.decision(self.level)) is None:
             if hasty and evidence.shown:
                 return True
@@ -118,7 +110,7 @@ class Search:
 
     def _level_of(self, start: Trial) -> Generator[Trial, ReproductionOutcome, RateTest | None]:
         """The strictest level that a start reaches; None if it shows the anomaly too rarely."""
-        evidence = self._evidence.setdefault(key_of(start.scenario), Evidence())
+        evidence = self._evidence.setdefault(digest_of(start.scenario), Evidence())
         for level in LEVELS:
             while (decision := evidence.decision(level)) is None:
                 evidence.add((yield start))

@@ -1,6 +1,7 @@
 """The state of a minimisation, stored next to its invalid run after every run."""
 
 import fcntl
+import hashlib
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,9 @@ import msgspec
 
 from harness.campaigns.minimising.evidence import ReproductionOutcome
 from harness.errors import KrucibleError, disk_errors_named
+from harness.plan.digest import digest_of
+from harness.plan.writing import write_scenario
+from harness.vocabulary.scenario import Scenario
 from results.store.runs import RunUnreadableError, load_record, save_record
 
 FOLDER = "minimised"
@@ -17,13 +21,14 @@ STATE_FILE = "state.json"
 _LOCK_FILE = "lock"
 RESULT_FILE = "scenario.py"
 CANDIDATES = "candidates"
+_FORMER_DIGITS = 8
 
 
 class Tried(msgspec.Struct, frozen=True):
     """One run that was made.
 
     Attributes:
-        key: key of the scenario that was run.
+        key: digest of the scenario that was run; if an earlier version of krucible made it, of its source.
         outcome: its result with regard to the anomaly.
         folder: the run's folder.
         confirming: whether it was made after the search, to measure the rate of the chosen scenario.
@@ -73,9 +78,12 @@ class MinimisationFile:
         if self._path.exists():
             self.state = self._read()
 
-    def outcomes(self, key: str, *, confirming: bool = False) -> list[ReproductionOutcome]:
+    def outcomes(self, scenario: Scenario, *, confirming: bool = False) -> list[ReproductionOutcome]:
         """The outcomes of a scenario's runs, in order."""
-        return [each.outcome for each in self.state.tried if (each.key, each.confirming) == (key, confirming)]
+        keys = {digest_of(scenario), _former_key_of(scenario)}
+        return [
+            each.outcome for each in self.state.tried if each.key in keys and each.confirming is confirming
+        ]
 
     def add(self, tried: Tried) -> None:
         """Store one more run."""
@@ -128,3 +136,8 @@ class MinimisationFile:
             where=str(self._path),
             next_step=f"repair it, or start again: rm {shlex.quote(str(self._path))}",
         )
+
+
+def _former_key_of(scenario: Scenario) -> str:
+    """The key that earlier versions of krucible gave a scenario; a new name of a type changes it."""
+    return hashlib.sha256(write_scenario(scenario, "").encode()).hexdigest()[:_FORMER_DIGITS]

@@ -13,11 +13,12 @@ from harness.campaigns.campaign import Campaign
 from harness.campaigns.making import run_missing
 from harness.campaigns.provisions import require_images
 from harness.campaigns.qualifying_runs import Stores
-from harness.campaigns.sensitivity.identity import bug_digest, schedule_digest
+from harness.campaigns.sensitivity.identity import bug_digest
 from harness.campaigns.sensitivity.planning import Controls, Slot, in_order
 from harness.campaigns.sensitivity.reading import read_control, read_trial
 from harness.campaigns.sensitivity.stored_runs import StoredRun, StoredRuns
 from harness.campaigns.series import Series, Venue
+from harness.plan.digest import digest_of
 from harness.plan.planning import RunPlan, plan_run
 from results.campaigns.summary import Outcome
 from results.markup.markdown import number
@@ -295,6 +296,4 @@ class Measuring:
 
 def _planned(slot: Slot, *, control: bool) -> Planned:
     plan = plan_run(slot.control if control else slot.seeded)
-    return Planned(
-        slot, control, plan, "" if control else bug_digest(slot.bug), schedule_digest(plan.schedule)
-    )
+    return Planned(slot, control, plan, "" if control else bug_digest(slot.bug), digest_of(plan.schedule))

@@ -9,8 +9,9 @@ import msgspec
 from checkers.history.identity import RunIdentity
 from checkers.history.phases import PHASE, Phase
 from checkers.verdict.verdict import Validity
-from harness.campaigns.sensitivity.identity import bug_digest, is_script_of, schedule_digest
+from harness.campaigns.sensitivity.identity import bug_digest, is_script_of
 from harness.errors import disk_errors_named
+from harness.plan.digest import digest_of
 from harness.plan.schedule import decode
 from harness.record.deaths import is_noted
 from harness.record.folder import SCHEDULE_FILE
@@ -115,7 +116,7 @@ def _origin(folder: Path, identity: RunIdentity) -> Origin:
 def _schedule(folder: Path) -> str:
     """Digest of a run's plan; empty if the current vocabulary can't express it."""
     try:
-        return schedule_digest(decode(_bytes(folder / SCHEDULE_FILE)))
+        return digest_of(decode(_bytes(folder / SCHEDULE_FILE)))
     except msgspec.DecodeError:
         return ""
 

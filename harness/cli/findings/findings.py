@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
+from harness.cli.options.shared import markup_option
 from harness.cli.parsing import Group
 from harness.errors import KrucibleError, UsageError
 from results.findings.page import Finding, read_findings
@@ -52,14 +53,7 @@ def list_findings(*, as_json: bool) -> None:
 
 @findings_command.command("export")
 @click.argument("name", shell_complete=complete_finding)
-@click.option(
-    "--format",
-    "markup",
-    type=click.Choice([each.value for each in Format]),
-    default=Format.JIRA.value,
-    show_default=True,
-    help="Markup of the tracker: GitHub's Markdown, or the wiki markup of Kafka's JIRA.",
-)
+@markup_option(Format.JIRA)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with the title apart from the body.")
 def export(name: str, *, markup: str, as_json: bool) -> None:
     """Print the finding NAME as the text of a ticket; its first line is the title."""

@@ -9,7 +9,7 @@ from harness.campaigns.keeping import circumstances_of, identity_of
 from harness.campaigns.rejudging import verdict_of
 from harness.cli.options.completion import complete_run
 from harness.cli.options.places import File
-from harness.cli.options.shared import runs_option
+from harness.cli.options.shared import markup_option, runs_option
 from harness.cli.parsing import Command
 from results.markup.trackers import Format, title_and_body
 from results.run.issue import render_issue
@@ -18,14 +18,7 @@ from results.store.runs import find_run, write_whole
 
 @click.command("issue", cls=Command)
 @click.argument("run", shell_complete=complete_run)
-@click.option(
-    "--format",
-    "markup",
-    type=click.Choice([each.value for each in Format]),
-    default=Format.MARKDOWN.value,
-    show_default=True,
-    help="Markup of the tracker: GitHub's Markdown, or the wiki markup of Kafka's JIRA.",
-)
+@markup_option(Format.MARKDOWN)
 @click.option(
     "--out",
     type=File(),

@@ -14,6 +14,7 @@ from harness.cli.options.places import File, Folder
 from harness.errors import UsageError
 from harness.record.folder import RUNS
 from harness.vocabulary.topology import Mode, NodeFile, Quorum
+from results.markup.trackers import Format
 from results.store.commands import store_option
 
 SEED_MAX = 2**63 - 1
@@ -169,6 +170,22 @@ def runs_option(function: F) -> F:
         show_envvar=True,
         help="Where runs are kept.",
     )(function)
+
+
+def markup_option(default: Format) -> Callable[[F], F]:
+    """Add the option ``--format``, whose value is `markup`.
+
+    Args:
+        default: its value unless it is given.
+    """
+    return click.option(
+        "--format",
+        "markup",
+        type=click.Choice([each.value for each in Format]),
+        default=default.value,
+        show_default=True,
+        help="Markup of the tracker: GitHub's Markdown, or the wiki markup of Kafka's JIRA.",
+    )
 
 
 def require_store(context: click.Context, runs: Path) -> None:

@@ -18,9 +18,10 @@ from harness.campaigns.minimising.evidence import (
 )
 from harness.campaigns.minimising.passes import PHASES, planned_of
 from harness.campaigns.minimising.pieces import pieces_of
-from harness.campaigns.minimising.search import Search, Trial, key_of
+from harness.campaigns.minimising.search import Search, Trial
 from harness.campaigns.minimising.subsets import needed
 from harness.plan.catalogue import load_scenario
+from harness.plan.digest import digest_of
 from harness.plan.planning import RunOptions, plan_run
 from harness.vocabulary import FixedSchedule, Kill, LogWorkload, Mode, Pause, Scenario, Step, Topology
 from harness.vocabulary.faults import Fault
@@ -230,7 +231,7 @@ def test_the_same_outcomes_lead_to_the_same_questions() -> None:
             ReproductionOutcome.UNDECIDED,
         ]
         _search, trials = searched(kills(5), lambda _: source.choice(outcomes))
-        return [key_of(trial.scenario) for trial in trials]
+        return [digest_of(trial.scenario) for trial in trials]
 
     assert tried_keys(1) == tried_keys(1)
     assert tried_keys(1) != tried_keys(8)

@@ -12,10 +12,8 @@ from checkers.history.identity import KrucibleIdentity
 from harness import cli
 from harness.campaigns import making as running
 from harness.campaigns.sensitivity import runs as sensitivity_runs
-from harness.campaigns.sensitivity.identity import bug_digest, is_script_of, schedule_digest
+from harness.campaigns.sensitivity.identity import bug_digest, is_script_of
 from harness.campaigns.sensitivity.stored_runs import StoredRuns
-from harness.plan.planning import RunOptions, plan_run
-from harness.plan.schedule import plan as drawn
 from harness.seeded_bugs.catalogue import BUGS_VERSION, seeded_bugs
 from harness.seeded_bugs.script import script_of
 from results.sensitivity import MadeAgain
@@ -295,17 +293,3 @@ def test_a_bug_is_known_by_its_rules_and_its_nodes() -> None:
     assert len({bug_digest(one) for one in (bug, elsewhere, other)}) == 3
     assert is_script_of(script_of(worded), bug)
     assert not is_script_of(script_of(other), bug)
-
-
-def test_a_schedule_is_known_by_what_it_plans() -> None:
-    plan = plan_run(RunOptions(scenario="exploratory/chaos", seed=3))
-    again = plan_run(RunOptions(scenario="exploratory/chaos", seed=3, rate=7))
-    assert schedule_digest(plan.schedule) == schedule_digest(again.schedule)
-    other = drawn(plan.scenario.schedule, plan.scenario.topology, 4)
-    assert schedule_digest(plan.schedule) != schedule_digest(other)
-
-
-def test_a_schedule_is_known_by_the_former_names_of_its_moves() -> None:
-    """The digest was computed when moves still had these names."""
-    plan = plan_run(RunOptions(scenario="exploratory/gambits-epochs", seed=7, duration_s=60))
-    assert schedule_digest(plan.schedule) == "694709ea406e"

@@ -1,5 +1,6 @@
 """``krucible minimise`` with runs that need no cluster: budget, resuming, what is written, and the errors."""
 
+import hashlib
 import json
 import re
 import threading
@@ -21,6 +22,7 @@ from harness.errors import KrucibleError
 from harness.plan.planning import RunPlan
 from harness.plan.scenario_files import load_file
 from harness.plan.schedule import faults_of
+from harness.plan.writing import write_scenario
 from harness.vocabulary import Expectation, FixedSchedule, LogWorkload, Target
 from results.store.runs import find_run, load_identity
 from tests.harness.fakes.runs import GREEN, RED, UNKNOWN, ZOMBIE, stored
@@ -137,6 +139,21 @@ def test_what_was_run_is_not_run_again(red: Path, made: Runs, capsys: pytest.Cap
     assert "; its rate is not measured yet" in said.out
     assert "dropped if 50% (each wrong at most 20% of the time); not decided yet" in said.out
     assert re.search(r" in \d+ min; nothing smaller is left to try", said.out)
+
+
+def test_runs_under_the_keys_of_earlier_versions_count(red: Path, made: Runs) -> None:
+    assert cli.invoke(["minimise", str(red)]) == 0
+    number = len(made.plans)
+    folder = red / "minimised/zombie-leader"
+    text = (folder / "state.json").read_text()
+    for path in (folder / "candidates").iterdir():
+        key = path.stem.removeprefix("zombie-leader-")
+        former = hashlib.sha256(write_scenario(load_file(path), "").encode()).hexdigest()[:8]
+        assert f'"{key}"' in text
+        text = text.replace(f'"{key}"', f'"{former}"')
+    (folder / "state.json").write_text(text)
+    assert cli.invoke(["minimise", str(red)]) == 0
+    assert len(made.plans) == number
 
 
 def test_a_run_is_minimised_by_one_process_at_a_time(

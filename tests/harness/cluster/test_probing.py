@@ -1,16 +1,21 @@
 """Probes of what faults need: each failure becomes a reason, and no container stays."""
 
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
-from docker.errors import APIError
+from docker.errors import APIError, NotFound
 
 from harness.cluster import probing
+from harness.cluster.containers import OWNER_LABEL
 from harness.cluster.images.base import base_reference
-from harness.errors import KrucibleError
+from harness.errors import EngineError, KrucibleError
+from harness.record.ownership import Owner, this_process
 from tests.harness.fakes.engine import FakeEngine
 
+HERE = this_process(os.getpid())
+GONE = Owner(HERE.pid, HERE.start_ticks - 1)
 OF_THE_NETWORK = ("partition", "packet-loss", "lost-answers", "held-requests", "held-reports")
 
 
@@ -22,6 +27,7 @@ class FakeContainer:
         self.status = "running"
         self.code = 0
         self.removed = False
+        self.labels: dict[str, str] = {}
 
     def logs(self) -> bytes:
         return b"" if self.manners.get("mute") else b"ready\n"
@@ -54,6 +60,8 @@ class FakeContainer:
         return {"StatusCode": self.code}
 
     def remove(self, *, force: bool) -> None:
+        if refusal := self.manners.get("refusal"):
+            raise refusal
         self.removed = force
 
 
@@ -65,6 +73,7 @@ class FakeHost(FakeEngine):
         self.add(base_reference())
         self.manners = manners
         self.started: list[FakeContainer] = []
+        self.left: list[FakeContainer] = []
 
     @property
     def containers(self) -> Any:
@@ -72,7 +81,7 @@ class FakeHost(FakeEngine):
 
     def run(self, image: str, _command: list[str], **options: Any) -> FakeContainer:
         assert image == base_reference()
-        assert options["labels"] == {probing.PROBE_LABEL: "doctor"}
+        assert options["labels"] == {probing.PROBE_LABEL: "doctor", OWNER_LABEL: HERE.label()}
         if error := self.manners.get("error"):
             raise error
         for disk in options["volumes"]:
@@ -80,6 +89,17 @@ class FakeHost(FakeEngine):
                 (Path(disk) / probing.WRITTEN).touch()
         self.started.append(FakeContainer(**self.manners))
         return self.started[-1]
+
+    def leave(self, owner: Owner, **manners: Any) -> FakeContainer:
+        """A container of an earlier probe."""
+        self.left.append(FakeContainer(**manners))
+        self.left[-1].labels = {probing.PROBE_LABEL: "doctor", OWNER_LABEL: owner.label()}
+        return self.left[-1]
+
+    def list(self, **asked: Any) -> list[FakeContainer]:
+        filters = {"label": [probing.PROBE_LABEL, OWNER_LABEL]}
+        assert asked == {"all": True, "filters": filters, "ignore_removed": True}
+        return self.left
 
 
 class FakeLoop:
@@ -178,3 +198,23 @@ def test_without_the_base_image_nothing_is_tried() -> None:
     found = probing.probe_faults(FakeEngine().client)
     assert set(found) == set(probing.PROBES)
     assert all("krucible setup" in str(reason) for reason in found.values())
+
+
+def test_the_container_of_a_probe_that_was_killed_is_removed() -> None:
+    host = FakeHost()
+    left, probed_now = host.leave(GONE), host.leave(HERE)
+    assert reasons(host) == {}
+    assert (left.removed, probed_now.removed) == (True, False)
+
+
+def test_a_container_that_another_probe_removes_at_the_same_time_is_no_trouble() -> None:
+    host = FakeHost()
+    host.leave(GONE, refusal=NotFound("no such container"))
+    assert reasons(host) == {}
+
+
+def test_a_container_that_can_not_be_removed_is_an_error() -> None:
+    host = FakeHost()
+    host.leave(GONE, refusal=APIError("device busy"))
+    with pytest.raises(EngineError, match="refused a removal"):
+        reasons(host)

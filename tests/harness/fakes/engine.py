@@ -76,7 +76,9 @@ class FakeEngine:
 
     @property
     def containers(self) -> SimpleNamespace:
-        return SimpleNamespace(create=lambda image, **_: SimpleNamespace(id=image, remove=lambda **_: None))
+        return SimpleNamespace(
+            create=lambda image, **_: SimpleNamespace(id=image, remove=lambda **_: None), list=lambda **_: []
+        )
 
     def close(self) -> None:
         self.closed += 1
