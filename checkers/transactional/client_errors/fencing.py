@@ -82,10 +82,10 @@ def refusals(history: History, setup: Setup) -> Iterator[Anomaly]:
     They are illegal if they are not in doubt.
     """
     for call in refused_transactions(history):
-        producer = _producer(history, call)
+        producer = producer_of(history, call)
         if refused_by_leader(call):
             yield _unknown_partition(call, producer, doubt_of_refusal(history, call, producer))
-        elif not _rivals(history, call, producer) and not _timed_out(setup, call, producer):
+        elif not _rivals(history, call, producer) and not may_have_timed_out(setup, call, producer):
             yield _found(history, call, producer)
 
 
@@ -198,7 +198,7 @@ def _lost(
     return lost_state(history, str(call.begun.key), max(asked), ended.time_ns)
 
 
-def _producer(history: History, call: OperationPair) -> OperationPair | None:
+def producer_of(history: History, call: OperationPair) -> OperationPair | None:
     """The latest acknowledged initialisation of the transactional id by the transaction's own process."""
     mine = [
         each
@@ -225,7 +225,7 @@ def _rivals(history: History, call: OperationPair, producer: OperationPair | Non
     )
 
 
-def _timed_out(setup: Setup, call: OperationPair, producer: OperationPair | None) -> bool:
+def may_have_timed_out(setup: Setup, call: OperationPair, producer: OperationPair | None) -> bool:
     """Whether a transaction may have exceeded its timeout, or this is unknown.
 
     The timeout that its producer requested at initialisation has precedence over that of the workload.

@@ -83,7 +83,8 @@ class Story:
     ) -> "Story":
         self.put(process, INVOKE, "init-transactions", "txn-0", {"client": "kafka-python", **who})
         if kind is not None:
-            self.put(process, kind, "init-transactions", "txn-0", {}, after_s=took_s)
+            answered = {"client": "kafka-python"}
+            self.put(process, kind, "init-transactions", "txn-0", answered, after_s=took_s)
         return self
 
     def transact(
