@@ -26,7 +26,7 @@ from checkers.transactional.client_errors.named_errors import FENCED, OLD_EPOCH,
 from checkers.verdict.verdict import Anomaly
 
 _REFUSALS = frozenset((FENCED, OLD_EPOCH, TXN_STATE))
-"""With transaction.version 2, Kafka 4.2 to 4.4 answer the third one instead of the first (KAFKA-20785)."""
+"""With transaction.version 2, Kafka 4.1 to 4.4 answer the third one instead of the first (KAFKA-20785)."""
 
 
 @once
