@@ -31,11 +31,16 @@ _REFUSALS = frozenset((FENCED, OLD_EPOCH, TXN_STATE))
 
 @once
 def refused_scripts(history: History) -> tuple[OperationPair, ...]:
-    """Transactions of scripts whose end was refused because of their producer or their state."""
+    """Transactions of raw clients that were refused because of their producer or their state.
+
+    Only those of ids for which a client asked to raise an epoch.
+    """
+    raised = {each.begun.key for each in initialisations(history) if (each.begun.value or {}).get("raises")}
     return tuple(
         call
         for call in transactions(history)
         if call.ended is not None
+        and call.begun.key in raised
         and codes_in(call.ended.error or "") & _REFUSALS
         and (call.begun.value or {}).get("client") == SCRIPT
     )

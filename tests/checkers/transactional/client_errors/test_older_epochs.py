@@ -150,7 +150,12 @@ def test_a_lost_state_of_transactions_explains_it(monkeypatch: pytest.MonkeyPatc
     assert asked == [(ID, 3 * S, 8 * S)]
 
 
-def test_what_may_permit_it_is_needed() -> None:
-    history = begun().raises(0).end().history()
-    lacking = History("run", "", history.operations, lacking=frozenset({"nemesis"}))
-    assert check_client_errors(lacking).validity is Validity.UNKNOWN
+@pytest.mark.parametrize(
+    ("told", "validity"),
+    [(begun().raises(0).end(), Validity.UNKNOWN), (begun().raises(0, key="other").end(), Validity.VALID)],
+)
+def test_what_may_permit_it_is_needed_only_where_an_epoch_was_raised(
+    told: Script, validity: Validity
+) -> None:
+    lacking = History("run", "", told.history().operations, lacking=frozenset({"nemesis"}))
+    assert check_client_errors(lacking).validity is validity
