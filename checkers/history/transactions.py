@@ -109,10 +109,13 @@ class ProducerRequested(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         client: as in `TxnRequested`.
         timeout_ms: timeout of its transactions; unset if it is that of the workload.
+        raises: producer id and epoch of an instance that asks to raise its own epoch (KIP-360); unset for a
+            new instance.
     """
 
     client: str
     timeout_ms: int | UnsetType = UNSET
+    raises: tuple[int, int] | UnsetType = UNSET
 
 
 class ProducerInitialised(ProducerRequested, frozen=True, kw_only=True):
@@ -183,6 +186,9 @@ class ScriptPlayed(msgspec.Struct, frozen=True):
             out; unset if there is none.
         newer_by: how many epochs the coordinator was ahead of that request before the request arrived; unset
             if there is none.
+        older_epoch_errors: Kafka's error codes for InitProducerId with the epoch of an older instance, while
+            the newest instance has no transaction, and during one; unset if there is none.
+        newest_commit_error: Kafka's error code for the end of that transaction; unset if there is none.
         moved_groups: how many groups have another coordinator since the topic of committed offsets was
             deleted; unset if there are none.
     """
@@ -193,6 +199,8 @@ class ScriptPlayed(msgspec.Struct, frozen=True):
     timed_out_errors: tuple[int, int] | UnsetType = UNSET
     late_commit_error: int | UnsetType = UNSET
     newer_by: int | UnsetType = UNSET
+    older_epoch_errors: tuple[int, int] | UnsetType = UNSET
+    newest_commit_error: int | UnsetType = UNSET
     moved_groups: int | UnsetType = UNSET
 
 

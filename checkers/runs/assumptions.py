@@ -41,6 +41,8 @@ _TOLD_OF_OLD_EPOCHS = (
     ErrorCode.PRODUCER_FENCED,
 )
 """Answers to a late commit by a coordinator that looked at its state of the transaction."""
+_FENCED = (ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.PRODUCER_FENCED)
+"""Answers to an older instance that asks to raise its epoch while there is no transaction."""
 _OFFSET = 4
 """Index of the offset in a send of a completed transaction, if the send reached that point."""
 PLAYER = "moves"
@@ -258,7 +260,7 @@ def _played(history: History, setup: Setup) -> list[Assumption]:
 
 
 def _tells(control: Operation) -> bool:
-    """Whether a script's answers prove something: of two scripts, that the epoch was old.
+    """Whether a script's answers prove something: of three scripts, that the epoch was old.
 
     A coordinator that is not the coordinator any more does not look at the epoch.
     """
@@ -268,6 +270,8 @@ def _tells(control: Operation) -> bool:
     if played.late_commit_error is not UNSET:
         newer_by = 0 if played.newer_by is UNSET else played.newer_by
         return newer_by > 0 and played.late_commit_error in _TOLD_OF_OLD_EPOCHS
+    if played.older_epoch_errors is not UNSET:
+        return played.older_epoch_errors[0] in _FENCED
     errors = played.timed_out_errors
     return errors is UNSET or errors[1] == ErrorCode.INVALID_PRODUCER_EPOCH
 

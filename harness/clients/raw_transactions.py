@@ -75,14 +75,21 @@ def find_coordinator(connection: Connection, transactional_id: str) -> tuple[int
 
 
 def init_producer(
-    connection: Connection, transactional_id: str, timeout_ms: int
+    connection: Connection, transactional_id: str, timeout_ms: int, *, raising: ProducerState | None = None
 ) -> tuple[int, ProducerState]:
-    """Error code, and the new instance, which fences every older one."""
+    """Error code, and the new instance, which fences every older one.
+
+    Args:
+        connection: to the coordinator.
+        transactional_id: the transactional id.
+        timeout_ms: timeout of the new instance's transactions.
+        raising: the instance that asks to raise its epoch (KIP-360); None for one that begins.
+    """
     request = InitProducerIdRequest(
         transactional_id=transactional_id,
         transaction_timeout_ms=timeout_ms,
-        producer_id=-1,
-        producer_epoch=-1,
+        producer_id=-1 if raising is None else raising.producer_id,
+        producer_epoch=-1 if raising is None else raising.epoch,
     )
     answer = connection.ask(request, InitProducerIdResponse, at_most=5)
     return answer.error_code, ProducerState(transactional_id, answer.producer_id, answer.producer_epoch)

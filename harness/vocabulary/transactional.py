@@ -16,6 +16,8 @@ class Script(StrEnum):
     """A Produce that is appended after its transaction timed out (KAFKA-19690)."""
     LATE_COMMIT = "late-commit"
     """An EndTxn(commit) that arrives after its transaction timed out (KAFKA-20785)."""
+    OLDER_EPOCH = "older-epoch"
+    """An InitProducerId that raises an old epoch, during a transaction of the newest instance (KIP-360)."""
     DELETED_OFFSETS = "deleted-offsets"
     """A deletion of the topic of committed offsets, which groups use again (KAFKA-19274)."""
 

@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from checkers.history.operations import OperationType
 from checkers.history.polls import Isolation
@@ -12,9 +12,7 @@ from checkers.history.transactions import (
     ProducerInitialised,
     ProducerRequested,
     TxnEnd,
-    TxnEnded,
     TxnRequested,
-    TxnSend,
     TxnSendRequested,
 )
 from harness.clients.administrator import AdministratorOptions
@@ -39,13 +37,10 @@ from harness.kafka.wire import Connection, WireError
 from harness.record.journal import describe
 from harness.vocabulary import ScriptedTransactions
 from harness.workloads.context import WorkloadContext
+from harness.workloads.script_transaction import CLIENT, TOPIC, OpenTransaction, ScriptedSend, ScriptError
 from harness.workloads.values import Values
 
 T = TypeVar("T")
-TOPIC = "txn-0"
-CLIENT = "raw"
-HOLD_S = 5.5
-"""Longer than the five seconds that a verdict requires of every fault."""
 _TRANSACTION_TIMEOUT_MS = 45_000
 """Longer than a script takes; TCP may resend a delayed request seconds after its release."""
 _INSIST_S = 20.0
@@ -59,37 +54,7 @@ _CLIENT_CLOSE_S = 5.0
 _NOT_YET = frozenset({14, 15, 16, 51})
 """Error codes after which a request is repeated: coordinator loading, not available, not this broker;
 concurrent transactions."""
-
 ScriptContext = WorkloadContext[ScriptedTransactions]
-
-
-class ScriptError(Exception):
-    """A step failed that the script needs, so later steps would prove nothing."""
-
-
-class ScriptedSend(NamedTuple):
-    """One record of a transaction."""
-
-    partition: int
-    value: int
-
-
-class OpenTransaction:
-    """A transaction in progress.
-
-    Attributes:
-        sends: its records.
-        offsets: offsets of the acknowledged records, by value.
-    """
-
-    def __init__(self, sends: Sequence[ScriptedSend]) -> None:
-        self.sends = tuple(sends)
-        self.offsets: dict[int, int] = {}
-
-    def ended(self, end: TxnEnd, ended: TxnEnd | None) -> TxnEnded:
-        """The current result, with the intended end and the acknowledged end."""
-        sent = [TxnSend(TOPIC, p, value, self.offsets.get(value)) for p, value in self.sends]
-        return TxnEnded(client=CLIENT, end=end, mops=[*sent], ended=ended)
 
 
 class ScriptClient:
@@ -166,6 +131,34 @@ class ScriptClient:
             )
         return producer
 
+    def raise_epoch(self, producer: ProducerState, process: int = 0) -> int:
+        """Ask to raise a producer's epoch as libraries do after errors (KIP-360); returns the error code.
+
+        The request is repeated while it is too early.  It is recorded as an initialisation.
+        """
+        name, timeout_ms = producer.transactional_id, _TRANSACTION_TIMEOUT_MS
+        raises = (producer.producer_id, producer.epoch)
+        connection = self.connect(self.coordinator(name))
+        asked = ProducerRequested(client=CLIENT, timeout_ms=timeout_ms, raises=raises)
+        codes: list[int] = []
+
+        def ask() -> ProducerState:
+            code, raised = init_producer(connection, name, timeout_ms, raising=producer)
+            codes.append(code)
+            return raised
+
+        with self._recorders[process].operation("init-transactions", name, asked) as outcome:
+            raised = self._until(ask, lambda _: codes[-1] not in _NOT_YET, "InitProducerId")
+            if codes[-1]:
+                outcome.end(OperationType.FAIL, asked, f"InitProducerId was answered {codes}")
+            else:
+                outcome.ok(
+                    ProducerInitialised(
+                        client=CLIENT, raises=raises, producer_id=raised.producer_id, epoch=raised.epoch
+                    )
+                )
+        return codes[-1]
+
     def abandon(self) -> None:
         """After a failure, end open transactions: initialise every producer again.
 
@@ -184,15 +177,15 @@ class ScriptClient:
     ) -> Iterator[OpenTransaction]:
         """A transaction from its invocation to its completion at the block's end, which `end` defines.
 
-        After an exception it stays open, and its outcome is ``info``.
+        After an exception it stays open, and its outcome is ``info``.  If its end was refused, the outcome is
+        ``fail`` if the epoch was old, otherwise ``info``.
         """
         opened = OpenTransaction(sends)
         asked = TxnRequested(client=CLIENT, end=end, mops=[TxnSendRequested(TOPIC, *send) for send in sends])
         with self._recorders[process].operation("txn", producer.transactional_id, asked) as outcome:
             outcome.end(OperationType.INFO, opened.ended(end, None))
             yield opened
-            kind = OperationType.OK if end == "commit" else OperationType.FAIL
-            outcome.end(kind, opened.ended(end, end))
+            outcome.end(*opened.outcome(end))
 
     def add(self, producer: ProducerState, partitions: Sequence[int]) -> None:
         """Add partitions to the transaction; in version 2 Produce does this, so nothing is sent."""
@@ -254,6 +247,21 @@ class ScriptClient:
             "EndTxn",
         )
         return answer.producer
+
+    def commit_if_permitted(self, producer: ProducerState, opened: OpenTransaction) -> int:
+        """Commit, or note the refusal in the transaction; returns the error code.
+
+        Raises:
+            ScriptError: no answer, it was still too early at the end, or the load ends.
+        """
+        connection = self.connect(self.coordinator(producer.transactional_id))
+        answer = self._until(
+            lambda: end_transaction(connection, producer, commit=True, protocol=self.protocol),
+            lambda answer: answer.error not in _NOT_YET,
+            "EndTxn",
+        )
+        opened.refused = answer.error or None
+        return answer.error
 
     def await_stable(self, partition: int) -> None:
         """Wait until the last stable offset is the end of the log: no transaction is open there.

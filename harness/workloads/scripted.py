@@ -1,6 +1,6 @@
 """Scripts of raw transactions that reproduce bugs of Kafka deterministically.
 
-Each delays one request on its connection until the requests are done that should follow it.
+Most delay one request on its connection until the requests are done that should follow it.
 """
 
 import time
@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, ExitStack
 from typing import TypeVar
+
+import msgspec
 
 from checkers.history.error_codes import ErrorCode
 from checkers.history.transactions import ScriptPlayed
@@ -18,17 +20,13 @@ from harness.record.journal import Recorder, describe
 from harness.vocabulary import Script
 from harness.workloads.context import Holds
 from harness.workloads.log import log_workers
-from harness.workloads.script import (
-    HOLD_S,
-    OpenTransaction,
-    ScriptClient,
-    ScriptContext,
-    ScriptedSend,
-    ScriptError,
-)
+from harness.workloads.script import ScriptClient, ScriptContext
+from harness.workloads.script_transaction import FENCED, OpenTransaction, ScriptedSend, ScriptError
 from harness.workloads.worker import Worker
 
 T = TypeVar("T")
+HOLD_S = 5.5
+"""Longer than the five seconds that a verdict requires of every fault."""
 _LATE_ANSWER_S = 40.0
 _POLL_S = 0.1
 _TIMEOUT_MS = 5_000
@@ -285,6 +283,31 @@ def late_commit(client: ScriptClient, worker: ScriptWorker) -> ScriptPlayed:
     return ScriptPlayed(client.protocol, late_commit_error=answer.error, newer_by=epochs[0] - producer.epoch)
 
 
+def older_epoch(client: ScriptClient, _worker: ScriptWorker) -> ScriptPlayed:
+    """An older instance asks to raise its epoch, first without and then during its successor's transaction.
+
+    Its epoch is not the newest, so it must be fenced, and the transaction must not be affected (KIP-360).
+
+    Raises:
+        ScriptError: a step failed, or the older instance was not fenced while there was no transaction.
+    """
+    older = client.begin_producer("older-epoch-0")
+    newest = client.begin_producer("older-epoch-0", process=1)
+    if newest != msgspec.structs.replace(older, epoch=older.epoch + 1):
+        raise ScriptError(f"the second instance is {newest}, not the first one with the next epoch")
+    idle = client.raise_epoch(older)
+    if idle not in FENCED:
+        raise ScriptError(f"without a transaction the older epoch was answered {idle}")
+    sends = [ScriptedSend(0, client.values.draw())]
+    with client.transaction(newest, sends, "commit", process=1) as opened:
+        client.add(newest, [0])
+        client.append(newest, sends[0], 0, opened)
+        during = client.raise_epoch(older)
+        commit = client.commit_if_permitted(newest, opened)
+    client.await_stable(0)
+    return ScriptPlayed(client.protocol, older_epoch_errors=(idle, during), newest_commit_error=commit)
+
+
 def deleted_offsets(client: ScriptClient, _worker: ScriptWorker) -> ScriptPlayed:
     """The topic of committed offsets is deleted, and groups commit again.
 
@@ -314,5 +337,6 @@ SCRIPTS: Mapping[Script, Callable[[ScriptClient, ScriptWorker], ScriptPlayed]] =
     Script.DELAYED_END_TXN: delayed_end_txn,
     Script.TIMED_OUT_PRODUCER: timed_out_producer,
     Script.LATE_COMMIT: late_commit,
+    Script.OLDER_EPOCH: older_epoch,
     Script.DELETED_OFFSETS: deleted_offsets,
 }

@@ -17,6 +17,8 @@ TOLD_APART = "regressions/kafka-17754-transaction-version-2"
 TIMED_OUT = "regressions/kafka-19690-timed-out-producer"
 LATE = "regressions/kafka-20785-late-commit"
 DELETED = "regressions/kafka-19274-deleted-offsets"
+OLDER_EPOCH = "findings/older-epoch"
+OLDER_EPOCH_2 = "findings/older-epoch-transaction-version-2"
 LATE_OF_OLDER = "regressions/kafka-20785-transaction-version-1"
 
 
@@ -46,6 +48,20 @@ LATE_OF_OLDER = "regressions/kafka-20785-transaction-version-1"
         pytest.param(DELETED, "4.1.1", set(), {}, marks=pytest.mark.long),
         pytest.param(
             LATE_OF_OLDER, "4.3.1", set(), {"late_commit_error": 90, "newer_by": 1}, marks=pytest.mark.long
+        ),
+        pytest.param(
+            OLDER_EPOCH,
+            "4.3.1",
+            {"fenced-by-older-epoch"},
+            {"older_epoch_errors": [90, 90], "newest_commit_error": 90},
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
+            OLDER_EPOCH_2,
+            "4.3.1",
+            {"fenced-by-older-epoch"},
+            {"older_epoch_errors": [90, 90], "newest_commit_error": 48},
+            marks=pytest.mark.long,
         ),
     ],
 )

@@ -5,10 +5,10 @@ show that a broker no longer knows records that it had acknowledged, or that a p
 other producer had replaced it.
 
 The checker judges sequence numbers of idempotent and transactional producers (`sequences`), refused
-transactions (`fencing`), and what a script was answered after its transaction had timed out (`outdated`).  It
-does not judge retriable errors (CONCURRENT_TRANSACTIONS), errors that libraries cause themselves
-(INVALID_PRODUCER_EPOCH of a plain producer, which raises its epoch after a timeout, KIP-360), and refusals of
-initialisations.
+transactions (`fencing`), what a script was answered after its transaction had timed out (`outdated`), and
+transactions of scripts that an older instance ended (`older_epochs`).  It does not judge retriable errors
+(CONCURRENT_TRANSACTIONS), errors that libraries cause themselves (INVALID_PRODUCER_EPOCH of a plain producer,
+which raises its epoch after a timeout, KIP-360), and refusals of initialisations.
 """
 
 from checkers.history.operations import INVOKE, History
@@ -16,6 +16,7 @@ from checkers.history.setup import Setup, setup_of
 from checkers.history.sources import Source, lacking
 from checkers.transactional.client_errors.anomalies import ANOMALIES
 from checkers.transactional.client_errors.fencing import refusals, refused_transactions
+from checkers.transactional.client_errors.older_epochs import fenced_by_older, refused_scripts
 from checkers.transactional.client_errors.outdated import hidden_epochs
 from checkers.transactional.client_errors.sequences import lost_sequences, sequence_errors
 from checkers.verdict.entry import Entry
@@ -38,7 +39,7 @@ def check_client_errors(history: History) -> CheckerResult:
     """
     setup = setup_of(history)
     ended = [o for f in ("send", "txn") for o in history.of(f) if o.type is not INVOKE]
-    told = len(sequence_errors(history)) + len(refused_transactions(history))
+    told = len(sequence_errors(history)) + len(refused_transactions(history)) + len(refused_scripts(history))
     missing = lacking(history, *(_NEEDED if told else (Source.CLIENTS,)))
     return result_of(
         CHECKER,
@@ -55,7 +56,12 @@ def check_client_errors(history: History) -> CheckerResult:
 
 
 def _found(history: History, setup: Setup) -> list[Anomaly]:
-    return [*lost_sequences(history, setup), *refusals(history, setup), *hidden_epochs(history)]
+    return [
+        *lost_sequences(history, setup),
+        *refusals(history, setup),
+        *hidden_epochs(history),
+        *fenced_by_older(history, setup),
+    ]
 
 
 def _doubt(setup: Setup | None, told: int, missing: str | None) -> str | None:

@@ -37,4 +37,14 @@ OLD_EPOCH_HIDDEN = AnomalyKind(
     "PRODUCER_FENCED by coordinators. It may go on after the first, and its application after the second.",
     source="KIP-588; KIP-890; KAFKA-19690, fixed in 3.9.2, 4.0.2 and 4.1.1; KAFKA-20785",
 )
-ANOMALIES = by_id(SEQUENCE_LOST, FENCED_WITHOUT_RIVAL, TRANSACTION_FORGOTTEN, OLD_EPOCH_HIDDEN)
+FENCED_BY_OLDER_EPOCH = AnomalyKind(
+    id="fenced-by-older-epoch",
+    meaning="The newest producer of a transactional id was fenced, although after its initialisation only "
+    "requests to raise an older epoch of the same producer id were sent.",
+    guarantee="InitProducerId with a producer id and an epoch raises this epoch only if it is the newest; "
+    "otherwise it is fenced and has no effect.",
+    source="KIP-360 (InitProducerId); org.apache.kafka.common.errors.ProducerFencedException",
+)
+ANOMALIES = by_id(
+    SEQUENCE_LOST, FENCED_WITHOUT_RIVAL, TRANSACTION_FORGOTTEN, OLD_EPOCH_HIDDEN, FENCED_BY_OLDER_EPOCH
+)

@@ -4,10 +4,14 @@ A refusal is explained, and not reported, in two cases.  Another producer initia
 may have.  Or the transaction may have exceeded its timeout, after which the coordinator aborts it and raises
 the epoch (KIP-890; how this is reported differs: KAFKA-19690, KAFKA-20785).
 
-A refusal is in doubt in three cases.  The coordinator's partition of ``__transaction_state`` may have legally
+A refusal is in doubt in four cases.  The coordinator's partition of ``__transaction_state`` may have legally
 lost the producer's last request, so that an older epoch or another transaction is in force.  There was
-another error within the transaction, after which libraries raise the epoch by themselves (KIP-360).  Or the
-library may have sent an initialisation twice, and the first attempt may have been executed last.
+another error within the transaction, after which libraries raise the epoch by themselves (KIP-360).  The
+library may have sent an initialisation twice, and the first attempt may have been executed last.  Or an
+earlier producer of the transactional id had such an error, and its request to raise the epoch was delivered
+late.  This request names the producer's id and epoch.  While a transaction is ongoing, the coordinator
+compares the id, but not the epoch: it aborts the transaction and fences its producer
+(``TransactionCoordinator.prepareInitProducerIdTransit`` of Kafka 4.4.0; docs/findings.md).
 
 Batches that a leader refused have other reasons: see `verification`.
 """
@@ -29,7 +33,7 @@ from checkers.evidence.producers import (
 from checkers.history.operations import FAIL, History, once
 from checkers.history.setup import Setup
 from checkers.history.transactions import sends_of
-from checkers.history.units import NS_PER_MS
+from checkers.history.units import NS_PER_MS, NS_PER_S
 from checkers.licences.decisions import lost_state
 from checkers.transactional.client_errors.anomalies import FENCED_WITHOUT_RIVAL, TRANSACTION_FORGOTTEN
 from checkers.transactional.client_errors.named_errors import (
@@ -52,6 +56,12 @@ from checkers.verdict.verdict import Anomaly
 _FENCING = frozenset((FENCED, OLD_EPOCH))
 _FORGETTING = frozenset((TXN_STATE, PRODUCER_ID_MAPPING))
 _CODES = _FENCING | _FORGETTING
+_DELIVERED_NS = 20 * NS_PER_S
+"""Within this time, requests in the buffer of a closed connection are delivered or given up.
+
+TCP repeats what was not acknowledged at intervals that double, so it arrives at most about as long after an
+outage as the outage took.  Faults take up to about 10 s.
+"""
 
 
 @once
@@ -72,10 +82,10 @@ def refusals(history: History, setup: Setup) -> Iterator[Anomaly]:
     They are illegal if they are not in doubt.
     """
     for call in refused_transactions(history):
-        producer = _producer(history, call)
+        producer = producer_of(history, call)
         if refused_by_leader(call):
             yield _unknown_partition(call, producer, doubt_of_refusal(history, call, producer))
-        elif not _rivals(history, call, producer) and not _timed_out(setup, call, producer):
+        elif not _rivals(history, call, producer) and not may_have_timed_out(setup, call, producer):
             yield _found(history, call, producer)
 
 
@@ -150,7 +160,29 @@ def _doubt(
     decided = _decided(history, call, producer)
     if not decided:
         return "it was this producer's first transaction: an attempt to initialise it may have arrived late"
-    return _lost(history, call, producer, decided)
+    late = _raised_late(history, call, producer) if fenced else None
+    return late or _lost(history, call, producer, decided)
+
+
+def _raised_late(history: History, call: OperationPair, producer: OperationPair) -> str | None:
+    """Errors after which an earlier producer's request to raise the epoch may have arrived late."""
+    until_ns = (call.ended or call.begun).time_ns
+    found = any(
+        each.begun.key == call.begun.key
+        and (each.begun.value or {}).get("client") != SCRIPT
+        and each.ended is not None
+        and each.ended.error is not None
+        and not nothing_but(each.ended.error, _CODES)
+        and each.ended.index < producer.begun.index
+        and until_ns - each.ended.time_ns <= _DELIVERED_NS
+        for each in transactions(history)
+    )
+    if not found:
+        return None
+    return (
+        "an earlier producer had errors after which libraries raise the epoch themselves (KIP-360): its "
+        "request may have arrived late, and its epoch is not compared during a transaction"
+    )
 
 
 def _lost(
@@ -166,7 +198,7 @@ def _lost(
     return lost_state(history, str(call.begun.key), max(asked), ended.time_ns)
 
 
-def _producer(history: History, call: OperationPair) -> OperationPair | None:
+def producer_of(history: History, call: OperationPair) -> OperationPair | None:
     """The latest acknowledged initialisation of the transactional id by the transaction's own process."""
     mine = [
         each
@@ -193,7 +225,7 @@ def _rivals(history: History, call: OperationPair, producer: OperationPair | Non
     )
 
 
-def _timed_out(setup: Setup, call: OperationPair, producer: OperationPair | None) -> bool:
+def may_have_timed_out(setup: Setup, call: OperationPair, producer: OperationPair | None) -> bool:
     """Whether a transaction may have exceeded its timeout, or this is unknown.
 
     The timeout that its producer requested at initialisation has precedence over that of the workload.

@@ -324,6 +324,18 @@ def test_a_script_of_a_late_commit_must_have_met_an_old_epoch(
     assert found.met is met
 
 
+@pytest.mark.parametrize(("idle", "met"), [(47, True), (90, True), (0, False), (16, False), (51, False)])
+def test_a_script_of_an_older_epoch_must_have_been_fenced_without_a_transaction(
+    story: Story, idle: int, *, met: bool
+) -> None:
+    history = story(run(), setup={"controls": ["older-epoch"]})
+    value = {"transaction_version": 1, "older_epoch_errors": [idle, 51]}
+    step = Operation(9_000, 20 * 10**9, "script", OperationType.OK, "control", "older-epoch", value)
+    whole = msgspec.structs.replace(history, operations=(*history.operations, step))
+    (found,) = (one for one in check_assumptions(whole).assumptions if one.name == "control-played")
+    assert found.met is met
+
+
 @pytest.mark.parametrize(
     ("ops", "observed"),
     [

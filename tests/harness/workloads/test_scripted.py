@@ -23,7 +23,8 @@ from harness.record.journal import Clock, Journals
 from harness.vocabulary import Script, ScriptedTransactions
 from harness.workloads import script, scripted
 from harness.workloads.context import WorkloadContext, clients_for
-from harness.workloads.script import OpenTransaction, ScriptClient, ScriptedSend, ScriptError
+from harness.workloads.script import ScriptClient
+from harness.workloads.script_transaction import OpenTransaction, ScriptedSend, ScriptError
 from harness.workloads.scripted import ScriptWorker
 from tests.harness.waiting import BOUND_S
 

@@ -83,7 +83,8 @@ class Story:
     ) -> "Story":
         self.put(process, INVOKE, "init-transactions", "txn-0", {"client": "kafka-python", **who})
         if kind is not None:
-            self.put(process, kind, "init-transactions", "txn-0", {}, after_s=took_s)
+            answered = {"client": "kafka-python"}
+            self.put(process, kind, "init-transactions", "txn-0", answered, after_s=took_s)
         return self
 
     def transact(
@@ -442,6 +443,52 @@ class TestTransactions:
     def test_other_trouble_leaves_a_doubt(self) -> None:
         told = Story().initialise(7).transact().transact(7, FAIL, f"{TIMED_OUT}; abort: {FENCED}")
         assert "KIP-360" in told.doubt()
+
+    @pytest.mark.parametrize("process", [7, 9])
+    @pytest.mark.parametrize("after_s", [0.1, 19.3])
+    def test_an_earlier_producer_that_may_raise_the_epoch_late_leaves_a_doubt(
+        self, process: int, after_s: float
+    ) -> None:
+        told = Story().initialise(process).transact(process, FAIL, TIMED_OUT)
+        told.put("runner", OK, "mark", after_s=after_s)
+        assert "arrived late" in told.initialise(7).transact().transact(7, INFO, FENCED).doubt()
+
+    @pytest.mark.parametrize(
+        ("process", "error", "client", "after_s"),
+        [
+            pytest.param(7, TIMED_OUT, "kafka-python", 19.5, id="longer ago than a request is delivered"),
+            pytest.param(7, FENCED, "kafka-python", 0.1, id="a fenced producer does not raise its epoch"),
+            pytest.param(7, None, "kafka-python", 0.1, id="no error"),
+            pytest.param(7, TIMED_OUT, "raw", 0.1, id="a script sends what it says"),
+        ],
+    )
+    def test_an_earlier_producer_without_such_a_request_explains_nothing(
+        self, process: int, error: str | None, client: str, after_s: float
+    ) -> None:
+        told = Story().initialise(process).transact(process, FAIL, error, client=client)
+        told.put("runner", OK, "mark", after_s=after_s)
+        told.initialise(7).transact().transact(7, INFO, FENCED_PYTHON)
+        anomalies = check_client_errors(told.history()).anomalies
+        assert anomalies[-1].illegal
+
+    def test_errors_of_another_id_or_without_an_end_explain_nothing(self) -> None:
+        told = Story().put(9, INVOKE, "txn", "txn-1", {}).put(9, FAIL, "txn", "txn-1", {}, TIMED_OUT)
+        told.put(10, INVOKE, "txn", "txn-0", None).initialise(7).transact()
+        anomaly = told.transact(7, INFO, FENCED).anomaly()
+        assert anomaly is not None
+        assert anomaly.illegal
+
+    def test_errors_since_its_own_initialisation_explain_nothing(self) -> None:
+        told = Story().initialise(7).transact().transact(7, FAIL, TIMED_OUT).transact(7, INFO, FENCED)
+        anomaly = told.anomaly()
+        assert anomaly is not None
+        assert anomaly.illegal
+
+    def test_a_request_to_raise_the_epoch_explains_no_forgotten_transaction(self) -> None:
+        told = Story().initialise(7).transact(7, FAIL, TIMED_OUT).initialise(7).transact()
+        anomaly = told.transact(7, INFO, STATE).anomaly()
+        assert anomaly is not None
+        assert anomaly.illegal
 
     def test_a_slow_initialisation_leaves_a_doubt(self) -> None:
         told = Story().initialise(7, took_s=1.5).transact().transact(7, INFO, FENCED)
