@@ -55,6 +55,10 @@ def _realtime(log: PartitionLog) -> Iterator[LogFinding]:
     since_ns, lowest = claims.since_ns[early], claims.offset[late]
     known_ns = claims.known_ns[early]
     licence, texts = truncated(log, since_ns, until_ns, log.kept[early], lowest, known_ns=known_ns)
+    # Or a deposed leader appended it, and its log was truncated later.
+    since_ns, known_ns = claims.since_ns[late], claims.known_ns[late]
+    own, _ = truncated(log, since_ns, until_ns, log.kept[late], lowest, known_ns=known_ns)
+    licence = np.where((licence == NONE) & ~log.kept[late], own, licence)
     if log.columns.foreign:
         licence, texts = np.where(licence == NONE, len(texts), licence), (*texts, _ACKS_UNKNOWN)
     yield LogFinding("realtime-order", until_ns, claims.offset[late], licence, texts, example)
@@ -138,6 +142,10 @@ def _descent(log: PartitionLog, one: _Placed, other: _Placed, *, within: bool) -
     since_ns, until_ns = sends.invoked_ns[one.row], _reported_ns(log, other)
     known_ns = _reported_ns(log, one)
     licence, texts = truncated(log, since_ns, until_ns, _was_kept(log, one), other.offset, known_ns=known_ns)
+    # Or a deposed leader appended the second record, and its log was truncated later.
+    kept, since_ns = _was_kept(log, other), sends.invoked_ns[other.row]
+    own, _ = truncated(log, since_ns, until_ns, kept, other.offset, known_ns=until_ns)
+    licence = np.where((licence == NONE) & ~kept, own, licence)
     if not within:
         return LogFinding("nonmonotonic-send", until_ns, other.offset, licence, texts, example)
     if not log.columns.idempotent:
