@@ -280,20 +280,30 @@ class ConfluentConsumer:
         return available(self._consumer, max_wait_s, self._options.poll_records_max)
 
 
-def available(consumer: Any, max_wait_s: float, records_max: int) -> list[Any]:
+def available(
+    consumer: Any, max_wait_s: float, records_max: int, revocations: Callable[[], int] = lambda: 0
+) -> list[Any]:
     """All available records and events of a consumer; waits only for the first (``consume`` waits for all).
+
+    If the group revokes partitions after the first record, that record is dropped: by the time it is handled,
+    the consumer may be a member of the next generation.  ``consume`` itself returns no revoked records.
 
     Args:
         consumer: the library's consumer.
         max_wait_s: how long to wait for the first.
         records_max: maximum number of records.
+        revocations: how often the group has revoked its partitions.
 
     Raises:
         ReadError: the library raised an error.
     """
     try:
         first = consumer.poll(max_wait_s)
-        return [] if first is None else [first, *consumer.consume(num_messages=records_max - 1, timeout=0)]
+        if first is None:
+            return []
+        before = revocations()
+        others = consumer.consume(num_messages=records_max - 1, timeout=0)
+        return [first, *others] if revocations() == before else others
     except Exception as error:
         raise ReadError(error_text(error)) from error
 

@@ -176,6 +176,7 @@ class ConfluentGroupConsumer:
         self._options = options
         self._unstarted: list[int] = []
         self._failure: str | None = None
+        self._revocations = 0
         self._consumer = made(
             Consumer,
             client_config(
@@ -200,7 +201,8 @@ class ConfluentGroupConsumer:
         """As promised by `GroupConsumer.poll`."""
         if self._unstarted:
             self._start(self._consumer)
-        returned = available(self._consumer, max_wait_s, self._options.poll_records_max)
+        most = self._options.poll_records_max
+        returned = available(self._consumer, max_wait_s, most, lambda: self._revocations)
         if self._failure is not None:
             raise ReadError(self._failure)
         failed = [message.error() for message in returned if message.error() is not None]
@@ -239,6 +241,7 @@ class ConfluentGroupConsumer:
         """The group revoked all partitions, because assignments are eager."""
         del partitions
         self._unstarted = []
+        self._revocations += 1
         consumer.unassign()
 
     def _start(self, consumer: Consumer) -> None:

@@ -7,6 +7,7 @@ from typing import Any, cast
 import pytest
 
 from harness.clients import EMBEDDED, ClientFailedError, ClientKind, Message, ReadError
+from harness.clients.confluent import available
 from harness.clients.group import Membership
 from harness.clients.group_confluent import membership_of
 from harness.clients.opening import open_member
@@ -264,6 +265,22 @@ def test_offsets_of_an_open_transaction_are_awaited_through_rebalances(
     broker.errors[FETCH_OFFSETS] = 0
     assert read(broker, member, 3) == EVERYTHING
     member.close(BOUND_S)
+
+
+def test_a_record_from_before_a_revocation_is_not_read_with_later_records() -> None:
+    """By then the group may have given its partition to another member, who has begun there."""
+    revoked: list[int] = []
+
+    class Library:
+        def poll(self, _max_wait_s: float) -> str:
+            return "first"
+
+        def consume(self, **_limits: int) -> list[str]:
+            revoked.append(1)
+            return ["later"]
+
+    assert available(Library(), 0.1, 10, lambda: len(revoked)) == ["later"]
+    assert available(Library(), 0.1, 10) == ["first", "later"]
 
 
 def test_closing_leaves_the_group(broker: AttentiveBroker, kind: ClientKind) -> None:
