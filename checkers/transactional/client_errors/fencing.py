@@ -165,7 +165,10 @@ def _doubt(
 
 
 def _raised_late(history: History, call: OperationPair, producer: OperationPair) -> str | None:
-    """Errors after which an earlier producer's request to raise the epoch may have arrived late."""
+    """Errors after which an earlier producer's request to raise the epoch may have arrived late.
+
+    Its transaction began before the newest producer was initialised, and may have ended after that.
+    """
     until_ns = (call.ended or call.begun).time_ns
     found = any(
         each.begun.key == call.begun.key
@@ -173,7 +176,7 @@ def _raised_late(history: History, call: OperationPair, producer: OperationPair)
         and each.ended is not None
         and each.ended.error is not None
         and not nothing_but(each.ended.error, _CODES)
-        and each.ended.index < producer.begun.index
+        and each.begun.index < producer.begun.index
         and until_ns - each.ended.time_ns <= _DELIVERED_NS
         for each in transactions(history)
     )

@@ -453,6 +453,12 @@ class TestTransactions:
         told.put("runner", OK, "mark", after_s=after_s)
         assert "arrived late" in told.initialise(7).transact().transact(7, INFO, FENCED).doubt()
 
+    def test_the_earlier_producer_may_still_have_its_transaction(self) -> None:
+        asked = {"client": "kafka-python", "end": "commit", "mops": [["send", "log-0", 0, 1]]}
+        told = Story().initialise(9).put(9, INVOKE, "txn", "txn-0", asked).initialise(7).transact()
+        told.put(9, FAIL, "txn", "txn-0", asked, TIMED_OUT)
+        assert "arrived late" in told.transact(7, INFO, FENCED).doubt()
+
     @pytest.mark.parametrize(
         ("process", "error", "client", "after_s"),
         [
