@@ -200,7 +200,10 @@ class ConfluentGroupConsumer:
     def poll(self, max_wait_s: float) -> list[Message]:
         """As promised by `GroupConsumer.poll`."""
         if self._unstarted:
-            self._start(self._consumer)
+            try:
+                self._start(self._consumer)
+            except Exception as error:
+                raise ReadError(error_text(error)) from error
         most = self._options.poll_records_max
         returned = available(self._consumer, max_wait_s, most, lambda: self._revocations)
         if self._failure is not None:

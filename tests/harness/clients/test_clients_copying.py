@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from harness.clients import EMBEDDED, ClientFailedError, ClientKind, Message, ReadError
 from harness.clients.confluent import available
@@ -12,6 +13,7 @@ from harness.clients.group import Membership
 from harness.clients.group_confluent import membership_of
 from harness.clients.opening import open_member
 from harness.clients.transactional import GroupConsumer, GroupOptions
+from harness.clients.transactional_confluent import ConfluentGroupConsumer
 from harness.clients.transactional_kafka_python import KafkaPythonGroupConsumer
 from tests.harness.fakes.broker import FETCH
 from tests.harness.fakes.group_broker import FETCH_OFFSETS, HEARTBEAT, JOIN, MEMBER, SYNC, FakeGroupBroker
@@ -281,6 +283,23 @@ def test_a_record_from_before_a_revocation_is_not_read_with_later_records() -> N
 
     assert available(Library(), 0.1, 10, lambda: len(revoked)) == ["later"]
     assert available(Library(), 0.1, 10) == ["first", "later"]
+
+
+def test_an_assignment_that_the_library_refuses_is_an_error_of_the_poll() -> None:
+    class Library:
+        def committed(self, asked: list[TopicPartition], timeout: float) -> list[TopicPartition]:
+            assert timeout > 0
+            return asked
+
+        def assign(self, _places: list[TopicPartition]) -> None:
+            raise KafkaException(KafkaError(KafkaError._FATAL))
+
+    member = ConfluentGroupConsumer(options(NOBODY))
+    made, member._consumer = member._consumer, Library()
+    member._unstarted = [0]
+    with pytest.raises(ReadError, match="_FATAL"):
+        member.poll(0.1)
+    made.close()
 
 
 def test_closing_leaves_the_group(broker: AttentiveBroker, kind: ClientKind) -> None:
