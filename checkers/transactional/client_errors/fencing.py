@@ -31,13 +31,14 @@ from checkers.evidence.producers import (
     transactions,
 )
 from checkers.history.operations import FAIL, History, once
-from checkers.history.setup import Setup
+from checkers.history.setup import Setup, recorded_setup
 from checkers.history.transactions import sends_of
 from checkers.history.units import NS_PER_MS, NS_PER_S
 from checkers.licences.decisions import lost_state
 from checkers.transactional.client_errors.anomalies import FENCED_WITHOUT_RIVAL, TRANSACTION_FORGOTTEN
 from checkers.transactional.client_errors.named_errors import (
     FENCED,
+    KAFKA_CLIENTS,
     OLD_EPOCH,
     PRODUCER_ID_MAPPING,
     SCRIPT,
@@ -56,6 +57,8 @@ from checkers.verdict.verdict import Anomaly
 _FENCING = frozenset((FENCED, OLD_EPOCH))
 _FORGETTING = frozenset((TXN_STATE, PRODUCER_ID_MAPPING))
 _CODES = _FENCING | _FORGETTING
+_EPOCH_FOR_EACH = 2
+"""Level of ``transaction.version`` since which a producer has a new epoch for each transaction (KIP-890)."""
 _DELIVERED_NS = 20 * NS_PER_S
 """Within this time, requests in the buffer of a closed connection are delivered or given up.
 
@@ -160,7 +163,8 @@ def _doubt(
     decided = _decided(history, call, producer)
     if not decided:
         return "it was this producer's first transaction: an attempt to initialise it may have arrived late"
-    late = _raised_late(history, call, producer) if fenced else None
+    tells = fenced or _hides_epochs(history, call)
+    late = _raised_late(history, call, producer) if tells else None
     return late or _lost(history, call, producer, decided)
 
 
@@ -186,6 +190,18 @@ def _raised_late(history: History, call: OperationPair, producer: OperationPair)
         "an earlier producer had errors after which libraries raise the epoch themselves (KIP-360): its "
         "request may have arrived late, and its epoch is not compared during a transaction"
     )
+
+
+def _hides_epochs(history: History, call: OperationPair) -> bool:
+    """Whether a commit with an epoch that is one too old is answered like one without a transaction.
+
+    With an epoch for each transaction it may be a retry (KIP-890), so INVALID_TXN_STATE is the answer if the
+    transaction was aborted (KAFKA-20785).  Of the libraries only kafka-clients has such epochs.
+    """
+    ended = call.ended or call.begun
+    newest = recorded_setup(history).features.get("transaction.version", 0) >= _EPOCH_FOR_EACH
+    client = (call.begun.value or {}).get("client")
+    return newest and client == KAFKA_CLIENTS and TXN_STATE in codes_in(ended.error or "")
 
 
 def _lost(

@@ -496,6 +496,24 @@ class TestTransactions:
         assert anomaly is not None
         assert anomaly.illegal
 
+    @pytest.mark.parametrize(
+        ("level", "client", "error", "doubted"),
+        [
+            (2, "kafka-clients", STATE, True),
+            (1, "kafka-clients", STATE, False),
+            (2, "kafka-python", STATE, False),
+            (2, "kafka-clients", "INVALID_PRODUCER_ID_MAPPING: unknown", False),
+        ],
+    )
+    def test_an_answer_that_hides_the_epoch_may_be_due_to_it(
+        self, level: int, client: str, error: str, *, doubted: bool
+    ) -> None:
+        told = Story().initialise(9).transact(9, FAIL, TIMED_OUT).initialise(7).transact()
+        told.operations[0].value["features"] = {"transaction.version": level}
+        anomaly = told.transact(7, INFO, error, client=client).anomaly()
+        assert anomaly is not None
+        assert anomaly.illegal is not doubted
+
     def test_a_slow_initialisation_leaves_a_doubt(self) -> None:
         told = Story().initialise(7, took_s=1.5).transact().transact(7, INFO, FENCED)
         assert "took long" in told.doubt()
