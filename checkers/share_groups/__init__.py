@@ -66,6 +66,8 @@ CHECKER = "share-groups"
 KIND = "shares"
 ACKNOWLEDGED_MIN = 10
 """The least number of records that a group must have accepted or rejected, as brokers confirmed."""
+_NEVER_EXCUSED = frozenset((HELD_TWICE.id, TOO_MANY.id, STATE_UNASKED.id))
+"""Anomalies that no loss of stored states explains."""
 _OUT_OF_TRIES = "tries whose answers were lost may have used up the limit of deliveries"
 
 
@@ -154,11 +156,8 @@ def _add_states(judged: "_Judged", states: StatesJudged, excuses: "_Excuses") ->
     """Add the findings about the states that share coordinators wrote."""
     for rule in dict.fromkeys(anomaly.id for _, anomaly in states.found):
         found = [each for each in states.found if each[1].id == rule]
-        some = found[:EXAMPLES_PER_ANOMALY]
-        if rule == STATE_UNASKED.id:
-            judged.add_certain(rule, len(found), [anomaly for _, anomaly in some])
-        else:
-            judged.add(rule, len(found), [excuses.judged(anomaly, name) for name, anomaly in some])
+        some = [excuses.judged(anomaly, name) for name, anomaly in found[:EXAMPLES_PER_ANOMALY]]
+        judged.add(rule, len(found), some)
 
 
 def _name(groups: ShareGroups, found: Found, row: int) -> GroupPartition:
@@ -181,7 +180,7 @@ class _Excuses:
 
     def judged(self, anomaly: Anomaly, name: GroupPartition) -> Anomaly:
         """A finding about one delivery; it is legal, with its licence, if an event may explain it."""
-        licence = None if anomaly.id in {HELD_TWICE.id, TOO_MANY.id} else self._lost(name, _seen_ns(anomaly))
+        licence = None if anomaly.id in _NEVER_EXCUSED else self._lost(name, _seen_ns(anomaly))
         if licence is None and anomaly.id == START_WENT_BACK.id:
             licence = self._truncated(name, until_ns=_seen_ns(anomaly))
         return _with_licence(anomaly, licence)
