@@ -3,15 +3,17 @@
 import contextlib
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 import msgspec
 
 from harness.campaigns.campaign import Campaign
 from harness.campaigns.cancelling import cancellable
-from harness.campaigns.known_runs import by_now, known_runs
+from harness.campaigns.known_record import KnownRecord
+from harness.campaigns.known_runs import KnownRuns, by_now, known_runs
 from harness.campaigns.making import run_missing
 from harness.campaigns.series import Series, Venue
 from harness.cli.options.completion import complete_known
@@ -20,8 +22,9 @@ from harness.cli.options.shared import WholeNumber, runs_option
 from harness.cli.parsing import Command
 from harness.errors import UsageError, disk_errors_named
 from harness.plan.catalogue import known_outcomes
-from harness.plan.planning import RunOptions, plan_run, reproduce_line
+from harness.plan.planning import RunOptions, RunPlan, plan_run, reproduce_line
 from harness.vocabulary.known import KnownOutcome, Side
+from results.campaigns.summary import RunOutcome
 from results.campaigns.track_record import (
     ExpectationStatus,
     SideRecord,
@@ -56,26 +59,40 @@ EXIT_CODES = {
 )
 @click.option("--no-run", is_flag=True, help="Run nothing; report on stored runs.")
 @click.option("--out", type=File(), help="Write the page to a file.")
+@click.option(
+    "--outcomes",
+    type=File(),
+    help="Record the outcomes of runs in this file; runs that it has are not repeated.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @runs_option
 def track_record(
-    *, only: tuple[str, ...], seeds: int, no_run: bool, out: Path | None, as_json: bool, runs: Path
+    *,
+    only: tuple[str, ...],
+    seeds: int,
+    no_run: bool,
+    out: Path | None,
+    outcomes: Path | None,
+    as_json: bool,
+    runs: Path,
 ) -> int:
     """Check known bugs of Kafka: red in the versions that have them, green in those that do not.
 
     Runs in the store are not repeated, whichever command made them: the newest of each seed counts, so more
-    --seeds add runs. A run whose scenario has changed since does not count, and is named. The output of runs
-    goes to stderr. Bugs that are races get more runs. Exit codes: 0 all as expected, 1 an outcome is not as
-    expected, 2 a run is missing or unknown, 3 the harness failed.
+    --seeds add runs. A run whose scenario has changed since does not count, and is named. A run in the store
+    counts before a recorded one. The output of runs goes to stderr. Bugs that are races get more runs.
+    Exit codes: 0 all as expected, 1 an outcome is not as expected, 2 a run is missing or unknown, 3 the
+    harness failed.
     """
     chosen = _chosen(only)
+    recorded = KnownRecord.read(outcomes)
     with cancellable() as cancelled, contextlib.redirect_stdout(sys.stderr):
         if no_run:
             cancelled.set()
         with Series(runs, cancelled) as series:
-            venue = Venue(runs, series=series)
+            source = _Source(recorded, Venue(runs, series=series), cancelled)
             sides = [
-                _record(known, side, _seeds(known, side, seeds), venue, cancelled)
+                _record(known, side, _seeds(known, side, seeds), source)
                 for known in chosen
                 for side in known.sides
             ]
@@ -114,9 +131,7 @@ def _chosen(only: Sequence[str]) -> list[KnownOutcome]:
     return [known for known in every if not only or {known.ticket, known.scenario} & set(only)]
 
 
-def _record(
-    known: KnownOutcome, side: Side, seeds: range, venue: Venue, cancelled: threading.Event
-) -> SideRecord:
+def _record(known: KnownOutcome, side: Side, seeds: range, source: "_Source") -> SideRecord:
     """Return a side with its runs. Missing runs are made first, unless the command was cancelled."""
     asked = RunOptions(
         scenario=known.scenario,
@@ -127,16 +142,7 @@ def _record(
     )
     command = reproduce_line(asked, seeds)
     plans = {seed: plan_run(msgspec.structs.replace(asked, seed=seed)) for seed in seeds}
-    stored = known_runs(venue.runs, plans)
-    campaign = Campaign(venue.runs, known.scenario, plans, keep_complete=True)
-    campaign.count(stored.counted)
-    if campaign.missing() and not cancelled.is_set():
-        click.echo(f"=== {command}")
-        for outdated in stored.outdated:
-            click.echo(f"not counted: {outdated}")
-        run_missing(campaign, plans, venue, cancelled)
-        campaign.finish()
-        stored = known_runs(venue.runs, plans)
+    outcomes, outdated = source.runs_of(plans, command)
     first = plans[seeds[0]]
     return SideRecord(
         ticket=known.ticket,
@@ -151,6 +157,41 @@ def _record(
         command=command,
         seeds=len(seeds),
         tries=known.tries,
-        runs=tuple(by_now(outcome, first) for outcome in campaign.outcomes()),
-        outdated=stored.outdated,
+        runs=tuple(by_now(outcome, first) for outcome in outcomes),
+        outdated=outdated,
     )
+
+
+class _Source(NamedTuple):
+    """Where runs come from: a store and a record, and clusters for the missing ones until cancelled."""
+
+    recorded: KnownRecord
+    venue: Venue
+    cancelled: threading.Event
+
+    def runs_of(self, plans: Mapping[int, RunPlan], command: str) -> tuple[list[RunOutcome], tuple[str, ...]]:
+        """The outcomes of some plans, and what is said of outdated runs; new outcomes are recorded."""
+        stored = known_runs(self.venue.runs, plans)
+        earlier = {seed: run for seed, run in self.recorded.of(plans).items() if seed not in stored.counted}
+        others = {seed: plan for seed, plan in plans.items() if seed not in earlier}
+        if not others:
+            return [*earlier.values()], ()
+        stored, now = self._made(others, stored, command)
+        self.recorded.add(plans, {run.identity.seed: run for run in now if run.identity is not None})
+        return [*earlier.values(), *now], stored.outdated
+
+    def _made(
+        self, plans: Mapping[int, RunPlan], stored: KnownRuns, command: str
+    ) -> tuple[KnownRuns, list[RunOutcome]]:
+        """Make the runs that are not stored; return what is stored then, and all outcomes."""
+        scenario = next(iter(plans.values())).options.scenario
+        campaign = Campaign(self.venue.runs, scenario, plans, keep_complete=True)
+        campaign.count(stored.counted)
+        if campaign.missing() and not self.cancelled.is_set():
+            click.echo(f"=== {command}")
+            for outdated in stored.outdated:
+                click.echo(f"not counted: {outdated}")
+            run_missing(campaign, plans, self.venue, self.cancelled)
+            campaign.finish()
+            stored = known_runs(self.venue.runs, plans)
+        return stored, campaign.outcomes()

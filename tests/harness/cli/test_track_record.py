@@ -143,6 +143,67 @@ def test_a_run_of_an_earlier_version_of_the_scenario_is_made_again(
     assert "## Not counted" not in captured.out
 
 
+def test_recorded_runs_count_without_the_store(
+    fake: FakeRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = ("--outcomes", str(tmp_path / "kept.json"))
+    assert record(*kept) == 0
+    monkeypatch.setenv("KRUCIBLE_RUNS", str(tmp_path / "another"))
+    capsys.readouterr()
+    assert record("--no-run", *kept) == 0
+    assert "✅ 1 invalid of 1 | 1 `zombie-leader` |" in capsys.readouterr().out
+    assert record("--seeds", "2", *kept) == 0
+    assert fake.done == [("3.6.2", 1), ("3.7.1", 1), ("3.6.2", 2), ("3.7.1", 2)]
+    assert "✅ 2 invalid of 2 |" in capsys.readouterr().out
+    assert record("--no-run") == 2, "nothing of the first store"
+
+
+def test_a_run_in_the_store_counts_before_a_recorded_one(
+    fake: FakeRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = ("--outcomes", str(tmp_path / "kept.json"))
+    fake.verdicts["3.6.2", 1] = Validity.UNKNOWN
+    assert record(*kept) == 2
+    monkeypatch.setenv("KRUCIBLE_RUNS", str(tmp_path / "another"))
+    assert record(*kept) == 2
+    assert len(fake.done) == 2
+    del fake.verdicts["3.6.2", 1]
+    assert record() == 0
+    assert record("--no-run", *kept) == 0
+    monkeypatch.setenv("KRUCIBLE_RUNS", str(tmp_path / "third"))
+    assert record("--no-run", *kept) == 0
+
+
+def test_a_recorded_run_of_an_earlier_version_of_the_scenario_does_not_count(
+    fake: FakeRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = ("--outcomes", str(tmp_path / "kept.json"))
+    assert record(*kept) == 0
+    scenario = load_scenario("regressions/kafka-15489-zombie-leader")
+    other = replace(scenario, topology=replace(scenario.topology, config={"a": "b"}))
+    monkeypatch.setattr("harness.plan.planning.load_scenario", lambda _name: other)
+    monkeypatch.setenv("KRUCIBLE_RUNS", str(tmp_path / "another"))
+    assert record("--no-run", *kept) == 2
+    assert len(fake.done) == 2
+
+
+def test_a_failed_run_is_not_recorded(fake: FakeRuns, tmp_path: Path) -> None:
+    path = tmp_path / "kept.json"
+    fake.failing = {1}
+    assert record("--outcomes", str(path)) == 3
+    assert not path.exists()
+
+
+def test_a_broken_record_is_refused(
+    fake: FakeRuns, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "kept.json"
+    path.write_text("{")
+    assert record("--outcomes", str(path)) == 64
+    assert str(path) in capsys.readouterr().err
+    assert not fake.done
+
+
 @pytest.mark.usefixtures("fake")
 def test_a_run_is_compared_with_what_is_expected_now(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
