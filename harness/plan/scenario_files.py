@@ -5,10 +5,9 @@ import runpy
 from collections.abc import Iterator
 from pathlib import Path
 
-import msgspec
-
 from harness.errors import UsageError
 from harness.plan.catalogue import error_with_line
+from harness.plan.values import line_of, wrong_values
 from harness.vocabulary.scenario import Scenario
 
 SUFFIX = ".py"
@@ -39,8 +38,8 @@ def load_file(path: Path) -> Scenario:
     if not isinstance(scenario, Scenario):
         found = "none" if scenario is None else f"a value of type {type(scenario).__name__}"
         raise _refused(path, f"{_NAME} is {found}", f"{_NAME} = Scenario(…), from harness.vocabulary")
-    if problems := list(_problems(scenario)):
-        raise _refused(path, "\n            ".join(problems), "values of the types that the vocabulary has")
+    if problems := list(_problems(scenario, path)):
+        raise _refused(path, "\n            ".join(problems), "values as the vocabulary describes them")
     return scenario
 
 
@@ -54,15 +53,12 @@ def _executed(path: Path) -> dict[str, object]:
         raise _refused(path, error_with_line(error, path), expected) from error
 
 
-def _problems(scenario: Scenario) -> Iterator[str]:
-    """Values of wrong types, because frozen values do not check types when they are created."""
-    for field in msgspec.structs.fields(scenario):
-        value = getattr(scenario, field.name)
-        expected = type(value) if isinstance(value, msgspec.Struct) else field.type
-        try:
-            msgspec.convert(msgspec.to_builtins(value), expected)
-        except (msgspec.ValidationError, TypeError) as error:
-            yield f"{field.name}: {error}"
+def _problems(scenario: Scenario, path: Path) -> Iterator[str]:
+    """All wrong values, with the line where it is certain."""
+    source = path.read_bytes()
+    for found in wrong_values(scenario):
+        line = line_of(found, source)
+        yield found.text() if line is None else f"line {line}: {found.text()}"
 
 
 def _refused(path: Path, got: str, expected: str) -> UsageError:

@@ -10,6 +10,7 @@ import msgspec
 from harness.vocabulary.administration import AdminOperation, ElectionType, Member
 from harness.vocabulary.faults import Fault
 from harness.vocabulary.moves import Acknowledged, NothingMoves, Pass
+from harness.vocabulary.ranges import Count, Milliseconds, Share
 
 Part = str | Member
 """A node, named by the part that a choice assigned to it, or by its place in the topology."""
@@ -30,9 +31,9 @@ class ChoosePartition(msgspec.Struct, frozen=True, tag_field="move", tag="choose
 
     draw: int
     topic: str | None = None
-    replicas_min: int = 2
+    replicas_min: Count = 2
     preferred_follows: bool = False
-    within_ms: int = 15_000
+    within_ms: Milliseconds = 15_000
 
 
 class ChooseQuorum(msgspec.Struct, frozen=True, tag_field="move", tag="choose-quorum"):
@@ -44,7 +45,7 @@ class ChooseQuorum(msgspec.Struct, frozen=True, tag_field="move", tag="choose-qu
     """
 
     draw: int
-    within_ms: int = 15_000
+    within_ms: Milliseconds = 15_000
 
 
 class ChooseSuccessor(msgspec.Struct, frozen=True, tag_field="move", tag="choose-successor"):
@@ -54,7 +55,7 @@ class ChooseSuccessor(msgspec.Struct, frozen=True, tag_field="move", tag="choose
         within_ms: how long to wait for a leader.
     """
 
-    within_ms: int = 5_000
+    within_ms: Milliseconds = 5_000
 
 
 class ChooseNewcomers(msgspec.Struct, frozen=True, tag_field="move", tag="choose-newcomers"):
@@ -67,8 +68,8 @@ class ChooseNewcomers(msgspec.Struct, frozen=True, tag_field="move", tag="choose
     """
 
     draw: int
-    count: int = 1
-    within_ms: int = 5_000
+    count: Count = 1
+    within_ms: Milliseconds = 5_000
 
 
 class Given(msgspec.Struct, frozen=True, tag_field="move", tag="given"):
@@ -82,7 +83,7 @@ class Given(msgspec.Struct, frozen=True, tag_field="move", tag="given"):
 
     parts: dict[str, Member]
     where: tuple[str, int] | None
-    within_ms: int = 15_000
+    within_ms: Milliseconds = 15_000
 
 
 Choice = ChoosePartition | ChooseQuorum | ChooseSuccessor | ChooseNewcomers | Given
@@ -116,7 +117,7 @@ class InjectAll(msgspec.Struct, frozen=True, tag_field="move", tag="inject-all")
     """
 
     faults: tuple[FaultAt, ...]
-    apart_ms: int = 0
+    apart_ms: Milliseconds = 0
 
 
 class HealAll(msgspec.Struct, frozen=True, tag_field="move", tag="heal-all"):
@@ -128,7 +129,7 @@ class HealAll(msgspec.Struct, frozen=True, tag_field="move", tag="heal-all"):
     """
 
     names: tuple[str, ...]
-    apart_ms: int = 0
+    apart_ms: Milliseconds = 0
 
 
 class LedBy(msgspec.Struct, frozen=True, tag_field="kind", tag="led-by"):
@@ -211,7 +212,7 @@ Situational = (
 class TopicsRemoved(msgspec.Struct, frozen=True, tag_field="kind", tag="topics-removed"):
     """At least this many deletions of topics were acknowledged since the wait began."""
 
-    count: int
+    count: Count
 
 
 class RecordsDeleted(msgspec.Struct, frozen=True, tag_field="kind", tag="records-deleted"):
@@ -226,14 +227,14 @@ class Until(msgspec.Struct, frozen=True, tag_field="move", tag="until"):
     """Wait for a condition; the gambit ends if it is not reached within the bound."""
 
     condition: Awaited
-    within_ms: int
+    within_ms: Milliseconds
 
 
 class WaitAtMost(msgspec.Struct, frozen=True, tag_field="move", tag="wait-at-most"):
     """Wait for a condition, and continue whether or not it is reached within the bound."""
 
     condition: Awaited
-    within_ms: int
+    within_ms: Milliseconds
 
 
 class Request(msgspec.Struct, frozen=True, tag_field="move", tag="request"):
@@ -308,7 +309,7 @@ class DeleteFromChosen(msgspec.Struct, frozen=True, tag_field="move", tag="delet
         share: share of its records to delete, 0 to 1.
     """
 
-    share: float
+    share: Share
 
 
 GambitMove = (
@@ -326,7 +327,7 @@ class Gambit(msgspec.Struct, frozen=True):
         lasts_ms: about how long it takes.  If it takes longer, the rest of the schedule is delayed.
     """
 
-    at_ms: int
+    at_ms: Milliseconds
     kind: str
     moves: tuple[GambitMove, ...]
-    lasts_ms: int
+    lasts_ms: Milliseconds

@@ -4,13 +4,14 @@ import msgspec
 
 from harness.vocabulary.administration import AdminOperation, Member
 from harness.vocabulary.faults import Fault
+from harness.vocabulary.ranges import Count, Duration, Milliseconds
 
 
 class LeaderIs(msgspec.Struct, frozen=True, tag_field="kind", tag="leader-is"):
     """This broker leads the partition; None: the partition has no leader."""
 
     topic: str
-    partition: int
+    partition: Count
     member: Member | None
 
 
@@ -18,7 +19,7 @@ class InSync(msgspec.Struct, frozen=True, tag_field="kind", tag="in-sync"):
     """A partition's in-sync replicas are exactly these."""
 
     topic: str
-    partition: int
+    partition: Count
     members: tuple[Member, ...]
 
 
@@ -26,7 +27,7 @@ class ReplicasAre(msgspec.Struct, frozen=True, tag_field="kind", tag="replicas-a
     """A partition's replicas are exactly these, in this order."""
 
     topic: str
-    partition: int
+    partition: Count
     members: tuple[Member, ...]
 
 
@@ -60,7 +61,7 @@ class Moves(msgspec.Struct, frozen=True, tag_field="kind", tag="moves"):
     """A reassignment of a partition is ongoing."""
 
     topic: str
-    partition: int
+    partition: Count
 
 
 class NothingMoves(msgspec.Struct, frozen=True, tag_field="kind", tag="nothing-moves"):
@@ -70,7 +71,7 @@ class NothingMoves(msgspec.Struct, frozen=True, tag_field="kind", tag="nothing-m
 class Acknowledged(msgspec.Struct, frozen=True, tag_field="kind", tag="acknowledged"):
     """At least this many records have been acknowledged since the move began."""
 
-    count: int
+    count: Count
 
 
 Condition = (
@@ -114,22 +115,22 @@ class Perform(msgspec.Struct, frozen=True, tag_field="move", tag="perform"):
 
     operation: AdminOperation
     expect: tuple[int, ...] = ()
-    timeout_ms: int = 10_000
+    timeout_ms: Milliseconds = 10_000
     background: bool = False
-    until_ms: int = 0
+    until_ms: Milliseconds = 0
 
 
 class Await(msgspec.Struct, frozen=True, tag_field="move", tag="await"):
     """Wait for a condition; if it is not met within this time, the run proves nothing."""
 
     condition: Condition
-    within_ms: int = 30_000
+    within_ms: Milliseconds = 30_000
 
 
 class Pass(msgspec.Struct, frozen=True, tag_field="move", tag="pass"):
     """Let time pass under load."""
 
-    ms: int
+    ms: Milliseconds
 
 
 class Configure(msgspec.Struct, frozen=True, tag_field="move", tag="configure"):
@@ -156,4 +157,4 @@ class ScriptedSchedule(msgspec.Struct, frozen=True, tag_field="schedule", tag="s
     """
 
     moves: tuple[Move, ...]
-    duration_ms: int
+    duration_ms: Duration

@@ -9,6 +9,7 @@ from harness.vocabulary.administration import AdminOperation
 from harness.vocabulary.faults import Fault
 from harness.vocabulary.gambits import Gambit
 from harness.vocabulary.moves import Move, ScriptedSchedule
+from harness.vocabulary.ranges import Count, Duration, Milliseconds, Share
 from harness.vocabulary.topology import Topology
 from harness.vocabulary.version import DEFAULT_VERSION
 from harness.vocabulary.workloads import LogWorkload, Workload
@@ -17,15 +18,15 @@ from harness.vocabulary.workloads import LogWorkload, Workload
 class Step(msgspec.Struct, frozen=True):
     """One fault of a schedule: when it begins, from the beginning of the load, and how long it lasts."""
 
-    at_ms: int
-    hold_ms: int
+    at_ms: Milliseconds
+    hold_ms: Milliseconds
     fault: Fault
 
 
 class TimedOperation(msgspec.Struct, frozen=True):
     """One admin operation of a schedule, and when it is requested, from the beginning of the load."""
 
-    at_ms: int
+    at_ms: Milliseconds
     operation: AdminOperation
 
 
@@ -36,7 +37,7 @@ class FixedSchedule(msgspec.Struct, frozen=True, tag_field="schedule", tag="fixe
     """
 
     steps: tuple[Step, ...]
-    duration_ms: int
+    duration_ms: Duration
     acts: tuple[TimedOperation, ...] = ()
     gambits: tuple[Gambit, ...] = ()
     blinks: tuple[Step, ...] = ()
@@ -80,25 +81,25 @@ class RandomSchedule(msgspec.Struct, frozen=True):
         blink_gap_ms: shortest and longest time between blinks.
     """
 
-    duration_ms: int = 60_000
+    duration_ms: Duration = 60_000
     kinds: tuple[str, ...] = ("partition", "kill", "pause", "stop")
-    hold_ms: tuple[int, int] = (5_500, 10_000)
-    gap_ms: tuple[int, int] = (2_000, 5_000)
-    overlap: float = 0.3
+    hold_ms: tuple[Milliseconds, Milliseconds] = (5_500, 10_000)
+    gap_ms: tuple[Milliseconds, Milliseconds] = (2_000, 5_000)
+    overlap: Share = 0.3
     majority: Majority = Majority.POSSIBLE
-    loss_share: float = 0.0
-    disks: dict[str, int] = {}
-    disk_share: float = 0.4
-    operations: dict[str, int] = {}
-    operation_gap_ms: tuple[int, int] = (1_500, 6_000)
-    changes: dict[str, int] = {}
-    change_gap_ms: tuple[int, int] = (4_000, 12_000)
-    operations_min: dict[str, int] = {}
-    gambits: dict[str, int] = {}
-    gambit_share: float = 0.75
-    blinks: dict[str, int] = {}
-    blink_hold_ms: tuple[int, int] = (100, 900)
-    blink_gap_ms: tuple[int, int] = (500, 3_500)
+    loss_share: Share = 0.0
+    disks: dict[str, Count] = {}
+    disk_share: Share = 0.4
+    operations: dict[str, Count] = {}
+    operation_gap_ms: tuple[Milliseconds, Milliseconds] = (1_500, 6_000)
+    changes: dict[str, Count] = {}
+    change_gap_ms: tuple[Milliseconds, Milliseconds] = (4_000, 12_000)
+    operations_min: dict[str, Count] = {}
+    gambits: dict[str, Count] = {}
+    gambit_share: Share = 0.75
+    blinks: dict[str, Count] = {}
+    blink_hold_ms: tuple[Milliseconds, Milliseconds] = (100, 900)
+    blink_gap_ms: tuple[Milliseconds, Milliseconds] = (500, 3_500)
 
 
 class RollingSchedule(msgspec.Struct, frozen=True):
@@ -121,12 +122,12 @@ class RollingSchedule(msgspec.Struct, frozen=True):
 
     between: tuple[Move, ...]
     kinds: tuple[str, ...] = ("partition", "kill", "pause", "stop")
-    hold_ms: tuple[int, int] = (3_000, 7_000)
-    fault_chance: float = 0.6
-    mixed_chance: float = 0.3
-    undone_chance: float = 0.3
+    hold_ms: tuple[Milliseconds, Milliseconds] = (3_000, 7_000)
+    fault_chance: Share = 0.6
+    mixed_chance: Share = 0.3
+    undone_chance: Share = 0.3
     features: tuple[str, ...] = ("metadata.version",)
-    duration_ms: int = 100_000
+    duration_ms: Duration = 100_000
     during: tuple[Move, ...] = ()
 
 
@@ -142,11 +143,11 @@ class Assumptions(msgspec.Struct, frozen=True):
         why_lowered: the reason, if any of these is below the default.
     """
 
-    acked_before: int = 100
-    acked_after: int = 100
-    invoked_during: int = 20
-    fault_held_ms: int = 5_000
-    recovery_ms: int = 60_000
+    acked_before: Count = 100
+    acked_after: Count = 100
+    invoked_during: Count = 20
+    fault_held_ms: Milliseconds = 5_000
+    recovery_ms: Milliseconds = 60_000
     why_lowered: str | None = None
 
 

@@ -2,6 +2,7 @@
 
 from enum import StrEnum
 
+from harness.vocabulary.ranges import Count, Duration, Milliseconds, Positive, Share
 from harness.vocabulary.workloads import LogWorkload, WorkloadTopic
 
 
@@ -30,11 +31,11 @@ class ScriptedTransactions(LogWorkload, frozen=True, tag="scripted-transactions"
         transaction_version: the protocol version of its requests, 1 or 2 (KIP-890).
     """
 
-    partitions: int = 2
-    producers: int = 2
-    consumers: int = 1
+    partitions: Positive = 2
+    producers: Count = 2
+    consumers: Count = 1
     script: Script = Script.HANGING_TRANSACTION
-    transaction_version: int = 1
+    transaction_version: Positive = 1
 
     @property
     def topics(self) -> tuple[WorkloadTopic, ...]:
@@ -62,13 +63,13 @@ class TransactionalWorkload(LogWorkload, frozen=True, tag="transactional"):
             must refuse them.  0: there are none.
     """
 
-    rate: int = 10
-    producers: int = 3
-    consumers: int = 4
-    batch: int = 8
-    transactors: int = 4
-    transaction_timeout_ms: int = 10_000
-    old_epochs_interval_ms: int = 3_000
+    rate: Positive = 10
+    producers: Count = 3
+    consumers: Count = 4
+    batch: Positive = 8
+    transactors: Count = 4
+    transaction_timeout_ms: Duration = 10_000
+    old_epochs_interval_ms: Milliseconds = 3_000
 
     @property
     def transactions_end_ms(self) -> int:
@@ -92,9 +93,9 @@ class DrawnTransactions(TransactionalWorkload, frozen=True):
         fencing_interval_ms: mean time between instances that take over another instance's transactional id.
     """
 
-    transaction_rate: int = 30
-    commit_share: float = 0.8
-    fencing_interval_ms: int = 1_500
+    transaction_rate: Count = 30
+    commit_share: Share = 0.8
+    fencing_interval_ms: Milliseconds = 1_500
 
 
 class TxnWorkload(DrawnTransactions, frozen=True, tag="txn"):
@@ -105,8 +106,8 @@ class TxnWorkload(DrawnTransactions, frozen=True, tag="txn"):
         lapsing_timeout_ms: time after which the coordinator aborts these transactions.
     """
 
-    lapsing_interval_ms: int = 1_500
-    lapsing_timeout_ms: int = 2_500
+    lapsing_interval_ms: Milliseconds = 1_500
+    lapsing_timeout_ms: Duration = 2_500
 
     @property
     def topics(self) -> tuple[WorkloadTopic, ...]:
@@ -130,12 +131,12 @@ class CopyWorkload(TransactionalWorkload, frozen=True, tag="copy"):
         lapsing_timeout_ms: time after which the coordinator aborts transactions of these members.
     """
 
-    transactors: int = 3
+    transactors: Count = 3
     group: str = "copy-0"
-    poll_records_max: int = 40
-    lapsing: int = 2
-    lapsing_interval_ms: int = 10_000
-    lapsing_timeout_ms: int = 3_000
+    poll_records_max: Positive = 40
+    lapsing: Count = 2
+    lapsing_interval_ms: Milliseconds = 10_000
+    lapsing_timeout_ms: Duration = 3_000
 
     @property
     def topics(self) -> tuple[WorkloadTopic, ...]:
@@ -163,20 +164,20 @@ class CompactedWorkload(DrawnTransactions, frozen=True, tag="compacted"):
         tombstones: the records of every n-th round are tombstones; 0: no tombstones.
     """
 
-    partitions: int = 3
-    rate: int = 150
-    producers: int = 4
-    consumers: int = 2
-    batch: int = 4
-    transactors: int = 0
-    transaction_timeout_ms: int = 4_000
-    old_epochs_interval_ms: int = 0
-    transaction_rate: int = 24
-    commit_share: float = 0.65
-    fencing_interval_ms: int = 3_000
-    keys: int = 8_000
-    active_keys: int = 160
-    tombstones: int = 6
+    partitions: Positive = 3
+    rate: Positive = 150
+    producers: Count = 4
+    consumers: Count = 2
+    batch: Positive = 4
+    transactors: Count = 0
+    transaction_timeout_ms: Duration = 4_000
+    old_epochs_interval_ms: Milliseconds = 0
+    transaction_rate: Count = 24
+    commit_share: Share = 0.65
+    fencing_interval_ms: Milliseconds = 3_000
+    keys: Positive = 8_000
+    active_keys: Positive = 160
+    tombstones: Count = 6
 
     @property
     def topics(self) -> tuple[WorkloadTopic, ...]:

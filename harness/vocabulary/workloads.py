@@ -2,6 +2,8 @@
 
 import msgspec
 
+from harness.vocabulary.ranges import Count, Duration, Milliseconds, Positive, Share
+
 
 class WorkloadTopic(msgspec.Struct, frozen=True):
     """A topic that a run creates for its workload.
@@ -34,11 +36,11 @@ class Workload(msgspec.Struct, frozen=True, tag_field="kind", tag="none"):
         final_clients: client libraries that read all records at the end, at both isolation levels.
     """
 
-    partitions: int = 6
-    replication_factor: int = 3
+    partitions: Positive = 6
+    replication_factor: Positive = 3
     assignments: tuple[tuple[int, ...], ...] = ()
-    min_insync_replicas: int = 2
-    rate: int = 200
+    min_insync_replicas: Positive = 2
+    rate: Positive = 200
     final_clients: tuple[str, ...] = ("kafka-python", "confluent-kafka")
 
     @property
@@ -99,14 +101,14 @@ class LogWorkload(Workload, frozen=True, tag="log"):
         config: configs of its topic.
     """
 
-    producers: int = 4
-    consumers: int = 2
-    subscribed: int = 0
+    producers: Count = 4
+    consumers: Count = 2
+    subscribed: Count = 0
     acks: str = "all"
     idempotent: bool = True
-    batch: int = 4
+    batch: Positive = 4
     pipelined: bool = False
-    deletions_interval_ms: int = 0
+    deletions_interval_ms: Milliseconds = 0
     config: dict[str, str] = {}
     libraries: tuple[str, ...] = ("kafka-python", "confluent-kafka")
 
@@ -134,9 +136,9 @@ class BulkWorkload(Workload, frozen=True, tag="bulk"):
         batch: records per send operation, consecutive values to one partition.
     """
 
-    rate: int = 60_000
-    writers: int = 2
-    batch: int = 500
+    rate: Positive = 60_000
+    writers: Positive = 2
+    batch: Positive = 500
     final_clients: tuple[str, ...] = ("confluent-kafka",)
     """kafka-python would take minutes."""
 
@@ -164,13 +166,13 @@ class OffsetsWorkload(Workload, frozen=True, tag="offsets"):
             2.5 s.
     """
 
-    partitions: int = 3
-    rate: int = 90
-    groups: int = 4
-    clients: int = 12
-    erasing_interval_ms: int = 120
-    emptied_interval_ms: int = 0
-    patience_ms: int = 2_500
+    partitions: Positive = 3
+    rate: Positive = 90
+    groups: Count = 4
+    clients: Count = 12
+    erasing_interval_ms: Milliseconds = 120
+    emptied_interval_ms: Milliseconds = 0
+    patience_ms: Duration = 2_500
 
     @property
     def topics(self) -> tuple[WorkloadTopic, ...]:
@@ -196,15 +198,15 @@ class MetadataWorkload(Workload, frozen=True, tag="metadata"):
         configured_share: share of the created topics that get a config of their own, 0 to 1.
     """
 
-    partitions: int = 2
-    rate: int = 50
-    clients: int = 12
-    creators: int = 3
-    viewers: int = 2
-    topic_rate: int = 4
-    topics_kept: int = 3
-    recreated_share: float = 0.5
-    configured_share: float = 0.0
+    partitions: Positive = 2
+    rate: Positive = 50
+    clients: Count = 12
+    creators: Count = 3
+    viewers: Count = 2
+    topic_rate: Count = 4
+    topics_kept: Count = 3
+    recreated_share: Share = 0.5
+    configured_share: Share = 0.0
 
     @property
     def topics(self) -> tuple[WorkloadTopic, ...]:
@@ -241,22 +243,22 @@ class GroupsWorkload(LogWorkload, frozen=True, tag="groups"):
         churn_interval_ms: mean time between members that leave or stall, of all members together.
     """
 
-    rate: int = 16
-    producers: int = 3
-    consumers: int = 3
-    batch: int = 8
-    subscribed: int = 1
+    rate: Positive = 16
+    producers: Count = 3
+    consumers: Count = 3
+    batch: Positive = 8
+    subscribed: Count = 1
     groups: tuple[str, ...] = ("group-kafka-python", "group-confluent-kafka")
     modern: tuple[str, ...] = ()
     mixed: tuple[str, ...] = ()
     static: tuple[str, ...] = ()
     assignors: tuple[str, ...] = ("range",)
     offered: tuple[str, ...] = ("range",)
-    patterns: int = 0
-    members: int = 3
-    session_ms: int = 6_000
-    poll_interval_ms: int = 7_000
-    churn_interval_ms: int = 4_000
+    patterns: Count = 0
+    members: Count = 3
+    session_ms: Duration = 6_000
+    poll_interval_ms: Milliseconds = 7_000
+    churn_interval_ms: Milliseconds = 4_000
 
     @property
     def topics(self) -> tuple[WorkloadTopic, ...]:
@@ -290,18 +292,18 @@ class ShareWorkload(LogWorkload, frozen=True, tag="shares"):
         poll_records_max: how many records a poll returns at most.
     """
 
-    partitions: int = 3
-    rate: int = 12
-    producers: int = 3
-    consumers: int = 0
-    batch: int = 8
+    partitions: Positive = 3
+    rate: Positive = 12
+    producers: Count = 3
+    consumers: Count = 0
+    batch: Positive = 8
     libraries: tuple[str, ...] = ("kafka-python", "confluent-kafka", JAVA_CLIENT)
     groups: tuple[str, ...] = ("share-0",)
-    members: int = 4
-    delivery_limit: int = 5
-    lock_ms: int = 4_000
-    session_ms: int = 6_000
-    poll_records_max: int = 20
+    members: Count = 4
+    delivery_limit: Positive = 5
+    lock_ms: Duration = 4_000
+    session_ms: Duration = 6_000
+    poll_records_max: Positive = 20
 
     @property
     def broker_config(self) -> dict[str, str]:

@@ -97,7 +97,7 @@ def test_a_file_has_a_name_that_is_a_place_in_the_store(path: str, name: str) ->
         ("import sys\nsys.exit(0)\n", "line 2: SystemExit: 0"),
         (
             write_scenario(SHORT, "A.").replace("4_000", '"soon"'),
-            "schedule: Expected `int`, got `str`",
+            "line 13: schedule.steps[0].at_ms is 'soon', expected int, got str",
         ),
     ],
 )
