@@ -22,8 +22,8 @@ class RecordsOutcome(NamedTuple):
 
 
 def requested_records(operation: Operation) -> int:
-    """Number of records that an invocation sends; 0 for a write to a register."""
-    if operation.f == "write":
+    """Number of records that an invocation sends; 0 for a write to a register, and for lists or registers."""
+    if _has_no_records(operation):
         return 0
     if operation.f == "txn":
         return sum(mop[0] == "send" for mop in operation.value["mops"])
@@ -33,7 +33,7 @@ def requested_records(operation: Operation) -> int:
 def answer(operation: Operation) -> RecordsOutcome:
     """The outcome of the records of a completion."""
     value = operation.value
-    if operation.f == "write":
+    if _has_no_records(operation):
         return RecordsOutcome({}, [])
     if operation.f == "txn":
         return _of_transaction(operation)
@@ -42,6 +42,11 @@ def answer(operation: Operation) -> RecordsOutcome:
         acks = [(operation.key, int(value["partition"]), count)] if count else []
         return RecordsOutcome({"ok": count} if count else {}, acks)
     return _of_batch(operation.key, [entry for entry in value or () if len(entry) >= _ANSWERED])
+
+
+def _has_no_records(operation: Operation) -> bool:
+    """Whether it is a write to a register, or a transaction over lists or registers of a foreign history."""
+    return operation.f == "write" or (operation.f == "txn" and isinstance(operation.value, list))
 
 
 def _of_transaction(operation: Operation) -> RecordsOutcome:
