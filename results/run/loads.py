@@ -9,6 +9,10 @@ LOADS = ("send", "txn", "write")
 """Functions that write to the cluster; their operations give the latencies of the load."""
 
 
+OUTCOMES = ("ok", "info", "fail")
+"""Outcomes of calls, in the order of their codes."""
+
+
 class RecordsOutcome(NamedTuple):
     """Outcomes of an operation's records.
 
@@ -19,6 +23,34 @@ class RecordsOutcome(NamedTuple):
 
     outcomes: dict[str, int]
     acks: list[tuple[str, int, int]]
+
+
+class Deliveries:
+    """Measures polls that return records.
+
+    A poll without records has waited as long as it was told to, so it says nothing about the cluster.
+
+    Attributes:
+        rows: start (ns), duration (ns) and outcome (position in `OUTCOMES`) of each.
+    """
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[int, int, int]] = []
+        self._begun: dict[int | str, int] = {}
+
+    def take(self, operation: Operation, time_ns: int) -> None:
+        """Add the start or the end of a poll.
+
+        Args:
+            operation: the poll.
+            time_ns: its time, within the bounds of what is drawn.
+        """
+        if operation.type is OperationType.INVOKE:
+            self._begun[operation.process] = time_ns
+            return
+        began_ns = self._begun.pop(operation.process, None)
+        if began_ns is not None and operation.type is OperationType.OK and operation.value["records"]:
+            self.rows.append((began_ns, time_ns - began_ns, OUTCOMES.index("ok")))
 
 
 def requested_records(operation: Operation) -> int:

@@ -11,7 +11,7 @@ from results.report.limits import DisplayLimits
 from results.report.reading.calls import CallColumns
 from results.report.timeline.cluster import controllers, isr, nodes, partitions
 from results.report.timeline.events import anomalies, faults, phases
-from results.report.timeline.load import latency, rates
+from results.report.timeline.load import latency, poll_latency, rates
 from results.report.timeline.operations import operations
 from results.run.observation import Observed
 
@@ -21,7 +21,7 @@ _TOP = 4.0
 _START_SHARE_MAX = 0.08
 _States = tuple[Callable[[Observed, Frame, DisplayLimits], TimelineLane | None], ...]
 _CLUSTER: _States = (controllers, nodes, partitions, isr)
-_LOAD: _States = (latency, rates)
+_LOAD: _States = (latency, poll_latency, rates)
 
 
 def timeline(
