@@ -270,6 +270,17 @@ def test_the_latency_of_polls_is_drawn_as_percentiles_on_whole_decades() -> None
     assert "Latency of polls" in render_report(polled(5).history(), Verdict(Validity.VALID, ()))
 
 
+def test_the_lane_of_polls_stays_small_however_long_the_run_was() -> None:
+    seconds = 8 * 3_600
+    took = np.random.default_rng(7).lognormal(3, 2, seconds * 4) * MS
+    began = np.arange(took.size, dtype=np.int64) * S // 4
+    polls = CompletedCalls(began, took.astype(np.int64), np.zeros(took.size, dtype=np.int64))
+    observed = msgspec.structs.replace(observe(polled(5).history()), deliveries=polls, end_ns=seconds * S)
+    lane = poll_latency(observed, Frame(0, observed.end_ns), STEPS[-1])
+    assert lane is not None
+    assert 10_000 < len(lane.body) < 20_000
+
+
 def test_without_polls_that_returned_records_there_is_no_lane_of_them() -> None:
     for story in (Story(), polled(10, outcome="fail")):
         assert poll_latency(observe(story.history()), Frame(0, S), STEPS[0]) is None
