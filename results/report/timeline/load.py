@@ -20,7 +20,8 @@ from results.report.drawing.frame import (
 )
 from results.report.limits import DisplayLimits
 from results.report.timeline.percentiles import PERCENTILES, bin_seconds, percentile_lines
-from results.run.observation import OUTCOMES, Numbers, Observed
+from results.run.loads import OUTCOMES
+from results.run.observation import Numbers, Observed
 
 _LATENCY_HEIGHT = 118.0
 _POLL_HEIGHT = 84.0
@@ -59,8 +60,9 @@ class _LogScale(NamedTuple):
 
     def rules(self) -> list[Markup]:
         """A line with its name for each decade."""
-        decades = range(self.low, self.high + 1)
-        return [_decade(decade, float(self.place(np.float64(decade)))) for decade in decades]
+        decades = np.arange(self.low, self.high + 1)
+        heights = self.place(decades.astype(np.float64))
+        return [_decade(*each) for each in zip(decades.tolist(), heights.tolist(), strict=True)]
 
 
 def _logs(took_ns: Numbers) -> Floats:

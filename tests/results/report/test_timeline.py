@@ -20,7 +20,8 @@ from results.report.timeline.load import latency, poll_latency
 from results.report.timeline.operations import operations
 from results.report.timeline.percentiles import bin_seconds, percentile_lines
 from results.report.timeline.timeline import timeline
-from results.run.observation import OUTCOMES, CompletedCalls, observe
+from results.run.loads import OUTCOMES
+from results.run.observation import CompletedCalls, observe
 from tests.results.story import MS, Run, S, Story
 
 

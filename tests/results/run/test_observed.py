@@ -29,7 +29,8 @@ def test_records_are_counted_one_by_one_and_unanswered_ones_are_unknown() -> Non
 
 def test_polls_that_return_records_are_measured_also_those_of_share_groups() -> None:
     story = Story()
-    some, none = {"records": [[0, [7], [1]]]}, {"records": []}
+    some: dict[str, list[Any]] = {"records": [[0, [7], [1]]]}
+    none: dict[str, list[Any]] = {"records": []}
     for begin, process, f, kind, value, took in (
         (1, 5, "poll", "ok", some, 4),
         (2, 6, "share-poll", "ok", some, 9),
