@@ -92,6 +92,11 @@ class Foreign(msgspec.Struct, frozen=True):
         return sum(record.type is OperationType.OK for record in self.records if record.process != NEMESIS)
 
     @property
+    def timed(self) -> bool:
+        """Whether every operation of a client has a time."""
+        return all(record.time_ns is not None for record in self.records if record.process != NEMESIS)
+
+    @property
     def functions(self) -> frozenset[str]:
         """All functions of clients' operations."""
         return frozenset(record.f for record in self.records if record.process != NEMESIS)

@@ -15,17 +15,16 @@ import msgspec
 
 from checkers.history.identity import RunIdentity
 from checkers.verdict.verdict import Verdict
-from results.markup.markdown import code
+from results.markup.trackers import MARKUPS, Format
 from results.run.causes import Shown, first_of_kinds, illegal_causes, severity
 from results.run.junit import passes
 from results.run.wording import words_of
 
 _DIGITS = 12
-BODY_MAX = 60_000
-"""Maximum characters of an issue's text; GitHub permits 65,536."""
+BODY_MAX = {Format.MARKDOWN: 60_000, Format.JIRA: 32_000}
+"""Maximum characters of an issue's text: GitHub permits 65,536, and JIRA 32,767 unless it is configured."""
 _RUNS_MAX = 20
-_SECTION = re.compile(r"\n\n#{2,3} ")
-_CUT = "The rest is left out, because trackers limit the size of an issue: see the run's `issue.md`."
+_SECTION = re.compile(r"\n\n(#{2,3}|h[23]\.) ")
 
 
 class FailureSignature(msgspec.Struct, frozen=True, order=True):
@@ -135,19 +134,24 @@ def seen_in(runs: Iterable[SignedRun], past: Iterable[SignedRun]) -> tuple[Signa
     return tuple(sorted(found, key=lambda one: (not one.new, severity(one.signature.anomaly), one.signature)))
 
 
-def issue_of(seen: SignatureRuns, text: str) -> str:
+def issue_of(seen: SignatureRuns, text: str, markup: Format = Format.MARKDOWN) -> str:
     """The text for a tracker: the issue of the signature's first run, and facts about the signature.
 
     Args:
         seen: the signature.
-        text: issue of the first run in Markdown, from `results.run.issue`.
+        text: issue of the first run, from `results.run.issue`.
+        markup: its markup.
     """
-    listed = [f"- `{code(place)}`" for place in seen.runs[:_RUNS_MAX]]
+    mark = MARKUPS[markup]
+    listed = [mark.code(place) for place in seen.runs[:_RUNS_MAX]]
     if left := seen.runs[_RUNS_MAX:]:
-        listed.append(f"- and {len(left)} more")
-    known = [f"## Signature `{seen.id}`", "It is new in the store of past runs. The runs that have it:"]
-    end = "\n\n".join([*known, "\n".join(listed)]) + "\n"
-    return f"{_shortened(text, BODY_MAX - len(end))}\n{end}"
+        listed.append(f"and {len(left)} more")
+    known = [mark.heading(2, f"Signature {mark.code(seen.id)}")]
+    known.append("It is new in the store of past runs. The runs that have it:")
+    end = "\n\n".join([*known, mark.items(listed)]) + "\n"
+    file = mark.code("issue.md")
+    cut = f"The rest is left out, because trackers limit the size of an issue: see the run's {file}."
+    return f"{_shortened(text, BODY_MAX[markup] - len(end), cut)}\n{end}"
 
 
 def _itself(run: SignedRun) -> tuple[str, str, str]:
@@ -172,10 +176,10 @@ def _signature(shown: Shown) -> FailureSignature:
     return FailureSignature(shown.checker, shown.anomaly.id, " ".join(words))
 
 
-def _shortened(text: str, limit: int) -> str:
+def _shortened(text: str, limit: int, cut: str) -> str:
     """As many complete sections as fit; a section that is too large by itself is cut."""
     if len(text) <= limit:
         return text
-    room = text[: limit - len(_CUT) - 4]
+    room = text[: limit - len(cut) - 4]
     ends = [found.start() for found in _SECTION.finditer(room)]
-    return f"{room[: ends[-1]] if ends else room}\n\n{_CUT}\n"
+    return f"{room[: ends[-1]] if ends else room}\n\n{cut}\n"

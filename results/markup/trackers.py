@@ -42,6 +42,9 @@ class Markup(Protocol):
     def table(self, head: Sequence[str], rows: Sequence[tuple[str, str]]) -> str:
         """A table of names, each with any text as code."""
 
+    def items(self, texts: Iterable[str]) -> str:
+        """A list; the texts are already markup."""
+
 
 class Markdown:
     """CommonMark with GitHub's tables."""
@@ -70,6 +73,10 @@ class Markdown:
     def table(self, head: Sequence[str], rows: Sequence[tuple[str, str]]) -> str:
         """A table; bars in cells are escaped."""
         return table(head, [(name, self.code(value).replace("|", "\\|")) for name, value in rows])
+
+    def items(self, texts: Iterable[str]) -> str:
+        """A list with hyphens."""
+        return "\n".join(f"- {text}" for text in texts)
 
 
 class Jira:
@@ -100,6 +107,10 @@ class Jira:
         """A head between double bars, and a row for each fact."""
         first = "||" + "||".join(head) + "||"
         return "\n".join((first, *(f"|{name}|{self.code(value)}|" for name, value in rows)))
+
+    def items(self, texts: Iterable[str]) -> str:
+        """A list with asterisks."""
+        return "\n".join(f"* {text}" for text in texts)
 
 
 MARKUPS: dict[Format, Markup] = {Format.MARKDOWN: Markdown(), Format.JIRA: Jira()}

@@ -19,6 +19,7 @@ from results.report.cards.pictures import Pictures
 from results.report.cards.witness import Witnessed, witnessed
 from results.report.drawing import glyphs
 from results.report.limits import PAGE_BYTES_MAX, STEPS, DisplayLimits
+from results.report.reading.files import HistoryFile, in_order, outcome_lines
 from results.report.reading.spans import left_out_text
 from results.report.tables import tables
 from results.report.tables.gambits import gambit_rows
@@ -42,6 +43,12 @@ _WORDS = {
 }
 
 
+_UNTIMED = (
+    "The file does not have the time of every operation. The page shows only their order, and times in the "
+    "texts of checkers mean nothing."
+)
+
+
 class _Run(msgspec.Struct, frozen=True):
     """Input of a page."""
 
@@ -49,10 +56,20 @@ class _Run(msgspec.Struct, frozen=True):
     observed: Observed
     measures: Measures
     verdict: Verdict
-    identity: RunIdentity | None
+    identity: RunIdentity | HistoryFile | None
     seen: Witnessed
-    chronology: Chronology
+    chronology: Chronology | None
     by: KrucibleIdentity
+
+    @property
+    def run(self) -> RunIdentity | None:
+        """The identity of the run; None if it could not be read, or if a file was judged."""
+        return self.identity if isinstance(self.identity, RunIdentity) else None
+
+    @property
+    def file(self) -> HistoryFile | None:
+        """The file that was judged; None for a run."""
+        return self.identity if isinstance(self.identity, HistoryFile) else None
 
 
 def write_report(
@@ -74,21 +91,38 @@ def write_report(
     Raises:
         OSError: if it can't be written.
     """
+    return write_page(folder / REPORT_FILE, history, verdict, identity, by)
+
+
+def write_page(
+    path: Path,
+    history: History,
+    verdict: Verdict,
+    identity: RunIdentity | HistoryFile | None,
+    by: KrucibleIdentity = UNKNOWN,
+) -> Path:
+    """Write the page of a run, or of a file with a history, to any file, as `write_report` does."""
     page = render_report(history, verdict, identity, by)
-    return write_whole(folder / REPORT_FILE, page.encode("utf-8", "backslashreplace"))
+    return write_whole(path, page.encode("utf-8", "backslashreplace"))
 
 
 def render_report(
     history: History,
     verdict: Verdict,
-    identity: RunIdentity | None = None,
+    identity: RunIdentity | HistoryFile | None = None,
     by: KrucibleIdentity = UNKNOWN,
 ) -> str:
-    """The page as text, at most `PAGE_BYTES_MAX` bytes of UTF-8; a page that is larger is reduced."""
+    """The page as text, at most `PAGE_BYTES_MAX` bytes of UTF-8; a page that is larger is reduced.
+
+    The page of a file shows what the file has.  What only a run's folder has is left out.
+    """
+    file = identity if isinstance(identity, HistoryFile) else None
+    if file is not None and not file.timed:
+        history, verdict = in_order(history, verdict)
     observed = observe(history)
-    seen = witnessed(history, observed.faults)
-    chronology = Chronology(history, seen.faults, observed.claims)
-    run = _Run(history, observed, measure(observed, verdict), verdict, identity, seen, chronology, by)
+    seen = witnessed(history, observed.faults, file)
+    told = Chronology(history, seen.faults, observed.claims, licensed=file is None) if seen.timed else None
+    run = _Run(history, observed, measure(observed, verdict), verdict, identity, seen, told, by)
     page = ""
     for limits in STEPS:
         page = _rendered(run, limits)
@@ -110,7 +144,7 @@ def _rendered(run: _Run, limits: DisplayLimits) -> str:
 
 
 def _context(run: _Run, limits: DisplayLimits) -> dict[str, Any]:
-    pictures = Pictures(run.history, run.seen.calls, run.observed, limits)
+    pictures = None if run.file else Pictures(run.history, run.seen.calls, run.observed, limits)
     found = cards_of(run.verdict, run.seen, limits, run.chronology, pictures)
     style, script = _files(*_STYLES), _files(*_SCRIPTS)
     return {
@@ -121,14 +155,17 @@ def _context(run: _Run, limits: DisplayLimits) -> dict[str, Any]:
         "name": _name(run),
         "word": _WORDS[run.verdict.validity],
         "validity": run.verdict.validity.value,
-        "expectation": _sentence(expectation(run.verdict)),
+        "expectation": "" if run.file else _sentence(expectation(run.verdict)),
         "as_expected": run.verdict.as_expected,
         "reasons": [clean(reason, limits.text) for reason in other_reasons(run.verdict)[: limits.rows]],
         "caveats": _caveats(run, limits),
-        "figures": figures(run.measures),
+        "figures": outcome_lines(run.seen.calls, limits.rows) if run.file else figures(run.measures),
+        "verdict_place": "the output of krucible check --json" if run.file else "verdict.json",
+        "timed": run.seen.timed,
+        "has_lines": bool(run.file and run.file.lines),
         "counts": tables.count_rows(run.verdict, limits),
         "found": found,
-        "timeline": timeline(run.observed, found.all, limits, run.seen.calls),
+        "timeline": timeline(run.observed, found.all, limits, run.seen.calls, timed=run.seen.timed),
         "topology": topology(run.observed, limits),
         "glyphs": glyphs,
         **_tables(run, limits),
@@ -136,23 +173,29 @@ def _context(run: _Run, limits: DisplayLimits) -> dict[str, Any]:
 
 
 def _tables(run: _Run, limits: DisplayLimits) -> dict[str, Any]:
-    identity = run.identity
+    identity, file = run.run, run.file
+    rows = tables.identity_rows(identity, limits, run.by) if identity else ()
     return {
         "checkers": tables.checker_rows(run.verdict, limits),
         "assumptions": tables.assumption_rows(run.verdict, limits),
         "faults": tables.fault_rows(run.observed, run.measures, limits),
+        "has_faults": file is None or bool(run.observed.faults),
         "gambits": gambit_rows(run.observed, limits),
         "logs": log_table(run.observed, limits, run.history.began_at),
         "reproduce": clean(identity.reproduce, 4_000) if identity else "",
         "command": clean(" ".join(identity.argv), 4_000) if identity else "",
-        "identity": tables.identity_rows(identity, limits, run.by) if identity else (),
+        "identity_title": "What was judged" if file else "What ran",
+        "identity": tables.file_rows(file, limits, run.by) if file else rows,
         "checksums": tables.checksum_rows(identity, limits) if identity else (),
     }
 
 
 def _name(run: _Run) -> tuple[str, ...]:
-    """Scenario, version, seed and seeded bug, as far as they are known."""
-    identity = run.identity
+    """Scenario, version, seed and seeded bug, as far as they are known; or a file and its workload."""
+    identity, file = run.run, run.file
+    if file is not None:
+        held_to = (file.model,) if file.model not in {None, file.workload} else ()
+        return tuple(clean(str(part), 120) for part in (Path(file.path).name, file.workload, *held_to))
     if identity is None:
         return (f"run {clean(run.history.run, 40) or 'without a name'}",)
     return (
@@ -168,6 +211,11 @@ def _caveats(run: _Run, limits: DisplayLimits) -> list[str]:
     caveats = [
         f"The history is damaged: {clean(text, limits.text)}." for text in run.history.damage[: limits.rows]
     ]
+    if run.file is not None:
+        caveats += [clean(f"{text}.", limits.text) for text in run.file.warnings[: limits.rows]]
+        if not run.file.timed:
+            caveats.append(_UNTIMED)
+        return caveats
     if run.identity is None:
         caveats.append("The run's identity could not be read, so there is no line that reproduces it.")
     if not run.observed.setup:

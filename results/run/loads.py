@@ -9,6 +9,10 @@ LOADS = ("send", "txn", "write")
 """Functions that write to the cluster; their operations give the latencies of the load."""
 
 
+OUTCOMES = ("ok", "info", "fail")
+"""Outcomes of calls, in the order of their codes."""
+
+
 class RecordsOutcome(NamedTuple):
     """Outcomes of an operation's records.
 
@@ -21,9 +25,37 @@ class RecordsOutcome(NamedTuple):
     acks: list[tuple[str, int, int]]
 
 
+class Deliveries:
+    """Measures polls that return records.
+
+    A poll without records has waited as long as it was told to, so it says nothing about the cluster.
+
+    Attributes:
+        rows: start (ns), duration (ns) and outcome (position in `OUTCOMES`) of each.
+    """
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[int, int, int]] = []
+        self._begun: dict[int | str, int] = {}
+
+    def take(self, operation: Operation, time_ns: int) -> None:
+        """Add the start or the end of a poll.
+
+        Args:
+            operation: the poll.
+            time_ns: its time, within the bounds of what is drawn.
+        """
+        if operation.type is OperationType.INVOKE:
+            self._begun[operation.process] = time_ns
+            return
+        began_ns = self._begun.pop(operation.process, None)
+        if began_ns is not None and operation.type is OperationType.OK and operation.value["records"]:
+            self.rows.append((began_ns, time_ns - began_ns, OUTCOMES.index("ok")))
+
+
 def requested_records(operation: Operation) -> int:
-    """Number of records that an invocation sends; 0 for a write to a register."""
-    if operation.f == "write":
+    """Number of records that an invocation sends; 0 for a write to a register, and for lists or registers."""
+    if _has_no_records(operation):
         return 0
     if operation.f == "txn":
         return sum(mop[0] == "send" for mop in operation.value["mops"])
@@ -33,7 +65,7 @@ def requested_records(operation: Operation) -> int:
 def answer(operation: Operation) -> RecordsOutcome:
     """The outcome of the records of a completion."""
     value = operation.value
-    if operation.f == "write":
+    if _has_no_records(operation):
         return RecordsOutcome({}, [])
     if operation.f == "txn":
         return _of_transaction(operation)
@@ -42,6 +74,11 @@ def answer(operation: Operation) -> RecordsOutcome:
         acks = [(operation.key, int(value["partition"]), count)] if count else []
         return RecordsOutcome({"ok": count} if count else {}, acks)
     return _of_batch(operation.key, [entry for entry in value or () if len(entry) >= _ANSWERED])
+
+
+def _has_no_records(operation: Operation) -> bool:
+    """Whether it is a write to a register, or a transaction over lists or registers of a foreign history."""
+    return operation.f == "write" or (operation.f == "txn" and isinstance(operation.value, list))
 
 
 def _of_transaction(operation: Operation) -> RecordsOutcome:

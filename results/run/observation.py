@@ -21,15 +21,13 @@ from checkers.history.quorum import QUORUM, LeaderSeen, quorum_seen
 from checkers.history.runner import OBSERVATIONS, OPENED, START
 from results.markup.cleaning import clean
 from results.run.gambits import GambitSeen, GambitsSeen
-from results.run.loads import LOADS, answer, requested_records
+from results.run.loads import LOADS, OUTCOMES, Deliveries, answer, requested_records
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 Numbers = npt.NDArray[np.int64]
 PartitionName = tuple[str, int]
-OUTCOMES = ("ok", "info", "fail")
-"""Outcomes of sends, in the order of their codes."""
 _COUNTED_ELSEWHERE = frozenset(
     ("send", "assign", "poll", "final-read", "inject", "heal", "recover", *OBSERVATIONS)
 )
@@ -119,8 +117,8 @@ class ClusterRecovery(NamedTuple):
     bound_ms: int
 
 
-class CompletedSends(NamedTuple):
-    """Completed sends: start (ns), duration (ns), position of the outcome in `OUTCOMES`."""
+class CompletedCalls(NamedTuple):
+    """Completed sends or polls: start (ns), duration (ns), position of the outcome in `OUTCOMES`."""
 
     began_ns: Numbers
     took_ns: Numbers
@@ -153,6 +151,8 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
         setup: value of the setup operation; empty if missing.
         phases: name and start of each phase, in order.
         sends: completed sends.
+        loads: the functions of these sends, sorted; a transaction or a write to a register counts as a send.
+        deliveries: polls that returned records, also those of share groups.
         records: number of sent records by outcome; unanswered ones count as info.
         acks: acknowledged records.
         others: other operations of clients: numbers of ok, info and fail by f.
@@ -173,7 +173,9 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     operations: int
     setup: dict[str, Any]
     phases: tuple[tuple[str, int], ...]
-    sends: CompletedSends
+    sends: CompletedCalls
+    loads: tuple[str, ...] = ()
+    deliveries: CompletedCalls
     records: dict[str, int]
     acks: Acks
     others: dict[str, dict[str, int]]
@@ -208,6 +210,8 @@ class _Collector:
         self._phases: list[tuple[str, int]] = []
         self._outstanding: dict[int | str, tuple[int, int]] = {}
         self._sends: list[tuple[int, int, int]] = []
+        self._loads: set[str] = set()
+        self._deliveries = Deliveries()
         self._records = dict.fromkeys(OUTCOMES, 0)
         self._acks: list[tuple[int, int, int]] = []
         self._others: dict[str, dict[str, int]] = {}
@@ -224,6 +228,7 @@ class _Collector:
         self._takers: dict[str, Callable[[Operation, int], None]] = {
             **dict.fromkeys(LOADS, self._load),
             "poll": self._poll,
+            "share-poll": self._deliveries.take,
             "final-read": self._final_read,
             "inject": self._inject,
             "heal": self._heal,
@@ -269,7 +274,9 @@ class _Collector:
             operations=operations,
             setup=self._setup,
             phases=tuple(self._phases),
-            sends=CompletedSends(*_columns(self._sends, 3)),
+            sends=CompletedCalls(*_columns(self._sends, 3)),
+            loads=tuple(sorted(self._loads)),
+            deliveries=CompletedCalls(*_columns(self._deliveries.rows, 3)),
             records=self._records,
             acks=Acks(acked_ns, partitions, acked, tuple(self._partitions)),
             others=self._others,
@@ -290,6 +297,7 @@ class _Collector:
             self._outstanding[operation.process] = (time_ns, requested_records(operation))
             return
         began_ns, count = self._outstanding.pop(operation.process, (time_ns, 0))
+        self._loads.add(operation.f)
         self._sends.append((began_ns, time_ns - began_ns, OUTCOMES.index(operation.type)))
         answered = answer(operation)
         for outcome, records in answered.outcomes.items():
@@ -300,6 +308,7 @@ class _Collector:
         self._records[operation.type] += max(0, count - sum(answered.outcomes.values()))
 
     def _poll(self, operation: Operation, time_ns: int) -> None:
+        self._deliveries.take(operation, time_ns)
         if operation.type is OperationType.OK and operation.value["records"]:
             self._polls.append((time_ns, _count(operation)))
 

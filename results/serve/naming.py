@@ -6,6 +6,7 @@ from itertools import pairwise
 
 from results.serve.listing import ListedRun
 from results.store.naming import runs_meant, seed_in
+from results.store.runs import LATEST
 
 _DAY_CHARACTERS = len("20261120T")
 """Minimum length of a prefix; a shorter one could be a seed, or match another run later."""
@@ -24,9 +25,23 @@ def short_names(entries: Iterable[ListedRun]) -> dict[str, str]:
 
 
 def run_named(entries: Iterable[ListedRun], name: str) -> ListedRun | None:
-    """The run with a short name, as in `store.runs.find_run`; None unless exactly one run matches."""
-    alike = runs_meant(name, entries, lambda entry: entry.name)
+    """The run that a name means, as in `store.runs.find_run`; None unless it means exactly one.
+
+    Args:
+        entries: all runs of the store.
+        name: ``latest`` or a short name, alone or after the scenario's name.
+    """
+    scenario, _, short = name.rpartition("/")
+    if short == LATEST:
+        below = f"{scenario}/" if scenario else ""
+        return max((one for one in entries if one.place.startswith(below)), key=_age, default=None)
+    own = (one for one in entries if scenario in {"", one.place.rpartition("/")[0]})
+    alike = runs_meant(short, own, lambda entry: entry.name)
     return alike[0] if len(alike) == 1 else None
+
+
+def _age(entry: ListedRun) -> tuple[str, str]:
+    return entry.name, entry.place
 
 
 def _beginnings(entries: Sequence[ListedRun]) -> Iterator[tuple[str, str]]:

@@ -18,7 +18,7 @@ from results.serve.pages import TEMPLATES, run_page, runs_page, trends_page
 from results.serve.places import address, files_below, open_file, parts_of
 from results.serve.query import choose, parse_query
 from results.serve.trends import trends
-from results.store.runs import LATEST, REPORT_FILE
+from results.store.runs import REPORT_FILE
 
 _HTML, _TEXT, _JSON = "text/html; charset=utf-8", "text/plain; charset=utf-8", "application/json"
 _BYTES, _ARCHIVE = "application/octet-stream", "application/gzip"
@@ -88,7 +88,7 @@ class StoreSite:
         if path in pages:
             return pages[path](query)
         _, first, rest = path.split("/", 2) if path.count("/") > 1 else ("", "", "")
-        return folders[first](rest) if first in folders else _nothing()
+        return folders[first](rest) if first in folders else self._named(path[1:])
 
     def _runs(self, text: str) -> Response:
         entries, query = self._listing.entries(), parse_query(text)
@@ -111,22 +111,22 @@ class StoreSite:
         parts = parts_of(rest.removesuffix("/"))
         if parts is None:
             return _nothing()
-        if parts == (LATEST,):
-            return self._newest()
         entries = self._listing.entries()
         found = _run_at(entries, parts)
         if found is None:
-            named = run_named(entries, parts[0]) if len(parts) == 1 else None
-            return _nothing() if named is None else _redirected(named)
+            return _redirected(run_named(entries, "/".join(parts)))
         entry, depth = found
         if depth == len(parts):
             files, name = files_below(self._root, parts), short_names(entries)[entry.place]
             return _page(run_page(entry, files, self._root, name))
         return self._file(parts, is_report=parts[depth:] == (REPORT_FILE,))
 
-    def _newest(self) -> Response:
-        entries = self._listing.entries()
-        return _redirected(entries[0]) if entries else _nothing()
+    def _named(self, rest: str) -> Response:
+        """The page of a run by its short name or its place, without ``/runs/``; its files have none such."""
+        parts = parts_of(rest.removesuffix("/"))
+        return (
+            _nothing() if parts is None else _redirected(run_named(self._listing.entries(), "/".join(parts)))
+        )
 
     def _file(self, parts: tuple[str, ...], *, is_report: bool) -> Response:
         try:
@@ -162,7 +162,9 @@ def _run_at(entries: Iterable[ListedRun], parts: tuple[str, ...]) -> tuple[Liste
     return None if depth is None else (places["/".join(parts[:depth])], depth)
 
 
-def _redirected(entry: ListedRun) -> Response:
+def _redirected(entry: ListedRun | None) -> Response:
+    if entry is None:
+        return _nothing()
     place = f"/runs/{address(entry.place.split('/'))}"
     return Response(status=302, content_type=_TEXT, headers={"Location": place})
 

@@ -9,7 +9,7 @@ import msgspec
 from checkers.verdict.verdict import Verdict
 from harness.campaigns.keeping import circumstances_of, identity_of
 from harness.cli.options.places import File, Folder
-from harness.cli.options.shared import DAYS_MAX, WholeNumber
+from harness.cli.options.shared import DAYS_MAX, WholeNumber, markup_option
 from harness.cli.parsing import Command
 from harness.errors import UsageError, disk_errors_named
 from results.campaigns.step_summary import append_blocks
@@ -17,12 +17,14 @@ from results.failures.nights import part_of, past_runs, remember, signed_runs
 from results.failures.signatures import SignatureRuns, issue_of, seen_in
 from results.markup.cleaning import clean
 from results.markup.markdown import code, escaped, number, table
+from results.markup.trackers import Format
 from results.run.issue import render_issue
 from results.store.runs import followed, load_verdict, run_folders, write_whole
 
 ISSUES_MAX = 10
 """Maximum number of issues written at once, so that one defect does not flood a tracker."""
 _TEXT_MAX = 300
+_SUFFIXES = {Format.MARKDOWN: ".md", Format.JIRA: ".jira"}
 
 
 @click.command("signatures", cls=Command)
@@ -36,8 +38,9 @@ _TEXT_MAX = 300
 @click.option(
     "--issues",
     type=Folder(),
-    help=f"Write a text for GitHub into this folder for each new signature, at most {ISSUES_MAX}.",
+    help=f"Write a text for a tracker into this folder for each new signature, at most {ISSUES_MAX}.",
 )
+@markup_option(Format.MARKDOWN)
 @click.option("--add", is_flag=True, help="Add the runs of FOLDER to --past afterwards.")
 @click.option(
     "--keep-days",
@@ -58,6 +61,7 @@ def signatures_command(
     past: Path | None,
     only_new: bool,
     issues: Path | None,
+    markup: str,
     add: bool,
     keep_days: int,
     step_summary: Path | None,
@@ -77,6 +81,12 @@ def signatures_command(
             got="--add without --past",
             next_step="name that store: --past FOLDER",
         )
+    if issues is None and Format(markup) is not Format.MARKDOWN:
+        raise UsageError(
+            "--format is the markup of the texts that --issues writes",
+            got=f"--format {markup} without --issues",
+            next_step="name a folder for them: --issues FOLDER",
+        )
     folder = _with_runs(folder)
     is_run = folder in run_folders(folder)
     if add:
@@ -93,7 +103,7 @@ def signatures_command(
         if step_summary is not None:
             append_blocks(_blocks(seen), step_summary, "`krucible signatures` over the artifacts")
         new = [one for one in seen if one.new]
-        left_out = [] if issues is None else _write_issues(new, root, issues)
+        left_out = [] if issues is None else _write_issues(new, root, issues, Format(markup))
         if add and past is not None:
             added, dropped = remember([folder], past, keep_days, left_out)
             told_dropped = f", {number(dropped, 'run')} dropped" if dropped else ""
@@ -174,15 +184,16 @@ def _blocks(seen: Sequence[SignatureRuns]) -> list[str]:
     return blocks
 
 
-def _write_issues(new: Sequence[SignatureRuns], root: Path, place: Path) -> list[str]:
+def _write_issues(new: Sequence[SignatureRuns], root: Path, place: Path, markup: Format) -> list[str]:
     """Write the texts of new issues. Return the ids of the signatures above `ISSUES_MAX`."""
     place.mkdir(parents=True, exist_ok=True)
     for one in new[:ISSUES_MAX]:
         folder = root / one.runs[0]
         verdict: Verdict = load_verdict(folder)
         identity, circumstances = identity_of(folder), circumstances_of(folder)
-        text = issue_of(one, render_issue(folder, verdict, identity, circumstances=circumstances))
-        write_whole(place / f"{one.id}.md", text.encode("utf-8", "backslashreplace"))
+        issue = render_issue(folder, verdict, identity, markup, circumstances=circumstances)
+        text = issue_of(one, issue, markup)
+        write_whole(place / f"{one.id}{_SUFFIXES[markup]}", text.encode("utf-8", "backslashreplace"))
     if left := new[ISSUES_MAX:]:
         click.echo(f"issues  {number(len(left), 'signature')} left out; new again next time", err=True)
     return [one.id for one in left]

@@ -29,6 +29,7 @@ from harness.cli.histories.foreign import (
     save_proofs,
     verdict_as_json,
 )
+from harness.cli.histories.html import BESIDE, SUFFIX, PageFile, page_of, write_page_of
 from harness.cli.histories.labels import compare, comparison_as_json, load_labels, summary_of, table_of
 from harness.cli.options.completion import complete_run
 from harness.cli.options.places import Folder
@@ -50,7 +51,8 @@ _DECLARED = {
     "linearizable_keys": "linearizable",
     "wfr_keys": "writes_follow_reads",
 }
-_FOREIGN = ("workload", "model", "initial", "out", *_DECLARED)
+_FOREIGN = ("workload", "model", "initial", "out", "html", *_DECLARED)
+_OF_JOURNALS = {"out": None, "html": None}
 _TEXT_MAX = 240
 
 
@@ -95,6 +97,14 @@ _TEXT_MAX = 240
     help="Write proofs and drawings of FILE to this folder.",
 )
 @click.option(
+    "--html",
+    type=PageFile(),
+    is_flag=False,
+    flag_value=BESIDE,
+    metavar="[PAGE]",
+    help=f"Write a report of FILE to PAGE ({SUFFIX}), by default to FILE{SUFFIX} in the current folder.",
+)
+@click.option(
     "--labels",
     type=click.Path(path_type=Path),
     help="File with verdicts of another checker: judge every file of DIR that it names, and compare.",
@@ -113,7 +123,7 @@ def check(run: str, as_json: bool, runs: Path, labels: Path | None, **foreign: A
     if run == STDIN or _is_readable(run):
         return _check_file(run, foreign, as_json=as_json)
     folder = _find(runs, run)
-    _refuse(foreign, "with a run of krucible, which has recorded it")
+    _refuse(foreign, "with a run of krucible, whose folder has all that, and its report")
     return check_run(folder, as_json=as_json)
 
 
@@ -155,8 +165,9 @@ def _refuse(foreign: dict[str, Any], why: str) -> None:
 
 
 def _check_file(name: str, foreign: dict[str, Any], *, as_json: bool) -> int:
+    page = None if foreign["html"] is None else page_of(name, foreign["html"])
     if name != STDIN and Path(name).is_file() and is_journal(name):
-        _refuse({**foreign, "out": None}, "with a journal of krucible, which has recorded it")
+        _refuse({**foreign, **_OF_JOURNALS}, "with a journal of krucible, which has recorded it")
         judging = partial(judge_journal, Path(name))
     else:
         declared = Declared(**{name: bool(foreign[option]) for option, name in _DECLARED.items()})
@@ -169,10 +180,13 @@ def _check_file(name: str, foreign: dict[str, Any], *, as_json: bool) -> int:
     if foreign["out"] is not None:
         count = save_proofs(foreign["out"], judged)
         click.echo(f"{count} files in {foreign['out']}", err=True)
+    if page is not None:
+        with disk_errors_named():
+            write_page_of(judged, page)
     if as_json:
-        click.echo(verdict_as_json(judged))
+        click.echo(verdict_as_json(judged, page))
     else:
-        show(judgement_text(judged))
+        show(judgement_text(judged, page))
     return EXIT_CODES[judged.verdict.validity]
 
 

@@ -16,7 +16,7 @@ from checkers.foreign.json_text import read_lines
 from checkers.foreign.judging import JudgingOptions, UnfitError, judge_foreign
 from checkers.foreign.records import foreign_of
 from checkers.foreign.text import FilePlace, Pieces
-from checkers.history.operations import OperationType
+from checkers.history.operations import History, OperationType
 from checkers.history.reading import HistoryError, read_journals
 from checkers.judge import judge
 from checkers.transactional.transactions import draw_cycle
@@ -31,6 +31,7 @@ STDIN = "-"
 _HEADER_MAX = 1_000
 _TEXT_MAX = 240
 _LINES_MAX = 20
+_PATH_MAX = 4_096
 _SHOWN_MAX = 3
 _OPTIONS = "krucible check --help"
 _INITIAL = "--initial"
@@ -46,6 +47,8 @@ class JudgedFile(NamedTuple):
         operations: number of operations.
         succeeded: number of operations that ended with ok; None if they were not counted.
         lines: for each operation, its line in the file.
+        timed: whether every operation has a time.
+        history: the operations, in krucible's format.
         verdict: the verdict.
     """
 
@@ -55,6 +58,8 @@ class JudgedFile(NamedTuple):
     operations: int
     succeeded: int | None
     lines: Sequence[int]
+    timed: bool
+    history: History
     verdict: Verdict
 
 
@@ -93,6 +98,8 @@ def judge_file(name: str, asked: JudgingOptions, tell: Show = show_nothing) -> J
         operations=len(foreign.calls),
         succeeded=foreign.succeeded,
         lines=lines,
+        timed=foreign.timed,
+        history=judgement.history,
         verdict=judgement.verdict,
     )
 
@@ -125,6 +132,8 @@ def judge_journal(path: Path, tell: Show = show_nothing) -> JudgedFile:
         operations=begun,
         succeeded=None,
         lines=lines,
+        timed=True,
+        history=history,
         verdict=judge(history),
     )
 
@@ -212,23 +221,34 @@ def _values_of(text: str) -> list[Any]:
     return read_values(text, FilePlace(_INITIAL, 1, 1), 0)
 
 
-def verdict_as_json(judged: JudgedFile) -> str:
-    """Return the verdict and the anomalies as in ``verdict.json``, with stable ids, and what was judged."""
+def verdict_as_json(judged: JudgedFile, page: Path | None = None) -> str:
+    """Return the verdict and the anomalies as in ``verdict.json``, with stable ids, and what was judged.
+
+    Args:
+        judged: the result.
+        page: where its page was written; None if there is none.
+    """
     about = {"file": judged.file, "workload": judged.workload, "model": judged.model}
+    if page is not None:
+        about["report"] = str(page)
     return json.dumps({**about, **msgspec.to_builtins(judged.verdict, enc_hook=str)})
 
 
-def judgement_text(judged: JudgedFile) -> str:
-    """Return the verdict, its reasons, and the proofs of the first anomalies, on at most a few screens."""
+def judgement_text(judged: JudgedFile, page: Path | None = None) -> str:
+    """Return the verdict, its reasons, and the proofs of the first anomalies, on at most a few screens.
+
+    See `verdict_as_json` for `page`.
+    """
     verdict = judged.verdict
     held_to = f", held to {judged.model}" if judged.model not in {None, judged.workload} else ""
     lines = [f"verdict    {verdict.validity.upper()}"]
     lines += _labelled("why", (clean(reason, _TEXT_MAX) for reason in verdict.reasons[:_LINES_MAX]))
-    lines += _labelled("warning", (clean(text, _TEXT_MAX) for text in _warnings(verdict)))
+    lines += _labelled("warning", (clean(text, _TEXT_MAX) for text in warnings_of(verdict)))
     lines += _labelled("anomalies", _counts(verdict))
     none_ok = ", none of which succeeded" if judged.succeeded == 0 else ""
     what = f"{judged.workload}{held_to}, {judged.operations:,} operations{none_ok}"
     lines.append(f"history    {judged.file}: {what}")
+    lines += _labelled("report", iter([] if page is None else [clean(str(page), _PATH_MAX)]))
     for anomaly in _shown(verdict):
         lines += ["", *proof_of(judged, anomaly)]
     return "\n".join(lines)
@@ -238,7 +258,7 @@ def _labelled(label: str, texts: Iterator[str]) -> list[str]:
     return [f"{'' if position else label:<11}{text}" for position, text in enumerate(texts)]
 
 
-def _warnings(verdict: Verdict) -> Iterator[str]:
+def warnings_of(verdict: Verdict) -> Iterator[str]:
     """Yield the warnings about the file."""
     for result in verdict.results:
         yield from result.figures.get("warnings", ())

@@ -3,7 +3,7 @@
 import msgspec
 from markupsafe import Markup
 
-from checkers.history.operations import History, Operation, OperationType
+from checkers.history.operations import Operation, OperationType
 from checkers.verdict.verdict import Anomaly, Verdict
 from results.markup.cleaning import clean
 from results.report.cards.chronology import Chronology, ChronologyLine
@@ -12,12 +12,12 @@ from results.report.cards.flow.events import CLUSTER
 from results.report.cards.pictures import Pictures
 from results.report.cards.replicas.rows import SideBySide
 from results.report.cards.witness import Witnessed, draw_witness
+from results.report.drawing.frame import moment_text
 from results.report.limits import DisplayLimits
 from results.report.reading.clients import RecordContext
 from results.report.reading.places import context_of
 from results.report.reading.words import answered_text, request_text, value_text
 from results.run.causes import Cause, Shown, cause_line, causes_of
-from results.run.text import at_seconds
 
 _GUESSED = (
     "The history does not record which broker a client asks. Its messages are drawn at the broker that led "
@@ -30,9 +30,15 @@ _UNNAMED = f"“{CLUSTER}” is a node that the history does not identify."
 
 
 class WitnessRow(msgspec.Struct, frozen=True):
-    """An operation of a witness, with cleaned and shortened texts."""
+    """An operation of a witness, with cleaned and shortened texts.
+
+    Attributes:
+        line: its line in the file that was judged; None for a run.
+        time: empty in a history without times.
+    """
 
     index: int
+    line: int | None
     time: str
     process: str
     type: str
@@ -197,9 +203,9 @@ class _Maker:
             drawn = (
                 _witness(witness.anomaly, self._seen, limits) if self.drawings <= limits.drawings else None
             )
-        variants = tuple(_variant(one, self.cycles, limits) for one in cause.shown[1 : limits.variants + 1])
+        variants = tuple(self._variant(one) for one in cause.shown[1 : limits.variants + 1])
         return msgspec.structs.replace(
-            _card(number, witness.checker, witness.anomaly, self._seen.history, limits),
+            _card(number, witness.checker, witness.anomaly, self._seen, limits),
             drawing=drawn or None,
             circular=circular,
             flow=flow,
@@ -209,6 +215,16 @@ class _Maker:
             chronology=self._events(cause),
             variants=variants,
             variants_left_out=max(cause.total - 1 - len(variants), 0),
+        )
+
+    def _variant(self, one: Shown) -> Variant:
+        anomaly, limits = one.anomaly, self._limits
+        return Variant(
+            id=clean(anomaly.id, 60),
+            subject=clean(anomaly.subject or "", limits.cell),
+            time=_time(anomaly, self._seen),
+            summary=clean(anomaly.summary, limits.text),
+            drawing=self.cycles.drawing(one),
         )
 
     def _events(self, cause: Cause) -> tuple[ChronologyLine, ...]:
@@ -256,26 +272,19 @@ def _flow(cause: Cause, pictures: Pictures | None) -> tuple[Markup | None, tuple
     return picture, tuple(notes)
 
 
-def _variant(one: Shown, cycles: _Cycles, limits: DisplayLimits) -> Variant:
-    anomaly = one.anomaly
-    return Variant(
-        id=clean(anomaly.id, 60),
-        subject=clean(anomaly.subject or "", limits.cell),
-        time="" if anomaly.time_ns is None else at_seconds(anomaly.time_ns),
-        summary=clean(anomaly.summary, limits.text),
-        drawing=cycles.drawing(one),
-    )
-
-
 def _witness(anomaly: Anomaly, seen: Witnessed, limits: DisplayLimits) -> Markup:
     return draw_witness(seen, anomaly.witness[: limits.witness], anomaly.time_ns)
 
 
-def _card(number: int, checker: str, anomaly: Anomaly, history: History, limits: DisplayLimits) -> Card:
+def _time(anomaly: Anomaly, seen: Witnessed) -> str:
+    return "" if anomaly.time_ns is None else moment_text(anomaly.time_ns, timed=seen.timed)
+
+
+def _card(number: int, checker: str, anomaly: Anomaly, seen: Witnessed, limits: DisplayLimits) -> Card:
     lines, shown = anomaly.explanation[: limits.explanation], anomaly.witness[: limits.witness]
-    operations = history.operations
+    operations = seen.history.operations
     near = context_of(anomaly, checker)
-    witness = tuple(_row(operations[i], near, limits) for i in shown if 0 <= i < len(operations))
+    witness = tuple(_row(operations[i], near, seen, limits) for i in shown if 0 <= i < len(operations))
     kind = "anomaly" if anomaly.illegal else "legal"
     return Card(
         anchor=f"{kind}-{number}",
@@ -287,7 +296,7 @@ def _card(number: int, checker: str, anomaly: Anomaly, history: History, limits:
         guarantee=clean(anomaly.guarantee, max(limits.text, _GUARANTEE_MAX)),
         source=clean(anomaly.source, max(limits.text, _GUARANTEE_MAX)),
         subject=clean(anomaly.subject or "", limits.cell),
-        time="" if anomaly.time_ns is None else at_seconds(anomaly.time_ns),
+        time=_time(anomaly, seen),
         time_ns=anomaly.time_ns,
         explanation=tuple(clean(line, limits.text) for line in lines),
         explanation_left_out=len(anomaly.explanation) - len(lines),
@@ -297,11 +306,12 @@ def _card(number: int, checker: str, anomaly: Anomaly, history: History, limits:
     )
 
 
-def _row(operation: Operation, near: RecordContext, limits: DisplayLimits) -> WitnessRow:
+def _row(operation: Operation, near: RecordContext, seen: Witnessed, limits: DisplayLimits) -> WitnessRow:
     tell = request_text if operation.type is OperationType.INVOKE else answered_text
     return WitnessRow(
         index=operation.index,
-        time=f"{operation.time_ns / 1e9:,.6f}",
+        line=seen.line(operation.index),
+        time=f"{operation.time_ns / 1e9:,.6f}" if seen.timed else "",
         process=clean(str(operation.process), 30),
         type=operation.type.value,
         f=clean(operation.f, 30),

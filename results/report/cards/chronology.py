@@ -51,12 +51,18 @@ class Chronology:
         history: the run's history.
         faults: the attempted faults.
         claims: answers of controllers, by node.
+        licensed: whether the history records the events that permit losses.
     """
 
     def __init__(
-        self, history: History, faults: Sequence[FaultSeen] = (), claims: dict[str, list[Claim]] | None = None
+        self,
+        history: History,
+        faults: Sequence[FaultSeen] = (),
+        claims: dict[str, list[Claim]] | None = None,
+        *,
+        licensed: bool = True,
     ) -> None:
-        self._history, self._claims = history, claims or {}
+        self._history, self._claims, self._licensed = history, claims or {}, licensed
         self._circumstances = Circumstances(history, faults)
 
     def around(self, cause: Cause, limits: DisplayLimits) -> tuple[ChronologyLine, ...]:
@@ -79,7 +85,7 @@ class Chronology:
         lines = [ChronologyLine(at_seconds(time_ns), clean(text, limits.text)) for time_ns, text in kept]
         if len(kept) < len(moments):
             lines.insert(limits.rows // 2, ChronologyLine("", f"{len(moments) - len(kept):,} more events"))
-        reasons = self._circumstances.reasons(cause, period)
+        reasons = self._circumstances.reasons(cause, period) if self._licensed else ()
         lines += [ChronologyLine("", clean(text, max(limits.text, _REASON_MAX))) for text in reasons]
         return tuple(lines)
 

@@ -12,6 +12,7 @@ from results.markup.cleaning import clean
 from results.report.drawing import glyphs, svg
 from results.report.drawing.frame import GUTTER, PLOT, ROW_NAME_MAX, WIDTH, Frame, row_name, width_of
 from results.report.reading.calls import NONE, OPEN, OUTCOMES, CallColumns, calls_of
+from results.report.reading.files import HistoryFile
 from results.report.reading.words import value_text
 from results.run.observation import FaultSeen
 
@@ -30,16 +31,32 @@ _LABEL_MAX = 60
 
 
 class Witnessed(msgspec.Struct, frozen=True):
-    """Source of the drawings: the calls of a history, by the index of either end, and its faults."""
+    """Source of the drawings: the calls of a history, by the index of either end, and its faults.
+
+    Attributes:
+        file: the file that holds the history; None for a run.
+    """
 
     history: History
     calls: CallColumns
     faults: tuple[FaultSeen, ...]
+    file: HistoryFile | None = None
+
+    @property
+    def timed(self) -> bool:
+        """Whether the history has times."""
+        return self.file is None or self.file.timed
+
+    def line(self, index: int) -> int | None:
+        """The line of an operation in the file; None for a run."""
+        lines = () if self.file is None else self.file.lines
+        return lines[index] if index < len(lines) else None
 
 
-def witnessed(history: History, faults: Sequence[FaultSeen]) -> Witnessed:
+def witnessed(history: History, faults: Sequence[FaultSeen], file: HistoryFile | None = None) -> Witnessed:
     """Prepare a history for drawings of its witnesses."""
-    return Witnessed(history, calls_of(history), tuple(fault for fault in faults if fault.attempted))
+    attempted = tuple(fault for fault in faults if fault.attempted)
+    return Witnessed(history, calls_of(history), attempted, file)
 
 
 def draw_witness(seen: Witnessed, indices: Iterable[int], time_ns: int | None) -> Markup:
@@ -58,7 +75,7 @@ def draw_witness(seen: Witnessed, indices: Iterable[int], time_ns: int | None) -
     if not found.size:
         return svg.EMPTY
     rows = found[np.argsort(calls.began_ns[found], kind="stable")]
-    frame = _frame(int(calls.began_ns[rows].min()), int(calls.ended_ns[rows].max()), time_ns)
+    frame = _frame(int(calls.began_ns[rows].min()), int(calls.ended_ns[rows].max()), time_ns, seen)
     faults = [f for f in seen.faults if _overlaps(f, frame)]
     levels = _levels(faults[:_FAULTS_MAX], frame)
     top = (max(levels, default=-1) + 1 + (len(faults) > _FAULTS_MAX)) * _FAULT + 3
@@ -79,13 +96,13 @@ def draw_witness(seen: Witnessed, indices: Iterable[int], time_ns: int | None) -
     )
 
 
-def _frame(begin_ns: int, end_ns: int, time_ns: int | None) -> Frame:
+def _frame(begin_ns: int, end_ns: int, time_ns: int | None, seen: Witnessed) -> Frame:
     """From the first start to the last end, with a margin; includes the anomaly if it is close."""
     length = max(end_ns - begin_ns, _NARROWEST_NS)
     if time_ns is not None and begin_ns - length <= time_ns <= end_ns + length:
         begin_ns, end_ns = min(begin_ns, time_ns), max(end_ns, time_ns)
     room = int(max(end_ns - begin_ns, _NARROWEST_NS) * _MARGIN)
-    return Frame(max(begin_ns - room, 0), end_ns + room + 1)
+    return Frame(max(begin_ns - room, 0), end_ns + room + 1, seen.timed)
 
 
 def _overlaps(fault: FaultSeen, frame: Frame) -> bool:
@@ -123,7 +140,8 @@ def _axis(frame: Frame, y: float) -> Markup:
     parts = [svg.element("line", x1=GUTTER, x2=GUTTER + PLOT, y1=y, y2=y, class_="axis")]
     for x, label in frame.ticks():
         parts.append(svg.element("line", x1=x, x2=x, y1=0, y2=y + 3, class_="grid"))
-        parts.append(svg.text(x, y + 14, f"{label} s", class_="tick", text_anchor="middle"))
+        told = f"{label} s" if frame.timed else label
+        parts.append(svg.text(x, y + 14, told, class_="tick", text_anchor="middle"))
     return svg.group(parts)
 
 

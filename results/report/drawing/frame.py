@@ -53,10 +53,12 @@ class Frame(msgspec.Struct, frozen=True):
     Attributes:
         begin_ns: the left edge, not negative.
         end_ns: the right edge, later than the left one.
+        timed: False if the history has no times: a second then stands for one operation.
     """
 
     begin_ns: int
     end_ns: int
+    timed: bool = True
 
     def x(self, time_ns: float) -> float:
         """Position of a time; a time outside the run is drawn at the edge."""
@@ -81,6 +83,16 @@ class Frame(msgspec.Struct, frozen=True):
         x, width = self.span(begin_ns, end_ns)
         exact = self.x(end_ns) - x
         return {"x": x, "width": width, "data_w": exact if exact < width else None}
+
+    def at(self, time_ns: int) -> str:
+        """A time as text, e.g. ``12.3 s``, or ``operation 12`` in a history without times."""
+        return moment_text(time_ns, timed=self.timed)
+
+    def from_to(self, begin_ns: int, end_ns: int) -> str:
+        """A time span as text, e.g. ``from 1.0 to 12.3 s``."""
+        if not self.timed:
+            return f"from operation {begin_ns // NS_PER_S:,} to {end_ns // NS_PER_S:,}"
+        return f"from {begin_ns / NS_PER_S:,.1f} to {at_seconds(end_ns)}"
 
     def ticks(self) -> list[tuple[float, str]]:
         """Position (x) and label (seconds) of each tick of the axis."""
@@ -122,6 +134,6 @@ def row(parts: Iterable[str], y: float) -> Markup:
     return svg.group(parts, transform=f"translate(0 {svg.number(y)})")
 
 
-def from_to(begin_ns: int, end_ns: int) -> str:
-    """A time span as text, e.g. ``from 1.0 to 12.3 s``."""
-    return f"from {begin_ns / NS_PER_S:,.1f} to {at_seconds(end_ns)}"
+def moment_text(time_ns: int, *, timed: bool) -> str:
+    """A time as text, e.g. ``12.3 s``; ``operation 12`` if a second stands for one operation."""
+    return at_seconds(time_ns) if timed else f"operation {time_ns // NS_PER_S:,}"

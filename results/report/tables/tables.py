@@ -10,6 +10,7 @@ from checkers.verdict.verdict import CheckerResult, Verdict
 from results.markup.cleaning import clean, clean_value
 from results.report.drawing import glyphs
 from results.report.limits import DisplayLimits
+from results.report.reading.files import HistoryFile
 from results.run.measures import Measures
 from results.run.observation import FaultSeen, Observed
 from results.run.text import at_seconds, seconds
@@ -126,6 +127,19 @@ def identity_rows(
         ("Judged again by", judged_again_by(identity.krucible_commit, by)),
         ("Host", _host(identity) if host.kernel or host.cpus else None),
         ("Engine", host.engine),
+    )
+    return tuple((name, clean(text, limits.text)) for name, text in rows if text)
+
+
+def file_rows(
+    file: HistoryFile, limits: DisplayLimits, by: KrucibleIdentity = UNKNOWN
+) -> tuple[tuple[str, str], ...]:
+    """Which file was judged, how, and by which krucible, as pairs of name and text, without empty texts."""
+    rows = (
+        ("File", file.path),
+        ("Workload", file.workload),
+        ("Checked against", file.model),
+        ("Judged by", f"krucible {by.commit or by.version}".rstrip() if by != UNKNOWN else None),
     )
     return tuple((name, clean(text, limits.text)) for name, text in rows if text)
 

@@ -71,7 +71,7 @@
     const share = (at.x - left) / Number(chart.dataset.width);
     cursor.setAttribute("visibility", share >= 0 && share <= 1 ? "visible" : "hidden");
     cursor.setAttribute("transform", `translate(${at.x.toFixed(1)} 0)`);
-    cursor.lastElementChild.textContent = `${chart.secondsUnder(event).toFixed(chart.matches(".zoomed") ? 3 : 2)} s`;
+    cursor.lastElementChild.textContent = chart.momentText(chart.secondsUnder(event), chart.matches(".zoomed") ? 3 : 2);
   });
   chart.addEventListener("pointerleave", () => cursor.setAttribute("visibility", "hidden"));
 

@@ -13,6 +13,10 @@
   const begin = Number(chart.dataset.beginS);
   const length = Number(chart.dataset.endS) - begin;
   const narrowest = width / Math.max(1, Math.min(400, length / 0.2));
+  // In a history without times, a second stands for one operation.
+  const isTimed = chart.dataset.timed !== "no";
+  const momentText = (seconds, digits) =>
+    isTimed ? `${seconds.toFixed(digits)} s` : `operation ${Math.round(seconds)}`;
   const number = (value) => String(Math.round(value * 100) / 100);
   const secondsAt = (place) => begin + ((place - left) / width) * length;
   const placeOf = (seconds) => left + ((seconds - begin) / length) * width;
@@ -238,13 +242,15 @@
     moment.setAttribute("transform", `translate(${number(x)} 0)`);
     momentLine.setAttribute("y2", heightOf());
     momentName.setAttribute("y", heightOf() + 29);
-    momentName.textContent = `${marked.toFixed(3)} s`;
+    momentName.textContent = momentText(marked, 3);
   };
 
   const tell = () => {
     const digits = length / scale() < 20 ? 2 : 1;
-    const part = `${secondsAt(from).toFixed(digits)} to ${secondsAt(to).toFixed(digits)} s`;
-    const mark = marked === null ? "" : `, ${marked.toFixed(3)} s is marked`;
+    const part = isTimed
+      ? `${secondsAt(from).toFixed(digits)} to ${momentText(secondsAt(to), digits)}`
+      : `${momentText(secondsAt(from))} to ${Math.round(secondsAt(to))}`;
+    const mark = marked === null ? "" : `, ${momentText(marked, 3)} is marked`;
     told.textContent = (isZoomed() ? part : "the whole run") + mark;
     tools.querySelectorAll("[data-zoomed]").forEach((button) => (button.disabled = !isZoomed()));
   };
@@ -351,6 +357,7 @@
 
   // Functions for the cursor and other scripts.
   chart.secondsUnder = (event) => secondsAt(from + (placeUnder(event) - left) / scale());
+  chart.momentText = momentText;
   chart.isOverPlot = (event) => placeUnder(event) >= left && placeUnder(event) <= right;
   chart.mark = (seconds) => {
     marked = Math.min(Math.max(seconds, begin), begin + length);

@@ -13,7 +13,6 @@ from results.report.drawing.frame import (
     ROW_NAME_MAX,
     Frame,
     TimelineLane,
-    from_to,
     label_in,
     row,
     row_name,
@@ -64,7 +63,7 @@ def controllers(observed: Observed, frame: Frame, limits: DisplayLimits) -> Time
 def _leader_span(span: LeaderSpan, frame: Frame) -> Markup:
     x, width = frame.span(span.begin_ns, span.end_ns)
     text = f"epoch {span.epoch}"
-    hint = f"{text}, led by {clean(span.node, 40)} {from_to(span.begin_ns, span.end_ns)}"
+    hint = f"{text}, led by {clean(span.node, 40)} {frame.from_to(span.begin_ns, span.end_ns)}"
     place = frame.bar(span.begin_ns, span.end_ns)
     bar = svg.element("rect", **place, y=2, height=_BAR, class_=f"reign odd{span.epoch % 2}")
     clear = width
@@ -109,7 +108,7 @@ def _status(node: str, span: StateSpan, frame: Frame) -> Markup:
     x, width = frame.span(span.begin_ns, span.end_ns)
     place = frame.bar(span.begin_ns, span.end_ns)
     state = clean(span.state, 20)
-    hint = svg.title(f"{state}, {clean(node, 40)} {from_to(span.begin_ns, span.end_ns)}")
+    hint = svg.title(f"{state}, {clean(node, 40)} {frame.from_to(span.begin_ns, span.end_ns)}")
     if state == "running":
         return svg.element("rect", hint, **place, y=7, height=2, class_="running")
     kind = "paused" if state == "paused" else "exited"
@@ -144,7 +143,7 @@ def _leader(name: PartitionName, span: StateSpan, frame: Frame, brokers: Sequenc
     x, width = frame.span(span.begin_ns, span.end_ns)
     leader, epoch = span.state
     text = "no leader" if leader == NO_LEADER else f"{leader} in epoch {epoch}"
-    hint = svg.title(f"{text}, {_short(name)} {from_to(span.begin_ns, span.end_ns)}")
+    hint = svg.title(f"{text}, {_short(name)} {frame.from_to(span.begin_ns, span.end_ns)}")
     colour = "none" if leader == NO_LEADER else f"broker{brokers.index(leader) % _COLOURS}"
     place = frame.bar(span.begin_ns, span.end_ns)
     bar = svg.element("rect", hint, **place, height=_PARTITION_BAR, class_=f"leader {colour}")

@@ -117,13 +117,14 @@ def anomalies(found: Sequence[Card], frame: Frame) -> TimelineLane | None:
         x = frame.x(card.time_ns or 0)
         row = next((row for row, end in enumerate(ends) if end <= x), _MARK_ROWS_MAX - 1)
         ends[row] = x + _MARK_WIDTH
-        marks.append(_mark(card, x, (row + 0.5) * _MARK_ROW))
+        marks.append(_mark(card, frame, (row + 0.5) * _MARK_ROW))
     rows = sum(end > float("-inf") for end in ends)
     note = "diamond: broken guarantee; ring: legal here; each is a link to its section"
     return TimelineLane("Anomalies", note, rows * _MARK_ROW, svg.group(marks))
 
 
-def _mark(card: Card, x: float, y: float) -> Markup:
-    hint = svg.title(f"{card.id} at {at_seconds(card.time_ns or 0)}: {card.summary}")
-    shape = glyphs.anomaly(illegal=card.illegal, x=x, y=y)
+def _mark(card: Card, frame: Frame, y: float) -> Markup:
+    time_ns = card.time_ns or 0
+    hint = svg.title(f"{card.id} at {frame.at(time_ns)}: {card.summary}")
+    shape = glyphs.anomaly(illegal=card.illegal, x=frame.x(time_ns), y=y)
     return svg.element("a", hint, shape, href=f"#{card.anchor}")

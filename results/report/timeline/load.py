@@ -1,4 +1,6 @@
-"""Lanes of the load: latency of sends, and rates of sent and polled records."""
+"""Lanes of the load: latency of sends and of polls, and rates of sent and polled records."""
+
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +20,11 @@ from results.report.drawing.frame import (
 )
 from results.report.limits import DisplayLimits
 from results.report.timeline.percentiles import PERCENTILES, bin_seconds, percentile_lines
-from results.run.observation import OUTCOMES, Numbers, Observed
+from results.run.loads import OUTCOMES
+from results.run.observation import Numbers, Observed
 
 _LATENCY_HEIGHT = 118.0
+_POLL_HEIGHT = 84.0
 _RATE_HEIGHT = 84.0
 _BINS_MAX = 450
 _SHARE_OF_ODD_MARKS = 4
@@ -35,7 +39,38 @@ _DECADES = {
     4: "10 s",
 }
 _OUTCOME_NAMES = {"ok": "acknowledged", "info": "unknown", "fail": "failed"}
+_LOAD_NAMES = {"send": "sends", "txn": "transactions", "write": "writes"}
 Floats = npt.NDArray[np.float64]
+
+
+class _LogScale(NamedTuple):
+    """Whole decades of milliseconds, from the bottom of a lane to its top."""
+
+    low: int
+    high: int
+    height: float
+
+    def place(self, log: Floats) -> Floats:
+        """Positions (y) of logarithms of milliseconds."""
+        return self.height * (1 - (log - self.low) / (self.high - self.low))
+
+    def place_ms(self, ms: Floats) -> Floats:
+        """Positions (y) of milliseconds; less than a microsecond is one."""
+        return self.place(np.log10(np.maximum(ms, 0.001)))
+
+    def rules(self) -> list[Markup]:
+        """A line with its name for each decade."""
+        decades = np.arange(self.low, self.high + 1)
+        heights = self.place(decades.astype(np.float64))
+        return [_decade(*each) for each in zip(decades.tolist(), heights.tolist(), strict=True)]
+
+
+def _logs(took_ns: Numbers) -> Floats:
+    return np.log10(np.maximum(took_ns, 1_000) / NS_PER_MS)
+
+
+def _scale(logs: Floats, height: float) -> _LogScale:
+    return _LogScale(int(np.floor(logs.min())), int(np.floor(logs.max())) + 1, height)
 
 
 def latency(observed: Observed, frame: Frame, limits: DisplayLimits) -> TimelineLane | None:
@@ -43,15 +78,10 @@ def latency(observed: Observed, frame: Frame, limits: DisplayLimits) -> Timeline
     sends = observed.sends
     if not sends.began_ns.size:
         return None
-    took_log = np.log10(np.maximum(sends.took_ns, 1_000) / NS_PER_MS)
-    low, high = int(np.floor(took_log.min())), int(np.floor(took_log.max())) + 1
-    x = frame.places(sends.began_ns)
-
-    def height_of(log: Floats) -> Floats:
-        return _LATENCY_HEIGHT * (1 - (log - low) / (high - low))
-
-    y = height_of(took_log)
-    parts = [_decade(d, _LATENCY_HEIGHT * (1 - (d - low) / (high - low))) for d in range(low, high + 1)]
+    took_log = _logs(sends.took_ns)
+    scale = _scale(took_log, _LATENCY_HEIGHT)
+    x, y = frame.places(sends.began_ns), scale.place(took_log)
+    parts = scale.rules()
     drawn = 0
     for code, name in enumerate(OUTCOMES):
         chosen = sends.outcome == code
@@ -59,14 +89,32 @@ def latency(observed: Observed, frame: Frame, limits: DisplayLimits) -> Timeline
         kept = thinned(x[chosen], y[chosen], most)
         drawn += len(kept)
         parts.append(glyphs.outcomes(name, kept.tolist()))
-    parts += percentile_lines(sends, frame, lambda ms: height_of(np.log10(np.maximum(ms, 0.001))))
+    parts += percentile_lines(sends, frame, scale.place_ms)
     seen = (name for code, name in enumerate(OUTCOMES) if (sends.outcome == code).any())
     legend = _key({name: name for name in PERCENTILES} | {name: _OUTCOME_NAMES[name] for name in seen})
-    seconds = bin_seconds(frame.end_ns)
-    note = f"by when each began; lines: {f'every {seconds} s' if seconds > 1 else 'each second'}"
+    note = f"by when each began; lines: {_how_often(frame)}"
     if drawn < x.size:
         note += f"; {drawn:,} of {x.size:,} are drawn, one where several coincide"
-    return TimelineLane("Latency of sends", note, _LATENCY_HEIGHT, svg.group(parts), legend, INSET)
+    name = f"Latency of {' and '.join(_LOAD_NAMES.get(load, load) for load in observed.loads)}"
+    return TimelineLane(name, note, _LATENCY_HEIGHT, svg.group(parts), legend, INSET)
+
+
+def poll_latency(observed: Observed, frame: Frame, _: DisplayLimits) -> TimelineLane | None:
+    """Percentiles of the latency of polls that returned records, on a logarithmic scale."""
+    polls = observed.deliveries
+    if not polls.began_ns.size:
+        return None
+    scale = _scale(_logs(polls.took_ns), _POLL_HEIGHT)
+    body = svg.group([*scale.rules(), *percentile_lines(polls, frame, scale.place_ms)])
+    note = f"those that returned records, by when each began; {_how_often(frame)}"
+    legend = _key({name: name for name in PERCENTILES})
+    return TimelineLane("Latency of polls", note, _POLL_HEIGHT, body, legend, INSET)
+
+
+def _how_often(frame: Frame) -> str:
+    """How many seconds a point of a line stands for."""
+    seconds = bin_seconds(frame.end_ns)
+    return f"every {seconds} s" if seconds > 1 else "each second"
 
 
 def thinned(x: Floats, y: Floats, most: int) -> Floats:

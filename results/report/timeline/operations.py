@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from results.markup.cleaning import clean
 from results.report.drawing import glyphs, svg
-from results.report.drawing.frame import ROW_NAME_MAX, Frame, TimelineLane, from_to, label_in, row, row_name
+from results.report.drawing.frame import ROW_NAME_MAX, Frame, TimelineLane, label_in, row, row_name
 from results.report.limits import DisplayLimits
 from results.report.reading.calls import OUTCOMES, CallColumns
 
@@ -146,7 +146,7 @@ def _bar(calls: CallColumns, group: Sequence[int], frame: Frame) -> Markup:
     if len(group) > 1:
         name = f"{len(group)} {name}"
     process = clean(str(calls.processes[int(calls.process[at])]), 30)
-    hint = svg.title(f"{name}, process {process} {from_to(began_ns, ended_ns)}: {outcome}")
+    hint = svg.title(f"{name}, process {process} {frame.from_to(began_ns, ended_ns)}: {outcome}")
     bar = svg.element("rect", hint, **frame.bar(began_ns, ended_ns), class_=f"call {outcome}")
     bar += label_in(name, x, 9, width)
     if outcome in ("info", "fail"):

@@ -1,4 +1,4 @@
-"""Lines of latency percentiles of acknowledged sends over time."""
+"""Lines of latency percentiles of acknowledged sends, or of polls, over time."""
 
 from collections.abc import Callable, Iterator
 
@@ -9,7 +9,8 @@ from markupsafe import Markup
 from checkers.history.units import NS_PER_MS, NS_PER_S
 from results.report.drawing import svg
 from results.report.drawing.frame import Frame
-from results.run.observation import OUTCOMES, CompletedSends, Numbers
+from results.run.loads import OUTCOMES
+from results.run.observation import CompletedCalls, Numbers
 
 _BINS_MAX = 450
 PERCENTILES = {"p50": 50, "p95": 95, "p99": 99}
@@ -22,18 +23,18 @@ def bin_seconds(end_ns: int) -> int:
 
 
 def percentile_lines(
-    sends: CompletedSends, frame: Frame, height_of: Callable[[Floats], Floats]
+    calls: CompletedCalls, frame: Frame, height_of: Callable[[Floats], Floats]
 ) -> list[Markup]:
-    """A line for each of `PERCENTILES`, interrupted while no acknowledged send began.
+    """A line for each of `PERCENTILES`, interrupted while no call began that ended with ok.
 
     Args:
-        sends: the sends of the run.
+        calls: the sends or the polls of the run.
         frame: maps times to x.
         height_of: maps latencies (ms) to y.
     """
-    acknowledged = sends.outcome == OUTCOMES.index("ok")
+    good = calls.outcome == OUTCOMES.index("ok")
     width_ns = bin_seconds(frame.end_ns) * NS_PER_S
-    bins, levels = _levels(sends.began_ns[acknowledged] // width_ns, sends.took_ns[acknowledged])
+    bins, levels = _levels(calls.began_ns[good] // width_ns, calls.took_ns[good])
     places = frame.places((bins * width_ns + width_ns // 2).astype(np.int64))
     lines = []
     for row, name in enumerate(PERCENTILES):

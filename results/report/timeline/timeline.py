@@ -11,7 +11,7 @@ from results.report.limits import DisplayLimits
 from results.report.reading.calls import CallColumns
 from results.report.timeline.cluster import controllers, isr, nodes, partitions
 from results.report.timeline.events import anomalies, faults, phases
-from results.report.timeline.load import latency, rates
+from results.report.timeline.load import latency, poll_latency, rates
 from results.report.timeline.operations import operations
 from results.run.observation import Observed
 
@@ -21,14 +21,27 @@ _TOP = 4.0
 _START_SHARE_MAX = 0.08
 _States = tuple[Callable[[Observed, Frame, DisplayLimits], TimelineLane | None], ...]
 _CLUSTER: _States = (controllers, nodes, partitions, isr)
-_LOAD: _States = (latency, rates)
+_LOAD: _States = (latency, poll_latency, rates)
 
 
 def timeline(
-    observed: Observed, found: Sequence[Card], limits: DisplayLimits, calls: CallColumns | None = None
+    observed: Observed,
+    found: Sequence[Card],
+    limits: DisplayLimits,
+    calls: CallColumns | None = None,
+    *,
+    timed: bool = True,
 ) -> Markup:
-    """The timeline as SVG, without lanes for which nothing was recorded."""
-    frame = _frame(observed)
+    """The timeline as SVG, without lanes for which nothing was recorded.
+
+    Args:
+        observed: the observations of the history.
+        found: the cards to which marks lead.
+        limits: upper bounds of what is shown.
+        calls: the calls of the history; without them there is no lane of operations.
+        timed: False if the history has no times, as in `Frame`.
+    """
+    frame = _frame(observed, timed=timed)
     drawn: list[Markup] = []
     y = _TOP
     for group, lane in _lanes(observed, found, limits, calls, frame):
@@ -51,6 +64,7 @@ def timeline(
         data_width=PLOT,
         data_begin_s=repr(frame.begin_ns / 1e9),
         data_end_s=repr(frame.end_ns / 1e9),
+        data_timed=None if timed else "no",
     )
 
 
@@ -67,13 +81,14 @@ def _lanes(
     yield from (("Faults and anomalies", lane) for lane in above)
     yield from (("Cluster", draw(observed, frame, limits)) for draw in _CLUSTER)
     yield "Operations", acts
-    yield from (("Load", draw(observed, frame, limits)) for draw in _LOAD)
+    if frame.timed:
+        yield from (("Load", draw(observed, frame, limits)) for draw in _LOAD)
 
 
-def _frame(observed: Observed) -> Frame:
+def _frame(observed: Observed, *, timed: bool) -> Frame:
     """The whole run; without the start of the cluster if that took long, since nothing is drawn there."""
     long = observed.begin_ns > observed.end_ns * _START_SHARE_MAX
-    return Frame(observed.begin_ns if long else 0, observed.end_ns)
+    return Frame(observed.begin_ns if long else 0, observed.end_ns, timed)
 
 
 def _placed(lane: TimelineLane, y: float, group: str) -> Markup:
@@ -108,7 +123,8 @@ def _axis(frame: Frame, y: float) -> Markup:
     for x, label in frame.ticks():
         ticks.append(svg.element("line", x1=x, x2=x, y1=-y, y2=4, class_="grid"))
         ticks.append(svg.text(x, 15, label, class_="tick"))
-    name = svg.text(GUTTER + PLOT, 29, "seconds since the run began", class_="note", text_anchor="end")
+    unit = "seconds since the run began" if frame.timed else "position of the operation, no times recorded"
+    name = svg.text(GUTTER + PLOT, 29, unit, class_="note", text_anchor="end")
     place = f"translate(0 {svg.number(y)})"
     return svg.group([line, svg.group(ticks, id="ticks"), name], id="axis", transform=place)
 

@@ -1,5 +1,6 @@
 """``krucible signatures``: what a night found beside the nights before it."""
 
+import html
 import json
 from pathlib import Path
 
@@ -101,6 +102,26 @@ def test_each_new_signature_has_a_text_for_a_tracker(
     assert f"- `{CHAOS}/20261120T010000Z-2`" in text
     assert page.read_text().startswith("## Signatures: 2, 1 new\n\n| signature |")
     assert f"| `{path.stem}` | `quorum/lost-write` | 1 run, new |" in page.read_text()
+
+
+def test_texts_for_jira_are_those_of_a_run_for_jira(
+    night: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    issues = tmp_path / "issues"
+    assert signatures(night, "--issues", issues, "--format", "jira") == 0
+    first = capsys.readouterr().out.splitlines()[1].split()[0]
+    assert {path.suffix for path in issues.iterdir()} == {".jira"}
+    text = (issues / f"{first}.jira").read_text()
+    assert text.startswith("h1. {{lost-write}} in {{" + CHAOS)
+    assert f"\nh2. Signature {{{{{first}}}}}\n" in text
+    run = next(line for line in text.splitlines() if line.startswith("* {{"))[4:-2]
+    assert cli.invoke(["issue", str(night / html.unescape(run)), "--format", "jira"]) == 0
+    assert text.startswith(capsys.readouterr().out.rstrip())
+
+
+def test_a_markup_without_texts_is_refused(night: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert signatures(night, "--format", "jira") == 64
+    assert "--format jira without --issues" in capsys.readouterr().err
 
 
 def test_a_night_that_breaks_everything_writes_few_issues(

@@ -16,6 +16,7 @@ from results.failures.signatures import (
     signatures_in,
     signed,
 )
+from results.markup.trackers import Format
 from tests.results.story import IDENTITY
 
 
@@ -142,8 +143,20 @@ def test_an_issue_is_as_long_as_trackers_take() -> None:
     (one,) = seen_in([run(1, "phantom")], [])
     sections = [f"### {number}\n\n{'x' * 20_000}\n\n" for number in range(5)]
     page = issue_of(one, f"# title\n\n## Anomalies\n\n{''.join(sections)}")
-    assert len(page) <= BODY_MAX
+    assert len(page) <= BODY_MAX[Format.MARKDOWN]
     assert "### 1\n" in page
     assert "### 2\n" not in page
     assert page.index("The rest is left out") < page.index("## Signature `")
-    assert len(issue_of(one, "x" * 100_000)) <= BODY_MAX
+    assert len(issue_of(one, "x" * 100_000)) <= BODY_MAX[Format.MARKDOWN]
+
+
+def test_an_issue_for_jira_has_its_markup_and_its_limit() -> None:
+    (one,) = seen_in([run(1, "phantom")], [])
+    sections = [f"h3. {number}\n\n{'x' * 12_000}\n\n" for number in range(5)]
+    page = issue_of(one, f"h1. title\n\nh2. Anomalies\n\n{''.join(sections)}", Format.JIRA)
+    assert 20_000 < len(page) <= BODY_MAX[Format.JIRA]
+    assert ("h3. 1\n" in page, "h3. 2\n" in page) == (True, False)
+    assert "see the run's {{issue.md}}." in page
+    assert page.endswith(f"\n\nh2. Signature {{{{{one.id}}}}}\n\nIt is new in the store of past runs. "
+                         "The runs that have it:\n\n* {{s/1}}\n")  # fmt: skip
+    assert ("`" in page, "\n- " in page) == (False, False)

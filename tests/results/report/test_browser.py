@@ -1,12 +1,15 @@
 """Reports in a real Chromium: nothing logged, nothing asked, keys that lead, light and dark."""
 
+import re
 from pathlib import Path
 
 import pytest
 
+from checkers.foreign.judging import judge_foreign
 from checkers.history.operations import History
 from checkers.verdict.verdict import Validity, Verdict
-from results.report import write_report
+from results.report import HistoryFile, write_page, write_report
+from tests.checkers.foreign.texts import edn_of, foreign
 from tests.results.chromium import CHROMIUM, Chromium
 from tests.results.report.test_report import hostile_run
 from tests.results.story import Run
@@ -43,14 +46,22 @@ def pages(
     for name in runs:
         (folder / name).mkdir()
     drawn = {name: write_report(folder / name, r.history, r.verdict, r.identity) for name, r in runs.items()}
-    return {"invalid": red_page, **drawn}
+    return {"invalid": red_page, "file": page_of_a_file(folder / "file.html"), **drawn}
+
+
+def page_of_a_file(path: Path) -> Path:
+    """The page of a history of another harness, without times, whose values are hostile."""
+    lines = f'0 invoke write "{HOSTILE}"\n0 ok write "{HOSTILE}"\n1 invoke read nil\n1 ok read 7'
+    judgement = judge_foreign(foreign(re.sub(r":time \d+", ":time -1", edn_of(lines))))
+    about = HistoryFile(path=HOSTILE, workload="register", lines=range(1, 5), timed=False)
+    return write_page(path, judgement.history, judgement.verdict, about)
 
 
 def focused(chromium: Chromium) -> str:
     return str(chromium.evaluate("document.activeElement.id"))
 
 
-@pytest.mark.parametrize("name", ["invalid", "valid", "unknown", "hostile", "empty", "crowded"])
+@pytest.mark.parametrize("name", ["invalid", "valid", "unknown", "hostile", "empty", "crowded", "file"])
 def test_pages_log_nothing_and_ask_the_network_for_nothing(
     chromium: Chromium, pages: dict[str, Path], name: str
 ) -> None:
@@ -70,6 +81,17 @@ def test_a_value_full_of_html_is_shown_as_text(chromium: Chromium, pages: dict[s
     assert chromium.evaluate(counts) == [0, 0, 1]
     told = chromium.evaluate("document.querySelector('main').textContent")
     assert told.count(HOSTILE) > 20
+
+
+def test_a_page_without_times_tells_positions(chromium: Chromium, pages: dict[str, Path]) -> None:
+    chromium.open(pages["file"])
+    assert chromium.evaluate("typeof ran") == "undefined"
+    chromium.evaluate("document.querySelector('.where .show-at').click()")
+    told = "document.querySelector('#timeline-shown').textContent"
+    assert chromium.becomes(f"{told}.endsWith('operation 3 is marked')")
+    assert chromium.evaluate("document.querySelector('.moment-time').textContent") == "operation 3"
+    chromium.evaluate("document.querySelector('[data-act=in]').click()")
+    assert chromium.becomes(f"/^operation \\d to \\d, operation 3 is marked$/.test({told})")
 
 
 def test_dark_where_dark_is_wanted_and_light_on_paper(chromium: Chromium, red_page: Path) -> None:

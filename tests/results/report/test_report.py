@@ -77,7 +77,7 @@ def test_the_verdict_and_its_reasons_come_first(red: Outline) -> None:
 
 def test_every_lane_is_drawn(red: Outline) -> None:
     lanes = ("Phases", "Faults", "Anomalies", "Quorum leader", "Nodes", "Partition leaders", "Smallest ISR")
-    for name in (*lanes, "Operations", "Latency of sends", "Records per second"):
+    for name in (*lanes, "Operations", "Latency of sends", "Latency of polls", "Records per second"):
         assert name in red.text
     assert red.of_class("window") - red.of_class("drawn-window") == red.of_class("fault-held") == 3
     assert red.of_class("reign") == 4

@@ -16,11 +16,12 @@ from results.report.reading.spans import left_out_text
 from results.report.tables.logs import log_table
 from results.report.timeline.cluster import nodes
 from results.report.timeline.events import faults, phases
-from results.report.timeline.load import latency
+from results.report.timeline.load import latency, poll_latency
 from results.report.timeline.operations import operations
 from results.report.timeline.percentiles import bin_seconds, percentile_lines
 from results.report.timeline.timeline import timeline
-from results.run.observation import OUTCOMES, CompletedSends, observe
+from results.run.loads import OUTCOMES
+from results.run.observation import CompletedCalls, observe
 from tests.results.story import MS, Run, S, Story
 
 
@@ -213,14 +214,14 @@ def test_rows_of_logs_are_bounded_and_lines_left_out_are_counted() -> None:
     assert table.rows[0].seconds == ""
 
 
-def sent(*sends: tuple[int, int, str]) -> CompletedSends:
+def sent(*sends: tuple[int, int, str]) -> CompletedCalls:
     """Sends by when they began (ms), how long they took (ms) and how they ended."""
     began, took, outcomes = zip(*sends, strict=True)
     codes = np.array([OUTCOMES.index(outcome) for outcome in outcomes], dtype=np.int64)
-    return CompletedSends(np.array(began, dtype=np.int64) * MS, np.array(took, dtype=np.int64) * MS, codes)
+    return CompletedCalls(np.array(began, dtype=np.int64) * MS, np.array(took, dtype=np.int64) * MS, codes)
 
 
-def lines_of(sends: CompletedSends) -> list[tuple[str, str]]:
+def lines_of(sends: CompletedCalls) -> list[tuple[str, str]]:
     drawn = "".join(percentile_lines(sends, Frame(0, int(PLOT * S / 10)), lambda ms: ms))
     return [(name, points) for points, name in re.findall(r'points="([^"]*)" class="curve (\w+)"', drawn)]
 
@@ -241,6 +242,58 @@ def test_percentiles_are_not_drawn_through_seconds_without_a_send() -> None:
     assert found[:2] == [("p50", "87 5 87 5"), ("p50", "117 6 127 8")]
     assert len(found) == 6
     assert lines_of(sent((1_000, 5, "fail"))) == []
+
+
+def polled(*took_ms: int, outcome: str = "ok") -> Story:
+    """Polls that return a record each, one a second."""
+    story = Story()
+    for second, took in enumerate(took_ms, start=1):
+        story.add(second * S, 1, "invoke", "poll", "log-0", {"client": "c"})
+        value = {"records": [[0, [second], [second]]]}
+        story.add(second * S + took * MS, 1, outcome, "poll", "log-0", value)
+    story.add(20 * S, "runner", "ok", "phase", "done")
+    return story
+
+
+def test_the_latency_of_polls_is_drawn_as_percentiles_on_whole_decades() -> None:
+    observed = observe(polled(10, 100, 100).history())
+    lane = poll_latency(observed, Frame(0, observed.end_ns), STEPS[0])
+    assert lane is not None
+    assert (lane.name, lane.note) == (
+        "Latency of polls",
+        "those that returned records, by when each began; each second",
+    )
+    points = re.findall(r'points="([^"]*)" class="curve (\w+)"', lane.body)
+    assert [name for _, name in points] == ["p50", "p95", "p99"]
+    heights = [float(y) for y in points[0][0].split()[1::2]]
+    assert heights == [lane.height, lane.height / 2, lane.height / 2]  # from 10 ms to 1 s
+    assert [name for name in ("10 ms", "100 ms", "1 s") if f">{name}</text>" not in lane.body] == []
+    assert "Latency of polls" in render_report(polled(5).history(), Verdict(Validity.VALID, ()))
+
+
+def test_the_lane_of_polls_stays_small_however_long_the_run_was() -> None:
+    seconds = 8 * 3_600
+    took = np.random.default_rng(7).lognormal(3, 2, seconds * 4) * MS
+    began = np.arange(took.size, dtype=np.int64) * S // 4
+    polls = CompletedCalls(began, took.astype(np.int64), np.zeros(took.size, dtype=np.int64))
+    observed = msgspec.structs.replace(observe(polled(5).history()), deliveries=polls, end_ns=seconds * S)
+    lane = poll_latency(observed, Frame(0, observed.end_ns), STEPS[-1])
+    assert lane is not None
+    assert 10_000 < len(lane.body) < 20_000
+
+
+def test_without_polls_that_returned_records_there_is_no_lane_of_them() -> None:
+    for story in (Story(), polled(10, outcome="fail")):
+        assert poll_latency(observe(story.history()), Frame(0, S), STEPS[0]) is None
+
+
+def test_the_lane_of_latencies_is_named_after_what_wrote() -> None:
+    story = Story()
+    for at, f, value in ((1, "txn", {"mops": []}), (3, "send", [])):
+        story.add(at * S, 0, "invoke", f, "t", value)
+        story.add(at * S + MS, 0, "ok", f, "t", value)
+    drawn = timeline(observe(story.history()), (), STEPS[0])
+    assert "Latency of sends and transactions" in drawn
 
 
 @pytest.mark.parametrize(("end_s", "seconds"), [(1, 1), (450, 1), (451, 2), (3_600, 8)])

@@ -328,4 +328,4 @@ def test_without_scripts_the_page_offers_nothing_that_needs_one(page: Chromium, 
     page.call("Emulation.setScriptExecutionDisabled", value=False)
     assert page.evaluate("document.querySelector('#timeline-tools').hidden") is True
     assert page.evaluate("document.querySelectorAll('.show-at').length") == 0
-    assert page.evaluate("document.querySelectorAll('.lane').length") == 10
+    assert page.evaluate("document.querySelectorAll('.lane').length") == 11

@@ -27,6 +27,24 @@ def test_records_are_counted_one_by_one_and_unanswered_ones_are_unknown() -> Non
     assert seen.sends.took_ns.tolist() == [1, 1]
 
 
+def test_polls_that_return_records_are_measured_also_those_of_share_groups() -> None:
+    story = Story()
+    some: dict[str, list[Any]] = {"records": [[0, [7], [1]]]}
+    none: dict[str, list[Any]] = {"records": []}
+    for begin, process, f, kind, value, took in (
+        (1, 5, "poll", "ok", some, 4),
+        (2, 6, "share-poll", "ok", some, 9),
+        (20, 5, "poll", "ok", none, 500),
+        (30, 6, "poll", "info", some, 5),
+    ):
+        story.add(begin, process, "invoke", f, "t", {"client": "c"})
+        story.add(begin + took, process, kind, f, "t", value)
+    story.add(700, 7, "ok", "poll", "t", some)
+    seen = observe(story.history())
+    assert (seen.deliveries.began_ns.tolist(), seen.deliveries.took_ns.tolist()) == ([1, 2], [4, 9])
+    assert seen.polls.records.tolist() == [1, 1]
+
+
 def test_a_run_is_measured(green_run: Run) -> None:
     seen = observe(green_run.history)
     measures = measure(seen, green_run.verdict)

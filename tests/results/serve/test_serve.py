@@ -339,6 +339,53 @@ def test_latest_leads_to_the_newest_run(browser: Browser) -> None:
     assert (answer.status, answer.headers["Location"]) == (302, "/runs/kips/grow/20261121T100000Z-2")
 
 
+@pytest.mark.parametrize("above", ["/", "/runs/"])
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("latest", "/runs/kips/grow/20261121T100000Z-2"),
+        ("latest/", "/runs/kips/grow/20261121T100000Z-2"),
+        ("1", RUN),
+        ("20261120T10", RUN),
+        ("smoke/partition/latest", RUN),
+        ("smoke/latest", RUN),
+        ("smoke/partition/1", RUN),
+        ("smoke/partition/20261120", RUN),
+    ],
+)
+def test_short_names_are_the_same_with_and_without_runs_before_them(
+    browser: Browser, above: str, name: str, place: str
+) -> None:
+    answer, _ = ask(browser, f"{above}{name}")
+    assert (answer.status, answer.headers["Location"]) == (302, place)
+
+
+def test_a_place_without_runs_before_it_leads_to_the_run(browser: Browser) -> None:
+    answer, _ = ask(browser, RUN.removeprefix("/runs"))
+    assert (answer.status, answer.headers["Location"]) == (302, RUN)
+
+
+@pytest.mark.parametrize("above", ["/", "/runs/"])
+@pytest.mark.parametrize(
+    "name",
+    ["3", "2026112", "smoke", "smoke/partition/2", "kips/partition/1", "smoke/part/latest", "nowhere/latest",
+     "latest/run.json", "..", "smoke/../latest", "smoke//latest", "%2e%2e/latest", "smoke%2flatest",
+     "%0d%0aX:%20y"],
+)  # fmt: skip
+def test_names_of_no_run_are_refused(browser: Browser, above: str, name: str) -> None:
+    answer, body = ask(browser, f"{above}{name}")
+    assert answer.status == 404
+    assert body.startswith(b"there is no such run")
+
+
+def test_a_name_that_several_runs_have_leads_to_none_of_them_without_the_scenario(tmp_path: Path) -> None:
+    for scenario in ("smoke/partition", "kips/grow"):
+        put_run(tmp_path, f"2026112{len(scenario) % 9}T100000Z-7", scenario=scenario)
+    site = StoreSite(tmp_path)
+    assert site.answer("/7").status == 404
+    assert site.answer("/kips/grow/7").headers["Location"] == "/runs/kips/grow/20261120T100000Z-7"
+
+
 def test_a_whole_run_is_downloaded_as_it_is(browser: Browser, root: Path) -> None:
     answer, body = ask(browser, f"/archives/{RUN[6:]}.tar.gz")
     assert answer.headers["Transfer-Encoding"] == "chunked"
