@@ -6,7 +6,6 @@ would commit as a client that is in no group, which Kafka permits while the grou
 is compared before every commit.
 """
 
-import struct
 import threading
 from collections import deque
 from collections.abc import Iterable, Mapping
@@ -18,13 +17,10 @@ from checkers.history.operations import OperationType
 from checkers.history.units import MS_PER_S
 from harness.clients.administrator import AdminAnswer
 from harness.clients.bounded import within
-from harness.clients.confluent import client_config, error_text, made, subscribe
+from harness.clients.confluent import client_config, error_text, made
+from harness.clients.confluent_groups import Subscription, membership_of
 from harness.clients.group import Assigned, MemberOptions, Membership, PolledRecords
 from harness.clients.interface import ClientFailedError, Message, ReadError
-
-_METADATA = b"CGMDv2:"
-"""The beginning of librdkafka's serialised group metadata; the generation follows, in native byte order."""
-_GENERATION = struct.Struct("=i")
 
 
 class ConfluentMember:
@@ -56,7 +52,13 @@ class ConfluentMember:
                 **self._protocol(),
             ),
         )
-        subscribe(self._consumer, self._wanted(), on_assign=self._on_assign, on_revoke=self._on_revoke)
+        self._subscription = Subscription(
+            self._consumer,
+            self._wanted(),
+            on_assign=self._on_assign,
+            on_revoke=self._on_revoke,
+            decline=self._decline,
+        )
 
     @property
     def owned(self) -> frozenset[int]:
@@ -117,7 +119,7 @@ class ConfluentMember:
 
         def end() -> None:
             self._returned.wait()
-            self._consumer.close()
+            self._subscription.close()
 
         within(timeout_s, "closing confluent-kafka's group member", end)
 
@@ -162,22 +164,17 @@ class ConfluentMember:
         self._owned = frozenset(starts)
         self._assigned = Assigned(starts, self._membership)
 
+    def _decline(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        """Accept no partition, and ask no broker."""
+        del partitions
+        consumer.assign([])
+
     def _on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         """The group revoked the partitions, or continued without this member."""
         del partitions
         self._owned = frozenset()
         self._membership = None
         consumer.unassign()
-
-
-def membership_of(metadata: bytes | None) -> Membership | None:
-    """The membership in librdkafka's serialised group metadata; None if the member is in no group."""
-    if metadata is None or not metadata.startswith(_METADATA):
-        return None
-    rest = metadata[len(_METADATA) :]
-    (generation,) = _GENERATION.unpack_from(rest)
-    _, member, *_ = rest[_GENERATION.size :].split(b"\0")
-    return Membership(member.decode(), generation) if member and generation >= 0 else None
 
 
 def _messages(returned: list[Any]) -> list[Message]:

@@ -12,8 +12,9 @@ from confluent_kafka import Consumer, TopicPartition
 from checkers.history.operations import OperationType
 from harness.clients.administrator import AdminAnswer
 from harness.clients.confluent import error_text
+from harness.clients.confluent_groups import membership_of
 from harness.clients.group import Assigned, Membership, PolledRecords
-from harness.clients.group_confluent import ConfluentMember, membership_of
+from harness.clients.group_confluent import ConfluentMember
 from harness.clients.interface import ReadError
 
 
@@ -70,6 +71,10 @@ class ModernMember(ConfluentMember):
         self._membership = self._epoch()
         self._owned |= added
         self._assigned = Assigned(starts, self._membership)
+
+    def _decline(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        """Accept the partitions, which are revoked next: the library takes no fewer."""
+        consumer.incremental_assign(partitions)
 
     def _on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         """The group revoked some partitions, or continued without this member."""

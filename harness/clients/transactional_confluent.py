@@ -15,7 +15,8 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 from checkers.history.operations import OperationType
 from checkers.history.units import MS_PER_S
 from harness.clients.bounded import within
-from harness.clients.confluent import available, client_config, error_text, made, subscribe
+from harness.clients.confluent import available, client_config, error_text, made
+from harness.clients.confluent_groups import Subscription
 from harness.clients.errors import ErrorSource
 from harness.clients.interface import ClientFailedError, Message, ReadError, SendResult
 from harness.clients.transactional import (
@@ -195,7 +196,13 @@ class ConfluentGroupConsumer:
                 fetch_error_backoff_ms=100,
             ),
         )
-        subscribe(self._consumer, options.topic, on_assign=self._on_assign, on_revoke=self._on_revoke)
+        self._subscription = Subscription(
+            self._consumer,
+            options.topic,
+            on_assign=self._on_assign,
+            on_revoke=self._on_revoke,
+            decline=lambda consumer, _partitions: consumer.assign([]),
+        )
 
     def poll(self, max_wait_s: float) -> list[Message]:
         """As promised by `GroupConsumer.poll`."""
@@ -231,7 +238,7 @@ class ConfluentGroupConsumer:
 
     def close(self, timeout_s: float) -> None:
         """As promised by `GroupConsumer.close`."""
-        within(timeout_s, "closing confluent-kafka's group consumer", self._consumer.close)
+        within(timeout_s, "closing confluent-kafka's group consumer", self._subscription.close)
 
     def _on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         """Begin at the group's committed offsets, as soon as they are stable."""

@@ -9,8 +9,8 @@ from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from harness.clients import EMBEDDED, ClientFailedError, ClientKind, Message, ReadError
 from harness.clients.confluent import available
+from harness.clients.confluent_groups import membership_of
 from harness.clients.group import Membership
-from harness.clients.group_confluent import membership_of
 from harness.clients.opening import open_member
 from harness.clients.transactional import GroupConsumer, GroupOptions
 from harness.clients.transactional_confluent import ConfluentGroupConsumer

@@ -12,8 +12,9 @@ from kafka.errors import CommitFailedError, IllegalGenerationError, NotCoordinat
 
 from checkers.history.operations import OperationType
 from harness.clients.administrator import AdminAnswer
+from harness.clients.confluent_groups import membership_of
 from harness.clients.group import GroupMember, MemberOptions, Membership, PolledRecords
-from harness.clients.group_confluent import ConfluentMember, membership_of
+from harness.clients.group_confluent import ConfluentMember
 from harness.clients.group_kafka_python import KafkaPythonMember, refused
 from harness.clients.group_opening import join_group
 from harness.clients.group_outdated import answered, commit_as, remove_group, reset_offsets

@@ -40,7 +40,7 @@ class FakeModernBroker(FakeGroupBroker):
             error_code=0,
             error_message=None,
             member_id=request.member_id,
-            member_epoch=max(1, request.member_epoch),
+            member_epoch=request.member_epoch or 1,
             heartbeat_interval_ms=500,
             assignment=given(topic_partitions=[partitions]) if joins else None,
         )
