@@ -1,6 +1,8 @@
 """Both administrators, for real, against a broker that fails as the test decides."""
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 
 import pytest
 
@@ -34,6 +36,7 @@ READS: dict[int, Callable[[Administrator], AdminAnswer]] = {
     FETCH_OFFSETS: lambda client: client.committed_offset("group-0", "log-0", 1),
     DESCRIBE: lambda client: client.config("log-0", "flush.ms"),
 }
+REQUESTS = CHANGES | READS
 
 
 @pytest.fixture
@@ -92,20 +95,44 @@ def test_a_topic_is_created_and_deleted(patient: Administrator, broker: FakeAdmi
     assert not broker.topics
 
 
+@pytest.fixture(scope="module")
+def unanswered() -> dict[tuple[ClientKind, int], AdminAnswer]:
+    """What each administrator says of each request that its broker got and did not answer.
+
+    All wait at the same time, each with a broker of its own.
+    """
+    cases = [(kind, key) for kind in EMBEDDED for key in REQUESTS]
+    with ExitStack() as stack:
+        brokers = [stack.enter_context(FakeAdminBroker()) for _ in cases]
+        clients = []
+        for (kind, key), broker in zip(cases, brokers, strict=True):
+            broker.errors[key] = None
+            options = AdministratorOptions((broker.bootstrap,), 3_000, PATIENT_MS, operation_ms=3_500)
+            clients.append(open_administrator(kind, options))
+        with ThreadPoolExecutor(len(cases)) as pool:
+            calls = [REQUESTS[key] for _, key in cases]
+            answers = list(pool.map(lambda call, client: call(client), calls, clients))
+            # Closing waits as well, where a library still has its request.
+            list(pool.map(lambda client: client.close(BOUND_S), clients))
+        asked = [key in dict(broker.asked) for (_, key), broker in zip(cases, brokers, strict=True)]
+        assert all(asked), dict(zip(cases, asked, strict=True))
+        return dict(zip(cases, answers, strict=True))
+
+
 @pytest.mark.parametrize("key", CHANGES)
 def test_a_change_that_is_not_answered_is_of_unknown_fate(
-    client: Administrator, broker: FakeAdminBroker, key: int
+    unanswered: dict[tuple[ClientKind, int], AdminAnswer], kind: ClientKind, key: int
 ) -> None:
-    broker.errors[key] = None
-    answer = CHANGES[key](client)
+    answer = unanswered[kind, key]
     assert (answer.outcome, answer.value) == (INFO, None)
     assert answer.error
 
 
 @pytest.mark.parametrize("key", READS)
-def test_a_read_that_is_not_answered_failed(client: Administrator, broker: FakeAdminBroker, key: int) -> None:
-    broker.errors[key] = None
-    answer = READS[key](client)
+def test_a_read_that_is_not_answered_failed(
+    unanswered: dict[tuple[ClientKind, int], AdminAnswer], kind: ClientKind, key: int
+) -> None:
+    answer = unanswered[kind, key]
     assert (answer.outcome, answer.value) == (FAIL, None)
     assert answer.error
 
