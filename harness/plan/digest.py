@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from harness.plan.fields import fields_of
 from harness.vocabulary.former import CURRENT_FIELDS, CURRENT_WORDS
 
 _DIGITS = 12
@@ -31,10 +32,9 @@ def _bare(value: object) -> object:
     """A value for JSON, without the fields of Structs that have their defaults."""
     match value:
         case msgspec.Struct():
-            fields = msgspec.structs.fields(value)
             own = {
                 _FORMER_FIELDS.get(field.name, field.name): _bare(getattr(value, field.name))
-                for field in fields
+                for field in fields_of(type(value))
                 if not _at_default(field, value)
             }
             tag = value.__struct_config__.tag

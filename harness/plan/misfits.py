@@ -104,7 +104,7 @@ def parts_of(value: object) -> Iterator[object]:
     """Components of a value of the vocabulary; none for a number or a text."""
     match value:
         case msgspec.Struct():
-            yield from (getattr(value, field.name) for field in msgspec.structs.fields(value))
+            yield from (getattr(value, name) for name in value.__struct_fields__)
         case tuple():
             yield from value
         case dict():

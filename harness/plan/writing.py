@@ -6,6 +6,7 @@ from enum import Enum
 
 import msgspec
 
+from harness.plan.fields import fields_of
 from harness.vocabulary.scenario import Scenario
 
 _WIDTH = 110
@@ -46,7 +47,7 @@ def _names(value: object) -> Iterator[str]:
 
 def _given(value: msgspec.Struct) -> Iterator[tuple[str, object]]:
     """The fields that differ from their defaults."""
-    for field in msgspec.structs.fields(value):
+    for field in fields_of(type(value)):
         given = getattr(value, field.name)
         default = field.default
         if field.default_factory is not msgspec.NODEFAULT:

@@ -7,7 +7,7 @@ bug do not depend on other bugs, so a larger catalogue does not invalidate the r
 import functools
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -254,8 +254,8 @@ def _loaded(bug: SeededBug, scenario: str) -> bool:
 def _of_bug(
     bug: SeededBug, budget: RunsPerBug, pool: Sequence[Drawn], version: str, seed: int
 ) -> Iterator[Slot]:
-    fitting = [run for run in pool if fits(bug, run.scenario)]
-    loaded = [run for run in pool if _loaded(bug, run.scenario)]
+    fitting = _of_scenarios(pool, lambda name: fits(bug, name))
+    loaded = _of_scenarios(pool, lambda name: _loaded(bug, name))
     chosen = _in_drawn_order(bug, sorted(fitting or loaded or pool), random.Random(f"{seed} {bug.name} runs"))
     for number in range(1, budget.runs + 1):
         source = random.Random(f"{seed} {bug.name} {number}")
@@ -271,13 +271,23 @@ def _of_bug(
         yield Slot(bug, number, seeded, control, source.random() < 1 / 2, bool(fitting))
 
 
-def _in_drawn_order(bug: SeededBug, runs: Iterable[Drawn], source: random.Random) -> list[Drawn]:
+def _of_scenarios(pool: Sequence[Drawn], suits: Callable[[str], bool]) -> list[Drawn]:
+    """The runs whose scenario suits; a scenario with many runs is looked at once."""
+    looked_at: dict[str, bool] = {}
+    for run in pool:
+        if run.scenario not in looked_at:
+            looked_at[run.scenario] = suits(run.scenario)
+    return [run for run in pool if looked_at[run.scenario]]
+
+
+def _in_drawn_order(bug: SeededBug, runs: Sequence[Drawn], source: random.Random) -> list[Drawn]:
     """Runs in a random order; runs that draw more of the faults that the bug needs tend to come first.
 
     Weighted random sampling without replacement: Efraimidis and Spirakis, Information Processing Letters
     97(5), 2006.
     """
-    keyed = ((source.random() ** (1 / (_often(bug, run.scenario) or 1)), run) for run in runs)
+    often = {name: _often(bug, name) for name in {run.scenario for run in runs}}
+    keyed = ((source.random() ** (1 / (often[run.scenario] or 1)), run) for run in runs)
     return [run for _key, run in sorted(keyed, key=lambda one: one[0], reverse=True)]
 
 
