@@ -1,6 +1,7 @@
 """candidate-without-majority in 8 of 8 (68 to 100 %) with 0 of 27 faults, 6 nodes, 9 s.
 
-Minimised from run 7a2ab0db of exploratory/gambits-retention, Kafka 4.3.1, with the seeded bug pre-vote-not-awaited.
+Minimised from run 7a2ab0db of exploratory/gambits-retention, Kafka 4.3.1, with the seeded bug
+pre-vote-not-awaited.
 """
 
 from harness.vocabulary import (

@@ -2,6 +2,7 @@
 
 import json
 import math
+import textwrap
 from pathlib import Path
 from shlex import quote
 from typing import Any, NamedTuple
@@ -33,6 +34,7 @@ EXIT_MINIMISED, EXIT_NEVER, EXIT_UNFINISHED = 0, 1, 2
 _RUNS_MAX = 10_000
 _CONFIRMING_MAX = 1_000
 _TEXT_MAX = 4_096
+_DOCSTRING_WIDTH = 100
 _S_PER_MIN = 60
 
 
@@ -158,10 +160,13 @@ def _written(work: Minimising, best: Scenario, start: Start, recorded: RecordedA
     outcomes, confirmed = work.outcomes(best)
     deciding = [each for each in outcomes if each is not ReproductionOutcome.UNDECIDED]
     rate = rate_of(deciding.count(ReproductionOutcome.SHOWN), len(deciding))
+    origin = (
+        f"Minimised from run {recorded.identity.run} of {recorded.identity.scenario}, "
+        f"Kafka {best.kafka_version}{_bug_text(start)}."
+    )
     path = work.write_result(
         f"{start.wanted} in {rate.text()} with {reduction_text(before, after)}.\n\n"
-        f"Minimised from run {recorded.identity.run} of {recorded.identity.scenario}, "
-        f"Kafka {best.kafka_version}{_bug_text(start)}.\n"
+        f"{textwrap.fill(origin, _DOCSTRING_WIDTH, break_on_hyphens=False)}\n"
     )
     options = replace(start.options, scenario=name_of(path), scenario_file=str(path))
     return _Result(before, after, rate, confirmed, path, reproduce_line(options))

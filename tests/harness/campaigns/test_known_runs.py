@@ -12,7 +12,7 @@ from harness.campaigns.known_runs import KnownRuns, by_now, differences, known_r
 from harness.cluster.cluster import DESCRIPTION_FILE
 from harness.plan.planning import RunOptions, RunPlan, plan_run
 from harness.record.folder import SCHEDULE_FILE
-from harness.vocabulary.scenario import Assumptions, FixedSchedule
+from harness.vocabulary.scenario import FixedSchedule
 from harness.vocabulary.workloads import LogWorkload
 from results.campaigns.summary import Outcome, RunOutcome
 from tests.harness.campaigns.planned_runs import put_run, record_scenario, write_setup
@@ -27,6 +27,10 @@ def plan(**given: object) -> RunPlan:
 
 def with_scenario(of: RunPlan, **changes: object) -> RunPlan:
     return replace(of, scenario=replace(of.scenario, **changes))
+
+
+def with_assumptions(of: RunPlan, **changes: object) -> RunPlan:
+    return with_scenario(of, assumptions=replace(of.scenario.assumptions, **changes))
 
 
 def test_the_newest_run_of_each_seed_counts(tmp_path: Path) -> None:
@@ -65,8 +69,8 @@ def test_an_older_run_counts_if_the_newest_had_another_scenario(tmp_path: Path) 
             ["topology"],
         ),
         (lambda now: with_scenario(now, workload=LogWorkload(rate=7)), ["workload"]),
-        (lambda now: with_scenario(now, assumptions=Assumptions(why_lowered="other words")), []),
-        (lambda now: with_scenario(now, assumptions=Assumptions(acked_before=7)), ["assumptions"]),
+        (lambda now: with_assumptions(now, why_lowered="other words"), []),
+        (lambda now: with_assumptions(now, acked_before=7), ["assumptions"]),
     ],
 )
 def test_every_part_of_the_scenario_is_compared(
@@ -84,9 +88,9 @@ def test_a_run_that_lacks_its_scenario_does_not_count(tmp_path: Path) -> None:
     (folder / SCHEDULE_FILE).write_text("{}")
     (folder / DESCRIPTION_FILE).unlink()
     write_setup(folder, {})
-    assert list(differences(plan(), folder)) == ["schedule", "topology", "workload"]
+    assert list(differences(plan(), folder)) == ["schedule", "topology", "workload", "assumptions"]
     (folder / "history-runner.jsonl").unlink()
-    assert list(differences(plan(), folder)) == ["schedule", "topology", "workload"]
+    assert list(differences(plan(), folder)) == ["schedule", "topology", "workload", "assumptions"]
 
 
 def test_a_field_that_is_newer_than_the_run_had_its_default(tmp_path: Path) -> None:

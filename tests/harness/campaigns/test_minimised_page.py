@@ -64,7 +64,7 @@ def test_a_row_tells_what_its_scenario_has(path: Path) -> None:
     anomaly, shown, _faults, nodes, seconds = told.groups()
     assert (row.anomaly, row.shown) == (f"`{anomaly}`", shown)
     assert (row.after(row.nodes), row.after(row.seconds)) == (int(nodes), int(seconds))
-    assert f"with the seeded bug {path.stem}." in text
+    assert f"with the seeded bug {path.stem}." in " ".join(text.split())
     assert anomaly in seeded_bugs()[path.stem].anomalies
     scenario = load_file(path)
     size = size_of(scenario)

@@ -276,7 +276,8 @@ def test_lanes_are_left_out_by_the_keyboard_and_come_back(page: Chromium) -> Non
     assert groups == ["Faults and anomalies", "Cluster", "Operations", "Load"]
     page.evaluate("document.querySelector('#timeline-tools [value=Cluster]').focus()")
     press(page, " ")
-    left = ["Phases", "Faults", "Anomalies", "Operations", "Latency of sends", "Records per second"]
+    latencies = ["Latency of sends", "Latency of polls"]
+    left = ["Phases", "Faults", "Anomalies", "Operations", *latencies, "Records per second"]
     assert page.evaluate(lanes) == left
     assert page.evaluate(height) < tall - 200
     tops = page.evaluate(
@@ -297,7 +298,7 @@ def test_on_paper_the_whole_run_is_shown_with_all_lanes(page: Chromium) -> None:
     page.call("Page.printToPDF")
     assert page.evaluate("window.printed") == [0, False]
     assert page.evaluate(SHOWN) == shown
-    assert page.evaluate(printed) == [2, True]
+    assert page.evaluate(printed) == [3, True]
     page.call("Emulation.setEmulatedMedia", media="print")
     hidden = page.evaluate("getComputedStyle(document.querySelector('#timeline-tools')).display")
     offered = page.evaluate("getComputedStyle(document.querySelector('.offer')).display")
