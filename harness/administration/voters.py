@@ -105,13 +105,13 @@ def directory_uuid(text: str) -> UUID:
     Raises:
         ValueError: the text has another format.
     """
-    told = f"got {text!r}, expected {_DIRECTORY_ID_CHARACTERS} characters of URL-safe base64"
+    message = f"got {text!r}, expected {_DIRECTORY_ID_CHARACTERS} characters of URL-safe base64"
     if len(text) != _DIRECTORY_ID_CHARACTERS:
-        raise ValueError(told)
+        raise ValueError(message)
     try:
         return UUID(bytes=base64.b64decode(text + "==", altchars=b"-_", validate=True))
     except ValueError as error:
-        raise ValueError(told) from error
+        raise ValueError(message) from error
 
 
 def _ask(address: Address, request: Any, response_type: Any, timeout_ms: int) -> VoterAnswer:
