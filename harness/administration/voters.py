@@ -225,8 +225,8 @@ def meaning_of(answer: VoterAnswer) -> AnswerMeaning:
     return AnswerMeaning(f"error {answer.code}", OperationType.INFO, _UNKNOWN)
 
 
-def _fits(says: str | None, message: str) -> bool:
-    return says is None or (says in message if says else not message)
+def _fits(part: str | None, message: str) -> bool:
+    return part is None or (part in message if part else not message)
 
 
 def _meaning(row: VoterAnswerRule, *, forwarded: bool) -> AnswerMeaning:

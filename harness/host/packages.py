@@ -98,7 +98,7 @@ def apt_line(packages: Iterable[Package]) -> str:
 
 
 def install(packages: list[Package], say: Say) -> None:
-    """Install packages, after saying which and how; nothing is done where nothing is missing.
+    """Install packages, after printing which and how; nothing is done where nothing is missing.
 
     Raises:
         KrucibleError: if they may not be installed here (with the commands that would), or if apt fails.

@@ -69,7 +69,7 @@ class OldEpochWorker(Worker):
         try:
             producer_id = self._producer_id()
         except WireError:
-            return  # nothing was requested that a history would have to tell
+            return  # nothing was requested that the history would have to record
         if self._send(partition, producer_id, _NEW) and not self.stopping.wait(wait_s):
             self._send(partition, producer_id, _OLD)
 

@@ -146,8 +146,8 @@ class LapsingWorker(Worker):
     def _commit_late(self, opened: Open) -> None:
         """Ask for the commit after the timeout, unless the load ends first or a record was not acknowledged.
 
-        A producer's library refuses to commit what it could not send.  A commit that succeeds would tell
-        the history that every record of the transaction is there.
+        A producer's library refuses to commit what it could not send.  A commit that succeeds would
+        mean, in the history, that every record of the transaction is there.
         """
         if self._stopped_in_time() or any(send.offset is None for send in opened.sent):
             self._recorder.complete(OperationType.FAIL, opened.value, _NEVER_ASKED)
