@@ -189,7 +189,7 @@ def _case(result: CheckerResult, verdict: Verdict) -> JUnitCase:
         return JUnitCase(name=result.checker)
     text = "\n".join(explained(result, verdict))
     if result.validity is Validity.UNKNOWN:
-        # The first line of the text says what was not decided, or which assumption is unmet.
+        # The first line of the text names what was not decided, or which assumption is unmet.
         first = text.partition("\n")[0]
         return JUnitCase(
             name=result.checker, standing=CaseStatus.ERROR, kind="unknown", message=first, text=text
