@@ -156,9 +156,9 @@ def _named(named: Sequence[Address]) -> Reach:
     """Every broker of the cluster at these addresses, and the controllers among the addresses."""
     where = ", ".join(map(_text, named))
     alive = _answering(named, where)
-    told = {address: _advertised(address) for address in alive}
-    brokers = {address: number for found in told.values() for address, number in (found or {}).items()}
-    others = tuple(address for address, found in told.items() if found is None)
+    advertised = {address: _advertised(address) for address in alive}
+    brokers = {address: number for found in advertised.values() for address, number in (found or {}).items()}
+    others = tuple(address for address, found in advertised.items() if found is None)
     reachable = _answering((*brokers, *alive), where)
     return Reach(
         # If the advertised listeners can't be reached from here, the given addresses can.

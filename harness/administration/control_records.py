@@ -299,8 +299,8 @@ def _keys(voters: Sequence[MessageFields]) -> list[list[object]]:
 
 def _directory_id(voter: MessageFields) -> str | None:
     """The directory id in base64; None if it is absent or zero."""
-    told = voter.get("voterDirectoryId", _NO_ID)
-    return None if told == _NO_ID else str(told)
+    recorded = voter.get("voterDirectoryId", _NO_ID)
+    return None if recorded == _NO_ID else str(recorded)
 
 
 _CONTENTS: Mapping[str, Callable[[MessageFields], dict[str, object]]] = {

@@ -101,14 +101,14 @@ def find_leader(
     known = list(addresses)
     while True:
         round_s = min(_ROUND_S, max(_ROUND_MIN_S, deadline - time.monotonic()))
-        said = _describe_all(known, round(round_s * 1000), ask)
-        told = {address: each for address, each in said.items() if isinstance(each, QuorumAnswer)}
-        leading = [(address, each) for address, each in told.items() if each.error == 0]
+        replies = _describe_all(known, round(round_s * 1000), ask)
+        answers = {address: each for address, each in replies.items() if isinstance(each, QuorumAnswer)}
+        leading = [(address, each) for address, each in answers.items() if each.error == 0]
         if leading:
             return max(leading, key=lambda one: one[1].leader_epoch)
         if time.monotonic() >= deadline:
-            return {address: _words(each) for address, each in said.items()}
-        more = {place for each in told.values() for place in (each.controllers or {}).values()}
+            return {address: _words(each) for address, each in replies.items()}
+        more = {place for each in answers.values() for place in (each.controllers or {}).values()}
         known += sorted(more - set(known))
         time.sleep(_PAUSE_S)
 
@@ -128,10 +128,10 @@ def _describe_all(
         return dict(zip(addresses, pool.map(one, addresses), strict=True))
 
 
-def _words(told: QuorumAnswer | str) -> str:
-    if isinstance(told, str):
-        return told
-    return "it is not the leader" if told.error == NOT_LEADER_OR_FOLLOWER else f"error {told.error}"
+def _words(reply: QuorumAnswer | str) -> str:
+    if isinstance(reply, str):
+        return reply
+    return "it is not the leader" if reply.error == NOT_LEADER_OR_FOLLOWER else f"error {reply.error}"
 
 
 def _cluster(connection: Connection) -> tuple[str | None, dict[int, Address] | None]:

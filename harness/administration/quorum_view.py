@@ -89,32 +89,32 @@ class QuorumView(msgspec.Struct, frozen=True):
         return next((voter for voter in self.voters if voter.id == node_id), None)
 
 
-def view_of(told: QuorumAnswer, controllers: Mapping[int, Address], now_ms: int) -> QuorumView:
+def view_of(answer: QuorumAnswer, controllers: Mapping[int, Address], now_ms: int) -> QuorumView:
     """The quorum as the leader reported it, with derived values.
 
     Args:
-        told: the leader's answer.
+        answer: the leader's answer.
         controllers: by id, the addresses of further known controllers that the leader did not report.
         now_ms: wall clock, for leaders that do not report theirs.
     """
-    known = {**(told.controllers or {}), **controllers}
-    leader = next((voter for voter in told.voters if voter.id == told.leader_id), None)
+    known = {**(answer.controllers or {}), **controllers}
+    leader = next((voter for voter in answer.voters if voter.id == answer.leader_id), None)
     end = leader.log_end_offset if leader else -1
     if leader and leader.last_caught_up_ms > 0:  # for itself the leader reports its current time
         now_ms = leader.last_caught_up_ms
-    listener = next((each[0][0] for each in told.endpoints.values() if each), "CONTROLLER")
+    listener = next((each[0][0] for each in answer.endpoints.values() if each), "CONTROLLER")
 
     def one(replica: ReplicaState, status: Status) -> QuorumReplica:
         place = (listener, *known[replica.id]) if replica.id in known else None
         is_leader = status is Status.LEADER
         could_vote, because = (None, "")
         if status is Status.OBSERVER:
-            could_vote, because = _could_vote(replica, told, known, now_ms)
+            could_vote, because = _could_vote(replica, answer, known, now_ms)
         return QuorumReplica(
             id=replica.id,
             directory_id=replica.directory_id,
             status=status,
-            endpoints=told.endpoints.get(replica.id) or ((place,) if place else ()),
+            endpoints=answer.endpoints.get(replica.id) or ((place,) if place else ()),
             log_end_offset=_known(replica.log_end_offset),
             lag=None if min(end, replica.log_end_offset) < 0 else max(0, end - replica.log_end_offset),
             last_fetch_ago_ms=None if is_leader else _ago(replica.last_fetch_ms, now_ms),
@@ -123,36 +123,39 @@ def view_of(told: QuorumAnswer, controllers: Mapping[int, Address], now_ms: int)
             because=because,
         )
 
-    voters = sorted(told.voters, key=lambda voter: (voter.id != told.leader_id, voter.id))
+    voters = sorted(answer.voters, key=lambda voter: (voter.id != answer.leader_id, voter.id))
     return QuorumView(
-        cluster_id=told.cluster_id,
-        kraft_version=_kraft_version(told),
-        leader_id=told.leader_id,
-        leader_epoch=told.leader_epoch,
-        high_watermark=_known(told.high_watermark),
+        cluster_id=answer.cluster_id,
+        kraft_version=_kraft_version(answer),
+        leader_id=answer.leader_id,
+        leader_epoch=answer.leader_epoch,
+        high_watermark=_known(answer.high_watermark),
         replicas=(
-            *(one(each, Status.LEADER if each.id == told.leader_id else Status.FOLLOWER) for each in voters),
-            *(one(each, Status.OBSERVER) for each in sorted(told.observers, key=lambda each: each.id)),
+            *(
+                one(each, Status.LEADER if each.id == answer.leader_id else Status.FOLLOWER)
+                for each in voters
+            ),
+            *(one(each, Status.OBSERVER) for each in sorted(answer.observers, key=lambda each: each.id)),
         ),
     )
 
 
 def _could_vote(
-    replica: ReplicaState, told: QuorumAnswer, controllers: Container[int], now_ms: int
+    replica: ReplicaState, answer: QuorumAnswer, controllers: Container[int], now_ms: int
 ) -> tuple[bool | None, str]:
     """Whether AddRaftVoter can succeed for an observer, by the leader's own conditions, and the reason."""
     is_controller = replica.id in controllers
     refusals = (
-        (_kraft_version(told) == 0, "kraft.version is 0: voters are configured"),
+        (_kraft_version(answer) == 0, "kraft.version is 0: voters are configured"),
         (
-            any(voter.id == replica.id for voter in told.voters),
+            any(voter.id == replica.id for voter in answer.voters),
             "a voter has this id with another directory: remove that one first",
         ),
         (replica.directory_id is None, "it reports no directory id"),
         (replica.last_caught_up_ms <= 0, "it has never caught up"),
         (replica.last_fetch_ms <= now_ms - CAUGHT_UP_WITHIN_MS, "it has not fetched for an hour"),
         (
-            told.controllers is not None and not is_controller,
+            answer.controllers is not None and not is_controller,
             "it is not a controller: as a voter it would exit (KAFKA-19021)",
         ),
     )
@@ -164,10 +167,10 @@ def _could_vote(
     return None, "it is unknown whether it is a controller: ask a controller"
 
 
-def _kraft_version(told: QuorumAnswer) -> int | None:
+def _kraft_version(answer: QuorumAnswer) -> int | None:
     """Nodes don't report features of level 0; at this level voters are configured, without directory ids."""
-    is_static = all(voter.directory_id is None for voter in told.voters)
-    return 0 if told.kraft_version is None and is_static else told.kraft_version
+    is_static = all(voter.directory_id is None for voter in answer.voters)
+    return 0 if answer.kraft_version is None and is_static else answer.kraft_version
 
 
 def _known(offset: int) -> int | None:

@@ -146,10 +146,10 @@ def answered(requests: Requests, number: int, answer: ReassignmentAnswer) -> Req
     def completed(asked: RequestedPartition) -> RequestedPartition:
         whole = (answer.code, answer.message)
         code, message = whole if answer.code else results.get(asked.place, (None, None))
-        said = msgspec.structs.replace(asked, code=code, message=message)
-        if said.is_uncertain or code == 0:
-            return said
-        return _ended(said, ReassignmentState.REFUSED, f"{named_code(code or 0)} {message or ''}".strip())
+        answered = msgspec.structs.replace(asked, code=code, message=message)
+        if answered.is_uncertain or code == 0:
+            return answered
+        return _ended(answered, ReassignmentState.REFUSED, f"{named_code(code or 0)} {message or ''}".strip())
 
     begun = {place for place, (code, _) in results.items() if not code and not answer.code}
 
@@ -274,11 +274,11 @@ def _completed_by(
     one: Request,
     asked: RequestedPartition,
     number: int,
-    told: Callable[[RequestedPartition], RequestedPartition],
+    complete: Callable[[RequestedPartition], RequestedPartition],
     other: Callable[[RequestedPartition], RequestedPartition],
 ) -> RequestedPartition:
     if one.id == number:
-        return told(asked)
+        return complete(asked)
     return other(asked) if one.id < number else asked
 
 

@@ -89,8 +89,8 @@ def _sizes(reach: Reach, places: Sequence[Place]) -> dict[int, Mapping[Place, in
     if not asked:
         return {}
     with ThreadPoolExecutor(max_workers=len(asked)) as pool:
-        told = list(pool.map(lambda one: _sizes_of(one[0], one[1], places), asked))
-    return {broker: sizes for (_, broker), sizes in zip(asked, told, strict=True) if sizes is not None}
+        answers = list(pool.map(lambda one: _sizes_of(one[0], one[1], places), asked))
+    return {broker: sizes for (_, broker), sizes in zip(asked, answers, strict=True) if sizes is not None}
 
 
 def _sizes_of(address: Address, broker: int, places: Sequence[Place]) -> Mapping[Place, int] | None:

@@ -204,8 +204,8 @@ def _alter(address: Address, changes: Sequence[Change]) -> None:
     ]
     if refused:
         what = {_TOPIC: "topic", _BROKER: "broker"}
-        said = (
+        errors = (
             f"{what[one.resource_type]} {one.resource_name}: {named_code(one.error_code)} {one.error_message}"
             for one in refused
         )
-        raise RefusedError(f"IncrementalAlterConfigs refused {'; '.join(said)}")
+        raise RefusedError(f"IncrementalAlterConfigs refused {'; '.join(errors)}")

@@ -105,13 +105,13 @@ def directory_uuid(text: str) -> UUID:
     Raises:
         ValueError: the text has another format.
     """
-    told = f"got {text!r}, expected {_DIRECTORY_ID_CHARACTERS} characters of URL-safe base64"
+    message = f"got {text!r}, expected {_DIRECTORY_ID_CHARACTERS} characters of URL-safe base64"
     if len(text) != _DIRECTORY_ID_CHARACTERS:
-        raise ValueError(told)
+        raise ValueError(message)
     try:
         return UUID(bytes=base64.b64decode(text + "==", altchars=b"-_", validate=True))
     except ValueError as error:
-        raise ValueError(told) from error
+        raise ValueError(message) from error
 
 
 def _ask(address: Address, request: Any, response_type: Any, timeout_ms: int) -> VoterAnswer:
@@ -225,8 +225,8 @@ def meaning_of(answer: VoterAnswer) -> AnswerMeaning:
     return AnswerMeaning(f"error {answer.code}", OperationType.INFO, _UNKNOWN)
 
 
-def _fits(says: str | None, message: str) -> bool:
-    return says is None or (says in message if says else not message)
+def _fits(part: str | None, message: str) -> bool:
+    return part is None or (part in message if part else not message)
 
 
 def _meaning(row: VoterAnswerRule, *, forwarded: bool) -> AnswerMeaning:

@@ -86,14 +86,14 @@ def shown_on_terminal(steps: int) -> Iterator[Show]:
         bar.stop()
 
 
-def showing(tell: Show, checkers: Mapping[str, Checker]) -> dict[str, Checker]:
+def showing(show: Show, checkers: Mapping[str, Checker]) -> dict[str, Checker]:
     """The same checkers, but each one shows its name when it begins."""
-    return {name: _showing(tell, name, checker) for name, checker in checkers.items()}
+    return {name: _showing(show, name, checker) for name, checker in checkers.items()}
 
 
-def _showing(tell: Show, name: str, checker: Checker) -> Checker:
+def _showing(show: Show, name: str, checker: Checker) -> Checker:
     def check(history: History) -> CheckerResult:
-        tell(name)
+        show(name)
         return checker(history)
 
     return check

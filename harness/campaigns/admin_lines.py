@@ -46,15 +46,15 @@ def _answered(operation: Operation) -> str:
     if operation.f == "gambit":
         ended = {OperationType.OK: "played", OperationType.FAIL: f"not begun, {operation.error}"}
         return ended.get(operation.type, f"ended early, {operation.error}")
-    told = msgspec.convert(operation.value, _Answer)
+    answer = msgspec.convert(operation.value, _Answer)
     if operation.f == AWAIT:
-        return "so it is" if operation.type is OperationType.OK else f"no, {told.saw}"
-    if told.code is None:
+        return "so it is" if operation.type is OperationType.OK else f"no, {answer.saw}"
+    if answer.code is None:
         how = {OperationType.OK: "done", OperationType.FAIL: "not done"}.get(operation.type, "unknown")
         return f"{how} ({operation.error})" if operation.error else how
-    results = Counter(code for _, _, code, _ in told.results)
-    if told.code or not results:
-        return _name(told.code) + (f" ({told.message})" if told.code and told.message else "")
+    results = Counter(code for _, _, code, _ in answer.results)
+    if answer.code or not results:
+        return _name(answer.code) + (f" ({answer.message})" if answer.code and answer.message else "")
     return ", ".join(
         f"{count} {_name(code)}" if count > 1 else _name(code) for code, count in results.items()
     )

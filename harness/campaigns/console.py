@@ -196,8 +196,8 @@ class Board:
             counts = {name: self._counts[kind, name] for name in ("ok", "fail", "info")}
             if any(counts.values()):
                 rate = counts["ok"] / max(self.elapsed_s(), 1)
-                said = "  ".join(f"{name} {count}" for name, count in counts.items())
-                rows.append((kind, f"{said}  ({rate:.0f} ok/s)"))
+                counted = "  ".join(f"{name} {count}" for name, count in counts.items())
+                rows.append((kind, f"{counted}  ({rate:.0f} ok/s)"))
         if self._records:
             rate = self._records / max(self.elapsed_s(), 1)
             rows.append(("records", f"{self._records} acknowledged  ({rate:.0f} a second)"))
@@ -246,8 +246,8 @@ class Board:
 
     def _operation_news(self, operation: Operation) -> str | None:
         if operation.f in _WORDS and operation.type is not OperationType.INVOKE:
-            said = _fault_text(operation) if operation.f != "recover" else _recovery_text(operation)
-            return f"{_WORDS[operation.f]} {said}: {_outcome_text(operation)}"
+            text = _fault_text(operation) if operation.f != "recover" else _recovery_text(operation)
+            return f"{_WORDS[operation.f]} {text}: {_outcome_text(operation)}"
         if operation.f != "observe":
             return admin_line(operation)
         if operation.key == QUORUM and self._controller is not None:
@@ -273,9 +273,11 @@ def _concerns(written: Operation) -> bool:
 
 
 def _fault_text(operation: Operation) -> str:
-    told = msgspec.convert(operation.value, FaultRecorded)
-    pattern = told.planned.pattern
-    return f"{operation.key} {told.kind}{f' {pattern}' if pattern else ''} {', '.join(told.targets)}".rstrip()
+    fault = msgspec.convert(operation.value, FaultRecorded)
+    pattern = fault.planned.pattern
+    return (
+        f"{operation.key} {fault.kind}{f' {pattern}' if pattern else ''} {', '.join(fault.targets)}".rstrip()
+    )
 
 
 def _recovery_text(operation: Operation) -> str:
@@ -286,8 +288,8 @@ def _outcome_text(operation: Operation) -> str:
     words = {OperationType.OK: "proven", OperationType.INFO: "not confirmed", OperationType.FAIL: "not done"}
     if operation.f == "recover":
         words = words | {OperationType.OK: "every partition writable", OperationType.INFO: "not all"}
-    said = words[operation.type]
-    return f"{said} ({operation.error})" if operation.error else said
+    word = words[operation.type]
+    return f"{word} ({operation.error})" if operation.error else word
 
 
 def _leader_text(topic: str, states: Sequence[PartitionAnswer]) -> str:

@@ -52,11 +52,11 @@ def known_runs(runs: Path, plans: Mapping[int, RunPlan]) -> KnownRuns:
     outdated = []
     for seed, plan in plans.items():
         folders = [run.folder for run in stored.of(plan.reproduce)]
-        told = {folder: ", ".join(differences(plan, folder)) for folder in folders}
-        if alike := [folder for folder in folders if not told[folder]]:
+        differing = {folder: ", ".join(differences(plan, folder)) for folder in folders}
+        if alike := [folder for folder in folders if not differing[folder]]:
             counted[seed] = alike[-1]
         elif folders:
-            outdated.append(f"{folders[-1].name} had another {told[folders[-1]]}")
+            outdated.append(f"{folders[-1].name} had another {differing[folders[-1]]}")
     return KnownRuns(counted, tuple(outdated))
 
 

@@ -40,13 +40,13 @@ def _refuse_hopeless(found: Mapping[RequestedImage, Survey]) -> None:
     lacking = {one: ways.ways for one, ways in found.items() if ways.hopeless}
     if not lacking:
         return
-    told = (
+    reasons = (
         f"{_named(one)} ({', '.join(f'{source}: {why}' for source, why in ways.items())})"
         for one, ways in lacking.items()
     )
     raise KrucibleError(
         "images of Kafka that these runs need are missing, and can't be pulled or built",
-        got="; ".join(told),
+        got="; ".join(reasons),
         expected="each image, or a way to pull or build it, before the first run",
         next_step=" && ".join(setup_line(*one) for one in lacking),
     )

@@ -43,11 +43,11 @@ def _read(folder: Path) -> History:
 def check_run(folder: Path, *, as_json: bool) -> int:
     """Judge a run's folder, write verdict and report, print them, and return the exit code."""
     by = this_krucible()  # first: files may change during the judgement, loaded code does not
-    with shown_on_terminal(len(CHECKERS) + 2) as tell:
-        tell("reading")
+    with shown_on_terminal(len(CHECKERS) + 2) as show_step:
+        show_step("reading")
         history = _read(folder)
-        verdict = judge_by(history, showing(tell, CHECKERS))
-        tell("writing the verdict")
+        verdict = judge_by(history, showing(show_step, CHECKERS))
+        show_step("writing the verdict")
         text = keep(folder, history, verdict, by)
     if as_json:
         click.echo(msgspec.json.encode(verdict).decode())

@@ -129,8 +129,8 @@ class _Apart:
 
     def _death(self, process: Process, under_way: Path | None) -> Death:
         self._process = None
-        code, said = process.wait_and_clear()
-        return Death(process.owner, code, tuple(said), under_way, tuple(self._begun))
+        code, stderr = process.wait_and_clear()
+        return Death(process.owner, code, tuple(stderr), under_way, tuple(self._begun))
 
 
 def _unheard(event: Event) -> None:

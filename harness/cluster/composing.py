@@ -46,10 +46,10 @@ def compose_up(folder: Path, project: str, binary: tuple[str, ...]) -> None:
     try:
         compose.start()
     except CalledProcessError as error:
-        said = (error.stderr or b"").decode(errors="replace").strip().splitlines()
+        lines = (error.stderr or b"").decode(errors="replace").strip().splitlines()
         raise EngineError(
             "the cluster's containers did not start",
-            got="; ".join(said[-5:]),
+            got="; ".join(lines[-5:]),
             where=str(folder / COMPOSE_FILE),
             next_step=f"cd {folder} && {' '.join(binary)} -p {project} up",
         ) from error

@@ -133,7 +133,7 @@ def _ended(*command: str) -> "subprocess.CompletedProcess[str]":
     """Run a command to its end, for `LIMIT_S` at most."""
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     try:
-        _, said = process.communicate(timeout=LIMIT_S)
+        _, error_text = process.communicate(timeout=LIMIT_S)
     except subprocess.TimeoutExpired as error:
         process.kill()
         # A process that waits for a device in the kernel survives the signal, and must not block us too.
@@ -145,4 +145,4 @@ def _ended(*command: str) -> "subprocess.CompletedProcess[str]":
             where=command[-1],
             next_step="look at the host's loop devices (losetup --all, dmesg)",
         ) from error
-    return subprocess.CompletedProcess(command, process.returncode, stderr=said)
+    return subprocess.CompletedProcess(command, process.returncode, stderr=error_text)

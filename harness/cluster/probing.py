@@ -112,8 +112,8 @@ def _partition(client: DockerClient, base: str) -> None:
         for rule in RULES:
             code, output = container.exec_run(["/bin/bash", "-c", rule])
             if code != 0:
-                said = cast("bytes", output).decode(errors="replace").strip().splitlines()
-                raise NotPossibleError(f"{rule}: {said[-1] if said else f'exit {code}'}")
+                lines = cast("bytes", output).decode(errors="replace").strip().splitlines()
+                raise NotPossibleError(f"{rule}: {lines[-1] if lines else f'exit {code}'}")
 
 
 def _pause(client: DockerClient, base: str) -> None:

@@ -113,11 +113,11 @@ def shell_of(container: Any) -> ContainerShell:
 
 def _ended(connection: Connection) -> CommandResult:
     """Read the output until the command ends."""
-    said = b""
-    while not (said.endswith(b"\n") and _OVER in said):
+    received = b""
+    while not (received.endswith(b"\n") and _OVER in received):
         _, length = _HEADER.unpack(_exactly(connection, _HEADER.size))
-        said += _exactly(connection, length)
-    output, _, code = said.rpartition(_OVER)
+        received += _exactly(connection, length)
+    output, _, code = received.rpartition(_OVER)
     return CommandResult(int(code), output)
 
 

@@ -47,8 +47,8 @@ def gather_coordinators(
 
 
 def _settled(round_of_answers: list[Coordinated]) -> bool:
-    told = [name for names in round_of_answers for name in names]
-    if any(names is None for names in told):
+    claimed = [name for names in round_of_answers for name in names]
+    if any(names is None for names in claimed):
         return False
     for kind in zip(*round_of_answers, strict=True):
         if max(Counter(name for names in kind for name in names or ()).values(), default=0) > 1:

@@ -20,8 +20,8 @@ def cleanings(log: str) -> Iterator[tuple[str, int, int, int]]:
     """For each log that was cleaned: topic, partition, largest end of a range, and the number of its line."""
     farthest: dict[tuple[str, int], tuple[int, int]] = {}
     for number, line in enumerate(log.splitlines(), start=1):
-        if told := _RANGE.search(line):
-            name, end = (told["topic"], int(told["partition"])), int(told["end"])
+        if match := _RANGE.search(line):
+            name, end = (match["topic"], int(match["partition"])), int(match["end"])
             if end > farthest.get(name, (-1, 0))[0]:
                 farthest[name] = (end, number)
     for (topic, partition), (end, number) in sorted(farthest.items()):

@@ -23,7 +23,7 @@ from harness.record.journal import Recorder
 
 STRETCHES_MAX = 20_000
 """A replica whose records form more separate ranges of offsets than this is not recorded."""
-BATCHES_TOLD_MAX = 300
+BATCHES_RECORDED_MAX = 300
 """Largest number of batches at a log's end that are recorded again."""
 READINGS_MAX = 5
 _CONTROL = 0x20
@@ -43,15 +43,15 @@ def gather_commits_left(recorder: Recorder, disks: Mapping[str, Sequence[Path]])
 
 
 def _gather(recorder: Recorder, disks: Mapping[str, Sequence[Path]], partition: int) -> None:
-    told: list[tuple[tuple[int, int], Path]] = []
+    logs: list[tuple[tuple[int, int], Path]] = []
     for node, folder in replicas_of(disks, OFFSETS_TOPIC, partition):
         seen = _settled(partition, folder, recorder)
         if seen.end or seen.error is not None:
             recorder.observe("observe", COMMITS_LEFT, seen, node=node)
         if seen.end and seen.error is None:
-            told.append(((seen.epoch, seen.end), folder))
+            logs.append(((seen.epoch, seen.end), folder))
     began_ns = recorder.journal.clock.now_ns()
-    farthest = max(told, default=None)
+    farthest = max(logs, default=None)
     placed = [] if farthest is None else last_whole(CommitsLog(farthest[1]).read())
     if placed:
         recorder.observe("observe", COMMITS, commits_seen(began_ns, [(partition, placed)]))
@@ -121,5 +121,5 @@ def stretches_left(log: LogRead) -> list[tuple[int, int]]:
 def last_whole(placed: Sequence[Placed]) -> Sequence[Placed]:
     """The last batches of a log from which compaction removed no record, at most a fixed number."""
     thin = [number for number, one in enumerate(placed) if not one.batch.whole]
-    first = max(thin[-1] + 1 if thin else 0, len(placed) - BATCHES_TOLD_MAX)
+    first = max(thin[-1] + 1 if thin else 0, len(placed) - BATCHES_RECORDED_MAX)
     return placed[first:]

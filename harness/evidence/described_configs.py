@@ -29,10 +29,10 @@ def gather_configs(recorder: Recorder, listeners: Mapping[str, Address], topics:
         began_ns = recorder.journal.clock.now_ns()
         try:
             with Connection(*address, _TIMEOUT_S) as connection:
-                told = own_configs(connection, sorted(names.union(_listed(connection))))
+                configs = own_configs(connection, sorted(names.union(_listed(connection))))
         except WireError:
             continue
-        recorder.observe("observe", TOPIC_CONFIGS, TopicConfigsSeen(began_ns, told), node=node)
+        recorder.observe("observe", TOPIC_CONFIGS, TopicConfigsSeen(began_ns, configs), node=node)
 
 
 def _listed(connection: Connection) -> Iterator[str]:

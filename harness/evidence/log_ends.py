@@ -74,14 +74,14 @@ def log_ends(log: str) -> Iterator[LogLoaded | IsrShrunk | LogTruncated | LogCut
     yield from sorted([*entries, *complete.values()], key=lambda entry: entry.line)
 
 
-def _shrunk(number: int, told: re.Match[str]) -> IsrShrunk:
+def _shrunk(number: int, match: re.Match[str]) -> IsrShrunk:
     return IsrShrunk(
         line=number,
-        at=told["at"],
-        topic=told["topic"],
-        partition=int(told["partition"]),
-        isr=tuple(int(each) for each in told["isr"].split(",")),
-        high_watermark=int(told["mark"]),
-        end=int(told["end"]),
-        out=tuple((int(each["id"]), int(each["end"])) for each in _OUT.finditer(told["out"])),
+        at=match["at"],
+        topic=match["topic"],
+        partition=int(match["partition"]),
+        isr=tuple(int(each) for each in match["isr"].split(",")),
+        high_watermark=int(match["mark"]),
+        end=int(match["end"]),
+        out=tuple((int(each["id"]), int(each["end"])) for each in _OUT.finditer(match["out"])),
     )

@@ -53,7 +53,7 @@ TEXT_CHARACTERS_MAX = 2_000
 _LINE = re.compile(r"(?P<at>\d{4}-\d\d-\d\dT\S+) (?P<level>[A-Z]+)\s")
 _EXCEPTION = re.compile(r"[\w.$]+(?:Exception|Error|Throwable)\b")
 """The first line of an exception that Java prints, below the line that logs it."""
-_TELLING = re.compile(
+_UNCAUGHT = re.compile(
     r"uncaught exception|uncaughtException|Exception in thread|thread.{0,40} died", re.IGNORECASE
 )
 
@@ -139,7 +139,7 @@ def _standing_out(log: str) -> Iterator[FindingLogged]:
         head = _LINE.match(line)
         level, at = (head["level"], head["at"]) if head else (level, at)
         severe = head is not None and level in ("ERROR", "FATAL")
-        if not (severe or SKIPPED in line or _TELLING.search(line)):
+        if not (severe or SKIPPED in line or _UNCAUGHT.search(line)):
             continue
         text = f"{line}\n{following}" if _EXCEPTION.match(following) else line
         yield FindingLogged(number, at, level, text[:TEXT_CHARACTERS_MAX])

@@ -12,7 +12,7 @@ from checkers.history.logged import MetadataTruncated, QuorumViewLogged
 _RAFT = "[RaftManager "
 _AT = re.compile(r"\d{4}-\d\d-\d\dT\S+")
 _STATE = re.compile(
-    r"Completed transition to (?P<state>\w+)\((?P<told>.*?)\) from (?:(?P<none>null)|[A-Z]\w+\()"
+    r"Completed transition to (?P<state>\w+)\((?P<fields>.*?)\) from (?:(?P<none>null)|[A-Z]\w+\()"
 )
 _EPOCH = re.compile(r"\bepoch=(\d+)")
 _VOTERS = re.compile(r"\bvoters=\[(\d[\d, ]*)\]")
@@ -42,7 +42,7 @@ def quorum_views(log: str) -> Iterator[QuorumViewLogged | MetadataTruncated]:
 
 
 def _view(number: int, at: str | None, state: re.Match[str]) -> QuorumViewLogged | None:
-    epoch, voters = _EPOCH.search(state["told"]), _VOTERS.search(state["told"])
+    epoch, voters = _EPOCH.search(state["fields"]), _VOTERS.search(state["fields"])
     if epoch is None or voters is None:
         return None
     ids = tuple(sorted(int(voter) for voter in voters[1].split(",")))

@@ -62,10 +62,10 @@ class ReplicaReader:
         for topic, partition in partitions:
             folder = f"{topic}-{partition}"
             readings = self._settled(folder)
-            told = {node: seen_of(topic, partition, reading) for node, reading in readings.items()}
-            for node, seen in told.items():
+            replicas = {node: seen_of(topic, partition, reading) for node, reading in readings.items()}
+            for node, seen in replicas.items():
                 self._recorder.observe("observe", REPLICA, seen, node=node)
-            if _stands_out(told.values()):
+            if _stands_out(replicas.values()):
                 self._keep(folder, readings)
 
     def _settled(self, folder: str) -> dict[str, Reading]:
@@ -121,9 +121,9 @@ def seen_of(topic: str, partition: int, reading: Reading) -> ReplicaSeen | Repli
     )
 
 
-def _stands_out(told: Iterable[ReplicaSeen | ReplicaUnread]) -> bool:
+def _stands_out(replicas: Iterable[ReplicaSeen | ReplicaUnread]) -> bool:
     """Whether replicas of one partition differ, or one is damaged."""
-    read = [seen for seen in told if isinstance(seen, ReplicaSeen)]
+    read = [seen for seen in replicas if isinstance(seen, ReplicaSeen)]
     damaged = any(seen.corrupt or seen.tail for seen in read)
     return damaged or any(seen.batches != read[0].batches for seen in read)
 

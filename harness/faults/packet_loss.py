@@ -62,15 +62,17 @@ class ActivePacketLoss(Chained):
         """
         bound_s = self._bench.bound_s(PROBE_BOUND_S)
         counted = looked_until(self._probe, lambda seen: all(map(all, seen.values())), bound_s)
-        told = {f"{a}->{b}": counted[a, b] for a, b in self._links}
+        packets = {f"{a}->{b}": counted[a, b] for a, b in self._links}
         doubtful = [
-            f"{link} ({one.dropped} lost, {one.passed} arrived)" for link, one in told.items() if not all(one)
+            f"{link} ({one.dropped} lost, {one.passed} arrived)"
+            for link, one in packets.items()
+            if not all(one)
         ]
         if doubtful:
             raise NotConfirmedError(f"not proven: {', '.join(doubtful)}")
         return {
-            "dropped": {link: seen.dropped for link, seen in told.items()},
-            "passed": {link: seen.passed for link, seen in told.items()},
+            "dropped": {link: seen.dropped for link, seen in packets.items()},
+            "passed": {link: seen.passed for link, seen in packets.items()},
         }
 
     def _senders(self, receiver: str) -> list[str]:

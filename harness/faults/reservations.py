@@ -8,7 +8,7 @@ class Reservations:
     """Records which fault has which node; safe to share between threads.
 
     Faults of the schedule have priority: they reserve a node at once.  If a blink has borrowed it, the
-    blink is told to end, and they wait for its end.  A blink borrows only free nodes.
+    blink is asked to end, and they wait until it has.  A blink borrows only free nodes.
     """
 
     def __init__(self) -> None:

@@ -98,7 +98,7 @@ def apt_line(packages: Iterable[Package]) -> str:
 
 
 def install(packages: list[Package], say: Say) -> None:
-    """Install packages, after saying which and how; nothing is done where nothing is missing.
+    """Install packages, after printing which and how; nothing is done where nothing is missing.
 
     Raises:
         KrucibleError: if they may not be installed here (with the commands that would), or if apt fails.
@@ -122,18 +122,18 @@ def install(packages: list[Package], say: Say) -> None:
 def _apt(command: tuple[str, ...], wanted: set[str], say: Say) -> None:
     """Run apt-get; of the many packages that it sets up, only those that were asked for are reported."""
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8"}
-    said: list[str] = []
+    output: list[str] = []
     with subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as apt:
         for line in apt.stdout or ():
-            said.append(line.strip())
+            output.append(line.strip())
             if line.startswith("Setting up ") and line.split()[2].partition(":")[0] in wanted:
                 say(line.strip())
     if apt.returncode != 0:
         raise KrucibleError(
             "apt-get failed",
-            got="; ".join(filter(None, said[-OUTPUT_LINES_SHOWN:])),
+            got="; ".join(filter(None, output[-OUTPUT_LINES_SHOWN:])),
             where=" ".join(command),
             next_step="fix what it reports, then: krucible setup",
         )

@@ -88,8 +88,8 @@ class ClusterSnapshot(msgspec.Struct, frozen=True):
 
         Of several brokers with the same epoch, the first one counts.
         """
-        told = () if place is None else self.reported.get(place, ())
-        return max(told, key=lambda state: state.leader_epoch, default=None)
+        states = () if place is None else self.reported.get(place, ())
+        return max(states, key=lambda state: state.leader_epoch, default=None)
 
     @property
     def partitions(self) -> dict[Place, PartitionAnswer]:
@@ -119,8 +119,8 @@ class ClusterSnapshot(msgspec.Struct, frozen=True):
 
     def in_sync(self, place: Place) -> set[int]:
         """Ids of replicas that all brokers report as in sync; an isolated broker may report an old state."""
-        told = [set(state.isr) for state in self.reported.get(place, ())]
-        return set.intersection(*told) if told else set()
+        isrs = [set(state.isr) for state in self.reported.get(place, ())]
+        return set.intersection(*isrs) if isrs else set()
 
     @property
     def moving(self) -> list[Place] | None:

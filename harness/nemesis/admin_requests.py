@@ -119,7 +119,7 @@ class AdminRequests:
         self._cluster = cluster
         self._look = look
         self._voter_requests = 0
-        self._told: dict[int, str] = {}
+        self._directory_ids: dict[int, str] = {}
         self.throttles: list[Throttle] = []
 
     def prepare(self, operation: Concrete, snapshot: ClusterSnapshot) -> PreparedRequest:
@@ -275,10 +275,12 @@ class AdminRequests:
 
         When a voter is to be removed, its disk may be lost or replaced, or it may be removed already.
         """
-        told = () if quorum is None else quorum.voters
-        self._told.update({one.id: one.directory_id for one in told if one.directory_id is not None})
-        if isinstance(operation, RemoveVoter) and voter.id in self._told:
-            return self._told[voter.id]
+        voters = () if quorum is None else quorum.voters
+        self._directory_ids.update(
+            {one.id: one.directory_id for one in voters if one.directory_id is not None}
+        )
+        if isinstance(operation, RemoveVoter) and voter.id in self._directory_ids:
+            return self._directory_ids[voter.id]
         return self._cluster.home(voter).directory_id()  # as in a static quorum, where leaders report none
 
     def _endpoint(self, voter: Node) -> Address:
@@ -293,8 +295,8 @@ class AdminRequests:
             answer = add_voter(address, cluster, key, asked.endpoints, timeout_ms)
         else:
             answer = remove_voter(address, cluster, key, timeout_ms)
-        told = AnsweredInWords(code=answer.code, message=answer.message)
-        return RecordedAnswer(outcome_of(answer), (answer.code,), told)
+        content = AnsweredInWords(code=answer.code, message=answer.message)
+        return RecordedAnswer(outcome_of(answer), (answer.code,), content)
 
     def _limit(self, address: Address, targets: Sequence[ReassignmentTarget], bytes_per_s: int) -> None:
         known = self._look().partitions

@@ -30,10 +30,10 @@ def of_partitions(
 ) -> RecordedAnswer:
     """The record of an answer with a result for each of some partitions."""
     rows = tuple((one.topic, one.partition, one.code, one.message) for one in results)
-    told = PartitionsAnswered(code=code, message=message, results=rows)
+    content = PartitionsAnswered(code=code, message=message, results=rows)
     if code or not results:
-        return RecordedAnswer(_outcome(code), (code,), told)
-    return RecordedAnswer(OperationType.OK, tuple(one.code for one in results), told)
+        return RecordedAnswer(_outcome(code), (code,), content)
+    return RecordedAnswer(OperationType.OK, tuple(one.code for one in results), content)
 
 
 def _outcome(code: int) -> OperationType:
@@ -45,16 +45,16 @@ def _outcome(code: int) -> OperationType:
 
 def in_words(answer: SettingAnswer) -> RecordedAnswer:
     """The record of an answer with one code and a message."""
-    told = AnsweredInWords(code=answer.code, message=answer.message)
-    return RecordedAnswer(_outcome(answer.code), (answer.code,), told)
+    content = AnsweredInWords(code=answer.code, message=answer.message)
+    return RecordedAnswer(_outcome(answer.code), (answer.code,), content)
 
 
 def of_heartbeat(answer: HeartbeatAnswer) -> RecordedAnswer:
     """The record of the controller's answer to a broker."""
-    told = HeartbeatAnswered(
+    content = HeartbeatAnswered(
         code=answer.code,
         is_caught_up=answer.is_caught_up,
         is_fenced=answer.is_fenced,
         should_shut_down=answer.should_shut_down,
     )
-    return RecordedAnswer(answer.outcome, (answer.code,), told)
+    return RecordedAnswer(answer.outcome, (answer.code,), content)

@@ -66,6 +66,6 @@ class CourseContext(NamedTuple):
         with self.recorder.operation(AWAIT, key, asked) as outcome:
             last = self.wait_until(seen, asked.within_ms, pause_s)
             kind = OperationType.OK if last.holds else OperationType.INFO
-            told = ConditionSeen(**asdict(asked), saw=last.saw)
-            outcome.end(kind, told, None if last.holds else "it was not reached")
+            value = ConditionSeen(**asdict(asked), saw=last.saw)
+            outcome.end(kind, value, None if last.holds else "it was not reached")
         return last

@@ -75,10 +75,10 @@ class GambitCourse:
         why = "the schedule is over" if late else self._moved(played)
         if not self._context.cancelled.is_set():
             self._context.nemesis.heal_in_parallel(played.faults)
-        told = GambitEnded(gambit.kind, len(gambit.moves), played.made, tuple(played.faults))
+        value = GambitEnded(gambit.kind, len(gambit.moves), played.made, tuple(played.faults))
         with self._context.recorder.operation("gambit", name, GambitBegan(gambit.kind)) as outcome:
             ended = OperationType.FAIL if late else OperationType.INFO if why else OperationType.OK
-            outcome.end(ended, told, why)
+            outcome.end(ended, value, why)
 
     def end(self) -> None:
         """Wait for the answers of all requests.
@@ -239,5 +239,5 @@ def _topic_of(choice: Choice, chosen: Chosen) -> str | None:
 
 
 def _kind(value: msgspec.Struct) -> str:
-    told: Planned = msgspec.to_builtins(value)
-    return str(told.get("move") or told.get("kind"))
+    fields: Planned = msgspec.to_builtins(value)
+    return str(fields.get("move") or fields.get("kind"))

@@ -101,9 +101,9 @@ class Operator:
                 outcome.end(kind, asked.value, str(error))
                 return Performed(kind, error=str(error))
             took_ms = int((time.monotonic() - began) * 1000)
-            told = completed(asked.value, msgspec.structs.replace(answer.content, took_ms=took_ms))
+            value = completed(asked.value, msgspec.structs.replace(answer.content, took_ms=took_ms))
             failed = None if answer.outcome is OperationType.OK else f"Kafka answered {answer.codes[0]}"
-            outcome.end(answer.outcome, told, failed)
+            outcome.end(answer.outcome, value, failed)
         return Performed(answer.outcome, answer.codes, failed)
 
 

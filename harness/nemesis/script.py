@@ -69,11 +69,11 @@ class ScriptCourse:
                     break
                 made += 1
             with self._context.recorder.operation(MOVES, None, ScriptPlanned(planned)) as outcome:
-                told = ScriptEnded(planned, made)
+                value = ScriptEnded(planned, made)
                 if made == planned:
-                    outcome.ok(told)
+                    outcome.ok(value)
                 else:
-                    outcome.end(OperationType.INFO, told, f"ended after {made} of {planned} moves")
+                    outcome.end(OperationType.INFO, value, f"ended after {made} of {planned} moves")
         finally:
             longest_s = max((worker.bound_s for worker in self._background), default=0.0)
             join_all(self._background, longest_s + _GRACE_S)

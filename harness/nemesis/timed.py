@@ -14,7 +14,7 @@ class Timed(Worker):
 
     Args:
         name: name of the thread.
-        doing: text that says what it does.
+        doing: description of what it does.
         one: the noun for one of its actions.
         planned: number of planned actions.
 

@@ -44,10 +44,10 @@ class CommitsObserver(Observer):
         new: list[tuple[int, list[Placed]]] = []
         for disk in self._disks:
             for name in sorted(names_in(disk)):
-                told = _REPLICA.fullmatch(name)
-                if told is not None:
+                match = _REPLICA.fullmatch(name)
+                if match is not None:
                     log = self._logs.setdefault(disk / name, CommitsLog(disk / name))
-                    new.append((int(told[1]), list(self._new(int(told[1]), log.read()))))
+                    new.append((int(match[1]), list(self._new(int(match[1]), log.read()))))
         if any(placed for _, placed in new):
             self.record(COMMITS, None, commits_seen(began_ns, new))
 

@@ -57,6 +57,6 @@ class LogEndsObserver(Observer):
 
     def _replicas(self, disk: Path) -> Iterator[tuple[str, int, Path]]:
         for name in sorted(names_in(disk)):
-            told = _REPLICA.fullmatch(name)
-            if told is not None and told[1] in self._topics:
-                yield told[1], int(told[2]), disk / name
+            match = _REPLICA.fullmatch(name)
+            if match is not None and match[1] in self._topics:
+                yield match[1], int(match[2]), disk / name

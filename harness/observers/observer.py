@@ -26,7 +26,7 @@ class Observer(Worker):
         self.clock = journals.clock
         self._interval_s = interval_s
         self._recorder = Recorder(journals.open(name, "observer"), name)
-        self._told: dict[tuple[str, str | None], tuple[Observation, float]] = {}
+        self._recorded: dict[tuple[str, str | None], tuple[Observation, float]] = {}
 
     def work(self) -> None:
         """Observe and wait in turn."""
@@ -53,14 +53,14 @@ class Observer(Worker):
             node: the node that reported it; None if several nodes did.
             seen: the observation, in the form of the history.
         """
-        self._told[key, node] = (_at_any_time(seen), time.monotonic())
+        self._recorded[key, node] = (_at_any_time(seen), time.monotonic())
         self._recorder.observe("observe", key, seen, node)
 
     def record_changes(
         self, key: str, node: str | None, seen: Observation, repeat_s: float | None = REPEAT_S
     ) -> None:
         """Record an observation if it has changed, or was last recorded `repeat_s` seconds ago."""
-        last, at_s = self._told.get((key, node), (None, 0.0))
+        last, at_s = self._recorded.get((key, node), (None, 0.0))
         due = repeat_s is not None and time.monotonic() - at_s >= repeat_s
         if due or _at_any_time(seen) != last:
             self.record(key, node, seen)

@@ -65,13 +65,13 @@ class OffsetsObserver(Observer):
         began_ns, wall_ms = self.clock.now_ns(), time.time_ns() // 1_000_000
         since_ms = self._since_ms(wall_ms) if what is OffsetsRequested.SINCE else None
         try:
-            told = list_offsets(self._connected(node), what, epochs, since_ms)
+            answers = list_offsets(self._connected(node), what, epochs, since_ms)
         except WireError:
             self._close(node)
             return
-        self.record(OFFSETS, node, OffsetsSeen(began_ns, what, since_ms, wall_ms, told))
+        self.record(OFFSETS, node, OffsetsSeen(began_ns, what, since_ms, wall_ms, answers))
         if what is OffsetsRequested.SINCE:
-            self._remember([listed for some in told.values() for listed in some])
+            self._remember([listed for some in answers.values() for listed in some])
 
     def end(self) -> None:
         """Close the connections."""
@@ -86,7 +86,7 @@ class OffsetsObserver(Observer):
 
     def _remember(self, answers: list[ListedOffset]) -> None:
         """Remember the timestamp of one returned record, so that those of all partitions have a turn."""
-        found = [told.timestamp_ms for told in answers if told.timestamp_ms > 0]
+        found = [answer.timestamp_ms for answer in answers if answer.timestamp_ms > 0]
         if found:
             self._stamps_ms.append(self._random.choice(found))
 

@@ -69,7 +69,7 @@ class PartitionObserver(Observer):
         if not places:
             return
         try:
-            told = self._endpoint.ask(lambda connection: list_ends_as_consumer(connection, places))
+            reported = self._endpoint.ask(lambda connection: list_ends_as_consumer(connection, places))
         except WireError:
             return
         topics = {
@@ -82,7 +82,7 @@ class PartitionObserver(Observer):
                 )
                 for one in answers
             ]
-            for name, answers in told.items()
+            for name, answers in reported.items()
         }
         self.record(LEADING, self._node, LeadingSeen(began_ns, asked_ns, topics))
 

@@ -50,11 +50,11 @@ class StartsObserver(Observer):
     def _ask(self, places: dict[str, list[int]]) -> None:
         began_ns = self.clock.now_ns()
         try:
-            told = self._endpoint.ask(lambda connection: list_starts(connection, places))
+            starts = self._endpoint.ask(lambda connection: list_starts(connection, places))
         except WireError:
             return
-        if told:
-            seen = StartsSeen(began_ns, {topic: list(rows) for topic, rows in told.items()})
+        if starts:
+            seen = StartsSeen(began_ns, {topic: list(rows) for topic, rows in starts.items()})
             self.record(STARTS, self._node, seen)
 
     def end(self) -> None:

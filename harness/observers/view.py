@@ -77,16 +77,16 @@ class ClusterView:
             moving = self._ongoing if self._ongoing is not None and self._fresh(self._ongoing[0]) else None
             answers, out_of_sync = self._answers, dict(self._out)
         newest_first = [topics for _, topics in sorted(fresh, key=lambda seen: seen[0], reverse=True)]
-        told: dict[Place, list[PartitionAnswer]] = {}
+        reported: dict[Place, list[PartitionAnswer]] = {}
         for answer in (seen[name] for seen in newest_first for name in names if name in seen):
             for state in answer.partitions:
-                told.setdefault((answer.name, state.partition), []).append(state)
-        for name, number in told:
+                reported.setdefault((answer.name, state.partition), []).append(state)
+        for name, number in reported:
             sizes.grew(name, number + 1)
         known = sizes.now(topics)
         return ClusterSnapshot(
             nodes,
-            {place: tuple(told.get(place, ())) for topic in known for place in topic.places},
+            {place: tuple(reported.get(place, ())) for topic in known for place in topic.places},
             max(leading, key=lambda answer: (answer.leader_epoch, answer.leader_id), default=None),
             None if moving is None else moving[1],
             known,

@@ -72,21 +72,21 @@ class MisfitError(LookupError):
     """The history names a node that the topology does not have."""
 
 
-def resolution_of(schedule: Planned, recorded: History, nodes: Sequence[Node]) -> Resolution:
+def resolution_of(schedule: Planned, history: History, nodes: Sequence[Node]) -> Resolution:
     """Replace roles by nodes, and drawn admin operations by concrete ones.
 
     Args:
         schedule: the planned schedule.
-        recorded: history of nemesis, operators and script in the recorded run, including its phases.
+        history: history of nemesis, operators and script in the recorded run, including its phases.
         nodes: nodes of the topology of the new run.
 
     Raises:
         MisfitError: the history names a node that the topology does not have.
     """
-    told = _Recorded(recorded, nodes)
+    recorded = _Recorded(history, nodes)
     if isinstance(schedule, ScriptedSchedule):
-        return _script(schedule, told)
-    return _timed(schedule, told)
+        return _script(schedule, recorded)
+    return _timed(schedule, recorded)
 
 
 class _Recorded:
@@ -101,8 +101,8 @@ class _Recorded:
         self.operations = history.operations
         self.windows = {window.id: window for window in fault_windows(history)}
         self.nodes = nodes
-        told = [(o, recorded_fault(o)) for o in self.operations if o.f == "inject"]
-        injected = [(operation, fault) for operation, fault in told if fault is not None]
+        faults = [(o, recorded_fault(o)) for o in self.operations if o.f == "inject"]
+        injected = [(operation, fault) for operation, fault in faults if fault is not None]
         self.refused = {o.key: o.error or "" for o, _ in injected if o.type is OperationType.FAIL}
         self._resolved_by = {operation.key: fault.resolved_by for operation, fault in injected}
 
@@ -174,14 +174,14 @@ def _named(fault: Fault, member: Member) -> Fault:
     return msgspec.structs.replace(fault, target=member)
 
 
-def _script(schedule: ScriptedSchedule, told: _Recorded) -> Resolution:
-    performs = _Performs(told)
+def _script(schedule: ScriptedSchedule, recorded: _Recorded) -> Resolution:
+    performs = _Performs(recorded)
     moves: list[Move] = []
     roles: dict[str, Target] = {}
     notes: list[str] = []
     for move in schedule.moves:
         if isinstance(move, Inject):
-            moves.append(_injected(move, told, roles, notes))
+            moves.append(_injected(move, recorded, roles, notes))
         elif isinstance(move, Perform):
             moves.append(performs.next(move, notes))
         else:
@@ -189,13 +189,13 @@ def _script(schedule: ScriptedSchedule, told: _Recorded) -> Resolution:
     return Resolution(msgspec.structs.replace(schedule, moves=tuple(moves)), roles, tuple(notes))
 
 
-def _injected(move: Inject, told: _Recorded, roles: dict[str, Target], notes: list[str]) -> Inject:
-    window = told.windows.get(move.name)
-    member = told.member(window) if window is not None else None
+def _injected(move: Inject, recorded: _Recorded, roles: dict[str, Target], notes: list[str]) -> Inject:
+    window = recorded.windows.get(move.name)
+    member = recorded.member(window) if window is not None else None
     if window is None or member is None:
         notes.append(f"{move.name} was not injected in the recorded run: its target is resolved again")
         return move
-    if role := told.role(window, move.fault):
+    if role := recorded.role(window, move.fault):
         roles[move.name] = role
     return msgspec.structs.replace(move, fault=_named(move.fault, member))
 
@@ -203,9 +203,9 @@ def _injected(move: Inject, told: _Recorded, roles: dict[str, Target], notes: li
 class _Performs:
     """Matches the admin operations of a script with the requests of its operators."""
 
-    def __init__(self, told: _Recorded) -> None:
-        self._told = told
-        self._made = iter(told.invoked(MOVES, PERFORM))
+    def __init__(self, recorded: _Recorded) -> None:
+        self._recorded = recorded
+        self._made = iter(recorded.invoked(MOVES, PERFORM))
         self._background = 0
 
     def next(self, move: Perform, notes: list[str]) -> Perform:
@@ -219,19 +219,19 @@ class _Performs:
         if not attempts:
             notes.append(f"{_kind(operation)} was not requested in the recorded run: it is resolved again")
             return move
-        return msgspec.structs.replace(move, operation=self._told.requested(attempts[-1]))
+        return msgspec.structs.replace(move, operation=self._recorded.requested(attempts[-1]))
 
     def _attempts(self, move: Perform) -> list[Operation]:
         if move.background:
             self._background += 1
             # The first operator belongs to the script itself, see `ScriptCourse`.
-            return self._told.invoked(f"{_OPERATOR}-{self._background + 1}")
+            return self._recorded.invoked(f"{_OPERATOR}-{self._background + 1}")
         made = next(self._made, None)
         if made is None:
             return []
-        ended = [o for o in self._told.operations if o.process == "moves" and o.index > made.index]
+        ended = [o for o in self._recorded.operations if o.process == "moves" and o.index > made.index]
         until_ns = ended[0].time_ns if ended else made.time_ns
-        return [o for o in self._told.invoked(_OPERATOR) if made.time_ns <= o.time_ns <= until_ns]
+        return [o for o in self._recorded.invoked(_OPERATOR) if made.time_ns <= o.time_ns <= until_ns]
 
 
 def _kind(operation: msgspec.Struct) -> str:
@@ -252,27 +252,27 @@ class _Replayed(NamedTuple):
     within: bool
 
 
-def _timed(schedule: FixedSchedule, told: _Recorded) -> Resolution:
-    began_ns = _began_ns(schedule, told)
+def _timed(schedule: FixedSchedule, recorded: _Recorded) -> Resolution:
+    began_ns = _began_ns(schedule, recorded)
     notes: list[str] = []
-    gambits = tuple(_gambits(schedule, told, began_ns, notes))
+    gambits = tuple(_gambits(schedule, recorded, began_ns, notes))
     again: list[_Replayed] = []
     for name, step in _numbered(schedule):
-        if name in told.refused:
-            notes.append(f"{name} of the recorded run is left out: {told.refused[name]}")
+        if name in recorded.refused:
+            notes.append(f"{name} of the recorded run is left out: {recorded.refused[name]}")
             continue
-        again.append(_again(step, told.windows.get(name), told, began_ns, schedule.duration_ms))
+        again.append(_again(step, recorded.windows.get(name), recorded, began_ns, schedule.duration_ms))
         if not isinstance(again[-1].step.fault.target, Member):
             notes.append(
                 f"{name} was not injected in the recorded run: same time, its target is resolved again"
             )
     again.sort(key=lambda each: each.step.at_ms)
-    blinks = tuple(replayed_blinks(schedule, told.windows, began_ns, told.nodes, told.named))
+    blinks = tuple(replayed_blinks(schedule, recorded.windows, began_ns, recorded.nodes, recorded.named))
     if lacking := len(blinks_of(schedule)) - len(blinks):
         notes.append(
             f"{lacking} of {len(blinks_of(schedule))} blinks of the recorded run hit no node and are left out"
         )
-    acts = _acts(told, began_ns)
+    acts = _acts(recorded, began_ns)
     steps = (*(each.step for each in again if each.within), *blinks)
     # Steps that were late in the recorded run must be within the load; see `misfits_of`.
     ends = (step.at_ms + step.hold_ms for step in steps)
@@ -291,15 +291,17 @@ def _timed(schedule: FixedSchedule, told: _Recorded) -> Resolution:
     )
 
 
-def _gambits(schedule: FixedSchedule, told: _Recorded, began_ns: int, notes: list[str]) -> Iterator[Gambit]:
+def _gambits(
+    schedule: FixedSchedule, recorded: _Recorded, began_ns: int, notes: list[str]
+) -> Iterator[Gambit]:
     for name, gambit in agenda(schedule):
         if not isinstance(gambit, Gambit):
             continue
-        played = played_in(name, told.operations)
+        played = played_in(name, recorded.operations)
         if played is None or played.ended is OperationType.FAIL:
             notes.append(f"{name} of the recorded run is left out: it did not begin")
             continue
-        again = replayed(name, gambit, played, began_ns, told.named)
+        again = replayed(name, gambit, played, began_ns, recorded.named)
         notes += again.notes
         yield again.gambit
 
@@ -310,33 +312,33 @@ def _numbered(schedule: FixedSchedule) -> list[tuple[str, Step]]:
     return [(f"f{number}", step) for number, step in enumerate(ordered, start=1)]
 
 
-def _began_ns(schedule: FixedSchedule, told: _Recorded) -> int:
+def _began_ns(schedule: FixedSchedule, recorded: _Recorded) -> int:
     """The time when the schedule began: no fault is early, and nothing delays the first one.
 
     If a gambit takes less time than estimated, later faults begin earlier.
     """
     for name, due in agenda(schedule) if schedule.gambits else ():
         if isinstance(due, Gambit):
-            played = played_in(name, told.operations)
+            played = played_in(name, recorded.operations)
             found = None if played is None else played.began_ns
         else:
-            found = told.windows[name].invoked_ns if name in told.windows else None
+            found = recorded.windows[name].invoked_ns if name in recorded.windows else None
         if found is not None:
             return found - due.at_ms * NS_PER_MS
     beginnings = [
-        told.windows[name].invoked_ns - step.at_ms * NS_PER_MS
+        recorded.windows[name].invoked_ns - step.at_ms * NS_PER_MS
         for name, step in _numbered(schedule)
-        if name in told.windows
+        if name in recorded.windows
     ]
-    loaded = (o.time_ns for o in told.operations if (o.f, o.key) == (PHASE, Phase.LOAD))
+    loaded = (o.time_ns for o in recorded.operations if (o.f, o.key) == (PHASE, Phase.LOAD))
     return min(beginnings) if beginnings else next(loaded, 0)
 
 
 def _again(
-    step: Step, window: FaultWindow | None, told: _Recorded, began_ns: int, duration_ms: int
+    step: Step, window: FaultWindow | None, recorded: _Recorded, began_ns: int, duration_ms: int
 ) -> _Replayed:
     within = step.at_ms + step.hold_ms <= duration_ms
-    member = told.member(window) if window is not None else None
+    member = recorded.member(window) if window is not None else None
     if window is None or member is None:
         return _Replayed(step, None, within)
     held_ms = round(window.held_ns / NS_PER_MS) if within and window.proven else 0
@@ -345,7 +347,7 @@ def _again(
         hold_ms=held_ms or step.hold_ms,
         fault=_named(step.fault, member),
     )
-    return _Replayed(then, told.role(window, step.fault), within)
+    return _Replayed(then, recorded.role(window, step.fault), within)
 
 
 def _outlasting(each: _Replayed, duration_ms: int) -> Step:
@@ -356,10 +358,10 @@ def _outlasting(each: _Replayed, duration_ms: int) -> Step:
     return msgspec.structs.replace(each.step, hold_ms=max(each.step.hold_ms, at_least_ms))
 
 
-def _acts(told: _Recorded, began_ns: int) -> tuple[TimedOperation, ...]:
+def _acts(recorded: _Recorded, began_ns: int) -> tuple[TimedOperation, ...]:
     return tuple(
-        TimedOperation(max(0, round((o.time_ns - began_ns) / NS_PER_MS)), told.requested(o))
-        for o in told.invoked(_OPERATOR)
+        TimedOperation(max(0, round((o.time_ns - began_ns) / NS_PER_MS)), recorded.requested(o))
+        for o in recorded.invoked(_OPERATOR)
     )
 
 
@@ -382,8 +384,8 @@ def differences(roles: dict[str, Target], operations: Iterable[Operation]) -> tu
             found.append(f"{operation.key} was not injected: {operation.error}")
             continue
         role = roles.get(str(operation.key))
-        told = recorded_fault(operation)
-        if role is not None and told is not None and told.roles is not None and role not in told.roles:
-            target = ", ".join(told.targets)
+        fault = recorded_fault(operation)
+        if role is not None and fault is not None and fault.roles is not None and role not in fault.roles:
+            target = ", ".join(fault.targets)
             found.append(f"{operation.key}: {target} had the role {role} in the recorded run, not now")
     return tuple(found)

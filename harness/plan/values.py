@@ -78,8 +78,8 @@ def _of_field(name: str, value: object, wanted: Any) -> Iterator[WrongValue]:
     try:
         given = msgspec.convert(msgspec.to_builtins(value), wanted)
     except msgspec.ValidationError as error:
-        told, _, where = str(error).removeprefix(_EXPECTED).replace("`", "").partition(" - at $")
-        yield WrongValue(name, value, f"{told} in {name}{where}" if where else told)
+        expected, _, where = str(error).removeprefix(_EXPECTED).replace("`", "").partition(" - at $")
+        yield WrongValue(name, value, f"{expected} in {name}{where}" if where else expected)
     except TypeError as error:
         yield WrongValue(name, value, f"numbers, texts and values of the vocabulary ({error})")
     else:

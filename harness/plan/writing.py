@@ -24,9 +24,9 @@ def write_scenario(scenario: Scenario, docstring: str) -> str:
     """
     names = sorted(set(_names(scenario)), key=lambda name: (name.casefold(), name))
     imported = "".join(f"{_INDENT}{name},\n" for name in names)
-    told = "".join(each if each == "\n" else _shown(each) for each in docstring.replace('"', "'"))
+    text = "".join(each if each == "\n" else _shown(each) for each in docstring.replace('"', "'"))
     body = "\n".join(_lines(scenario, "SCENARIO = ", "", 0))
-    return f'"""{told}"""\n\nfrom harness.vocabulary import (\n{imported})\n\n{body}\n'
+    return f'"""{text}"""\n\nfrom harness.vocabulary import (\n{imported})\n\n{body}\n'
 
 
 def _names(value: object) -> Iterator[str]:

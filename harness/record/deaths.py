@@ -27,7 +27,7 @@ _MEANINGS = {
 }
 _DUMPS = ("Fatal Python error:", "Timeout (")
 """The beginning of Python's dump of all threads."""
-_SAID_MAX = 3
+_LINES_MAX = 3
 _CHARACTERS_MAX = 300
 
 
@@ -36,16 +36,16 @@ def is_noted(folder: Path) -> bool:
     return (folder / _AFTERMATH_FILE).is_file()
 
 
-def death_text(code: int, said: Sequence[str], who: str = "the harness") -> str:
+def death_text(code: int, stderr: Sequence[str], who: str = "the harness") -> str:
     """A sentence without a full stop about the end of a process.
 
     Args:
         code: its exit code; if a signal ended it, the negative number of the signal.
-        said: the last lines that it wrote to stderr.
+        stderr: the last lines that it wrote to stderr.
         who: name of the process.
     """
     ended = f"{who} was ended by {_signal(code)}" if code < 0 else f"{who} ended with {code}"
-    last = _last(said)
+    last = _last(stderr)
     return f"{ended}; it last said: {last}" if last else ended
 
 
@@ -66,14 +66,14 @@ def note_death(folder: Path, history: History, error: str) -> None:
     journal.end()
 
 
-def save_stderr(folder: Path, said: Sequence[str]) -> None:
+def save_stderr(folder: Path, stderr: Sequence[str]) -> None:
     """Save what the process wrote to stderr, to debug the harness or a library.
 
     Raises:
         OSError: the disk can't be written.
     """
     with (folder / FAILURES_FILE).open("a", encoding="utf-8") as file:
-        file.write("".join(f"{line}\n" for line in said))
+        file.write("".join(f"{line}\n" for line in stderr))
 
 
 def _signal(code: int) -> str:
@@ -85,9 +85,9 @@ def _signal(code: int) -> str:
     return f"{number.name} ({meaning})" if meaning else number.name
 
 
-def _last(said: Sequence[str]) -> str:
+def _last(stderr: Sequence[str]) -> str:
     """The last lines before Python's dump of all threads; the dump's first line if there are none."""
-    lines = [" ".join(line.split()) for line in said if line.strip()]
+    lines = [" ".join(line.split()) for line in stderr if line.strip()]
     dump = next((place for place, line in enumerate(lines) if line.startswith(_DUMPS)), len(lines))
-    chosen = lines[:dump][-_SAID_MAX:] or lines[dump : dump + 1]
+    chosen = lines[:dump][-_LINES_MAX:] or lines[dump : dump + 1]
     return " / ".join(chosen)[-_CHARACTERS_MAX:]

@@ -143,8 +143,8 @@ def of_host(nodes: Mapping[str, NodeReport], logs: Mapping[str, str]) -> str | N
     for name, node in nodes.items():
         if node.out_of_memory:
             return f"{name} was killed by the kernel: no memory"
-        for told, reason in _OF_THE_HOST:
-            if node.exit_code is not None and told.search(logs.get(name, "")):
+        for pattern, reason in _OF_THE_HOST:
+            if node.exit_code is not None and pattern.search(logs.get(name, "")):
                 return f"{name} ended: {reason}"
         if node.exit_code in _ENDED_BY_SOMEBODY:
             return f"{name} was ended from outside, with exit code {node.exit_code}"
@@ -192,7 +192,7 @@ def _quorum_state(cluster: Cluster, name: str) -> dict[str, object] | None:
         return None
     if seen is None:
         return None
-    return {name: told for name, told in msgspec.structs.asdict(seen).items() if name != "began_ns"}
+    return {name: value for name, value in msgspec.structs.asdict(seen).items() if name != "began_ns"}
 
 
 def _quorum(address: tuple[str, int]) -> dict[str, object] | str:
@@ -205,8 +205,8 @@ def _quorum(address: tuple[str, int]) -> dict[str, object] | str:
         endpoint.close()
     if answer.error:
         return f"answered {answer.error}: it does not lead"
-    told: dict[str, object] = msgspec.to_builtins(answer)
-    return told
+    fields: dict[str, object] = msgspec.to_builtins(answer)
+    return fields
 
 
 def _brokers(address: tuple[str, int]) -> tuple[int, ...] | str:

@@ -28,9 +28,9 @@ class NotReadyError(KrucibleError):
         waited_s: how long the harness waited for it, seconds.
     """
 
-    def __init__(self, told: KrucibleError, waited_for: str, waited_s: float) -> None:
+    def __init__(self, error: KrucibleError, waited_for: str, waited_s: float) -> None:
         super().__init__(
-            told.what, got=told.got, expected=told.expected, where=told.where, next_step=told.next_step
+            error.what, got=error.got, expected=error.expected, where=error.where, next_step=error.next_step
         )
         self.waited_for = waited_for
         self.waited_s = waited_s

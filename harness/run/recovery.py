@@ -60,7 +60,7 @@ def await_recovery(
             name: probe(name, [state.partition for state in states], _end_of_writes(deadline))
             for name, states in last.items()
         }
-        told = Recovery(
+        value = Recovery(
             bound_ms,
             took_ms=round((time.monotonic() - began) * 1000),
             partitions=tuple(
@@ -72,7 +72,7 @@ def await_recovery(
         written = bool(acked) and all(acks and all(acks.values()) for acks in acked.values())
         settled = not dead and _settled(views, len(living), topics, dead)
         recovered = settled and written and time.monotonic() <= deadline
-        outcome.end(OperationType.OK if recovered else OperationType.INFO, told)
+        outcome.end(OperationType.OK if recovered else OperationType.INFO, value)
     return recovered
 
 

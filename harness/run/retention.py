@@ -78,7 +78,7 @@ def _still(broker: Address, topic: str, limit: str) -> bool:
     """Whether a broker still reports a limit; False if it does not answer."""
     try:
         with Connection(*broker, _LOOK_TIMEOUT_S) as connection:
-            told = own_configs(connection, (topic,))
+            configs = own_configs(connection, (topic,))
     except WireError:
         return False
-    return topic in told and told[topic].get(limit) != _NONE
+    return topic in configs and configs[topic].get(limit) != _NONE

@@ -16,7 +16,7 @@ CLASS kafka.Kafka$
 METHOD main
 AT ENTRY
 IF TRUE
-DO {told}
+DO {action}
 ENDRULE
 """
 _CONDITION = re.compile(r"^IF (?P<condition>.*?)(?=^DO )", re.MULTILINE | re.DOTALL)
@@ -31,7 +31,7 @@ def script_of(bug: SeededBug) -> str:
     reached = f'(NOT flag("{PREFIX} {bug.name}") OR {_trace_line(bug, "reached")})'
     rules = _CONDITION.sub(lambda match: f"IF {reached} AND ({match['condition'].rstrip()})\n", bug.rules)
     rules = re.sub(COUNTS, lambda _: f"DO {_counted(bug)}", rules, flags=re.MULTILINE)
-    return rules + _INSTALLED.format(name=bug.name, told=_trace_line(bug, "installed"))
+    return rules + _INSTALLED.format(name=bug.name, action=_trace_line(bug, "installed"))
 
 
 def _counted(bug: SeededBug) -> str:

@@ -19,7 +19,7 @@ from harness.workloads.context import DELIVERY_MS, REQUEST_MS, WorkloadContext
 from harness.workloads.worker import Worker
 
 _LOOK_S = 0.1
-_SAID_MAX = 500
+_STDERR_MAX = 500
 _DEATHS_MAX = 20
 """With more deaths than this, something ends every process that is started."""
 
@@ -97,13 +97,13 @@ class BulkWriter(Worker):
 
     def _conclude(self, code: int, complaints: IO[bytes]) -> None:
         complaints.seek(0)
-        said = complaints.read().decode(errors="replace").strip()[-_SAID_MAX:]
+        stderr = complaints.read().decode(errors="replace").strip()[-_STDERR_MAX:]
         if code == EXIT_JOURNAL:
-            raise JournalError("the history can't be written", got=said, where=self._plan.folder)
+            raise JournalError("the history can't be written", got=stderr, where=self._plan.folder)
         if code > 0:
-            raise KrucibleError(f"{self.name} ended with {code}", got=said)
-        if said:
-            self.complaints.append(f"{self.name}: {said}")
+            raise KrucibleError(f"{self.name} ended with {code}", got=stderr)
+        if stderr:
+            self.complaints.append(f"{self.name}: {stderr}")
 
 
 def _plan(context: BulkContext, number: int) -> WriterPlan:

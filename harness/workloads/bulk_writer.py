@@ -24,7 +24,7 @@ from harness.workloads.values import ValueCodec
 EXIT_JOURNAL = 4
 _IDLE_S = 0.001
 """Pause if no report has arrived and no batch may begin."""
-_TELL_INTERVAL_S = 0.2
+_COUNT_INTERVAL_S = 0.2
 _CLOSE_BOUND_S = 5.0
 _CATCH_UP_S = 0.2
 
@@ -96,7 +96,7 @@ class Writer:
         Raises:
             JournalError: the history could not be written.
         """
-        earned_s = told_s = time.monotonic()
+        earned_s = counted_s = time.monotonic()
         while any(lane.busy for lane in self._lanes) or not self._stopping.is_set():
             now_s = time.monotonic()
             most = self._plan.rate * _CATCH_UP_S + self._plan.batch
@@ -104,8 +104,8 @@ class Writer:
             earned_s = now_s
             if not self._turn():
                 time.sleep(_IDLE_S)
-            if now_s - told_s > _TELL_INTERVAL_S:
-                told_s = now_s
+            if now_s - counted_s > _COUNT_INTERVAL_S:
+                counted_s = now_s
                 self._write_count()
         self._write_count()
         for lane in self._lanes:

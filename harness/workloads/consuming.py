@@ -105,8 +105,8 @@ class ConsumerWorker(Worker):
         for message in messages:
             self._positions[message.partition] = message.offset + 1
         records = grouped(messages, self._codec)
-        told = Polled(client=self._kind, isolation=self._isolation, records=records)
-        self._recorder.complete(OperationType.OK, told)
+        polled = Polled(client=self._kind, isolation=self._isolation, records=records)
+        self._recorder.complete(OperationType.OK, polled)
         return True
 
 

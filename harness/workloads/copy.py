@@ -207,8 +207,8 @@ class OffsetsReader(Worker):
                 failure = str(error)
                 self.stopping.wait(_REMAKE_PAUSE_S)
                 continue
-            told = GroupFound(self._context.topic, list(found.items()))
-            self._recorder.complete(OperationType.OK, told)
+            committed = GroupFound(self._context.topic, list(found.items()))
+            self._recorder.complete(OperationType.OK, committed)
             return
         self._recorder.complete(OperationType.INFO, asked, failure)
 

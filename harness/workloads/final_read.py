@@ -184,12 +184,12 @@ class FinalReader(Worker):
             return
         start, end = listed[partition]
         messages, position, failure = self._read_until(partition, start, end)
-        told = (*msgspec.structs.astuple(who), start, end, position, grouped(messages, self._context.codec))
+        fields = (*msgspec.structs.astuple(who), start, end, position, grouped(messages, self._context.codec))
         if position >= end:
-            self._recorder.complete(OperationType.OK, FinalRead(*told))
+            self._recorder.complete(OperationType.OK, FinalRead(*fields))
         else:
             why = failure or "the end was not reached in time"
-            self._recorder.complete(OperationType.INFO, FinalReadPart(*told), why)
+            self._recorder.complete(OperationType.INFO, FinalReadPart(*fields), why)
 
     def _read_until(self, partition: int, start: int, end: int) -> tuple[list[Message], int, str | None]:
         """Read from start to the end or the deadline; returns records, last position and last error."""

@@ -90,8 +90,8 @@ class DrainWorker(Membered):
     def _turn(self, member: GroupMember) -> bool:
         if not self.poll_once(member):
             return False
-        told = self.commit_once(member.commit)
-        return told is None or told == "ok"
+        outcome = self.commit_once(member.commit)
+        return outcome is None or outcome == "ok"
 
     def _stranded(self, member: GroupMember) -> bool:
         """Whether it has been without partitions for too long."""

@@ -125,8 +125,8 @@ class CreatorWorker(Worker):
         asked = TopicRequested(partitions, self._copies)
         self._recorder.invoke("create-topic", name, asked)
         answer = self._keeper.ask(lambda client: client.create_topic(name, partitions, self._copies))
-        told = TopicCreated(partitions, self._copies, answer.value)
-        self._recorder.complete(answer.outcome, told, answer.error)
+        created = TopicCreated(partitions, self._copies, answer.value)
+        self._recorder.complete(answer.outcome, created, answer.error)
         if answer.outcome is not OperationType.FAIL:
             self._kept.append(name)
         if answer.value is not None:

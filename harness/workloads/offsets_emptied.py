@@ -83,8 +83,8 @@ class Memberships:
                 outcome.error = str(failed)
                 return None
             given, epoch = answer.membership
-            told = msgspec.structs.replace(asked, code=answer.code, given=given, epoch=epoch)
-            outcome.end(_fate(answer.code), told, _error(answer.code))
+            joined = msgspec.structs.replace(asked, code=answer.code, given=given, epoch=epoch)
+            outcome.end(_fate(answer.code), joined, _error(answer.code))
         return answer
 
     def leave(self, protocol: Literal["classic", "consumer"], group: str, member: str) -> bool:

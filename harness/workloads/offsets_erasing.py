@@ -97,11 +97,11 @@ class Erasing:
             outcome.end(OperationType.FAIL, asked)
             try:
                 with self.connected(to) as connection:
-                    told = fetch_offsets(connection, group, self._topic, _PARTITIONS)
+                    fetched = fetch_offsets(connection, group, self._topic, _PARTITIONS)
             except WireError as failed:
                 outcome.error = str(failed)
                 return False
-            outcome.ok(OffsetsFetched(topic=self._topic, to=to, offsets=tuple(told)))
+            outcome.ok(OffsetsFetched(topic=self._topic, to=to, offsets=tuple(fetched)))
         return True
 
     def _change(
@@ -125,12 +125,12 @@ class Erasing:
             except WireError as failed:
                 outcome.error = str(failed)
                 return
-            told = msgspec.structs.replace(value, code=code)
+            answered = msgspec.structs.replace(value, code=code)
             if code:
                 kind, error = fate(code)
-                outcome.end(kind, told, error)
+                outcome.end(kind, answered, error)
             else:
-                outcome.ok(told)
+                outcome.ok(answered)
 
     def coordinator(self, group: str) -> int:
         """Id of the broker that coordinates a group, according to any broker.

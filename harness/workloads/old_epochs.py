@@ -69,7 +69,7 @@ class OldEpochWorker(Worker):
         try:
             producer_id = self._producer_id()
         except WireError:
-            return  # nothing was requested that a history would have to tell
+            return  # nothing was requested that the history would have to record
         if self._send(partition, producer_id, _NEW) and not self.stopping.wait(wait_s):
             self._send(partition, producer_id, _OLD)
 
@@ -86,8 +86,8 @@ class OldEpochWorker(Worker):
         self._recorder.invoke("send", self._context.topic, [[partition, value]])
         batch = RawBatch(producer_id, epoch, sequence=0, value=self._context.codec.encode(value))
         answered = self._answer(partition, batch)
-        told = [[partition, value, answered.offset, answered.outcome]]
-        self._recorder.complete(answered.outcome, told, answered.error)
+        sent = [[partition, value, answered.offset, answered.outcome]]
+        self._recorder.complete(answered.outcome, sent, answered.error)
         return answered.outcome is OperationType.OK
 
     def _answer(self, partition: int, batch: RawBatch) -> RawSendResult:

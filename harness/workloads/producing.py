@@ -15,7 +15,7 @@ HOME_SHARE = 0.75
 """Share of batches to the worker's own partitions; otherwise one stuck partition soon blocks all workers."""
 _REMAKE_PAUSE_S = 0.25
 _CATCH_UP = 5
-_ERRORS_TOLD_MAX = 3
+_ERRORS_RECORDED_MAX = 3
 
 
 class Pace:
@@ -121,5 +121,5 @@ def complete_send(recorder: Recorder, batch: list[tuple[int, int]], sent: list[S
         [partition, value, one.offset, one.outcome]
         for (partition, value), one in zip(batch, sent, strict=True)
     ]
-    recorder.complete(kind, value, "; ".join(errors[:_ERRORS_TOLD_MAX]) or None)
+    recorder.complete(kind, value, "; ".join(errors[:_ERRORS_RECORDED_MAX]) or None)
     return kind

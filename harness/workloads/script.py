@@ -295,7 +295,7 @@ class ScriptClient:
         return view.epoch
 
     def group_coordinator(self, group: str) -> int:
-        """Id of the broker that coordinates the group, once a broker says so.
+        """Id of the broker that coordinates the group, once a broker reports it.
 
         Raises:
             ScriptError: none did in time, or the load ends.

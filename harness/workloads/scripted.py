@@ -260,10 +260,10 @@ def late_commit(client: ScriptClient, worker: ScriptWorker) -> ScriptPlayed:
     """A commit arrives after its transaction timed out, and the coordinator has raised the producer's epoch.
 
     With an epoch for each transaction (KIP-890) an epoch that is one behind may be that of a retry.  Then the
-    coordinator looks at the transaction's state, and its answer does not tell of the epoch (KAFKA-20785).
+    coordinator looks at the transaction's state, and its answer does not name the epoch (KAFKA-20785).
 
     Raises:
-        ScriptError: a step failed, or the answer is no refusal that tells of a state or an epoch.
+        ScriptError: a step failed, or the answer does not refuse because of a state or an epoch.
     """
     producer = client.begin_producer("late-commit-0", timeout_ms=_TIMEOUT_MS)
     coordinator = client.coordinator(producer.transactional_id)

@@ -72,11 +72,11 @@ class Sharing(Worker):
         except ReadError as error:
             self._recorder.complete(OperationType.INFO, asked, str(error))
             return None
-        told = SharePolled(
+        polled = SharePolled(
             asked.client, asked.group, asked.consumer, asked.prefetches, records=runs_of(records, self._codec)
         )
-        self._recorder.complete(OperationType.OK, told)
-        for partition, offsets, *_ in told.records:
+        self._recorder.complete(OperationType.OK, polled)
+        for partition, offsets, *_ in polled.records:
             self._context.highest.received(self._group, partition, max(offsets))
         return records
 
@@ -84,9 +84,11 @@ class Sharing(Worker):
         self, consumer: ShareConsumer, records: Sequence[SharedRecord], types: Sequence[AcknowledgeType]
     ) -> bool:
         """Acknowledge records of the last poll; whether the consumer may go on."""
-        told = [(record.partition, record.offset, kind) for record, kind in zip(records, types, strict=True)]
+        acknowledgements = [
+            (record.partition, record.offset, kind) for record, kind in zip(records, types, strict=True)
+        ]
         runs: dict[int, tuple[list[int], list[AcknowledgeType]]] = {}
-        for partition, offset, kind in told:
+        for partition, offset, kind in acknowledgements:
             offsets, kinds = runs.setdefault(partition, ([], []))
             offsets.append(offset)
             kinds.append(kind)
@@ -94,7 +96,7 @@ class Sharing(Worker):
         asked = Acknowledging(ClientKind.JAVA, self._group, self._opened, listed)
         self._recorder.invoke("acknowledge", self._context.topic, asked)
         try:
-            refused = consumer.acknowledge(told)
+            refused = consumer.acknowledge(acknowledgements)
         except ReadError as error:
             self._recorder.complete(OperationType.INFO, asked, str(error))
             return False

@@ -34,7 +34,7 @@ class ShareDrain(Sharing):
     """Accepts everything until all locks and sessions must have ended and nothing was returned since.
 
     If no member received the last records of some partition, it goes on for so long that the group is stuck.
-    The start offsets that brokers report don't tell: what is stored lags by one acknowledgement.
+    The start offsets that brokers report can't show it: what is stored lags by one acknowledgement.
 
     Args:
         context: the run's.

@@ -146,8 +146,8 @@ class LapsingWorker(Worker):
     def _commit_late(self, opened: Open) -> None:
         """Ask for the commit after the timeout, unless the load ends first or a record was not acknowledged.
 
-        A producer's library refuses to commit what it could not send.  A commit that succeeds would tell
-        the history that every record of the transaction is there.
+        A producer's library refuses to commit what it could not send.  A commit that succeeds would
+        mean, in the history, that every record of the transaction is there.
         """
         if self._stopped_in_time() or any(send.offset is None for send in opened.sent):
             self._recorder.complete(OperationType.FAIL, opened.value, _NEVER_ASKED)
@@ -221,14 +221,14 @@ class LapsingWorker(Worker):
             trouble = trouble or self._add(producer, coordinator, topic.name, send.partition)
             offset = self._send(producer, topic, send, leaders[send.partition]) if trouble is None else None
             sent.append(_answered(send, offset))
-        told = replace(_ended(sent), ending_ns=None)
+        value = replace(_ended(sent), ending_ns=None)
         if trouble is not None:
-            self._recorder.complete(OperationType.FAIL, told, f"a partition was not added: {trouble}")
+            self._recorder.complete(OperationType.FAIL, value, f"a partition was not added: {trouble}")
             return None
         sent_ns = self._recorder.journal.clock.now_ns()
         to = {str(partition): leader for partition, leader in leaders.items()}
-        told = replace(told, sent_ns=sent_ns, coordinator=coordinator, leaders=to)
-        return Open(producer, coordinator, leaders, sent, told)
+        value = replace(value, sent_ns=sent_ns, coordinator=coordinator, leaders=to)
+        return Open(producer, coordinator, leaders, sent, value)
 
     def _add(self, producer: ProducerState, coordinator: int, topic: str, partition: int) -> str | None:
         """Add a partition to the transaction; returns the reason why it failed, or None."""
@@ -283,15 +283,15 @@ class LapsingWorker(Worker):
     def _abort(self, opened: Open) -> None:
         """Abort the transaction in each partition, and describe it again."""
         for partition, leader in opened.leaders.items():
-            told = self._describe_producer(opened, partition, leader)
-            if told is None:
+            coordinator_epoch = self._describe_producer(opened, partition, leader)
+            if coordinator_epoch is None:
                 continue
             asked = _leader_asked(opened.producer, partition, leader)
             with self._describer.operation("abort-transaction", self._context.topic, asked) as outcome:
                 try:
                     with self._connected(leader) as connection:
                         code = abort_in_partition(
-                            connection, self._context.topic, partition, opened.producer, told
+                            connection, self._context.topic, partition, opened.producer, coordinator_epoch
                         )
                     kind = OperationType.INFO if code else OperationType.OK
                     answered = MarkerAnswered(**asdict(asked), code=code)
@@ -317,20 +317,20 @@ class LapsingWorker(Worker):
             outcome.end(OperationType.FAIL, asked)
             try:
                 with self._connected(coordinator) as connection:
-                    told = describe_transaction(connection, name)
+                    described = describe_transaction(connection, name)
             except WireError as failed:
                 outcome.error = str(failed)
                 return
-            if told.error:
-                outcome.error = f"error {told.error}"
+            if described.error:
+                outcome.error = f"error {described.error}"
                 return
             outcome.ok(
                 TransactionDescribed(
                     **asdict(asked),
-                    state=told.state,
-                    told_id=told.producer_id,
-                    told_epoch=told.epoch,
-                    partitions=told.partitions,
+                    state=described.state,
+                    told_id=described.producer_id,
+                    told_epoch=described.epoch,
+                    partitions=described.partitions,
                 )
             )
 
@@ -341,22 +341,22 @@ class LapsingWorker(Worker):
             outcome.end(OperationType.FAIL, asked)
             try:
                 with self._connected(leader) as connection:
-                    told = describe_producer(connection, self._context.topic, partition, opened.producer)
+                    described = describe_producer(connection, self._context.topic, partition, opened.producer)
             except WireError as failed:
                 outcome.error = str(failed)
                 return None
-            if told.error:
-                outcome.error = f"error {told.error}"
+            if described.error:
+                outcome.error = f"error {described.error}"
                 return None
             outcome.ok(
                 ProducerDescribed(
                     **asdict(asked),
-                    known=told.known,
-                    told_epoch=told.epoch,
-                    start_offset=told.start_offset,
+                    known=described.known,
+                    told_epoch=described.epoch,
+                    start_offset=described.start_offset,
                 )
             )
-        return told.coordinator_epoch
+        return described.coordinator_epoch
 
     def _insist(self, broker: int, ask: Callable[[Connection], T], code_of: Callable[[T], int]) -> T:
         """Repeat a request while it is too early, a limited number of times; returns the last answer.

@@ -34,7 +34,7 @@ from harness.workloads.worker import Closable
 STEP_S = 2.5
 """How long one step may take; an instance that takes longer is no longer used."""
 _ABORT_S = 1.5
-_ERRORS_TOLD_MAX = 3
+_ERRORS_RECORDED_MAX = 3
 _NOT_SENT = SendResult(OperationType.FAIL, error="not sent: others before it were not acknowledged")
 
 TransactionalContext = WorkloadContext[TransactionalWorkload]
@@ -178,8 +178,8 @@ class Transactor:
         sent: list[SendResult] = []
         self._staff.recorder.invoke("txn", self._name, self._transaction_value(intent, sent))
         end = self._perform(self._client, intent, sent)
-        told = self._transaction_value(intent, sent)
-        value = TxnEnded(**asdict(told), ended=end.ended, ending_ns=end.ending_ns)
+        requested = self._transaction_value(intent, sent)
+        value = TxnEnded(**asdict(requested), ended=end.ended, ending_ns=end.ending_ns)
         self._staff.recorder.complete(end.outcome, value, end.error)
         if end.error is not None:
             self.give_up()
@@ -229,7 +229,7 @@ class Transactor:
 
 def _trouble(sent: Sequence[SendResult]) -> str | None:
     errors = dict.fromkeys(one.error or "not acknowledged" for one in sent if one.offset is None)
-    return "; ".join(list(errors)[:_ERRORS_TOLD_MAX]) or None
+    return "; ".join(list(errors)[:_ERRORS_RECORDED_MAX]) or None
 
 
 def _offsets_trouble(client: TransactionalProducer, intent: Intent) -> str | None:

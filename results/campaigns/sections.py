@@ -15,7 +15,7 @@ ALL_RUNS = (
     "All runs are in the Markdown page and the JSON: summary.md and summary.json of a campaign, "
     "or what krucible summary prints without and with --json."
 )
-"""Says where to find runs that a page leaves out."""
+"""Where to find runs that a page leaves out."""
 _SEEDS_MAX = 12
 
 

@@ -71,7 +71,7 @@ def run_passes(run: RunOutcome) -> bool:
 def render_step_summary(
     title: str, runs: Sequence[RunOutcome], skipped: Sequence[Skip] = (), limit_bytes: int = BYTES_MAX
 ) -> str:
-    """The page, with a final newline, in at most `limit_bytes` bytes; it says what is left out.
+    """The page, with a final newline, in at most `limit_bytes` bytes; it reports how much is left out.
 
     Args:
         title: title of the page.

@@ -111,8 +111,8 @@ def standing_of(sides: Iterable[SideRecord]) -> ExpectationStatus:
 def encode_track_record(sides: Iterable[SideRecord]) -> bytes:
     """The record as JSON: its status, and all sides, each with its status."""
     kept = list(sides)
-    told_sides = [{"standing": side.standing} | msgspec.to_builtins(side) for side in kept]
-    record = {"standing": standing_of(kept), "sides": told_sides}
+    listed = [{"standing": side.standing} | msgspec.to_builtins(side) for side in kept]
+    record = {"standing": standing_of(kept), "sides": listed}
     return msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n"
 
 

@@ -26,7 +26,7 @@ class NotTablesError(PipelineError):
 
 @contextmanager
 def spark_errors_named(doing: str) -> Iterator[None]:
-    """Convert exceptions of Spark in the block to an error that says what failed.
+    """Convert exceptions of Spark in the block to an error that names what failed.
 
     Raises:
         OSError: a disk is full, for example that of Spark's scratch folder.

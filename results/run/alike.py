@@ -1,4 +1,4 @@
-"""Gathers causes that say the same about several places, so that a text tells them once."""
+"""Gathers causes that are the same at several places, so that a text shows them once."""
 
 from collections.abc import Sequence
 from itertools import islice
@@ -26,7 +26,7 @@ class AlikeCauses(msgspec.Struct, frozen=True):
         return self.causes[0]
 
     def line(self) -> str:
-        """One cause as `cause_line` says it; several with the names of the first ones."""
+        """One cause as `cause_line` writes it; several with the names of the first ones."""
         if len(self.causes) == 1:
             return cause_line(self.first)
         names = [cause_name(cause) for cause in islice(self.causes, _NAMES_MAX)]
@@ -45,7 +45,7 @@ class AlikeCauses(msgspec.Struct, frozen=True):
 def alike(causes: Sequence[Cause]) -> tuple[AlikeCauses, ...]:
     """Gather causes, each group at the place of its first one.
 
-    A cause with offsets stands alone, because it tells where records are; so does one without a witness.
+    A cause with offsets stands alone, because it names the places of records; so does one without a witness.
     """
     groups: dict[object, list[Cause]] = {}
     for number, cause in enumerate(causes):

@@ -79,7 +79,7 @@ class Circumstances:
         ]
 
     def lines(self, cause: Cause) -> Iterator[str]:
-        """The faults in one sentence, then what `reasons` says; nothing if the period is not recorded."""
+        """The faults in one sentence, then the lines of `reasons`; nothing if the period is not recorded."""
         period = self.period(cause)
         if period is None:
             return

@@ -94,7 +94,7 @@ def suite_of(
     reds = any(case.standing in {CaseStatus.FAILURE, CaseStatus.ERROR} for case in cases)
     return Suite(
         name=identity.scenario if identity else folder.parent.name,
-        cases=(*cases, _expectation(verdict, told_already=reds)),
+        cases=(*cases, _expectation(verdict, already_failed=reds)),
         properties=properties_of(folder, identity, verdict),
         began_at=identity.began_at if identity else "",
         duration_ms=duration_ms,
@@ -189,7 +189,7 @@ def _case(result: CheckerResult, verdict: Verdict) -> JUnitCase:
         return JUnitCase(name=result.checker)
     text = "\n".join(explained(result, verdict))
     if result.validity is Validity.UNKNOWN:
-        # The first line of the text says what was not decided, or which assumption is unmet.
+        # The first line of the text names what was not decided, or which assumption is unmet.
         first = text.partition("\n")[0]
         return JUnitCase(
             name=result.checker, standing=CaseStatus.ERROR, kind="unknown", message=first, text=text
@@ -208,12 +208,12 @@ def _case(result: CheckerResult, verdict: Verdict) -> JUnitCase:
     )
 
 
-def _expectation(verdict: Verdict, *, told_already: bool) -> JUnitCase:
+def _expectation(verdict: Verdict, *, already_failed: bool) -> JUnitCase:
     """The case of the expected verdict.
 
     It fails if no checker fails but the verdict is unexpected, such as a known bug that was not found.
     """
-    if passes(verdict) or told_already:
+    if passes(verdict) or already_failed:
         return JUnitCase(name=EXPECTATION)
     standing = CaseStatus.ERROR if verdict.validity is Validity.UNKNOWN else CaseStatus.FAILURE
     text = "\n".join(verdict.reasons)

@@ -11,7 +11,7 @@ _CAPITALS_MIN, _SMALL_MIN = 6, 4
 _NUMBERS = re.compile(r"\d[\d,.]*(?<![,.])")
 _LISTS = re.compile(r"#(?:, #)+")
 _CIRCLE = re.compile(r"( transactions in a circle \([^)]*\):).*", re.DOTALL)
-"""The id of the anomaly tells which edges a circle needs; others, their order and their number vary."""
+"""The id of the anomaly determines which edges a circle needs; others, their order and their number vary."""
 _WRITTEN = re.compile(r"was returned to a reader at")
 """The same loss may first show by a record that was acknowledged, or by one that a reader had got."""
 _VALUE = re.compile(
@@ -33,7 +33,7 @@ def normalised(summary: str) -> str:
 def _without_id(found: re.Match[str]) -> str:
     """``#`` for an id of a topic, a directory or a cluster; a word of as many characters stays.
 
-    One id in 40 has no digit; then its capitals, which are more than those of a class's name, tell.
+    One id in 40 has no digit; it is recognised by its capitals, which are more than those of a class's name.
     """
     word = found[0]
     capitals, small = sum(map(str.isupper, word)), sum(map(str.islower, word))

@@ -145,7 +145,7 @@ class OutcomeLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     def judged_as(self, earlier: "OutcomeLine | None") -> "OutcomeLine":
         """The line with the judge of an earlier one, if that is the only thing that this one lacks.
 
-        A file may say who judged a run although the run's folder does not.
+        A file may record who judged a run although the run's folder does not.
         """
         judged_by = earlier.origin.judged_by if earlier and not self.origin.judged_by else ""
         known = msgspec.structs.replace(

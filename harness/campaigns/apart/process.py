@@ -50,7 +50,7 @@ class Process:
             )
         self._connection: Connection[Order | StopRequest, Answer] = Connection(ours.detach())
         self.owner = this_process(self._process.pid)
-        self._said = _Stderr(self._process.stderr)
+        self._stderr = _Stderr(self._process.stderr)
 
     def perform(self, order: Order, cancelled: threading.Event, began: Callable[[Path], None]) -> RunJudged:
         """Let the child make a run.
@@ -81,7 +81,7 @@ class Process:
         os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
         code = self._end_all()
         self._connection.close()
-        return code, self._said.lines()
+        return code, self._stderr.lines()
 
     def cancel(self) -> None:
         """Order the process to begin no more runs; a dead process begins none."""
@@ -95,7 +95,7 @@ class Process:
             self._process.wait()
         finally:
             self._end_all()
-            self._said.lines()
+            self._stderr.lines()
 
     def _send(self, message: Order | StopRequest) -> None:
         try:
@@ -104,12 +104,12 @@ class Process:
             raise DiedError from error
 
     def _answer(self, cancelled: threading.Event) -> Answer:
-        told = False
+        cancel_sent = False
         try:
             while not self._connection.poll(_POLL_S):
-                if cancelled.is_set() and not told:
+                if cancelled.is_set() and not cancel_sent:
                     self._send(StopRequest.CANCEL)
-                    told = True
+                    cancel_sent = True
             return self._connection.recv()
         except (EOFError, OSError) as error:
             raise DiedError from error

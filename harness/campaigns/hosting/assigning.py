@@ -177,10 +177,10 @@ class WorkingHosts:
                 continue
             clearing = encode(Clearing(self._site(host), patience_s))
             try:
-                said = self._hosts.ask(host.name, CLEAR_SLOTS, clearing).data.decode()
+                text = self._hosts.ask(host.name, CLEAR_SLOTS, clearing).data.decode()
             except (PipelineError, OSError) as error:
-                said = str(error)
-            for line in said.splitlines():
+                text = str(error)
+            for line in text.splitlines():
                 click.echo(f"{host.name}: {line}")
 
 

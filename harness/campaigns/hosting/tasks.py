@@ -86,10 +86,10 @@ def _take_up(order: Order, desk: ReportFolder, code: int) -> None:
     folder = next((folder for folder in left if begun and folder.name.startswith(begun[-1])), None)
     if folder is None:
         return
-    said = desk.log(order.number).read_text(encoding="utf-8", errors="replace").splitlines()
+    lines = desk.log(order.number).read_text(encoding="utf-8", errors="replace").splitlines()
     try:
         with desk.log(order.number).open("ab") as log:
-            verdict = judge_left(folder, death_text(code, said), log)
+            verdict = judge_left(folder, death_text(code, lines), log)
     except KrucibleError as error:
         desk.end(order.number, Report(host_name(), failure=str(error)))
         return
@@ -108,12 +108,12 @@ def clear_slots(data: bytes) -> bytes:
         Lines of text, one for each thing that was found or could not be cleared.
     """
     asked = decode(data, Clearing)
-    said: list[str] = []
+    messages: list[str] = []
     until = time.monotonic() + asked.patience_s
     for number in asked.site.slot_numbers:
-        left = _cleared(asked.site, number, said, until)
-        said += [f"a run was cut short; its files are in {folder}" for folder in left]
-    return "\n".join(said).encode()
+        left = _cleared(asked.site, number, messages, until)
+        messages += [f"a run was cut short; its files are in {folder}" for folder in left]
+    return "\n".join(messages).encode()
 
 
 def _once_late(until: float) -> Callable[[], bool]:
@@ -122,14 +122,14 @@ def _once_late(until: float) -> Callable[[], bool]:
     return lambda: next(answers)
 
 
-def _cleared(site: Site, number: int, said: list[str], until: float = 0.0) -> list[Path]:
+def _cleared(site: Site, number: int, messages: list[str], until: float = 0.0) -> list[Path]:
     """Clear a slot; returns the folders of its runs, and adds a failure to the messages."""
     with slot((number,), _once_late(until)) as held:
         if held is None:
-            said.append("a run is still under way there; krucible heal there removes what it leaves")
+            messages.append("a run is still under way there; krucible heal there removes what it leaves")
             return []
         try:
-            return clear(site, number, said.append)
+            return clear(site, number, messages.append)
         except KrucibleError as error:
-            said.append(str(error))
+            messages.append(str(error))
             return []

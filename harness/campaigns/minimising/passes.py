@@ -65,8 +65,8 @@ def latest(scenario: Scenario) -> Trials:
     for count in _LATEST:
         if 2 * count > len(ordered):
             return
-        told = f"the last {count} of {len(ordered)} faults and gambits"
-        if (yield _with(scenario, with_pieces(schedule, ordered[-count:]), told)):
+        text = f"the last {count} of {len(ordered)} faults and gambits"
+        if (yield _with(scenario, with_pieces(schedule, ordered[-count:]), text)):
             return
 
 
@@ -110,8 +110,8 @@ def moves(scenario: Scenario) -> Trials:
             kept: tuple[int, ...], place: int = place, gambit: Gambit = gambit, whole: int = len(all_of_them)
         ) -> Trial:
             gambits[place] = with_moves(gambit, kept)
-            told = f"{len(kept)} of {whole} moves of gambit {gambit.kind}"
-            return _with(scenario, replace(schedule, gambits=tuple(gambits)), told)
+            text = f"{len(kept)} of {whole} moves of gambit {gambit.kind}"
+            return _with(scenario, replace(schedule, gambits=tuple(gambits)), text)
 
         gambits[place] = with_moves(gambit, (yield from _answered(needed(all_of_them), smaller)))
 
@@ -145,8 +145,8 @@ def holds(scenario: Scenario) -> Trials:
             if not least_ms <= hold_ms < step.hold_ms:
                 continue
             smaller = (*steps[:place], replace(step, hold_ms=hold_ms), *steps[place + 1 :])
-            told = f"fault {place + 1} held for {hold_ms} ms"
-            if (yield _with(scenario, replace(schedule, steps=smaller), told)):
+            text = f"fault {place + 1} held for {hold_ms} ms"
+            if (yield _with(scenario, replace(schedule, steps=smaller), text)):
                 steps = smaller
                 break
 
@@ -181,8 +181,8 @@ def partitions(scenario: Scenario) -> Trials:
         return
     for count in dict.fromkeys((_SMALLEST, workload.partitions // 2)):
         smaller = replace(scenario, workload=replace(workload, partitions=count))
-        told = f"{count} {'partition' if count == 1 else 'partitions'}"
-        if 0 < count < workload.partitions and fits(smaller) and (yield Trial(smaller, told)):
+        text = f"{count} {'partition' if count == 1 else 'partitions'}"
+        if 0 < count < workload.partitions and fits(smaller) and (yield Trial(smaller, text)):
             return
 
 
@@ -192,7 +192,7 @@ def clients(scenario: Scenario) -> Trials:
     has = {name: getattr(workload, name) for name in _CLIENTS if hasattr(workload, name)}
     halves = {name: max(count // 2, _SMALLEST) for name, count in has.items()}
     ways = (("one client of each kind", dict.fromkeys(has, _SMALLEST)), ("half the clients", halves))
-    for told, sizes in ways:
+    for text, sizes in ways:
         fewer = {name: size for name, size in sizes.items() if size < has[name]}
         if not fewer:
             continue
@@ -202,7 +202,7 @@ def clients(scenario: Scenario) -> Trials:
             for name, of in bounds.items()
             if of in fewer and hasattr(workload, name)
         }
-        if (yield Trial(replace(scenario, workload=replace(workload, **fewer, **bounded)), told)):
+        if (yield Trial(replace(scenario, workload=replace(workload, **fewer, **bounded)), text)):
             return
 
 
@@ -239,8 +239,8 @@ def _answered(
         return found
 
 
-def _with(scenario: Scenario, schedule: Planned, told: str) -> Trial:
-    return Trial(replace(scenario, schedule=schedule), told)
+def _with(scenario: Scenario, schedule: Planned, text: str) -> Trial:
+    return Trial(replace(scenario, schedule=schedule), text)
 
 
 def _without_gaps(schedule: FixedSchedule) -> FixedSchedule:

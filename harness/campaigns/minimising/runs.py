@@ -194,9 +194,9 @@ class Minimising:
         """Plan the run of a trial, from a scenario file that is written for it."""
         folder = self._kept.folder / CANDIDATES
         path = (folder / f"{self._start.wanted}-{digest_of(trial.scenario)}.py").resolve()
-        told = f"A candidate: {trial.text}, to find out whether {self._start.wanted} comes back."
+        docstring = f"A candidate: {trial.text}, to find out whether {self._start.wanted} comes back."
         with disk_errors_named():
             folder.mkdir(parents=True, exist_ok=True)
-            write_whole(path, write_scenario(trial.scenario, told).encode())
+            write_whole(path, write_scenario(trial.scenario, docstring).encode())
         options = replace(self._start.options, scenario=name_of(path), scenario_file=str(path))
         return replace(plan_run(options), replay_of=self._replay_of)

@@ -127,8 +127,8 @@ class Measuring:
         """One line for each run that would be made if no bug were found, then their number."""
         missing = self._missing()
         bugs = len({one.slot.bug.name for one in missing})
-        told = f"at most {number(len(missing), 'run')} for {number(bugs, 'bug')}"
-        return "".join(f"{line}\n" for line in (*(one.plan.reproduce for one in missing), told))
+        total = f"at most {number(len(missing), 'run')} for {number(bugs, 'bug')}"
+        return "".join(f"{line}\n" for line in (*(one.plan.reproduce for one in missing), total))
 
     @property
     def java_missing(self) -> str:

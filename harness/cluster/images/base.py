@@ -93,10 +93,10 @@ def _bootstrap(client: DockerClient, progress: Progress) -> Image:
         _run_mmdebstrap(tarball)
         changes = ['CMD ["/bin/sleep", "infinity"]', "ENV LANG=C.UTF-8", *_label_lines("mmdebstrap")]
         try:
-            said = client.api.import_image_from_stream(_chunks(tarball), changes=changes)
+            response = client.api.import_image_from_stream(_chunks(tarball), changes=changes)
         except DockerException as error:
             raise EngineError("the engine refused the base image", got=str(error)) from error
-    return client.images.get(json.loads(said.splitlines()[-1])["status"])
+    return client.images.get(json.loads(response.splitlines()[-1])["status"])
 
 
 def _run_mmdebstrap(tarball: Path) -> None:

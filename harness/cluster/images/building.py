@@ -87,7 +87,7 @@ def build(
     Raises:
         EngineError: if a step fails, or prints nothing for too long, with the last lines of its output.
     """
-    said: list[str] = []
+    output: list[str] = []
     image_id = ""
     try:
         ask = partial(
@@ -102,29 +102,29 @@ def build(
         )
         for event in until_silent(ask):
             if "error" in event:
-                raise _failed(said, str(event["error"]))
+                raise _failed(output, str(event["error"]))
             image_id = str(event.get("aux", {}).get("ID", image_id))
             for line in filter(str.strip, str(event.get("stream", "")).splitlines()):
-                said.append(line)
+                output.append(line)
                 if line.startswith("Step "):
                     progress(line)
     except SilenceError as error:
         raise EngineError(
             "the image was not built in time",
-            got="\n".join([*said[-LOG_LINES_SHOWN:], str(error)]),
+            got="\n".join([*output[-LOG_LINES_SHOWN:], str(error)]),
             expected="a build that goes on; a mirror that does not answer, or a slow disk, holds it up",
             where=dockerfile,
             next_step="look at the engine's disk and at the network (krucible doctor); then the same again",
         ) from error
     except DockerException as error:
-        raise _failed(said, str(error)) from error
+        raise _failed(output, str(error)) from error
     return image_id
 
 
-def _failed(said: list[str], reason: str) -> EngineError:
+def _failed(output: list[str], reason: str) -> EngineError:
     return EngineError(
         "the image could not be built",
-        got="\n".join([*said[-LOG_LINES_SHOWN:], reason]),
+        got="\n".join([*output[-LOG_LINES_SHOWN:], reason]),
         next_step="krucible doctor",
     )
 

@@ -44,9 +44,9 @@ class News:
         if "id" not in event:
             return True
         current = (event.get("progressDetail") or {}).get("current")
-        said = event.get("status"), current
-        new = self._last.get(str(event["id"])) != said
-        self._last[str(event["id"])] = said
+        state = event.get("status"), current
+        new = self._last.get(str(event["id"])) != state
+        self._last[str(event["id"])] = state
         return new
 
 
@@ -69,12 +69,12 @@ def until_silent(
         Exception: any error of `ask` or of reading.
     """
     limit_s = SILENCE_MAX_S if limit_s is None else limit_s
-    said: queue.SimpleQueue[Event | BaseException | None] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(ask, said), name="image events", daemon=True).start()
+    events: queue.SimpleQueue[Event | BaseException | None] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(ask, events), name="image events", daemon=True).start()
     news, last_s = News(), now()
     while True:
         try:
-            event = said.get(timeout=max(0.0, last_s + limit_s - now()))
+            event = events.get(timeout=max(0.0, last_s + limit_s - now()))
         except queue.Empty:
             raise SilenceError(limit_s) from None
         if event is None:
@@ -90,12 +90,12 @@ def until_silent(
 
 
 def _listen(
-    ask: Callable[[], Iterable[Event]], said: "queue.SimpleQueue[Event | BaseException | None]"
+    ask: Callable[[], Iterable[Event]], events: "queue.SimpleQueue[Event | BaseException | None]"
 ) -> None:
     try:
         for event in ask():
-            said.put(event)
+            events.put(event)
     except BaseException as error:  # noqa: BLE001 - it is raised anew where the events are wanted
-        said.put(error)
+        events.put(error)
     else:
-        said.put(None)
+        events.put(None)

@@ -264,7 +264,7 @@ def layer_progress(events: Iterator[Mapping[str, Any]], image: str) -> Iterator[
     seen: set[str] = set()
     done: set[str] = set()
     bytes_of: dict[str, int] = {}
-    told_mib = 0
+    shown_mib = 0
     for event in events:
         if "error" in event:
             raise _not_pulled(image, str(event["error"]))
@@ -277,8 +277,8 @@ def layer_progress(events: Iterator[Mapping[str, Any]], image: str) -> Iterator[
         elif status == "Downloading":
             bytes_of[layer] = int((event.get("progressDetail") or {}).get("current", 0))
             mib = sum(bytes_of.values()) // _MIB
-            if mib >= told_mib + _STEP_MIB:
-                told_mib = mib
+            if mib >= shown_mib + _STEP_MIB:
+                shown_mib = mib
                 yield f"{len(done)} of {len(seen | done)} layers, {mib:,} MiB downloaded"
 
 

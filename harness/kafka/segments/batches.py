@@ -110,11 +110,11 @@ def _headers(view: Bytes, positions: Positions) -> NDArray[Any]:
 
 
 def _columns(headers: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    told = {name: headers[name] for name in COLUMN_TYPES if name in HEADER.names}  # type: ignore[operator]  # a dtype with fields has names
-    told["last_offset"] = headers["base_offset"] + headers["last_offset_delta"]
+    columns = {name: headers[name] for name in COLUMN_TYPES if name in HEADER.names}  # type: ignore[operator]  # a dtype with fields has names
+    columns["last_offset"] = headers["base_offset"] + headers["last_offset_delta"]
     for name in ("control", "coordinator_epoch"):
-        told[name] = np.full(len(headers), -1)
-    return {name: told[name].astype(dtype) for name, dtype in COLUMN_TYPES.items()}
+        columns[name] = np.full(len(headers), -1)
+    return {name: columns[name].astype(dtype) for name, dtype in COLUMN_TYPES.items()}
 
 
 def _bad_checksums(view: Bytes, positions: Positions, headers: NDArray[Any]) -> list[Damage]:
@@ -140,11 +140,11 @@ def _read_control(data: bytes, positions: Positions, columns: dict[str, NDArray[
     damage = []
     for row in np.flatnonzero(columns["attributes"] & CONTROL).tolist():
         position = int(positions[row])
-        told = control_record(data, position + HEADER_BYTES)
-        if told is None:
+        content = control_record(data, position + HEADER_BYTES)
+        if content is None:
             damage.append(Damage(position, int(columns["base_offset"][row]), BAD_CONTROL))
         else:
-            columns["control"][row], columns["coordinator_epoch"][row] = told
+            columns["control"][row], columns["coordinator_epoch"][row] = content
     return damage
 
 
@@ -192,11 +192,11 @@ def _left(data: bytes, positions: Positions, columns: dict[str, NDArray[Any]]) -
         base, last = int(columns["base_offset"][row]), int(columns["last_offset"][row])
         at = int(positions[row]) + HEADER_BYTES
         for _ in range(columns["count"][row]):
-            told = _offset_delta(data, at)
-            if told is None or not base <= base + told[0] <= last:
+            decoded = _offset_delta(data, at)
+            if decoded is None or not base <= base + decoded[0] <= last:
                 return None
-            found.append(base + told[0])
-            at = told[1]
+            found.append(base + decoded[0])
+            at = decoded[1]
     return np.array(found, dtype=np.int64)
 
 

@@ -61,8 +61,8 @@ def commits_seen(began_ns: int, new: Iterable[tuple[int, Sequence[Placed]]]) -> 
 def joined(partition: int, placed: Iterable[Placed]) -> list[CommitsStretch]:
     """Merge consecutive batches into ranges."""
     found: list[tuple[CommitBatch, int | None]] = []
-    for told, before in placed:
-        batch = told if told.producer is None else told._replace(rows=[])
+    for written, before in placed:
+        batch = written if written.producer is None else written._replace(rows=[])
         last = found[-1][0] if found else None
         if (
             last is not None

@@ -54,8 +54,8 @@ def read_segment(data: bytes, decode: Decode[Content] | None) -> SegmentRecords[
     positions, ended, stop = batch_positions(view)
     headers = [np.frombuffer(data, HEADER, 1, position)[0] for position in positions.tolist()]
     ends = np.append(positions[1:], ended)[: len(positions)]
-    told = np.array([header["crc"] for header in headers], dtype=np.uint32)
-    wrong = np.flatnonzero(checksums(view, positions, ends) != told)
+    crcs = np.array([header["crc"] for header in headers], dtype=np.uint32)
+    wrong = np.flatnonzero(checksums(view, positions, ends) != crcs)
     sound = int(wrong[0]) if len(wrong) else len(positions)
     records: list[Placed[Content]] = []
     unread: list[int] = []

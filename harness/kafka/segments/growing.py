@@ -50,10 +50,10 @@ class LogEnd:
     def _read(self, segment: str) -> int:
         descriptor = os.open(self._folder / segment, os.O_RDONLY)
         try:
-            told = os.fstat(descriptor)
-            if (segment, told.st_ino) != (self._segment, self._file) or not self._stands(descriptor):
-                self._begin(segment, told.st_ino)
-            self._go_on(descriptor, told.st_size)
+            status = os.fstat(descriptor)
+            if (segment, status.st_ino) != (self._segment, self._file) or not self._stands(descriptor):
+                self._begin(segment, status.st_ino)
+            self._go_on(descriptor, status.st_size)
         finally:
             os.close(descriptor)
         return self._end

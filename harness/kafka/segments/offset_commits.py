@@ -76,8 +76,8 @@ def read_commits(data: bytes) -> FileChunk:
     positions, ended, _ = batch_positions(view)
     headers = [np.frombuffer(data, HEADER, 1, position)[0] for position in positions.tolist()]
     ends = np.append(positions[1:], ended)[: len(positions)]
-    told = np.array([header["crc"] for header in headers], dtype=np.uint32)
-    wrong = np.flatnonzero(checksums(view, positions, ends) != told)
+    crcs = np.array([header["crc"] for header in headers], dtype=np.uint32)
+    wrong = np.flatnonzero(checksums(view, positions, ends) != crcs)
     sound = int(wrong[0]) if len(wrong) else len(positions)
     batches = [
         _batch(data[start:end], header)
@@ -98,10 +98,10 @@ def _batch(data: bytes, header: np.void) -> CommitBatch:
     if attributes & _CONTROL:
         ends = _ends(data)
         return batch._replace(ends=ends, rows=None if ends is None and attributes & _TRANSACTIONAL else [])
-    told = None if attributes & _COMPRESSED else _rows(data, range(base, end), count)
-    if told is None:
+    content = None if attributes & _COMPRESSED else _rows(data, range(base, end), count)
+    if content is None:
         return batch._replace(rows=None)
-    return batch._replace(rows=told.rows, deleted=told.deleted, groups=told.groups)
+    return batch._replace(rows=content.rows, deleted=content.deleted, groups=content.groups)
 
 
 def _ends(data: bytes) -> Literal["commit", "abort"] | None:

@@ -61,12 +61,12 @@ def compute(
     with opening() as session, next_snapshot(tables) as snapshot:
         of_runs = {name: read_table(session, tables, name) for name in TABLES}
         fit_shuffles(session, _size_bytes(current / "records") // _EXCHANGED_PART)
-        done, telling = count(1), threading.Lock()
+        done, reporting = count(1), threading.Lock()
 
         def replace(name: str, frame: DataFrame) -> None:
             analytic = ANALYTICS[name]
             snapshot.replace(name, frame, analytic.schema, analytic.partitioned_by)
-            with telling:
+            with reporting:
                 progress("tables", next(done), len(ANALYTICS))
 
         analyse(of_runs, replace)

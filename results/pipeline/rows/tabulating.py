@@ -32,7 +32,7 @@ def tables_of(found: FoundRun, history: History) -> dict[str, pa.Table]:
 
     Args:
         found: the run.
-        history: what its journals say.
+        history: the contents of its journals.
 
     Raises:
         StoreError, KeyError, ValueError: the run is incomplete, or does not conform to docs/histories.md.

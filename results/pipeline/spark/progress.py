@@ -29,13 +29,13 @@ class Lines:
 
     def __init__(self, echo: Callable[[str], None]) -> None:
         self._echo = echo
-        self._told: dict[str, int] = {}
+        self._reported: dict[str, int] = {}
 
     def __call__(self, doing: str, done: int, total: int) -> None:
         """Report if at least ten per cent more are done than at the last report."""
         percent = 100 * done // total // _STEP_PERCENT * _STEP_PERCENT if total else 0
-        if percent > self._told.get(doing, 0):
-            self._told[doing] = percent
+        if percent > self._reported.get(doing, 0):
+            self._reported[doing] = percent
             self._echo(f"{doing:<10} {percent:>3} %  ({done} of {total})")
 
 

@@ -86,7 +86,7 @@ def test_a_log_of_which_compaction_took_something_at_its_very_end(tmp_path: Path
 
 
 def test_of_a_long_log_the_end_alone_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(commits_left, "BATCHES_TOLD_MAX", 2)
+    monkeypatch.setattr(commits_left, "BATCHES_RECORDED_MAX", 2)
     write_log(tmp_path / "b1" / f"{TOPIC}-0", {0: b"".join(batch(n, commit(n)) for n in range(5))})
     _, told = gathered(tmp_path, "b1")
     assert [stretch[2:5] for stretch in told.value["stretches"]] == [[3, 5, 0]]
