@@ -98,19 +98,19 @@ class _Listed:
 
     def __init__(self, topics: dict[str, int]) -> None:
         self._topics = topics
-        self._told: list[tuple[int, int, int, int]] = []
+        self._operations: list[tuple[int, int, int, int]] = []
         self._partition: list[int] = []
 
     def take(self, operation: Operation) -> None:
         code = self._topics.setdefault(operation.key, len(self._topics))
         partitions = [entry[0] for entry in operation.value if entry[3] == "ok"]
         self._partition += partitions
-        self._told.append((operation.index, code, operation.time_ns, len(partitions)))
+        self._operations.append((operation.index, code, operation.time_ns, len(partitions)))
 
     def columns(self) -> Integers:
         """Position, topic, partition and time of each acknowledged record, shape (4, records)."""
-        *told, count = _table(self._told, 4)
-        position, topic, time_ns = np.repeat(np.stack(told), count, axis=1)
+        *per_operation, count = _table(self._operations, 4)
+        position, topic, time_ns = np.repeat(np.stack(per_operation), count, axis=1)
         return np.stack((position, topic, np.array(self._partition, np.int64), time_ns))
 
 

@@ -86,7 +86,7 @@ def _indexed(operation: Operation) -> tuple[Replica, Indexed]:
     return replica, Indexed(seen, operation.index, operation.time_ns, segment, producer, first, marker)
 
 
-_TOLD = ("producer_id", "base_offset", "last_offset", "control")
+_COLUMNS = ("producer_id", "base_offset", "last_offset", "control")
 """Columns that show transactions; the last one is the type of a marker, -1 for data."""
 
 
@@ -98,9 +98,9 @@ def aborts_of(log: ReplicaLog, start: int) -> Aborts:
         start: records below this offset do not count as a transaction's first.
     """
     rows = np.flatnonzero(log.transactional)
-    told = {name: log.columns[name][rows].astype(np.int64) for name in _TOLD}
-    order = np.argsort(told["producer_id"], kind="stable")
-    producer, base, last, kind = (told[name][order] for name in _TOLD)
+    columns = {name: log.columns[name][rows].astype(np.int64) for name in _COLUMNS}
+    order = np.argsort(columns["producer_id"], kind="stable")
+    producer, base, last, kind = (columns[name][order] for name in _COLUMNS)
     markers = np.flatnonzero(np.isin(kind, (ABORT, COMMIT)))
     before = np.append(NONE, markers[:-1])[: len(markers)]
     begins = np.searchsorted(producer, producer[markers])

@@ -52,15 +52,17 @@ def cleanings_of(history: History) -> Mapping[PartitionName, Cleaned]:
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
     """
-    told = [(o, msgspec.convert(o.value, LogsCleaned)) for o in history.observed(CLEANED)]
-    if not told:
+    observed = [(o, msgspec.convert(o.value, LogsCleaned)) for o in history.observed(CLEANED)]
+    if not observed:
         return {}
     setup = recorded_setup(history)
-    if len(setup.versions) > 1 or not set(setup.names.values()) <= {operation.node for operation, _ in told}:
+    if len(setup.versions) > 1 or not set(setup.names.values()) <= {
+        operation.node for operation, _ in observed
+    }:
         return {}
-    known_ns = min(seen.began_ns for _, seen in told)
+    known_ns = min(seen.began_ns for _, seen in observed)
     found: dict[PartitionName, Cleaned] = {}
-    for operation, seen in told:
+    for operation, seen in observed:
         for topic, partition, end, line in seen.logs:
             name = PartitionName(topic, partition)
             if name not in found or end > found[name].end:

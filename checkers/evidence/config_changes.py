@@ -48,7 +48,7 @@ class ConfigChanges(NamedTuple):
 
     def fate(self, request: AdminOperation) -> Fate:
         """Return the outcome of an unanswered request."""
-        return fate(found=bool(self.of(request)), told=self.complete)
+        return fate(found=bool(self.of(request)), complete=self.complete)
 
 
 class _ConfigRecord(msgspec.Struct, frozen=True, rename="camel"):
@@ -71,7 +71,7 @@ def config_changes(history: History) -> ConfigChanges:
     if log is None:
         return ConfigChanges((), complete=False)
     times = append_times(history)
-    told = not log.seen.log_start and times.complete_until_ns(log) == NEVER
+    is_complete = not log.seen.log_start and times.complete_until_ns(log) == NEVER
 
     def changes() -> Iterator[ConfigChange]:
         for offset, epoch, kind, data in log.seen.records:
@@ -80,4 +80,4 @@ def config_changes(history: History) -> ConfigChanges:
                 if one.resource_type == _TOPIC:
                     yield ConfigChange(one.resource_name, one.name, one.value, times.span(offset, epoch))
 
-    return ConfigChanges(tuple(changes()), told)
+    return ConfigChanges(tuple(changes()), is_complete)

@@ -22,16 +22,16 @@ class Fate(StrEnum):
     OPEN = "open"
 
 
-def fate(*, found: bool, told: bool) -> Fate:
+def fate(*, found: bool, complete: bool) -> Fate:
     """The outcome of a request.
 
     Args:
         found: whether a record since the request made the requested change.
-        told: whether all records up to the end are known.
+        complete: whether all records up to the end are known.
     """
     if found:
         return Fate.HAPPENED
-    return Fate.NOT if told else Fate.OPEN
+    return Fate.NOT if complete else Fate.OPEN
 
 
 def counted(fates: Iterable[Fate]) -> dict[str, int]:
@@ -43,12 +43,12 @@ def fate_of_election(election: Election, changes: PartitionChanges) -> Fate:
     """Whether an election was held, in any of the partitions that were requested."""
     asked = changes.states.keys() if election.asked is None else election.asked
     found = any(_elected(election, partition, changes) for partition in asked)
-    return fate(found=found, told=changes.op is not None and _all_known(asked, changes))
+    return fate(found=found, complete=changes.op is not None and _all_known(asked, changes))
 
 
 def fate_of_reassignment(asked: Reassignment, changes: PartitionChanges) -> Fate:
     """Whether a reassignment to the requested replicas began, or an ongoing one was cancelled."""
-    return fate(found=_taken_up(asked, changes), told=changes.is_complete(asked.partition, NEVER))
+    return fate(found=_taken_up(asked, changes), complete=changes.is_complete(asked.partition, NEVER))
 
 
 def fits(request: Reassignment, state: PartitionState) -> bool:

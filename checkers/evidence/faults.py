@@ -158,11 +158,11 @@ def _window(fault: str, operations: list[Operation]) -> FaultWindow | None:
     begun = _first(operations, "inject", INVOKE)
     if begun is None or _first(operations, "inject", FAIL) is not None:
         return None
-    told = msgspec.convert(begun.value, PlannedFault)
+    planned = msgspec.convert(begun.value, PlannedFault)
     aimed = next((each for each in map(recorded_fault, operations) if each and each.targets), FaultRecorded())
     return FaultWindow(
         id=fault,
-        kind=told.kind,
+        kind=planned.kind,
         targets=aimed.targets,
         cut=aimed.cut,
         invoked_ns=begun.time_ns,
@@ -170,14 +170,14 @@ def _window(fault: str, operations: list[Operation]) -> FaultWindow | None:
         heal_invoked_ns=_time(_first(operations, "heal", INVOKE)),
         healed_ns=_time(_first(operations, "heal", OK)),
         operations=tuple(operation.index for operation in operations),
-        gambit=told.gambit,
-        blink=told.blink,
-        ends_processes=told.kind in _ENDING if told.ends_processes is None else told.ends_processes,
-        silences=told.kind in _SILENT if told.silences is None else told.silences,
-        ends_cleanly=_cleanly(told),
-        tears_writes=_may(told, _TEARING, said=told.tears_writes),
-        loses_unsynced=_may(told, _UNSYNCED, said=told.loses_unsynced),
-        wipes=_may(told, _WIPING, said=told.wipes),
+        gambit=planned.gambit,
+        blink=planned.blink,
+        ends_processes=planned.kind in _ENDING if planned.ends_processes is None else planned.ends_processes,
+        silences=planned.kind in _SILENT if planned.silences is None else planned.silences,
+        ends_cleanly=_cleanly(planned),
+        tears_writes=_may(planned, _TEARING, stated=planned.tears_writes),
+        loses_unsynced=_may(planned, _UNSYNCED, stated=planned.loses_unsynced),
+        wipes=_may(planned, _WIPING, stated=planned.wipes),
     )
 
 
@@ -187,29 +187,29 @@ def recorded_faults(history: History, window: FaultWindow) -> list[FaultRecorded
     Raises:
         msgspec.ValidationError: a value is not as docs/histories.md says.
     """
-    told = (recorded_fault(history.operations[index]) for index in window.operations)
-    return [each for each in told if each is not None]
+    values = (recorded_fault(history.operations[index]) for index in window.operations)
+    return [each for each in values if each is not None]
 
 
-def _cleanly(told: PlannedFault) -> bool | None:
+def _cleanly(planned: PlannedFault) -> bool | None:
     """Whether a fault lets processes end cleanly; None if neither the operation nor the kind states it.
 
     An injection that states what the fault does to disks leaves this out only if it is unknown.
     """
-    if told.ends_cleanly is not None or told.wipes is not None or told.kind not in _CLEAN | _HARD:
-        return told.ends_cleanly
-    return told.kind in _CLEAN
+    if planned.ends_cleanly is not None or planned.wipes is not None or planned.kind not in _CLEAN | _HARD:
+        return planned.ends_cleanly
+    return planned.kind in _CLEAN
 
 
-def _may(told: PlannedFault, kinds: frozenset[str], *, said: bool | None) -> bool:
+def _may(planned: PlannedFault, kinds: frozenset[str], *, stated: bool | None) -> bool:
     """Whether a fault may have an effect that its injection does not rule out.
 
     A fault of an unknown kind is assumed to have the effect, so losses after it are permitted.  A fault that
     ends no process leaves disks unchanged.
     """
-    if said is not None:
-        return said
-    return told.kind in kinds or (told.kind not in _KNOWN and told.ends_processes is not False)
+    if stated is not None:
+        return stated
+    return planned.kind in kinds or (planned.kind not in _KNOWN and planned.ends_processes is not False)
 
 
 def _first(operations: list[Operation], f: str, kind: OperationType) -> Operation | None:

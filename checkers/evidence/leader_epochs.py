@@ -88,13 +88,15 @@ class LeaderEpochs:
         logged = self.logged.get(node)
         if logged is None or (partition, epoch) in logged:
             return False
-        known = (told.get(partition, {}).values() for told in (self.noted, self.appended))
+        known = (by_partition.get(partition, {}).values() for by_partition in (self.noted, self.appended))
         return not any(epoch == each for some in known for entries in some for each, _ in entries)
 
     def starts(self, partition: PartitionName, epoch: int) -> Starts | None:
         """Where an epoch, or the next epoch that a replica recorded, started; None if not recorded."""
-        for told in (self.noted, self.appended):
-            entries = [each for some in told.get(partition, {}).values() for each in some if each[0] >= epoch]
+        for by_partition in (self.noted, self.appended):
+            entries = [
+                each for some in by_partition.get(partition, {}).values() for each in some if each[0] >= epoch
+            ]
             if entries:
                 first = min(number for number, _ in entries)
                 return Starts(first, tuple(sorted({start for number, start in entries if number == first})))
@@ -130,9 +132,9 @@ def starts_of(history: History) -> dict[str, tuple[tuple[int, int], ...]]:
     Raises:
         msgspec.ValidationError, ValueError: an observation is not as docs/histories.md says.
     """
-    told = leader_epochs(history)
+    known = leader_epochs(history)
     found: dict[PartitionName, dict[int, int]] = {}
-    for notes in (told.noted, told.appended):
+    for notes in (known.noted, known.appended):
         for partition, by_node in notes.items():
             starts = found.setdefault(partition, {})
             for epoch, start in sorted(pair for entries in by_node.values() for pair in entries):

@@ -69,8 +69,8 @@ def all_columns_of(history: History) -> Columns:
 
 def kept_ns_of(topic: Topic) -> int:
     """The least time for which a topic keeps tombstones."""
-    told = str(topic.config.get(_RETENTION, ""))
-    return (int(told) if told.isdigit() else _RETENTION_MS) * 1_000_000
+    text = str(topic.config.get(_RETENTION, ""))
+    return (int(text) if text.isdigit() else _RETENTION_MS) * 1_000_000
 
 
 def _heard(columns: Columns, is_unheard: Callable[[Integers], Booleans]) -> Columns:

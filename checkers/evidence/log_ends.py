@@ -30,13 +30,13 @@ class Placed(msgspec.Struct, Generic[_L], frozen=True):
     """A line about a partition's log, and where and when a node logged it.
 
     Attributes:
-        told: what the line says.
+        logged: what the line says.
         index: the observation's place in the history.
         node: whose log it is in.
         time_ns: when, on the history's clock; uncertain by `SLACK_NS`.
     """
 
-    told: _L
+    logged: _L
     index: int
     node: str
     time_ns: int
@@ -44,12 +44,12 @@ class Placed(msgspec.Struct, Generic[_L], frozen=True):
     @property
     def name(self) -> PartitionName:
         """The partition of the log."""
-        return PartitionName(self.told.topic, self.told.partition)
+        return PartitionName(self.logged.topic, self.logged.partition)
 
     @property
     def cited(self) -> str:
         """Where the line is, as the beginning of a sentence."""
-        return f"Line {self.told.line} of {self.node}'s log, at {self.told.at}"
+        return f"Line {self.logged.line} of {self.node}'s log, at {self.logged.at}"
 
 
 def loaded_logs(history: History) -> list[Placed[LogLoaded]]:
@@ -92,7 +92,7 @@ def _lines(history: History, key: str, kind: type[_L]) -> list[Placed[_L]]:
     return [_placed(history, o, msgspec.convert(o.value, kind)) for o in history.observed(key)]
 
 
-def _placed(history: History, observation: Operation, told: _L) -> Placed[_L]:
-    logged_ns = logged_at_ns(history, told.at)
+def _placed(history: History, observation: Operation, logged: _L) -> Placed[_L]:
+    logged_ns = logged_at_ns(history, logged.at)
     time_ns = observation.time_ns if logged_ns is None else logged_ns
-    return Placed(told, observation.index, observation.node or "", time_ns)
+    return Placed(logged, observation.index, observation.node or "", time_ns)

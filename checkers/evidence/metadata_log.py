@@ -87,13 +87,13 @@ def _end(seen: MetadataLogSeen, epoch: int) -> int:
     if last + 1 >= end or not seen.count:
         return end
     base, until, control, epochs = (
-        unpack(seen.batches[name], name, seen.count, COLUMN_TYPES) for name in _TELLING
+        unpack(seen.batches[name], name, seen.count, COLUMN_TYPES) for name in _BATCH_COLUMNS
     )
     more = (base > last) & ((until > base) | (control > NONE) | (epochs > epoch))
     return last + 1 if more.any() else end
 
 
-_TELLING = ("base_offset", "last_offset", "control", "leader_epoch")
+_BATCH_COLUMNS = ("base_offset", "last_offset", "control", "leader_epoch")
 
 
 class AppendTimes:
@@ -109,15 +109,15 @@ class AppendTimes:
     def __init__(self, history: History) -> None:
         ends: dict[int, list[tuple[int, int]]] = {}
         committed: list[tuple[int, int]] = []
-        self._told: set[tuple[int, int]] = set()
-        for operation, told in leaders_seen(history):
-            end = max((v.log_end_offset for v in told.voters if v.id == told.leader_id), default=NONE)
+        self._watermarks: set[tuple[int, int]] = set()
+        for operation, seen in leaders_seen(history):
+            end = max((v.log_end_offset for v in seen.voters if v.id == seen.leader_id), default=NONE)
             if end != NONE:
-                ends.setdefault(told.leader_epoch, []).append((end, told.began_ns))
-            if NONE < end < told.high_watermark:
+                ends.setdefault(seen.leader_epoch, []).append((end, seen.began_ns))
+            if NONE < end < seen.high_watermark:
                 continue  # an answer that contradicts itself gives no times
-            committed.append((told.high_watermark, operation.time_ns))
-            self._told.add((told.leader_epoch, told.high_watermark))
+            committed.append((seen.high_watermark, operation.time_ns))
+            self._watermarks.add((seen.leader_epoch, seen.high_watermark))
         self._ends = {epoch: _latest_up_to(some) for epoch, some in ends.items()}
         self._committed = _earliest_from(committed)
 
@@ -143,11 +143,11 @@ class AppendTimes:
         nothing is certain.
         """
         newest, end = log.epoch, log.end
-        beyond = {epoch for epoch, mark in self._told if mark > end}
-        beyond |= {epoch for epoch, mark in self._told if epoch > newest and mark != NONE}
+        beyond = {epoch for epoch, mark in self._watermarks if mark > end}
+        beyond |= {epoch for epoch, mark in self._watermarks if epoch > newest and mark != NONE}
         if not beyond:
             return NEVER
-        committed = min(max((m for epoch, m in self._told if epoch == newest), default=0), end)
+        committed = min(max((m for epoch, m in self._watermarks if epoch == newest), default=0), end)
         return 0 if min(beyond) < newest else self.span(committed - 1, newest).from_ns
 
 
@@ -155,14 +155,14 @@ append_times = once(AppendTimes)
 """Returns the `AppendTimes` of a history."""
 
 
-def _latest_up_to(told: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
+def _latest_up_to(reported: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
     """Offsets, ascending, and for each the latest time reported for any offset up to it."""
-    told.sort()
-    return [offset for offset, _ in told], list(accumulate((time_ns for _, time_ns in told), max))
+    reported.sort()
+    return [offset for offset, _ in reported], list(accumulate((time_ns for _, time_ns in reported), max))
 
 
-def _earliest_from(told: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
+def _earliest_from(reported: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
     """Offsets, ascending, and for each the earliest time reported for any offset from it on."""
-    told.sort()
-    times_ns = list(accumulate((time_ns for _, time_ns in reversed(told)), min))
-    return [offset for offset, _ in told], times_ns[::-1]
+    reported.sort()
+    times_ns = list(accumulate((time_ns for _, time_ns in reversed(reported)), min))
+    return [offset for offset, _ in reported], times_ns[::-1]

@@ -97,8 +97,8 @@ def _thin(logs: Mapping[int, _Decoded]) -> Iterator[tuple[int, str]]:
         short = np.flatnonzero(log.records < least)
         if len(short):
             at = int(short[0])
-            told = f"{int(log.records[at])} records of the batch at offset {int(log.base[at])}"
-            yield index, f"of {log.node}'s log hold {told}; at least {int(least[at])} are expected"
+            held = f"{int(log.records[at])} records of the batch at offset {int(log.base[at])}"
+            yield index, f"of {log.node}'s log hold {held}; at least {int(least[at])} are expected"
 
 
 def _names(log: _Decoded) -> list[tuple[int, int]]:

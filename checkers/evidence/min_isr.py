@@ -46,7 +46,7 @@ class MinIsr:
 
     def __init__(self, static: set[str]) -> None:
         self._static = static
-        self._told: dict[tuple[int, str], str] = {}
+        self._values: dict[tuple[int, str], str] = {}
 
     def take(self, data: Mapping[str, Any]) -> str | None:
         """Apply a config record.
@@ -59,31 +59,31 @@ class MinIsr:
         """
         if data.get("name") != CONFIG:
             return None
-        told = msgspec.convert(data, _ConfigRecord)
-        place = (told.resource_type, told.resource_name)
-        if told.value is None:
-            self._told.pop(place, None)
+        record = msgspec.convert(data, _ConfigRecord)
+        place = (record.resource_type, record.resource_name)
+        if record.value is None:
+            self._values.pop(place, None)
         else:
-            self._told[place] = told.value
-        return told.resource_name if told.resource_type == _TOPIC else ""
+            self._values[place] = record.value
+        return record.resource_name if record.resource_type == _TOPIC else ""
 
     def forget(self, topic: str) -> None:
         """Remove a topic's configs: a new topic with the same name has none of them.
 
         Source: Kafka's ReplicationControlManager, replay of a RemoveTopicRecord.
         """
-        self._told.pop((_TOPIC, topic), None)
+        self._values.pop((_TOPIC, topic), None)
 
     def of(self, topic: str) -> MinIsrBounds:
         """The bounds of the value in force for a topic."""
-        own = self._told.get((_TOPIC, topic))
+        own = self._values.get((_TOPIC, topic))
         values = sorted(map(int, [own] if own is not None else self._of_nodes()))
         return MinIsrBounds(values[0], values[-1])
 
     def _of_nodes(self) -> set[str]:
         """Values that may be in force on some node for a topic without its own value."""
-        dynamic = {v for (kind, name), v in self._told.items() if kind == _BROKER and name != _CLUSTER}
-        cluster = self._told.get((_BROKER, _CLUSTER))
+        dynamic = {v for (kind, name), v in self._values.items() if kind == _BROKER and name != _CLUSTER}
+        cluster = self._values.get((_BROKER, _CLUSTER))
         return dynamic | (self._static if cluster is None else {cluster})
 
 

@@ -204,8 +204,8 @@ def is_judged(level: str, text: str) -> bool:
 
     These are refusals, skipped markers, failed registrations, fatal or uncaught errors, and dead threads.
     """
-    told = REFUSED.search(text) or REGISTRATION_FAILED.search(text)
-    return told is not None or _meaning(level, text) is not None
+    failure = REFUSED.search(text) or REGISTRATION_FAILED.search(text)
+    return failure is not None or _meaning(level, text) is not None
 
 
 def harmless_reason(line: LogLine) -> str | None:
@@ -240,9 +240,9 @@ def _stopped(line: LogLine, fetched: re.Match[str], windows: Sequence[FaultWindo
     leader = f" from broker {fetched['leader']}" if fetched["leader"] else ""
     at = f" at offset {offset}" if offset else ""
     error = _EXCEPTION.search(line.text)
-    told = _on_one_line(error[0])[:_CAUSE_CHARACTERS] if error else "it logged no exception"
+    cause = _on_one_line(error[0])[:_CAUSE_CHARACTERS] if error else "it logged no exception"
     return FETCHER_STOPPED.found(
-        f"{line.node} stopped fetching {name}{leader}{at}: {told}",
+        f"{line.node} stopped fetching {name}{leader}{at}: {cause}",
         subject=f"{name}@{offset}" if offset else name,
         time_ns=line.time_ns,
         witness=(line.index,),
@@ -277,8 +277,8 @@ def cause_of_death(lines: Sequence[LogLine], node: str, time_ns: int) -> LogLine
 
 def excerpt(line: LogLine) -> str:
     """The exception that a line reports, or the line itself if it reports none; shortened."""
-    told = _EXCEPTION.search(line.text)
-    text = told[0] if told else _HEAD.sub("", line.text)
+    exception = _EXCEPTION.search(line.text)
+    text = exception[0] if exception else _HEAD.sub("", line.text)
     return _on_one_line(text)[:_CAUSE_CHARACTERS]
 
 

@@ -295,20 +295,20 @@ class PartitionReplay:
         """Changes of a topic's partitions that have eligible replicas; of all topics if it has no name."""
         for (topic_id, number), state in list(self._states.items()):
             if (state.elr or state.last_known) and topic in {"", self._names.get(topic_id)}:
-                told = PartitionRecord(number, topic_id, eligible_leader_replicas=(), last_known_elr=())
-                yield self._step(record, told)
+                content = PartitionRecord(number, topic_id, eligible_leader_replicas=(), last_known_elr=())
+                yield self._step(record, content)
 
-    def _step(self, record: MetadataRecord, told: PartitionRecord) -> PartitionChange:
+    def _step(self, record: MetadataRecord, content: PartitionRecord) -> PartitionChange:
         offset, epoch, kind, _ = record
-        place = (told.topic_id, told.partition_id)
+        place = (content.topic_id, content.partition_id)
         before = self._states.get(place)
         after = None
         if kind == MADE:
-            after = self._states[place] = _made(offset, epoch, told)
+            after = self._states[place] = _made(offset, epoch, content)
         elif before is not None:
-            after = self._states[place] = _changed(offset, epoch, before, told)
-        name = PartitionName(self.name_of(told.topic_id), told.partition_id)
-        return PartitionChange(record, name, before, after, told, told.topic_id in self._there)
+            after = self._states[place] = _changed(offset, epoch, before, content)
+        name = PartitionName(self.name_of(content.topic_id), content.partition_id)
+        return PartitionChange(record, name, before, after, content, content.topic_id in self._there)
 
 
 def _brokers(seen: MetadataLogSeen) -> dict[int, tuple[BrokerState, ...]]:
@@ -320,50 +320,50 @@ def _brokers(seen: MetadataLogSeen) -> dict[int, tuple[BrokerState, ...]]:
     states: dict[int, list[BrokerState]] = {}
     for offset, epoch, kind, data in seen.records:
         if kind in {"REGISTER_BROKER_RECORD", "BROKER_REGISTRATION_CHANGE_RECORD"}:
-            told = msgspec.convert(data, _BrokerRecord)
-            stops = told.fenced == 1 or bool(told.in_controlled_shutdown)
-            if stops or told.fenced == _UNFENCED:
+            record = msgspec.convert(data, _BrokerRecord)
+            stops = record.fenced == 1 or bool(record.in_controlled_shutdown)
+            if stops or record.fenced == _UNFENCED:
                 active = BrokerState(offset, epoch, not stops)
-                states.setdefault(told.broker_id, []).append(active)
+                states.setdefault(record.broker_id, []).append(active)
     return {broker: tuple(some) for broker, some in states.items()}
 
 
-def _made(offset: int, epoch: int, told: PartitionRecord) -> PartitionState:
+def _made(offset: int, epoch: int, record: PartitionRecord) -> PartitionState:
     return PartitionState(
         offset,
         epoch,
-        leader=NOBODY if told.leader is None else told.leader,
-        leader_epoch=told.leader_epoch,
-        replicas=told.replicas or (),
-        isr=told.isr or (),
-        elr=told.eligible_leader_replicas or (),
-        last_known=told.last_known_elr or (),
-        adding=told.adding_replicas or (),
-        removing=told.removing_replicas or (),
-        directories=told.directories or (),
-        recovering=told.leader_recovery_state == _RECOVERING,
+        leader=NOBODY if record.leader is None else record.leader,
+        leader_epoch=record.leader_epoch,
+        replicas=record.replicas or (),
+        isr=record.isr or (),
+        elr=record.eligible_leader_replicas or (),
+        last_known=record.last_known_elr or (),
+        adding=record.adding_replicas or (),
+        removing=record.removing_replicas or (),
+        directories=record.directories or (),
+        recovering=record.leader_recovery_state == _RECOVERING,
     )
 
 
-def _changed(offset: int, epoch: int, old: PartitionState, told: PartitionRecord) -> PartitionState:
-    leader = old.leader if told.leader is None else told.leader
-    isr = old.isr if told.isr is None else told.isr
-    elected = told.leader is not None and leader != NOBODY
+def _changed(offset: int, epoch: int, old: PartitionState, record: PartitionRecord) -> PartitionState:
+    leader = old.leader if record.leader is None else record.leader
+    isr = old.isr if record.isr is None else record.isr
+    elected = record.leader is not None and leader != NOBODY
     # While a leader recovers, another unclean election does not write the recovery state again.
     again = old.recovering and elected and leader not in (*old.isr, *old.elr) and isr == (leader,)
-    recovery = told.leader_recovery_state
+    recovery = record.leader_recovery_state
     return PartitionState(
         offset,
         epoch,
         leader=leader,
-        leader_epoch=old.leader_epoch + (told.leader is not None),
-        replicas=_or(told.replicas, old.replicas),
+        leader_epoch=old.leader_epoch + (record.leader is not None),
+        replicas=_or(record.replicas, old.replicas),
         isr=isr,
-        elr=_or(told.eligible_leader_replicas, old.elr),
-        last_known=_or(told.last_known_elr, old.last_known),
-        adding=_or(told.adding_replicas, old.adding),
-        removing=_or(told.removing_replicas, old.removing),
-        directories=_or(told.directories, old.directories),
+        elr=_or(record.eligible_leader_replicas, old.elr),
+        last_known=_or(record.last_known_elr, old.last_known),
+        adding=_or(record.adding_replicas, old.adding),
+        removing=_or(record.removing_replicas, old.removing),
+        directories=_or(record.directories, old.directories),
         recovering=old.recovering if recovery is None else recovery == _RECOVERING,
         elected=elected,
         unclean=elected and (recovery == _RECOVERING or again),
@@ -372,5 +372,5 @@ def _changed(offset: int, epoch: int, old: PartitionState, told: PartitionRecord
     )
 
 
-def _or(told: tuple[_T, ...] | None, old: tuple[_T, ...]) -> tuple[_T, ...]:
-    return old if told is None else told
+def _or(new: tuple[_T, ...] | None, old: tuple[_T, ...]) -> tuple[_T, ...]:
+    return old if new is None else new

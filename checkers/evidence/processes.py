@@ -33,7 +33,7 @@ def gone(history: History) -> frozenset[str]:
 @once
 def _states(history: History) -> dict[str, list[tuple[int, bool]]]:
     """The times at which each node was observed, and whether it was running."""
-    told: dict[str, list[tuple[int, bool]]] = {}
+    observed: dict[str, list[tuple[int, bool]]] = {}
     for operation, node in history.seen(NODE, NodeSeen):
-        told.setdefault(operation.node or "", []).append((operation.time_ns, node.running))
-    return told
+        observed.setdefault(operation.node or "", []).append((operation.time_ns, node.running))
+    return observed

@@ -73,8 +73,8 @@ def earlier_transactions(
 def asked_ns(call: OperationPair) -> int:
     """The earliest time at which a transaction's end was requested."""
     value = call.ended.value if call.ended is not None else None
-    told = value.get("ending_ns") if isinstance(value, dict) else None
-    return call.begun.time_ns if told is None else int(told)
+    ending_ns = value.get("ending_ns") if isinstance(value, dict) else None
+    return call.begun.time_ns if ending_ns is None else int(ending_ns)
 
 
 def _calls(operations: Sequence[Operation]) -> Iterator[OperationPair]:

@@ -200,25 +200,25 @@ class Batches:
         """The state of these offsets of a partition on all replicas."""
         logs = [log for log in self.of(partition) if log.readable]
         rows = [log.rows_at(offsets) for log in logs]
-        told = {name: np.full(len(offsets), unknown, dtype=np.int64) for name, unknown in _TOLD.items()}
+        columns = {name: np.full(len(offsets), unknown, dtype=np.int64) for name, unknown in _COLUMNS.items()}
         for log, found in zip(reversed(logs), reversed(rows), strict=True):
             held = found != NONE
-            for name, answer in told.items():
+            for name, answer in columns.items():
                 answer[held] = log[name][found[held]]
-        sequence = told["base_sequence"] + offsets - told["base_offset"]
+        sequence = columns["base_sequence"] + offsets - columns["base_offset"]
         return Fates(
             nodes=tuple(log.node for log in logs),
             held=np.array([found != NONE for found in rows]).reshape(len(logs), len(offsets)),
-            producer_id=told["producer_id"],
-            producer_epoch=told["producer_epoch"],
-            sequence=np.where(told["base_sequence"] == NONE, NONE, sequence),
-            leader_epoch=told["leader_epoch"],
-            transactional=(told["attributes"] & TRANSACTIONAL) != 0,
-            control=(told["attributes"] & CONTROL) != 0,
+            producer_id=columns["producer_id"],
+            producer_epoch=columns["producer_epoch"],
+            sequence=np.where(columns["base_sequence"] == NONE, NONE, sequence),
+            leader_epoch=columns["leader_epoch"],
+            transactional=(columns["attributes"] & TRANSACTIONAL) != 0,
+            control=(columns["attributes"] & CONTROL) != 0,
         )
 
 
-_TOLD = {
+_COLUMNS = {
     "base_offset": NONE,
     "base_sequence": NONE,
     "producer_id": NONE,

@@ -10,7 +10,7 @@ RUN = "imported"
 """The run's id in imported histories."""
 
 _PAIR = 2
-_TOLD_TWICE = frozenset({"write", "cas", "add", "enqueue"})
+_VALUE_IN_BOTH = frozenset({"write", "cas", "add", "enqueue"})
 _SHORT = {"read": "r", "write": "w"}
 
 
@@ -57,7 +57,7 @@ def _object_value(
     """Key and value of an operation on an object."""
     record = foreign.records[position]
     value = _value_of(record, asked)
-    if record.f in _TOLD_TWICE and None not in (value, asked.value) and value != asked.value:
+    if record.f in _VALUE_IN_BOTH and None not in (value, asked.value) and value != asked.value:
         raise foreign.place(position).error(
             f"completes {record.f} with another value than it was invoked with", "the same value"
         )
@@ -115,8 +115,8 @@ def operation_of(
 
 def _check_transactions(foreign: Foreign) -> None:
     for position, record in enumerate(foreign.records):
-        told = record.type in {INVOKE, OK}
-        if told and record.process != NEMESIS and not is_list_of_micro_operations(record.value):
+        judged = record.type in {INVOKE, OK}
+        if judged and record.process != NEMESIS and not is_list_of_micro_operations(record.value):
             raise foreign.place(position).error(
                 "the value of a transaction is not a list of micro-operations", "[[f, key, value] …]"
             )

@@ -98,8 +98,8 @@ def judge_foreign(foreign: Foreign, asked: JudgingOptions | None = None) -> Fore
         checkers = _of_transactions(history, workload, ConsistencyModel(model or STRICTEST), asked)
     else:
         checkers = _of_objects(history, workload, asked.initial)
-    told = _reading(foreign, workload, {})
-    verdict = judge_by(history, {**checkers, READING: lambda _: told})
+    reading = _reading(foreign, workload, {})
+    verdict = judge_by(history, {**checkers, READING: lambda _: reading})
     held_to = str(model or STRICTEST) if workload in TRANSACTIONS else str(workload)
     return ForeignJudgement(workload, held_to, history, verdict)
 
@@ -107,8 +107,8 @@ def judge_foreign(foreign: Foreign, asked: JudgingOptions | None = None) -> Fore
 def _meant(foreign: Foreign, asked: JudgingOptions) -> tuple[ForeignWorkload, str | None]:
     """The workload, and the consistency model if one was requested."""
     model = asked.model
-    said = model if asked.workload is None and model in MODELS else asked.workload
-    workload = workload_of(foreign) if said is None else _named(said)
+    requested = model if asked.workload is None and model in MODELS else asked.workload
+    workload = workload_of(foreign) if requested is None else _named(requested)
     _check_functions(foreign, workload)
     if model is None or model == workload:
         return workload, None
@@ -179,10 +179,10 @@ def _names_of(history: History) -> list[object]:
 def _check_names(history: History, initial: Mapping[Any, Any]) -> None:
     """Refuse initial values for registers that do not exist, such as "0" if the history's is 0."""
     used = {shown(canonical(name)) for name in _names_of(history)}
-    told = [shown(canonical(name)) for name in initial]
-    if told and used.isdisjoint(told):
+    given = [shown(canonical(name)) for name in initial]
+    if given and used.isdisjoint(given):
         raise UnfitError(
-            f"initial values of {', '.join(told[:_NAMED_MAX])}, which no operation reads or writes",
+            f"initial values of {', '.join(given[:_NAMED_MAX])}, which no operation reads or writes",
             f"those of registers such as {', '.join(sorted(used)[:_NAMED_MAX])}",
         )
 
@@ -205,11 +205,11 @@ def _judge_kafka(foreign: Foreign, initial: object) -> ForeignJudgement:
     history, transactional, committed, names = kafka_history_of(foreign)
     keys = {f"partition {n}": key for n, key in names.items()}
     more = {"committed_after_all": committed} if committed else {}
-    told = _reading(foreign, ForeignWorkload.KAFKA, more | ({"keys": keys} if keys else {}))
+    reading = _reading(foreign, ForeignWorkload.KAFKA, more | ({"keys": keys} if keys else {}))
     checkers: dict[str, Checker] = {"log": check_log}
     if transactional:
         checkers["transactions"] = check_transactions
-    verdict = judge_by(history, {**checkers, READING: lambda _: told})
+    verdict = judge_by(history, {**checkers, READING: lambda _: reading})
     return ForeignJudgement(ForeignWorkload.KAFKA, None, history, verdict)
 
 

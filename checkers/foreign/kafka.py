@@ -70,12 +70,12 @@ def kafka_history_of(foreign: Foreign) -> KafkaHistory:
     transactional = "txn" in foreign.functions
     conversion = _Conversion(partitions, transactional=transactional)
     committed = committed_after_all(foreign, parts) if transactional else frozenset()
-    told = [
+    operations = [
         conversion.operation(position, record, some, committed=position in committed)
         for position, (record, some) in enumerate(zip(foreign.records, parts, strict=True))
     ]
     names = {number: key for key, number in partitions.items() if key != str(number)}
-    return KafkaHistory(imported(foreign, told), transactional, len(committed), names)
+    return KafkaHistory(imported(foreign, operations), transactional, len(committed), names)
 
 
 class _Conversion:
@@ -172,7 +172,7 @@ class _Conversion:
         positions = self._positions[record.process]
         begins = [] if rebalanced else positions.begin(chunks)
         failed = record.type is _TYPE.FAIL and self._transactional
-        positions.advance(chunks, failed=failed, told=all(poll.chunks is not None for poll in polls))
+        positions.advance(chunks, failed=failed, complete=all(poll.chunks is not None for poll in polls))
         return {} if begins is None else {"assigned": [list(begin) for begin in begins]}
 
     def _sent(self, part: Send, kind: OperationType) -> list[object]:

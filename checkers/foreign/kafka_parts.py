@@ -49,18 +49,18 @@ def parts_of(record: ForeignOperation, asked: ForeignOperation, place: FilePlace
         HistoryError: a micro-operation has another shape, or differs from the one that was invoked.
     """
     begun = _listed(asked.value, place)
-    told = begun if record is asked else _listed_or_none(record.value)
-    if told is None or [part[0] for part in told] != [part[0] for part in begun]:
+    completed = begun if record is asked else _listed_or_none(record.value)
+    if completed is None or [part[0] for part in completed] != [part[0] for part in begun]:
         if record.type is OK:
             raise place.error(
                 "completes with other micro-operations than it was invoked with",
                 "the same ones in their order",
             )
-        told = begun
+        completed = begun
     answered = record.type is not INVOKE
     return tuple(
         _send(one, other, place, answered=answered) if one[0] == "send" else _poll(other, place)
-        for one, other in zip(begun, told, strict=True)
+        for one, other in zip(begun, completed, strict=True)
     )
 
 
@@ -113,10 +113,12 @@ def _listed(value: object, place: FilePlace) -> list[list[object]]:
     return listed
 
 
-def _send(begun: list[object], told: list[object], place: FilePlace, *, answered: bool) -> Send:
-    key, value, answer = text_of(begun[1]), begun[2], told[2]
-    if text_of(told[1]) != key:
-        raise place.error(f"answers a send to {text_of(told[1])}, one to {key} was invoked", f"key {key}")
+def _send(begun: list[object], completed: list[object], place: FilePlace, *, answered: bool) -> Send:
+    key, value, answer = text_of(begun[1]), begun[2], completed[2]
+    if text_of(completed[1]) != key:
+        raise place.error(
+            f"answers a send to {text_of(completed[1])}, one to {key} was invoked", f"key {key}"
+        )
     if not answered or _same(answer, value):
         return Send(key, value, None)
     if not isinstance(answer, list) or len(answer) != _PAIR or not _same(answer[1], value):
@@ -130,8 +132,8 @@ def _same(one: object, other: object) -> bool:
     return type(one) is type(other) and bool(one == other)
 
 
-def _poll(told: list[object], place: FilePlace) -> Poll:
-    answer = told[1] if len(told) == _PAIR else None
+def _poll(part: list[object], place: FilePlace) -> Poll:
+    answer = part[1] if len(part) == _PAIR else None
     if answer is None:
         return Poll(None)
     if not isinstance(answer, dict):

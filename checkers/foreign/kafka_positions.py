@@ -47,13 +47,13 @@ class Positions:
                 rewound = True
         return list(self._next.items()) if rewound else None
 
-    def advance(self, chunks: Iterable[tuple[int, Sequence[int]]], *, failed: bool, told: bool) -> None:
+    def advance(self, chunks: Iterable[tuple[int, Sequence[int]]], *, failed: bool, complete: bool) -> None:
         """Advance the position after the polled records.
 
         Args:
             chunks: partition and offsets of the polled records.
             failed: whether they were polled in a transaction that failed.
-            told: whether all polled records are reported.
+            complete: whether all polled records are reported.
         """
         before = dict(self._next)
         for partition, offsets in chunks:
@@ -62,7 +62,7 @@ class Positions:
         if failed:
             for partition, begin in before.items():
                 self._rewinds.setdefault(partition, []).append(begin)
-            self._lost |= not told
+            self._lost |= not complete
 
 
 def committed_after_all(foreign: Foreign, parts: Sequence[tuple[Part, ...]]) -> frozenset[int]:

@@ -299,18 +299,18 @@ def _out_of_turn(
 
 
 def _type_of(fields: Mapping[str, object], place: FilePlace) -> OperationType:
-    told = fields.get("type")
-    kind = _TYPES.get(told.removeprefix(":")) if isinstance(told, str) else None
+    name = fields.get("type")
+    kind = _TYPES.get(name.removeprefix(":")) if isinstance(name, str) else None
     if kind is None:
-        raise place.error(f"type {_shown(told)} is unknown", "invoke, ok, fail or info")
+        raise place.error(f"type {_shown(name)} is unknown", "invoke, ok, fail or info")
     return kind
 
 
 def _function_of(fields: Mapping[str, object], place: FilePlace) -> str:
-    told = fields.get("f", _ANONYMOUS_FUNCTION)
-    if not isinstance(told, str) or not told:
-        raise place.error(f"f {_shown(told)} is not a function", "a name such as read or txn")
-    return told.removeprefix(":")
+    name = fields.get("f", _ANONYMOUS_FUNCTION)
+    if not isinstance(name, str) or not name:
+        raise place.error(f"f {_shown(name)} is not a function", "a name such as read or txn")
+    return name.removeprefix(":")
 
 
 def _text_or_none(error: object) -> str | None:

@@ -14,7 +14,7 @@ legal answers:
   such a commit has no generation.  A group is deleted, if at all, after the last assignment of a run.
 * In a group with members of both protocols numbers may begin again (`checkers.groups.restarts`).  If they
   did, no commit certainly overwrites another while the load lasts.  In the phase final-read, after recovery,
-  a member is told every commit that was acknowledged before that phase, whatever the numbers.
+  a member receives every commit that was acknowledged before that phase, whatever the numbers.
 * The answer that nothing is committed, and so the log's start, is legal as long as no commit of an earlier
   generation was acknowledged.
 """

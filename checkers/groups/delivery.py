@@ -38,7 +38,7 @@ def delivery_of(groups: Groups, place: GroupPartition) -> Delivery:
         return Delivery(place, len(given), given[:0], 0, reached=False)
     missing = np.setdiff1d(listed.offsets, given, assume_unique=True)
     drained = _drained_to(groups, place)
-    bound = max([drained, *(told for told, _ in _passing(groups, place))])
+    bound = max([drained, *(position for position, _ in _passing(groups, place))])
     passed = missing[missing < bound]
     return Delivery(place, len(given), passed, len(missing) - len(passed), reached=drained >= listed.end)
 
@@ -47,7 +47,7 @@ def find_undelivered(groups: Groups, delivery: Delivery) -> Iterator[Anomaly]:
     """At most `EXAMPLES_PER_ANOMALY` findings, one for each record."""
     for offset in delivery.passed[:EXAMPLES_PER_ANOMALY].tolist():
         place = delivery.place
-        covering = next((by for told, by in _passing(groups, place) if told > offset), None)
+        covering = next((by for position, by in _passing(groups, place) if position > offset), None)
         lines = [f"{len(delivery.passed)} records of {place} were returned to no member of the group."]
         witness: tuple[int, ...] = ()
         time_ns = None

@@ -109,9 +109,9 @@ def check_erasures(history: History) -> CheckerResult:
             figures["changes"] += 1
         elif call.answered is not None and call.answered.type is OK:
             figures["fetches"] += 1
-        told = _offsets_in(places, call)
-        if told is not None:
-            compared = list(_compared(places, told, final=call.asked.index > final))
+        answer = _offsets_in(places, call)
+        if answer is not None:
+            compared = list(_compared(places, answer, final=call.asked.index > final))
             figures["offsets_compared"] += len(compared)
             found += (_against(history, call, *each) for each in compared if not _fits(*each[1:]))
         if call.asked.f != FETCH:
@@ -174,13 +174,13 @@ def _offsets_in(places: _Places, call: _Call) -> OffsetsFetched | None:
 
 
 def _compared(
-    places: _Places, told: OffsetsFetched, *, final: bool
+    places: _Places, answer: OffsetsFetched, *, final: bool
 ) -> Iterator[tuple[tuple[str, int], int | None, _Place]]:
     """Places whose value an answer must report, and the reported values."""
-    for partition, offset in told.offsets:
-        place = places.get((told.topic, partition))
-        if place is not None and place.by is not None and (final or told.to == place.by):
-            yield (told.topic, partition), offset, place
+    for partition, offset in answer.offsets:
+        place = places.get((answer.topic, partition))
+        if place is not None and place.by is not None and (final or answer.to == place.by):
+            yield (answer.topic, partition), offset, place
 
 
 def _fits(offset: int | None, place: _Place) -> bool:

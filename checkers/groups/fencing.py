@@ -97,10 +97,10 @@ def premature(groups: Groups, group: str) -> Iterator[tuple[OffsetCommit, int, A
         The commit, the generation that it names, and the newest assignment that was known.
     """
     assigned, moved = groups.assignments.get(group, ()), groups.moved.get(group, ())
-    told = sorted((*assigned, *moved), key=attrgetter("begin"))
-    if not told or any(one.membership is None for one in told):
+    reported = sorted((*assigned, *moved), key=attrgetter("begin"))
+    if not reported or any(one.membership is None for one in reported):
         return
-    begun, newest = [one.begin for one in told], list(accumulate(told, _later))
+    begun, newest = [one.begin for one in reported], list(accumulate(reported, _later))
     for commit in groups.commits.get(group, ()):
         if commit.end == NONE or commit.membership is None:
             continue
@@ -136,7 +136,7 @@ def find_two_owners(groups: Groups, group: str) -> Iterator[Anomaly]:
     if group in groups.modern:
         return
     owners: dict[tuple[GroupPartition, int], Assignment] = {}
-    told: set[tuple[GroupPartition, int]] = set()
+    reported: set[tuple[GroupPartition, int]] = set()
     for assignment in groups.assignments.get(group, ()):
         if assignment.membership is None:
             continue
@@ -144,9 +144,9 @@ def find_two_owners(groups: Groups, group: str) -> Iterator[Anomaly]:
         for partition in assignment.starts:
             key = (GroupPartition(group, assignment.topic, partition), generation)
             first = owners.setdefault(key, assignment)
-            if first.membership == assignment.membership or key in told:
+            if first.membership == assignment.membership or key in reported:
                 continue
-            told.add(key)
+            reported.add(key)
             yield TWO_OWNERS.found(
                 f"{key[0]} was assigned to processes {first.process} and {assignment.process} "
                 f"in generation {generation}",

@@ -15,13 +15,13 @@ def figures_of(groups: Groups, group: str, deliveries: Sequence[Delivery]) -> di
     """Members, assignments, generations, commits and deliveries of one group, over all its places."""
     assignments = groups.assignments.get(group, [])
     commits = Counter(commit.outcome for commit in groups.commits.get(group, ()))
-    told = [one.membership for one in assignments if one.membership is not None]
+    memberships = [one.membership for one in assignments if one.membership is not None]
     returned = sum(groups.deliveries(one.place) for one in deliveries)
     delivered = sum(one.given for one in deliveries)
     return {
-        "members": len({member for member, _ in told}),
+        "members": len({member for member, _ in memberships}),
         "assignments": len(assignments),
-        "generations": len({generation for _, generation in told}),
+        "generations": len({generation for _, generation in memberships}),
         "commits_ok": commits[OK],
         "commits_fail": commits[FAIL],
         "commits_info": commits[INFO],

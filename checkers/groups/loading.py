@@ -229,7 +229,7 @@ class _Loader:
         group = _group(operation)
         if group is None:
             return
-        groups, told = self.groups, msgspec.convert(operation.value, Polled)
+        groups, polled = self.groups, msgspec.convert(operation.value, Polled)
         groups.topics.setdefault(group, {})[operation.key] = None
         span = PollSpan(operation.process, asked.time_ns, operation.time_ns, asked.index, operation.index)
         groups.polls.setdefault(group, []).append(span)
@@ -240,14 +240,14 @@ class _Loader:
             begin=asked.index,
             end=operation.index,
             time_ns=operation.time_ns,
-            membership=told.membership or None,
-            starts=dict(told.assigned or ()),
+            membership=polled.membership or None,
+            starts=dict(polled.assigned or ()),
         )
-        if told.assigned is not None:
+        if polled.assigned is not None:
             groups.assignments.setdefault(group, []).append(assignment)
-        elif told.membership:
+        elif polled.membership:
             groups.moved.setdefault(group, []).append(assignment)
-        for partition, offsets, _ in told.records:
+        for partition, offsets, _ in polled.records:
             place = GroupPartition(group, operation.key, partition)
             groups.delivered.setdefault(place, []).append(offsets)
             if groups.final is not None:

@@ -268,7 +268,7 @@ class _Walk:
             subject=f"{record.group} {record.member}",
             time_ns=self._history.operations[removal.op].time_ns,
             witness=sorted({removal.op, following.op}),
-            explanation=(_told(removal), _told(following), "All records between them were read."),
+            explanation=(_entry_text(removal), _entry_text(following), "All records between them were read."),
         )
 
     def _found(self, kind: AnomalyKind, entry: GroupEntry, other: GroupEntry, text: str) -> Anomaly:
@@ -278,7 +278,7 @@ class _Walk:
             subject=f"{record.group} {record.member}".rstrip(),
             time_ns=self._history.operations[entry.op].time_ns,
             witness=sorted({other.op, entry.op}),
-            explanation=(_told(other), _told(entry), "All records between them were read."),
+            explanation=(_entry_text(other), _entry_text(entry), "All records between them were read."),
         )
 
 
@@ -294,7 +294,7 @@ def _fenced(
         witness=sorted({commit.op, *commit.commit.positions, *(() if last is None else (last.op,))}),
         explanation=(
             f"The commit was appended in leader epoch {commit.place.epoch}.",
-            "Before it the log has no record of that member." if last is None else _told(last),
+            "Before it the log has no record of that member." if last is None else _entry_text(last),
             "All records of the group up to the commit were read.",
         ),
     )
@@ -311,7 +311,7 @@ def _whose(entry: GroupEntry) -> str:
     return f"the epoch of {record.group}" + ("'s target assignment" if record.what == "target" else "")
 
 
-def _told(entry: GroupEntry) -> str:
+def _entry_text(entry: GroupEntry) -> str:
     record = entry.record
     if record.epoch is None:
         return f"At offset {record.offset} member {record.member} of {record.group} is removed."

@@ -76,8 +76,8 @@ def _fits(history: History, setup: Setup, group: str) -> bool:
         if operation.value
     )
     configs = (setup.config, *setup.node_config.values(), *changes)
-    told = (config.get(MAX_SIZE) for config in configs)
-    limits = [int(value) for value in told if value is not None]
+    sizes = (config.get(MAX_SIZE) for config in configs)
+    limits = [int(value) for value in sizes if value is not None]
     return setup.workload.members <= min(limits, default=_UNLIMITED)
 
 

@@ -20,8 +20,8 @@ def problem_of(value: object, kind: object) -> str | None:
 
 def all_or_nothing(value: FinalReadPart) -> str | None:
     """Why a part of a final read is neither complete nor empty; None if it is one of both."""
-    told = [limit is not None for limit in (value.start, value.end, value.position)]
-    if all(told) or not (any(told) or value.records):
+    present = [limit is not None for limit in (value.start, value.end, value.position)]
+    if all(present) or not (any(present) or value.records):
         return of_its_partition(value)
     return "Expected start, end and position, or none of them and no records"
 

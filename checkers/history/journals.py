@@ -57,10 +57,10 @@ def absent_journals(run: JournalSet) -> dict[str, str]:
     if RUNNER not in run.names:
         own = len(_OWN.intersection(run.names)) >= _OWN_AT_LEAST
         return {RUNNER: "the run wrote it, and it is not there"} if own else {}
-    told = [str(operation.key) for operation in run.operations if operation.f == OPENED]
+    opened = [str(operation.key) for operation in run.operations if operation.f == OPENED]
     absent = {
         name: "the run listed it, and it is not there"
-        for name in dict.fromkeys([*told, *run.listed])
+        for name in dict.fromkeys([*opened, *run.listed])
         if name not in run.names
     }
     for name in _written(run):
@@ -106,10 +106,10 @@ def missing_journals(history: History) -> frozenset[str]:
     asked = {operation.key for operation in injects}
     blinks = {operation.key for operation in injects if _has(operation, "blink")}
     alone = {operation.key for operation in injects if not _has(operation, "gambit")} - blinks
-    told = {operation.key for operation in history.of("heal")} | _tried(history)
+    attempted = {operation.key for operation in history.of("heal")} | _tried(history)
     faults_planned, blinks_planned = _planned(history)
     tried = len(alone) >= faults_planned and len(blinks) >= blinks_planned
-    if told <= asked and (tried or history.of("moves")):
+    if attempted <= asked and (tried or history.of("moves")):
         return history.lacking
     return history.lacking | {NEMESIS}
 

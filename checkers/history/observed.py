@@ -371,4 +371,4 @@ def nodes_seen(history: History, node: str) -> list[Decoded[NodeSeen]]:
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
     """
-    return [told for told in history.seen(NODE, NodeSeen) if told.operation.node == node]
+    return [seen for seen in history.seen(NODE, NodeSeen) if seen.operation.node == node]

@@ -143,8 +143,8 @@ class History(msgspec.Struct, frozen=True, dict=True):
         if known is None:
             known = [Decoded(each, msgspec.convert(each.value, struct)) for each in self.observed(key)]
             self._kept[key, struct] = known
-        told: list[Decoded[_T]] = known
-        return told
+        observations: list[Decoded[_T]] = known
+        return observations
 
 
 def once(make: Callable[[History], _T]) -> Callable[[History], _T]:

@@ -237,7 +237,7 @@ def _run_listed(journals: list[_Journal], operations: Sequence[Operation]) -> Jo
 
 def _contradicted(journals: list[_Journal]) -> dict[str, str]:
     """Complete journals whose number of lines differs from the number that the runner recorded."""
-    told = {
+    recorded = {
         name: lines
         for journal in journals
         if journal.ended is not None and journal.name == RUNNER
@@ -246,7 +246,7 @@ def _contradicted(journals: list[_Journal]) -> dict[str, str]:
     found = {journal.name: journal.ended.lines for journal in journals if journal.ended is not None}
     return {
         name: f"has {found[name]} lines, and the run wrote {lines}"
-        for name, lines in told.items()
+        for name, lines in recorded.items()
         if lines is not None and found.get(name, lines) != lines
     }
 

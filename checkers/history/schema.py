@@ -200,7 +200,7 @@ def _request(
     key: object,
     asked: Any,
     answered: Any,
-    untold: Any = UNSET,
+    otherwise: Any = UNSET,
     *,
     rule: Callable[[Any], str | None] | None = None,
 ) -> Shapes:
@@ -211,11 +211,11 @@ def _request(
         key: type of its key.
         asked: type of the invocation's value.
         answered: type of the value if it happened.
-        untold: type of the value if it failed or is unknown; by default the invocation's type, or none.
+        otherwise: type of the value if it failed or is unknown; by default the invocation's type, or none.
         rule: rule for the value if it happened, as in `Shape`.
     """
     perhaps = None if asked is None else asked | None
-    shape = Shape(key, perhaps if untold is UNSET else untold)
+    shape = Shape(key, perhaps if otherwise is UNSET else otherwise)
     return {
         (f, INVOKE): Shape(key, asked),
         (f, OK): Shape(key, answered, rule),

@@ -25,7 +25,7 @@ class Source(StrEnum):
     QUORUM_STATE = "quorum-state files"
     PARTITIONS = "brokers' views of partitions"
     REASSIGNMENTS = "reassignments under way"
-    OFFSETS = "offsets that leaders told"
+    OFFSETS = "offsets that leaders reported"
     STARTS = "starts of replicas' logs"
     ENDS = "ends of replicas' logs"
     COMMITS = "commits in the offsets topic"
@@ -80,12 +80,12 @@ def lacking(history: History, *sources: Source) -> str | None:
 
 def lacking_of(missing: frozenset[str], *sources: Source) -> str | None:
     """Return the result of `lacking`, given the names of the missing journals."""
-    told = [
+    texts = [
         f"{source} ({', '.join(names)})"
         for source in dict.fromkeys(sources)
         if (names := sorted(name for name in missing if _JOURNALS[source].fullmatch(name)))
     ]
-    return f"the history lacks records of {' and '.join(told)}" if told else None
+    return f"the history lacks records of {' and '.join(texts)}" if texts else None
 
 
 def unassigned_damage(history: History) -> tuple[str, ...]:

@@ -51,8 +51,8 @@ def unsynced(facts: Facts) -> Iterator[LicenceEvent]:
             if all_hit(facts, partition, fault, hit) and any(each.window.loses_unsynced for each in hit):
                 bound = bound_at(facts, partition, epoch_after(facts, partition, fault.from_ns))
                 until_ns = max(each.to_ns for each in hit)
-                told = f"{_losses_text(hit)}, which were all in-sync copies of {partition}"
-                yield bound.limits(LicenceEvent(fault.from_ns, until_ns, partition, told))
+                text = f"{_losses_text(hit)}, which were all in-sync copies of {partition}"
+                yield bound.limits(LicenceEvent(fault.from_ns, until_ns, partition, text))
 
 
 def last_wiped(facts: Facts) -> Iterator[LicenceEvent]:

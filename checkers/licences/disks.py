@@ -47,12 +47,12 @@ def hits(history: History, window: FaultWindow, topic: str, partition: int | Non
     """
     if not window.hits_disks:
         return False
-    told = recorded_faults(history, window)
-    planned = told[0].planned
+    recorded = recorded_faults(history, window)
+    planned = recorded[0].planned
     if planned.scope == "topic" and (topic == METADATA_TOPIC or planned.topic not in {None, topic}):
         return False
     removed = next(
-        (probe.removed for probe in (each.of_disk for each in told) if probe.removed is not None), None
+        (probe.removed for probe in (each.of_disk for each in recorded) if probe.removed is not None), None
     )
     if planned.log_dir is None or removed is None:
         return True

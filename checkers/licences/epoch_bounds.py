@@ -293,8 +293,8 @@ def _missed(states: Sequence[PartitionState], last: int, until: PartitionState) 
 
 
 def _unknown_bound(partition: PartitionName) -> Bound:
-    told = f"records of {partition} may have been truncated legally, from an unknown offset on"
-    return Bound("from an unknown offset on", None, told)
+    doubt = f"records of {partition} may have been truncated legally, from an unknown offset on"
+    return Bound("from an unknown offset on", None, doubt)
 
 
 def _possible(partition: PartitionName, epoch: int, start: int | None) -> Bound:
@@ -309,5 +309,5 @@ def _possible(partition: PartitionName, epoch: int, start: int | None) -> Bound:
 def _disputed(partition: PartitionName, starts: Starts) -> Bound:
     offsets = " or ".join(map(str, starts.offsets))
     text = f"replicas disagree whether leader epoch {starts.epoch} begins at offset {offsets}"
-    told = f"records of {partition} may have been truncated legally, and {text}"
-    return Bound(text, starts.offsets[0], told)
+    doubt = f"records of {partition} may have been truncated legally, and {text}"
+    return Bound(text, starts.offsets[0], doubt)

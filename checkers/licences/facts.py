@@ -108,9 +108,9 @@ class Facts:
         """The states that brokers reported of each partition, in the order of their answers."""
         found: dict[PartitionName, list[ReportedPartitionState]] = defaultdict(list)
         for operation in self.history.observed(PARTITIONS):
-            told = msgspec.convert(operation.value, PartitionsSeen)
-            times, node = (told.began_ns, operation.time_ns), operation.node or ""
-            for topic, states in told.topics.items():
+            seen = msgspec.convert(operation.value, PartitionsSeen)
+            times, node = (seen.began_ns, operation.time_ns), operation.node or ""
+            for topic, states in seen.topics.items():
                 for state in states:
                     view = ReportedPartitionState(*times, node, state.leader_epoch, state.replicas, state.isr)
                     found[PartitionName(topic, state.partition)].append(view)

@@ -69,19 +69,19 @@ def losses(history: History, topic: str, partition: int | None = None) -> tuple[
         msgspec.ValidationError: an operation is not as docs/histories.md says.
     """
     facts = Facts(history)
-    told = [
+    known = [
         name
         for name in facts.changes.states
         if name.topic == topic and (partition is None or name.partition == partition)
     ]
-    unclean = [*_elected(facts, told)]
-    told_of_all = bool(told) and all(facts.changes.is_complete(name, NEVER) for name in told)
-    if not told_of_all:
-        told_until_ns = facts.changes.complete_until_ns if told and partition is not None else 0
+    unclean = [*_elected(facts, known)]
+    complete = bool(known) and all(facts.changes.is_complete(name, NEVER) for name in known)
+    if not complete:
+        known_until_ns = facts.changes.complete_until_ns if known and partition is not None else 0
         perhaps = _unrecorded_unclean(facts, topic, partition)
-        unclean += [loss._replace(from_ns=max(loss.from_ns, told_until_ns)) for loss in perhaps]
-    if any(facts.changes.states[name] for name in told):
-        return (*unclean, *_all_hit(facts, told))
+        unclean += [loss._replace(from_ns=max(loss.from_ns, known_until_ns)) for loss in perhaps]
+    if any(facts.changes.states[name] for name in known):
+        return (*unclean, *_all_hit(facts, known))
     return (*unclean, *_any_hit(facts, topic))
 
 
@@ -131,7 +131,7 @@ def _all_hit(facts: Facts, partitions: Iterable[PartitionName]) -> Iterator[Loss
         faults = copy_faults_of(facts, partition)
         for fault in faults:
             hit = active(faults, fault)
-            untold = not facts.changes.is_complete(partition, fault.window.end_ns)
-            if untold or all_hit(facts, partition, fault, hit):
+            unknown = not facts.changes.is_complete(partition, fault.window.end_ns)
+            if unknown or all_hit(facts, partition, fault, hit):
                 brokers = frozenset(each.replica for each in hit)
                 yield _of_disks(partition.topic, brokers, fault.from_ns, max(each.to_ns for each in hit))

@@ -29,10 +29,10 @@ def later_leaders(facts: Facts) -> Iterator[LicenceEvent]:
             if state.elected and state.leader not in {NOBODY, before.leader}:
                 yield from recorded_election(facts, partition, state, "elected")
     yield from _unrecorded(facts)
-    untold = {partition for partition in facts.partitions if partition not in facts.changes.states}
-    yield from (move for move in leader_moves(facts) if move.where in untold)
+    unrecorded = {partition for partition in facts.partitions if partition not in facts.changes.states}
+    yield from (move for move in leader_moves(facts) if move.where in unrecorded)
     for fault in faults(facts):
-        for partition in sorted(untold):
+        for partition in sorted(unrecorded):
             yield fault._replace(where=partition)
 
 
@@ -41,7 +41,7 @@ def _unrecorded(facts: Facts) -> Iterator[LicenceEvent]:
     until_ns = facts.changes.complete_until_ns
     if until_ns == NEVER:
         return
-    told = f"the metadata log shows elections only until {until_ns / NS_PER_S:.3f} s"
+    text = f"the metadata log shows elections only until {until_ns / NS_PER_S:.3f} s"
     for partition in facts.changes.states:
-        doubt = f"records of {partition} may have been lost in a later election: {told}"
-        yield LicenceEvent(until_ns, NEVER, partition, told, doubt=doubt)
+        doubt = f"records of {partition} may have been lost in a later election: {text}"
+        yield LicenceEvent(until_ns, NEVER, partition, text, doubt=doubt)

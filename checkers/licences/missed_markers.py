@@ -80,8 +80,8 @@ def missed_markers(history: History) -> Mapping[PartitionName, MissedMarkers]:
     if not kept_ns or not history.of("txn"):
         return {}
     changes, columns = partition_changes(history), all_columns_of(history)
-    told = str(setup.config.get(_LAG, ""))
-    lag_ns = (int(told) if told.isdigit() else _LAG_MS) * NS_PER_MS
+    text = str(setup.config.get(_LAG, ""))
+    lag_ns = (int(text) if text.isdigit() else _LAG_MS) * NS_PER_MS
     ended_ns = _ended_ns(history, columns)
     found: dict[PartitionName, MissedMarkers] = {}
     compacted = [(code, name) for code, name in enumerate(columns.partitions) if name.topic in kept_ns]

@@ -40,12 +40,12 @@ def topic_named(facts: Facts, name: str) -> Topic:
     for topic in facts.setup.topics:
         if topic.name == name:
             return topic
-    told = [
+    values = [
         change.value
         for change in facts.configs.changes
         if (change.topic, change.config) == (name, UNCLEAN_CONFIG) and change.value is not None
     ]
-    config = {UNCLEAN_CONFIG: any(map(_meaning, told))} if told else {}
+    config = {UNCLEAN_CONFIG: any(map(_meaning, values))} if values else {}
     return Topic(name=name, partitions=1, config=config)
 
 
@@ -158,12 +158,13 @@ def _meaning(value: object) -> bool | None:
 
 def _in_force(settings: Iterable[_Setting], *, enabled: bool | None) -> list[TimeBounds]:
     """Times at which a setting with a given value may have been in force."""
-    told = list(settings)
+    all_settings = list(settings)
     return [
         TimeBounds(
-            each.from_ns, min((o.alone_ns for o in told[i + 1 :] if o.from_ns >= each.set_ns), default=NEVER)
+            each.from_ns,
+            min((o.alone_ns for o in all_settings[i + 1 :] if o.from_ns >= each.set_ns), default=NEVER),
         )
-        for i, each in enumerate(told)
+        for i, each in enumerate(all_settings)
         if each.enabled is enabled
     ]
 

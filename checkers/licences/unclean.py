@@ -47,8 +47,8 @@ def configured(facts: Facts) -> Iterator[LicenceEvent]:
             span = facts.changes.span(state)
             if state.unclean and any(span.meets(*allowed) for allowed in spans.get(partition.topic, ())):
                 yield from recorded_election(facts, partition, state)
-    untold = {partition for partition in facts.partitions if partition not in facts.changes.states}
-    for partition, event in _perhaps(facts, untold):
+    unrecorded = {partition for partition in facts.partitions if partition not in facts.changes.states}
+    for partition, event in _perhaps(facts, unrecorded):
         for allowed in spans[partition.topic]:
             if allowed.meets(event.from_ns, event.to_ns):
                 yield event._replace(from_ns=max(event.from_ns, allowed.from_ns))
@@ -68,16 +68,16 @@ def epoch_after(facts: Facts, partition: PartitionName, time_ns: int) -> int | N
     return max(seen) + 1 if seen else None
 
 
-def _perhaps(facts: Facts, untold: set[PartitionName]) -> Iterator[tuple[PartitionName, LicenceEvent]]:
+def _perhaps(facts: Facts, unrecorded: set[PartitionName]) -> Iterator[tuple[PartitionName, LicenceEvent]]:
     """Changes of leaders, and faults, that may have caused unclean elections."""
     for move in moves(facts):
-        if move.partition in untold:
+        if move.partition in unrecorded:
             within = span_text(move.from_ns, move.to_ns)
-            told = f"the leader epoch of {move.partition} increased from {move.known} {within}"
-            event = LicenceEvent(move.from_ns, move.to_ns, move.partition, told)
+            text = f"the leader epoch of {move.partition} increased from {move.known} {within}"
+            event = LicenceEvent(move.from_ns, move.to_ns, move.partition, text)
             yield move.partition, bound_at(facts, move.partition, move.known + 1).limits(event)
     for event in faults(facts):
-        for partition in sorted(untold):
+        for partition in sorted(unrecorded):
             bound = bound_at(facts, partition, epoch_after(facts, partition, event.from_ns))
             yield partition, bound.limits(event._replace(where=partition))
 

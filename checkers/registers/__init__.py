@@ -140,8 +140,8 @@ def obstacle_of(history: History, initial: object = None) -> str | None:
         return registers.reason
     if registers is None or not len(registers.rows.key):
         return None if registers is None else swapped(registers)
-    teller = RegisterTexts(history.operations, registers, zones_of(registers.rows), initial)
-    return repeated(teller) or swapped(registers)
+    texts = RegisterTexts(history.operations, registers, zones_of(registers.rows), initial)
+    return repeated(texts) or swapped(registers)
 
 
 def _workload_of(history: History) -> str:

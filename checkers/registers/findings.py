@@ -13,7 +13,7 @@ from checkers.registers.zones import Conflicts, Zones, conflicts_of, read_early
 from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly
 
-Telling = Callable[[int], tuple[str, str, list[Fact]]]
+Describe = Callable[[int], tuple[str, str, list[Fact]]]
 """Subject, summary and facts of the i-th finding."""
 Seen = tuple[int, int, Anomaly]
 """An anomaly, with its rank and the stamp at which it was seen."""
@@ -28,7 +28,7 @@ class RegisterFindings:
     counts: dict[str, int] = field(default_factory=dict)
 
     def add(
-        self, kind: AnomalyKind, seen: Integers, tell: Telling, *, rank: int = 0, illegal: bool = True
+        self, kind: AnomalyKind, seen: Integers, describe: Describe, *, rank: int = 0, illegal: bool = True
     ) -> None:
         """Add anomalies of one kind; only the first few, by the stamp at which they were seen, are reported.
 
@@ -39,7 +39,7 @@ class RegisterFindings:
         self.counts[kind.id] = self.counts.get(kind.id, 0) + len(seen)
         legality = msgspec.structs.replace(kind, illegal=illegal)
         for index in np.argsort(seen, kind="stable")[:EXAMPLES_PER_ANOMALY].tolist():
-            subject, summary, facts = tell(index)
+            subject, summary, facts = describe(index)
             witness = witness_of(facts)
             anomaly = legality.found(
                 summary,
@@ -53,11 +53,11 @@ class RegisterFindings:
 
 def find_unwritten(findings: RegisterFindings, chosen: Booleans) -> None:
     """Find the chosen clusters without a write: ``G1a`` if a write failed, otherwise ``phantom``."""
-    teller, zones = findings.texts, findings.texts.zones
+    texts, zones = findings.texts, findings.texts.zones
     some = np.flatnonzero(chosen & (zones.writes == 0))
     if not len(some):
         return
-    failed = teller.registers.failed
+    failed = texts.registers.failed
     last = {
         pair: row for row, pair in enumerate(zip(failed.key.tolist(), failed.value.tolist(), strict=True))
     }
@@ -70,13 +70,13 @@ def find_unwritten(findings: RegisterFindings, chosen: Booleans) -> None:
 
     def describe_aborted(index: int) -> tuple[str, str, list[Fact]]:
         zone = int(aborted[index])
-        summary = f"{teller.subject(zone)} had the value {teller.value(zone)}, whose write had failed."
-        return teller.subject(zone), summary, [teller.failed(int(failure[index])), teller.first_to_end(zone)]
+        summary = f"{texts.subject(zone)} had the value {texts.value(zone)}, whose write had failed."
+        return texts.subject(zone), summary, [texts.failed(int(failure[index])), texts.first_to_end(zone)]
 
     def describe_phantom(index: int) -> tuple[str, str, list[Fact]]:
         zone = int(phantom[index])
-        summary = f"{teller.subject(zone)} had the value {teller.value(zone)}, which was never written."
-        return teller.subject(zone), summary, [teller.first_to_end(zone)]
+        summary = f"{texts.subject(zone)} had the value {texts.value(zone)}, which was never written."
+        return texts.subject(zone), summary, [texts.first_to_end(zone)]
 
     findings.add(ABORTED_READ, zones.finish[aborted], describe_aborted)
     findings.add(PHANTOM, zones.finish[phantom], describe_phantom)
@@ -93,16 +93,16 @@ def find_conflicts(findings: RegisterFindings, chosen: Booleans, *, stale_allowe
         chosen: clusters with exactly one write, of registers whose values are unique.
         stale_allowed: whether a read may return an old value; a value before its write is never allowed.
     """
-    teller, zones = findings.texts, findings.texts.zones
+    texts, zones = findings.texts, findings.texts.zones
     early = np.flatnonzero(chosen & read_early(zones))
     chosen = chosen & ~read_early(zones)
     conflicts = conflicts_of(zones, chosen)
 
     def describe_early(index: int) -> tuple[str, str, list[Fact]]:
-        return _early_texts(teller, int(early[index]))
+        return _early_texts(texts, int(early[index]))
 
     def describe_conflict(index: int) -> tuple[str, str, list[Fact]]:
-        return _conflict_texts(teller, int(conflicts.within[index]), int(conflicts.zone[index]))
+        return _conflict_texts(texts, int(conflicts.within[index]), int(conflicts.zone[index]))
 
     findings.add(NONLINEARIZABLE, zones.write_start[early], describe_early)
     findings.add(
@@ -115,23 +115,23 @@ def _seen(zones: Zones, conflicts: Conflicts) -> Integers:
     return np.maximum(*ends)
 
 
-def _early_texts(teller: RegisterTexts, zone: int) -> tuple[str, str, list[Fact]]:
-    subject = teller.subject(zone)
-    summary = f"{subject} was read with the value {teller.value(zone)} before the write of that value began."
-    return subject, summary, [teller.first_to_end(zone), teller.began(teller.write_of(zone))]
+def _early_texts(texts: RegisterTexts, zone: int) -> tuple[str, str, list[Fact]]:
+    subject = texts.subject(zone)
+    summary = f"{subject} was read with the value {texts.value(zone)} before the write of that value began."
+    return subject, summary, [texts.first_to_end(zone), texts.began(texts.write_of(zone))]
 
 
-def _conflict_texts(teller: RegisterTexts, within: int, zone: int) -> tuple[str, str, list[Fact]]:
-    subject, zones = teller.subject(zone), teller.zones
-    older, newer = teller.value(within), teller.value(zone)
-    facts = [teller.first_to_end(within), teller.last_to_begin(within)]
+def _conflict_texts(texts: RegisterTexts, within: int, zone: int) -> tuple[str, str, list[Fact]]:
+    subject, zones = texts.subject(zone), texts.zones
+    older, newer = texts.value(within), texts.value(zone)
+    facts = [texts.first_to_end(within), texts.last_to_begin(within)]
     held = f"So {subject} held {older} from the first of these to the second."
     if zones.finish[zone] < zones.start[zone]:
-        more = [teller.first_to_end(zone), teller.last_to_begin(zone)]
+        more = [texts.first_to_end(zone), texts.last_to_begin(zone)]
         also = f"So it held {newer} from the first of these to the second, and both at one time between."
         summary = f"{subject} must have held {older} and {newer} at one time."
     else:
-        more = [teller.last_to_begin(zone), teller.first_to_end(zone)]
+        more = [texts.last_to_begin(zone), texts.first_to_end(zone)]
         also = f"So it held {newer} at some time between these two, where it held {older} throughout."
         summary = f"{subject} must have held {newer} at a time at which it held {older} throughout."
     proof = [*facts, (facts[-1][0], held), *more, (more[-1][0], also)]

@@ -81,9 +81,9 @@ class _Reads:
 
 def milestones_of(operations: Sequence[Operation]) -> Milestones:
     """Find when recovery and the final phase began."""
-    told = map(_MILESTONES.__contains__, map(attrgetter("f"), operations))
+    marked = map(_MILESTONES.__contains__, map(attrgetter("f"), operations))
     stamps: dict[str, int] = {}
-    for index in compress(count(), told):
+    for index in compress(count(), marked):
         operation = operations[index]
         name = f"{PHASE} {operation.key}" if operation.f == PHASE else f"{operation.f} {operation.type}"
         stamps.setdefault(name, index + SHIFT)
@@ -131,9 +131,9 @@ def find_in_kept(findings: RegisterFindings, sound: Booleans, milestones: Milest
     return _find_stale(findings, sound, _only(reads, before), milestones.coordinations)
 
 
-def stale_reads(teller: RegisterTexts, sound: Booleans) -> int:
+def stale_reads(texts: RegisterTexts, sound: Booleans) -> int:
     """Count the reads that began when their value had certainly been overwritten."""
-    reads, zones = _reads(teller, sound), teller.zones
+    reads, zones = _reads(texts, sound), texts.zones
     return int(
         overwritten(
             zones,
@@ -144,19 +144,19 @@ def stale_reads(teller: RegisterTexts, sound: Booleans) -> int:
     )
 
 
-def unread(teller: RegisterTexts, milestones: Milestones) -> list[str]:
+def unread(texts: RegisterTexts, milestones: Milestones) -> list[str]:
     """Registers that were written but never read in the final phase; empty without a final phase."""
     if milestones.final is None:
         return []
-    rows = teller.registers.rows
+    rows = texts.registers.rows
     written = np.unique(rows.key[rows.write & (rows.start >= SHIFT)])
     read = rows.key[~rows.write & (rows.start > milestones.final)]
-    return list(map(teller.key, written[~np.isin(written, read)].tolist()))
+    return list(map(texts.key, written[~np.isin(written, read)].tolist()))
 
 
-def _reads(teller: RegisterTexts, sound: Booleans) -> _Reads:
-    rows = teller.registers.rows
-    zone = teller.zones.zone_of_rows()
+def _reads(texts: RegisterTexts, sound: Booleans) -> _Reads:
+    rows = texts.registers.rows
+    zone = texts.zones.zone_of_rows()
     row = np.flatnonzero(~rows.write & sound[zone])
     return _Reads(row, zone[row], rows.key[row], rows.start[row])
 
@@ -189,19 +189,19 @@ def _find_lost(
     return lost
 
 
-def _known(teller: RegisterTexts, starts: Integers, lag_ns: int) -> Integers:
+def _known(texts: RegisterTexts, starts: Integers, lag_ns: int) -> Integers:
     """Stamps before which acknowledged writes must be known to the broker that answers a read.
 
     Args:
-        teller: has the times of the stamps.
+        texts: has the times of the stamps.
         starts: stamps at which the reads begin.
         lag_ns: how long the broker may lag.
     """
     if not lag_ns:
         return starts
     time_of = attrgetter("time_ns")
-    times = (time_of(teller.operations[start - SHIFT]) for start in starts.tolist())
-    known = (bisect_left(teller.operations, time_ns - lag_ns, key=time_of) + SHIFT for time_ns in times)
+    times = (time_of(texts.operations[start - SHIFT]) for start in starts.tolist())
+    known = (bisect_left(texts.operations, time_ns - lag_ns, key=time_of) + SHIFT for time_ns in times)
     return np.fromiter(known, np.int64, len(starts))
 
 
@@ -221,18 +221,18 @@ def _find_stale(
     findings: RegisterFindings, sound: Booleans, reads: _Reads, coordinations: Mapping[str, Coordination]
 ) -> LoadReads:
     """One anomaly for each read of an offset that missed a commit that every coordinator must know."""
-    teller, zones = findings.texts, findings.texts.zones
+    texts, zones = findings.texts, findings.texts.zones
     acknowledged = sound & (zones.write_finish < zones.horizon)
     until, doubted = reads.start.copy(), np.zeros(len(reads.row), np.bool_)
     known, judged = doubted.copy(), doubted.copy()
     for key in np.unique(reads.key).tolist():
-        coordination = coordinations.get(group_of(teller.key(key)))
+        coordination = coordinations.get(group_of(texts.key(key)))
         if coordination is None:
             continue
         mine = reads.key == key
         some = _only(reads, mine)
         judged[mine], known[mine] = True, coordination.known
-        until[mine] = _until(some, teller.registers.rows.finish[some.row], coordination)
+        until[mine] = _until(some, texts.registers.rows.finish[some.row], coordination)
         doubted[mine] = _doubted(zones, some, coordination)
     written = overwritten(zones, acknowledged, zones.write_finish, Questions(reads.key, until, until * 0))
     asked = overwritten(
@@ -266,21 +266,21 @@ def _doubted(zones: Zones, reads: _Reads, coordination: Coordination) -> Boolean
 
 
 def _add(findings: RegisterFindings, kind: AnomalyKind, reads: _Reads, asked: Overwriting) -> None:
-    teller = findings.texts
+    texts = findings.texts
 
     def describe(index: int) -> tuple[str, str, list[Fact]]:
         old, new = int(reads.zone[index]), int(asked.by[index])
         acknowledged = kind is not NONMONOTONIC_AFTER_HEAL
-        known = teller.ended(teller.write_of(new)) if acknowledged else teller.first_to_end(new)
+        known = texts.ended(texts.write_of(new)) if acknowledged else texts.first_to_end(new)
         facts = [
-            teller.ended(teller.write_of(old)),
-            teller.began(teller.write_of(new)),
+            texts.ended(texts.write_of(old)),
+            texts.began(texts.write_of(new)),
             known,
-            teller.began(int(reads.row[index])),
+            texts.began(int(reads.row[index])),
         ]
-        subject = teller.subject(old)
+        subject = texts.subject(old)
         went = _WENT[kind.id]
-        summary = f"{subject} {went} {teller.value(new)}: afterwards a read returned {teller.value(old)}."
+        summary = f"{subject} {went} {texts.value(new)}: afterwards a read returned {texts.value(old)}."
         return subject, summary, facts
 
-    findings.add(kind, teller.registers.rows.finish[reads.row], describe)
+    findings.add(kind, texts.registers.rows.finish[reads.row], describe)

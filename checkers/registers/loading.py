@@ -178,8 +178,8 @@ def _loaded(events: _Events, pairs: _Pairs, initial: object, length: int) -> Reg
     happened = (write & ~failed) | (~write & ~cas & (ended != NONE) & events.ok[ended])
     kept, dropped = np.flatnonzero(happened), np.flatnonzero(failed)
     rows = np.concatenate((kept, dropped))
-    told = np.where(write[rows], began[rows], ended[rows])
-    value, begun_as = _values(events.value[told].tolist(), initial)
+    value_row = np.where(write[rows], began[rows], ended[rows])
+    value, begun_as = _values(events.value[value_row].tolist(), initial)
     horizon = length + SHIFT
     finish = np.where((ended != NONE) & events.ok[ended], events.index[ended] + SHIFT, horizon)[rows]
     start, key, write = events.index[began[rows]] + SHIFT, events.key[began[rows]], write[rows]

@@ -96,22 +96,22 @@ def check_part(
         milestones: as in `RegistersOverview`.
         initial: initial value of every register.
     """
-    teller = RegisterTexts(operations, registers, zones_of(registers.rows), initial)
-    findings, sound = RegisterFindings(teller), _sound(teller)
-    find_unwritten(findings, ~np.isin(teller.zones.key, registers.swapped))
+    texts = RegisterTexts(operations, registers, zones_of(registers.rows), initial)
+    findings, sound = RegisterFindings(texts), _sound(texts)
+    find_unwritten(findings, ~np.isin(texts.zones.key, registers.swapped))
     find_conflicts(findings, sound, stale_allowed=milestones is not None)
     conflicting = bool(findings.counts)
     names: list[str] = []
     load = LoadReads(0, 0)
     if milestones is not None:
         load = find_in_kept(findings, sound, milestones)
-        names = unread(teller, milestones)
+        names = unread(texts, milestones)
     return RegistersResult(
         counts=findings.counts,
         found=tuple(findings.found),
         conflicting=conflicting,
-        stale=stale_reads(teller, sound) if conflicting else 0,
-        repeated=repeated(teller),
+        stale=stale_reads(texts, sound) if conflicting else 0,
+        repeated=repeated(texts),
         unread=tuple(names[:_NAMED_MAX]),
         unread_count=len(names),
         compared=load.compared,
@@ -161,15 +161,15 @@ def shares(registers: Registers, count: int) -> Iterator[Registers]:
             yield share
 
 
-def repeated(teller: RegisterTexts) -> str | None:
+def repeated(texts: RegisterTexts) -> str | None:
     """The first register to which one value was written more than once; None if there is none."""
-    some = np.flatnonzero(teller.zones.writes > 1)
+    some = np.flatnonzero(texts.zones.writes > 1)
     if not len(some):
         return None
     zone = int(some[0])
-    again = " (before the history, too)" if _is_initial(teller.zones, zone, teller.registers) else ""
-    times = int(teller.zones.writes[zone])
-    name, value = teller.subject(zone), teller.value(zone)
+    again = " (before the history, too)" if _is_initial(texts.zones, zone, texts.registers) else ""
+    times = int(texts.zones.writes[zone])
+    name, value = texts.subject(zone), texts.value(zone)
     return f"{name}: {value} was written {times} times{again}; zones need unique values"
 
 
@@ -199,10 +199,10 @@ def _between(rows: Rows, low: int, high: int) -> Rows:
     )
 
 
-def _sound(teller: RegisterTexts) -> Booleans:
+def _sound(texts: RegisterTexts) -> Booleans:
     """Clusters with exactly one write, of registers about which zones can decide."""
-    zones = teller.zones
-    unfit = np.isin(zones.key, zones.key[zones.writes > 1]) | np.isin(zones.key, teller.registers.swapped)
+    zones = texts.zones
+    unfit = np.isin(zones.key, zones.key[zones.writes > 1]) | np.isin(zones.key, texts.registers.swapped)
     sound: Booleans = (zones.writes == 1) & ~unfit
     return sound
 

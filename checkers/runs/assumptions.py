@@ -35,7 +35,7 @@ from checkers.verdict.needs import NOTHING
 from checkers.verdict.verdict import Assumption, CheckerResult, result_of
 
 CHECKER = "assumptions"
-_TOLD_OF_OLD_EPOCHS = (
+_OLD_EPOCH_ERRORS = (
     ErrorCode.INVALID_PRODUCER_EPOCH,
     ErrorCode.INVALID_TXN_STATE,
     ErrorCode.PRODUCER_FENCED,
@@ -72,7 +72,7 @@ def check_assumptions(history: History) -> CheckerResult:
         met += check_blinks(history, setup, windows)
         met += check_gambits(history, setup, windows)
     disks = sum(window.proven and window.hits_disks for window in windows)
-    withheld = sum(told.value.planned.sparing is True for told in _refused(history))
+    withheld = sum(refusal.value.planned.sparing is True for refusal in _refused(history))
     figures = {
         "faults": len(windows),
         "faults_of_disks": disks,
@@ -129,18 +129,20 @@ def _injected(history: History, setup: Setup, windows: Sequence[FaultWindow]) ->
     held = [each for each in refused if each not in withheld and each.value.refused == "held"]
     redundant = len(held) if setup.drawn_faults else 0
     needed = max(min(planned, 1), meant - min(redundant, meant // 2))
-    told = "".join(f"; {o.key} was not attempted ({o.error or 'no reason given'})" for o, _ in refused)
+    not_attempted = "".join(
+        f"; {o.key} was not attempted ({o.error or 'no reason given'})" for o, _ in refused
+    )
     return Assumption(
         "faults-injected",
         proven >= needed,
         f"at least {needed} proven faults",
-        f"{proven} proven faults{told}",
+        f"{proven} proven faults{not_attempted}",
     )
 
 
 def _refused(history: History) -> list[Decoded[FaultRecorded]]:
-    told = ((each, recorded_fault(each)) for each in history.of("inject") if each.type is FAIL)
-    return [Decoded(operation, fault) for operation, fault in told if fault is not None]
+    recorded = ((each, recorded_fault(each)) for each in history.of("inject") if each.type is FAIL)
+    return [Decoded(operation, fault) for operation, fault in recorded if fault is not None]
 
 
 def _made_to_be_loaded(history: History) -> list[PartitionName]:
@@ -228,14 +230,14 @@ def _performed(history: History, setup: Setup) -> list[Assumption]:
         return []
     answered = performed(history)
     few = {kind: n for kind, n in setup.operations_min.items() if answered.get(kind, 0) < n}
-    told = ", ".join(f"{kind}: {answered.get(kind, 0)} of {n}" for kind, n in few.items())
+    unseen = ", ".join(f"{kind}: {answered.get(kind, 0)} of {n}" for kind, n in few.items())
     least = ", ".join(f"{kind}: {n}" for kind, n in setup.operations_min.items())
     return [
         Assumption(
             "operations-seen",
             not few,
             f"so many admin operations that Kafka answered: {least}",
-            f"not seen: {told or 'none'}",
+            f"not seen: {unseen or 'none'}",
         )
     ]
 
@@ -250,16 +252,16 @@ def _played(history: History, setup: Setup) -> list[Assumption]:
     found = []
     for name in setup.controls:
         ended = [o for o in controls if o.key == name and o.type is not INVOKE]
-        played = bool(ended) and all(o.type is OK and _tells(o) for o in ended)
-        failures = (o.error or "the producer's epoch was not old" for o in ended if o.error or not _tells(o))
-        told = next(failures, "it never ended" if not ended else "as written")
+        played = bool(ended) and all(o.type is OK and _proves(o) for o in ended)
+        failures = (o.error or "the producer's epoch was not old" for o in ended if o.error or not _proves(o))
+        outcome = next(failures, "it never ended" if not ended else "as written")
         found.append(
-            Assumption("control-played", played, f"the script {name} is carried out to its end", told)
+            Assumption("control-played", played, f"the script {name} is carried out to its end", outcome)
         )
     return found
 
 
-def _tells(control: Operation) -> bool:
+def _proves(control: Operation) -> bool:
     """Whether a script's answers prove something: of three scripts, that the epoch was old.
 
     A coordinator that is not the coordinator any more does not look at the epoch.
@@ -269,7 +271,7 @@ def _tells(control: Operation) -> bool:
     played = msgspec.convert(control.value, ScriptPlayed)
     if played.late_commit_error is not UNSET:
         newer_by = 0 if played.newer_by is UNSET else played.newer_by
-        return newer_by > 0 and played.late_commit_error in _TOLD_OF_OLD_EPOCHS
+        return newer_by > 0 and played.late_commit_error in _OLD_EPOCH_ERRORS
     if played.older_epoch_errors is not UNSET:
         return played.older_epoch_errors[0] in _FENCED
     errors = played.timed_out_errors
@@ -288,13 +290,13 @@ def _scripted(history: History) -> list[Assumption]:
         return []
     if all(operation.f != "moves" for operation in tried):
         failed.append("it never ended")
-    told = "; ".join(failed) or "all moves as written"
+    outcome = "; ".join(failed) or "all moves as written"
     return [
         Assumption(
             "script-played",
             not failed,
             "all requests of the script succeed and all awaited states are reached",
-            told,
+            outcome,
         )
     ]
 

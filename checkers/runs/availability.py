@@ -25,7 +25,7 @@ CHECKER = "availability"
 """The checker's name."""
 ISLAND_NS = 1_000_000_000
 """Longest time between two acknowledgements that does not count as a gap."""
-PARTITIONS_TOLD = 20
+PARTITIONS_REPORTED = 20
 """Number of partitions whose gaps are reported, those with the longest gaps first."""
 
 
@@ -60,8 +60,8 @@ def check_availability(history: History) -> CheckerResult:
     within = np.logical_or.reduce(during, axis=0) if during else np.zeros(len(invoked_ns), np.bool_)
     took_ns = completed_ns - invoked_ns
     faults = [
-        told | {"latency_ms": _quantiles(took_ns[felt])}
-        for told, felt in zip(unavailability(gaps, windows), during, strict=True)
+        outage | {"latency_ms": _quantiles(took_ns[felt])}
+        for outage, felt in zip(unavailability(gaps, windows), during, strict=True)
     ]
     return result_of(
         CHECKER,
@@ -146,7 +146,7 @@ def _by_partition(gaps: Gaps) -> list[dict[str, object]]:
     total_ns, longest_ns = np.zeros_like(count), np.zeros_like(count)
     np.add.at(total_ns, partition, length_ns)
     np.maximum.at(longest_ns, partition, length_ns)
-    worst = np.argsort(-longest_ns, kind="stable")[:PARTITIONS_TOLD]
+    worst = np.argsort(-longest_ns, kind="stable")[:PARTITIONS_REPORTED]
     return [
         {
             "partition": gaps.names[place],

@@ -36,13 +36,13 @@ def check_blinks(history: History, setup: Setup, windows: Sequence[FaultWindow])
     least = max(1, round(setup.planned_blinks * _SHARE_MIN))
     failed = (recorded_fault(operation) for operation in history.of("inject") if operation.type is FAIL)
     refused = Counter(str(each.refused) for each in failed if each is not None and each.blink)
-    told = "".join(f"; {number} refused: {why}" for why, number in sorted(refused.items()))
+    refusals = "".join(f"; {number} refused: {why}" for why, number in sorted(refused.items()))
     return [
         Assumption(
             "blinks-proven",
             proven >= least,
             f"at least {least} of {setup.planned_blinks} blinks proven",
-            f"{proven} proven{told}",
+            f"{proven} proven{refusals}",
         )
     ]
 

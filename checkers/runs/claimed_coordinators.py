@@ -65,10 +65,10 @@ def _lasting(history: History) -> dict[tuple[str, str], _Claim]:
     for operation in history.observed(COORDINATORS):
         node = operation.node or ""
         seen = msgspec.convert(operation.value, CoordinatorsSeen)
-        told = {f"group {name}" for name in seen.groups or ()}
-        told |= {f"transactional id {name}" for name in seen.transactional_ids or ()}
+        coordinated = {f"group {name}" for name in seen.groups or ()}
+        coordinated |= {f"transactional id {name}" for name in seen.transactional_ids or ()}
         before = {what: claims.pop((node, what)) for by, what in [*claims] if by == node}
-        for what in told:
+        for what in coordinated:
             first = before.get(what, _Claim(operation.index, operation.time_ns, 0, 0))
             claims[node, what] = first._replace(last=operation.index, asked_ns=seen.began_ns)
     lasting = {whose: claim.asked_ns - claim.since_ns for whose, claim in claims.items()}

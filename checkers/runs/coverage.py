@@ -91,7 +91,7 @@ def _probed(history: History) -> Assumption:
         f"{operation.f} of {operation.key}"
         for f in ("inject", "heal")
         for operation in history.of(f)
-        if operation.type is OK and ((told := recorded_fault(operation)) is None or not told.probe)
+        if operation.type is OK and ((fault := recorded_fault(operation)) is None or not fault.probe)
     ]
     return _all_seen(
         "faults-covered", "what the probe found for each fault that took effect and for each heal", blind
@@ -157,12 +157,12 @@ def _missed(before: int, after: int, away: Sequence[tuple[int, int]]) -> int:
 
 def _views_of_all(history: History) -> Assumption:
     """Require that a broker reported each partition of the run's topics."""
-    told: dict[str, set[int]] = {}
+    reported: dict[str, set[int]] = {}
     for operation in history.observed(PARTITIONS):
         for topic, states in msgspec.convert(operation.value, PartitionsSeen).topics.items():
-            told.setdefault(topic, set()).update(state.partition for state in states)
+            reported.setdefault(topic, set()).update(state.partition for state in states)
     names = [each.name for each in partitions_of(history)]
-    unseen = [str(name) for name in names if name.partition not in told.get(name.topic, ())]
+    unseen = [str(name) for name in names if name.partition not in reported.get(name.topic, ())]
     return _all_seen("views-covered", "a view of every partition by a broker", unseen)
 
 
@@ -201,22 +201,24 @@ def _folders_reported(history: History, setup: Setup) -> Iterator[Assumption]:
     Older runs report none.
     """
     if EVIDENCE_FOLDERS in recorded_setup(history).evidence:
-        told = {operation.node for operation in history.observed(FOLDERS)}
+        listed = {operation.node for operation in history.observed(FOLDERS)}
         brokers = (node.name for node in setup.nodes if "broker" in node.roles)
-        yield _all_seen("folders-covered", "the folders on each broker's disks", [*sorted({*brokers} - told)])
+        yield _all_seen(
+            "folders-covered", "the folders on each broker's disks", [*sorted({*brokers} - listed)]
+        )
 
 
 def _coordinators_reported(history: History, setup: Setup) -> Iterator[Assumption]:
     """Require that, if brokers had to be asked what they coordinate, all running brokers answered."""
     if EVIDENCE_COORDINATORS in recorded_setup(history).evidence:
-        told = {
+        answered = {
             operation.node
             for operation, seen in history.seen(COORDINATORS, CoordinatorsSeen)
             if None not in (seen.groups, seen.transactional_ids)
         }
         brokers = {node.name for node in setup.nodes if "broker" in node.roles}
         what = "the groups and transactional ids that each broker coordinates"
-        yield _all_seen("coordinators-covered", what, [*sorted(brokers - told - gone(history))])
+        yield _all_seen("coordinators-covered", what, [*sorted(brokers - answered - gone(history))])
 
 
 def _producers_known(history: History, setup: Setup) -> Iterator[Assumption]:
@@ -244,8 +246,8 @@ def _votes_reported(history: History, setup: Setup) -> Iterator[Assumption]:
 
     Older runs record no votes.
     """
-    told = ((o.node, vote_logged(o.value)) for o in history.observed(VOTE))
-    further = {node: vote.further for node, vote in told if isinstance(vote, VotesEnd)}
+    votes = ((o.node, vote_logged(o.value)) for o in history.observed(VOTE))
+    further = {node: vote.further for node, vote in votes if isinstance(vote, VotesEnd)}
     if history.observed(VOTE):
         unread = [name for name in setup.controllers.values() if further.get(name) != 0]
         yield Assumption(

@@ -44,13 +44,13 @@ def check_gambits(history: History, setup: Setup, windows: Sequence[FaultWindow]
     played = sum(operation.type is OK for operation in ended)
     in_time = setup.planned_gambits - sum(operation.type is FAIL for operation in ended)
     least = max(1, round(in_time * _SHARE_MIN))
-    told = "".join(f"; {o.key} {_kind(o)}: {o.error}" for o in ended if o.type is not OK)
+    failures = "".join(f"; {o.key} {_kind(o)}: {o.error}" for o in ended if o.type is not OK)
     return [
         Assumption(
             "gambits-played",
             played >= least,
             f"at least {least} of {in_time} gambits that began early enough carried out to their end",
-            f"{played} of {len(ended)} that ended{told}",
+            f"{played} of {len(ended)} that ended{failures}",
         ),
         _under_load(windows, calls_of(history), setup.assumptions),
     ]

@@ -117,8 +117,8 @@ def _ended_since(status: NodeSeen, last: NodeSeen | None) -> bool:
     another = last.started_at != status.started_at
     if status.exited:
         return not last.exited or another
-    told = last.started_at and status.started_at
-    return last.alive and another and bool(told)
+    known = last.started_at and status.started_at
+    return last.alive and another and bool(known)
 
 
 def _explained(

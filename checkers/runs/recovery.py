@@ -41,8 +41,8 @@ def check_recovery(history: History) -> CheckerResult:
         KeyError, msgspec.ValidationError: the history is not as docs/histories.md says.
     """
     ended = [o for o in history.of("recover") if o.type is not INVOKE]
-    told = [operation for operation in ended if "partitions" in (operation.value or {})]
-    recoveries = [(operation, msgspec.convert(operation.value, Recovery)) for operation in told]
+    complete = [operation for operation in ended if "partitions" in (operation.value or {})]
+    recoveries = [(operation, msgspec.convert(operation.value, Recovery)) for operation in complete]
     found = [anomaly for operation, recovery in recoveries for anomaly in _judged(operation, recovery)]
     found += two_coordinators(history)
     found += [anomaly for recovery in recoveries[-1:] for anomaly in _unanswered(history, *recovery)]

@@ -54,9 +54,9 @@ def check_starts(history: History) -> CheckerResult:
 
 
 def _found(operation: Operation, seen: StartSeen) -> Iterator[Anomaly]:
-    told = "; ".join(seen.sentences) or seen.waited_for or "nothing was recorded"
+    cause = "; ".join(seen.sentences) or seen.waited_for or "nothing was recorded"
     yield NOT_READY.found(
-        f"Start {operation.key} did not become ready within {seen.took_s:.0f} s: {told}.",
+        f"Start {operation.key} did not become ready within {seen.took_s:.0f} s: {cause}.",
         subject=f"start {operation.key}",
         time_ns=operation.time_ns,
         witness=(operation.index,),

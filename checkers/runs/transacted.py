@@ -34,13 +34,13 @@ def transacted(history: History, workload: LoadSetup) -> list[Assumption]:
             case "txn":
                 seen.take(operation)
     least = min((seen.committed[client] for client in seen.clients), default=0)
-    told = ", ".join(f"{client}: {seen.committed[client]}" for client in sorted(seen.clients))
+    committed = ", ".join(f"{client}: {seen.committed[client]}" for client in sorted(seen.clients))
     met = [
         Assumption(
             "transactions-committed",
             least >= COMMITTED_MIN,
             f"at least {COMMITTED_MIN} transactions committed by each client",
-            told or "none began",
+            committed or "none began",
         ),
         Assumption(
             "transactions-aborted",

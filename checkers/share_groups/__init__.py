@@ -113,17 +113,17 @@ def check_share_groups(history: History) -> CheckerResult:
     times_ns = np.fromiter((o.time_ns for o in history.operations), np.int64)
     for found in found_in(groups, Calm(history), workload.delivery_limit):
         some = range(min(len(found.place), EXAMPLES_PER_ANOMALY))
-        told = [
+        examples = [
             excuses.judged(found.anomaly(groups, times_ns, row), _name(groups, found, row)) for row in some
         ]
-        judged.add(found.kind.id, len(found.place), told)
+        judged.add(found.kind.id, len(found.place), examples)
     for compared in compared_with_log(history, groups):
         found = compared.found
-        told = [
+        examples = [
             _with_licence(found.anomaly(groups, times_ns, row), compared.text(row))
             for row in compared.examples(EXAMPLES_PER_ANOMALY)
         ]
-        judged.add_certain(found.kind.id, len(found.place), told)
+        judged.add_certain(found.kind.id, len(found.place), examples)
         judged.doubts += compared.doubts()
     states = judge_states(history, groups)
     _add_states(judged, states, excuses)
@@ -175,7 +175,7 @@ class _Excuses:
 
     def __init__(self, history: History) -> None:
         self._history = history
-        self._told = bool(history.of("setup"))
+        self._has_setup = bool(history.of("setup"))
         self._losses: dict[GroupPartition, tuple[Loss, ...]] = {}
 
     def judged(self, anomaly: Anomaly, name: GroupPartition) -> Anomaly:
@@ -196,21 +196,21 @@ class _Excuses:
         """The numbers of passed records of a share partition by whether an event may explain them."""
         if not len(passed.offset):
             return
-        told_ns = np.full(len(passed.offset), self._history.operations[passed.witness[-1]].time_ns)
-        lost = self._lost(passed.name, int(told_ns[0])) is not None
+        answered_ns = np.full(len(passed.offset), self._history.operations[passed.witness[-1]].time_ns)
+        lost = self._lost(passed.name, int(answered_ns[0])) is not None
         truncated = min((permit.event.above or 0 for permit in self._truncating(passed.name)), default=NEVER)
         illegal = ~np.array(passed.out_of_tries, np.bool_) & (passed.offset < truncated) & ~np.bool_(lost)
         for broken in (True, False):
             rows = illegal == broken
             place, offset = str(passed.name), passed.offset[rows]
-            yield from tallied(UNDELIVERED.id, place, told_ns[rows], offset, illegal=broken)
+            yield from tallied(UNDELIVERED.id, place, answered_ns[rows], offset, illegal=broken)
 
     def _lost(self, name: GroupPartition, until_ns: int) -> str | None:
         """An event by which the state of a share partition may have been lost by a time."""
         if name not in self._losses:
             place = shares_partition(self._history, name)
             number = None if place is None else place.partition
-            self._losses[name] = losses(self._history, SHARES_TOPIC, number) if self._told else ()
+            self._losses[name] = losses(self._history, SHARES_TOPIC, number) if self._has_setup else ()
         return next((loss.text for loss in self._losses[name] if loss.meets(0, until_ns)), None)
 
     def _truncated(self, name: GroupPartition, *, until_ns: int = NEVER, offset: int = NEVER) -> str | None:
@@ -247,9 +247,9 @@ def _unfinished(groups: ShareGroups, group: str, places: Iterable[Passed]) -> It
 
 
 def _acknowledged(groups: ShareGroups, group: str) -> Assumption:
-    told = groups.acknowledgements
+    acks = groups.acknowledgements
     mine = [code for code, name in enumerate(groups.places) if name.group == group]
-    final = np.isin(groups.deliveries.place[told.delivery], mine) & (told.kind != RELEASE)
+    final = np.isin(groups.deliveries.place[acks.delivery], mine) & (acks.kind != RELEASE)
     return Assumption(
         f"acknowledged {group}",
         int(final.sum()) >= ACKNOWLEDGED_MIN,
@@ -259,15 +259,15 @@ def _acknowledged(groups: ShareGroups, group: str) -> Assumption:
 
 
 def _figures(groups: ShareGroups) -> dict[str, int]:
-    all_, told = groups.deliveries, groups.acknowledgements
+    all_, acks = groups.deliveries, groups.acknowledgements
     records = len(np.unique(all_.record))
     return {
         "deliveries": len(all_.record),
         "records": records,
         "deliveries_again": len(all_.record) - records,
         "delivery_count_max": int(all_.count.max(initial=0)),
-        "acknowledged": len(told.kind),
-        "released": int((told.kind == RELEASE).sum()),
+        "acknowledged": len(acks.kind),
+        "released": int((acks.kind == RELEASE).sum()),
         "unconfirmed": groups.unconfirmed,
     }
 

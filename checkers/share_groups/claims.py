@@ -220,10 +220,10 @@ class Comparison:
             partition=np.fromiter(places, np.int64)[all_.place[rows]],
             offset=all_.offset[rows],
             value=all_.value[rows],
-            known_ns=times_ns[all_.told[rows]],
+            known_ns=times_ns[all_.answered[rows]],
             kept=np.ones(len(rows), np.bool_),
             began=all_.asked[rows],
-            ended=all_.told[rows],
+            ended=all_.answered[rows],
             by=np.full(len(rows), SHARE_POLL),
             delivery=rows,
         )

@@ -72,42 +72,44 @@ def compared_with_log(history: History, groups: ShareGroups) -> Iterator[Compare
         groups: the records that members of share groups received.
     """
     if len(groups.deliveries.place):
-        told = Comparison(history, groups)
-        phantom = _phantom(told)
-        yield _phantoms(told, np.flatnonzero(phantom))
-        yield _contradictions(told, ~phantom)
-        yield _missing(told, ~phantom)
+        comparison = Comparison(history, groups)
+        phantom = _phantom(comparison)
+        yield _phantoms(comparison, np.flatnonzero(phantom))
+        yield _contradictions(comparison, ~phantom)
+        yield _missing(comparison, ~phantom)
 
 
-def _phantom(told: Comparison) -> Booleans:
+def _phantom(comparison: Comparison) -> Booleans:
     """Which claims share polls returned although no worker can have sent them; shape (claims,)."""
-    topics = {told.partitions[code].topic for code in np.unique(told.columns.sends.partition).tolist()}
-    fed = np.array([name.topic in topics for name in told.partitions], np.bool_)
-    claims = told.claims
-    phantom: Booleans = (claims.delivery != NONE) & (told.sent.possible == 0) & fed[claims.partition]
+    topics = {
+        comparison.partitions[code].topic for code in np.unique(comparison.columns.sends.partition).tolist()
+    }
+    fed = np.array([name.topic in topics for name in comparison.partitions], np.bool_)
+    claims = comparison.claims
+    phantom: Booleans = (claims.delivery != NONE) & (comparison.sent.possible == 0) & fed[claims.partition]
     return phantom
 
 
-def _phantoms(told: Comparison, rows: Integers) -> Compared:
+def _phantoms(comparison: Comparison, rows: Integers) -> Compared:
     """Values that no worker can have sent to the partition."""
-    sends = told.columns.sends
+    sends = comparison.columns.sends
 
     def text(row: int) -> str:
         claim = int(rows[row])
-        elsewhere = np.unique(sends.partition[sends.value == told.claims.value[claim]]).tolist()
-        partitions = ", ".join(str(told.partitions[code]) for code in elsewhere)
-        said = f"was sent to {partitions} only" if partitions else "was never sent"
-        if told.sent.sends[claim]:
-            said = "was not written, because its send failed"
-        return f"was {_told(told, claim)}, but this value {said}"
+        elsewhere = np.unique(sends.partition[sends.value == comparison.claims.value[claim]]).tolist()
+        partitions = ", ".join(str(comparison.partitions[code]) for code in elsewhere)
+        fate = f"was sent to {partitions} only" if partitions else "was never sent"
+        if comparison.sent.sends[claim]:
+            fate = "was not written, because its send failed"
+        return f"was {_reported(comparison, claim)}, but this value {fate}"
 
     nothing = np.full(len(rows), NONE)
-    return Compared(_found(told, kinds.PHANTOM, rows, _witness(told, rows), text), nothing, ())
+    return Compared(_found(comparison, kinds.PHANTOM, rows, _witness(comparison, rows), text), nothing, ())
 
 
-def _contradictions(told: Comparison, judged: Booleans) -> Compared:
+def _contradictions(comparison: Comparison, judged: Booleans) -> Compared:
     """Pairs of claims about one offset, adjacent in time, at least one of them from a share poll."""
-    claims = told.claims
+    claims = comparison.claims
     order = np.flatnonzero(judged)
     order = order[np.lexsort((claims.known_ns[order], claims.slot[order]))]
     pairs = np.stack((order[:-1], order[1:]))
@@ -118,30 +120,30 @@ def _contradictions(told: Comparison, judged: Booleans) -> Compared:
     mine, other = np.where(later, pairs[::-1], pairs)
 
     def text(row: int) -> str:
-        return f"was {_told(told, int(mine[row]))}, and {_told(told, int(other[row]))}"
+        return f"was {_reported(comparison, int(mine[row]))}, and {_reported(comparison, int(other[row]))}"
 
     licence, permits = _permitted(
-        told,
+        comparison,
         pairs[0],
-        np.minimum(_since_ns(told, pairs[0]), _since_ns(told, pairs[1])),
+        np.minimum(_since_ns(comparison, pairs[0]), _since_ns(comparison, pairs[1])),
         claims.known_ns[pairs[1]],
         claims.kept[pairs[0]] & claims.kept[pairs[1]],
     )
-    witness = (*_witness(told, mine), *_witness(told, other))
-    return Compared(_found(told, kinds.WRONG_RECORD, mine, witness, text), licence, permits)
+    witness = (*_witness(comparison, mine), *_witness(comparison, other))
+    return Compared(_found(comparison, kinds.WRONG_RECORD, mine, witness, text), licence, permits)
 
 
-def _missing(told: Comparison, judged: Booleans) -> Compared:
+def _missing(comparison: Comparison, judged: Booleans) -> Compared:
     """Records that share polls returned, at offsets where covering final reads found no record."""
-    claims = told.claims
+    claims = comparison.claims
     call, until_ns = np.full(len(claims.slot), NONE), np.full(len(claims.slot), NEVER)
     for partition in np.unique(claims.partition).tolist():
-        if told.partitions[partition].topic in told.columns.keys:
+        if comparison.partitions[partition].topic in comparison.columns.keys:
             continue
         here = np.flatnonzero(judged & (claims.delivery != NONE) & (claims.partition == partition))
-        _cover(told, partition, here, call, until_ns)
+        _cover(comparison, partition, here, call, until_ns)
     rows = np.flatnonzero(call != NONE)
-    finals, calls = told.columns.final_reads, told.columns.calls
+    finals, calls = comparison.columns.final_reads, comparison.columns.calls
 
     def text(row: int) -> str:
         claim = int(rows[row])
@@ -151,25 +153,31 @@ def _missing(told: Comparison, judged: Booleans) -> Compared:
         span = f"from offset {finals.start[final]} to {listed}{end}"
         operation = calls.op[finals.call[final]]
         return (
-            f"was {_told(told, claim)}, but a final read {span} found no record there, operation {operation}"
+            f"was {_reported(comparison, claim)}, but a final read {span} found no record there, "
+            f"operation {operation}"
         )
 
     kept = np.ones(len(rows), np.bool_)
-    since_ns = _since_ns(told, rows)
+    since_ns = _since_ns(comparison, rows)
     last_ns = np.maximum(until_ns[rows], claims.known_ns[rows])
-    licence, permits = _permitted(told, rows, since_ns, last_ns, kept, removable=True)
-    witness = (*_witness(told, rows), calls.op[finals.call[call[rows]]])
-    return Compared(_found(told, kinds.NOT_IN_LOG, rows, witness, text), licence, permits)
+    licence, permits = _permitted(comparison, rows, since_ns, last_ns, kept, removable=True)
+    witness = (*_witness(comparison, rows), calls.op[finals.call[call[rows]]])
+    return Compared(_found(comparison, kinds.NOT_IN_LOG, rows, witness, text), licence, permits)
 
 
-def _cover(told: Comparison, partition: int, here: Integers, call: Integers, until_ns: Integers) -> None:
+def _cover(
+    comparison: Comparison, partition: int, here: Integers, call: Integers, until_ns: Integers
+) -> None:
     """For claims of one partition that final reads should have found, store the first that covers each."""
-    claims, columns = told.claims, told.columns
+    claims, columns = comparison.claims, comparison.columns
     finals = columns.final_reads
-    offset, present_ns = claims.offset[here], np.minimum(claims.known_ns[here], told.sent.until_ns[here])
+    offset, present_ns = (
+        claims.offset[here],
+        np.minimum(claims.known_ns[here], comparison.sent.until_ns[here]),
+    )
     final = np.flatnonzero(columns.calls.final[columns.reads.call] & (columns.reads.partition == partition))
     lacking = ~np.isin(offset, columns.reads.offset[final])
-    for row in told.finals(partition):
+    for row in comparison.finals(partition):
         covered = offset < finals.position[row]
         covered |= finals.whole[row] & (present_ns < finals.listed_ns[row])
         ended_ns = columns.calls.completed_ns[finals.call[row]]
@@ -178,7 +186,7 @@ def _cover(told: Comparison, partition: int, here: Integers, call: Integers, unt
 
 
 def _permitted(
-    told: Comparison,
+    comparison: Comparison,
     claims: Integers,
     since_ns: Integers,
     until_ns: Integers,
@@ -191,11 +199,11 @@ def _permitted(
     A known gap of Kafka explains a loss and does not permit it.
     """
     licence, permits = np.full(len(claims), NONE), list[Permit]()
-    partitions, offset = told.claims.partition[claims], told.claims.offset[claims]
-    known_ns = told.claims.known_ns[claims]
+    partitions, offset = comparison.claims.partition[claims], comparison.claims.offset[claims]
+    known_ns = comparison.claims.known_ns[claims]
     for partition in np.unique(partitions).tolist():
         here = np.flatnonzero(partitions == partition)
-        some = licences_of(told.history).of(told.partitions[partition])
+        some = licences_of(comparison.history).of(comparison.partitions[partition])
         first = first_permit(
             some,
             since_ns[here],
@@ -211,47 +219,47 @@ def _permitted(
     return licence, tuple(permits)
 
 
-def _since_ns(told: Comparison, claims: Integers) -> Integers:
+def _since_ns(comparison: Comparison, claims: Integers) -> Integers:
     """Time before which records did not exist: they were neither being sent nor reported."""
-    return np.minimum(told.claims.known_ns[claims], told.sent.since_ns[claims])
+    return np.minimum(comparison.claims.known_ns[claims], comparison.sent.since_ns[claims])
 
 
-def _witness(told: Comparison, claims: Integers) -> tuple[Integers, Integers]:
+def _witness(comparison: Comparison, claims: Integers) -> tuple[Integers, Integers]:
     """Invocation and completion of the operations that report claims."""
-    report = told.claims.report[claims]
-    return told.reports.began[report], told.reports.ended[report]
+    report = comparison.claims.report[claims]
+    return comparison.reports.began[report], comparison.reports.ended[report]
 
 
-def _told(told: Comparison, claim: int) -> str:
-    report = int(told.claims.report[claim])
-    by = _BY[told.reports.by[report]]
-    return f"{told.value(claim)!r} to {by} of operation {told.reports.ended[report]}"
+def _reported(comparison: Comparison, claim: int) -> str:
+    report = int(comparison.claims.report[claim])
+    by = _BY[comparison.reports.by[report]]
+    return f"{comparison.value(claim)!r} to {by} of operation {comparison.reports.ended[report]}"
 
 
 def _found(
-    told: Comparison,
+    comparison: Comparison,
     kind: AnomalyKind,
     claims: Integers,
     witness: tuple[Integers, ...],
     text: Callable[[int], str],
 ) -> Found:
-    delivery = told.claims.delivery[claims]
+    delivery = comparison.claims.delivery[claims]
 
     def explained(row: int) -> tuple[str, ...]:
-        return _reports_at(told, int(told.claims.slot[claims[row]]))
+        return _reports_at(comparison, int(comparison.claims.slot[claims[row]]))
 
-    return Found(kind, delivery, told.groups.deliveries.place[delivery], witness, text, explained)
+    return Found(kind, delivery, comparison.groups.deliveries.place[delivery], witness, text, explained)
 
 
-def _reports_at(told: Comparison, slot: int) -> tuple[str, ...]:
+def _reports_at(comparison: Comparison, slot: int) -> tuple[str, ...]:
     """What each operation reported at a place, in the order of time; each kind of report of a value once."""
-    reports = told.reports
-    rows = np.flatnonzero(told.slots == slot)
+    reports = comparison.reports
+    rows = np.flatnonzero(comparison.slots == slot)
     rows = rows[np.argsort(reports.known_ns[rows], kind="stable")]
     first = {(int(reports.value[row]), int(reports.by[row])): row for row in rows[::-1].tolist()}
     lines = [
         f"At {reports.known_ns[row] / NS_PER_S:.3f} s {_BY[by]} of operation {reports.ended[row]} had "
-        f"{told.named(value)!r} there."
+        f"{comparison.named(value)!r} there."
         for (value, by), row in sorted(first.items(), key=lambda each: int(reports.known_ns[each[1]]))
     ]
     return tuple(lines[:_REPORTS_MAX])

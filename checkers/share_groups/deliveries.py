@@ -85,7 +85,7 @@ def _steady(groups: ShareGroups, calm: Calm) -> Booleans:
     for place in np.unique(all_.place).tolist():
         here, name = all_.place == place, groups.places[place]
         where = PartitionName(name.topic, name.partition)
-        steady[here] = calm.between(where, all_.since[here], all_.told[here])
+        steady[here] = calm.between(where, all_.since[here], all_.answered[here])
     return steady
 
 
@@ -110,31 +110,31 @@ def _found(
 
 def _acknowledged_twice(groups: ShareGroups, steady: Booleans) -> Found:
     """Acknowledgements after a final one of the record: final ones, and releases that began after its end."""
-    told, records = groups.acknowledgements, groups.deliveries.record
-    record, final = records[told.delivery], told.kind != RELEASE
+    acks, records = groups.acknowledgements, groups.deliveries.record
+    record, final = records[acks.delivery], acks.kind != RELEASE
     finals = np.flatnonzero(final)
     # The earlier a final acknowledgement ended, the higher it is, so the earliest is found.
     earliest = highest_before(
         record[finals],
-        told.began[finals],
-        -told.ended[finals],
+        acks.began[finals],
+        -acks.ended[finals],
         record,
-        np.where(final, told.began, told.ended),
+        np.where(final, acks.began, acks.ended),
     )
     first = np.append(finals, NONE)[earliest]
-    after = (first != NONE) & (final | (told.ended[first] < told.began))
-    after &= _is_kept(groups, steady, told.delivery, np.maximum(told.ended[first], told.ended))
+    after = (first != NONE) & (final | (acks.ended[first] < acks.began))
+    after &= _is_kept(groups, steady, acks.delivery, np.maximum(acks.ended[first], acks.ended))
     later = np.flatnonzero(after)
     first = first[later]
 
     def text(row: int) -> str:
         return (
-            f"was acknowledged successfully by operation {told.ended[later[row]]}, after a final "
-            f"acknowledgement, operation {told.ended[first[row]]}"
+            f"was acknowledged successfully by operation {acks.ended[later[row]]}, after a final "
+            f"acknowledgement, operation {acks.ended[first[row]]}"
         )
 
-    witness = (told.began[first], told.ended[first], told.began[later], told.ended[later])
-    return _found(groups, kinds.ACKNOWLEDGED_TWICE, told.delivery[later], witness, text)
+    witness = (acks.began[first], acks.ended[first], acks.began[later], acks.ended[later])
+    return _found(groups, kinds.ACKNOWLEDGED_TWICE, acks.delivery[later], witness, text)
 
 
 def _is_kept(groups: ShareGroups, steady: Booleans, delivery: Integers, until: Integers) -> Booleans:
@@ -159,46 +159,46 @@ def _too_many(groups: ShareGroups, limit: int) -> Found:
     def text(row: int) -> str:
         return f"was delivered with the delivery count {all_.count[rows[row]]}; the limit is {limit}"
 
-    return _found(groups, kinds.TOO_MANY, rows, (all_.asked[rows], all_.told[rows]), text)
+    return _found(groups, kinds.TOO_MANY, rows, (all_.asked[rows], all_.answered[rows]), text)
 
 
 def _delivered_again(groups: ShareGroups) -> Found:
     """Deliveries that can only have begun after a final acknowledgement was confirmed."""
-    all_, told = groups.deliveries, groups.acknowledgements
-    finals = np.flatnonzero(told.kind != RELEASE)
-    record, ended = all_.record[told.delivery[finals]], told.ended[finals]
+    all_, acks = groups.deliveries, groups.acknowledgements
+    finals = np.flatnonzero(acks.kind != RELEASE)
+    record, ended = all_.record[acks.delivery[finals]], acks.ended[finals]
     by = highest_before(record, ended, -ended, all_.record, all_.since)
     rows = np.flatnonzero(by != NONE)
     by = finals[by[rows]]
 
     def text(row: int) -> str:
         return (
-            f"was delivered by operation {all_.told[rows[row]]}, after its final acknowledgement, operation "
-            f"{told.ended[by[row]]}"
+            f"was delivered by operation {all_.answered[rows[row]]}, after its final acknowledgement, "
+            f"operation {acks.ended[by[row]]}"
         )
 
-    witness = (told.began[by], told.ended[by], all_.asked[rows], all_.told[rows])
+    witness = (acks.began[by], acks.ended[by], all_.asked[rows], all_.answered[rows])
     return _found(groups, kinds.DELIVERED_AGAIN, rows, witness, text)
 
 
 def _count_lost(groups: ShareGroups) -> Found:
     """Deliveries after a confirmed release whose count is not above that of the released delivery."""
-    all_, told = groups.deliveries, groups.acknowledgements
-    releases = np.flatnonzero(told.kind == RELEASE)
-    released = told.delivery[releases]
+    all_, acks = groups.deliveries, groups.acknowledgements
+    releases = np.flatnonzero(acks.kind == RELEASE)
+    released = acks.delivery[releases]
     count = all_.count[released]
-    by = highest_before(all_.record[released], told.ended[releases], count, all_.record, all_.since)
+    by = highest_before(all_.record[released], acks.ended[releases], count, all_.record, all_.since)
     rows = np.flatnonzero((by != NONE) & (np.append(count, 0)[by] >= all_.count))
     by = releases[by[rows]]
 
     def text(row: int) -> str:
-        before = all_.count[told.delivery[by[row]]]
+        before = all_.count[acks.delivery[by[row]]]
         return (
             f"was delivered with the delivery count {all_.count[rows[row]]}, after it had been released with "
-            f"the count {before}, operation {told.ended[by[row]]}"
+            f"the count {before}, operation {acks.ended[by[row]]}"
         )
 
-    witness = (told.began[by], told.ended[by], all_.asked[rows], all_.told[rows])
+    witness = (acks.began[by], acks.ended[by], all_.asked[rows], all_.answered[rows])
     return _found(groups, kinds.COUNT_LOST, rows, witness, text)
 
 
@@ -207,27 +207,27 @@ def _held_twice(groups: ShareGroups, steady: Booleans) -> Found:
 
     That member does not prefetch, so it fetched nothing in between and did not acquire the record again.
     """
-    all_, told = groups.deliveries, groups.acknowledgements
-    holds = np.flatnonzero(all_.exact[told.delivery] & _is_kept(groups, steady, told.delivery, told.ended))
-    held = told.delivery[holds]
-    by = highest_before(all_.record[held], all_.told[held], told.began[holds], all_.record, all_.since)
-    rows = np.flatnonzero((by != NONE) & (np.append(told.began[holds], NONE)[by] > all_.told))
+    all_, acks = groups.deliveries, groups.acknowledgements
+    holds = np.flatnonzero(all_.exact[acks.delivery] & _is_kept(groups, steady, acks.delivery, acks.ended))
+    held = acks.delivery[holds]
+    by = highest_before(all_.record[held], all_.answered[held], acks.began[holds], all_.record, all_.since)
+    rows = np.flatnonzero((by != NONE) & (np.append(acks.began[holds], NONE)[by] > all_.answered))
     by = holds[by[rows]]
 
     def text(row: int) -> str:
-        other = told.delivery[by[row]]
+        other = acks.delivery[by[row]]
         return (
-            f"was delivered by operation {all_.told[rows[row]]}, while the member to which operation "
-            f"{all_.told[other]} had delivered it held it: its acknowledgement succeeded later, operation "
-            f"{told.ended[by[row]]}"
+            f"was delivered by operation {all_.answered[rows[row]]}, while the member to which operation "
+            f"{all_.answered[other]} had delivered it held it: its acknowledgement succeeded later, "
+            f"operation {acks.ended[by[row]]}"
         )
 
     witness = (
-        all_.told[told.delivery[by]],
+        all_.answered[acks.delivery[by]],
         all_.asked[rows],
-        all_.told[rows],
-        told.began[by],
-        told.ended[by],
+        all_.answered[rows],
+        acks.began[by],
+        acks.ended[by],
     )
     return _found(groups, kinds.HELD_TWICE, rows, witness, text)
 
@@ -235,15 +235,15 @@ def _held_twice(groups: ShareGroups, steady: Booleans) -> Found:
 def _below_start(groups: ShareGroups) -> Found:
     """Deliveries below a start offset that was reported before they can have begun."""
     all_, starts = groups.deliveries, groups.starts
-    by = highest_before(starts.place, starts.told, starts.start, all_.place, all_.since)
+    by = highest_before(starts.place, starts.answered, starts.start, all_.place, all_.since)
     rows = np.flatnonzero((by != NONE) & (np.append(starts.start, NONE)[by] > all_.offset))
     by = by[rows]
 
     def text(row: int) -> str:
         return (
-            f"was delivered by operation {all_.told[rows[row]]}, but the start offset was already "
-            f"{starts.start[by[row]]}, operation {starts.told[by[row]]}"
+            f"was delivered by operation {all_.answered[rows[row]]}, but the start offset was already "
+            f"{starts.start[by[row]]}, operation {starts.answered[by[row]]}"
         )
 
-    witness = (starts.asked[by], starts.told[by], all_.asked[rows], all_.told[rows])
+    witness = (starts.asked[by], starts.answered[by], all_.asked[rows], all_.answered[rows])
     return _found(groups, kinds.START_WENT_BACK, rows, witness, text)

@@ -44,7 +44,7 @@ class Deliveries:
         exact: whether the consumer does not prefetch, and no fetch of an earlier poll may have been answered.
         since: position after which the broker acquired the record.
         asked: invocation of the poll.
-        told: completion of the poll; the broker acquired the record before this position.
+        answered: completion of the poll; the broker acquired the record before this position.
     """
 
     place: Integers
@@ -56,7 +56,7 @@ class Deliveries:
     exact: Booleans
     since: Integers
     asked: Integers
-    told: Integers
+    answered: Integers
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class StartAnswers(NamedTuple):
     place: Integers
     start: Integers
     asked: Integers
-    told: Integers
+    answered: Integers
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,8 +227,8 @@ class _Loader:
         topic = operation.value["topic"]
         for partition, start in operation.value["offsets"]:
             place = self._places[GroupPartition(operation.key, topic, partition)]
-            told = NONE if start is None else start
-            self._starts.append((place, told, asked.index, operation.index))
+            offset = NONE if start is None else start
+            self._starts.append((place, offset, asked.index, operation.index))
 
     @property
     def delivers(self) -> bool:
@@ -240,7 +240,7 @@ class _Loader:
         codes = ValueCodes()
         codes.of(others)
         value = codes.of(self._values)
-        (place, process, exact, since, asked, told), offset = self._delivered.columns()
+        (place, process, exact, since, asked, answered), offset = self._delivered.columns()
         deliveries = Deliveries(
             place=place,
             record=codes_of(place, offset, value),
@@ -251,7 +251,7 @@ class _Loader:
             exact=exact.astype(np.bool_),
             since=since,
             asked=asked,
-            told=told,
+            answered=answered,
         )
         return ShareGroups(
             places=tuple(self._places),
@@ -272,7 +272,7 @@ class _Loader:
             (deliveries.place, deliveries.offset, deliveries.process), (place, offset, process), strict=True
         )
         code = codes_of(*(np.concatenate(columns) for columns in both))
-        size, told = len(deliveries.place), deliveries.told
-        row = highest_before(code[:size], told, told, code[size:], began)
+        size, answered = len(deliveries.place), deliveries.answered
+        row = highest_before(code[:size], answered, answered, code[size:], began)
         known = row != NONE
         return Acknowledgements(row[known], kind[known], began[known], ended[known])

@@ -89,24 +89,24 @@ class Passing:
             return Passed(name, there[:0], (), (), NONE, self._open(place, there))
         best = answers[np.argmax(groups.starts.start[answers])]
         start = int(groups.starts.start[best])
-        witness = (int(groups.starts.asked[best]), int(groups.starts.told[best]))
+        witness = (int(groups.starts.asked[best]), int(groups.starts.answered[best]))
         missing = np.setdiff1d(there, given)
         missing = missing[missing < start]
-        told_ns = self._history.operations[witness[-1]].time_ns
-        lost = tuple(self._may_be_lost(name, offset, told_ns) for offset in missing.tolist())
+        answered_ns = self._history.operations[witness[-1]].time_ns
+        lost = tuple(self._may_be_lost(name, offset, answered_ns) for offset in missing.tolist())
         return Passed(name, missing, lost, witness, start, self._open(place, there[there >= start]))
 
     def _open(self, place: int, offsets: Integers) -> int:
         """Number of the offsets that are neither known to be accepted or rejected, nor out of tries."""
-        told, all_ = self._groups.acknowledgements, self._groups.deliveries
-        done = told.delivery[(told.kind != RELEASE) & (all_.place[told.delivery] == place)]
+        acks, all_ = self._groups.acknowledgements, self._groups.deliveries
+        done = acks.delivery[(acks.kind != RELEASE) & (all_.place[acks.delivery] == place)]
         spent = (all_.place == place) & (all_.count >= self._limit) & (self._limit > 0)
         return len(np.setdiff1d(offsets, np.concatenate((all_.offset[done], all_.offset[spent]))))
 
-    def _may_be_lost(self, name: GroupPartition, offset: int, told_ns: int) -> bool:
+    def _may_be_lost(self, name: GroupPartition, offset: int, until_ns: int) -> bool:
         """Whether lost answers may have used up the tries of a record."""
         sent_ns = self._sent_ns(PartitionName(name.topic, name.partition), offset)
-        disturbed = any(window.overlaps(sent_ns, told_ns) for window in fault_windows(self._history))
+        disturbed = any(window.overlaps(sent_ns, until_ns) for window in fault_windows(self._history))
         return disturbed or name.group in self._groups.failed
 
     def _sent_ns(self, partition: PartitionName, offset: int) -> int:

@@ -199,7 +199,7 @@ class _Walk:
 
     def unasked(self, given: Mapping[GroupPartition, Integers]) -> Iterator[tuple[GroupPartition, Anomaly]]:
         """Yield records of topics that are Acknowledged, although no member asked to accept them."""
-        told: set[tuple[GroupPartition, int]] = set()
+        reported: set[tuple[GroupPartition, int]] = set()
         for batch in self._batches:
             if batch.state != Delivery.ACKNOWLEDGED:
                 continue
@@ -207,8 +207,8 @@ class _Walk:
             from_row, to_row = np.searchsorted(offsets, [batch.first, batch.last + 1])
             asked = self._asked.get(batch.name, _NONE_ASKED).offset
             for offset in np.setdiff1d(offsets[from_row:to_row], asked).tolist():
-                if (batch.name, offset) not in told:
-                    told.add((batch.name, offset))
+                if (batch.name, offset) not in reported:
+                    reported.add((batch.name, offset))
                     text = f"is Acknowledged by {self._at(batch.row)}, but no member asked to accept it"
                     yield batch.name, self._found(kinds.STATE_UNASKED, batch.name, offset, text, ())
 
@@ -353,31 +353,31 @@ def _begun_again(log: ShareStatesLog) -> Booleans:
 
 def _answered(history: History, groups: ShareGroups) -> dict[GroupPartition, _Answers]:
     """Confirmed acceptances and rejections of records that are left in the log, by share partition."""
-    told, all_, listed = groups.acknowledgements, groups.deliveries, listed_offsets(columns_of(history))
-    place, offset = all_.place[told.delivery], all_.offset[told.delivery]
+    acks, all_, listed = groups.acknowledgements, groups.deliveries, listed_offsets(columns_of(history))
+    place, offset = all_.place[acks.delivery], all_.offset[acks.delivery]
     sure = _unspent(history, groups)
     found: dict[GroupPartition, _Answers] = {}
     for code, name in enumerate(groups.places):
         there = listed.get(PartitionName(name.topic, name.partition), _NOTHING)
-        rows = np.flatnonzero((place == code) & (told.kind != RELEASE) & np.isin(offset, there) & sure)
-        rows = rows[np.lexsort((told.ended[rows], offset[rows]))]
+        rows = np.flatnonzero((place == code) & (acks.kind != RELEASE) & np.isin(offset, there) & sure)
+        rows = rows[np.lexsort((acks.ended[rows], offset[rows]))]
         rows = rows[np.flatnonzero(np.diff(offset[rows], prepend=NONE))]
-        ended = _Firsts(offset[rows], told.ended[rows])
+        ended = _Firsts(offset[rows], acks.ended[rows])
         found[name] = _Answers(
-            ended, told.began[rows], np.full(len(rows), NONE), np.zeros(len(rows), np.int64)
+            ended, acks.began[rows], np.full(len(rows), NONE), np.zeros(len(rows), np.int64)
         )
     return found
 
 
 def _unspent(history: History, groups: ShareGroups) -> Booleans:
     """Which acknowledgements were answered before the end of a last lock can have archived the record."""
-    told, all_, workload = groups.acknowledgements, groups.deliveries, recorded_setup(history).workload
+    acks, all_, workload = groups.acknowledgements, groups.deliveries, recorded_setup(history).workload
     times_ns = np.fromiter((operation.time_ns for operation in history.operations), np.int64)
-    since, ended = all_.since[told.delivery], told.ended
+    since, ended = all_.since[acks.delivery], acks.ended
     locked = times_ns[ended] - times_ns[since] < workload.lock_ms * NS_PER_MS
     _, record = np.unique(all_.record, return_inverse=True)
     most = np.zeros(record.max(initial=NONE) + 1, np.int64)
     np.maximum.at(most, record, all_.count)
-    unspent: Booleans = most[record[told.delivery]] + 1 < workload.delivery_limit
+    unspent: Booleans = most[record[acks.delivery]] + 1 < workload.delivery_limit
     unspent |= locked & (since != NONE)
     return unspent

@@ -27,13 +27,13 @@ class AnomalyPlace(NamedTuple):
 
 def place_of(subject: str | None, checker: str) -> AnomalyPlace:
     """The place in a subject; without a subject, the name of the checker that reported the anomaly."""
-    told = (subject or "").strip()[:_SUBJECT_MAX]
-    if not told:
+    text = (subject or "").strip()[:_SUBJECT_MAX]
+    if not text:
         return AnomalyPlace(checker)
-    if found := _AT_OFFSET.fullmatch(told):
+    if found := _AT_OFFSET.fullmatch(text):
         return AnomalyPlace(found["place"], None if found["offset"] == "?" else int(found["offset"]))
-    if found := _IN_EPOCH.fullmatch(told):
+    if found := _IN_EPOCH.fullmatch(text):
         return AnomalyPlace(QUORUM, None, int(found["epoch"]))
-    if found := _IN_GENERATION.fullmatch(told):
+    if found := _IN_GENERATION.fullmatch(text):
         return AnomalyPlace(found["place"], None, int(found["epoch"]))
-    return AnomalyPlace(told)
+    return AnomalyPlace(text)

@@ -99,8 +99,8 @@ def withheld(result: CheckerResult, needs: Needs, lost: MissingParts | None) -> 
 def _withheld_result(result: CheckerResult, kept: tuple[Anomaly, ...], doubts: list[str]) -> CheckerResult:
     """The result with only the kept anomalies, and with some doubts."""
     certain = any(one.illegal for one in kept)
-    told = result.unknown_because or ""
-    reasons = [*(doubt for doubt in doubts if doubt not in told), *([told] if told else [])]
+    known = result.unknown_because or ""
+    reasons = [*(doubt for doubt in doubts if doubt not in known), *([known] if known else [])]
     counts = _counts(result, kept)
     return msgspec.structs.replace(
         result,

@@ -103,10 +103,10 @@ def check_descriptions(history: History) -> CheckerResult:
     return result_of(CHECKER, found, figures=figures, exercised=any(figures.values()))
 
 
-def _certainly_open(story: _Story, told: AnyAnswer) -> DescribedTransaction | None:
+def _certainly_open(story: _Story, answer: AnyAnswer) -> DescribedTransaction | None:
     """The transaction that an answer describes, if it was certainly open at that time."""
-    one = story.transactions.get(told.producer)
-    if one is None or told.asked.time_ns < one.open_ns or told.answered.time_ns >= one.until_ns:
+    one = story.transactions.get(answer.producer)
+    if one is None or answer.asked.time_ns < one.open_ns or answer.answered.time_ns >= one.until_ns:
         return None
     return one
 
@@ -131,27 +131,27 @@ def _reliable(history: History, place: PartitionName | None, to: int, since_ns: 
 
 
 def _unknown_transactions(story: _Story) -> Iterator[Anomaly]:
-    for told in story.transaction_answers:
-        one = _certainly_open(story, told)
+    for answer in story.transaction_answers:
+        one = _certainly_open(story, answer)
         if one is None:
             continue
         place = transactions_partition(story.history, one.name)
-        if not _reliable(story.history, place, told.to, one.open_ns, own=told.to == one.coordinator):
+        if not _reliable(story.history, place, answer.to, one.open_ns, own=answer.to == one.coordinator):
             continue
-        why = _not_under_way(told, one)
+        why = _not_under_way(answer, one)
         if why is not None:
             text = (
-                f"The coordinator of {one.name}, broker {told.to}, reported {why} while the "
+                f"The coordinator of {one.name}, broker {answer.to}, reported {why} while the "
                 "transaction was open."
             )
-            anomaly = _found(TRANSACTION_UNKNOWN, text, one, told)
-            yield _licensed(story, one, anomaly, told.answered.time_ns)
+            anomaly = _found(TRANSACTION_UNKNOWN, text, one, answer)
+            yield _licensed(story, one, anomaly, answer.answered.time_ns)
 
 
-def _not_under_way(told: TransactionAnswer[TransactionDescribed], one: DescribedTransaction) -> str | None:
+def _not_under_way(answer: TransactionAnswer[TransactionDescribed], one: DescribedTransaction) -> str | None:
     """The part of an open transaction that an answer wrongly lacks; None if there is none."""
-    now = told.described
-    if Producer(now.told_id, now.told_epoch) != told.producer:
+    now = answer.described
+    if Producer(now.told_id, now.told_epoch) != answer.producer:
         return f"producer {now.told_id} in epoch {now.told_epoch}"
     if now.state != _ONGOING:
         return f"the state {now.state}"
@@ -163,94 +163,97 @@ def _not_under_way(told: TransactionAnswer[TransactionDescribed], one: Described
 def _producers(story: _Story) -> Iterator[Anomaly]:
     """Wrong reports of leaders about producers whose transactions were open or aborted there."""
     lost: dict[tuple[str, int], tuple[Loss, ...]] = {}
-    for told in story.producer_answers:
-        place = (str(told.asked.key), told.described.partition)
-        one, now = story.transactions.get(told.producer), told.described
+    for answer in story.producer_answers:
+        place = (str(answer.asked.key), answer.described.partition)
+        one, now = story.transactions.get(answer.producer), answer.described
         if one is None:
             continue
         if place not in lost:
             lost[place] = losses(story.history, *place)
-        if any(loss.meets(one.begun.time_ns, told.answered.time_ns) for loss in lost[place]):
+        if any(loss.meets(one.begun.time_ns, answer.answered.time_ns) for loss in lost[place]):
             continue
-        aborts = [each for each in story.aborts if _of(each, told, place)]
-        marked = [each for each in aborts if each.answered.time_ns <= told.asked.time_ns]
-        is_open = now.known and now.told_epoch == told.producer.epoch and now.start_offset >= 0
-        if marked and is_open and _heard(story, told, marked[0], place):
-            yield _aborted(one, told, marked[0], PartitionName(*place))
-        asked = any(_concerns(each, told, place) for each in story.history.of(_ABORT))
-        if place in one.offsets and not asked and _certainly_open(story, told) is not None:
-            yield from _unknown_producer(story, one, told, PartitionName(*place))
+        aborts = [each for each in story.aborts if _of(each, answer, place)]
+        marked = [each for each in aborts if each.answered.time_ns <= answer.asked.time_ns]
+        is_open = now.known and now.told_epoch == answer.producer.epoch and now.start_offset >= 0
+        if marked and is_open and _heard(story, answer, marked[0], place):
+            yield _aborted(one, answer, marked[0], PartitionName(*place))
+        asked = any(_concerns(each, answer, place) for each in story.history.of(_ABORT))
+        if place in one.offsets and not asked and _certainly_open(story, answer) is not None:
+            yield from _unknown_producer(story, one, answer, PartitionName(*place))
 
 
-def _heard(story: _Story, told: AnyAnswer, abort: AnyAnswer, place: tuple[str, int]) -> bool:
+def _heard(story: _Story, answer: AnyAnswer, abort: AnyAnswer, place: tuple[str, int]) -> bool:
     since_ns = abort.answered.time_ns
-    return _reliable(story.history, PartitionName(*place), told.to, since_ns, own=told.to == abort.to)
+    return _reliable(story.history, PartitionName(*place), answer.to, since_ns, own=answer.to == abort.to)
 
 
-def _of(abort: TransactionAnswer[MarkerAnswered], told: AnyAnswer, place: tuple[str, int]) -> bool:
+def _of(abort: TransactionAnswer[MarkerAnswered], answer: AnyAnswer, place: tuple[str, int]) -> bool:
     """Whether an abort concerns the described producer in the described partition."""
-    return abort.producer == told.producer and (abort.asked.key, abort.described.partition) == place
+    return abort.producer == answer.producer and (abort.asked.key, abort.described.partition) == place
 
 
-def _concerns(asked: Operation, told: AnyAnswer, place: tuple[str, int]) -> bool:
+def _concerns(asked: Operation, answer: AnyAnswer, place: tuple[str, int]) -> bool:
     """Whether a requested abort, with any outcome, may have come before an answer."""
     about = msgspec.convert(asked.value, LeaderRequested)
     return (
-        asked.time_ns <= told.answered.time_ns
-        and Producer(about.producer_id, about.epoch) == told.producer
+        asked.time_ns <= answer.answered.time_ns
+        and Producer(about.producer_id, about.epoch) == answer.producer
         and (asked.key, about.partition) == place
     )
 
 
 def _unknown_producer(
-    story: _Story, one: DescribedTransaction, told: TransactionAnswer[ProducerDescribed], place: PartitionName
+    story: _Story,
+    one: DescribedTransaction,
+    answer: TransactionAnswer[ProducerDescribed],
+    place: PartitionName,
 ) -> Iterator[Anomaly]:
-    now, offset = told.described, one.offsets[place.topic, place.partition]
-    known = now.known and now.told_epoch == told.producer.epoch
+    now, offset = answer.described, one.offsets[place.topic, place.partition]
+    known = now.known and now.told_epoch == answer.producer.epoch
     begins = now.start_offset if known else _NOWHERE
-    own = _sent_to(one, told)
-    if begins == offset or not _reliable(story.history, place, told.to, one.open_ns, own=own):
+    own = _sent_to(one, answer)
+    if begins == offset or not _reliable(story.history, place, answer.to, one.open_ns, own=own):
         return
     where = "nowhere" if begins == _NOWHERE else f"at {begins}"
     text = (
-        f"The leader of {place}, broker {told.to}, reported that the transaction of {one.name} "
+        f"The leader of {place}, broker {answer.to}, reported that the transaction of {one.name} "
         f"begins {where} there, while it was open from {offset} on."
     )
-    yield _found(PRODUCER_UNKNOWN, text, one, told)
+    yield _found(PRODUCER_UNKNOWN, text, one, answer)
 
 
-def _sent_to(one: DescribedTransaction, told: TransactionAnswer[ProducerDescribed]) -> bool:
+def _sent_to(one: DescribedTransaction, answer: TransactionAnswer[ProducerDescribed]) -> bool:
     """Whether the broker that was asked is the one that acknowledged the record."""
-    return told.to == one.leaders.get(str(told.described.partition))
+    return answer.to == one.leaders.get(str(answer.described.partition))
 
 
 def _aborted(
     one: DescribedTransaction,
-    told: TransactionAnswer[ProducerDescribed],
+    answer: TransactionAnswer[ProducerDescribed],
     abort: TransactionAnswer[MarkerAnswered],
     place: PartitionName,
 ) -> Anomaly:
     text = (
         f"The leader of {place} acknowledged an abort marker for {one.name}, and later broker "
-        f"{told.to} reported that the transaction is open there from offset "
-        f"{told.described.start_offset} on."
+        f"{answer.to} reported that the transaction is open there from offset "
+        f"{answer.described.start_offset} on."
     )
-    return _found(ABORTED_OPEN, text, one, told, abort)
+    return _found(ABORTED_OPEN, text, one, answer, abort)
 
 
 def _committed_after(story: _Story) -> Iterator[Anomaly]:
-    for told in story.transaction_answers:
-        one, now = story.transactions.get(told.producer), told.described
-        if one is None or one.ended.type is not OK or now.told_id != told.producer.producer_id:
+    for answer in story.transaction_answers:
+        one, now = story.transactions.get(answer.producer), answer.described
+        if one is None or one.ended.type is not OK or now.told_id != answer.producer.producer_id:
             continue
         # A broker that reports an earlier epoch has not learned of this transaction yet.
-        aborted = now.state in _ABORTED and now.told_epoch >= told.producer.epoch
-        if aborted and one.ending_ns is not None and told.answered.time_ns <= one.ending_ns:
+        aborted = now.state in _ABORTED and now.told_epoch >= answer.producer.epoch
+        if aborted and one.ending_ns is not None and answer.answered.time_ns <= one.ending_ns:
             text = (
                 f"The commit of {one.name} was acknowledged after its coordinator had reported the "
                 f"state {now.state}."
             )
-            yield _licensed(story, one, _found(COMMIT_AFTER_ABORT, text, one, told), one.ended.time_ns)
+            yield _licensed(story, one, _found(COMMIT_AFTER_ABORT, text, one, answer), one.ended.time_ns)
 
 
 def _licensed(story: _Story, one: DescribedTransaction, anomaly: Anomaly, until_ns: int) -> Anomaly:
@@ -258,26 +261,26 @@ def _licensed(story: _Story, one: DescribedTransaction, anomaly: Anomaly, until_
     return anomaly if lost is None else msgspec.structs.replace(anomaly, illegal=False, licence=lost)
 
 
-def _answer(told: AnyAnswer) -> str:
+def _answer(answer: AnyAnswer) -> str:
     return (
-        f"Asked at {told.asked.time_ns / 1e9:.3f} s, broker {told.to} answered to {told.asked.f} at"
-        f" {told.answered.time_ns / 1e9:.3f} s: {told.answered.value}."
+        f"Asked at {answer.asked.time_ns / 1e9:.3f} s, broker {answer.to} answered to {answer.asked.f} at"
+        f" {answer.answered.time_ns / 1e9:.3f} s: {answer.answered.value}."
     )
 
 
-def _operations(told: list[AnyAnswer]) -> Iterator[int]:
-    for each in told:
+def _operations(answers: list[AnyAnswer]) -> Iterator[int]:
+    for each in answers:
         yield from (each.asked.index, each.answered.index)
 
 
 def _found(
-    kind: AnomalyKind, text: str, one: DescribedTransaction, told: AnyAnswer, *others: AnyAnswer
+    kind: AnomalyKind, text: str, one: DescribedTransaction, answer: AnyAnswer, *others: AnyAnswer
 ) -> Anomaly:
-    asked = sorted((told, *others), key=lambda each: each.asked.index)
+    asked = sorted((answer, *others), key=lambda each: each.asked.index)
     return kind.found(
         text,
         subject=one.name,
-        time_ns=told.answered.time_ns,
+        time_ns=answer.answered.time_ns,
         witness=sorted({one.begun.index, one.ended.index, *_operations(asked)}),
         explanation=(
             f"Operation {one.begun.index} began the transaction of {one.name}.",

@@ -95,9 +95,9 @@ def _granted(election: Election, partition: PartitionName, changes: PartitionCha
     if not pairs:
         yield _contradiction(election, partition, "no leader was elected meanwhile", changes.op, [])
     elif election.type == UNCLEAN and all(before.leader != NOBODY for before, _ in pairs):
-        told = [after for _, after in pairs]
+        elected = [after for _, after in pairs]
         why = "each leader elected meanwhile replaced a leader"
-        yield _contradiction(election, partition, why, changes.op, told)
+        yield _contradiction(election, partition, why, changes.op, elected)
 
 
 def _contradiction(

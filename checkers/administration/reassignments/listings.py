@@ -87,20 +87,20 @@ def find_without_record(history: History, changes: PartitionChanges, listings: L
     Raises:
         msgspec.ValidationError, ValueError: an observation, or the set-up, is not as docs/histories.md says.
     """
-    for listed, told in listings.first.items():
-        log = certain_at(history, told.time_ns)
+    for listed, observation in listings.first.items():
+        log = certain_at(history, observation.time_ns)
         if log is None:
             continue
         from_ns = _begun_ns(listed, changes, log)
-        if from_ns is None or from_ns > told.time_ns:
+        if from_ns is None or from_ns > observation.time_ns:
             when = "never had it" if from_ns is None else f"did not have it before {_s(from_ns)}"
             sets = f"adding {sorted(listed.adding)}, removing {sorted(listed.removing)}"
             yield WITHOUT_RECORD.found(
-                f"{told.node} listed at {_s(told.time_ns)} a reassignment of {listed.partition} as "
-                f"ongoing ({sets}); the metadata log {when}.",
+                f"{observation.node} listed at {_s(observation.time_ns)} a reassignment of "
+                f"{listed.partition} as ongoing ({sets}); the metadata log {when}.",
                 subject=str(listed.partition),
-                time_ns=told.time_ns,
-                witness=(told.index, log.op),
+                time_ns=observation.time_ns,
+                witness=(observation.index, log.op),
                 explanation=map(str, changes.states.get(listed.partition, ())[-2:]),
             )
 

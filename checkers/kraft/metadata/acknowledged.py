@@ -75,10 +75,10 @@ def acknowledgements(history: History, metadata: Metadata, log: LoggedMetadata) 
 
 
 def _of_setup(history: History, metadata: Metadata, log: LoggedMetadata) -> Iterator[Acknowledgement]:
-    for told in history.of("setup")[:1]:
+    for setup in history.of("setup")[:1]:
         for topic in recorded_setup(history).topics:
             found = _named(log, topic.name, topic.topic_id)
-            place = (0, told.time_ns, (told.index,))
+            place = (0, setup.time_ns, (setup.index,))
             made = _creation(topic.name, place, found, _partitions(found, topic.partitions))
             yield made._replace(logged_if_made=_is_logged_if_made(log, metadata, topic.name))
             for name, value in topic.config.items():
@@ -89,10 +89,10 @@ def _of_setup(history: History, metadata: Metadata, log: LoggedMetadata) -> Iter
 
 def _of_topics(metadata: Metadata, log: LoggedMetadata) -> Iterator[Acknowledgement]:
     for name, creations in metadata.created.items():
-        told = [change for change in creations if change.acknowledged]
-        calls = [AcknowledgedChange(*_place(change)[:2], acknowledged_id(change)) for change in told]
+        acknowledged = [change for change in creations if change.acknowledged]
+        calls = [AcknowledgedChange(*_place(change)[:2], acknowledged_id(change)) for change in acknowledged]
         places = [TopicChange(topic.topic_id, topic.made) for topic in log.topics.get(name, ())]
-        for change, found in zip(told, matched(calls, places), strict=True):
+        for change, found in zip(acknowledged, matched(calls, places), strict=True):
             made = _created(
                 name, change, [topic for topic in log.topics.get(name, ()) if topic.made in found]
             )
@@ -114,8 +114,13 @@ def _of_partitions(history: History, metadata: Metadata, log: LoggedMetadata) ->
         ]
         last = tuple(topic.partitions[count - 1] for topic in there if count - 1 in topic.partitions)
         place = (request.from_ns, request.to_ns, request.operations)
-        what, tells = f"growth of topic {name} to {count} partitions", _is_logged_if_made(log, metadata, name)
-        yield Acknowledgement("partitions", what, name, *place, last, tells, _partitions(there, count))
+        what, logged_if_made = (
+            f"growth of topic {name} to {count} partitions",
+            _is_logged_if_made(log, metadata, name),
+        )
+        yield Acknowledgement(
+            "partitions", what, name, *place, last, logged_if_made, _partitions(there, count)
+        )
 
 
 def _is_logged_if_made(log: LoggedMetadata, metadata: Metadata, name: str) -> bool:
@@ -168,9 +173,9 @@ def _deletions(
         # Records that a snapshot replaced have no known name; topics in a snapshot were not deleted before
         # it.
         known_there = topic_id in there if topic_id is not None else bool(found) and not lives[1:]
-        tells = log.whole or known_there
+        logged_if_made = log.whole or known_there
         what = f"deletion of topic {name}"
-        yield Acknowledgement("deletions", what, name, *_place(change), records, tells)
+        yield Acknowledgement("deletions", what, name, *_place(change), records, logged_if_made)
 
 
 def _place(change: Change) -> _Place:
@@ -234,8 +239,8 @@ def _of_voters(history: History, log: LoggedMetadata) -> Iterator[Acknowledgemen
         records = log.voters.since(change.invoked_ns, _having(voter) if joins else _lacking(voter))
         what = f"{'adding' if joins else 'removal'} of voter {change.id} ({change.directory_id})"
         place = (change.invoked_ns, change.completed_ns, change.operations)
-        tells = log.whole and bool(log.voters.records)
-        yield Acknowledgement("voters", what, f"voter {change.id}", *place, records, tells)
+        logged_if_made = log.whole and bool(log.voters.records)
+        yield Acknowledgement("voters", what, f"voter {change.id}", *place, records, logged_if_made)
 
 
 def _having(voter: Member) -> Callable[[frozenset[Member]], bool]:

@@ -33,11 +33,11 @@ def find_blocked(history: History) -> Iterator[Anomaly]:
     Raises:
         msgspec.ValidationError: the set-up is not as docs/histories.md says.
     """
-    requests, told = requests_of(history, "alter-topic"), set[str]()
+    requests, reported = requests_of(history, "alter-topic"), set[str]()
     for request in requests:
         blocking, topic = _blocking(request), str(request.began.key)
-        if blocking in _REMOVED - {request.began.value["config"]} and topic not in told:
-            told.add(topic)
+        if blocking in _REMOVED - {request.began.value["config"]} and topic not in reported:
+            reported.add(topic)
             yield _blocked(request, blocking, _last_set(requests, request, blocking))
 
 

@@ -48,15 +48,15 @@ def first_reports(metadata: Metadata) -> dict[str, dict[str, IdReport]]:
 
 def find_phantoms(metadata: Metadata) -> Iterator[Anomaly]:
     """Topics whose creation was never requested, each where it was first listed."""
-    told: set[str] = set()
+    reported: set[str] = set()
     for listing in metadata.listings:
-        for name in sorted(listing.topics.keys() - told):
+        for name in sorted(listing.topics.keys() - reported):
             begun = [c for c in metadata.created.get(name, ()) if c.begin.index < listing.end.index]
             if not begun:
-                told.add(name)
+                reported.add(name)
                 yield _phantom(name, listing, "no request to create it had been sent")
             elif all(change.failed for change in begun):
-                told.add(name)
+                reported.add(name)
                 yield _phantom(name, listing, "its creation had failed", begun[-1].last)
 
 
@@ -71,12 +71,12 @@ def find_changed_ids(metadata: Metadata) -> Iterator[Anomaly]:
     A creation with an unknown outcome may have been requested twice, so nothing is known after it was
     requested.
     """
-    told: set[str] = set()
+    reported: set[str] = set()
     others: dict[str, dict[str, Operation]] = {}
     for listing in metadata.listings:
         for name, topic_id in sorted(listing.topics.items()):
             begun = [c for c in metadata.created.get(name, ()) if c.begin.index < listing.end.index]
-            if topic_id is None or name in told or not all(c.acknowledged or c.failed for c in begun):
+            if topic_id is None or name in reported or not all(c.acknowledged or c.failed for c in begun):
                 continue
             answers = {acknowledged_id(change): change.last for change in begun if change.acknowledged}
             seen = others.setdefault(name, {})
@@ -85,7 +85,7 @@ def find_changed_ids(metadata: Metadata) -> Iterator[Anomaly]:
             if len(seen) < sum(change.acknowledged and acknowledged_id(change) is None for change in begun):
                 seen[topic_id] = listing.end
             elif answers:
-                told.add(name)
+                reported.add(name)
                 known = {**{each: o for each, o in answers.items() if each is not None}, **seen}
                 ids = " and ".join(known)
                 summary = f"{name} had the id {ids}, but {listing.listener} reported the id {topic_id}."
@@ -99,12 +99,12 @@ def find_in_final(metadata: Metadata, windows: Sequence[FaultWindow] = ()) -> It
         metadata: all requests and all lists.
         windows: the faults, during which a request may have been sent more than once.
     """
-    listings, tellings = metadata.final_listings(), first_reports(metadata)
+    listings, reports = metadata.final_listings(), first_reports(metadata)
     for name in metadata.created:
         lives = lives_of(metadata, name)
         if lives:
             yield from _lost(name, lives, listings, windows)
-            dead = dict(_dead(lives, tellings.get(name, {}).values()))
+            dead = dict(_dead(lives, reports.get(name, {}).values()))
             yield from _resurrected(name, lives, dead, listings)
 
 
@@ -126,21 +126,21 @@ def may_repeat(change: Change, windows: Sequence[FaultWindow]) -> bool:
     return any(window.overlaps(change.begin.time_ns, change.last.time_ns) for window in windows)
 
 
-def _dead(lives: Sequence[Life], tellings: Iterable[IdReport]) -> Iterator[tuple[str, Change]]:
+def _dead(lives: Sequence[Life], reports: Iterable[IdReport]) -> Iterator[tuple[str, Change]]:
     """Ids that were known before an acknowledged deletion, with the first such deletion.
 
     Only one topic of a name exists at a time, so the deletion removed all of them.
     """
-    for telling in tellings:
+    for report in reports:
         gone = (
             change
             for life in lives
             for change in life.deletions
-            if change.acknowledged and telling.operation.index < change.begin.index
+            if change.acknowledged and report.operation.index < change.begin.index
         )
         first = next(gone, None)
         if first is not None:
-            yield telling.topic_id, first
+            yield report.topic_id, first
 
 
 def _resurrected(

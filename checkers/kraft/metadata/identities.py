@@ -41,11 +41,11 @@ def find_identities(history: History, metadata: Metadata) -> Iterator[Anomaly]:
 def _reused(metadata: Metadata) -> Iterator[Anomaly]:
     """Creations whose id was reported by another creation, or before the creation was requested."""
     first: dict[str, tuple[str, Operation]] = {}
-    for name, tellings in first_reports(metadata).items():
-        for telling in tellings.values():
-            earliest = first.get(telling.topic_id)
-            if earliest is None or telling.operation.index < earliest[1].index:
-                first[telling.topic_id] = (name, telling.operation)
+    for name, reports in first_reports(metadata).items():
+        for report in reports.values():
+            earliest = first.get(report.topic_id)
+            if earliest is None or report.operation.index < earliest[1].index:
+                first[report.topic_id] = (name, report.operation)
     answered: dict[str, tuple[str, Operation]] = {}
     for name, change in _in_order(metadata):
         topic_id = acknowledged_id(change)
@@ -91,7 +91,7 @@ def _created_twice(metadata: Metadata, windows: tuple[FaultWindow, ...]) -> Iter
 
 def _returned(history: History, metadata: Metadata, windows: tuple[FaultWindow, ...]) -> Iterator[Anomaly]:
     """Brokers that reported an older id of a name than before, while no process ended or started."""
-    tellings = first_reports(metadata)
+    reports = first_reports(metadata)
     answers = {
         (name, acknowledged_id(change)): change
         for name, changes in metadata.created.items()
@@ -105,7 +105,7 @@ def _returned(history: History, metadata: Metadata, windows: tuple[FaultWindow, 
             place = (listing.listener, name)
             known = newest.get(place)
             same = known is not None and acknowledged_id(known[0]) == topic_id
-            if known is not None and not same and _is_older(tellings[name][topic_id], known[0]):
+            if known is not None and not same and _is_older(reports[name][topic_id], known[0]):
                 if known[1].end.index < listing.begin.index and _one_life(
                     history, windows, known[1], listing
                 ):
@@ -117,8 +117,8 @@ def _returned(history: History, metadata: Metadata, windows: tuple[FaultWindow, 
                 newest[place] = (change, listing)
 
 
-def _is_older(telling: IdReport, creation: Change) -> bool:
-    return telling.operation.index < creation.begin.index
+def _is_older(report: IdReport, creation: Change) -> bool:
+    return report.operation.index < creation.begin.index
 
 
 def _one_life(

@@ -109,17 +109,17 @@ def _judged(ack: Acknowledgement, log: LoggedMetadata, marks: Marks) -> Iterator
 
 
 def _lost(ack: Acknowledgement, log: LoggedMetadata) -> Anomaly:
-    told = log.log
-    where = f"offset {told.end} in epoch {told.epoch}"
+    longest = log.log
+    where = f"offset {longest.end} in epoch {longest.epoch}"
     lacks = ack.lacks or "it has no record of that"
     return METADATA_ACK_LOST.found(
         f"The {ack.what} was acknowledged, but the metadata log does not have it.",
         subject=ack.subject,
         time_ns=ack.answered_ns,
-        witness=(*ack.operations, told.operation.index),
+        witness=(*ack.operations, longest.operation.index),
         explanation=(
             _answered(ack),
-            f"The metadata log of {told.operation.node} is the longest; it ends at {where}.",
+            f"The metadata log of {longest.operation.node} is the longest; it ends at {where}.",
             f"It has all records that were committed by then, but not this one: {lacks}.",
         ),
     )
@@ -169,8 +169,8 @@ def _was_there(history: History, life: Life, topics: Iterable[TopicLogged], log:
     """Whether nothing removed a topic between its creation and the only requested deletion."""
     begun_ns, ended_ns = life.creation.begin.time_ns, life.deletions[0].last.time_ns
     gone = any(topic.removed is not None and topic.removed.span.meets(begun_ns, ended_ns) for topic in topics)
-    told = log.whole and ended_ns <= log.until_ns
-    return told and not gone and _undisturbed(history, life.creation.last.time_ns - _SETTLED_NS, ended_ns)
+    certain = log.whole and ended_ns <= log.until_ns
+    return certain and not gone and _undisturbed(history, life.creation.last.time_ns - _SETTLED_NS, ended_ns)
 
 
 def _refused_as_unknown(deletion: Change) -> bool:
@@ -207,11 +207,11 @@ def _unknown(name: str, created: Change, deletion: Change) -> Anomaly:
 
 
 def _doubt(history: History, acks: Sequence[Acknowledgement], log: LoggedMetadata) -> str | None:
-    told = lacking(history, Source.ADMIN, Source.DISKS, Source.QUORUM)
+    missing = lacking(history, Source.ADMIN, Source.DISKS, Source.QUORUM)
     late = sum(ack.logged_if_made and not ack.records and ack.answered_ns > log.until_ns for ack in acks)
     older = 0 if log.covered else sum(not ack.records for ack in _inconclusive(acks))
     doubts = [
-        told,
+        missing,
         f"{late} acknowledged changes may be later than the end of the metadata log" if late else None,
         f"{older} acknowledged changes may be older than the metadata log" if older else None,
     ]
@@ -227,10 +227,10 @@ def _inconclusive(acks: Iterable[Acknowledgement]) -> list[Acknowledgement]:
 
 
 def _figures(acks: Sequence[Acknowledgement], log: LoggedMetadata) -> dict[str, object]:
-    told = sum(any(record.span.to_ns < NEVER for record in ack.records) for ack in acks)
+    committed = sum(any(record.span.to_ns < NEVER for record in ack.records) for ack in acks)
     return {
         "acknowledgements_compared": dict(sorted(Counter(ack.kind for ack in acks).items())),
-        "acknowledgements_told_committed": told,
+        "acknowledgements_told_committed": committed,
         "acknowledgements_older_than_log": sum(not ack.records for ack in _inconclusive(acks)),
         "metadata_log_end": log.log.end,
     }

@@ -27,12 +27,12 @@ class Marks:
 
     def not_appended(self, record: LoggedRecord) -> int | None:
         """Index of the last answer that shows that a record had not been appended; None if there is none."""
-        told = (
+        denials = (
             claim.index
             for claim in reversed(self._by_epoch.get(record.epoch, ()))
             if NONE < claim.end_offset <= record.offset
         )
-        return next(told, None)
+        return next(denials, None)
 
     def denied(self, record: LoggedRecord, after_ns: int) -> int | None:
         """The operation after a time whose answer shows that a record was not committed, or None.
@@ -44,8 +44,8 @@ class Marks:
         for epoch, claims in self._by_epoch.items():
             if epoch >= record.epoch:
                 place = bisect_right(claims, after_ns, key=_asked_ns)
-                told = (claim for claim in claims[place:] if claim.high_watermark > NONE)
-                first = next((claim for claim in told if claim.index not in self._fallen), None)
+                marked = (claim for claim in claims[place:] if claim.high_watermark > NONE)
+                first = next((claim for claim in marked if claim.index not in self._fallen), None)
                 if first is not None and first.high_watermark <= record.offset:
                     return first.index
         return None

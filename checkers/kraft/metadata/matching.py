@@ -34,8 +34,8 @@ def matched(
         calls: the requests, in order, one after the other.
         places: the records, in the order of the log.
     """
-    told = {call.topic_id for call in calls}
-    free = [place.record for place in places if place.topic_id not in told]
+    known_ids = {call.topic_id for call in calls}
+    free = [place.record for place in places if place.topic_id not in known_ids]
     found: list[tuple[LoggedRecord, ...]] = []
     for number, call in enumerate(calls):
         if call.topic_id is not None:

@@ -95,6 +95,6 @@ def _majority_wiped(history: History) -> tuple[int, str] | None:
 
 def _voters(claims: Iterable[LeaderClaim], until_ns: int) -> frozenset[int]:
     """The voters that the newest leader had reported by a time; none if none had been reported."""
-    told = (claim for claim in claims if claim.time_ns <= until_ns)
-    last = max(told, key=lambda claim: (claim.epoch, claim.time_ns), default=None)
+    earlier = (claim for claim in claims if claim.time_ns <= until_ns)
+    last = max(earlier, key=lambda claim: (claim.epoch, claim.time_ns), default=None)
     return frozenset() if last is None else frozenset(voter.id for voter in last.voters)

@@ -180,10 +180,10 @@ def _judged(
     """Conclusions that need the set-up: which nodes there are, and how they are configured."""
     changes = voter_changes(history)
     dynamic_ns = dynamic_since_ns(history, setup.features)
-    told, logged = reported_sets(views.claims, dynamic_ns), logged_sets(history)
+    reported, logged = reported_sets(views.claims, dynamic_ns), logged_sets(history)
     records = flips_logged(logged)
     may_be = automatic(setup, views.files)
-    by_views = explain(reported_flips(told), changes, may_be)
+    by_views = explain(reported_flips(reported), changes, may_be)
     by_log = explain((flip for flips in records for flip in flips), changes, may_be)
     removed = removals(changes, records, views, setup)
     stale = stale_claims(views, setup.controller_fetch_timeout_ms, removed, forgetting)
@@ -201,7 +201,7 @@ def _judged(
             *unexplained_voters([*by_views.unexplained, *by_log.unexplained], changes),
             *changes_not_single(records),
             *acts_of_removed(removed, views, setup),
-            *brokers_as_voters([*told, *logged], changes, setup, history),
+            *brokers_as_voters([*reported, *logged], changes, setup, history),
             *lost_voters(history, leading, windows, setup),
             *run_aways(over_cuts, setup),
             *committed_lost(views.claims, forgetting.wipes, setup, dynamic_ns),
@@ -212,7 +212,7 @@ def _judged(
             *candidates.candidates_without_pre_votes(logs, setup),
             *candidates.pre_votes_of_followers(logs, [w for w in windows if w.silences]),
             *candidates.votes_unkept(logs, views.files, _metadata_disk_hits(history)),
-            *candidates_not_voters(logs.asked, disks, [*told, *logged], changes, setup),
+            *candidates_not_voters(logs.asked, disks, [*reported, *logged], changes, setup),
         ],
         assumptions=watched(history, setup, windows, bound_ms),
         figures={
@@ -222,7 +222,7 @@ def _judged(
             **votes.figures(logs, bounds),
             "zombie_span_bound_ms": bound_ms,
             **figures.of_voters(
-                told, logged, changes, resolved(changes, by_log, told=bool(logged)), over_cuts
+                reported, logged, changes, resolved(changes, by_log, has_log=bool(logged)), over_cuts
             ),
         },
     )

@@ -124,7 +124,10 @@ def _logs(history: History) -> dict[str, _Sets]:
         first = seen.checkpoint[1] if seen.checkpoint is not None and _of_the_beginning(seen) else []
         records = [record for record in (*first, *seen.records) if record[2] == VOTERS_RECORD]
         if records and all(content is not None for *_, content in records):
-            sets = ((offset, epoch, tuple(sorted(voters_in(told)))) for offset, epoch, _, told in records)
+            sets = (
+                (offset, epoch, tuple(sorted(voters_in(voter_set))))
+                for offset, epoch, _, voter_set in records
+            )
             found[operation.node] = _Sets(operation.index, seen.began_ns, tuple(sets))
     return found
 
@@ -145,12 +148,12 @@ def _views(history: History) -> dict[str, list[_View]]:
 
 def _last_truncation(history: History, node: str) -> tuple[int, int]:
     """The offset and the line of the last truncation that a node logged; 0 and 0 if there was none."""
-    told = (
+    truncations = (
         msgspec.convert(operation.value, MetadataTruncated)
         for operation in history.observed(METADATA_TRUNCATED)
         if operation.node == node
     )
-    last = max(told, key=lambda each: each.line, default=None)
+    last = max(truncations, key=lambda each: each.line, default=None)
     return (0, 0) if last is None else (last.end, last.line)
 
 

@@ -110,8 +110,8 @@ def _end(claim: LeaderClaim) -> int:
 
     A leader that is leaving the voters is listed among the observers.
     """
-    told = (v.log_end_offset for v in (*claim.voters, *claim.observers) if v.id == claim.leader_id)
-    return max(told, default=NONE)
+    ends = (v.log_end_offset for v in (*claim.voters, *claim.observers) if v.id == claim.leader_id)
+    return max(ends, default=NONE)
 
 
 def _unfounded(answers: Sequence[LeaderClaim], grounds: Grounds) -> Iterator[Anomaly]:

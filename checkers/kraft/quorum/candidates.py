@@ -63,15 +63,15 @@ def candidates_without_pre_votes(logs: Logs, setup: Setup) -> Iterator[Anomaly]:
     for vote in logs.votes:
         voters, granting = vote.line.pre_voters, vote.line.pre_granting
         if voters and granting is not None and 2 * len(granting) <= len(voters):
-            told = vote.line
+            entry = vote.line
             yield CANDIDATE_UNASKED.found(
-                f"{vote.node} became a candidate in epoch {told.epoch} with the pre-votes of only "
+                f"{vote.node} became a candidate in epoch {entry.epoch} with the pre-votes of only "
                 f"{len(granting)} of {len(voters)} voters.",
-                subject=f"{vote.node}, epoch {told.epoch}",
+                subject=f"{vote.node}, epoch {entry.epoch}",
                 time_ns=vote.time_ns,
                 witness=(vote.index,),
                 explanation=(
-                    f"Line {told.line} of its log: pre-votes of {list(granting)} among {list(voters)}.",
+                    f"Line {entry.line} of its log: pre-votes of {list(granting)} among {list(voters)}.",
                 ),
             )
 
@@ -84,25 +84,25 @@ def pre_votes_of_followers(logs: Logs, freezes: Sequence[FaultWindow]) -> Iterat
         freezes: faults that suspend processes; the time that they take does not count.
     """
     for vote in logs.asked:
-        told = vote.line
-        if told.following_ms is None or told.fetch_timeout_ms is None:
+        entry = vote.line
+        if entry.following_ms is None or entry.fetch_timeout_ms is None:
             continue
-        since_ns = vote.time_ns - told.following_ms * NS_PER_MS
+        since_ns = vote.time_ns - entry.following_ms * NS_PER_MS
         frozen = (
             each.end_ns - each.invoked_ns
             for each in freezes
             if each.concerns(vote.node) and each.overlaps(since_ns - SLACK_NS, vote.time_ns + SLACK_NS)
         )
-        if told.following_ms - sum(frozen) / NS_PER_MS >= told.fetch_timeout_ms + LATE_MS:
+        if entry.following_ms - sum(frozen) / NS_PER_MS >= entry.fetch_timeout_ms + LATE_MS:
             yield PRE_VOTE_OF_FOLLOWER.found(
-                f"{vote.node} granted its pre-vote to {told.candidate_id} in epoch {told.epoch}, although it "
-                f"had followed a leader for {told.following_ms / MS_PER_S:.1f} s.",
-                subject=f"{vote.node}, epoch {told.epoch}",
+                f"{vote.node} granted its pre-vote to {entry.candidate_id} in epoch {entry.epoch}, although "
+                f"it had followed a leader for {entry.following_ms / MS_PER_S:.1f} s.",
+                subject=f"{vote.node}, epoch {entry.epoch}",
                 time_ns=vote.time_ns,
                 witness=(vote.index,),
                 explanation=[
-                    f"Line {told.line} of its log has the vote.",
-                    f"Without a fetch, it follows a leader for {told.fetch_timeout_ms / MS_PER_S:.1f} s.",
+                    f"Line {entry.line} of its log has the vote.",
+                    f"Without a fetch, it follows a leader for {entry.fetch_timeout_ms / MS_PER_S:.1f} s.",
                 ],
             )
 
@@ -133,16 +133,16 @@ def _kept(vote: Vote, file: StateFile) -> bool:
 
 
 def _unkept(vote: Vote, file: StateFile) -> Anomaly:
-    told = vote.line
+    entry = vote.line
     in_it = f"epoch {file.epoch}, vote {file.voted_id}, leader {file.leader_id}"
     return VOTE_UNKEPT.found(
-        f"{vote.node} voted for {told.candidate_id} in epoch {told.epoch}, but its quorum-state "
+        f"{vote.node} voted for {entry.candidate_id} in epoch {entry.epoch}, but its quorum-state "
         f"file did not have this vote: {in_it}.",
-        subject=f"{vote.node}, epoch {told.epoch}",
+        subject=f"{vote.node}, epoch {entry.epoch}",
         time_ns=file.time_ns,
         witness=(vote.index, file.index),
         explanation=(
-            f"Line {told.line} of {vote.node}'s log, at {told.at}, reports the vote.",
+            f"Line {entry.line} of {vote.node}'s log, at {entry.at}, reports the vote.",
             f"Read from {file.began_ns / 1e9:.3f} s on, its file has {in_it}.",
         ),
     )

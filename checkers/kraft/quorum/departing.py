@@ -32,8 +32,8 @@ def _of_epoch(claims: Sequence[LeaderClaim]) -> dict[int, LeaderClaim]:
     found = {}
     for claim in claims:
         for earlier, end in ends:
-            told = earlier is claim or earlier.time_ns < claim.began_ns
-            if told and claim.high_watermark >= end:
+            known = earlier is claim or earlier.time_ns < claim.began_ns
+            if known and claim.high_watermark >= end:
                 found[claim.index] = earlier
                 break
     return found

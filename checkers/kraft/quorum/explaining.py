@@ -158,9 +158,9 @@ def changes_not_single(logged: Iterable[Sequence[Flip]]) -> list[Anomaly]:
 
 def _not_single(flips: Sequence[Flip]) -> Anomaly:
     before, after = flips[0].before, flips[0].after
-    told = ", ".join(f"{'+' if flip.joined else '-'}{flip.id} ({flip.directory_id})" for flip in flips)
+    changed = ", ".join(f"{'+' if flip.joined else '-'}{flip.id} ({flip.directory_id})" for flip in flips)
     return VOTER_CHANGE_NOT_SINGLE.found(
-        f"One record of epoch {after.epoch} changed {len(flips)} voters: {told}.",
+        f"One record of epoch {after.epoch} changed {len(flips)} voters: {changed}.",
         subject=f"epoch {after.epoch}",
         time_ns=after.time_ns,
         witness=(after.index,),
@@ -168,13 +168,13 @@ def _not_single(flips: Sequence[Flip]) -> Anomaly:
     )
 
 
-def resolved(changes: Iterable[VoterChange], logged: Explained, *, told: bool) -> dict[str, int]:
+def resolved(changes: Iterable[VoterChange], logged: Explained, *, has_log: bool) -> dict[str, int]:
     """The outcomes of requests with an unknown outcome, by the log.
 
     They are happened or not, and open if there is no log.
     """
     doubtful = [change for change in changes if change.outcome is INFO]
-    if not told:
+    if not has_log:
         return {"open": len(doubtful)} if doubtful else {}
     absent = sum(change in logged.unused for change in doubtful)
     counts = {"happened": len(doubtful) - absent, "not": absent}

@@ -25,16 +25,16 @@ def of_views(views: Views, stale: Collection[int], runs: Iterable[StaleRun]) -> 
 
 
 def of_voters(
-    told: Sequence[VoterSet],
+    reported: Sequence[VoterSet],
     logged: Sequence[VoterSet],
     changes: Sequence[VoterChange],
     doubtful: dict[str, int],
     rises: Sequence[Rise],
 ) -> dict[str, object]:
     """Voter sets, requests to change them by outcome, and the highest rise of the epoch during a cut."""
-    sizes = [len(each.members) for each in (*told, *logged)]
+    sizes = [len(each.members) for each in (*reported, *logged)]
     return {
-        "voter_sets": count_sets(logged or told),
+        "voter_sets": count_sets(logged or reported),
         "voters_min": min(sizes, default=0),
         "voters_max": max(sizes, default=0),
         "voter_adds": by_outcome(changes, ADD),

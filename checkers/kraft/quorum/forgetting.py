@@ -115,8 +115,8 @@ def forgetting_of(views: Views, wipes: Wipes, setup: Setup, dynamic_since_ns: in
         setup: which nodes are controllers.
         dynamic_since_ns: time from which a disk with a new identity has no vote.
     """
-    told = {frozenset(voter.id for voter in claim.voters) for claim in views.claims}
-    ever = frozenset[int]().union(*told) or frozenset(setup.controllers)
+    voter_sets = {frozenset(voter.id for voter in claim.voters) for claim in views.claims}
+    ever = frozenset[int]().union(*voter_sets) or frozenset(setup.controllers)
     names = {voter: name for voter, name in setup.controllers.items() if voter in ever}
     forgotten = tuple(
         Forgotten(node, back_ns if gone_ns is None else gone_ns, back_ns, wipes.lives(node, back_ns))
@@ -125,7 +125,7 @@ def forgetting_of(views: Views, wipes: Wipes, setup: Setup, dynamic_since_ns: in
         for node in names.values()
         if back_ns is not None and wipe.window.concerns(node) and not wipe.mute(dynamic_since_ns)
     )
-    return Forgetting(wipes, names, forgotten, _shared(told), views.files, views.claims)
+    return Forgetting(wipes, names, forgotten, _shared(voter_sets), views.files, views.claims)
 
 
 def _shared(sets: set[frozenset[int]]) -> int:

@@ -30,9 +30,9 @@ def cluster_ids_changed(files: Iterable[StateFile]) -> list[Anomaly]:
     for file in ordered:
         first = ordered[0]
         if file.cluster_id != first.cluster_id and file.node not in found:
-            said = f"The disk of {file.node} belongs to cluster {file.cluster_id}, not {first.cluster_id}."
-            told = (f"cluster id {first.cluster_id}", f"cluster id {file.cluster_id}")
-            found[file.node] = _another(CLUSTER_ID_CHANGED, said, (first, file), told)
+            summary = f"The disk of {file.node} belongs to cluster {file.cluster_id}, not {first.cluster_id}."
+            values = (f"cluster id {first.cluster_id}", f"cluster id {file.cluster_id}")
+            found[file.node] = _another(CLUSTER_ID_CHANGED, summary, (first, file), values)
     return list(found.values())
 
 
@@ -43,10 +43,10 @@ def directory_ids_changed(files: Iterable[StateFile], windows: Iterable[FaultWin
     for file in sorted((f for f in files if f.directory_id), key=lambda f: (f.time_ns, f.index)):
         readings.setdefault(file.node, []).append(file)
     found: list[Anomaly] = []
-    for node, told in readings.items():
+    for node, node_files in readings.items():
         changed = (
             (before, after)
-            for before, after in pairwise(told)
+            for before, after in pairwise(node_files)
             if before.directory_id != after.directory_id
             and not any(
                 hit.concerns(node) and hit.overlaps(before.began_ns, after.time_ns) for hit in disk_faults
@@ -57,13 +57,15 @@ def directory_ids_changed(files: Iterable[StateFile], windows: Iterable[FaultWin
 
 
 def _other_directory(before: StateFile, after: StateFile) -> Anomaly:
-    said = f"The directory of {after.node} had the id {before.directory_id}, and then {after.directory_id}."
-    told = (f"directory id {before.directory_id}", f"directory id {after.directory_id}")
-    return _another(DIRECTORY_ID_CHANGED, said, (before, after), told)
+    summary = (
+        f"The directory of {after.node} had the id {before.directory_id}, and then {after.directory_id}."
+    )
+    values = (f"directory id {before.directory_id}", f"directory id {after.directory_id}")
+    return _another(DIRECTORY_ID_CHANGED, summary, (before, after), values)
 
 
 def _another(
-    kind: AnomalyKind, summary: str, files: tuple[StateFile, StateFile], told: tuple[str, str]
+    kind: AnomalyKind, summary: str, files: tuple[StateFile, StateFile], values: tuple[str, str]
 ) -> Anomaly:
     """Two files that should agree about a disk, and the value of each."""
     first, second = files
@@ -74,6 +76,6 @@ def _another(
         witness=(first.index, second.index),
         explanation=tuple(
             f"At {file.time_ns / 1e9:.3f} s meta.properties of {file.node} had {what}."
-            for file, what in zip(files, told, strict=True)
+            for file, what in zip(files, values, strict=True)
         ),
     )

@@ -46,11 +46,11 @@ class KeptLogs:
     def __init__(self, history: History) -> None:
         setup = setup_of(history)
         ids = {} if setup is None else {name: voter for voter, name in setup.controllers.items()}
-        thinned, told = thinned_logs(history), lacking(history, Source.QUORUM, Source.ADMIN) is None
+        thinned, complete = thinned_logs(history), lacking(history, Source.QUORUM, Source.ADMIN) is None
         self._logs = {
             ids[log.node]: log
             for log in batches_of(history).metadata_logs
-            if log.node in ids and log.op not in thinned and _whole(log) and told
+            if log.node in ids and log.op not in thinned and _whole(log) and complete
         }
 
     def __len__(self) -> int:
@@ -121,7 +121,7 @@ def _highest(claims: Iterable[LeaderClaim]) -> Iterator[LeaderClaim]:
 def _gone(claim: LeaderClaim, lacking: Iterable[ReplicaLog]) -> Anomaly:
     logs = list(lacking)
     nodes = ", ".join(log.node for log in logs)
-    told = f"At {claim.time_ns / 1e9:.3f} s {claim.node} led epoch {claim.epoch}"
+    claimed = f"At {claim.time_ns / 1e9:.3f} s {claim.node} led epoch {claim.epoch}"
     return METADATA_COMMITTED_LOST.found(
         f"{claim.node}, leader of epoch {claim.epoch}, reported that all records below "
         f"{claim.high_watermark} were committed, but the metadata logs of {nodes}, a majority of "
@@ -130,7 +130,7 @@ def _gone(claim: LeaderClaim, lacking: Iterable[ReplicaLog]) -> Anomaly:
         time_ns=max(log.time_ns for log in logs),
         witness=(claim.index, *(log.op for log in logs)),
         explanation=(
-            f"{told}: high watermark {claim.high_watermark}, log end {claim.end_offset}.",
+            f"{claimed}: high watermark {claim.high_watermark}, log end {claim.end_offset}.",
             *(_reading_text(log, claim.epoch) for log in logs),
         ),
     )

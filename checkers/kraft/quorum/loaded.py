@@ -47,12 +47,12 @@ def ends_forgotten(
     """
     ids = {name: voter for voter, name in setup.controllers.items()}
     for load in loads:
-        if load.told.topic != METADATA_TOPIC or load.node not in ids:
+        if load.logged.topic != METADATA_TOPIC or load.node not in ids:
             continue
         had = max(
             _reported(load, ids[load.node], claims, disk_faults), default=None, key=lambda each: each.end
         )
-        if had is not None and load.told.end < had.end:
+        if had is not None and load.logged.end < had.end:
             why = licence(had.claim, load.time_ns)
             found = _forgotten(load, ids[load.node], had)
             yield msgspec.structs.replace(found, illegal=why is None, licence=why)
@@ -77,14 +77,14 @@ def _reported(
 def _forgotten(load: Placed[LogLoaded], voter: int, had: _Committed) -> Anomaly:
     claim = had.claim
     return END_REGRESSION.found(
-        f"The log of voter {voter} ended at {load.told.end} when {load.node} loaded it, but had had "
+        f"The log of voter {voter} ended at {load.logged.end} when {load.node} loaded it, but had had "
         f"committed records up to {had.end} in epoch {claim.epoch}.",
-        subject=f"voter {voter}, line {load.told.line}",
+        subject=f"voter {voter}, line {load.logged.line}",
         time_ns=load.time_ns,
         witness=(claim.index, load.index),
         explanation=(
             f"At {claim.time_ns / 1e9:.3f} s {claim.node} reported high watermark {claim.high_watermark}.",
             f"By then {voter} had fetched at least all records below {had.end}.",
-            f"{load.cited}: it loads that log up to {load.told.end}.",
+            f"{load.cited}: it loads that log up to {load.logged.end}.",
         ),
     )

@@ -49,10 +49,10 @@ def brokers_as_voters(
         if change.f == ADD and change.acknowledged and change.id in brokers:
             text = f"Its adding was acknowledged at {change.completed_ns / 1e9:.3f} s."
             proofs.setdefault(change.id, (change.invoked_ns, change.operations, text))
-    for told in sorted(sets, key=lambda told: (told.time_ns, told.index)):
-        for voter in told.members.keys() & brokers.keys():
-            text = f"In epoch {told.epoch} the voters were {named(told.members)}."
-            proofs.setdefault(voter, (told.began_ns, (told.index,), text))
+    for voter_set in sorted(sets, key=lambda voter_set: (voter_set.time_ns, voter_set.index)):
+        for voter in voter_set.members.keys() & brokers.keys():
+            text = f"In epoch {voter_set.epoch} the voters were {named(voter_set.members)}."
+            proofs.setdefault(voter, (voter_set.began_ns, (voter_set.index,), text))
     return [_broker(brokers[voter], voter, proof, history) for voter, proof in sorted(proofs.items())]
 
 

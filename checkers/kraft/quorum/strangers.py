@@ -100,17 +100,17 @@ def _may_be_voter(vote: Vote, disk: str, adds: Iterable[VoterChange]) -> bool:
 
 
 def _finding(vote: Vote, disk: str, wipe: Wipe, setup: Setup) -> Anomaly:
-    told, window = vote.line, wipe.window
-    node = setup.controllers.get(told.candidate_id, str(told.candidate_id))
-    what = "a pre-vote" if told.pre_vote else "its vote"
+    entry, window = vote.line, wipe.window
+    node = setup.controllers.get(entry.candidate_id, str(entry.candidate_id))
+    what = "a pre-vote" if entry.pre_vote else "its vote"
     return CANDIDATE_NOT_VOTER.found(
-        f"{node} asked for votes in epoch {told.epoch} with the disk {disk}, which nobody had added.",
+        f"{node} asked for votes in epoch {entry.epoch} with the disk {disk}, which nobody had added.",
         subject=f"{node}, disk {disk}",
         time_ns=vote.time_ns,
         witness=(*window.operations, vote.index),
         explanation=(
             f"The fault at {window.invoked_ns / 1e9:.3f} s emptied the disk; its new id is {disk}.",
-            f"Line {told.line} of {vote.node}'s log, at {told.at}: {node} asks for {what}.",
+            f"Line {entry.line} of {vote.node}'s log, at {entry.at}: {node} asks for {what}.",
             "No request before that asked to add a voter with this disk.",
         ),
     )

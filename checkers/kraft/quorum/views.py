@@ -87,7 +87,7 @@ def views_of(history: History) -> Views:
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
     """
-    claims = tuple(_claim(*told) for told in leaders_seen(history))
+    claims = tuple(_claim(*answer) for answer in leaders_seen(history))
     files = (_file(operation) for operation in history.observed(QUORUM_STATE))
     return Views(claims, tuple(file for file in files if file.epoch > NONE))
 

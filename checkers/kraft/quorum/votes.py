@@ -85,23 +85,23 @@ def logs_of(history: History) -> Logs:
         logged_ns = logged_at_ns(history, at)
         return otherwise_ns if logged_ns is None else logged_ns
 
-    told: list[Vote] = []
+    votes: list[Vote] = []
     further: dict[str, int] = {}
     for o in history.observed(VOTE):
         entry = vote_logged(o.value)
         if isinstance(entry, VotesEnd):
             further[o.node or ""] = entry.further
         else:
-            told.append(Vote(o.index, o.node or "", time_ns(entry.at, o.time_ns), entry))
+            votes.append(Vote(o.index, o.node or "", time_ns(entry.at, o.time_ns), entry))
     leaders = ((o, msgspec.convert(o.value, ElectedLogged)) for o in history.observed(ELECTED))
     elected = tuple((o.node or "", o.index, time_ns(who.at, o.time_ns), who) for o, who in leaders)
     first: dict[str, int] = {}
-    for vote in told:
+    for vote in votes:
         if not further.get(vote.node, 1):
             first[vote.node] = min(first.get(vote.node, vote.line.epoch), vote.line.epoch)
     left_out = {node: number for node, number in further.items() if number}
-    binding = tuple(vote for vote in told if vote.line.binds)
-    return Logs(binding, tuple(told), elected, first, left_out)
+    binding = tuple(vote for vote in votes if vote.line.binds)
+    return Logs(binding, tuple(votes), elected, first, left_out)
 
 
 def _alike(one: VoteLogged, other: VoteLogged) -> bool:
@@ -147,11 +147,11 @@ def _twice(before: Vote, vote: Vote) -> Anomaly:
 
 
 def _vote_text(vote: Vote) -> str:
-    told = vote.line
-    disk = "" if told.candidate_directory_id is None else f" on disk {told.candidate_directory_id}"
+    entry = vote.line
+    disk = "" if entry.candidate_directory_id is None else f" on disk {entry.candidate_directory_id}"
     return (
-        f"Line {told.line} of {vote.node}'s log, at {told.at}: it votes in epoch {told.epoch} for "
-        f"{told.candidate_id}{disk}."
+        f"Line {entry.line} of {vote.node}'s log, at {entry.at}: it votes in epoch {entry.epoch} for "
+        f"{entry.candidate_id}{disk}."
     )
 
 
@@ -217,12 +217,12 @@ def stale_votes(bounds: VoterLogBounds, wipes: Wipes) -> Iterator[Anomaly]:
     if wipes.wipes:
         return
     for vote, known, (last_epoch, end) in bounds.votes:
-        told = vote.line
-        if (told.last_epoch, told.last_offset) < (last_epoch, end):
+        entry = vote.line
+        if (entry.last_epoch, entry.last_offset) < (last_epoch, end):
             yield STALE_VOTE.found(
-                f"{vote.node} voted for {told.candidate_id} in epoch {told.epoch}, whose log ended at"
-                f" {told.last_offset} in epoch {told.last_epoch}; its own had {end} in epoch {last_epoch}.",
-                subject=f"{vote.node}, epoch {told.epoch}",
+                f"{vote.node} voted for {entry.candidate_id} in epoch {entry.epoch}, whose log ended at"
+                f" {entry.last_offset} in epoch {entry.last_epoch}; its own had {end} in epoch {last_epoch}.",
+                subject=f"{vote.node}, epoch {entry.epoch}",
                 time_ns=vote.time_ns,
                 witness=(known.claim.index, vote.index),
                 explanation=(_had(vote, known), _vote_text(vote)),
@@ -244,23 +244,24 @@ def without_majority(logs: Logs, setup: Setup) -> Iterator[Anomaly]:
     """
     granted = {(v.node, v.line.epoch, v.line.candidate_id) for v in logs.votes}
     ids = {name: voter for voter, name in setup.controllers.items()}
-    for node, index, time_ns, told in logs.elected:
+    for node, index, time_ns, elected in logs.elected:
         denied = [
             voter
-            for voter in told.counted
-            if logs.whole.get(name := setup.controllers.get(voter, ""), told.epoch) < told.epoch
-            and (name, told.epoch, ids.get(node)) not in granted
+            for voter in elected.counted
+            if logs.whole.get(name := setup.controllers.get(voter, ""), elected.epoch) < elected.epoch
+            and (name, elected.epoch, ids.get(node)) not in granted
         ]
-        had = len(told.counted) - len(denied)
-        if told.voters and 2 * had <= len(told.voters):
-            by = "not told" if told.granting is None else str(list(told.granting))
+        had = len(elected.counted) - len(denied)
+        if elected.voters and 2 * had <= len(elected.voters):
+            by = "not logged" if elected.granting is None else str(list(elected.granting))
             yield LEADER_WITHOUT_MAJORITY.found(
-                f"{node} led epoch {told.epoch} with the votes of only {had} of {len(told.voters)} voters.",
-                subject=f"{node}, epoch {told.epoch}",
+                f"{node} led epoch {elected.epoch} with the votes of only {had} of "
+                f"{len(elected.voters)} voters.",
+                subject=f"{node}, epoch {elected.epoch}",
                 time_ns=time_ns,
                 witness=(index,),
                 explanation=(
-                    f"Line {told.line} of its log: the voters are {list(told.voters)}; votes of: {by}.",
+                    f"Line {elected.line} of its log: the voters are {list(elected.voters)}; votes of: {by}.",
                     *(f"The whole log of {setup.controllers[voter]} has no such vote." for voter in denied),
                 ),
             )

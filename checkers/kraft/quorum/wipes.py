@@ -112,19 +112,19 @@ def _end_of(voter: int, claim: LeaderClaim, window: FaultWindow) -> int:
     if claim.leader_id == voter:
         return claim.end_offset
     healed_ms = claim.wall_ms - (claim.time_ns - window.end_ns) // NS_PER_MS
-    told = (
+    ends = (
         each.log_end_offset
         for each in (*claim.voters, *claim.observers)
         if each.id == voter and each.last_fetch_ms >= healed_ms
     )
-    return max(told, default=NONE)
+    return max(ends, default=NONE)
 
 
 def wipes_of(history: History, windows: Iterable[FaultWindow]) -> Wipes:
     """The wipes that may have removed a metadata log."""
     return Wipes(
         tuple(
-            Wipe(window, any(_differ(told.of_disk) for told in recorded_faults(history, window)))
+            Wipe(window, any(_differ(fault.of_disk) for fault in recorded_faults(history, window)))
             for window in windows
             if window.wipes and hits(history, window, METADATA_TOPIC)
         )

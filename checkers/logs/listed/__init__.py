@@ -61,8 +61,8 @@ def check_listed(history: History) -> CheckerResult:
             found += rule(story, place)
         if slack is not None:
             found += find_times(story, place, slack)
-        figures.update(told.what for told in place.listings)
-        figures["from_former_leaders"] += sum(told.fence_ns < told.began_ns for told in place.listings)
+        figures.update(answer.what for answer in place.listings)
+        figures["from_former_leaders"] += sum(answer.fence_ns < answer.began_ns for answer in place.listings)
     found += find_early(story, figures)
     exercised = bool(story.places) or bool(starts_of(history))
     return result_of(CHECKER, found, figures=dict(figures), exercised=exercised)

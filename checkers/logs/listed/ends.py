@@ -54,7 +54,7 @@ def find_behind(story: ListedHistory, place: ListedLog) -> Iterator[Anomaly]:
         groups = [(latest, [_acked(story.sent(place.name)), _bounds_of([*latest, *stable])])]
         groups.append((stable, [_bounds_of(stable)]))
     else:
-        every = sorted([*latest, *stable], key=lambda told: told.op)
+        every = sorted([*latest, *stable], key=lambda answer: answer.op)
         groups = [(every, [_acked(story.sent(place.name)), _bounds_of(every)])]
     for judged, bounds in groups:
         for each in bounds:
@@ -69,40 +69,42 @@ def _acked(sent: SentRecords) -> _Bounds:
 
 
 def _bounds_of(some: Sequence[ListedPartition]) -> _Bounds:
-    times_ns, fences_ns = [told.time_ns for told in some], [told.fence_ns for told in some]
-    return _Bounds(times_ns, fences_ns, [told.offset for told in some], [(told.op,) for told in some], "told")
+    times_ns, fences_ns = [answer.time_ns for answer in some], [answer.fence_ns for answer in some]
+    return _Bounds(
+        times_ns, fences_ns, [answer.offset for answer in some], [(answer.op,) for answer in some], "reported"
+    )
 
 
 def _behind(
     story: ListedHistory, place: ListedLog, judged: Sequence[ListedPartition], bounds: _Bounds
 ) -> Iterator[Found]:
     times_ns, rows = running_maximum(bounds.time_ns, bounds.offset)
-    for told in judged:
-        at = int(np.searchsorted(times_ns, told.fence_ns, side="right")) - 1
+    for answer in judged:
+        at = int(np.searchsorted(times_ns, answer.fence_ns, side="right")) - 1
         row = int(rows[at]) if at >= 0 else NONE
-        if row == NONE or bounds.offset[row] <= told.offset:
+        if row == NONE or bounds.offset[row] <= answer.offset:
             continue
         due = bounds.offset[row]
         anomaly = END_BEHIND.found(
-            f"{told.node} reported the end offset {told.offset} of {place.name}, but {due} had been "
+            f"{answer.node} reported the end offset {answer.offset} of {place.name}, but {due} had been "
             f"{bounds.text}",
             subject=str(place.name),
-            time_ns=told.time_ns,
-            witness=(*bounds.operations[row], told.op),
+            time_ns=answer.time_ns,
+            witness=(*bounds.operations[row], answer.op),
             explanation=(
                 _known(bounds, row),
-                shown(told),
-                f"No later epoch had begun by {told.fence_ns / 1e9:.3f} s.",
+                shown(answer),
+                f"No later epoch had begun by {answer.fence_ns / 1e9:.3f} s.",
             ),
         )
-        permit = story.permit(place.name, bounds.since_ns[row], told.time_ns, due - 1)
-        yield anomaly, permit or _missed(story, told, place)
+        permit = story.permit(place.name, bounds.since_ns[row], answer.time_ns, due - 1)
+        yield anomaly, permit or _missed(story, answer, place)
 
 
-def _missed(story: ListedHistory, told: ListedPartition, place: ListedLog) -> str | None:
+def _missed(story: ListedHistory, answer: ListedPartition, place: ListedLog) -> str | None:
     """Why a leader may take a transaction for open that had ended; None for other ends."""
     missed = missed_markers(story.history).get(place.name)
-    if missed is None or told.what != OffsetsRequested.STABLE:
+    if missed is None or answer.what != OffsetsRequested.STABLE:
         return None
     return next(iter(missed.leaders.texts), None)
 
@@ -123,23 +125,25 @@ def find_ahead(story: ListedHistory, place: ListedLog) -> Iterator[Anomaly]:
     lowest = np.minimum.accumulate(sent.offset[order])[::-1]
     invoked_ns, order = sent.invoked_ns[order][::-1], order[::-1]
     found: list[Found] = []
-    for told in place.listings:
-        at = int(np.searchsorted(invoked_ns, told.time_ns, side="right"))
-        ends = told.what in {OffsetsRequested.LATEST, OffsetsRequested.STABLE, OffsetsRequested.EARLIEST}
-        if at == len(order) or told.offset < lowest[at] + ends:
+    for answer in place.listings:
+        at = int(np.searchsorted(invoked_ns, answer.time_ns, side="right"))
+        ends = answer.what in {OffsetsRequested.LATEST, OffsetsRequested.STABLE, OffsetsRequested.EARLIEST}
+        if at == len(order) or answer.offset < lowest[at] + ends:
             continue
         row = order[at:][sent.offset[order[at:]] == lowest[at]][0]
         offset, op = int(sent.offset[row]), int(sent.op[row])
         anomaly = END_AHEAD.found(
-            f"{told.node} reported offset {told.offset} of {place.name} ({told.what}), but the "
+            f"{answer.node} reported offset {answer.offset} of {place.name} ({answer.what}), but the "
             f"record at {offset} was sent later",
             subject=str(place.name),
-            time_ns=told.time_ns,
-            witness=(told.op, op),
+            time_ns=answer.time_ns,
+            witness=(answer.op, op),
             explanation=(
-                shown(told),
+                shown(answer),
                 f"The record at {offset} was sent at {sent.invoked_ns[row] / 1e9:.3f} s: operation {op}.",
             ),
         )
-        found.append((anomaly, story.permit(place.name, told.fence_ns, int(sent.completed_ns[row]), offset)))
+        found.append(
+            (anomaly, story.permit(place.name, answer.fence_ns, int(sent.completed_ns[row]), offset))
+        )
     yield from worst(found)

@@ -88,8 +88,8 @@ def places_of(facts: Facts) -> list[ListedLog]:
                 name = PartitionName(topic, partition)
                 fence_ns = min(seen.began_ns, fences.of(name, epoch))
                 asked = (operation.index, operation.node or "", seen.what, seen.since_ms)
-                told = ListedPartition(*asked, *times_ns, epoch, offset, timestamp_ms, fence_ns)
-                found.setdefault(name, []).append(told)
+                answer = ListedPartition(*asked, *times_ns, epoch, offset, timestamp_ms, fence_ns)
+                found.setdefault(name, []).append(answer)
     return [ListedLog(name, found[name]) for name in sorted(found)]
 
 
@@ -222,7 +222,7 @@ class ListedHistory:
 
 def answers(place: ListedLog, *what: OffsetsRequested) -> list[ListedPartition]:
     """The answers of some kinds that contain an offset."""
-    return [told for told in place.listings if told.what in what and told.offset != NONE]
+    return [answer for answer in place.listings if answer.what in what and answer.offset != NONE]
 
 
 def worst(found: Iterable[Found]) -> Iterator[Anomaly]:
@@ -237,12 +237,12 @@ def worst(found: Iterable[Found]) -> Iterator[Anomaly]:
         yield first
 
 
-def shown(told: ListedPartition) -> str:
+def shown(answer: ListedPartition) -> str:
     """Return an answer as a sentence."""
-    asked = "" if told.since_ms is None else f" {told.since_ms} ms"
+    asked = "" if answer.since_ms is None else f" {answer.since_ms} ms"
     return (
-        f"Asked at {told.began_ns / 1e9:.3f} s, {told.node}, leader in epoch {told.leader_epoch}, answered "
-        f"at {told.time_ns / 1e9:.3f} s: {told.what}{asked} is offset {told.offset}."
+        f"Asked at {answer.began_ns / 1e9:.3f} s, {answer.node}, leader in epoch {answer.leader_epoch}, "
+        f"answered at {answer.time_ns / 1e9:.3f} s: {answer.what}{asked} is offset {answer.offset}."
     )
 
 

@@ -61,25 +61,25 @@ def _lost(story: ListedHistory, operation: int) -> str | None:
 
 
 def _ahead(story: ListedHistory, place: ListedLog, opened: list[Opened]) -> Iterator[Found]:
-    for told in answers(place, OffsetsRequested.STABLE):
+    for answer in answers(place, OffsetsRequested.STABLE):
         for one in opened:
-            if one.from_ns <= told.time_ns < one.until_ns and one.offset < told.offset:
-                since = (place.name, one.from_ns, told.time_ns, one.offset)
+            if one.from_ns <= answer.time_ns < one.until_ns and one.offset < answer.offset:
+                since = (place.name, one.from_ns, answer.time_ns, one.offset)
                 permit = story.permit(*since, removable=True) or _lost(story, one.operations[0])
-                yield _found(place, told, one), permit
+                yield _found(place, answer, one), permit
 
 
-def _found(place: ListedLog, told: ListedPartition, one: Opened) -> Anomaly:
+def _found(place: ListedLog, answer: ListedPartition, one: Opened) -> Anomaly:
     return STABLE_AHEAD.found(
-        f"{told.node} reported the last stable offset {told.offset} of {place.name}, but from "
+        f"{answer.node} reported the last stable offset {answer.offset} of {place.name}, but from "
         f"{one.offset} on the transaction of {one.name} was open",
         subject=str(place.name),
-        time_ns=told.time_ns,
-        witness=(*one.operations, told.op),
+        time_ns=answer.time_ns,
+        witness=(*one.operations, answer.op),
         explanation=(
             f"Operation {one.operations[0]} began that transaction, with a record at {one.offset}.",
             f"Until {one.until_ns / 1e9:.3f} s its end was not requested and its timeout had not expired.",
-            shown(told),
+            shown(answer),
         ),
     )
 
@@ -132,8 +132,8 @@ class _Ends:
             for _, answer in mine
             if answer is not None and answer.type is OK and answer.index < began.index
         ]
-        told_ms = known[-1].timeout_ms if known else None
-        timeout_ms = self._timeout_ms if told_ms is UNSET else told_ms
+        recorded_ms = known[-1].timeout_ms if known else None
+        timeout_ms = self._timeout_ms if recorded_ms is UNSET else recorded_ms
         if timeout_ms is None or "ending_ns" not in ended.value:
             return 0
         ids = {each.producer_id for each in known}

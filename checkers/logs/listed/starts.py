@@ -16,16 +16,16 @@ def find_starts_ahead(story: ListedHistory, place: ListedLog) -> Iterator[Anomal
     """At most one start above all offsets below which a deletion had been requested."""
     if story.retained(place.name):
         return
-    for told in answers(place, OffsetsRequested.EARLIEST):
-        below = story.deletable_below(place.name, told.time_ns)
-        if told.offset > below:
+    for answer in answers(place, OffsetsRequested.EARLIEST):
+        below = story.deletable_below(place.name, answer.time_ns)
+        if answer.offset > below:
             yield START_AHEAD.found(
-                f"{told.node} reported the log start offset {told.offset} of {place.name}, but "
+                f"{answer.node} reported the log start offset {answer.offset} of {place.name}, but "
                 f"requests deleted only records below {below}",
                 subject=str(place.name),
-                time_ns=told.time_ns,
-                witness=(told.op,),
-                explanation=(shown(told), "The topic has no retention limit."),
+                time_ns=answer.time_ns,
+                witness=(answer.op,),
+                explanation=(shown(answer), "The topic has no retention limit."),
             )
             return
 
@@ -42,19 +42,19 @@ def _undeleted(
     story: ListedHistory, place: ListedLog, earliest: list[ListedPartition], deletions: list[RecordsDeletion]
 ) -> Iterator[Anomaly]:
     licensing, legal = Licensing(story.history), None
-    for told in earliest:
+    for answer in earliest:
         for deletion in deletions:
-            if deletion.below <= told.offset or deletion.to_ns > told.fence_ns:
+            if deletion.below <= answer.offset or deletion.to_ns > answer.fence_ns:
                 continue
             anomaly = START_BEHIND.found(
-                f"{told.node} reported the log start offset {told.offset} of {place.name}, but "
+                f"{answer.node} reported the log start offset {answer.offset} of {place.name}, but "
                 f"records below {deletion.below} had been deleted",
                 subject=str(place.name),
-                time_ns=told.time_ns,
-                witness=(*deletion.operations, told.op),
+                time_ns=answer.time_ns,
+                witness=(*deletion.operations, answer.op),
                 explanation=(
                     f"All records below {deletion.below} were deleted by {deletion.to_ns / 1e9:.3f} s.",
-                    shown(told),
+                    shown(answer),
                 ),
             )
             licence = licensing.of_start(deletion)
@@ -68,21 +68,21 @@ def _undeleted(
 
 def _gone_back(story: ListedHistory, place: ListedLog, earliest: list[ListedPartition]) -> Iterator[Anomaly]:
     highest: dict[tuple[str, int], ListedPartition] = {}
-    for told in earliest:
-        who = (told.node, told.leader_epoch)
+    for answer in earliest:
+        who = (answer.node, answer.leader_epoch)
         before = highest.get(who)
-        if before is None or told.offset >= before.offset:
-            highest[who] = told
-        elif one_life(story.facts, told.node, before.began_ns, told.time_ns):
+        if before is None or answer.offset >= before.offset:
+            highest[who] = answer
+        elif one_life(story.facts, answer.node, before.began_ns, answer.time_ns):
             yield START_BEHIND.found(
-                f"{told.node} reported the log start offset {told.offset} of {place.name} after "
+                f"{answer.node} reported the log start offset {answer.offset} of {place.name} after "
                 f"{before.offset}",
                 subject=str(place.name),
-                time_ns=told.time_ns,
-                witness=(before.op, told.op),
+                time_ns=answer.time_ns,
+                witness=(before.op, answer.op),
                 explanation=(
                     shown(before),
-                    shown(told),
+                    shown(answer),
                     "It was not restarted, and its leader epoch was the same.",
                 ),
             )

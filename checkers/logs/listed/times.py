@@ -40,7 +40,7 @@ _BY_FILE = (
 
 def slack_ns(story: ListedHistory) -> int | None:
     """The possible error of a timestamp, nanoseconds; None if the host's clock was changed."""
-    clocks = [told.wall_ns for place in story.places for told in place.listings]
+    clocks = [answer.wall_ns for place in story.places for answer in place.listings]
     step = max(clocks, default=0) - min(clocks, default=0)
     return None if step > _STEP_MAX_NS else _SLACK_NS + step
 
@@ -60,35 +60,35 @@ def _wrong(story: ListedHistory, place: ListedLog, slack: int) -> Iterator[Found
     sent = story.sent(place.name)
     returned = _returned(place)
     removable = "compact" in story.topic(place.name).cleanup or story.retained(place.name)
-    for told in place.listings:
-        if told.what not in {OffsetsRequested.SINCE, OffsetsRequested.NEWEST}:
+    for answer in place.listings:
+        if answer.what not in {OffsetsRequested.SINCE, OffsetsRequested.NEWEST}:
             continue
-        if told.since_ms is not None and told.offset != NONE and told.timestamp_ms < told.since_ms:
-            yield _found(place, told, f"its timestamp is {told.timestamp_ms}"), None
-        if told.offset != NONE:
-            yield from _misdated(story, place, told, sent, slack)
+        if answer.since_ms is not None and answer.offset != NONE and answer.timestamp_ms < answer.since_ms:
+            yield _found(place, answer, f"its timestamp is {answer.timestamp_ms}"), None
+        if answer.offset != NONE:
+            yield from _misdated(story, place, answer, sent, slack)
         if not removable:
-            yield from _passed_over(story, place, told, sent, slack)
-            yield from _returned_before(story, place, told, returned, slack)
+            yield from _passed_over(story, place, answer, sent, slack)
+            yield from _returned_before(story, place, answer, returned, slack)
 
 
 def _misdated(
-    story: ListedHistory, place: ListedLog, told: ListedPartition, sent: SentRecords, slack: int
+    story: ListedHistory, place: ListedLog, answer: ListedPartition, sent: SentRecords, slack: int
 ) -> Iterator[Found]:
     """A timestamp that no record at the offset can have."""
-    rows = np.flatnonzero(sent.kept & (sent.offset == told.offset))
-    stamp_ns = told.timestamp_ms * _MS - told.wall_ns
+    rows = np.flatnonzero(sent.kept & (sent.offset == answer.offset))
+    stamp_ns = answer.timestamp_ms * _MS - answer.wall_ns
     early, late = sent.invoked_ns[rows] - slack, sent.completed_ns[rows] + slack
     if not len(rows) or bool(((early <= stamp_ns) & (stamp_ns <= late)).any()):
         return
     op, completed_ns = int(sent.op[rows[0]]), int(sent.completed_ns[rows[0]])
-    text = f"the record there was sent by operation {op}, at another time than {told.timestamp_ms}"
-    since_ns, until_ns = min(told.fence_ns, completed_ns), max(told.time_ns, completed_ns)
-    yield _found(place, told, text, op), story.permit(place.name, since_ns, until_ns, told.offset)
+    text = f"the record there was sent by operation {op}, at another time than {answer.timestamp_ms}"
+    since_ns, until_ns = min(answer.fence_ns, completed_ns), max(answer.time_ns, completed_ns)
+    yield _found(place, answer, text, op), story.permit(place.name, since_ns, until_ns, answer.offset)
 
 
 def _passed_over(
-    story: ListedHistory, place: ListedLog, told: ListedPartition, sent: SentRecords, slack: int
+    story: ListedHistory, place: ListedLog, answer: ListedPartition, sent: SentRecords, slack: int
 ) -> Iterator[Found]:
     """A record, not requested to be deleted, that should have been returned instead.
 
@@ -96,22 +96,24 @@ def _passed_over(
     segment, and the segment's file is not deleted yet, Kafka answers that there is no record.  So after a
     deletion this answer proves nothing.
     """
-    deleted_below = story.deletable_below(place.name, told.time_ns)
-    if told.offset == NONE and deleted_below > 0:
+    deleted_below = story.deletable_below(place.name, answer.time_ns)
+    if answer.offset == NONE and deleted_below > 0:
         return
-    since_ns = (told.timestamp_ms if told.since_ms is None else told.since_ms) * _MS - told.wall_ns + slack
-    due: Booleans = sent.kept & (sent.completed_ns <= told.fence_ns) & (sent.invoked_ns > since_ns)
+    since_ns = (
+        (answer.timestamp_ms if answer.since_ms is None else answer.since_ms) * _MS - answer.wall_ns + slack
+    )
+    due: Booleans = sent.kept & (sent.completed_ns <= answer.fence_ns) & (sent.invoked_ns > since_ns)
     due &= sent.offset >= deleted_below
-    if told.since_ms is not None and told.offset != NONE:
-        due &= sent.offset < told.offset
+    if answer.since_ms is not None and answer.offset != NONE:
+        due &= sent.offset < answer.offset
     rows = np.flatnonzero(due)
-    if not len(rows) or (told.what == OffsetsRequested.NEWEST and told.offset == NONE):
+    if not len(rows) or (answer.what == OffsetsRequested.NEWEST and answer.offset == NONE):
         return
     row = int(rows[np.argmax(sent.offset[rows])])
     op, offset = int(sent.op[row]), int(sent.offset[row])
     text = f"the record at {offset}, which operation {op} sent, is skipped"
-    permit = story.permit(place.name, int(sent.completed_ns[row]), told.time_ns, offset)
-    yield _found(place, told, text, op), permit or _hidden(story, place, told, since_ns)
+    permit = story.permit(place.name, int(sent.completed_ns[row]), answer.time_ns, offset)
+    yield _found(place, answer, text, op), permit or _hidden(story, place, answer, since_ns)
 
 
 class _Returned(NamedTuple):
@@ -134,51 +136,55 @@ class _Returned(NamedTuple):
 
 def _returned(place: ListedLog) -> _Returned:
     """What was returned for times; the newest record may be given the offset of another one of its batch."""
-    some = [told for told in place.listings if told.what == OffsetsRequested.SINCE and told.offset != NONE]
-    rows = [(told.time_ns, told.fence_ns, told.offset, told.timestamp_ms, told.op) for told in some]
+    some = [
+        answer for answer in place.listings if answer.what == OffsetsRequested.SINCE and answer.offset != NONE
+    ]
+    rows = [
+        (answer.time_ns, answer.fence_ns, answer.offset, answer.timestamp_ms, answer.op) for answer in some
+    ]
     return _Returned(*np.array(rows, np.int64).reshape(-1, 5).T)
 
 
 def _returned_before(
-    story: ListedHistory, place: ListedLog, told: ListedPartition, known: _Returned, slack: int
+    story: ListedHistory, place: ListedLog, answer: ListedPartition, known: _Returned, slack: int
 ) -> Iterator[Found]:
     """A record, returned before and not requested to be deleted, that should have been returned again."""
-    deleted_below = story.deletable_below(place.name, told.time_ns)
-    if told.since_ms is None or (told.offset == NONE and deleted_below > 0):
+    deleted_below = story.deletable_below(place.name, answer.time_ns)
+    if answer.since_ms is None or (answer.offset == NONE and deleted_below > 0):
         return
-    due: Booleans = (known.time_ns <= told.fence_ns) & (known.timestamp_ms >= told.since_ms)
+    due: Booleans = (known.time_ns <= answer.fence_ns) & (known.timestamp_ms >= answer.since_ms)
     due &= known.offset >= deleted_below
-    if told.offset != NONE:
-        due &= known.offset < told.offset
+    if answer.offset != NONE:
+        due &= known.offset < answer.offset
     rows = np.flatnonzero(due)
     if not len(rows):
         return
     row = int(rows[np.argmax(known.offset[rows])])
     op, offset, stamp_ms = (int(each[row]) for each in (known.op, known.offset, known.timestamp_ms))
     text = f"the record at {offset} has the timestamp {stamp_ms} by operation {op}, and is skipped"
-    permit = story.permit(place.name, int(known.fence_ns[row]), told.time_ns, offset)
-    since_ns = told.since_ms * _MS - told.wall_ns - slack
-    yield _found(place, told, text, op), permit or _hidden(story, place, told, since_ns)
+    permit = story.permit(place.name, int(known.fence_ns[row]), answer.time_ns, offset)
+    since_ns = answer.since_ms * _MS - answer.wall_ns - slack
+    yield _found(place, answer, text, op), permit or _hidden(story, place, answer, since_ns)
 
 
-def _hidden(story: ListedHistory, place: ListedLog, told: ListedPartition, since_ns: int) -> str | None:
+def _hidden(story: ListedHistory, place: ListedLog, answer: ListedPartition, since_ns: int) -> str | None:
     """Why Kafka may find no record since a time although one exists; None if it would find one.
 
     Kafka searches only the first segment whose largest timestamp is not below that time.
     """
-    led_ns = story.led_from_ns(place.name, told.leader_epoch)
-    if told.offset != NONE or since_ns > led_ns:
+    led_ns = story.led_from_ns(place.name, answer.leader_epoch)
+    if answer.offset != NONE or since_ns > led_ns:
         return None
     windows = (window for window in story.facts.windows if window.ends_processes)
-    started = any(window.concerns(told.node) and window.invoked_ns < led_ns for window in windows)
+    started = any(window.concerns(answer.node) and window.invoked_ns < led_ns for window in windows)
     return _BY_FILE if started else None
 
 
-def _found(place: ListedLog, told: ListedPartition, text: str, *operations: int) -> Anomaly:
+def _found(place: ListedLog, answer: ListedPartition, text: str, *operations: int) -> Anomaly:
     return TIME_WRONG.found(
-        f"{told.node} reported offset {told.offset} of {place.name} ({told.what}): {text}",
+        f"{answer.node} reported offset {answer.offset} of {place.name} ({answer.what}): {text}",
         subject=str(place.name),
-        time_ns=told.time_ns,
-        witness=(*operations, told.op),
-        explanation=(shown(told), f"But {text}."),
+        time_ns=answer.time_ns,
+        witness=(*operations, answer.op),
+        explanation=(shown(answer), f"But {text}."),
     )

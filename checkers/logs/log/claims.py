@@ -74,8 +74,8 @@ def acknowledged(sends: Sends, rows: Integers) -> Booleans:
 
     In a transaction that did not commit, sends with an offset were acknowledged.
     """
-    told: Booleans = (sends.outcome[rows] == SendOutcome.OK) | (sends.offset[rows] != NONE)
-    return told
+    acked: Booleans = (sends.outcome[rows] == SendOutcome.OK) | (sends.offset[rows] != NONE)
+    return acked
 
 
 def sent_to(sends: Sends, rows: Integers) -> SentValues:
@@ -106,8 +106,8 @@ def claims_of(columns: Columns, send_rows: Integers, read_rows: Integers, sent: 
     sends, reads, calls = columns.sends, columns.reads, columns.calls
     acked = send_rows[acknowledged(sends, send_rows)]
     acked = acked[np.argsort(sends.completed_ns[acked], kind="stable")]
-    told = sends.offset[acked] != NONE
-    placed, unplaced = acked[told], acked[~told]
+    with_offset = sends.offset[acked] != NONE
+    placed, unplaced = acked[with_offset], acked[~with_offset]
     offsets = np.concatenate((sends.offset[placed], reads.offset[read_rows]))
     values = np.concatenate((sends.value[placed], reads.value[read_rows]))
     slots, slot_of = ranked(offsets)

@@ -44,17 +44,17 @@ def find_in_contents(log: PartitionLog, attributing: Attributing) -> Iterator[Lo
 
 def _phantoms(log: PartitionLog) -> Iterator[LogFinding]:
     """Values that were never sent to this partition."""
-    claims, teller = log.claims, LogTexts(log)
+    claims, log_texts = log.claims, LogTexts(log)
     rows = np.flatnonzero(claims.sent == NONE)
 
     def example(index: int) -> Example:
         claim = int(rows[index])
-        value = teller.value_of(claim)
+        value = log_texts.value_of(claim)
         elsewhere = _sent_elsewhere(log, int(claims.value[claim]))
-        said = f"was sent to {elsewhere} only" if elsewhere else "was never sent"
-        witness, lines = split_facts(teller.claim(claim))
-        subject = teller.subject(teller.offset_of(claim))
-        return Example(subject, f"{value!r} is at {subject} but {said}", witness, (*lines, f"It {said}."))
+        fate = f"was sent to {elsewhere} only" if elsewhere else "was never sent"
+        witness, lines = split_facts(log_texts.claim(claim))
+        subject = log_texts.subject(log_texts.offset_of(claim))
+        return Example(subject, f"{value!r} is at {subject} but {fate}", witness, (*lines, f"It {fate}."))
 
     yield illegal("phantom", claims.known_ns[rows], claims.offset[rows], example)
 
@@ -64,23 +64,23 @@ def _aborted(log: PartitionLog) -> Iterator[LogFinding]:
 
     A record of an aborted transaction stays in the log, where read_uncommitted readers find it.
     """
-    claims, teller = log.claims, LogTexts(log)
+    claims, log_texts = log.claims, LogTexts(log)
     failed = (claims.sent != NONE) & (np.append(log.sent.possible, 0)[claims.sent] == 0)
     aborted = log.visibility.never & is_row(log.visibility.read)
     rows = np.flatnonzero(failed | aborted)
 
     def example(index: int) -> Example:
         claim = int(rows[index])
-        subject = teller.subject(teller.offset_of(claim))
-        value = teller.value_of(claim)
+        subject = log_texts.subject(log_texts.offset_of(claim))
+        value = log_texts.value_of(claim)
         if failed[claim]:
-            witness, lines = split_facts(teller.failure(int(send[claim])), teller.claim(claim))
-            said = f"{value!r} was read at {subject} although its send failed"
+            witness, lines = split_facts(log_texts.failure(int(send[claim])), log_texts.claim(claim))
+            summary = f"{value!r} was read at {subject} although its send failed"
         else:
             read = int(log.visibility.read[claim])
-            witness, lines = split_facts(teller.abort(int(send[claim])), teller.returned(read))
-            said = f"{value!r} was read at {subject} by a read_committed reader although it was aborted"
-        return Example(subject, said, witness, lines)
+            witness, lines = split_facts(log_texts.abort(int(send[claim])), log_texts.returned(read))
+            summary = f"{value!r} was read at {subject} by a read_committed reader although it was aborted"
+        return Example(subject, summary, witness, lines)
 
     send = at(log.sent.send, claims.sent, NONE)
     read_ns = read_at_ns(log, log.visibility.read[rows])
@@ -92,7 +92,7 @@ def _aborted(log: PartitionLog) -> Iterator[LogFinding]:
 
 def _duplicates(log: PartitionLog, attributing: Attributing) -> Iterator[LogFinding]:
     """Values at more offsets than their sends explain; contested offsets are not counted."""
-    claims, teller = log.claims, LogTexts(log)
+    claims, log_texts = log.claims, LogTexts(log)
     rows = np.flatnonzero((claims.sent != NONE) & (claims.offset != NONE) & ~claims.contested)
     sent = claims.sent[rows]
     places = np.bincount(sent, minlength=len(log.sent.value))
@@ -108,12 +108,12 @@ def _duplicates(log: PartitionLog, attributing: Attributing) -> Iterator[LogFind
 
     def example(index: int) -> Example:
         one, other = pairs[:, index].tolist()
-        offsets = f"{teller.offset_of(one)} and {teller.offset_of(other)}"
-        witness, lines = split_facts(teller.claim(one), teller.claim(other))
-        subject = teller.subject(teller.offset_of(other))
-        value = teller.value_of(one)
+        offsets = f"{log_texts.offset_of(one)} and {log_texts.offset_of(other)}"
+        witness, lines = split_facts(log_texts.claim(one), log_texts.claim(other))
+        subject = log_texts.subject(log_texts.offset_of(other))
+        value = log_texts.value_of(one)
         copies = int(places[doubled[index]])
-        summary = f"{value!r} is at {copies} offsets of {teller.name}: {offsets}"
+        summary = f"{value!r} is at {copies} offsets of {log_texts.name}: {offsets}"
         return Example(subject, summary, witness, (*lines, attribution.lines[index]))
 
     kept = np.ones(len(doubled), np.bool_)
@@ -151,7 +151,7 @@ def _sent_strictly(log: PartitionLog) -> Booleans:
 
 def _inconsistent(log: PartitionLog) -> Iterator[LogFinding]:
     """Offsets at which several values were reported."""
-    claims, teller = log.claims, LogTexts(log)
+    claims, log_texts = log.claims, LogTexts(log)
     slots = np.unique(claims.slot[claims.contested])
     if not len(slots):
         return
@@ -162,9 +162,9 @@ def _inconsistent(log: PartitionLog) -> Iterator[LogFinding]:
 
     def example(index: int) -> Example:
         one, other = rivals[:, index].tolist()
-        subject = teller.subject(teller.offset_of(one))
-        witness, lines = split_facts(teller.claim(one), teller.claim(other))
-        summary = f"{subject} was {teller.value_of(one)!r} first and {teller.value_of(other)!r} later"
+        subject = log_texts.subject(log_texts.offset_of(one))
+        witness, lines = split_facts(log_texts.claim(one), log_texts.claim(other))
+        summary = f"{subject} was {log_texts.value_of(one)!r} first and {log_texts.value_of(other)!r} later"
         return Example(subject, summary, witness, lines)
 
     # The record that was known first was truncated; the other record may have been written before it.

@@ -36,14 +36,14 @@ def _lost(log: PartitionLog, rows: Integers) -> Iterator[LogFinding]:
     """Records that no reader received, below a record that a reader received."""
     if not len(rows):
         return
-    claims, teller = log.claims, LogTexts(log)
+    claims, log_texts = log.claims, LogTexts(log)
     passing = _first_beyond(log, claims.offset[rows])
 
     def example(index: int) -> Example:
         claim, read = int(rows[index]), int(passing[index])
-        witness, lines = split_facts(teller.claim(claim), teller.returned(read))
-        subject = teller.subject(teller.offset_of(claim))
-        value = teller.value_of(claim)
+        witness, lines = split_facts(log_texts.claim(claim), log_texts.returned(read))
+        subject = log_texts.subject(log_texts.offset_of(claim))
+        value = log_texts.value_of(claim)
         beyond = int(log.columns.reads.offset[read])
         summary = f"{value!r} was acknowledged at {subject}; offset {beyond} was read, {value!r} never was"
         return Example(subject, summary, witness, (*lines, f"{value!r} was never returned to a client."))
@@ -65,14 +65,14 @@ def _unseen(log: PartitionLog, rows: Integers) -> Iterator[LogFinding]:
     """Acknowledged records above all records that readers received, or without a reported offset."""
     if not len(rows):
         return
-    claims, teller = log.claims, LogTexts(log)
+    claims, log_texts = log.claims, LogTexts(log)
 
     def example(index: int) -> Example:
         claim = int(rows[index])
-        witness, lines = split_facts(teller.claim(claim))
-        subject = teller.subject(teller.offset_of(claim))
+        witness, lines = split_facts(log_texts.claim(claim))
+        subject = log_texts.subject(log_texts.offset_of(claim))
         summary = (
-            f"{teller.value_of(claim)!r} was acknowledged at {subject}; neither it nor any later "
+            f"{log_texts.value_of(claim)!r} was acknowledged at {subject}; neither it nor any later "
             "record was ever read"
         )
         return Example(subject, summary, witness, lines)

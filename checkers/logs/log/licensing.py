@@ -90,15 +90,15 @@ def _expired(log: PartitionLog, claims: Integers, until_ns: Integers) -> Boolean
     marks = log.columns.tombstones.get(log.name.topic)
     if marks is None:
         return np.zeros(len(claims), dtype=np.bool_)
-    told, sends = log.claims, log.columns.sends
-    since_ns = replaced_since(log, marks.among(told.value) & ~aborted(log))
-    own = marks.among(told.value)
-    since_ns[own] = np.minimum(since_ns, told.since_ns)[own]
+    log_claims, sends = log.claims, log.columns.sends
+    since_ns = replaced_since(log, marks.among(log_claims.value) & ~aborted(log))
+    own = marks.among(log_claims.value)
+    since_ns[own] = np.minimum(since_ns, log_claims.since_ns)[own]
     rows = log.sends[sends.outcome[log.sends] == SendOutcome.INFO]
     rows = rows[marks.among(sends.value[rows])]
     unknown_ns = np.full(marks.keys, NEVER)
     np.minimum.at(unknown_ns, sends.value[rows] % marks.keys, sends.invoked_ns[rows])
-    since_ns = np.minimum(since_ns, unknown_ns[told.value % marks.keys])
+    since_ns = np.minimum(since_ns, unknown_ns[log_claims.value % marks.keys])
     expired: Booleans = until_ns - since_ns[claims] >= marks.kept_ns
     return expired
 

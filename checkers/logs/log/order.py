@@ -28,7 +28,7 @@ def _realtime(log: PartitionLog) -> Iterator[LogFinding]:
     The offsets are sorted by the time at which they became known.  Their prefix maximum is the known end of
     the log at each time.  One binary search for each record finds the end that was known at its send.
     """
-    claims, horizon, teller = log.claims, log.horizon, LogTexts(log)
+    claims, horizon, log_texts = log.claims, log.horizon, LogTexts(log)
     late = np.flatnonzero((claims.sent != NONE) & (claims.offset != NONE))
     began_ns = log.sent.invoked_ns[claims.sent[late]]
     before = np.searchsorted(horizon.known_ns, began_ns, side="left")
@@ -42,10 +42,10 @@ def _realtime(log: PartitionLog) -> Iterator[LogFinding]:
     def example(index: int) -> Example:
         one, other = int(early[index]), int(late[index])
         send = int(log.sent.send[claims.sent[other]])
-        witness, lines = split_facts(teller.claim(one), teller.invocation(send), teller.claim(other))
-        subject = teller.subject(teller.offset_of(other))
+        witness, lines = split_facts(log_texts.claim(one), log_texts.invocation(send), log_texts.claim(other))
+        subject = log_texts.subject(log_texts.offset_of(other))
         summary = (
-            f"{teller.value_of(other)!r} is at {subject}, below offset {teller.offset_of(one)}, "
+            f"{log_texts.value_of(other)!r} is at {subject}, below offset {log_texts.offset_of(one)}, "
             "which was known before its send began"
         )
         return Example(subject, summary, witness, lines)
@@ -122,17 +122,17 @@ def _nonmonotonic(log: PartitionLog) -> Iterator[LogFinding]:
 
 def _descent(log: PartitionLog, one: _Placed, other: _Placed, *, within: bool) -> LogFinding:
     """Pairs of sends with decreasing offsets, within one batch or from one batch to another."""
-    sends, teller = log.columns.sends, LogTexts(log)
+    sends, log_texts = log.columns.sends, LogTexts(log)
 
     def lines_of(placed: _Placed, index: int) -> list[tuple[int, str]]:
         row, claim = int(placed.row[index]), int(placed.claim[index])
         if claim == NONE:
-            return [teller.acknowledgement(row)]
-        return [teller.invocation(row), teller.returned(int(log.claims.read[claim]))]
+            return [log_texts.acknowledgement(row)]
+        return [log_texts.invocation(row), log_texts.returned(int(log.claims.read[claim]))]
 
     def example(index: int) -> Example:
         witness, lines = split_facts(*lines_of(one, index), *lines_of(other, index))
-        subject = teller.subject(int(other.offset[index]))
+        subject = log_texts.subject(int(other.offset[index]))
         first, second = (
             log.columns.value_named(int(sends.value[placed.row[index]])) for placed in (one, other)
         )

@@ -115,13 +115,13 @@ def _assigned(log: PartitionLog, group: Integers) -> Integers:
 
 def _retreats(log: PartitionLog, identity: str, steps: _Steps, rows: Integers) -> LogFinding:
     """Steps to a lower offset."""
-    teller = LogTexts(log)
+    log_texts = LogTexts(log)
 
     def example(index: int) -> Example:
         step = int(rows[index])
         read = int(steps.read[step])
-        witness, lines = split_facts(_before(teller, steps, step), teller.returned(read))
-        subject = teller.subject(int(log.columns.reads.offset[read]))
+        witness, lines = split_facts(_before(log_texts, steps, step), log_texts.returned(read))
+        subject = log_texts.subject(int(log.columns.reads.offset[read]))
         summary = f"{subject} was returned where offset {int(steps.due[step])} was expected"
         return Example(subject, summary, witness, lines)
 
@@ -142,7 +142,7 @@ def _skips(log: PartitionLog, identity: str, steps: _Steps, rows: Integers, pass
         rows: the steps that skip records.
         passed: the slots that each of them skips.
     """
-    claims, teller = log.claims, LogTexts(log)
+    claims, log_texts = log.claims, LogTexts(log)
     due, low, high = passed
     returned = np.flatnonzero(claims.returned[due])
     skipped = np.append(returned, len(due))[np.searchsorted(returned, low)]
@@ -151,10 +151,12 @@ def _skips(log: PartitionLog, identity: str, steps: _Steps, rows: Integers, pass
     def example(index: int) -> Example:
         step, claim = int(rows[index]), int(skipped[index])
         read = int(steps.read[step])
-        witness, lines = split_facts(teller.claim(claim), _before(teller, steps, step), teller.returned(read))
-        subject = teller.subject(teller.offset_of(claim))
+        witness, lines = split_facts(
+            log_texts.claim(claim), _before(log_texts, steps, step), log_texts.returned(read)
+        )
+        subject = log_texts.subject(log_texts.offset_of(claim))
         count = int(high[index] - low[index])
-        summary = f"{count} known records were skipped, {teller.value_of(claim)!r} at {subject} among them"
+        summary = f"{count} known records were skipped, {log_texts.value_of(claim)!r} at {subject} among them"
         return Example(subject, summary, witness, lines)
 
     time_ns = _read_ns(log, steps.read[rows])
@@ -168,11 +170,11 @@ def _skips(log: PartitionLog, identity: str, steps: _Steps, rows: Integers, pass
     return LogFinding(identity, time_ns, claims.offset[skipped], *licensed, example)
 
 
-def _before(teller: LogTexts, steps: _Steps, step: int) -> tuple[int, str]:
+def _before(log_texts: LogTexts, steps: _Steps, step: int) -> tuple[int, str]:
     """The predecessor of a step: a record, or the assignment."""
     if steps.before[step] == NONE:
-        return teller.assignment(int(steps.assign[step]))
-    return teller.returned(int(steps.before[step]))
+        return log_texts.assignment(int(steps.assign[step]))
+    return log_texts.returned(int(steps.before[step]))
 
 
 def _read_ns(log: PartitionLog, rows: Integers) -> Integers:

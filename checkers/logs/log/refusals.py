@@ -60,16 +60,18 @@ def disks_of(history: History) -> Disks:
     """
     batches = batches_of(history)
     lines = log_lines(history)
-    refusals = [_refusal(line, told) for line in lines if (told := REFUSED.search(line.text)) is not None]
+    refusals = [
+        _refusal(line, matched) for line in lines if (matched := REFUSED.search(line.text)) is not None
+    ]
     since_ns = _since_ns(lines, refusals)
     return Disks(batches, {epoch: since_ns[epoch[0]] for epoch in _refused(refusals, batches)})
 
 
-def _refusal(line: LogLine, told: re.Match[str]) -> _Refusal:
-    where = PartitionName(told["topic"], int(told["partition"]))
+def _refusal(line: LogLine, matched: re.Match[str]) -> _Refusal:
+    where = PartitionName(matched["topic"], int(matched["partition"]))
     # A line without a time has the time of its gathering, after all events.
     time_ns = line.time_ns if line.logged else -NEVER
-    return _Refusal(int(told["producer"]), where, int(told["incoming"]), int(told["end"]), time_ns)
+    return _Refusal(int(matched["producer"]), where, int(matched["incoming"]), int(matched["end"]), time_ns)
 
 
 def _since_ns(lines: Sequence[LogLine], refusals: Sequence[_Refusal]) -> dict[int, int]:

@@ -139,8 +139,8 @@ class _Block:
         In histories of other harnesses, also partitions in which only readers report offsets of sends.
         """
         sends = self.columns.sends
-        told = (sends.outcome[self.sends] != SendOutcome.FAIL) if self.columns.foreign else self.acked
-        placeless = told & (sends.offset[self.sends] == NONE)
+        answered = (sends.outcome[self.sends] != SendOutcome.FAIL) if self.columns.foreign else self.acked
+        placeless = answered & (sends.offset[self.sends] == NONE)
         unfit: Integers = self.of_sends[sends.transactional[self.sends] | placeless]
         return unfit
 

@@ -102,7 +102,7 @@ def once(log: PartitionLog, chosen: Booleans) -> Integers:
 
 def _lost(log: PartitionLog, survival: Survival) -> Iterator[LogFinding]:
     """Values that must be in some final read but are in none, or in no read_committed final read."""
-    claims, teller = log.claims, LogTexts(log)
+    claims, log_texts = log.claims, LogTexts(log)
     rows = once(log, survival.gone | survival.withheld)
     if not len(rows):
         return
@@ -114,16 +114,16 @@ def _lost(log: PartitionLog, survival: Survival) -> Iterator[LogFinding]:
     def example(index: int) -> Example:
         claim = int(rows[index])
         view = log.finals[int(finder[index])]
-        witness, lines = split_facts(teller.claim(claim), teller.final(view))
-        subject = teller.subject(teller.offset_of(claim))
-        value = teller.value_of(claim)
+        witness, lines = split_facts(log_texts.claim(claim), log_texts.final(view))
+        subject = log_texts.subject(log_texts.offset_of(claim))
+        value = log_texts.value_of(claim)
         known = "acknowledged" if claims.ack[claim] != NONE else "returned to a reader"
         kind = "read_committed final read" if survival.withheld[claim] else "final read"
         return Example(
             subject,
             f"{value!r} was {known} at {subject} but is in no {kind}",
             witness,
-            (*lines, f"No {kind} of {teller.name} found {value!r}."),
+            (*lines, f"No {kind} of {log_texts.name} found {value!r}."),
         )
 
     there = np.logical_or.reduce(survival.saw, axis=0) & ~aborted(log)
@@ -145,9 +145,9 @@ def _without_known_gaps(log: PartitionLog, lost: LogFinding) -> Iterator[LogFind
 
     def example(index: int) -> Example:
         row = int(rows[index])
-        told_of = lost.example(row)
+        shown = lost.example(row)
         because = f"This is explained, but not permitted, by {lost.texts[int(lost.licence[row])]}."
-        return told_of._replace(explanation=(*told_of.explanation, because))
+        return shown._replace(explanation=(*shown.explanation, because))
 
     if len(others):
         yield LogFinding(
@@ -164,16 +164,16 @@ def _without_known_gaps(log: PartitionLog, lost: LogFinding) -> Iterator[LogFind
 
 def _unseen(log: PartitionLog, survival: Survival) -> Iterator[LogFinding]:
     """Acknowledged values that no reader received, if no final read decides about them."""
-    claims, teller = log.claims, LogTexts(log)
+    claims, log_texts = log.claims, LogTexts(log)
     read = spread(log, claims.returned)
     promised = claims.acknowledged & log.visibility.always
     rows = once(log, survival.undecided & promised & ~read)
 
     def example(index: int) -> Example:
         claim = int(rows[index])
-        witness, lines = split_facts(teller.claim(claim))
-        subject = teller.subject(teller.offset_of(claim))
-        value = teller.value_of(claim)
+        witness, lines = split_facts(log_texts.claim(claim))
+        subject = log_texts.subject(log_texts.offset_of(claim))
+        value = log_texts.value_of(claim)
         summary = f"{value!r} was acknowledged at {subject}; it was never read, and no final read covers it"
         return Example(subject, summary, witness, lines)
 
@@ -188,7 +188,7 @@ def _disagreements(log: PartitionLog, survival: Survival) -> Iterator[LogFinding
     Records of a transaction may be hidden from all read_committed readers, so readers of different isolation
     levels need not agree.  Readers of one level must agree.
     """
-    claims, teller = log.claims, LogTexts(log)
+    claims, log_texts = log.claims, LogTexts(log)
     missed = survival.covering & ~survival.saw & ~_expected(log, survival)
     rows = np.flatnonzero(survival.saw.any(axis=0) & missed.any(axis=0) & ~claims.contested)
     if not len(rows):
@@ -199,11 +199,11 @@ def _disagreements(log: PartitionLog, survival: Survival) -> Iterator[LogFinding
     def example(index: int) -> Example:
         claim = int(rows[index])
         found, not_found = log.finals[int(finder[index])], log.finals[int(misser[index])]
-        witness, lines = split_facts(teller.final(found), teller.final(not_found))
-        subject = teller.subject(teller.offset_of(claim))
+        witness, lines = split_facts(log_texts.final(found), log_texts.final(not_found))
+        subject = log_texts.subject(log_texts.offset_of(claim))
         readers, calls = log.columns.readers, log.columns.calls
         who, other = (readers[int(calls.reader[view.call])] for view in (found, not_found))
-        summary = f"{teller.value_of(claim)!r} at {subject} was read by {who}, not by {other}"
+        summary = f"{log_texts.value_of(claim)!r} at {subject} was read by {who}, not by {other}"
         return Example(subject, summary, witness, lines)
 
     until_ns = np.maximum(ended_ns[finder], ended_ns[misser])

@@ -25,8 +25,8 @@ class ZoneFinding(NamedTuple):
 def acknowledged(columns: Columns) -> Booleans:
     """For each send, whether all in-sync replicas acknowledged it."""
     sends, rows = columns.sends, np.arange(len(columns.sends.value))
-    told = (sends.outcome == SendOutcome.OK) | (sends.transactional & (sends.offset != NONE))
-    strict: Booleans = told & (columns.is_strict(rows) if columns.acks != "all" else np.True_)
+    acked = (sends.outcome == SendOutcome.OK) | (sends.transactional & (sends.offset != NONE))
+    strict: Booleans = acked & (columns.is_strict(rows) if columns.acks != "all" else np.True_)
     return strict
 
 

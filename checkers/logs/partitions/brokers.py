@@ -63,7 +63,7 @@ def answers_of(history: History) -> tuple[BrokerAnswer, ...]:
     known: dict[ReportedState, ReportedState] = {}
     answers = []
     for operation in history.observed(PARTITIONS):
-        told = msgspec.convert(operation.value, PartitionsSeen)
+        seen = msgspec.convert(operation.value, PartitionsSeen)
         rows = (
             ReportedState(
                 PartitionName(topic, state.partition),
@@ -73,12 +73,12 @@ def answers_of(history: History) -> tuple[BrokerAnswer, ...]:
                 frozenset(state.isr),
                 None if state.elr is None else frozenset(state.elr),
             )
-            for topic, states in told.topics.items()
+            for topic, states in seen.topics.items()
             for state in states
         )
-        tellings = tuple(known.setdefault(row, row) for row in rows)
+        reported = tuple(known.setdefault(row, row) for row in rows)
         answers.append(
-            BrokerAnswer(operation.index, operation.node or "", told.began_ns, operation.time_ns, tellings)
+            BrokerAnswer(operation.index, operation.node or "", seen.began_ns, operation.time_ns, reported)
         )
     return tuple(answers)
 
@@ -107,7 +107,7 @@ def knowledge_of(history: History) -> dict[str, tuple[Known, ...]]:
     first = _first_offsets(partition_changes(history))
     known: dict[str, list[Known]] = {}
     for answer in answers_of(history):
-        offset = max((first.get(_state(telling), -1) for telling in answer.states), default=-1)
+        offset = max((first.get(_state(reported), -1) for reported in answer.states), default=-1)
         known.setdefault(answer.node, []).append(Known(answer.time_ns, offset, answer.op))
     return {node: tuple(some) for node, some in known.items()}
 
@@ -115,8 +115,8 @@ def knowledge_of(history: History) -> dict[str, tuple[Known, ...]]:
 _State = tuple[PartitionName, int, frozenset[int], frozenset[int]]
 
 
-def _state(telling: ReportedState) -> _State:
-    return telling.partition, telling.leader_epoch, telling.replicas, telling.isr
+def _state(reported: ReportedState) -> _State:
+    return reported.partition, reported.leader_epoch, reported.replicas, reported.isr
 
 
 def _first_offsets(changes: PartitionChanges) -> dict[_State, int]:

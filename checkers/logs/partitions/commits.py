@@ -103,7 +103,7 @@ class AcknowledgedCommits:
         placed = sorted(self._placed.get(partition, ()), key=lambda one: one[0].acknowledged_ns)
         if not placed:
             return ()
-        sent, told, op = (
+        sent, acked, op = (
             np.array([commit[place] for commit, _ in placed], dtype=np.int64) for place in (1, 2, 3)
         )
         offset, epoch = np.array([row for _, row in placed], dtype=np.int64).T
@@ -114,7 +114,7 @@ class AcknowledgedCommits:
             return f"The commit of {what} by group {where.group}, in {partition}"
 
         return (
-            RequiredRecords(COMMITTED_WITHOUT_MEMBER, text, "acknowledged", sent, told, offset, op, epoch),
+            RequiredRecords(COMMITTED_WITHOUT_MEMBER, text, "acknowledged", sent, acked, offset, op, epoch),
         )
 
 
@@ -161,9 +161,9 @@ def _calls(
         if operation.type is INVOKE:
             asked[operation.process] = operation
         elif began is not None:
-            told_ns = operation.time_ns if operation.type is OK else NEVER
+            acknowledged_ns = operation.time_ns if operation.type is OK else NEVER
             for where in wheres(began):
-                yield RequestedCommit(where, began.time_ns, told_ns, operation.index)
+                yield RequestedCommit(where, began.time_ns, acknowledged_ns, operation.index)
     for began in asked.values():
         for where in wheres(began):
             yield RequestedCommit(where, began.time_ns, NEVER, began.index)
@@ -187,8 +187,10 @@ def _wheres(asked: Operation) -> Iterator[Where]:
         one = msgspec.convert(value, OffsetCommitted)
         yield Where(key, one.topic, one.partition, one.offset)
     else:
-        told = msgspec.convert(value, Committing)
-        yield from (Where(key, told.topic, partition, offset) for partition, offset in told.offsets)
+        committing = msgspec.convert(value, Committing)
+        yield from (
+            Where(key, committing.topic, partition, offset) for partition, offset in committing.offsets
+        )
 
 
 def _row(written: Written | None, where: Where) -> RecordPlace | None:

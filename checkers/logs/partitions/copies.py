@@ -119,7 +119,7 @@ def ends_of(history: History) -> Mapping[tuple[PartitionName, str], Ends]:
             for topic, ends in topics.items():
                 for partition, end in ends:
                     rows[PartitionName(topic, partition), node].append((*look, end))
-    return {place: Ends(*np.array(told, dtype=np.int64).T) for place, told in rows.items()}
+    return {place: Ends(*np.array(readings, dtype=np.int64).T) for place, readings in rows.items()}
 
 
 def lacking_copies(facts: Facts, tables: Iterable[Tables], end_ns: int) -> Iterator[Violations]:
@@ -282,9 +282,9 @@ class _Finding(NamedTuple):
         end, began_ns = int(self.ends.end[look]), int(self.ends.began_ns[look])
         first = int(rows[(had.reported_ns[rows] < began_ns) & (had.offset[rows] >= end)][0])
         until = f"to {_s(stretch.to_ns)} at least."
-        told = f"at offset {int(had.offset[first])}, was {had.verb} at {_s(int(had.reported_ns[first]))}"
+        where = f"at offset {int(had.offset[first])}, was {had.verb} at {_s(int(had.reported_ns[first]))}"
         return had.kind.found(
-            f"{had.text(first)}, {told}; at {_s(began_ns)} the log of {stretch.member}, which was "
+            f"{had.text(first)}, {where}; at {_s(began_ns)} the log of {stretch.member}, which was "
             f"in sync, ended at {end}.",
             subject=f"{stretch.partition}@{int(had.offset[first])}",
             time_ns=began_ns,

@@ -37,8 +37,8 @@ class Cordons:
             msgspec.ValidationError: the record is not as docs/histories.md says.
         """
         if kind == REGISTERED:
-            told = msgspec.convert(data, _Directories)
-            self._registered[told.broker_id] = told
+            record = msgspec.convert(data, _Directories)
+            self._registered[record.broker_id] = record
         elif kind == UNREGISTERED:
             self._registered.pop(msgspec.convert(data, _Directories).broker_id, None)
         elif kind == REGISTRATION_CHANGED:
@@ -53,19 +53,19 @@ class Cordons:
             if self._is_cordoned(broker):
                 yield f"all log directories of broker {broker} are cordoned, but it becomes a replica"
 
-    def _change(self, told: _Directories) -> None:
-        before = self._registered.get(told.broker_id)
+    def _change(self, record: _Directories) -> None:
+        before = self._registered.get(record.broker_id)
         if before is not None:
-            cordoned = told.cordoned_log_dirs
-            self._registered[told.broker_id] = _Directories(
-                told.broker_id,
-                told.log_dirs or before.log_dirs,
+            cordoned = record.cordoned_log_dirs
+            self._registered[record.broker_id] = _Directories(
+                record.broker_id,
+                record.log_dirs or before.log_dirs,
                 before.cordoned_log_dirs if cordoned is None else cordoned,
             )
 
     def _is_cordoned(self, broker: int) -> bool:
         """Whether a broker has directories, and has reported that all of them are cordoned."""
-        told = self._registered.get(broker)
-        if told is None or not told.log_dirs or told.cordoned_log_dirs is None:
+        record = self._registered.get(broker)
+        if record is None or not record.log_dirs or record.cordoned_log_dirs is None:
             return False
-        return {*told.log_dirs} <= {*told.cordoned_log_dirs}
+        return {*record.log_dirs} <= {*record.cordoned_log_dirs}

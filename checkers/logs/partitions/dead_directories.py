@@ -41,7 +41,9 @@ def dead_directories(facts: Facts, columns: Columns) -> Iterator[Anomaly]:
 
 def _directories_of(history: History, window: FaultWindow) -> frozenset[str]:
     """Ids of the directories that certainly failed by a fault while their broker continued to run."""
-    probes = [told.of_disk for told in recorded_faults(history, window)] if window.kind == DEAD else []
+    probes = (
+        [recorded.of_disk for recorded in recorded_faults(history, window)] if window.kind == DEAD else []
+    )
     ids = (each for probe in probes if probe.running for each in probe.directory_ids)
     return frozenset(each for each in ids if each is not None)
 
@@ -70,8 +72,8 @@ def _found_in(
 def _last_answer_ns(facts: Facts, node: str, window: FaultWindow) -> int:
     """When a broker received the last request that it answered before the heal; it ran until then."""
     from_ns, to_ns = window.effective_ns or 0, window.heal_invoked_ns or 0
-    told = (a for a in answers_of(facts.history) if a.node == node and a.time_ns <= to_ns)
-    return max((answer.began_ns for answer in told), default=from_ns)
+    answers = (a for a in answers_of(facts.history) if a.node == node and a.time_ns <= to_ns)
+    return max((answer.began_ns for answer in answers), default=from_ns)
 
 
 def _sent(columns: Columns, name: PartitionName, from_ns: int, to_ns: int) -> Integers:

@@ -83,7 +83,7 @@ def first_had(
         The row of the send; None if there is no such record.
     """
     sends, replica = columns.sends, facts.ids.get(line.node)
-    behind = (sends.offset[rows] >= line.told.end) & (sends.completed_ns[rows] <= line.time_ns - SLACK_NS)
+    behind = (sends.offset[rows] >= line.logged.end) & (sends.completed_ns[rows] <= line.time_ns - SLACK_NS)
     later = rows[behind]
     for row in later[np.argsort(sends.offset[later], kind="stable")][:ROWS_MAX].tolist():
         sent_ns, acked_ns = int(sends.invoked_ns[row]), int(sends.completed_ns[row])
@@ -100,14 +100,14 @@ def _gone(columns: Columns, load: Placed[LogLoaded], row: int) -> Anomaly:
     sends = columns.sends
     value, offset = columns.value_named(sends.value[row]), int(sends.offset[row])
     return REPLICA_END_REGRESSION.found(
-        f"{load.node} loaded its log of {load.name}, which ended at {load.told.end}, but {value} had "
+        f"{load.node} loaded its log of {load.name}, which ended at {load.logged.end}, but {value} had "
         f"been acknowledged at {offset} while it was in sync.",
-        subject=f"{load.name}@{load.told.end}",
+        subject=f"{load.name}@{load.logged.end}",
         time_ns=load.time_ns,
         witness=(int(sends.invoke_op[row]), int(sends.complete_op[row]), load.index),
         explanation=(
             f"{value} was acknowledged at {int(sends.completed_ns[row]) / 1e9:.3f} s.",
-            f"{load.cited}: it loads {load.name} up to {load.told.end}.",
+            f"{load.cited}: it loads {load.name} up to {load.logged.end}.",
         ),
     )
 
@@ -120,7 +120,7 @@ def _acked_beyond(facts: Facts, columns: Columns, rows: Rows) -> Iterator[Anomal
             continue
         of_it = rows[shrunk.name]
         early = sends.completed_ns[of_it] <= shrunk.time_ns - SLACK_NS
-        for row in of_it[early & (sends.offset[of_it] >= shrunk.told.high_watermark)][:ROWS_MAX].tolist():
+        for row in of_it[early & (sends.offset[of_it] >= shrunk.logged.high_watermark)][:ROWS_MAX].tolist():
             from_ns, to_ns = int(sends.invoked_ns[row]), shrunk.time_ns + SLACK_NS
             leaderships = {
                 (state.leader, state.leader_epoch)
@@ -134,7 +134,7 @@ def _acked_beyond(facts: Facts, columns: Columns, rows: Rows) -> Iterator[Anomal
 
 
 def _early(columns: Columns, shrunk: Placed[IsrShrunk], row: int) -> Anomaly:
-    sends, mark = columns.sends, shrunk.told.high_watermark
+    sends, mark = columns.sends, shrunk.logged.high_watermark
     value, offset = columns.value_named(sends.value[row]), int(sends.offset[row])
     return ACKED_BEYOND_MARK.found(
         f"{value} was acknowledged at {offset} of {shrunk.name}, but later the high watermark of "
@@ -153,15 +153,15 @@ def _beyond_members(facts: Facts) -> Iterator[Anomaly]:
     """High watermarks above the fetched offset of an ISR member, as the leaders logged both."""
     names = {number: name for name, number in facts.ids.items()}
     for shrunk in shrunk_isrs(facts.history):
-        for replica, end in shrunk.told.out:
-            beyond = replica in shrunk.told.isr and 0 <= end < shrunk.told.high_watermark
+        for replica, end in shrunk.logged.out:
+            beyond = replica in shrunk.logged.isr and 0 <= end < shrunk.logged.high_watermark
             until_ns = shrunk.time_ns + SLACK_NS
             if beyond and not _struck(facts, shrunk.name, names.get(replica, ""), 0, until_ns):
                 yield _beyond(shrunk, replica, end)
 
 
 def _beyond(shrunk: Placed[IsrShrunk], replica: int, end: int) -> Anomaly:
-    mark = shrunk.told.high_watermark
+    mark = shrunk.logged.high_watermark
     return MARK_BEYOND_MEMBER.found(
         f"{shrunk.node} led {shrunk.name} with the high watermark {mark} while {replica}, which was in sync,"
         f" had fetched up to {end}.",
@@ -169,8 +169,8 @@ def _beyond(shrunk: Placed[IsrShrunk], replica: int, end: int) -> Anomaly:
         time_ns=shrunk.time_ns,
         witness=(shrunk.index,),
         explanation=(
-            f"{shrunk.cited}: its own log ends at {shrunk.told.end},",
-            f"and {replica} is removed from the ISR {list(shrunk.told.isr)}.",
+            f"{shrunk.cited}: its own log ends at {shrunk.logged.end},",
+            f"and {replica} is removed from the ISR {list(shrunk.logged.isr)}.",
         ),
     )
 

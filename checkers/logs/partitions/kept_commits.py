@@ -258,7 +258,7 @@ def _found(
     group, topic, number = entry.key
     replica, (active, cleaned) = there
     early = kind is COMMIT_COMPACTED_EARLY
-    told = (
+    evidence = (
         *(
             ()
             if active is None
@@ -276,7 +276,7 @@ def _found(
         explanation=(
             f"It was appended in leader epoch {row.epoch}.",
             f"{replica.node} ends at {replica.seen.end}, in epoch {replica.seen.epoch}.",
-            *(told if early else ()),
+            *(evidence if early else ()),
             "All records between them were read before compaction removed any.",
         ),
     )

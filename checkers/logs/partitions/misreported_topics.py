@@ -27,15 +27,15 @@ def misreported_topics(facts: Facts) -> Iterator[Anomaly]:
     last: dict[str, tuple[BrokerAnswer, list[PartitionName]]] = {}
     strange: set[PartitionName] = set()
     for answer in answers_of(facts.history):
-        told = [telling.partition for telling in answer.states]
+        partitions = [reported.partition for reported in answer.states]
         before, known = last.get(answer.node, (answer, []))
-        last[answer.node] = (answer, told)
-        if told != known:
-            new = set(told).difference(known, facts.changes.states, strange)
+        last[answer.node] = (answer, partitions)
+        if partitions != known:
+            new = set(partitions).difference(known, facts.changes.states, strange)
             found = list(_strangers(facts, answer, sorted(new)))
             strange.update(partition for partition, _ in found)
             yield from (anomaly for _, anomaly in found)
-            yield from _forgotten(facts, before, answer, sorted(set(known).difference(told)))
+            yield from _forgotten(facts, before, answer, sorted(set(known).difference(partitions)))
 
 
 def _strangers(

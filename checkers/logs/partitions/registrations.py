@@ -95,8 +95,8 @@ def unfenced_by(kind: str, data: Any) -> int | None:
     """
     if kind != REGISTRATION_CHANGED:
         return None
-    told = msgspec.convert(data, _BrokerRecord)
-    return told.broker_id if told.fenced == _UNFENCED else None
+    record = msgspec.convert(data, _BrokerRecord)
+    return record.broker_id if record.fenced == _UNFENCED else None
 
 
 class Registrations:
@@ -155,28 +155,28 @@ class Registrations:
                 why = "is fenced" if process.fenced else "is about to shut down"
                 yield f"broker {broker} {why}, but is added to the ISR or elected"
 
-    def _register(self, told: _BrokerRecord, span: TimeBounds) -> None:
-        before = self._processes.get(told.broker_id)
-        fenced, leaving = bool(told.fenced), bool(told.in_controlled_shutdown)
-        process = _Process(told.incarnation_id, span, fenced, leaving)
+    def _register(self, record: _BrokerRecord, span: TimeBounds) -> None:
+        before = self._processes.get(record.broker_id)
+        fenced, leaving = bool(record.fenced), bool(record.in_controlled_shutdown)
+        process = _Process(record.incarnation_id, span, fenced, leaving)
         if before is not None:
             same = before.incarnation == process.incarnation
-            process.killed = before.killed if same else self._killed(told.broker_id, before, span)
+            process.killed = before.killed if same else self._killed(record.broker_id, before, span)
             process.span = before.span if same else span
-        self._processes[told.broker_id] = process
+        self._processes[record.broker_id] = process
 
-    def _change(self, told: _BrokerRecord) -> UnfencedBroker | None:
-        process = self._processes.get(told.broker_id)
+    def _change(self, record: _BrokerRecord) -> UnfencedBroker | None:
+        process = self._processes.get(record.broker_id)
         if process is None:
             return None
-        process.leaving = process.leaving or bool(told.in_controlled_shutdown)
-        process.fenced = told.fenced == _FENCED or (process.fenced and told.fenced != _UNFENCED)
-        killed = process.killed if told.fenced == _UNFENCED else None
+        process.leaving = process.leaving or bool(record.in_controlled_shutdown)
+        process.fenced = record.fenced == _FENCED or (process.fenced and record.fenced != _UNFENCED)
+        killed = process.killed if record.fenced == _UNFENCED else None
         if killed is None:
             return None
         process.killed = None
         self.judged += 1
-        return UnfencedBroker(told.broker_id, killed)
+        return UnfencedBroker(record.broker_id, killed)
 
     def _killed(self, broker: int, before: _Process, span: TimeBounds) -> str | None:
         """The fault that certainly killed a process between its registration and the next one.

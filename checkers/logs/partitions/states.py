@@ -101,16 +101,16 @@ def _restated(
     step: PartitionChange, before: PartitionState, after: PartitionState
 ) -> Iterator[tuple[str, bool]]:
     """For each optional field, whether the record has it and repeats the previous value."""
-    told = step.content
-    yield "the leader", told.leader == before.leader and not _begins_an_epoch(before, after)
-    yield "the replicas", told.replicas == before.replicas
-    yield "the ISR", told.isr == before.isr
-    yield "the ELR", told.eligible_leader_replicas == before.elr
-    yield "the last known leader", told.last_known_elr == before.last_known
-    yield "the adding replicas", told.adding_replicas == before.adding
-    yield "the removing replicas", told.removing_replicas == before.removing
-    yield "the directories", told.directories == before.directories
-    yield "the leader recovery state", told.leader_recovery_state == int(before.recovering)
+    content = step.content
+    yield "the leader", content.leader == before.leader and not _begins_an_epoch(before, after)
+    yield "the replicas", content.replicas == before.replicas
+    yield "the ISR", content.isr == before.isr
+    yield "the ELR", content.eligible_leader_replicas == before.elr
+    yield "the last known leader", content.last_known_elr == before.last_known
+    yield "the adding replicas", content.adding_replicas == before.adding
+    yield "the removing replicas", content.removing_replicas == before.removing
+    yield "the directories", content.directories == before.directories
+    yield "the leader recovery state", content.leader_recovery_state == int(before.recovering)
 
 
 def _begins_an_epoch(before: PartitionState, after: PartitionState) -> bool:

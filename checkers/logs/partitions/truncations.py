@@ -37,14 +37,14 @@ def find_truncations(facts: Facts) -> Iterator[Anomaly]:
     removed = {operation.key for operation in facts.history.of("delete-topic")}
     for cut in truncated_logs(facts.history):
         if (
-            cut.told.end < cut.told.high_watermark
-            and cut.told.topic not in removed
+            cut.logged.end < cut.logged.high_watermark
+            and cut.logged.topic not in removed
             and not _explained(facts, cut)
         ):
             yield TRUNCATED_BELOW_MARK.found(
-                f"{cut.node} cut off its log of {cut.name} at {cut.told.end}, below its high watermark "
-                f"{cut.told.high_watermark}.",
-                subject=f"{cut.name}@{cut.told.end}",
+                f"{cut.node} cut off its log of {cut.name} at {cut.logged.end}, below its high watermark "
+                f"{cut.logged.high_watermark}.",
+                subject=f"{cut.name}@{cut.logged.end}",
                 time_ns=cut.time_ns,
                 witness=(cut.index,),
                 explanation=(
@@ -67,7 +67,7 @@ def find_removed(facts: Facts, columns: Columns, rows: Rows) -> Iterator[Anomaly
     """
     removed = {operation.key for operation in facts.history.of("delete-topic")}
     for cut in cut_logs(facts.history):
-        if cut.told.topic in removed or cut.name not in rows or _explained(facts, cut):
+        if cut.logged.topic in removed or cut.name not in rows or _explained(facts, cut):
             continue
         row = first_had(facts, columns, cut, rows[cut.name])
         if row is not None:
@@ -75,12 +75,12 @@ def find_removed(facts: Facts, columns: Columns, rows: Rows) -> Iterator[Anomaly
 
 
 def _removed(columns: Columns, cut: Placed[LogCut], row: int) -> Anomaly:
-    sends, end = columns.sends, cut.told.end
+    sends, end = columns.sends, cut.logged.end
     value, offset = columns.value_named(sends.value[row]), int(sends.offset[row])
     return TRUNCATED_COMMITTED.found(
         f"{cut.node} cut off its log of {cut.name} at {end}, but {value} had been acknowledged at {offset} "
         "while it was in sync.",
-        subject=f"{cut.name}@{cut.told.end}",
+        subject=f"{cut.name}@{cut.logged.end}",
         time_ns=cut.time_ns,
         witness=(int(sends.invoke_op[row]), int(sends.complete_op[row]), cut.index),
         explanation=(

@@ -59,18 +59,19 @@ def two_leaders(facts: Facts) -> Iterator[Anomaly]:
     """Find leader epochs for which two leaders were reported."""
     leaders: dict[tuple[PartitionName, int], dict[int, BrokerAnswer]] = defaultdict(dict)
     for answer in answers_of(facts.history):
-        for telling in answer.states:
-            if telling.leader != NOBODY and is_one(facts, telling.partition):
-                leaders[telling.partition, telling.leader_epoch].setdefault(telling.leader, answer)
-    for (partition, epoch), told in leaders.items():
-        if len(told) > 1:
+        for reported in answer.states:
+            if reported.leader != NOBODY and is_one(facts, reported.partition):
+                leaders[reported.partition, reported.leader_epoch].setdefault(reported.leader, answer)
+    for (partition, epoch), answers in leaders.items():
+        if len(answers) > 1:
             yield TWO_LEADERS.found(
-                f"Brokers reported several leaders of leader epoch {epoch} of {partition}: {sorted(told)}.",
+                f"Brokers reported several leaders of leader epoch {epoch} of {partition}: "
+                f"{sorted(answers)}.",
                 subject=str(partition),
-                time_ns=max(answer.time_ns for answer in told.values()),
-                witness=[answer.op for answer in told.values()],
+                time_ns=max(answer.time_ns for answer in answers.values()),
+                witness=[answer.op for answer in answers.values()],
                 explanation=[
-                    f"{answer.node} reported that broker {led} leads." for led, answer in told.items()
+                    f"{answer.node} reported that broker {led} leads." for led, answer in answers.items()
                 ],
             )
 
@@ -92,48 +93,50 @@ def without_record(facts: Facts, end_ns: int) -> Iterator[Anomaly]:
     begun: dict[ReportedState, int | None] = {}
     found: set[ReportedState] = set()
     for answer in answers_of(facts.history):
-        for telling in answer.states if answer.time_ns <= end_ns else ():
-            if telling.partition not in facts.changes.states or telling in found:
+        for reported in answer.states if answer.time_ns <= end_ns else ():
+            if reported.partition not in facts.changes.states or reported in found:
                 continue
-            if telling not in begun:
-                begun[telling] = _begun_ns(facts.changes, telling)
-            from_ns = begun[telling]
+            if reported not in begun:
+                begun[reported] = _begun_ns(facts.changes, reported)
+            from_ns = begun[reported]
             if from_ns is None or from_ns > answer.time_ns:
-                found.add(telling)
-                yield _never_reported(facts, answer, telling, from_ns)
+                found.add(reported)
+                yield _never_reported(facts, answer, reported, from_ns)
 
 
-def _begun_ns(changes: PartitionChanges, telling: ReportedState) -> int | None:
+def _begun_ns(changes: PartitionChanges, reported: ReportedState) -> int | None:
     """The earliest time at which the reported state may have begun; None if it never existed.
 
     The ELR is requested by a separate, later request, so it may belong to a later state.
     """
-    states = changes.states[telling.partition]
-    elrs = {frozenset(state.elr) for state in states if state.leader_epoch >= telling.leader_epoch}
-    if telling.elr is not None and telling.elr not in elrs:
+    states = changes.states[reported.partition]
+    elrs = {frozenset(state.elr) for state in states if state.leader_epoch >= reported.leader_epoch}
+    if reported.elr is not None and reported.elr not in elrs:
         return None
     alike = (
         changes.span(state).from_ns
         for state in states
-        if state.leader_epoch == telling.leader_epoch
-        and telling.leader in {state.leader, NOBODY}
-        and frozenset(state.replicas) == telling.replicas
-        and frozenset(state.isr) == telling.isr
+        if state.leader_epoch == reported.leader_epoch
+        and reported.leader in {state.leader, NOBODY}
+        and frozenset(state.replicas) == reported.replicas
+        and frozenset(state.isr) == reported.isr
     )
     return min(alike, default=None)
 
 
 def _never_reported(
-    facts: Facts, answer: BrokerAnswer, telling: ReportedState, from_ns: int | None
+    facts: Facts, answer: BrokerAnswer, reported: ReportedState, from_ns: int | None
 ) -> Anomaly:
-    states = facts.changes.states[telling.partition]
-    near = [state for state in states if state.leader_epoch == telling.leader_epoch] or states[-1:]
+    states = facts.changes.states[reported.partition]
+    near = [state for state in states if state.leader_epoch == reported.leader_epoch] or states[-1:]
     when = "was never its state" if from_ns is None else f"was not its state before {_s(from_ns)}"
-    sets = f"replicas {sorted(telling.replicas)}, ISR {sorted(telling.isr)}, ELR {sorted(telling.elr or ())}"
+    sets = (
+        f"replicas {sorted(reported.replicas)}, ISR {sorted(reported.isr)}, ELR {sorted(reported.elr or ())}"
+    )
     return VIEW_WITHOUT_RECORD.found(
-        f"{answer.node} reported at {_s(answer.time_ns)} that broker {telling.leader} leads "
-        f"{telling.partition} in epoch {telling.leader_epoch} ({sets}), which {when}.",
-        subject=str(telling.partition),
+        f"{answer.node} reported at {_s(answer.time_ns)} that broker {reported.leader} leads "
+        f"{reported.partition} in epoch {reported.leader_epoch} ({sets}), which {when}.",
+        subject=str(reported.partition),
         time_ns=answer.time_ns,
         witness=(answer.op, *_log(facts)),
         explanation=map(str, near),
@@ -144,18 +147,18 @@ def went_back(facts: Facts) -> Iterator[Anomaly]:
     """Find brokers that reported an older leader epoch than before."""
     newest: dict[tuple[str, PartitionName], tuple[int, BrokerAnswer]] = {}
     for answer in answers_of(facts.history):
-        for telling in answer.states:
-            place = (answer.node, telling.partition)
-            epoch, before = newest.get(place, (telling.leader_epoch, answer))
-            if telling.leader_epoch >= epoch:
-                newest[place] = (telling.leader_epoch, answer)
-            elif is_one(facts, telling.partition) and is_one_life(facts, before, answer):
-                newest[place] = (telling.leader_epoch, answer)
+        for reported in answer.states:
+            place = (answer.node, reported.partition)
+            epoch, before = newest.get(place, (reported.leader_epoch, answer))
+            if reported.leader_epoch >= epoch:
+                newest[place] = (reported.leader_epoch, answer)
+            elif is_one(facts, reported.partition) and is_one_life(facts, before, answer):
+                newest[place] = (reported.leader_epoch, answer)
                 yield VIEW_WENT_BACK.found(
-                    f"{answer.node} reported leader epoch {telling.leader_epoch} of "
-                    f"{telling.partition} at {_s(answer.time_ns)}, but had reported {epoch} at "
+                    f"{answer.node} reported leader epoch {reported.leader_epoch} of "
+                    f"{reported.partition} at {_s(answer.time_ns)}, but had reported {epoch} at "
                     f"{_s(before.time_ns)}.",
-                    subject=str(telling.partition),
+                    subject=str(reported.partition),
                     time_ns=answer.time_ns,
                     witness=(before.op, answer.op),
                 )
@@ -191,17 +194,17 @@ def _denial(
             facts, partition, ended, (), ["The metadata log never had this state.", *map(str, states)]
         )
     last = [
-        (answer, telling)
+        (answer, reported)
         for answer in _last(facts, ended.time_ns + SETTLED_NS)
-        for telling in answer.states
-        if telling.partition == partition
+        for reported in answer.states
+        if reported.partition == partition
     ]
-    if not last or any(telling.isr >= frozenset(claim.replicas) for _, telling in last):
+    if not last or any(reported.isr >= frozenset(claim.replicas) for _, reported in last):
         return None
     since = facts.changes.possible(partition, ended.time_ns, max(answer.time_ns for answer, _ in last))
     if not all(_is_full(claim, state) for state in since):
         return None
-    texts = [f"{a.node} reported at {_s(a.time_ns)} the ISR {sorted(told.isr)}." for a, told in last]
+    texts = [f"{a.node} reported at {_s(a.time_ns)} the ISR {sorted(reported.isr)}." for a, reported in last]
     return _denied(facts, partition, ended, [answer.op for answer, _ in last], texts)
 
 

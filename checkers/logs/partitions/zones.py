@@ -62,11 +62,11 @@ def below_min_isr(facts: Facts, end_ns: int) -> Iterator[Zone]:
         facts: the history.
         end_ns: the time until which the metadata log is complete, nanoseconds.
     """
-    told = logged_min_isr(facts.history)
+    min_isr = logged_min_isr(facts.history)
     for partition, states in facts.changes.states.items():
         for state, span in certain_states(facts, states, end_ns):
             if state.leader != NOBODY:
-                for piece in told.pieces(partition.topic, state.offset, span.to_ns):
+                for piece in min_isr.pieces(partition.topic, state.offset, span.to_ns):
                     if len(state.isr) < min(piece.low, len(state.replicas)):
                         yield from _known_to_leader(facts, partition, state, piece)
 

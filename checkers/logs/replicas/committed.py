@@ -103,9 +103,9 @@ def in_sync(history: History, names: Mapping[int, str]) -> dict[PartitionName, I
     later: dict[PartitionName, dict[str, tuple[str, ...]]] = {}
     for operation in history.observed(PARTITIONS):
         if operation.index > recovered[-1].index:
-            told = msgspec.convert(operation.value, PartitionsSeen)
-            if told.began_ns > recovered[-1].time_ns:
-                for partition, isr in _reported_isr(told, names):
+            seen = msgspec.convert(operation.value, PartitionsSeen)
+            if seen.began_ns > recovered[-1].time_ns:
+                for partition, isr in _reported_isr(seen, names):
                     later.setdefault(partition, {})[operation.node or ""] = isr
     return {partition: _since(known, later.get(partition, {})) for partition, known in found.items()}
 
@@ -133,9 +133,9 @@ def _recovered(operation: Operation, names: Mapping[int, str]) -> dict[Partition
 
 
 def _reported_isr(
-    told: PartitionsSeen, names: Mapping[int, str]
+    seen: PartitionsSeen, names: Mapping[int, str]
 ) -> Iterator[tuple[PartitionName, tuple[str, ...]]]:
-    for topic, states in told.topics.items():
+    for topic, states in seen.topics.items():
         for state in states:
             yield PartitionName(topic, state.partition), _named(state.isr, names)
 
@@ -147,14 +147,14 @@ def _named(nodes: Iterable[int], names: Mapping[int, str]) -> tuple[str, ...]:
 def metadata_end(history: History, names: Mapping[int, str]) -> MetadataEnd | None:
     """The last answer of the leader of the highest epoch; None if no answer had a high watermark."""
     best: tuple[int, Operation, LeaderSeen] | None = None
-    for operation, told in leaders_seen(history):
-        if told.high_watermark >= 0 and (best is None or told.leader_epoch >= best[0]):
-            best = (told.leader_epoch, operation, told)
+    for operation, answer in leaders_seen(history):
+        if answer.high_watermark >= 0 and (best is None or answer.leader_epoch >= best[0]):
+            best = (answer.leader_epoch, operation, answer)
     if best is None:
         return None
-    _, operation, told = best
+    _, operation, answer = best
     fetched: dict[str, int] = {}
-    for other in (*told.voters, *told.observers):
+    for other in (*answer.voters, *answer.observers):
         name, end = names.get(other.id, str(other.id)), other.log_end_offset
         fetched[name] = min(end, fetched.get(name, end))  # two if a disk was replaced
-    return MetadataEnd(operation.node or "", told.high_watermark, fetched, operation.index)
+    return MetadataEnd(operation.node or "", answer.high_watermark, fetched, operation.index)

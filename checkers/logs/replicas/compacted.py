@@ -339,5 +339,7 @@ def _batch(log: ReplicaLog, offset: int) -> str:
     row = int(log.rows_at(np.array([offset]))[0])
     if row == NONE:
         return "no batch"
-    told = {name: int(log.columns[name][row]) for name in ("base_offset", *_KEPT, "count", "crc")}
-    return "a batch with " + ", ".join(f"{name.replace('_', ' ')} {number}" for name, number in told.items())
+    fields = {name: int(log.columns[name][row]) for name in ("base_offset", *_KEPT, "count", "crc")}
+    return "a batch with " + ", ".join(
+        f"{name.replace('_', ' ')} {number}" for name, number in fields.items()
+    )

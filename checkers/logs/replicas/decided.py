@@ -92,7 +92,7 @@ def find_against_decisions(
     known = logs.known
     decided = np.concatenate([np.empty(0, dtype=np.int64), *(_decided(log) for log in known.values())])
     by_hand = aborted_by_hand(history)
-    told: set[tuple[PartitionName, int]] = set()
+    reported: set[tuple[PartitionName, int]] = set()
     for log in batches.logs:
         if log.readable and not log.seen.corrupt:
             rows = _markers(log, by_hand)
@@ -100,8 +100,8 @@ def find_against_decisions(
             figures["markers_with_states"] += int(np.isin(_keys(log, rows), decided).sum()) + len(missing)
             for row in missing:
                 place = (log.partition, int(log["base_offset"][row]))
-                if place not in told:
-                    told.add(place)
+                if place not in reported:
+                    reported.add(place)
                     yield _undecided(log, row, known)
     yield from _unmarked(history, logs, _from_the_start(history, judged, limits), figures)
 
@@ -168,12 +168,12 @@ def _last_of(number: int, log: StatesLog, producer: int) -> str | None:
     rows = np.flatnonzero((columns["producer_id"] == producer) & np.isin(columns["status"], list(_DECISIONS)))
     if not len(rows):
         return None
-    told = ", ".join(
+    decisions = ", ".join(
         f"{_ENDS[_DECISIONS[int(columns['status'][row])]]} in epoch {int(columns['producer_epoch'][row])} "
         f"(offset {int(columns['offset'][row])})"
         for row in rows[-3:].tolist()
     )
-    return f"The last decisions of that producer in {TRANSACTIONS_TOPIC}-{number} are: {told}."
+    return f"The last decisions of that producer in {TRANSACTIONS_TOPIC}-{number} are: {decisions}."
 
 
 def _from_the_start(
@@ -227,9 +227,9 @@ def completed(number: int, log: StatesLog, pieces: Pieces) -> Iterator[Decision]
             current = piece
         if status in _DECISIONS:
             end = _DECISIONS[status]
-            told = Decision(number, offset, NONE, log.seen.ids[name], producer, epoch, end, partitions)
+            latest = Decision(number, offset, NONE, log.seen.ids[name], producer, epoch, end, partitions)
             by_completion = (producer, epoch) if following < 0 else (following, 0)
-            prepared.setdefault((name, end), {})[by_completion] = told
+            prepared.setdefault((name, end), {})[by_completion] = latest
         elif status in _COMPLETIONS and offset < (log.seen.settled or 0):
             decision = prepared.pop((name, _COMPLETIONS[status]), {}).get((producer, epoch))
             if decision is not None:

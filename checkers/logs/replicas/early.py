@@ -136,11 +136,11 @@ def _gone(
     witness: tuple[int, ...] = (),
 ) -> list[Anomaly]:
     """One finding if a record that no cleaned record replaces is missing on a disk, or was not read."""
-    told = [(log.op, f"{log.node}'s disk", due[~log.has(due) & (due >= log.start)])]
+    missing = [(log.op, f"{log.node}'s disk", due[~log.has(due) & (due >= log.start)])]
     for read in reads:
         mine = due[(due >= read.start) & (due < read.end)]
-        told.append((read.op, f"the reads of {read.client}", np.setdiff1d(mine, read.offsets)))
-    for op, where, gone in told:
+        missing.append((read.op, f"the reads of {read.client}", np.setdiff1d(mine, read.offsets)))
+    for op, where, gone in missing:
         if len(gone):
             offset = int(gone[0])
             return [

@@ -60,8 +60,8 @@ def find_disordered(noted: Noted, log: ReplicaLog | None = None) -> Iterator[Ano
     """One finding if a replica's entries are out of order; its log is a witness if it is known."""
     for one, other in pairwise(noted.entries):
         if other[0] <= one[0] or other[1] <= one[1]:
-            said = f"{_entry_text(one)} before {_entry_text(other)}"
-            yield _contradicted(noted, one[1], (f"{noted.node} noted {said}.",), log)
+            order = f"{_entry_text(one)} before {_entry_text(other)}"
+            yield _contradicted(noted, one[1], (f"{noted.node} noted {order}.",), log)
             return
 
 
@@ -92,22 +92,22 @@ def find_different_starts(reference: Noted, other: Noted, committed: ComparedRan
 
 
 def find_unelected(
-    partition: PartitionName, told: Iterable[ReplicaLog | Noted], changes: PartitionChanges
+    partition: PartitionName, sources: Iterable[ReplicaLog | Noted], changes: PartitionChanges
 ) -> Iterator[Anomaly]:
     """One finding for each epoch in a log or an entry that no election of the metadata log started."""
     states = changes.states.get(partition, ())
     elected = {state.leader_epoch for state in states if state.leader != NOBODY}
     found: set[int] = set()
-    for each in told if states else ():
+    for each in sources if states else ():
         for epoch, start in _first_of_each(each):
             if epoch not in elected and epoch not in found:
                 found.add(epoch)
                 yield _unelected(each, epoch, start, changes)
 
 
-def epochs_in(told: Iterable[ReplicaLog | Noted]) -> set[int]:
+def epochs_in(sources: Iterable[ReplicaLog | Noted]) -> set[int]:
     """Every epoch in a log or in an entry."""
-    return {epoch for each in told for epoch, _ in _first_of_each(each)}
+    return {epoch for each in sources for epoch, _ in _first_of_each(each)}
 
 
 def unexplained(partition: PartitionName, found: Sequence[Anomaly], changes: PartitionChanges) -> str | None:
@@ -117,38 +117,38 @@ def unexplained(partition: PartitionName, found: Sequence[Anomaly], changes: Par
     return f"the metadata log does not have all elections of {partition}, and {found[0].summary}"
 
 
-def _first_of_each(told: ReplicaLog | Noted) -> Entries:
-    if isinstance(told, Noted):
-        return told.entries
-    epochs, rows = np.unique(told["leader_epoch"], return_index=True)
-    return list(zip(epochs.tolist(), told["base_offset"][rows].tolist(), strict=True))
+def _first_of_each(source: ReplicaLog | Noted) -> Entries:
+    if isinstance(source, Noted):
+        return source.entries
+    epochs, rows = np.unique(source["leader_epoch"], return_index=True)
+    return list(zip(epochs.tolist(), source["base_offset"][rows].tolist(), strict=True))
 
 
-def _unelected(told: ReplicaLog | Noted, epoch: int, start: int, changes: PartitionChanges) -> Anomaly:
-    which = "noted that it began" if isinstance(told, Noted) else "holds a batch of it"
+def _unelected(source: ReplicaLog | Noted, epoch: int, start: int, changes: PartitionChanges) -> Anomaly:
+    which = "noted that it began" if isinstance(source, Noted) else "holds a batch of it"
     elected = sorted(
-        {state.leader_epoch for state in changes.states[told.partition] if state.leader != NOBODY}
+        {state.leader_epoch for state in changes.states[source.partition] if state.leader != NOBODY}
     )
     return EPOCH_WITHOUT_ELECTION.found(
-        f"{told.partition}: {told.node} has leader epoch {epoch} at offset {start}, but there was "
+        f"{source.partition}: {source.node} has leader epoch {epoch} at offset {start}, but there was "
         "no election for it",
-        subject=f"{told.partition}@{start}",
-        time_ns=told.time_ns,
-        witness=(told.op, *(() if changes.op is None else (changes.op,))),
+        subject=f"{source.partition}@{start}",
+        time_ns=source.time_ns,
+        witness=(source.op, *(() if changes.op is None else (changes.op,))),
         explanation=(
-            f"{told.node} {which} at offset {start}.",
+            f"{source.node} {which} at offset {start}.",
             f"The metadata log has leaders in the epochs {', '.join(map(str, elected)) or 'none'}.",
         ),
     )
 
 
 def _contradicted(noted: Noted, offset: int, lines: Sequence[str], log: ReplicaLog | None = None) -> Anomaly:
-    told: tuple[Noted | ReplicaLog, ...] = (noted,) if log is None else (log, noted)
+    sources: tuple[Noted | ReplicaLog, ...] = (noted,) if log is None else (log, noted)
     return EPOCH_NOTE_CONTRADICTED.found(
         f"{noted.partition} on {noted.node}: its leader epoch checkpoint is wrong at offset {offset}",
         subject=f"{noted.partition}@{offset}",
-        time_ns=max(each.time_ns for each in told),
-        witness=tuple(each.op for each in told),
+        time_ns=max(each.time_ns for each in sources),
+        witness=tuple(each.op for each in sources),
         explanation=lines,
     )
 

@@ -31,11 +31,11 @@ def find_flushed_lost(history: History, figures: Counter[str]) -> Iterator[Anoma
         msgspec.ValidationError: a fault is not as docs/histories.md says.
     """
     for operation in history.of("inject"):
-        told = recorded_fault(operation) if operation.type is OK else None
-        if told is not None and _PROBED in (told.probe or {}):
-            flushed = told.of_disk.flushed
+        fault = recorded_fault(operation) if operation.type is OK else None
+        if fault is not None and _PROBED in (fault.probe or {}):
+            flushed = fault.of_disk.flushed
             figures["recovery_points"] += len(flushed)
-            node = ", ".join(told.targets)
+            node = ", ".join(fault.targets)
             yield from (_found(operation, node, log) for log in flushed if log.end < log.recovery_point)
 
 

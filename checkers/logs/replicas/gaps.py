@@ -90,16 +90,16 @@ def find_wrong_numbers(logs: Sequence[ReplicaLog]) -> Iterator[Finds]:
 
     A batch that several logs share is one finding.
     """
-    told = [(log, produced(log)) for log in logs]
-    back = [BatchPair(log, *rows) for log, found in told for rows in epochs_back(found)]
-    said = "after offset {} the batch at {} has an old producer epoch"
-    yield from _finds(PRODUCER_EPOCH_REGRESSION, back, said)
-    replaced = [BatchPair(log, *rows) for log, found in told for rows in coordinators_back(found)]
-    said = "after offset {} the marker at {} has an old coordinator epoch"
-    yield from _finds(COORDINATOR_EPOCH_REGRESSION, replaced, said)
-    wrong = [BatchPair(log, *rows) for log, found in told for rows in out_of_sequence(found)]
-    said = "after offset {} the batch at {} does not have its producer's next sequence number"
-    yield from _finds(SEQUENCE_GAP, wrong, said)
+    batches = [(log, produced(log)) for log in logs]
+    back = [BatchPair(log, *rows) for log, found in batches for rows in epochs_back(found)]
+    text = "after offset {} the batch at {} has an old producer epoch"
+    yield from _finds(PRODUCER_EPOCH_REGRESSION, back, text)
+    replaced = [BatchPair(log, *rows) for log, found in batches for rows in coordinators_back(found)]
+    text = "after offset {} the marker at {} has an old coordinator epoch"
+    yield from _finds(COORDINATOR_EPOCH_REGRESSION, replaced, text)
+    wrong = [BatchPair(log, *rows) for log, found in batches for rows in out_of_sequence(found)]
+    text = "after offset {} the batch at {} does not have its producer's next sequence number"
+    yield from _finds(SEQUENCE_GAP, wrong, text)
 
 
 def _missing_offsets(log: ReplicaLog, first: int) -> list[int]:
@@ -170,25 +170,25 @@ def _sorted(before: Integers, after: Integers) -> list[tuple[int, int]]:
     return list(zip(before[order].tolist(), after[order].tolist(), strict=True))
 
 
-def _finds(kind: AnomalyKind, pairs: Sequence[BatchPair], said: str) -> Iterator[Finds]:
+def _finds(kind: AnomalyKind, pairs: Sequence[BatchPair], text: str) -> Iterator[Finds]:
     """Findings of one kind, one for each position in a partition."""
     places: dict[tuple[int, int], list[BatchPair]] = {}
     for pair in pairs:
         places.setdefault(pair.offsets, []).append(pair)
     if places:
         shared = list(places.values())
-        examples = [_found(kind, same, said) for same in shared[:EXAMPLES_PER_ANOMALY]]
+        examples = [_found(kind, same, text) for same in shared[:EXAMPLES_PER_ANOMALY]]
         yield Finds(kind, len(shared), tuple(examples))
 
 
-def _found(kind: AnomalyKind, same: Sequence[BatchPair], said: str) -> Anomaly:
+def _found(kind: AnomalyKind, same: Sequence[BatchPair], text: str) -> Anomaly:
     pair, *others = same
     log = pair.log
     lines = [batch_text(log, pair.before), batch_text(log, pair.after)]
     if others:
         lines.append(f"{', '.join(each.log.node for each in others)}: the same.")
     return kind.found(
-        f"{log.partition} on {log.node}: {said.format(*pair.offsets)}",
+        f"{log.partition} on {log.node}: {text.format(*pair.offsets)}",
         subject=f"{log.partition}@{pair.offsets[1]}",
         time_ns=log.time_ns,
         witness=(log.op,),

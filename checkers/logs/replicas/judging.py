@@ -204,14 +204,14 @@ def _judge_partition(
     history: History,
     batches: Batches,
     limits: Limits,
-    told: tuple[PartitionName, End | None, InSync | None],
+    known: tuple[PartitionName, End | None, InSync | None],
     findings: _Findings,
 ) -> list[ReplicaLog]:
     """Compare the in-sync replicas of one partition.
 
     Returns their logs, the leader's first.
     """
-    partition, end, synced = told
+    partition, end, synced = known
     if end is None or synced is None:
         missing = "the committed end" if end is None else "the in-sync replicas"
         findings.doubts.append(_missing_text(missing, partition))
@@ -316,11 +316,11 @@ def _judge_notes(
     logs: Sequence[ReplicaLog],
     notes: Mapping[str, Noted],
     limits: Limits,
-    told: tuple[End, InSync],
+    known: tuple[End, InSync],
     findings: _Findings,
 ) -> None:
     """Compare the leader epochs that in-sync replicas stored with their batches, and with the leader's."""
-    end, synced = told
+    end, synced = known
     partition = logs[0].partition
     reason = f"{', '.join(synced.nodes)} were in sync; {end.offset} was committed."
     committed = ComparedRange(end.start, end.offset, (synced.op, end.op), reason)

@@ -95,18 +95,18 @@ def _read(history: History) -> Iterator[_Start]:
     for log in batches_of(history).logs:
         seen = log.seen
         if log.readable and seen.log_start is not None:
-            told = f"At {seen.began_ns / 1e9:.1f} s its disk said that the log begins at {log.start}."
+            text = f"At {seen.began_ns / 1e9:.1f} s its disk said that the log begins at {log.start}."
             at_ns = seen.began_ns
-            yield _Start(log.partition, log.node, log.start, seen.topic_id, at_ns, at_ns, log.op, told)
+            yield _Start(log.partition, log.node, log.start, seen.topic_id, at_ns, at_ns, log.op, text)
 
 
 def _loaded(history: History) -> Iterator[_Start]:
     """Starts of logs that brokers loaded when they started."""
     for load in loaded_logs(history):
-        if load.told.start is not None:
-            told = f"{load.cited}: it loads the log, which begins at {load.told.start}."
+        if load.logged.start is not None:
+            text = f"{load.cited}: it loads the log, which begins at {load.logged.start}."
             times_ns = (load.time_ns - SLACK_NS, load.time_ns + SLACK_NS)
-            yield _Start(load.name, load.node, load.told.start, None, *times_ns, load.index, told)
+            yield _Start(load.name, load.node, load.logged.start, None, *times_ns, load.index, text)
 
 
 class _Promises:

@@ -92,8 +92,10 @@ def find_against_answers(columns: Columns, marked: Marked) -> Iterator[Anomaly]:
     wrong |= (outcome == SendOutcome.ABORTED) & (marked.end == COMMIT)
     rows = np.flatnonzero(wrong)
     for row in rows[np.unique(marked.transaction[rows], return_index=True)[1]].tolist():
-        told = "whose commit was acknowledged" if outcome[row] == SendOutcome.OK else "that did not commit"
-        yield _found(MARKER_AGAINST_ANSWER, columns, marked, (row,), told)
+        description = (
+            "whose commit was acknowledged" if outcome[row] == SendOutcome.OK else "that did not commit"
+        )
+        yield _found(MARKER_AGAINST_ANSWER, columns, marked, (row,), description)
 
 
 def find_differing(columns: Columns, marked: Marked) -> Iterator[Anomaly]:
@@ -136,7 +138,9 @@ def _shared(columns: Columns, marked: Marked, before: int, after: int) -> Anomal
     )
 
 
-def _found(kind: AnomalyKind, columns: Columns, marked: Marked, rows: tuple[int, ...], told: str) -> Anomaly:
+def _found(
+    kind: AnomalyKind, columns: Columns, marked: Marked, rows: tuple[int, ...], description: str
+) -> Anomaly:
     sends = columns.sends
     begun, answered = (int(each[marked.send[rows[0]]]) for each in (sends.invoke_op, sends.complete_op))
     names = [columns.partitions[int(sends.partition[marked.send[row]])] for row in rows]
@@ -149,9 +153,9 @@ def _found(kind: AnomalyKind, columns: Columns, marked: Marked, rows: tuple[int,
     ]
     which = " and the ".join(f"{end} of {name}" for end, name in zip(ends, names, strict=True))
     return kind.found(
-        f"a transaction {told} (operation {begun}) has the {which}",
+        f"a transaction {description} (operation {begun}) has the {which}",
         subject=f"{names[0]}@{int(marked.marker[rows[0]])}",
         time_ns=max(log.time_ns for log in logs),
         witness=(begun, *((answered,) if answered != NONE else ()), *dict.fromkeys(log.op for log in logs)),
-        explanation=(f"Operation {begun} began a transaction {told}.", *lines),
+        explanation=(f"Operation {begun} began a transaction {description}.", *lines),
     )

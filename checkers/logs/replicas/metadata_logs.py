@@ -58,8 +58,8 @@ def compare_metadata_logs(
     doubts = list(_unread(meant, readable))
     committed = metadata_end(history, meant.names)
     if committed is None or committed.leader not in readable:
-        untold = ["the metadata log of the quorum's leader is unknown"] if readable else []
-        return MetadataLogComparison([], gaps, [*doubts, *untold], [])
+        unknown = ["the metadata log of the quorum's leader is unknown"] if readable else []
+        return MetadataLogComparison([], gaps, [*doubts, *unknown], [])
     reference = readable.pop(committed.leader)
     matching = not any(window.wipes for window in fault_windows(history))
     pairs = [(log, _stretch(reference, log, committed, matching=matching)) for log in readable.values()]

@@ -237,9 +237,9 @@ def _in_final_reads(
     for row in rows.tolist():
         call, start, listed_ns = int(finals.call[row]), int(finals.start[row]), int(finals.listed_ns[row])
         text = f"a final read by {columns.readers[int(calls.reader[call])]} listed that it begins at {start}"
-        told = _Return(start, int(calls.completed_ns[call]), (int(calls.op[call]),), text)
+        returned = _Return(start, int(calls.completed_ns[call]), (int(calls.op[call]),), text)
         shown += [
-            (each, told, licensing.of_start(each))
+            (each, returned, licensing.of_start(each))
             for each in deletions
             if each.to_ns < listed_ns and each.below > start
         ]
@@ -263,9 +263,9 @@ def _in_polls(
     for row in rows[first].tolist():
         call, offset = int(reads.call[row]), int(reads.offset[row])
         text = f"a consumer that was assigned it afterwards received the record at {offset}"
-        told = _Return(offset, int(calls.completed_ns[call]), (int(calls.op[call]),), text)
+        returned = _Return(offset, int(calls.completed_ns[call]), (int(calls.op[call]),), text)
         shown += [
-            (each, told, licensing.of_poll(each, told.time_ns))
+            (each, returned, licensing.of_poll(each, returned.time_ns))
             for each in deletions
             if each.to_ns < since_ns[call] and each.below > offset
         ]
@@ -295,17 +295,17 @@ def _worst(shown: Sequence[tuple[RecordsDeletion, _Return, str | None]]) -> Iter
         yield _found(*worst)
 
 
-def _found(deletion: RecordsDeletion, told: _Return, licence: str | None) -> Anomaly:
+def _found(deletion: RecordsDeletion, returned: _Return, licence: str | None) -> Anomaly:
     where, below = deletion.where, deletion.below
     found = DELETED_RECORDS_RETURNED.found(
-        f"the records of {where} below {below} had been deleted, but {told.text}",
-        subject=f"{where}@{told.offset}",
-        time_ns=told.time_ns,
-        witness=(*deletion.operations, *told.operations),
+        f"the records of {where} below {below} had been deleted, but {returned.text}",
+        subject=f"{where}@{returned.offset}",
+        time_ns=returned.time_ns,
+        witness=(*deletion.operations, *returned.operations),
         explanation=(
             *deletion.texts,
             "By then all live replicas had moved their log start offsets.",
-            f"After that {told.text} (operation {told.operations[0]}).",
+            f"After that {returned.text} (operation {returned.operations[0]}).",
             *(
                 ()
                 if licence

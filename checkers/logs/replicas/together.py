@@ -142,21 +142,21 @@ def _divergence(
 def _batch(table: NDArray[Any], row: int) -> str:
     if row >= len(table):
         return "no batch"
-    told = {name: int(table[name][row]) for name in COMPARED}
-    first, last = told["base_offset"], told["last_offset"]
+    fields = {name: int(table[name][row]) for name in COMPARED}
+    first, last = fields["base_offset"], fields["last_offset"]
     where = f"offset {first}" if first == last else f"offsets {first} to {last}"
-    records = "1 record" if told["count"] == 1 else f"{told['count']:,} records"
+    records = "1 record" if fields["count"] == 1 else f"{fields['count']:,} records"
     return (
-        f"{where} in epoch {told['leader_epoch']}: {records} of {_producer(told)}, "
-        f"CRC 0x{told['crc'] & 0xFFFFFFFF:08x}, attributes {told['attributes']}"
+        f"{where} in epoch {fields['leader_epoch']}: {records} of {_producer(fields)}, "
+        f"CRC 0x{fields['crc'] & 0xFFFFFFFF:08x}, attributes {fields['attributes']}"
     )
 
 
-def _producer(told: Mapping[str, int]) -> str:
-    if told["producer_id"] < 0:
+def _producer(fields: Mapping[str, int]) -> str:
+    if fields["producer_id"] < 0:
         return "no producer id"
-    named = f"producer id {told['producer_id']} epoch {told['producer_epoch']}"
-    return f"{named} from sequence {told['base_sequence']} on"
+    named = f"producer id {fields['producer_id']} epoch {fields['producer_epoch']}"
+    return f"{named} from sequence {fields['base_sequence']} on"
 
 
 def _batches(number: int) -> str:

@@ -38,11 +38,11 @@ def multi_register(initial: object = None) -> Model:
 def _action(
     invoke: Operation, completion: Operation | None, begin: Mapping[Hashable, Hashable]
 ) -> Action | None:
-    told = completion.value if completion is not None and is_ok(completion) else None
-    asked = told if invoke.value is None else invoke.value
+    answer = completion.value if completion is not None and is_ok(completion) else None
+    asked = answer if invoke.value is None else invoke.value
     parts = _parts(asked, begin, seen=False)
-    if told is not None:
-        answered = _parts(told, begin, seen=True)
+    if answer is not None:
+        answered = _parts(answer, begin, seen=True)
         if [_question(part) for part in answered] != [_question(part) for part in parts]:
             raise UnreadableError("completed with other reads and writes than it was invoked with")
         parts = answered

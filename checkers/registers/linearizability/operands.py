@@ -20,8 +20,8 @@ def argument_of(invoke: Operation, completion: Operation | None) -> object:
     if completion is None or completion.type is not OK or completion.value is None:
         return invoke.value
     if invoke.value is not None and canonical(invoke.value) != canonical(completion.value):
-        asked, told = shown(canonical(invoke.value)), shown(canonical(completion.value))
-        raise UnreadableError(f"{invoke.f} was invoked with {asked} and completed with {told}")
+        asked, answered = shown(canonical(invoke.value)), shown(canonical(completion.value))
+        raise UnreadableError(f"{invoke.f} was invoked with {asked} and completed with {answered}")
     return completion.value
 
 

@@ -33,7 +33,7 @@ from checkers.verdict.verdict import Anomaly
 
 _STEPS = 200_000
 _STEPS_EACH = 20_000
-_TOLD_MAX = 8
+_SHOWN_MAX = 8
 _LISTED_MAX = 20
 _WITNESS_MAX = 500
 _ALWAYS = -1
@@ -116,11 +116,11 @@ def anomaly_of(
     """The finding for a case without a linearization."""
     proof = _proof(model, case, memory_mb)
     kept = proof.kept
-    told = _Texts(operations, model, case)
+    texts = _Texts(operations, model, case)
     where = "" if key is None else f"{shown(key)}: "
     return NONLINEARIZABLE.found(
-        f"{where}{told.named(case.blocked)} cannot take effect between its invocation and its "
-        f"completion: {told.refusals()[0][1]}.",
+        f"{where}{texts.named(case.blocked)} cannot take effect between its invocation and its "
+        f"completion: {texts.refusals()[0][1]}.",
         subject=None if key is None else shown(key),
         time_ns=operations[case.blocked.end].time_ns,
         witness=sorted(
@@ -130,7 +130,7 @@ def anomaly_of(
                 for index in (call.invoked, call.end)[: 1 + call.certain]
             }
         ),
-        explanation=told.proof(proof),
+        explanation=texts.proof(proof),
     )
 
 
@@ -264,8 +264,8 @@ class _Texts:
 
     def _order(self, stuck: Stuck) -> str:
         taken = [self._briefly(self.case.calls[number]) for number in _taken(stuck.path)]
-        cut = ["…"] if len(taken) > _TOLD_MAX else []
-        return ", ".join([*cut, *taken[-_TOLD_MAX:]]) or "nothing"
+        cut = ["…"] if len(taken) > _SHOWN_MAX else []
+        return ", ".join([*cut, *taken[-_SHOWN_MAX:]]) or "nothing"
 
     def _also_open(self, stuck: Stuck) -> Iterator[str]:
         for bit, _, number, _ in self.case.problem.options[self.case.outcome.completions][1:]:

@@ -39,8 +39,10 @@ def check_client_errors(history: History) -> CheckerResult:
     """
     setup = setup_of(history)
     ended = [o for f in ("send", "txn") for o in history.of(f) if o.type is not INVOKE]
-    told = len(sequence_errors(history)) + len(refused_transactions(history)) + len(refused_scripts(history))
-    missing = lacking(history, *(_NEEDED if told else (Source.CLIENTS,)))
+    errors = (
+        len(sequence_errors(history)) + len(refused_transactions(history)) + len(refused_scripts(history))
+    )
+    missing = lacking(history, *(_NEEDED if errors else (Source.CLIENTS,)))
     return result_of(
         CHECKER,
         _found(history, setup) if setup is not None and missing is None else [],
@@ -50,7 +52,7 @@ def check_client_errors(history: History) -> CheckerResult:
             "errors_of_sequences": len(sequence_errors(history)),
             "refused_transactions": len(refused_transactions(history)),
         },
-        unknown_because=_doubt(setup, told, missing),
+        unknown_because=_doubt(setup, errors, missing),
         exercised=bool(ended),
     )
 
@@ -64,11 +66,13 @@ def _found(history: History, setup: Setup) -> list[Anomaly]:
     ]
 
 
-def _doubt(setup: Setup | None, told: int, missing: str | None) -> str | None:
+def _doubt(setup: Setup | None, errors: int, missing: str | None) -> str | None:
     if missing is not None:
         return missing
     return (
-        "without a setup record the permitted causes of an error are unknown" if told and not setup else None
+        "without a setup record the permitted causes of an error are unknown"
+        if errors and not setup
+        else None
     )
 
 

@@ -163,8 +163,8 @@ def _doubt(
     decided = _decided(history, call, producer)
     if not decided:
         return "it was this producer's first transaction: an attempt to initialise it may have arrived late"
-    tells = fenced or _hides_epochs(history, call)
-    late = _raised_late(history, call, producer) if tells else None
+    decisive = fenced or _hides_epochs(history, call)
+    late = _raised_late(history, call, producer) if decisive else None
     return late or _lost(history, call, producer, decided)
 
 

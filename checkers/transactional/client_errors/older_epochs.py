@@ -100,7 +100,7 @@ def _found(
     older: Sequence[tuple[int, int]],
 ) -> Anomaly:
     ended, initialised = call.ended or call.begun, producer.ended or producer.begun
-    told = ", ".join(f"producer {number}, epoch {epoch}" for number, epoch in sorted(set(older)))
+    instances = ", ".join(f"producer {number}, epoch {epoch}" for number, epoch in sorted(set(older)))
     newest = "producer {producer_id}, epoch {epoch}".format_map(initialised.value)
     anomaly = FENCED_BY_OLDER_EPOCH.found(
         f"Process {ended.process} was fenced by an older instance of {ended.key}: {ended.error}",
@@ -110,7 +110,7 @@ def _found(
         explanation=(
             f"Process {ended.process} had the newest instance: {newest}.",
             f"Its transaction had begun {(ended.time_ns - call.begun.time_ns) / 1e9:.1f} s before, in time.",
-            f"Only older instances sent InitProducerId later: {told}.",
+            f"Only older instances sent InitProducerId later: {instances}.",
         ),
     )
     lost = lost_state(history, str(ended.key), producer.begun.time_ns, ended.time_ns)

@@ -1,4 +1,4 @@
-"""Producers with an old epoch that were not told so, but that their transaction's state was invalid.
+"""Producers with an old epoch whose error was not about the epoch, but about their transaction's state.
 
 A coordinator that aborts a transaction after its timeout raises the producer's epoch.  If the producer goes
 on, leaders answer INVALID_PRODUCER_EPOCH, after which it may abort and begin another transaction.  Leaders

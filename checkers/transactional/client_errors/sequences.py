@@ -85,14 +85,14 @@ def _judged(history: History, setup: Setup, operation: Operation) -> Anomaly:
     before = _acknowledged_before(history, operation, partitions)
     own = _own_doubt(history, setup, operation)
     doubt = own or _doubt(operation, partitions, before) or _licence(history, operation, partitions, before)
-    told = ", ".join(map(str, sorted(partitions)))
+    names = ", ".join(map(str, sorted(partitions)))
     anomaly = SEQUENCE_LOST.found(
-        f"Process {operation.process} got an error for {told}: {operation.error}",
+        f"Process {operation.process} got an error for {names}: {operation.error}",
         subject=f"process {operation.process}",
         time_ns=operation.time_ns,
         witness=(*(each.index for each in before), operation.index),
         explanation=(
-            f"The producer of process {operation.process} had had records acknowledged in {told}.",
+            f"The producer of process {operation.process} had had records acknowledged in {names}.",
             "The leader did not know the batch before the one that it refused, so it has lost that batch.",
         ),
     )
@@ -170,15 +170,15 @@ def _not_sent_before_ns(history: History, operation: Operation) -> int:
 
 def _partitions(operation: Operation, *, acknowledged: bool) -> frozenset[PartitionName]:
     """Partitions of an operation's records that were acknowledged, or of those that were not."""
-    told: Iterator[tuple[Any, int, bool]]
+    records: Iterator[tuple[Any, int, bool]]
     if operation.f == _TRANSACTION:
         sends = sends_of(operation)
-        told = ((mop[1], mop[2], len(mop) > _OFFSET and mop[_OFFSET] is not None) for mop in sends)
+        records = ((mop[1], mop[2], len(mop) > _OFFSET and mop[_OFFSET] is not None) for mop in sends)
     elif isinstance(operation.value, dict):
-        told = iter([(operation.key, operation.value["partition"], True)])
+        records = iter([(operation.key, operation.value["partition"], True)])
     else:
-        told = ((operation.key, entry[0], entry[3] == OK) for entry in operation.value)
-    return frozenset(PartitionName(str(topic), number) for topic, number, ok in told if ok is acknowledged)
+        records = ((operation.key, entry[0], entry[3] == OK) for entry in operation.value)
+    return frozenset(PartitionName(str(topic), number) for topic, number, ok in records if ok is acknowledged)
 
 
 @once
@@ -206,10 +206,10 @@ def _acknowledged_before(
             return found[::-1]
         if not _by_same_producer(earlier, operation):
             return []
-        told = _partitions(earlier, acknowledged=True) & missing
-        if told:
+        acked = _partitions(earlier, acknowledged=True) & missing
+        if acked:
             found.append(earlier)
-            missing -= told
+            missing -= acked
     return [] if missing else found[::-1]
 
 

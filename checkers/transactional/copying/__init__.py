@@ -151,12 +151,12 @@ def _lost(history: History, copying: Copying, matched: Matched) -> Iterator[Copy
         place, offset = matched.inputs[:, index].tolist()
         tried = np.flatnonzero((attempts.place == place) & (attempts.offset == offset))
         transactions = [copying.transactions[row] for row in attempts.transaction[tried].tolist()]
-        told = (copying.acknowledged | copying.committed).get(place)
+        group_offset = (copying.acknowledged | copying.committed).get(place)
         witness = sorted({at for transaction in transactions for at in transaction.positions})
         explanation = [f"{len(transactions)} transactions tried to copy it. None of the copies is visible."]
-        if told is not None:
-            witness = sorted({*witness, told[1]})
-            explanation.append(f"The group's offset is {told[0]} (operation {told[1]}).")
+        if group_offset is not None:
+            witness = sorted({*witness, group_offset[1]})
+            explanation.append(f"The group's offset is {group_offset[0]} (operation {group_offset[1]}).")
         anomaly = LOST.found(
             f"{_input(copying, matched, index)} has no visible copy",
             subject=_input(copying, matched, index),
@@ -178,14 +178,14 @@ def _without_offsets(history: History, copying: Copying, matched: Matched) -> It
     place, offset = matched.inputs
     for index in np.flatnonzero((offset >= bounds[place]) & (matched.copies > 0)).tolist():
         copies = np.flatnonzero(matched.input_of_copy == index).tolist()
-        bound, told = copying.committed[int(place[index])]
+        bound, operation = copying.committed[int(place[index])]
         anomaly = WITHOUT_OFFSETS.found(
             f"{_input(copying, matched, index)} has a visible copy, but the group continues at {bound}",
             subject=_input(copying, matched, index),
-            time_ns=history.operations[told].time_ns,
-            witness=sorted({*_witness(copying, matched, copies), told}),
+            time_ns=history.operations[operation].time_ns,
+            witness=sorted({*_witness(copying, matched, copies), operation}),
             explanation=[_copy(copying, matched, copy) for copy in copies]
-            + [f"The group's offset is {bound} (operation {told})."],
+            + [f"The group's offset is {bound} (operation {operation})."],
         )
         yield CopyFinding(anomaly, *matched.inputs[:, index].tolist())
 

@@ -100,8 +100,8 @@ class Excuses:
         if group not in self._groups:
             partition = offsets_partition(self._history, group)
             number = None if partition is None else partition.partition
-            told = bool(self._history.of("setup"))
-            self._groups[group] = losses(self._history, OFFSETS_TOPIC, number) if told else ()
+            has_setup = bool(self._history.of("setup"))
+            self._groups[group] = losses(self._history, OFFSETS_TOPIC, number) if has_setup else ()
         return self._groups[group]
 
     def _may_explain(self, permit: Permit, anomaly: Anomaly) -> bool:

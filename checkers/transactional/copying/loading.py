@@ -222,9 +222,9 @@ class _Loader:
     def _committed(self, places: tuple[InputPartition, ...]) -> dict[int, tuple[int, int]]:
         codes = {place: code for code, place in enumerate(places)}
         found: dict[int, tuple[int, int]] = {}
-        for operation, told in self.group_offsets:
-            for partition, offset in told.offsets:
-                code = codes.get(InputPartition(operation.key, told.topic, partition))
+        for operation, answer in self.group_offsets:
+            for partition, offset in answer.offsets:
+                code = codes.get(InputPartition(operation.key, answer.topic, partition))
                 if code is not None:
                     found[code] = (0 if offset is None else offset, operation.index)
         return found

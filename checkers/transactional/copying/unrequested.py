@@ -19,19 +19,21 @@ def find_unrequested(history: History) -> Iterator[Anomaly]:
     asked = _requested(history)
     for operation in history.of("committed-offsets"):
         if operation.type is OK:
-            told = msgspec.convert(operation.value, GroupFound)
-            yield from _unrequested(operation, told, asked.get((operation.key, told.topic), {}))
+            answer = msgspec.convert(operation.value, GroupFound)
+            yield from _unrequested(operation, answer, asked.get((operation.key, answer.topic), {}))
 
 
-def _unrequested(operation: Operation, told: GroupFound, asked: Mapping[int, set[int]]) -> Iterator[Anomaly]:
+def _unrequested(
+    operation: Operation, answer: GroupFound, asked: Mapping[int, set[int]]
+) -> Iterator[Anomaly]:
     """Offsets in one answer that were not requested.
 
     Another rule reports partitions without any request.
     """
-    for partition, offset in told.offsets:
+    for partition, offset in answer.offsets:
         known = asked.get(partition)
         if offset is not None and known is not None and offset not in known:
-            place = f"{told.topic}/{partition}"
+            place = f"{answer.topic}/{partition}"
             yield UNASKED.found(
                 f"Group {operation.key} continues at {offset} of {place}, which no transaction "
                 "asked to commit.",

@@ -197,12 +197,12 @@ class _Walk:
         return before[-1:] if None not in leaders and leaders[0] != leaders[1] else before
 
     def _found(self, kind: AnomalyKind, name: int, before: LoggedState, state: LoggedState) -> Anomaly:
-        told = self._log.seen.ids[name]
+        transactional_id = self._log.seen.ids[name]
         return kind.found(
-            f"{self._partition}@{state.offset}: {told} is {state_name(state.status)} with producer "
-            f"{state.producer_id} in epoch {state.epoch}, after {state_name(before.status)} with producer "
-            f"{before.producer_id} in epoch {before.epoch}",
-            subject=told,
+            f"{self._partition}@{state.offset}: {transactional_id} is {state_name(state.status)} with "
+            f"producer {state.producer_id} in epoch {state.epoch}, after {state_name(before.status)} with "
+            f"producer {before.producer_id} in epoch {before.epoch}",
+            subject=transactional_id,
             time_ns=self._log.time_ns,
             witness=(self._log.op,),
             explanation=(
@@ -228,8 +228,8 @@ def _rows(log: StatesLog) -> list[tuple[int, int, LoggedState]]:
     names = ("offset", "status", "producer_id", "producer_epoch", "next_producer_id", "version", "partitions")
     columns = [log.records[name].tolist() for name in ("leader_epoch", "id", *names)]
     return [
-        (epoch, name, LoggedState._make((*told, sets[where])))
-        for epoch, name, *told, where in zip(*columns, strict=True)
+        (epoch, name, LoggedState._make((*fields, sets[where])))
+        for epoch, name, *fields, where in zip(*columns, strict=True)
     ]
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checkers.history.operations import History
-from checkers.runs.availability import PARTITIONS_TOLD, check_availability
+from checkers.runs.availability import PARTITIONS_REPORTED, check_availability
 from checkers.verdict.verdict import Validity
 from tests.checkers.log_histories import history_of
 
@@ -36,10 +36,10 @@ def test_gaps_lie_between_islands_of_acknowledgements(story: Story) -> None:
 
 
 def test_only_the_worst_partitions_are_told(story: Story) -> None:
-    text = "\n".join(f"1 send a/{i} x1 ok\n{10 + i} send a/{i} x1 ok" for i in range(PARTITIONS_TOLD + 5))
+    text = "\n".join(f"1 send a/{i} x1 ok\n{10 + i} send a/{i} x1 ok" for i in range(PARTITIONS_REPORTED + 5))
     told_of = check_availability(story(text)).figures["partitions"]
     assert [each["partition"] for each in told_of][:2] == ["a/24", "a/23"]
-    assert len(told_of) == PARTITIONS_TOLD
+    assert len(told_of) == PARTITIONS_REPORTED
 
 
 def test_latency_of_what_was_acknowledged_in_and_out_of_faults() -> None:

@@ -23,7 +23,7 @@ from checkers.transactional.transactions.models.consistency import Layer, suffix
 
 WITNESSES = 20
 """Components of one class in which a cycle is searched; further components are only counted."""
-TELLING = 500
+CLASSIFIED_MAX = 500
 """Components without adjacent anti-dependencies that are classified; others count as the weaker class."""
 
 _DATA = (EdgeKind.WW, EdgeKind.WR, EdgeKind.RW, EdgeKind.VIA)
@@ -143,7 +143,7 @@ class _Region:
             if self._explained[self._part.source[group]].any():
                 continue
             self._explained[self._part.source[group]] = True
-            if place >= (TELLING if unfold else WITNESSES):
+            if place >= (CLASSIFIED_MAX if unfold else WITNESSES):
                 yield Anomalous(each.id, (), exact=False)
                 continue
             part = part_of(self._graph, self._part.edge[group])

@@ -98,8 +98,8 @@ def _marker(kafka: KafkaTransactions, history: History, row: int) -> int:
     """Offset of the marker that ends a record's transaction in its partition; `NONE` if no disk has it."""
     offset = int(kafka.offset[row])
     logs = batches_of(history).of(kafka.partition(int(kafka.columns.sends.partition[row])))
-    told = (_ending(log, offset) for log in logs if offset != NONE)
-    return max(told, default=NONE)
+    markers = (_ending(log, offset) for log in logs if offset != NONE)
+    return max(markers, default=NONE)
 
 
 def _named(kafka: KafkaTransactions, row: int) -> str:
@@ -149,16 +149,16 @@ def hanging_transactions(kafka: KafkaTransactions, history: History) -> Iterator
     """
     columns, finals = kafka.columns, kafka.columns.final_reads
     committed = _committed(kafka)
-    told: set[int] = set()
+    reported: set[int] = set()
     ends: dict[tuple[int, str, bool], int] = {}
     for row in np.flatnonzero(finals.whole).tolist():
         reader = columns.readers[int(columns.calls.reader[finals.call[row]])]
         ends.setdefault((int(finals.partition[row]), reader.client, bool(committed[row])), row)
     for (partition, client, of_committed), row in ends.items():
         other = ends.get((partition, client, False))
-        if not of_committed or other is None or partition in told or finals.end[row] >= finals.end[other]:
+        if not of_committed or other is None or partition in reported or finals.end[row] >= finals.end[other]:
             continue
-        told.add(partition)
+        reported.add(partition)
         if not _ended_meanwhile(kafka, history, partition, int(finals.end[row])):
             yield _hanging(kafka, client, row, other)
 

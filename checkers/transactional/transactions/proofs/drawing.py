@@ -116,9 +116,9 @@ def _down(arc: _Arc, left: int) -> str:
     """An arrow to the next box, with its sign and its reason at its side."""
     x, y = left + 40, _top(arc.source) + _BOX_HEIGHT
     line = f"M{x},{y} V{y + _GAP}"
-    told = _reason(arc.sign, arc.reason, left, y + _GAP // 2 + 4)
+    label = _reason(arc.sign, arc.reason, left, y + _GAP // 2 + 4)
     return _arrow(
-        arc, line, f"{x},{y + _GAP}", ((-_HEAD_WIDTH, -_HEAD_LENGTH), (_HEAD_WIDTH, -_HEAD_LENGTH)), told
+        arc, line, f"{x},{y + _GAP}", ((-_HEAD_WIDTH, -_HEAD_LENGTH), (_HEAD_WIDTH, -_HEAD_LENGTH)), label
     )
 
 
@@ -134,7 +134,7 @@ def _around(arc: _Arc, left: int, number: int) -> str:
     )
 
 
-def _arrow(arc: _Arc, line: str, tip: str, sides: tuple[tuple[int, int], tuple[int, int]], told: str) -> str:
+def _arrow(arc: _Arc, line: str, tip: str, sides: tuple[tuple[int, int], tuple[int, int]], label: str) -> str:
     """A line and its head, drawn without a marker, which would need an id; a tooltip has the whole reason."""
     x, y = map(int, tip.split(","))
     points = " ".join([tip, *(f"{x + dx},{y + dy}" for dx, dy in sides)])
@@ -143,7 +143,7 @@ def _arrow(arc: _Arc, line: str, tip: str, sides: tuple[tuple[int, int], tuple[i
         f'<g class="{arc.sign}" color="{_COLOURS[arc.sign]}" fill="currentColor">'
         f"<title>{escape(arc.text)}</title>"
         f'<path d="{line}" fill="none" stroke="currentColor" stroke-width="1.6"{dash}/>'
-        f'<polygon points="{points}"/>{told}</g>'
+        f'<polygon points="{points}"/>{label}</g>'
     )
 
 

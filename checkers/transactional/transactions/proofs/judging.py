@@ -96,11 +96,11 @@ def judge_edges(graph: Graph, story: GraphDescriber, forbidden: Callable[[str], 
         forbidden: whether an anomaly id is illegal here.
     """
     findings = find_cycles(graph, forbidden)
-    told: Counter[str] = Counter()
+    counted: Counter[str] = Counter()
     anomalies, drawn = [], []
     for found in findings.found:
-        told[found.id] += 1
-        if told[found.id] <= EXAMPLES_PER_ANOMALY:
+        counted[found.id] += 1
+        if counted[found.id] <= EXAMPLES_PER_ANOMALY:
             kind = msgspec.structs.replace(ANOMALIES[found.id], illegal=forbidden(found.id))
             anomalies.append(_anomaly(kind, found, story))
             drawn.append(drawn_of(found.id, found.cycle, story))
@@ -158,8 +158,8 @@ def _proof(found: Anomalous, story: GraphDescriber) -> Iterable[str]:
     numbers = _numbers(found.cycle)
     names = {number: f"T{place + 1}" for number, place in numbers.items()}
     shown = _shown(found.cycle)
-    told = dict.fromkeys(number for step in shown for number in (step.source, step.target))
-    for number in sorted(told, key=numbers.__getitem__):
+    cited = dict.fromkeys(number for step in shown for number in (step.source, step.target))
+    for number in sorted(cited, key=numbers.__getitem__):
         yield f"{names[number]} = {_bounded(story.transaction(number))}"
     for place, step in enumerate(shown):
         last = place == len(shown) - 1

@@ -110,8 +110,8 @@ def registers_of(
 def _begins(keys: tuple[object, ...], begin: object) -> tuple[object, ...]:
     if not isinstance(begin, Mapping):
         return (begin,) * len(keys)
-    told = {frozen(key): value for key, value in begin.items()}
-    return tuple(told.get(frozen(key)) for key in keys)
+    values = {frozen(key): value for key, value in begin.items()}
+    return tuple(values.get(frozen(key)) for key in keys)
 
 
 def _versions(operations: MicroOperations, codes: Integers, initial: Integers) -> Integers:

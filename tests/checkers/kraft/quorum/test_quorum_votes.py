@@ -195,7 +195,7 @@ class TestMajority:
         entries = (self.VOTES[0], self.VOTES[2], vote("c2", 1, 2), *self.WHOLE, elected("c1", 2, None))
         (anomaly,) = anomalies(with_log_entries(story("1 c1 leads 1"), *entries))
         assert anomaly.summary == "c1 led epoch 2 with the votes of only 1 of 3 voters."
-        assert anomaly.explanation[0].endswith("votes of: not told.")
+        assert anomaly.explanation[0].endswith("votes of: not logged.")
 
     def test_without_voters_nothing_is_known(self, story: Story) -> None:
         assert found(with_log_entries(story("1 c1 leads 1"), elected("c1", 2, 1, voters=()))) == []

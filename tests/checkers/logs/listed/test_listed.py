@@ -128,7 +128,7 @@ def test_an_end_below_what_another_leader_had_told() -> None:
     asked.add_answer(40, "latest", 6, node="n2", epoch=1)
     (anomaly,) = judged(asked).anomalies
     assert (anomaly.id, anomaly.licence) == (END_BEHIND, None)
-    assert "but 7 had been told" in anomaly.summary
+    assert "but 7 had been reported" in anomaly.summary
 
 
 def test_a_former_leader_may_tell_what_was_when_it_led() -> None:

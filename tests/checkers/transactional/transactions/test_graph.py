@@ -96,7 +96,7 @@ def test_components_apart_are_counted_apart() -> None:
 
 
 def test_many_components_without_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "TELLING", 22)
+    monkeypatch.setattr(search, "CLASSIFIED_MAX", 22)
     wr = [(n, n + 1) for n in range(0, 60, 2)]
     rw = [(n + 1, n) for n in range(0, 60, 2)]
     result = judged(builder_of(60, WR=wr, RW=rw).graph())
