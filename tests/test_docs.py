@@ -187,4 +187,4 @@ def test_a_checker_is_one_short_module(sources: Path) -> None:
     )
     in_copy(sources, "-c", judged)
     in_copy(sources, *LINT, "checkers/runs/overlaps.py", "checkers/judge.py", "tests/checkers")
-    in_copy(sources, *PYTEST, "tests/checkers/test_overlaps.py")
+    in_copy(sources, *PYTEST, "tests/checkers/runs/test_overlaps.py")

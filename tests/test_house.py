@@ -4,6 +4,7 @@ import ast
 import re
 import shlex
 import subprocess
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -187,3 +188,23 @@ def test_nothing_names_a_registry_or_this_machine() -> None:
 def test_nothing_that_is_ignored_is_tracked() -> None:
     words: list[str | Path] = ["git", "-C", ROOT, "ls-files", "--cached", "--ignored", "--exclude-standard"]
     assert subprocess.run(words, capture_output=True, text=True, check=True).stdout == ""
+
+
+def test_the_layers_of_architecture_are_the_enforced_ones() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    enforced = {
+        contract["containers"][0]: [{*layer.split(" | ")} for layer in contract["layers"]]
+        for contract in contracts
+        if contract["type"] == "layers" and "." not in contract.get("containers", ["."])[0]
+    }
+    drawn: dict[str, list[set[str]]] = {}
+    room = ""
+    block = next(one for one in (ROOT / "ARCHITECTURE.md").read_text().split("```") if "\nharness/\n" in one)
+    for line in filter(None, block.splitlines()):
+        if line.startswith("  "):
+            drawn[room].append({*re.split(r" {2,}", line.strip())[0].split(" | ")})
+        else:
+            room = line.removesuffix("/")
+            drawn[room] = []
+    assert drawn == enforced
+    assert len(drawn) == 3

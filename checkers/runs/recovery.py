@@ -150,7 +150,7 @@ def _short(recoveries: Sequence[tuple[Operation, Recovery]]) -> str | None:
         return f"recovery took too long, but {crowded[0]}"
     dead = sorted({node for _, recovery in recoveries for node in recovery.dead})
     if dead:
-        return f"the nodes {dead} were dead, and their data could not return"
+        return f"the nodes {', '.join(map(str, dead))} were dead, and their data could not return"
     unsure = [operation for operation, _ in recoveries if operation.type is not OK]
     return f"recovery ended without success: {unsure[0].error or 'no reason given'}" if unsure else None
 

@@ -78,7 +78,7 @@ class Execution:
         )
 
     def carry_out(self, schedule: Planned) -> None:
-        """Carry out the schedule; the nemesis heals faults that are in force at its end.
+        """Carry out the schedule.  Faults may be in force when it returns; `nemesis.heal_all` heals them.
 
         Raises:
             KrucibleError: the harness could not do its work.

@@ -171,14 +171,14 @@ def _pending(leftover: Leftover) -> tuple[FaultPlanned, ...]:
 
 
 def _undid(cluster: Cluster, fault: FaultPlanned, leftover: Leftover, say: Say) -> bool:
-    """Undo a fault; returns whether every step succeeded.  Failed steps end with the containers."""
+    """Undo a fault; returns whether no step failed.  Failed steps end with the containers."""
     try:
-        for undo in fault.undo:
-            _undo(cluster, undo)
+        steps = [_undo(cluster, undo) for undo in fault.undo]
     except EngineError as error:
         say(f"run {leftover.run}: {fault.fault} could not be undone ({error.got}), but goes with its nodes")
         return False
-    say(f"run {leftover.run}: undid {fault.fault}")
+    how = f"undid {fault.fault}" if any(steps) else f"{fault.fault} ends with its nodes, which are removed"
+    say(f"run {leftover.run}: {how}")
     return True
 
 
@@ -192,12 +192,19 @@ def _note(leftover: Leftover, entries: tuple[Entry, ...], say: Say) -> None:
         say(f"run {leftover.run}: healed, but its ledger could not be written: {error.got}")
 
 
-def _undo(cluster: Cluster, undo: Undo) -> None:
-    """Undo one step; a node without containers has nothing to undo, and is not started for this."""
+def _undo(cluster: Cluster, undo: Undo) -> bool:
+    """Undo one step; returns whether there was something to undo.
+
+    A node that is down is not started, because it is about to be removed.
+    """
     containers = cluster.containers.get(undo.node)
     if containers is None or not containers.has_namespace:
-        return
-    if undo.action == "remove-chain":
-        remove_chain(bench_of(cluster), undo.node, undo.chain)
-    elif undo.action == "unpause":
-        containers.unpause()
+        return False
+    match undo.action:
+        case "remove-chain":
+            remove_chain(bench_of(cluster), undo.node, undo.chain)
+        case "unpause":
+            containers.unpause()
+        case "start":
+            return False
+    return True

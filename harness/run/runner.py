@@ -60,7 +60,7 @@ from harness.workloads.probing import WriteProbe
 
 FINAL_READ_BOUND_S = 120.0
 SETTLED_BOUND_S = 30.0
-"""How long the load waits for brokers that stopped answering after they were ready: hosts stall at starts."""
+"""How long the load waits until all brokers report full ISRs; then it begins in any case."""
 TRAFFIC_BOUND_S = 20.0
 """How long a run waits for the traffic that its assumptions need; without it the verdict is unknown."""
 LIFTED_BOUND_S = 15.0
@@ -216,7 +216,7 @@ def _observed(stage: Stage, context: WorkloadContext[Workload]) -> Iterator[Obse
 
 @contextmanager
 def _loaded(stage: Stage, context: WorkloadContext[Workload]) -> Iterator[Load]:
-    """Load until the end of the block; it begins once every broker reports all topics."""
+    """Load until the end of the block; it begins with full ISRs, or after `SETTLED_BOUND_S`."""
     brokers = list(stage.cluster.observe_listeners.values())
     if not await_settled(brokers, context.topics, SETTLED_BOUND_S):
         stage.report(Phase.LOAD, f"not every broker reports full ISRs after {SETTLED_BOUND_S:.0f} s")

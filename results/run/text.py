@@ -77,7 +77,7 @@ def closing_lines(
     place = clean(str(folder), _PATH_MAX)
     lines += [
         LabelledLine("folder", place),
-        LabelledLine("report", f"{place}/{REPORT_FILE}   (open it in a browser)"),
+        LabelledLine("report", f"{place}/{REPORT_FILE}   ({_how_to_read(verdict)})"),
     ]
     if identity is None:
         lines.append(LabelledLine("reproduce", _NO_IDENTITY))
@@ -86,8 +86,9 @@ def closing_lines(
         lines.append(LabelledLine("reproduce", again))
     if smaller := minimise_command(folder, verdict, identity):
         lines.append(LabelledLine("minimise", smaller))
-    elif verdict.validity is not Validity.INVALID:
-        lines.append(LabelledLine("next", _next_command(folder, verdict)))
+    elif verdict.validity is not Validity.INVALID and identity is not None:
+        others = f"krucible list --scenario {clean(shlex.quote(identity.scenario), _TEXT_MAX)}"
+        lines.append(LabelledLine("next", f"{others}{option_of_store_of(folder, identity)}"))
     return tuple(lines)
 
 
@@ -248,8 +249,6 @@ def _labelled(label: str, texts: Iterator[str] | tuple[str, ...]) -> list[Labell
     return [LabelledLine("" if position else label, text) for position, text in enumerate(texts)]
 
 
-def _next_command(folder: Path, verdict: Verdict) -> str:
-    command = f"krucible report {clean(shlex.quote(str(folder)), _PATH_MAX)}"
-    if verdict.validity is Validity.VALID:
-        return command
-    return f"{command}   (its assumptions say what happened)"
+def _how_to_read(verdict: Verdict) -> str:
+    how = "open it in a browser"
+    return f"{how}: its assumptions say what happened" if verdict.validity is Validity.UNKNOWN else how

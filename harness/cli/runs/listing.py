@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import click
 import msgspec
 
-from checkers.verdict.verdict import Validity
+from checkers.verdict.verdict import VERDICTS
 from harness.cli.options.completion import complete_scenario
 from harness.cli.options.shared import WholeNumber, require_store, runs_option
 from harness.cli.parsing import Command
@@ -66,7 +66,7 @@ class _Filter(NamedTuple):
 @click.option(
     "--verdict",
     "verdicts",
-    type=click.Choice([*(each.value for each in Validity), UNJUDGED]),
+    type=click.Choice([*(each.value for each in VERDICTS), UNJUDGED]),
     multiple=True,
     help="List only runs with this verdict, and no scenarios; repeatable.",
 )

@@ -30,6 +30,9 @@ PAUSE = FaultPlanned(fault="f1", undo=(Undo(action="unpause", node="n1"),))
 CUT = FaultPlanned(fault="f2", undo=(Undo(action="remove-chain", node="n1", chain="KRUCIBLE-f2"),))
 
 
+KILL = FaultPlanned(fault="f3", undo=(Undo(action="start", node="n1"),))
+
+
 class Node:
     """A node's containers that remember what was done to them."""
 
@@ -108,6 +111,17 @@ def test_faults_are_undone_newest_first_then_everything_goes(engine: Engine) -> 
     assert engine.node.done[1:] == ["unpaused"]
     assert engine.removed == ["abc and the disks in run"]
     assert "its history stays" in said
+    assert pending_undos(read_ledger(engine.folder)) == ()
+
+
+def test_a_node_that_is_down_is_not_started_before_it_is_removed(engine: Engine) -> None:
+    ledger = Ledger(engine.folder)
+    ledger.write(KILL)
+    ledger.close()
+    text = engine.heal()
+    assert "f3 ends with its nodes, which are removed" in text
+    assert "undid f3" not in text
+    assert "undid f1" in text
     assert pending_undos(read_ledger(engine.folder)) == ()
 
 
