@@ -4,6 +4,7 @@ Every history must have the properties that Jepsen guarantees.  A checker can't 
 never invoked, or two concurrent operations of one process.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -90,6 +91,20 @@ class Foreign(msgspec.Struct, frozen=True):
     def succeeded(self) -> int:
         """Number of clients' operations that ended with ok."""
         return sum(record.type is OperationType.OK for record in self.records if record.process != NEMESIS)
+
+    @property
+    def outcomes(self) -> dict[str, Counter[str]]:
+        """Number of calls by function and outcome; a client's call without a completion is ``open``."""
+        counts: dict[str, Counter[str]] = {}
+        for call in self.calls:
+            outcome = "open" if call.completed is None else self.records[call.completed].type.value
+            counts.setdefault(self.records[call.invoked].f, Counter())[outcome] += 1
+        return counts | ({NEMESIS: Counter(info=self.faults)} if self.faults else {})
+
+    @property
+    def processes(self) -> int:
+        """Number of clients' processes."""
+        return len({record.process for record in self.records if record.process != NEMESIS})
 
     @property
     def timed(self) -> bool:

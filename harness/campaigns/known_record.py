@@ -6,15 +6,18 @@ Its verdict is the one that it had when it was recorded.
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
 import msgspec
 
+from harness.campaigns.known_runs import RecordedScenario
 from harness.errors import UsageError, disk_errors_named
-from harness.plan.digest import digest_of, digest_of_text
 from harness.plan.planning import RunPlan
 from results.campaigns.summary import Outcome, RunOutcome
 from results.store.runs import RunUnreadableError, load_record, save_record
+
+_MEANING = {Outcome.INVALID: 3, Outcome.VALID: 2, Outcome.UNKNOWN: 1, Outcome.FAILED: 0}
+"""What counts if several runs of the same plan had different outcomes: an anomaly that was seen, was seen."""
 
 
 class RecordedRun(msgspec.Struct, frozen=True):
@@ -22,20 +25,25 @@ class RecordedRun(msgspec.Struct, frozen=True):
 
     Attributes:
         command: the command that plans the same run again.
-        content: digest of its schedule, topology, workload and assumptions.
+        scenario: its schedule, topology, workload and assumptions.
         run: its outcome.
     """
 
     command: str
-    content: str
+    scenario: RecordedScenario
     run: RunOutcome
 
 
 class _Document(msgspec.Struct, frozen=True):
-    """The content of the file: the runs, by command."""
+    """The content of the file: the version of its format, and the runs, by command."""
 
-    krucible_known_runs: int = 1
-    runs: tuple[RecordedRun, ...] = ()
+    krucible_known_runs: Literal[1]
+    runs: tuple[RecordedRun, ...]
+
+
+def weightier(runs: Iterable[RunOutcome]) -> RunOutcome:
+    """Of several runs of the same plan the one that counts: invalid before valid before unknown."""
+    return max(runs, key=lambda run: _MEANING[run.outcome])
 
 
 class KnownRecord:
@@ -77,31 +85,24 @@ class KnownRecord:
         return {
             seed: one.run
             for seed, one in found.items()
-            if one is not None and one.content == content_of(plans[seed])
+            if one is not None and not any(one.scenario.differences(plans[seed]))
         }
 
     def add(self, plans: Mapping[int, RunPlan], runs: Mapping[int, RunOutcome]) -> None:
         """Record runs and write the file; a run in which the harness failed is not recorded.
 
+        If the file has a weightier outcome of the same plan, it stays.
+
         Args:
             plans: by seed.
             runs: outcomes, by seed.
         """
-        before = dict(self._recorded)
+        before, known = dict(self._recorded), self.of(plans)
         for seed, run in runs.items():
             if run.outcome is not Outcome.FAILED:
-                command = plans[seed].reproduce
-                self._recorded[command] = RecordedRun(command, content_of(plans[seed]), run)
+                command, kept = plans[seed].reproduce, known.get(seed, run)
+                scenario = RecordedScenario.of(plans[seed])
+                self._recorded[command] = RecordedRun(command, scenario, weightier((kept, run)))
         if self._path is not None and self._recorded != before:
             with disk_errors_named():
-                save_record(
-                    self._path, _Document(runs=tuple(one for _, one in sorted(self._recorded.items())))
-                )
-
-
-def content_of(plan: RunPlan) -> str:
-    """Digest of everything that a stored run is compared by."""
-    scenario = plan.scenario
-    assumed = msgspec.structs.replace(scenario.assumptions, why_lowered=None)
-    parts = (plan.schedule, scenario.topology, scenario.workload, assumed)
-    return digest_of_text(" ".join(map(digest_of, parts)))
+                save_record(self._path, _Document(1, tuple(one for _, one in sorted(self._recorded.items()))))

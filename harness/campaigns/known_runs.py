@@ -7,7 +7,7 @@ the scenario as it is now.
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import msgspec
 
@@ -20,9 +20,48 @@ from harness.campaigns.sensitivity.stored_runs import RUNNER_JOURNAL, StoredRuns
 from harness.cluster.cluster import describe
 from harness.errors import KrucibleError
 from harness.plan.planning import RunPlan
-from harness.plan.schedule import decode
+from harness.plan.schedule import schedule_from
 from harness.record.folder import SCHEDULE_FILE
 from results.campaigns.summary import Outcome, RunOutcome
+
+
+class RecordedScenario(msgspec.Struct, frozen=True):
+    """What the scenario of a run was, as JSON has it; None for a part that can't be read.
+
+    Attributes:
+        schedule: its planned schedule.
+        topology: its topology.
+        workload: its workload; it may have further fields.
+        assumptions: its assumptions; None if all had their defaults.
+    """
+
+    schedule: Any
+    topology: Any
+    workload: Any
+    assumptions: Any
+
+    @classmethod
+    def of(cls, plan: RunPlan) -> Self:
+        """The scenario of a planned run."""
+        scenario = plan.scenario
+        parts = (plan.schedule, scenario.topology, scenario.workload, scenario.assumptions)
+        return cls(*map(msgspec.to_builtins, parts))
+
+    def differences(self, plan: RunPlan) -> Iterator[str]:
+        """The parts that differ from a plan.  A field that is newer than the run has its default value."""
+        try:
+            schedule = schedule_from(self.schedule)
+        except msgspec.ValidationError:
+            schedule = None
+        if schedule != plan.schedule:
+            yield "schedule"
+        if not _same(self.topology, plan.scenario.topology):
+            yield "topology"
+        if not _same(self.workload, plan.scenario.workload):
+            yield "workload"
+        reason = {"why_lowered": plan.scenario.assumptions.why_lowered}
+        if not _same((self.assumptions or {}) | reason, plan.scenario.assumptions):
+            yield "assumptions"
 
 
 class KnownRuns(NamedTuple):
@@ -61,28 +100,18 @@ def known_runs(runs: Path, plans: Mapping[int, RunPlan]) -> KnownRuns:
 
 
 def differences(plan: RunPlan, folder: Path) -> Iterator[str]:
-    """The parts of a run's scenario that differ from a plan, or that can't be read.
-
-    A field that is newer than the run has its default value.
-    """
+    """The parts of a run's scenario that differ from a plan, or that can't be read."""
     try:
-        schedule = decode((folder / SCHEDULE_FILE).read_bytes())
+        schedule = msgspec.json.decode((folder / SCHEDULE_FILE).read_bytes())
     except (OSError, msgspec.DecodeError):
         schedule = None
-    if schedule != plan.schedule:
-        yield "schedule"
     try:
-        topology = describe(folder).topology
+        topology = msgspec.to_builtins(describe(folder).topology)
     except KrucibleError:
         topology = None
-    if topology != plan.scenario.topology:
-        yield "topology"
-    recorded = _setup(folder)
-    if not _same(recorded.get("workload"), plan.scenario.workload):
-        yield "workload"
-    reason = {"why_lowered": plan.scenario.assumptions.why_lowered}
-    if not _same((recorded.get("assumptions") or {}) | reason, plan.scenario.assumptions):
-        yield "assumptions"
+    setup = _setup(folder)
+    recorded = RecordedScenario(schedule, topology, setup.get("workload"), setup.get("assumptions"))
+    return recorded.differences(plan)
 
 
 def by_now(run: RunOutcome, plan: RunPlan) -> RunOutcome:

@@ -40,22 +40,32 @@ class Subscription:
         on_assign: called within poll with assigned partitions.
         on_revoke: called within poll and `close` with revoked partitions.
         decline: takes the place of `on_assign` in `close`; it makes a single request, of no broker.
+        leaves: whether `close` leaves the group.  A static member of a classic group does not, so that it
+            finds its place when it comes back (KIP-345).
 
     Raises:
         ClientFailedError: the library refuses.
     """
 
     def __init__(
-        self, consumer: Consumer, topic: str, *, on_assign: Callback, on_revoke: Callback, decline: Callback
+        self,
+        consumer: Consumer,
+        topic: str,
+        *,
+        on_assign: Callback,
+        on_revoke: Callback,
+        decline: Callback,
+        leaves: bool = True,
     ) -> None:
         self._consumer = consumer
         self._assign, self._revoke, self._decline = on_assign, on_revoke, decline
+        self._leaves = leaves
         self._closing = False
         self._called = False
         subscribe(consumer, topic, on_assign=self._on_assign, on_revoke=self._on_revoke)
 
     def close(self) -> None:
-        """Leave the group, then close the consumer; its records and events are dropped.
+        """Leave the group, unless it stays, then close the consumer; its records and events are dropped.
 
         This takes `_LEAVE_S` and one request at most: the library awaits the answer to LeaveGroup.
 
@@ -65,24 +75,25 @@ class Subscription:
         self._closing = True
         deadline = time.monotonic() + _LEAVE_S
         try:
-            while not self._left() and time.monotonic() < deadline:
+            while not self._is_quiet() and time.monotonic() < deadline:
                 pass
         finally:
             self._consumer.close()
 
-    def _left(self) -> bool:
-        """Ask to leave, and serve callbacks; whether none was waiting and none can follow.
+    def _is_quiet(self) -> bool:
+        """Ask to leave, and serve callbacks; whether none was waiting, and none can follow in a left group.
 
         During a rebalance the library postpones what is asked, so it is asked again.
         """
         self._called = False
-        with suppress(KafkaException):  # after a fatal error it leaves the group, but still raises
-            self._consumer.unsubscribe()
+        if self._leaves:
+            with suppress(KafkaException):  # after a fatal error it leaves the group, but still raises
+                self._consumer.unsubscribe()
         try:
             message = self._consumer.poll(_POLL_S)
         except KafkaException:  # raised by a callback; its assignment is given up in any case
             return False
-        return message is None and not self._called and not self._is_member()
+        return message is None and not self._called and not (self._leaves and self._is_member())
 
     def _is_member(self) -> bool:
         """Whether it has an id and a generation; after it left, KIP-848's protocol leaves epoch 0."""

@@ -58,6 +58,7 @@ class ConfluentMember:
             on_assign=self._on_assign,
             on_revoke=self._on_revoke,
             decline=self._decline,
+            leaves=options.instance is None or options.modern,
         )
 
     @property

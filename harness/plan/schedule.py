@@ -78,7 +78,16 @@ def decode(data: bytes) -> Planned:
     Raises:
         msgspec.DecodeError: if the bytes are not JSON, or not a schedule.
     """
-    schedule: Planned = msgspec.convert(in_current_words(msgspec.json.decode(data)), Planned)
+    return schedule_from(msgspec.json.decode(data))
+
+
+def schedule_from(document: object) -> Planned:
+    """A schedule from decoded JSON; also reads the former names of moves.
+
+    Raises:
+        msgspec.ValidationError: if it is not a schedule.
+    """
+    schedule: Planned = msgspec.convert(in_current_words(document), Planned)
     return schedule
 
 

@@ -93,9 +93,9 @@ class DrawnTransactions(TransactionalWorkload, frozen=True):
         fencing_interval_ms: mean time between instances that take over another instance's transactional id.
     """
 
-    transaction_rate: Count = 30
+    transaction_rate: Positive = 30
     commit_share: Share = 0.8
-    fencing_interval_ms: Milliseconds = 1_500
+    fencing_interval_ms: Duration = 1_500
 
 
 class TxnWorkload(DrawnTransactions, frozen=True, tag="txn"):
@@ -106,7 +106,8 @@ class TxnWorkload(DrawnTransactions, frozen=True, tag="txn"):
         lapsing_timeout_ms: time after which the coordinator aborts these transactions.
     """
 
-    lapsing_interval_ms: Milliseconds = 1_500
+    transactors: Positive = 4
+    lapsing_interval_ms: Duration = 1_500
     lapsing_timeout_ms: Duration = 2_500
 
     @property
@@ -135,7 +136,7 @@ class CopyWorkload(TransactionalWorkload, frozen=True, tag="copy"):
     group: str = "copy-0"
     poll_records_max: Positive = 40
     lapsing: Count = 2
-    lapsing_interval_ms: Milliseconds = 10_000
+    lapsing_interval_ms: Duration = 10_000
     lapsing_timeout_ms: Duration = 3_000
 
     @property

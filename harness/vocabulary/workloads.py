@@ -170,7 +170,7 @@ class OffsetsWorkload(Workload, frozen=True, tag="offsets"):
     rate: Positive = 90
     groups: Count = 4
     clients: Count = 12
-    erasing_interval_ms: Milliseconds = 120
+    erasing_interval_ms: Duration = 120
     emptied_interval_ms: Milliseconds = 0
     patience_ms: Duration = 2_500
 
@@ -203,7 +203,7 @@ class MetadataWorkload(Workload, frozen=True, tag="metadata"):
     clients: Count = 12
     creators: Count = 3
     viewers: Count = 2
-    topic_rate: Count = 4
+    topic_rate: Positive = 4
     topics_kept: Count = 3
     recreated_share: Share = 0.5
     configured_share: Share = 0.0
@@ -258,7 +258,7 @@ class GroupsWorkload(LogWorkload, frozen=True, tag="groups"):
     members: Count = 3
     session_ms: Duration = 6_000
     poll_interval_ms: Milliseconds = 7_000
-    churn_interval_ms: Milliseconds = 4_000
+    churn_interval_ms: Duration = 4_000
 
     @property
     def topics(self) -> tuple[WorkloadTopic, ...]:

@@ -57,9 +57,9 @@ class OldEpochWorker(Worker):
         self._listeners = tuple(_address(each) for each in context.bootstrap)
 
     def work(self) -> None:
-        """Use one producer after the other, at irregular times."""
+        """Use one producer after the other, at irregular times; none if the interval is 0."""
         mean_s = self._context.workload.old_epochs_interval_ms / 1000
-        while not self.stopping.wait(self._random.uniform(0.5, 1.5) * mean_s):
+        while mean_s > 0 and not self.stopping.wait(self._random.uniform(0.5, 1.5) * mean_s):
             self.do_once()
 
     def do_once(self) -> None:

@@ -159,7 +159,9 @@ def _context(run: _Run, limits: DisplayLimits) -> dict[str, Any]:
         "as_expected": run.verdict.as_expected,
         "reasons": [clean(reason, limits.text) for reason in other_reasons(run.verdict)[: limits.rows]],
         "caveats": _caveats(run, limits),
-        "figures": outcome_lines(run.seen.calls, limits.rows) if run.file else figures(run.measures),
+        "figures": outcome_lines(run.file, run.seen.calls, limits.rows)
+        if run.file
+        else figures(run.measures),
         "verdict_place": "the output of krucible check --json" if run.file else "verdict.json",
         "timed": run.seen.timed,
         "has_lines": bool(run.file and run.file.lines),
@@ -215,14 +217,17 @@ def _caveats(run: _Run, limits: DisplayLimits) -> list[str]:
         caveats += [clean(f"{text}.", limits.text) for text in run.file.warnings[: limits.rows]]
         if not run.file.timed:
             caveats.append(_UNTIMED)
-        return caveats
+        return caveats + _not_drawn(run)
     if run.identity is None:
         caveats.append("The run's identity could not be read, so there is no line that reproduces it.")
     if not run.observed.setup:
         caveats.append("The history has no setup, so it is unknown what ran.")
-    if run.observed.misfits:
-        caveats.append(f"{run.observed.misfits:,} operations have an unexpected shape and are not drawn.")
-    return caveats
+    return caveats + _not_drawn(run)
+
+
+def _not_drawn(run: _Run) -> list[str]:
+    count = run.observed.misfits
+    return [f"{count:,} operations have an unexpected shape and are not drawn."] if count else []
 
 
 def _sentence(text: str) -> str:

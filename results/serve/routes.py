@@ -124,9 +124,12 @@ class StoreSite:
     def _named(self, rest: str) -> Response:
         """The page of a run by its short name or its place, without ``/runs/``; its files have none such."""
         parts = parts_of(rest.removesuffix("/"))
-        return (
-            _nothing() if parts is None else _redirected(run_named(self._listing.entries(), "/".join(parts)))
-        )
+        if parts is None:
+            return _nothing()
+        entries = self._listing.entries()
+        exact = _run_at(entries, parts)
+        is_place = exact is not None and exact[1] == len(parts)
+        return _redirected(exact[0] if exact and is_place else run_named(entries, "/".join(parts)))
 
     def _file(self, parts: tuple[str, ...], *, is_report: bool) -> Response:
         try:

@@ -12,7 +12,7 @@ import msgspec
 
 from harness.campaigns.campaign import Campaign
 from harness.campaigns.cancelling import cancellable
-from harness.campaigns.known_record import KnownRecord
+from harness.campaigns.known_record import KnownRecord, weightier
 from harness.campaigns.known_runs import KnownRuns, by_now, known_runs
 from harness.campaigns.making import run_missing
 from harness.campaigns.series import Series, Venue
@@ -24,7 +24,7 @@ from harness.errors import UsageError, disk_errors_named
 from harness.plan.catalogue import known_outcomes
 from harness.plan.planning import RunOptions, RunPlan, plan_run, reproduce_line
 from harness.vocabulary.known import KnownOutcome, Side
-from results.campaigns.summary import RunOutcome
+from results.campaigns.summary import Outcome, RunOutcome
 from results.campaigns.track_record import (
     ExpectationStatus,
     SideRecord,
@@ -79,10 +79,10 @@ def track_record(
     """Check known bugs of Kafka: red in the versions that have them, green in those that do not.
 
     Runs in the store are not repeated, whichever command made them: the newest of each seed counts, so more
-    --seeds add runs. A run whose scenario has changed since does not count, and is named. A run in the store
-    counts before a recorded one. The output of runs goes to stderr. Bugs that are races get more runs.
-    Exit codes: 0 all as expected, 1 an outcome is not as expected, 2 a run is missing or unknown, 3 the
-    harness failed.
+    --seeds add runs. A run whose scenario has changed since does not count, and is named. Of a stored and a
+    recorded run of one seed, an invalid one counts before a valid one, and both before an unknown one. The
+    output of runs goes to stderr. Bugs that are races get more runs. Exit codes: 0 all as expected, 1 an
+    outcome is not as expected, 2 a run is missing or unknown, 3 the harness failed.
     """
     chosen = _chosen(only)
     recorded = KnownRecord.read(outcomes)
@@ -172,13 +172,21 @@ class _Source(NamedTuple):
     def runs_of(self, plans: Mapping[int, RunPlan], command: str) -> tuple[list[RunOutcome], tuple[str, ...]]:
         """The outcomes of some plans, and what is said of outdated runs; new outcomes are recorded."""
         stored = known_runs(self.venue.runs, plans)
-        earlier = {seed: run for seed, run in self.recorded.of(plans).items() if seed not in stored.counted}
-        others = {seed: plan for seed, plan in plans.items() if seed not in earlier}
+        recorded = self.recorded.of(plans)
+        decided = {
+            seed
+            for seed, run in recorded.items()
+            if seed not in stored.counted and run.outcome is not Outcome.UNKNOWN
+        }
+        others = {seed: plan for seed, plan in plans.items() if seed not in decided}
         if not others:
-            return [*earlier.values()], ()
+            return [*recorded.values()], ()
         stored, now = self._made(others, stored, command)
-        self.recorded.add(plans, {run.identity.seed: run for run in now if run.identity is not None})
-        return [*earlier.values(), *now], stored.outdated
+        named = {run.identity.seed: run for run in now if run.identity is not None}
+        self.recorded.add(plans, named)
+        counted = recorded | {seed: weightier((run, recorded.get(seed, run))) for seed, run in named.items()}
+        unnamed = [run for run in now if run.identity is None]
+        return [*(run for _, run in sorted(counted.items())), *unnamed], stored.outdated
 
     def _made(
         self, plans: Mapping[int, RunPlan], stored: KnownRuns, command: str

@@ -21,6 +21,7 @@ from harness.campaigns.keeping import EXIT_CODES, identity_of, keep_for_ci, show
 from harness.campaigns.rejudging import check_run
 from harness.cli.histories.foreign import (
     STDIN,
+    JudgedFile,
     initial_of,
     is_journal,
     judge_file,
@@ -35,7 +36,7 @@ from harness.cli.options.completion import complete_run
 from harness.cli.options.places import Folder
 from harness.cli.options.shared import runs_option
 from harness.cli.parsing import Command
-from harness.errors import UsageError, disk_errors_named
+from harness.errors import KrucibleError, UsageError, disk_errors_named
 from harness.plan.catalogue import scenario_names
 from harness.run.own_identity import this_krucible
 from results.markup.cleaning import clean
@@ -181,13 +182,22 @@ def _check_file(name: str, foreign: dict[str, Any], *, as_json: bool) -> int:
         count = save_proofs(foreign["out"], judged)
         click.echo(f"{count} files in {foreign['out']}", err=True)
     if page is not None:
-        with disk_errors_named():
-            write_page_of(judged, page)
+        try:
+            with disk_errors_named():
+                write_page_of(judged, page)
+        except KrucibleError:
+            _print(judged, None, as_json=as_json)  # the verdict of a long judgement is not lost
+            raise
+    _print(judged, page, as_json=as_json)
+    return EXIT_CODES[judged.verdict.validity]
+
+
+def _print(judged: JudgedFile, page: Path | None, *, as_json: bool) -> None:
+    """Print the verdict on a file, and where its page is."""
     if as_json:
         click.echo(verdict_as_json(judged, page))
     else:
         show(judgement_text(judged, page))
-    return EXIT_CODES[judged.verdict.validity]
 
 
 def _compare(folder: str, labels: Path, *, as_json: bool) -> int:

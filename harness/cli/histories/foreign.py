@@ -3,7 +3,7 @@
 import io
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -47,6 +47,8 @@ class JudgedFile(NamedTuple):
         operations: number of operations.
         succeeded: number of operations that ended with ok; None if they were not counted.
         lines: for each operation, its line in the file.
+        outcomes: number of calls by function and outcome, as the file has them; None for a journal.
+        processes: number of processes of clients; None for a journal.
         timed: whether every operation has a time.
         history: the operations, in krucible's format.
         verdict: the verdict.
@@ -58,6 +60,8 @@ class JudgedFile(NamedTuple):
     operations: int
     succeeded: int | None
     lines: Sequence[int]
+    outcomes: Mapping[str, Mapping[str, int]] | None
+    processes: int | None
     timed: bool
     history: History
     verdict: Verdict
@@ -98,6 +102,8 @@ def judge_file(name: str, asked: JudgingOptions, tell: Show = show_nothing) -> J
         operations=len(foreign.calls),
         succeeded=foreign.succeeded,
         lines=lines,
+        outcomes=foreign.outcomes,
+        processes=foreign.processes,
         timed=foreign.timed,
         history=judgement.history,
         verdict=judgement.verdict,
@@ -132,6 +138,8 @@ def judge_journal(path: Path, tell: Show = show_nothing) -> JudgedFile:
         operations=begun,
         succeeded=None,
         lines=lines,
+        outcomes=None,
+        processes=None,
         timed=True,
         history=history,
         verdict=judge(history),

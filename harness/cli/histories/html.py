@@ -84,6 +84,8 @@ def write_page_of(judged: JudgedFile, page: Path) -> Path:
         workload=judged.workload,
         model=judged.model,
         lines=judged.lines,
+        outcomes=judged.outcomes,
+        processes=judged.processes,
         timed=judged.timed,
         warnings=tuple(warnings_of(judged.verdict)),
     )

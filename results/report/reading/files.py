@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -25,6 +25,9 @@ class HistoryFile(msgspec.Struct, frozen=True, kw_only=True):
         workload: the meaning of its operations.
         model: what they were checked against; None if the workload implies it.
         lines: for each operation, its line in the file, from 1.
+        outcomes: number of calls by function and outcome, if the file has others than the history: its import
+            may have split or decided them.
+        processes: number of processes of clients; together with `outcomes`.
         timed: whether every operation has a time; if not, a page shows only their order.
         warnings: unusual parts of the file, and how they were interpreted.
     """
@@ -33,6 +36,8 @@ class HistoryFile(msgspec.Struct, frozen=True, kw_only=True):
     workload: str
     model: str | None = None
     lines: Sequence[int] = ()
+    outcomes: Mapping[str, Mapping[str, int]] | None = None
+    processes: int | None = None
     timed: bool = True
     warnings: tuple[str, ...] = ()
 
@@ -68,28 +73,40 @@ def in_order(history: History, verdict: Verdict) -> tuple[History, Verdict]:
     )
 
 
-def outcome_lines(calls: CallColumns, most: int) -> tuple[str, ...]:
+def outcome_lines(file: HistoryFile, calls: CallColumns, most: int) -> tuple[str, ...]:
     """The number of calls without those of the nemesis, then the outcomes of each function.
 
     Args:
-        calls: the calls of the file.
+        file: the file; if it has no counts, the calls are counted.
+        calls: the calls of the history.
         most: maximum number of functions.
     """
-    counts = Counter(zip(calls.f.tolist(), calls.outcome.tolist(), strict=True))
-    own = [code for code, name in enumerate(calls.names) if name != NEMESIS]
-    mine = np.isin(calls.f, own)
-    processes = np.unique(calls.process[mine]).size
-    lines = [f"{int(mine.sum()):,} operations of {processes:,} processes"]
-    for code, name in list(enumerate(calls.names))[:most]:
+    outcomes, processes = file.outcomes, file.processes
+    if outcomes is None or processes is None:
+        outcomes, processes = _counted(calls)
+    total = sum(sum(counts.values()) for name, counts in outcomes.items() if name != NEMESIS)
+    lines = [f"{total:,} operations of {processes:,} processes"]
+    for name, counts in list(outcomes.items())[:most]:
         by_outcome = (
-            f"{counts[code, number]:,} {_WORDS.get(outcome, outcome)}"
-            for number, outcome in enumerate(OUTCOMES)
-            if counts[code, number]
+            f"{counts[outcome]:,} {_WORDS.get(outcome, outcome)}"
+            for outcome in OUTCOMES
+            if counts.get(outcome)
         )
         lines.append(f"{clean(name, _NAME_MAX)}: {', '.join(by_outcome)}")
-    if (more := len(calls.names) - most) > 0:
+    if (more := len(outcomes) - most) > 0:
         lines.append(f"{more:,} more functions")
     return tuple(lines)
+
+
+def _counted(calls: CallColumns) -> tuple[dict[str, dict[str, int]], int]:
+    """Outcomes by function, and the number of processes that are not the nemesis."""
+    counts = Counter(zip(calls.f.tolist(), calls.outcome.tolist(), strict=True))
+    own = [code for code, name in enumerate(calls.names) if name != NEMESIS]
+    outcomes = {
+        name: {outcome: counts[code, number] for number, outcome in enumerate(OUTCOMES)}
+        for code, name in enumerate(calls.names)
+    }
+    return outcomes, np.unique(calls.process[np.isin(calls.f, own)]).size
 
 
 _WORDS = {"open": "never ended"}

@@ -83,6 +83,20 @@ def test_the_page_of_a_history_has_verdict_causes_witnesses_and_timeline() -> No
     assert page.of_class("witness") == 1
 
 
+def test_a_page_counts_the_outcomes_that_the_file_has() -> None:
+    content = timed("""
+0 invoke txn [[:send 1 5]]
+0 ok txn [[:send 1 [0 5]]]
+0 invoke txn [[:send 1 6]]
+0 info txn [[:send 1 6]]
+1 invoke txn [[:poll]]
+1 fail txn [[:poll {1 [[0 5] [1 6]]}]]
+2 invoke txn [[:send 1 7]]""")
+    page = checked("h", content, code=0)
+    assert "4 operations of 3 processes" in page.text
+    assert "txn: 1 ok, 1 info, 1 fail, 1 never ended" in page.text
+
+
 def test_the_page_says_nothing_of_what_only_a_run_has() -> None:
     page = checked("history.edn", timed(LOST))
     assert [told for told in OF_RUNS_ONLY if told in page.text.replace("Faults and anomalies", "")] == []
@@ -229,7 +243,9 @@ def test_a_disk_that_refuses_the_page_is_reported(
 
     monkeypatch.setattr("results.store.runs.tempfile.mkstemp", refuse)
     assert cli.invoke(["check", written("h", SKEW), "--html"]) == 3
-    assert "No space left on device" in capsys.readouterr().err
+    said = capsys.readouterr()
+    assert "No space left on device" in said.err
+    assert "verdict    INVALID" in said.out, "the verdict is not lost"
     assert not Path("h.html").exists()
 
 

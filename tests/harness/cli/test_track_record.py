@@ -158,20 +158,52 @@ def test_recorded_runs_count_without_the_store(
     assert record("--no-run") == 2, "nothing of the first store"
 
 
-def test_a_run_in_the_store_counts_before_a_recorded_one(
+def test_a_decided_run_counts_before_an_unknown_one(
     fake: FakeRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept = ("--outcomes", str(tmp_path / "kept.json"))
     fake.verdicts["3.6.2", 1] = Validity.UNKNOWN
     assert record(*kept) == 2
     monkeypatch.setenv("KRUCIBLE_RUNS", str(tmp_path / "another"))
-    assert record(*kept) == 2
-    assert len(fake.done) == 2
+    assert record(*kept) == 2, "an unknown run is made again"
+    assert fake.done[2:] == [("3.6.2", 1)]
     del fake.verdicts["3.6.2", 1]
     assert record() == 0
     assert record("--no-run", *kept) == 0
     monkeypatch.setenv("KRUCIBLE_RUNS", str(tmp_path / "third"))
     assert record("--no-run", *kept) == 0
+
+
+def test_a_recorded_anomaly_is_not_replaced_by_a_valid_run_of_another_store(
+    fake: FakeRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = ("--outcomes", str(tmp_path / "kept.json"))
+    fake.verdicts["3.7.1", 1] = Validity.INVALID
+    assert record(*kept) == 1
+    monkeypatch.setenv("KRUCIBLE_RUNS", str(tmp_path / "another"))
+    del fake.verdicts["3.7.1", 1]
+    assert record() == 0
+    for _ in range(2):
+        assert record("--no-run", *kept) == 1
+
+
+def test_a_recorded_run_with_another_value_of_a_field_does_not_count(
+    fake: FakeRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "kept.json"
+    assert record("--outcomes", str(path)) == 0
+    document = json.loads(path.read_text())
+    for run in document["runs"]:
+        run["scenario"]["workload"]["rate"] += 1
+    path.write_text(json.dumps(document))
+    monkeypatch.setenv("KRUCIBLE_RUNS", str(tmp_path / "another"))
+    assert record("--no-run", "--outcomes", str(path)) == 2
+    for run in document["runs"]:
+        run["scenario"]["workload"]["rate"] -= 1
+        del run["scenario"]["workload"]["deletions_interval_ms"]
+    path.write_text(json.dumps(document))
+    assert record("--no-run", "--outcomes", str(path)) == 0, "a newer field had its default"
+    assert len(fake.done) == 2
 
 
 def test_a_recorded_run_of_an_earlier_version_of_the_scenario_does_not_count(
@@ -194,14 +226,16 @@ def test_a_failed_run_is_not_recorded(fake: FakeRuns, tmp_path: Path) -> None:
     assert not path.exists()
 
 
+@pytest.mark.parametrize("content", ["{", '{"name":"package"}', '{"krucible_known_runs":2,"runs":[]}'])
 def test_a_broken_record_is_refused(
-    fake: FakeRuns, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    fake: FakeRuns, tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str
 ) -> None:
     path = tmp_path / "kept.json"
-    path.write_text("{")
+    path.write_text(content)
     assert record("--outcomes", str(path)) == 64
     assert str(path) in capsys.readouterr().err
     assert not fake.done
+    assert path.read_text() == content
 
 
 @pytest.mark.usefixtures("fake")

@@ -83,7 +83,7 @@ class Bench:
 
         return noting
 
-    def member(self, request_ms: int = 30_000, commit_ms: int = 30_000) -> Any:
+    def member(self, request_ms: int = 30_000, commit_ms: int = 30_000, instance: str | None = None) -> Any:
         at = (self.broker.bootstrap,)
         if self.kind == "copying":
             return ConfluentGroupConsumer(
@@ -99,6 +99,7 @@ class Bench:
                 request_ms=request_ms,
                 commit_ms=commit_ms,
                 modern=self.kind == "modern",
+                instance=instance,
             )
         )
 
@@ -167,6 +168,20 @@ def test_a_member_hands_its_partitions_back_before_the_library_closes(bench: Ben
     assert "incremental_unassign" in noted if bench.kind == "modern" else "unassign" in noted
     assert requests_of_close(noted) == []
     assert bench.left == 1
+
+
+@pytest.mark.parametrize("kind", ["classic"])
+@pytest.mark.parametrize("has_polled", [True, False])
+def test_a_static_member_of_a_classic_group_keeps_its_place(bench: Bench, *, has_polled: bool) -> None:
+    member = bench.member(instance="member-1")
+    wait_until(bench.assigned if not has_polled else lambda: has_read(member))
+    noted = closed(bench, member)
+    assert "unsubscribe" not in noted
+    assert LEAVE not in bench.asked
+    assert bench.left == 0
+    assert set(requests_of_close(noted)) <= {"unassign"}, "the library revokes its partitions"
+    if not has_polled:
+        assert "assign" in noted
 
 
 @pytest.mark.parametrize("kind", ["classic", "copying"])

@@ -38,6 +38,7 @@ def test_no_scenario_of_the_catalogue_has_a_wrong_value(name: str) -> None:
     [
         ({"summary": 3}, "summary is 3, expected str, got int"),
         ({"workload": TxnWorkload(partitions=-1)}, "workload.partitions is -1, expected int >= 1"),
+        ({"workload": TxnWorkload(transactors=0)}, "workload.transactors is 0, expected int >= 1"),
         ({"workload": TxnWorkload(commit_share=3.0)}, "workload.commit_share is 3.0, expected float <= 1.0"),
         ({"workload": Kill()}, "expected Workload"),
         (

@@ -378,6 +378,13 @@ def test_names_of_no_run_are_refused(browser: Browser, above: str, name: str) ->
     assert body.startswith(b"there is no such run")
 
 
+def test_a_place_that_begins_another_one_leads_to_its_own_run(tmp_path: Path) -> None:
+    for seed in (1, 12):
+        put_run(tmp_path, f"20261121T100000Z-{seed}", scenario="kips/grow")
+    answer = StoreSite(tmp_path).answer("/kips/grow/20261121T100000Z-1")
+    assert (answer.status, answer.headers["Location"]) == (302, "/runs/kips/grow/20261121T100000Z-1")
+
+
 def test_a_name_that_several_runs_have_leads_to_none_of_them_without_the_scenario(tmp_path: Path) -> None:
     for scenario in ("smoke/partition", "kips/grow"):
         put_run(tmp_path, f"2026112{len(scenario) % 9}T100000Z-7", scenario=scenario)
