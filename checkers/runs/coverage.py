@@ -39,7 +39,7 @@ _INTERVALS = 32
 """Observer intervals for which a node may be silent: 8 s; the longest in 102 clean runs was 2.5 s."""
 _RETURN_NS = 60_000_000_000
 """How long a node may take from the end of a fault to its first answer; the same as the recovery bound."""
-_FINAL = {
+FINAL_REQUESTS = {
     "copy": ("committed-offsets",),
     "groups": ("poll",),
     "metadata": ("list-topics", "read"),
@@ -250,7 +250,7 @@ def _votes_reported(history: History, setup: Setup) -> Iterator[Assumption]:
 def _answered_finally(history: History, setup: Setup) -> Iterator[Assumption]:
     """Require that the requests of a workload at the end were answered at least once."""
     since_ns = phase_began_ns(history, Phase.FINAL_READ)
-    for f in _FINAL.get(setup.workload.kind, ()):
+    for f in FINAL_REQUESTS.get(setup.workload.kind, ()):
         if since_ns is not None:
             answered = sum(o.type is OK and o.time_ns >= since_ns for o in history.of(f))
             yield Assumption(
