@@ -4,7 +4,7 @@ It finds no anomalies.  An unmet assumption makes a verdict unknown, because not
 run that did not do what was planned.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -27,8 +27,9 @@ from checkers.history.units import NS_PER_MS
 from checkers.runs.additions import additions_loaded
 from checkers.runs.blinks import blink_figures, check_blinks
 from checkers.runs.compaction import aborted_removed, compaction_ran
-from checkers.runs.coverage import coverage_of, first_of
+from checkers.runs.coverage import coverage_of
 from checkers.runs.gambits import check_gambits, gambit_figures
+from checkers.runs.listing import all_of, first_of, lowest_of, number_of
 from checkers.runs.transacted import transacted
 from checkers.verdict.entry import Entry
 from checkers.verdict.needs import NOTHING
@@ -135,8 +136,8 @@ def _injected(history: History, setup: Setup, windows: Sequence[FaultWindow]) ->
     return Assumption(
         "faults-injected",
         proven >= needed,
-        f"at least {needed} proven faults",
-        f"{proven} proven faults{not_attempted}",
+        f"at least {number_of(needed, 'proven fault')}",
+        f"{number_of(proven, 'proven fault')}{not_attempted}",
     )
 
 
@@ -162,12 +163,13 @@ def _loaded(acked: AcknowledgedSends, history: History) -> Assumption:
     codes = np.unique(acked.topic[under_load] * width + acked.partition[under_load])
     loaded = {(acked.topics[code // width], code % width) for code in codes.tolist()}
     loaded |= _loaded_by_transactions(history, ended_ns)
-    idle = [str(name) for name in _made_to_be_loaded(history) if name not in loaded]
+    expected = _made_to_be_loaded(history)
+    idle = [str(name) for name in expected if name not in loaded]
     return Assumption(
         "partitions-loaded",
         not idle,
         "each partition acknowledged a record before phase heal",
-        f"without any: {first_of(idle)}",
+        f"without any: {first_of(idle)}" if idle else all_of(len(expected), "partition"),
     )
 
 
@@ -202,8 +204,12 @@ def _polled(history: History, setup: Setup) -> Assumption:
         "partitions-polled",
         not unread,
         "a record of each partition returned by a poll, if there are consumers",
-        f"without any: {first_of(unread)}",
+        f"without any: {first_of(unread)}" if unread else _all_polled(setup, len(expected)),
     )
+
+
+def _all_polled(setup: Setup, partitions: int) -> str:
+    return all_of(partitions, "partition") if setup.workload.consumers else "no consumers"
 
 
 def _finally_read(history: History, setup: Setup) -> Assumption:
@@ -220,7 +226,7 @@ def _finally_read(history: History, setup: Setup) -> Assumption:
         "final-readers",
         len(readers) >= setup.final_readers,
         f"final reads by {setup.final_readers} pairs of client and isolation level",
-        f"by {len(readers)}",
+        f"{len(readers)} of {setup.final_readers}",
     )
 
 
@@ -231,13 +237,14 @@ def _performed(history: History, setup: Setup) -> list[Assumption]:
     answered = performed(history)
     few = {kind: n for kind, n in setup.operations_min.items() if answered.get(kind, 0) < n}
     unseen = ", ".join(f"{kind}: {answered.get(kind, 0)} of {n}" for kind, n in few.items())
+    seen = ", ".join(f"{kind}: {answered.get(kind, 0)}" for kind in setup.operations_min)
     least = ", ".join(f"{kind}: {n}" for kind, n in setup.operations_min.items())
     return [
         Assumption(
             "operations-seen",
             not few,
-            f"so many admin operations that Kafka answered: {least}",
-            f"not seen: {unseen or 'none'}",
+            f"Kafka answered at least: {least}",
+            unseen or seen,
         )
     ]
 
@@ -303,14 +310,21 @@ def _scripted(history: History) -> list[Assumption]:
 
 def _of_faults(windows: Sequence[FaultWindow]) -> list[Assumption]:
     """Require that every fault except blinks was confirmed, and that every fault's end was confirmed."""
-    unproven = ", ".join(window.id for window in windows if not (window.proven or window.blink))
-    unhealed = ", ".join(window.id for window in windows if window.healed_ns is None)
+    lasting = [window for window in windows if not window.blink]
+    unproven = [window.id for window in lasting if not window.proven]
+    unhealed = [window.id for window in windows if window.healed_ns is None]
     return [
         Assumption(
-            "fault-proven", not unproven, "a probe proved each fault", f"not proven: {unproven or 'none'}"
+            "fault-proven",
+            not unproven,
+            "a probe proved each fault, except blinks",
+            f"not proven: {first_of(unproven)}" if unproven else all_of(len(lasting), "fault"),
         ),
         Assumption(
-            "fault-healed", not unhealed, "a probe proved each heal", f"not healed: {unhealed or 'none'}"
+            "fault-healed",
+            not unhealed,
+            "a probe proved each heal",
+            f"not healed: {first_of(unhealed)}" if unhealed else all_of(len(windows), "fault"),
         ),
     ]
 
@@ -332,23 +346,22 @@ def _under_load(
         first, last = window.effective_ns or window.invoked_ns, window.heal_invoked_ns or window.end_ns
         return int(np.searchsorted(begun, last, side="right") - np.searchsorted(begun, first, side="left"))
 
-    def held_ms(window: FaultWindow) -> int:
-        return window.held_ns // NS_PER_MS
-
     alone = [window for window in windows if window.alone]
-    met = [
-        _at_least("acked-before", numbers.acked_before, "records acknowledged before", windows, before),
-        _at_least(
-            "acked-after", numbers.acked_after, "records acknowledged after the heal of", windows, after
-        ),
-    ]
-    if not alone:
-        return met
-    return [
-        *met,
-        _at_least("invoked-during", numbers.invoked_during, "records whose send began in", alone, during),
-        _at_least("fault-held", numbers.fault_held_ms, "ms in force of", alone, held_ms),
-    ]
+    least = numbers.acked_before
+    text = f"at least {least} records acknowledged before each fault"
+    met = [_at_least("acked-before", least, text, {each.id: before(each) for each in windows})]
+    least = numbers.acked_after
+    text = f"at least {least} records acknowledged after the heal of each fault"
+    met.append(_at_least("acked-after", least, text, {each.id: after(each) for each in windows}))
+    if alone:
+        least = numbers.invoked_during
+        text = f"at least {least} records whose send began during each fault"
+        met.append(_at_least("invoked-during", least, text, {each.id: during(each) for each in alone}))
+        least = numbers.fault_held_ms
+        text = f"each fault in force for at least {least} ms"
+        held_ms = {each.id: each.held_ns // NS_PER_MS for each in alone}
+        met.append(_at_least("fault-held", least, text, held_ms, "ms"))
+    return met
 
 
 def _with_writes(records_ns: Integers, history: History, kind: OperationType) -> Integers:
@@ -357,12 +370,8 @@ def _with_writes(records_ns: Integers, history: History, kind: OperationType) ->
     return np.sort(np.concatenate((records_ns, np.array(writes, dtype=np.int64))))
 
 
-def _at_least(
-    name: str, least: int, what: str, windows: Sequence[FaultWindow], count: Callable[[FaultWindow], int]
-) -> Assumption:
-    counts = {window.id: count(window) for window in windows}
-    observed = ", ".join(f"{fault}: {number}" for fault, number in counts.items())
-    return Assumption(name, min(counts.values()) >= least, f"at least {least} {what} each fault", observed)
+def _at_least(name: str, least: int, expected: str, counts: Mapping[str, int], unit: str = "") -> Assumption:
+    return Assumption(name, min(counts.values()) >= least, expected, lowest_of(counts, least, unit))
 
 
 ENTRY = Entry(CHECKER, check_assumptions, {}, NOTHING)

@@ -32,14 +32,14 @@ from checkers.history.replicas import EVIDENCE_FOLDERS, FOLDERS, METADATA_LOG, R
 from checkers.history.setup import Setup, recorded_setup
 from checkers.history.units import NS_PER_MS
 from checkers.runs.claimed_coordinators import COORDINATORS, EVIDENCE_COORDINATORS
+from checkers.runs.listing import first_of, number_of
 from checkers.verdict.verdict import Assumption
 
-_NAMED_MAX = 5
 _INTERVALS = 32
 """Observer intervals for which a node may be silent: 8 s; the longest in 102 clean runs was 2.5 s."""
 _RETURN_NS = 60_000_000_000
 """How long a node may take from the end of a fault to its first answer; the same as the recovery bound."""
-_FINAL = {
+FINAL_REQUESTS = {
     "copy": ("committed-offsets",),
     "groups": ("poll",),
     "metadata": ("list-topics", "read"),
@@ -231,14 +231,8 @@ def _producers_known(history: History, setup: Setup) -> Iterator[Assumption]:
 
 
 def _all_seen(name: str, what: str, unseen: Sequence[str]) -> Assumption:
-    """Whether nothing is missing; the first missing item is named."""
-    return Assumption(name, not unseen, what, f"not seen: {first_of(unseen)}")
-
-
-def first_of(names: Sequence[str]) -> str:
-    """The first few names, and the number of further ones; *none* if there are none."""
-    more = f" and {len(names) - _NAMED_MAX} more" if len(names) > _NAMED_MAX else ""
-    return (", ".join(names[:_NAMED_MAX]) or "none") + more
+    """Whether nothing is missing; the first missing items are named."""
+    return Assumption(name, not unseen, what, f"not seen: {first_of(unseen)}" if unseen else "all seen")
 
 
 def _votes_reported(history: History, setup: Setup) -> Iterator[Assumption]:
@@ -250,23 +244,18 @@ def _votes_reported(history: History, setup: Setup) -> Iterator[Assumption]:
     further = {node: vote.further for node, vote in votes if isinstance(vote, VotesEnd)}
     if history.observed(VOTE):
         unread = [name for name in setup.controllers.values() if further.get(name) != 0]
-        yield Assumption(
-            "votes-covered",
-            not unread,
-            "all lines about votes in the log of each controller",
-            f"not seen: {', '.join(unread) or 'none'}",
-        )
+        yield _all_seen("votes-covered", "all lines about votes in the log of each controller", unread)
 
 
 def _answered_finally(history: History, setup: Setup) -> Iterator[Assumption]:
     """Require that the requests of a workload at the end were answered at least once."""
     since_ns = phase_began_ns(history, Phase.FINAL_READ)
-    for f in _FINAL.get(setup.workload.kind, ()):
+    for f in FINAL_REQUESTS.get(setup.workload.kind, ()):
         if since_ns is not None:
             answered = sum(o.type is OK and o.time_ns >= since_ns for o in history.of(f))
             yield Assumption(
                 f"final-{f}-covered",
                 answered > 0,
                 f"an answer to {f} in the phase final-read",
-                f"{answered} answers",
+                number_of(answered, "answer"),
             )

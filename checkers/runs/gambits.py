@@ -8,7 +8,7 @@ because the number of gambits in a schedule depends on how long the earlier ones
 Kafka.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -20,6 +20,7 @@ from checkers.history.faults import GambitEnded
 from checkers.history.operations import FAIL, INVOKE, OK, History, Operation
 from checkers.history.setup import RequiredNumbers, Setup
 from checkers.history.units import NS_PER_MS
+from checkers.runs.listing import first_of, number_of
 from checkers.verdict.verdict import Assumption
 
 GAMBIT = "gambit"
@@ -95,17 +96,23 @@ def _under_load(
         for name, (since, until) in spans.items()
     }
     needed = {name: _needed(until - since, numbers) for name, (since, until) in spans.items()}
-    observed = ", ".join(
-        f"{name}: {count}" if count >= needed[name] else f"{name}: {count} of {needed[name]}"
-        for name, count in counts.items()
-    )
     return Assumption(
         "gambits-loaded",
         all(count >= needed[name] for name, count in counts.items()),
         f"at least {numbers.invoked_during} records whose send was in progress during each gambit; "
         f"in proportion fewer during one shorter than {numbers.fault_held_ms} ms",
-        observed or "none had a fault",
+        _scarcest(counts, needed) if counts else "none had a fault",
     )
+
+
+def _scarcest(counts: Mapping[str, int], needed: Mapping[str, int]) -> str:
+    """The gambits with too few records, the smallest share first; the smallest of all if none has."""
+    ascending = sorted(counts, key=lambda name: counts[name] / needed[name])
+    few = [name for name in ascending if counts[name] < needed[name]]
+    least = ascending[0]
+    lowest = f"lowest: {counts[least]} ({least}, which needs {needed[least]})"
+    lacking = first_of([f"{name}: {counts[name]} of {needed[name]} needed" for name in few])
+    return f"{lacking if few else lowest}, of {number_of(len(counts), 'gambit')}"
 
 
 def _needed(lasted_ns: int, numbers: RequiredNumbers) -> int:

@@ -23,6 +23,7 @@ from checkers.history.operations import Decoded, History, Operation
 from checkers.history.phases import Phase, phase_began_ns
 from checkers.history.setup import Setup, setup_of
 from checkers.history.sources import Source
+from checkers.runs.listing import first_of
 from checkers.runs.registering import NOT_REGISTERED, find_not_registered
 from checkers.verdict.entry import Entry
 from checkers.verdict.kinds import AnomalyKind, by_id
@@ -183,7 +184,7 @@ def _ends_observed(observed: Sequence[Decoded[NodeSeen]], windows: Iterable[Faul
         name="ends-observed",
         met=not missed,
         expected="the end of every process that was killed or stopped observed",
-        observed=f"not observed: {', '.join(missed) or 'none'}",
+        observed=f"not observed: {first_of(missed)}" if missed else "all observed",
     )
 
 

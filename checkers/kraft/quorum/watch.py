@@ -60,7 +60,7 @@ def watched(
             "controllers-answered",
             not away,
             "an answer of each controller after the last heal",
-            f"without an answer: {', '.join(away) or 'none'}",
+            f"without an answer: {', '.join(away)}" if away else "all answered",
         ),
         Assumption(
             "controllers-watched",

@@ -53,7 +53,12 @@ def unmet(history: History) -> dict[str, str]:
 
 
 def test_what_was_seen_all_the_time() -> None:
-    assert unmet(watched()) == {}
+    history = watched()
+    assert unmet(history) == {}
+    setup = setup_of(history)
+    assert setup is not None
+    told = {one.name: one.observed for one in coverage_of(history, setup, ())}
+    assert (told["quorum-covered"], told["views-covered"]) == ("all seen", "all seen")
 
 
 def test_of_other_harnesses_nothing_is_asked() -> None:
