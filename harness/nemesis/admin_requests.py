@@ -171,7 +171,7 @@ class AdminRequests:
                 return node
         raise NoTargetError("no broker answers")
 
-    def as_it_moves(self, snapshot: ClusterSnapshot, timeout_ms: int) -> ClusterSnapshot:
+    def with_ongoing_reassignments(self, snapshot: ClusterSnapshot, timeout_ms: int) -> ClusterSnapshot:
         """The snapshot with the current ongoing reassignments; the observed ones may be outdated.
 
         If no broker answers, the ongoing reassignments are unknown.

@@ -64,7 +64,7 @@ class Operator:
         """
         snapshot = self._look()
         if isinstance(operation, ReassignSome | CancelSome):
-            snapshot = self._asking.as_it_moves(snapshot, timeout_ms)
+            snapshot = self._asking.with_ongoing_reassignments(snapshot, timeout_ms)
         concrete = drawn(operation, snapshot) if isinstance(operation, Drawn) else operation
         if concrete is None:
             return Performed(OperationType.FAIL, error="there is nothing to request")
