@@ -364,7 +364,7 @@ def test_without_a_history_there_is_nothing_to_judge(play: Play, where: str, err
 
 def test_starts_of_which_none_became_ready_are_judged(play: Play) -> None:
     last = Diagnosis(
-        waited_for="there is no active controller",
+        missing="there is no active controller",
         waited_s=90.0,
         load_per_cpu=1.0,
         sentences=("there is no active controller",),
