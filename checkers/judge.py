@@ -3,6 +3,7 @@
 import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -80,15 +81,22 @@ def verdict_of(results: Sequence[CheckerResult], setup: Setup | None) -> Verdict
         expected=expected,
         expected_anomalies=expected_anomalies,
         as_expected=as_expected(validity, illegal_ids(results), expected, expected_anomalies),
-        reasons=_in_order([reason for result in results for reason in reasons_of(result)], validity),
+        reasons=_in_order([reason for result in results for reason in _reasons_of(result)], validity),
     )
 
 
-def _in_order(reasons: Sequence[str], validity: Validity) -> tuple[str, ...]:
+class _Reason(NamedTuple):
+    """Why a result is not valid, and whether that is a failure of the harness."""
+
+    sentence: str
+    of_harness: bool = False
+
+
+def _in_order(reasons: Sequence[_Reason], validity: Validity) -> tuple[str, ...]:
     """Reasons of a verdict; if it is unknown, failures of the harness come first: they cause most others."""
-    if validity is not Validity.UNKNOWN:
-        return tuple(reasons)
-    return tuple(sorted(reasons, key=lambda reason: f": {LASTED}: " not in reason))
+    if validity is Validity.UNKNOWN:
+        reasons = sorted(reasons, key=lambda reason: not reason.of_harness)
+    return tuple(reason.sentence for reason in reasons)
 
 
 def combined(validities: Iterable[Validity]) -> Validity:
@@ -154,12 +162,17 @@ def readable_setup(history: History) -> Setup | None:
 
 def reasons_of(result: CheckerResult) -> Iterator[str]:
     """Why a result is not valid: a sentence for each illegal anomaly id, doubt and unmet assumption."""
-    yield from anomaly_reasons(result)
+    return (reason.sentence for reason in _reasons_of(result))
+
+
+def _reasons_of(result: CheckerResult) -> Iterator[_Reason]:
+    yield from map(_Reason, anomaly_reasons(result))
     if result.unknown_because is not None:
-        yield f"{result.checker}: {result.unknown_because}."
-    for assumption in result.assumptions:
-        if not assumption.met:
-            yield f"{result.checker}: {assumption.name}: {assumption.expected}; found {assumption.observed}."
+        yield _Reason(f"{result.checker}: {result.unknown_because}.")
+    for unmet in result.assumptions:
+        if not unmet.met:
+            sentence = f"{result.checker}: {unmet.name}: {unmet.expected}; found {unmet.observed}."
+            yield _Reason(sentence, of_harness=unmet.name == LASTED)
 
 
 def anomaly_reasons(result: CheckerResult) -> Iterator[str]:

@@ -4,11 +4,36 @@ The fields are those of docs/histories.md, as in `checkers.history.fields`.
 """
 
 from collections.abc import Mapping
+from enum import StrEnum
 
 import msgspec
 
 from checkers.history.fields import written
 from checkers.history.operations import Operation
+
+
+class ResolvedBy(StrEnum):
+    """How the target of a fault was found."""
+
+    NAME = "name"
+    """The fault names the node."""
+    ROLE = "role"
+    """The node had the role that the fault asks for."""
+    FALLBACK = "fallback"
+    """No node that was free had the role, so any free node was taken."""
+
+
+class Refusal(StrEnum):
+    """The kind of reason why a fault hit no target."""
+
+    HELD = "held"
+    """Other faults affected every possible target."""
+    DEAD = "dead"
+    """The process of the target had ended by itself."""
+    OVER = "over"
+    """It was a blink that was not due before the end of the schedule."""
+    WITHHELD = "withheld"
+    """The fault could have lost acknowledged records."""
 
 
 class PlannedFault(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -63,20 +88,20 @@ class FaultInjected(FaultAimed, frozen=True, kw_only=True):
     """A fault that was injected.
 
     Attributes:
-        resolved_by: how its target was found: ``name``, ``role``, or ``fallback``.
+        resolved_by: how its target was found.
         roles: roles that the target had at that time.
         probe: the result of the probe; empty without a probe.
     """
 
-    resolved_by: str
+    resolved_by: ResolvedBy
     roles: tuple[str, ...]
     probe: Mapping[str, object]
 
 
 class FaultRefused(PlannedFault, frozen=True, kw_only=True):
-    """A fault that hit no target, with the reason: ``held``, ``dead``, ``over`` or ``withheld``."""
+    """A fault that hit no target, with the kind of reason."""
 
-    refused: str
+    refused: Refusal
 
 
 class FaultRecorded(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,10 +114,10 @@ class FaultRecorded(msgspec.Struct, frozen=True, kw_only=True):
         blink: as in `PlannedFault`.
         targets: as in `FaultAimed`.
         cut: as in `FaultAimed`.
-        resolved_by: as in `FaultInjected`.
+        resolved_by: as in `FaultInjected`, unchecked.
         roles: as in `FaultInjected`.
         probe: as in `FaultInjected`.
-        refused: as in `FaultRefused`.
+        refused: as in `FaultRefused`, unchecked.
     """
 
     kind: str = ""

@@ -18,11 +18,12 @@ class StartSeen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Result of a start; fields as in docs/histories.md.
 
     Attributes:
+        missing: what was still missing at the end of the wait; ``waited_for`` in the history.
         died: nodes that ended during a failed start; None if the cluster became ready.
     """
 
     ready: bool
-    waited_for: str | None = None
+    missing: str | None = msgspec.field(name="waited_for", default=None)
     took_s: float
     load_per_cpu: float | None = None
     sentences: tuple[str, ...] = ()

@@ -16,7 +16,7 @@ from checkers.evidence.administration import performed
 from checkers.evidence.faults import FOREVER_NS, FaultWindow, fault_windows
 from checkers.evidence.topic_partitions import possible_partitions
 from checkers.history.error_codes import ErrorCode
-from checkers.history.faults import FaultRecorded, recorded_fault
+from checkers.history.faults import FaultRecorded, Refusal, recorded_fault
 from checkers.history.operations import FAIL, INVOKE, OK, Decoded, History, Operation, OperationType
 from checkers.history.phases import PHASE, Phase, phase_began_ns
 from checkers.history.polls import FinalReadRequested
@@ -127,7 +127,7 @@ def _injected(history: History, setup: Setup, windows: Sequence[FaultWindow]) ->
     withheld = [each for each in refused if each.value.planned.sparing is True]
     meant = planned - len(withheld)
     # Random faults that found all their possible targets held by other faults.
-    held = [each for each in refused if each not in withheld and each.value.refused == "held"]
+    held = [each for each in refused if each not in withheld and each.value.refused == Refusal.HELD]
     redundant = len(held) if setup.drawn_faults else 0
     needed = max(min(planned, 1), meant - min(redundant, meant // 2))
     not_attempted = "".join(

@@ -54,7 +54,7 @@ def check_starts(history: History) -> CheckerResult:
 
 
 def _found(operation: Operation, seen: StartSeen) -> Iterator[Anomaly]:
-    cause = "; ".join(seen.sentences) or seen.waited_for or "nothing was recorded"
+    cause = "; ".join(seen.sentences) or seen.missing or "nothing was recorded"
     yield NOT_READY.found(
         f"Start {operation.key} did not become ready within {seen.took_s:.0f} s: {cause}.",
         subject=f"start {operation.key}",
@@ -79,7 +79,7 @@ def _doubt(starts: Sequence[tuple[Operation, StartSeen]]) -> str | None:
     if not starts or starts[-1][1].ready:
         return None
     last = starts[-1][1]
-    why = "; ".join(last.sentences) or last.waited_for
+    why = "; ".join(last.sentences) or last.missing
     return f"none of {len(starts)} starts became ready, the last because: {why}"
 
 

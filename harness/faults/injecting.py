@@ -12,14 +12,11 @@ from harness.cluster.containers import NotRunningError
 from harness.faults.activate import as_value
 from harness.faults.contract import ActiveFault, NotConfirmedError
 from harness.faults.partition import takes_part
-from harness.faults.sparing import DEAD, HELD
+from harness.faults.refusals import DEAD, Refused
 from harness.faults.targets import Resolved, roles_of
 from harness.kafka.snapshot import ClusterSnapshot
 from harness.record.journal import OperationOutcome
 from harness.vocabulary.faults import Fault, PacketLoss, Partition
-
-OVER = "the schedule is over"
-"""The reason why a blink hits no target if it was not due before the end."""
 
 
 class Held(msgspec.Struct):
@@ -69,10 +66,9 @@ def among(spec: Fault, snapshot: ClusterSnapshot) -> ClusterSnapshot:
     return msgspec.structs.replace(snapshot, nodes=nodes)
 
 
-def refuse(outcome: OperationOutcome, plan: PlannedFault, why: str) -> None:
+def refuse(outcome: OperationOutcome, plan: PlannedFault, refused: Refused) -> None:
     """Record that a fault hits no target."""
-    refused = {HELD: "held", DEAD: "dead", OVER: "over"}.get(why, "withheld")
-    outcome.end(OperationType.FAIL, FaultRefused(**asdict(plan), refused=refused), why)
+    outcome.end(OperationType.FAIL, FaultRefused(**asdict(plan), refused=refused.kind), refused.why)
 
 
 def inject(

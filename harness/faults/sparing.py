@@ -13,16 +13,14 @@ from collections.abc import Sequence
 
 import msgspec
 
+from checkers.history.faults import ResolvedBy
+from harness.faults.refusals import DEAD, HELD, Refused, withheld
 from harness.faults.targets import Resolved, resolve
 from harness.kafka.answers import Place, QuorumAnswer
 from harness.kafka.snapshot import ClusterSnapshot
 from harness.vocabulary.faults import Fault, OfDisk, Scope, WipeDisk
 from harness.vocabulary.topology import Node
 
-HELD = "the target is held by another fault"
-"""The reason why a fault hits no target if other faults affect all possible targets."""
-DEAD = "the target is dead: its process ended by itself"
-"""The reason why a fault hits no target if the target's process ended without a fault."""
 CAUGHT_UP_MS = 3_000
 """How long ago a voter must at most have had the leader's whole log.  This is less than the duration of any
 fault, so that the leader's last state of a removed disk does not count.
@@ -48,7 +46,7 @@ def disk_fault_of(node: Node, snapshot: ClusterSnapshot) -> DiskFault:
     return DiskFault(node.id, snapshot.answers, snapshot.copies_on(node))
 
 
-def chosen(spec: Fault, snapshot: ClusterSnapshot, disk_faults: Sequence[DiskFault]) -> Resolved | str:
+def chosen(spec: Fault, snapshot: ClusterSnapshot, disk_faults: Sequence[DiskFault]) -> Resolved | Refused:
     """The node that a fault hits now, or the reason why it hits none.
 
     If several nodes have the role, it hits the first one, in the order of its draw, that is alive and whose
@@ -63,14 +61,14 @@ def chosen(spec: Fault, snapshot: ClusterSnapshot, disk_faults: Sequence[DiskFau
     living = snapshot.holding(snapshot.dead)
     while True:
         resolved = resolve(spec.target, spec.draw, living.holding(refused))
-        if resolved is None or (refused and resolved.by == "fallback"):
+        if resolved is None or (refused and resolved.by is ResolvedBy.FALLBACK):
             break
         why = objection(spec, resolved.node, living, disk_faults)
         if why is None:
             return resolved
         refused[resolved.node.name] = why
     for name, why in refused.items():
-        return f"withheld from {name}: {why}"
+        return withheld(name, why)
     return HELD if resolve(spec.target, spec.draw, snapshot) is None else DEAD
 
 

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from checkers.history.faults import ResolvedBy
 from harness.kafka.snapshot import ClusterSnapshot
 from harness.vocabulary.administration import Member
 from harness.vocabulary.faults import Target
@@ -9,10 +10,10 @@ from harness.vocabulary.topology import Node
 
 
 class Resolved(msgspec.Struct, frozen=True):
-    """A target's node, and how it was found: ``name``, ``role`` or ``fallback`` (no node had the role)."""
+    """A target's node, and how it was found."""
 
     node: Node
-    by: str
+    by: ResolvedBy
 
 
 def resolve(target: Target | Member, draw: int, snapshot: ClusterSnapshot) -> Resolved | None:
@@ -24,12 +25,12 @@ def resolve(target: Target | Member, draw: int, snapshot: ClusterSnapshot) -> Re
     free = [node for node in snapshot.nodes if node.name not in snapshot.held]
     if isinstance(target, Member):
         named = target.of(snapshot.nodes)
-        return Resolved(named, by="name") if named in free else None
+        return Resolved(named, by=ResolvedBy.NAME) if named in free else None
     if not free:
         return None
     having = [node for node in free if node.id in _ids(target, draw, snapshot)]
     chosen = having or free
-    return Resolved(chosen[draw % len(chosen)], by="role" if having else "fallback")
+    return Resolved(chosen[draw % len(chosen)], by=ResolvedBy.ROLE if having else ResolvedBy.FALLBACK)
 
 
 def roles_of(node: Node, draw: int, snapshot: ClusterSnapshot) -> tuple[Target, ...]:

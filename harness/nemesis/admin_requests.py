@@ -64,7 +64,7 @@ Key = int | str | None
 
 
 class NoTargetError(WireError):
-    """No request was sent: no broker answers, data about a node is missing, or limits could not be set."""
+    """No request was sent: no broker answers, data about a node is missing, or a throttle was not set."""
 
 
 class Administered(Protocol):
@@ -112,7 +112,7 @@ class AdminRequests:
         look: takes a snapshot of the cluster.
 
     Attributes:
-        throttles: limits that were set and not yet removed.
+        throttles: throttles of reassignments that were set and not yet removed.
     """
 
     def __init__(self, cluster: Administered, look: Callable[[], ClusterSnapshot]) -> None:
@@ -171,7 +171,7 @@ class AdminRequests:
                 return node
         raise NoTargetError("no broker answers")
 
-    def as_it_moves(self, snapshot: ClusterSnapshot, timeout_ms: int) -> ClusterSnapshot:
+    def with_ongoing_reassignments(self, snapshot: ClusterSnapshot, timeout_ms: int) -> ClusterSnapshot:
         """The snapshot with the current ongoing reassignments; the observed ones may be outdated.
 
         If no broker answers, the ongoing reassignments are unknown.
@@ -203,7 +203,7 @@ class AdminRequests:
         """Send the request and wait for its answer.
 
         Raises:
-            NoTargetError: the limits of a reassignment could not be set.
+            NoTargetError: the throttle of a reassignment could not be set.
             WireError: no answer; its outcome is unknown.
         """
         address = asked.address
@@ -213,7 +213,7 @@ class AdminRequests:
                 return of_partitions(election.code, None, election.results)
             case None, ReassignmentRequested(targets=targets, throttle_bytes_per_s=throttle):
                 if throttle is not None:
-                    self._limit(address, targets, throttle)
+                    self._set_throttle(address, targets, throttle)
                 moving = alter_reassignments(address, targets, timeout_ms)
                 return of_partitions(moving.code, moving.message, moving.results)
             case int(voter), VoterRequested() as change:
@@ -298,7 +298,9 @@ class AdminRequests:
         content = AnsweredInWords(code=answer.code, message=answer.message)
         return RecordedAnswer(outcome_of(answer), (answer.code,), content)
 
-    def _limit(self, address: Address, targets: Sequence[ReassignmentTarget], bytes_per_s: int) -> None:
+    def _set_throttle(
+        self, address: Address, targets: Sequence[ReassignmentTarget], bytes_per_s: int
+    ) -> None:
         known = self._look().partitions
         moves = [
             Move(topic, number, known[topic, number].replicas, wanted)
@@ -306,7 +308,7 @@ class AdminRequests:
             if wanted is not None and (topic, number) in known
         ]
         throttle = throttle_for(moves, bytes_per_s)
-        self.throttles.append(throttle)  # first: what was set in part is to be taken away too
+        self.throttles.append(throttle)  # first: a throttle that was set in part must be removed too
         try:
             set_throttle(address, throttle)
         except WireError as error:

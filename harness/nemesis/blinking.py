@@ -15,9 +15,10 @@ from harness.errors import KrucibleError
 from harness.faults.activate import activate
 from harness.faults.contract import ActiveFault, Bench
 from harness.faults.cuts import linked
-from harness.faults.injecting import OVER, Aimed, Held, among, heal, inject, plan_of, refuse
+from harness.faults.injecting import Aimed, Held, among, heal, inject, plan_of, refuse
+from harness.faults.refusals import HELD, OVER, Refused
 from harness.faults.reservations import Reservations
-from harness.faults.sparing import HELD, chosen
+from harness.faults.sparing import chosen
 from harness.faults.targets import Resolved
 from harness.kafka.snapshot import ClusterSnapshot
 from harness.nemesis.timed import Timed
@@ -87,7 +88,7 @@ class Blinking(Timed):
         plan = plan_of(blink.fault, blink=True)
         with self._recorder.operation("inject", name, plan) as outcome:
             aimed = OVER if over else self._aimed(name, blink.fault)
-            if isinstance(aimed, str):
+            if isinstance(aimed, Refused):
                 refuse(outcome, plan, aimed)
                 return
             self._ledger.write(FaultPlanned(fault=name, undo=aimed.held.active.undo))
@@ -98,12 +99,12 @@ class Blinking(Timed):
             with self._recorder.operation("heal", name, plan) as outcome:
                 heal(aimed.held.active, plan, outcome, self._over)
 
-    def _aimed(self, name: str, spec: Fault) -> Aimed | str:
+    def _aimed(self, name: str, spec: Fault) -> Aimed | Refused:
         """A blink with its nodes, which are reserved; or the reason why it hits no node."""
         taken = self._reservations.reserved
         snapshot = among(spec, self._look().holding(taken))
         resolved = chosen(spec, snapshot, ())
-        if isinstance(resolved, str):
+        if isinstance(resolved, Refused):
             return resolved
         aimed = _between_free(spec, resolved, snapshot)
         if aimed is None:

@@ -9,7 +9,7 @@ from harness.faults.cuts import drawn_to
 from harness.faults.partition import takes_part
 from harness.kafka.answers import Place
 from harness.kafka.snapshot import ClusterSnapshot
-from harness.nemesis.conditions import ConditionState, judged
+from harness.nemesis.conditions import ConditionState, state_of_condition
 from harness.vocabulary.administration import (
     AddVoter,
     AlterTopic,
@@ -66,7 +66,7 @@ class Chosen(msgspec.Struct, frozen=True):
     parts: dict[str, Node] = {}
     where: Place | None = None
 
-    def and_also(self, other: "Chosen") -> "Chosen":
+    def merged_with(self, other: "Chosen") -> "Chosen":
         """Both choices together; the later one takes precedence."""
         return Chosen(self.parts | other.parts, other.where or self.where)
 
@@ -103,7 +103,7 @@ def chosen_now(choice: Choice, snapshot: ClusterSnapshot, chosen: Chosen = Chose
             return _quorum(choice, snapshot)
 
 
-def has_part(chosen: Chosen, snapshot: ClusterSnapshot) -> bool:
+def still_leads(chosen: Chosen, snapshot: ClusterSnapshot) -> bool:
     """Whether the chosen leader still leads the chosen partition, or the quorum."""
     state = snapshot.partition(chosen.where)
     leads = {"leader": state and state.leader, "controller": snapshot.active_controller}
@@ -162,7 +162,9 @@ def fault_at(aimed: FaultAt, chosen: Chosen, nodes: Sequence[Node]) -> Fault:
     return msgspec.structs.replace(fault, draw=drawn_to(names, target.name, end))
 
 
-def come_about(condition: Situational, chosen: Chosen, snapshot: ClusterSnapshot) -> ConditionState:
+def state_of_gambit_condition(
+    condition: Situational, chosen: Chosen, snapshot: ClusterSnapshot
+) -> ConditionState:
     """Evaluate a condition on a snapshot of the cluster.
 
     Raises:
@@ -182,7 +184,7 @@ def come_about(condition: Situational, chosen: Chosen, snapshot: ClusterSnapshot
             ids = [] if quorum is None else [replica.id for replica in quorum.observers]
             return ConditionState(chosen.node(part, snapshot.nodes).id in ids, ids)
         case NothingMoves():
-            return judged(condition, snapshot, acked=0)
+            return state_of_condition(condition, snapshot, acked=0)
         case LedBy() | LedByAnother() | InSyncAlone() | OutOfSync() | Joined() | BeingAdded() | Leaderless():
             return _of_partition(condition, chosen, snapshot)
 

@@ -26,7 +26,7 @@ class ConditionState(NamedTuple):
     saw: object
 
 
-def judged(condition: Condition, snapshot: ClusterSnapshot, acked: int) -> ConditionState:
+def state_of_condition(condition: Condition, snapshot: ClusterSnapshot, acked: int) -> ConditionState:
     """Evaluate a condition on a snapshot of the cluster.
 
     Args:

@@ -10,7 +10,14 @@ from checkers.history.courses import CHOOSE, ChoiceMade, ChoiceRequested, Condit
 from checkers.history.faults import GambitBegan, GambitEnded
 from checkers.history.operations import OperationType
 from harness.nemesis.background import Background
-from harness.nemesis.choosing import Chosen, chosen_now, come_about, fault_at, has_part, resolved
+from harness.nemesis.choosing import (
+    Chosen,
+    chosen_now,
+    fault_at,
+    resolved,
+    state_of_gambit_condition,
+    still_leads,
+)
 from harness.nemesis.conditions import ConditionState
 from harness.nemesis.course import CourseContext
 from harness.nemesis.operator import Operator
@@ -173,10 +180,10 @@ class GambitCourse:
             if not found:
                 outcome.end(OperationType.INFO, asked, "nothing fits")
                 return "nothing fits"
-            played.chosen = played.chosen.and_also(found[0])
+            played.chosen = played.chosen.merged_with(found[0])
             parts = {part: node.name for part, node in found[0].parts.items()}
             again = isinstance(move, Given)
-            as_then = has_part(found[0], self._context.look(topic)) if again else msgspec.UNSET
+            as_then = still_leads(found[0], self._context.look(topic)) if again else msgspec.UNSET
             outcome.ok(ChoiceMade(asked.choice, parts=parts, where=found[0].where, as_then=as_then))
         return None
 
@@ -196,7 +203,9 @@ class GambitCourse:
                 case RecordsDeleted():
                     return _counted(tally.deleted(where) - deleted, 1)
                 case condition:
-                    return come_about(condition, played.chosen, self._context.look(where and where[0]))
+                    return state_of_gambit_condition(
+                        condition, played.chosen, self._context.look(where and where[0])
+                    )
 
         seen = self._context.await_recorded(played.name, asked, look, _LOOK_PAUSE_S)
         return None if seen.holds else f"{_kind(move.condition)} was not reached"

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
-from checkers.history.faults import PlannedFault
+from checkers.history.faults import PlannedFault, Refusal
 from checkers.history.operations import OperationType
 from checkers.history.units import NS_PER_MS
 from harness.cluster.containers import in_parallel
@@ -12,8 +12,9 @@ from harness.errors import KrucibleError
 from harness.faults.activate import activate
 from harness.faults.contract import Bench
 from harness.faults.injecting import Aimed, Held, among, heal, inject, plan_of, refuse
+from harness.faults.refusals import Refused
 from harness.faults.reservations import Reservations
-from harness.faults.sparing import HELD, DiskFault, chosen, disk_fault_of
+from harness.faults.sparing import DiskFault, chosen, disk_fault_of
 from harness.faults.targets import Resolved
 from harness.kafka.snapshot import ClusterSnapshot
 from harness.plan.schedule import agenda
@@ -121,7 +122,7 @@ class Nemesis:
         with self._recorder.operation("inject", fault, plan) as outcome:
             snapshot = self._seen(spec)
             resolved = chosen(spec, snapshot, self._disk_faults)
-            if isinstance(resolved, str):
+            if isinstance(resolved, Refused):
                 refuse(outcome, plan, resolved)
                 return False
             active = activate(spec, fault, resolved, self._bench)
@@ -164,7 +165,7 @@ class Nemesis:
         Returns:
             Whether all were proven, except those whose target another fault already affected.
         """
-        aimed: list[tuple[str, Aimed | str]] = []
+        aimed: list[tuple[str, Aimed | Refused]] = []
         for name, spec in faults.items():
             self._plans[name] = plan_of(spec, gambit=gambit)
             aimed.append((name, self._aimed(name, spec, [one for _, one in aimed if isinstance(one, Aimed)])))
@@ -246,7 +247,7 @@ class Nemesis:
             self._recorders.append(self._new_recorder(f"nemesis-{len(self._recorders) + 1}"))
         return numbers
 
-    def _aimed(self, fault: str, spec: Fault, before: Sequence[Aimed]) -> Aimed | str:
+    def _aimed(self, fault: str, spec: Fault, before: Sequence[Aimed]) -> Aimed | Refused:
         """A gambit's fault with its target, given the faults before it; or the reason why it hits no node."""
         snapshot = self._seen(spec)
         if spec.takes_process:
@@ -254,20 +255,20 @@ class Nemesis:
                 one.resolved.node.name for one in before if one.held.spec.takes_process
             )
         resolved = chosen(spec, snapshot, self._disk_faults)
-        if isinstance(resolved, str):
+        if isinstance(resolved, Refused):
             return resolved
         active = activate(spec, fault, resolved, self._bench)
         return Aimed(Held(fault, spec, active, until_ns=0), resolved, snapshot)
 
-    def _injected(self, number: int, named: tuple[str, Aimed | str], lag_ms: int) -> bool:
+    def _injected(self, number: int, named: tuple[str, Aimed | Refused], lag_ms: int) -> bool:
         """Inject a fault that has a target, as the process with this number."""
         self._cancelled.wait(lag_ms / 1000)
         fault, aimed = named
         plan = self._plans[fault]
         with self._recorders[number].operation("inject", fault, plan) as outcome:
-            if isinstance(aimed, str):
+            if isinstance(aimed, Refused):
                 refuse(outcome, plan, aimed)
-                return aimed == HELD
+                return aimed.kind is Refusal.HELD
             return inject(aimed, plan, outcome, lambda: self._over(aimed.held)) is OperationType.OK
 
     def _take(self, held: Held) -> None:

@@ -64,7 +64,7 @@ class Operator:
         """
         snapshot = self._look()
         if isinstance(operation, ReassignSome | CancelSome):
-            snapshot = self._asking.as_it_moves(snapshot, timeout_ms)
+            snapshot = self._asking.with_ongoing_reassignments(snapshot, timeout_ms)
         concrete = drawn(operation, snapshot) if isinstance(operation, Drawn) else operation
         if concrete is None:
             return Performed(OperationType.FAIL, error="there is nothing to request")
@@ -77,8 +77,8 @@ class Operator:
             self._sizes.grew(str(asked.key), concrete.count)
         return performed
 
-    def settle(self) -> None:
-        """Remove the replication limits that were set.
+    def remove_throttles(self) -> None:
+        """Remove the throttles that were set for reassignments.
 
         Raises:
             WireError: no broker answers, or one refuses.
@@ -88,7 +88,8 @@ class Operator:
             address = self._asking.address_of(self._asking.answering(self._look()))
             silent = remove_throttle(address, throttles[-1])
             if silent:
-                raise WireError(f"brokers {', '.join(map(str, silent))} keep their rates: they do not answer")
+                ids = ", ".join(map(str, silent))
+                raise WireError(f"brokers {ids} did not answer, so their throttles are still set")
             throttles.pop()
 
     def _record(self, operation: Concrete, asked: PreparedRequest, timeout_ms: int) -> Performed:

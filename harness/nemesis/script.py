@@ -18,7 +18,7 @@ from checkers.history.courses import (
 from checkers.history.operations import OperationType
 from checkers.history.requested import NodeConfigured
 from harness.nemesis.background import Background
-from harness.nemesis.conditions import ConditionState, judged
+from harness.nemesis.conditions import ConditionState, state_of_condition
 from harness.nemesis.course import CourseContext
 from harness.nemesis.operator import Performed
 from harness.vocabulary.administration import Member
@@ -129,7 +129,7 @@ class ScriptCourse:
         tally, before = self._context.tally, self._context.tally.acked
 
         def seen() -> ConditionState:
-            return judged(move.condition, self._context.look(), tally.acked - before)
+            return state_of_condition(move.condition, self._context.look(), tally.acked - before)
 
         return self._context.await_recorded(str(asked.condition["kind"]), asked, seen, _LOOK_PAUSE_S).holds
 

@@ -7,7 +7,7 @@ import msgspec
 
 from checkers.evidence.faults import FaultWindow, fault_windows
 from checkers.history.courses import CHOOSE, MOVES, PERFORM, ChoiceMade
-from checkers.history.faults import recorded_fault
+from checkers.history.faults import ResolvedBy, recorded_fault
 from checkers.history.operations import History, Operation, OperationType
 from checkers.history.phases import PHASE, Phase
 from checkers.history.requested import (
@@ -120,7 +120,7 @@ class _Recorded:
 
     def role(self, window: FaultWindow, fault: Fault) -> Target | None:
         """The role that the target had; None if the fault named a node."""
-        had = self._resolved_by[window.id] == "role" and fault.target is not Target.RANDOM
+        had = self._resolved_by[window.id] == ResolvedBy.ROLE and fault.target is not Target.RANDOM
         return fault.target if had and isinstance(fault.target, Target) else None
 
     def invoked(self, process: str, f: str | None = None) -> list[Operation]:

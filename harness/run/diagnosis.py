@@ -61,7 +61,7 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     """Why a start failed.
 
     Attributes:
-        waited_for: the condition that was not reached.
+        missing: what was still missing at the end of the wait; ``waited_for`` in the file.
         waited_s: how long the harness waited for it, seconds.
         load_per_cpu: the host's load average of one minute over its CPUs.
         sentences: findings, the likeliest cause first.
@@ -69,7 +69,7 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
         nodes: what each node reported.
     """
 
-    waited_for: str
+    missing: str = msgspec.field(name="waited_for")
     waited_s: float
     load_per_cpu: float
     sentences: tuple[str, ...]
@@ -80,7 +80,7 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
         """The record of it for the history."""
         return StartSeen(
             ready=False,
-            waited_for=self.waited_for,
+            missing=self.missing,
             took_s=self.waited_s,
             load_per_cpu=self.load_per_cpu,
             sentences=self.sentences,
@@ -97,7 +97,7 @@ def diagnose(cluster: Cluster, error: NotReadyError, logs: Mapping[str, str]) ->
 
     Args:
         cluster: the cluster, which still exists.
-        error: the condition that was not reached.
+        error: what was still missing at the end of the wait, and how long it was awaited.
         logs: the nodes' logs by their names.
 
     Raises:
@@ -106,10 +106,10 @@ def diagnose(cluster: Cluster, error: NotReadyError, logs: Mapping[str, str]) ->
     nodes = {node.name: _node_report(cluster, node.name, logs.get(node.name, "")) for node in cluster.nodes}
     ids = {node.name: node.id for node in cluster.nodes if node.is_broker}
     return Diagnosis(
-        waited_for=error.waited_for,
+        missing=error.missing,
         waited_s=round(error.waited_s, 1),
         load_per_cpu=round(os.getloadavg()[0] / (os.cpu_count() or 1), 1),
-        sentences=(*sentences(nodes, ids), error.waited_for),
+        sentences=(*sentences(nodes, ids), error.missing),
         host=of_host(nodes, logs),
         nodes=nodes,
     )

@@ -93,8 +93,8 @@ class Execution:
                 self._act(schedule, lambda steps: self.nemesis.carry_out(steps, course.carry_out))
                 course.end()
 
-    def settle(self) -> None:
-        """Remove the replication limits that operators have set.
+    def remove_throttles(self) -> None:
+        """Remove the throttles that operators have set for reassignments.
 
         Raises:
             WireError: no broker answers, or one refuses.
@@ -102,7 +102,7 @@ class Execution:
         failures = []
         for operator in self._operators:
             try:
-                operator.settle()
+                operator.remove_throttles()
             except WireError as error:
                 failures.append(error)
         if failures:

@@ -24,15 +24,15 @@ class NotReadyError(KrucibleError):
     """A cluster did not become ready; `harness.run.diagnosis` finds out why.
 
     Attributes:
-        waited_for: the condition that was not reached.
+        missing: what was still missing at the end of the wait.
         waited_s: how long the harness waited for it, seconds.
     """
 
-    def __init__(self, error: KrucibleError, waited_for: str, waited_s: float) -> None:
+    def __init__(self, error: KrucibleError, missing: str, waited_s: float) -> None:
         super().__init__(
             error.what, got=error.got, expected=error.expected, where=error.where, next_step=error.next_step
         )
-        self.waited_for = waited_for
+        self.missing = missing
         self.waited_s = waited_s
 
 
@@ -54,24 +54,24 @@ def await_ready(cluster: Cluster, bound_s: float = READY_BOUND_S) -> Readiness:
         EngineError: if the engine does not report the nodes.
     """
     began = time.monotonic()
-    waited_for = ["the first answer"]
+    missing = ["no node has answered"]
     try:
-        return _awaited(cluster, bound_s, began, waited_for)
+        return _awaited(cluster, bound_s, began, missing)
     except (EngineError, NotReadyError):
         raise
     except KrucibleError as error:
-        raise NotReadyError(error, waited_for[-1], time.monotonic() - began) from error
+        raise NotReadyError(error, missing[-1], time.monotonic() - began) from error
 
 
-def _awaited(cluster: Cluster, bound_s: float, began: float, waited_for: list[str]) -> Readiness:
+def _awaited(cluster: Cluster, bound_s: float, began: float, missing: list[str]) -> Readiness:
     deadline = began + bound_s
 
     def until(condition: Callable[[], bool], what: str) -> float:
-        waited_for.append(what)
+        missing.append(what)
         look_again = time.monotonic() + _LOOK_S
         while not condition():
             if time.monotonic() > look_again:
-                _complain_about_ended_nodes(cluster)
+                _raise_if_a_node_ended(cluster)
                 look_again = time.monotonic() + _LOOK_S
             if time.monotonic() > deadline:
                 raise _not_ready(cluster, what, bound_s)
@@ -85,7 +85,7 @@ def _awaited(cluster: Cluster, bound_s: float, began: float, waited_for: list[st
     brokers_s = until(
         lambda: all(_sees(address, expected) for address in brokers), "not every broker is unfenced"
     )
-    waited_for.append(f"topic {READY_TOPIC} can't be created")
+    missing.append(f"topic {READY_TOPIC} can't be created")
     topic = NewTopic(READY_TOPIC, assignments=tuple((broker,) for broker in sorted(expected)))
     made = create_topic(brokers, topic)
     by_id = {node.id: cluster.observe_listeners[node.name] for node in cluster.nodes if node.is_broker}
@@ -153,7 +153,7 @@ def _features_reported(address: Address, features: dict[str, int]) -> bool:
     return True
 
 
-def _complain_about_ended_nodes(cluster: Cluster) -> None:
+def _raise_if_a_node_ended(cluster: Cluster) -> None:
     for name, containers in cluster.containers.items():
         state = containers.state()
         if not state["Running"]:

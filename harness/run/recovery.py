@@ -54,7 +54,7 @@ def await_recovery(
     began = time.monotonic()
     deadline = began + bound_ms / 1000
     with recorder.operation("recover", topics[0], RecoveryAwaited(bound_ms)) as outcome:
-        views = _await_full_isr(living, topics, deadline, dead)
+        views = _views_with_full_isrs(living, topics, deadline, dead)
         last = views[-1] if views else {}
         acked = {
             name: probe(name, [state.partition for state in states], _end_of_writes(deadline))
@@ -70,8 +70,8 @@ def await_recovery(
             dead=tuple(sorted(dead)),
         )
         written = bool(acked) and all(acks and all(acks.values()) for acks in acked.values())
-        settled = not dead and _settled(views, len(living), topics, dead)
-        recovered = settled and written and time.monotonic() <= deadline
+        full = not dead and _have_full_isrs(views, len(living), topics, dead)
+        recovered = full and written and time.monotonic() <= deadline
         outcome.end(OperationType.OK if recovered else OperationType.INFO, value)
     return recovered
 
@@ -80,7 +80,7 @@ def _end_of_writes(deadline: float) -> float:
     return max(deadline, time.monotonic() + _WRITES_S)
 
 
-def await_settled(brokers: Sequence[Address], topics: Sequence[str], bound_s: float) -> bool:
+def await_full_isrs(brokers: Sequence[Address], topics: Sequence[str], bound_s: float) -> bool:
     """Wait until all brokers report the same leaders and full ISRs; returns whether they did in time.
 
     Args:
@@ -88,22 +88,22 @@ def await_settled(brokers: Sequence[Address], topics: Sequence[str], bound_s: fl
         topics: the workload's topics.
         bound_s: how long to wait, seconds.
     """
-    views = _await_full_isr(brokers, topics, time.monotonic() + bound_s, frozenset())
-    return _settled(views, len(brokers), topics, frozenset())
+    views = _views_with_full_isrs(brokers, topics, time.monotonic() + bound_s, frozenset())
+    return _have_full_isrs(views, len(brokers), topics, frozenset())
 
 
-def _await_full_isr(
+def _views_with_full_isrs(
     brokers: Sequence[Address], topics: Sequence[str], deadline: float, dead: frozenset[int]
 ) -> list[View]:
     """The answers of all brokers when ISRs were full, or at the end of the wait."""
     while True:
         views = [view for address in brokers if (view := _view(address, topics))]
-        if not brokers or _settled(views, len(brokers), topics, dead) or time.monotonic() > deadline:
+        if not brokers or _have_full_isrs(views, len(brokers), topics, dead) or time.monotonic() > deadline:
             return views
         time.sleep(_PAUSE_S)
 
 
-def _settled(views: Sequence[View], brokers: int, topics: Sequence[str], dead: frozenset[int]) -> bool:
+def _have_full_isrs(views: Sequence[View], brokers: int, topics: Sequence[str], dead: frozenset[int]) -> bool:
     """Whether every broker answered, and all report the same leaders and full ISRs for all partitions.
 
     An ISR that lacks only dead brokers counts as full.

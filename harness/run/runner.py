@@ -43,7 +43,7 @@ from harness.run.ended import EndedRun, RecordedRun
 from harness.run.execution import Execution
 from harness.run.healing import bench_of
 from harness.run.java import java_clients, require_java
-from harness.run.recovery import await_recovery, await_settled
+from harness.run.recovery import await_full_isrs, await_recovery
 from harness.run.setup_record import OBSERVE_INTERVAL_MS
 from harness.run.stage import Stage, open_stage
 from harness.run.standby import Standby
@@ -59,12 +59,13 @@ from harness.workloads.opening import implementation_of
 from harness.workloads.probing import WriteProbe
 
 FINAL_READ_BOUND_S = 120.0
-SETTLED_BOUND_S = 30.0
+FULL_ISRS_BOUND_S = 30.0
 """How long the load waits until all brokers report full ISRs; then it begins in any case."""
 TRAFFIC_BOUND_S = 20.0
 """How long a run waits for the traffic that its assumptions need; without it the verdict is unknown."""
-LIFTED_BOUND_S = 15.0
-LIFT_PAUSE_S = 0.5
+THROTTLES_BOUND_S = 15.0
+"""How long the removal of throttles is repeated before recovery is awaited."""
+THROTTLES_PAUSE_S = 0.5
 
 
 class Host(msgspec.Struct, frozen=True):
@@ -154,7 +155,7 @@ def _played(plan: RunPlan, host: Host, listener: Listener, cancelled: threading.
 def _play(stage: Stage, java: JavaProcess | None, mishaps: Mishaps, cancelled: threading.Event) -> None:
     """All actions on the cluster; a mishap ends the current one, and faults in force are healed."""
     context = _context(stage, java)
-    in_vain = False
+    recovery_timed_out = False
     with mishaps.survived("observing"), _observed(stage, context) as observers:
         with mishaps.survived("the load"), _loaded(stage, context) as load:
             execution = Execution(
@@ -162,14 +163,14 @@ def _play(stage: Stage, java: JavaProcess | None, mishaps: Mishaps, cancelled: t
             )
             _carry_out(stage, execution, mishaps, cancelled)
             if not cancelled.is_set():
-                with mishaps.survived("lifting limits"):
-                    _lift(stage, execution, cancelled)
+                with mishaps.survived("removing throttles"):
+                    _await_throttles_removed(stage, execution, cancelled)
                 with mishaps.survived("recovery"):
-                    in_vain = _recover(stage, context, mishaps, cancelled)
-                _settle(stage, execution)
+                    recovery_timed_out = _recover(stage, context, mishaps, cancelled)
+                _end_throttles_and_retention(stage, execution)
         if mishaps.healed and not cancelled.is_set():
             with mishaps.survived("the final read"):
-                _read_everything(stage, context, in_vain=in_vain)
+                _read_everything(stage, context, recovery_timed_out=recovery_timed_out)
     with mishaps.survived("gathering evidence"):
         _gather_evidence(stage, cancelled)
 
@@ -216,10 +217,10 @@ def _observed(stage: Stage, context: WorkloadContext[Workload]) -> Iterator[Obse
 
 @contextmanager
 def _loaded(stage: Stage, context: WorkloadContext[Workload]) -> Iterator[Load]:
-    """Load until the end of the block; it begins with full ISRs, or after `SETTLED_BOUND_S`."""
+    """Load until the end of the block; it begins with full ISRs, or after `FULL_ISRS_BOUND_S`."""
     brokers = list(stage.cluster.observe_listeners.values())
-    if not await_settled(brokers, context.topics, SETTLED_BOUND_S):
-        stage.report(Phase.LOAD, f"not every broker reports full ISRs after {SETTLED_BOUND_S:.0f} s")
+    if not await_full_isrs(brokers, context.topics, FULL_ISRS_BOUND_S):
+        stage.report(Phase.LOAD, f"not every broker reports full ISRs after {FULL_ISRS_BOUND_S:.0f} s")
     load = Load(implementation_of(context.workload).workers(context))
     stage.phase(Phase.LOAD, limit_s=stage.plan.schedule.duration_ms / 1000)
     load.start()
@@ -272,20 +273,23 @@ def _recover(
     dead = frozenset(node.id for node in stage.cluster.nodes if node.name in ended)
     deadline = time.monotonic() + bound_ms / 1000
     recovered = await_recovery(stage.recorder, brokers, context.topics, bound_ms, write, dead=dead)
-    in_vain = not recovered and time.monotonic() >= deadline
+    recovery_timed_out = not recovered and time.monotonic() >= deadline
     if mishaps.failure is None and not _all_brokers_ended(stage):
         stage.tally.await_more(stage.plan.scenario.assumptions.acked_after, TRAFFIC_BOUND_S, cancelled)
     for complaint in probe.complaints:
         stage.report(Phase.RECOVER, complaint)
-    return in_vain
+    return recovery_timed_out
 
 
-def _lift(stage: Stage, execution: Execution, cancelled: threading.Event) -> None:
-    """Remove replication limits, which would slow recovery down; brokers that just started answer soon."""
-    deadline = time.monotonic() + LIFTED_BOUND_S
-    while stays := _limited(execution):
-        if _all_brokers_ended(stage) or time.monotonic() > deadline or cancelled.wait(LIFT_PAUSE_S):
-            stage.report(Phase.HEAL, stays)
+def _await_throttles_removed(stage: Stage, execution: Execution, cancelled: threading.Event) -> None:
+    """Remove throttles, which would slow recovery down; throttles that remain are reported.
+
+    The attempt is repeated, because brokers that have just started may not answer yet.
+    """
+    deadline = time.monotonic() + THROTTLES_BOUND_S
+    while reason := _try_to_remove_throttles(execution):
+        if _all_brokers_ended(stage) or time.monotonic() > deadline or cancelled.wait(THROTTLES_PAUSE_S):
+            stage.report(Phase.HEAL, reason)
             return
 
 
@@ -295,30 +299,31 @@ def _all_brokers_ended(stage: Stage) -> bool:
     return bool(brokers) and brokers <= set(stage.cluster.ended)
 
 
-def _limited(execution: Execution) -> str | None:
-    """Remove replication limits; returns the reason why some remain."""
+def _try_to_remove_throttles(execution: Execution) -> str | None:
+    """Remove throttles; returns the reason why some remain, or None."""
     try:
-        execution.settle()
+        execution.remove_throttles()
     except WireError as error:
         return f"throttles of reassignments are left: {error}"
     return None
 
 
-def _settle(stage: Stage, execution: Execution) -> None:
-    if stays := _limited(execution):
-        stage.report(Phase.RECOVER, stays)
+def _end_throttles_and_retention(stage: Stage, execution: Execution) -> None:
+    """Remove throttles that remain, and end retention; what could not be done is reported."""
+    if reason := _try_to_remove_throttles(execution):
+        stage.report(Phase.RECOVER, reason)
     for complaint in execution.end_retention():
         stage.report(Phase.RECOVER, complaint)
 
 
-def _read_everything(stage: Stage, context: WorkloadContext[Workload], *, in_vain: bool) -> None:
+def _read_everything(stage: Stage, context: WorkloadContext[Workload], *, recovery_timed_out: bool) -> None:
     """Read all records with both clients at both isolation levels, and other data that the workload needs."""
     bound_s = 0.0 if _all_brokers_ended(stage) else FINAL_READ_BOUND_S
     stage.phase(Phase.FINAL_READ, limit_s=bound_s)
     deadline = time.monotonic() + bound_s
     listeners = stage.cluster.observe_listeners
     dead = frozenset(listeners[name] for name in stage.cluster.ended if name in listeners)
-    readers = final_readers(context, deadline, dead, in_vain=in_vain)
+    readers = final_readers(context, deadline, dead, recovery_timed_out=recovery_timed_out)
     own = implementation_of(context.workload).final_workers(context, deadline)
     for complaint in end_by([*readers, *own], deadline):
         stage.report(Phase.FINAL_READ, complaint)

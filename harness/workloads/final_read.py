@@ -32,7 +32,7 @@ from harness.workloads.worker import Worker, join_all
 _POLL_WAIT_S = 0.5
 _PAUSE_S = 0.1
 _SHARE_FOR_LEADERS = 0.5
-_LEADERS_IN_VAIN_S = 5.0
+_LEADERS_AFTER_TIMEOUT_S = 5.0
 """Enough if recovery has timed out and all brokers answer: a longer wait would bring no leader.
 
 A broker that does not answer may still be starting, and then leaders may still be elected.
@@ -46,7 +46,11 @@ AnyContext = WorkloadContext[Workload]
 
 
 def final_readers(
-    context: AnyContext, deadline: float, dead: frozenset[Address] = frozenset(), *, in_vain: bool = False
+    context: AnyContext,
+    deadline: float,
+    dead: frozenset[Address] = frozenset(),
+    *,
+    recovery_timed_out: bool = False,
 ) -> list[Worker]:
     """Workers that read all partitions of all topics, one for each client and isolation level, in parallel.
 
@@ -56,12 +60,12 @@ def final_readers(
         context: context of the run.
         deadline: time of the monotonic clock at which they end.
         dead: OBSERVE listeners of brokers whose processes have ended by themselves.
-        in_vain: whether recovery already timed out: then leaders are awaited only briefly once all brokers
-            answer.
+        recovery_timed_out: whether recovery timed out: then leaders are awaited only briefly once all
+            brokers answer.
     """
     now = time.monotonic()
     share_s = (deadline - now) * _SHARE_FOR_LEADERS
-    heard_s = min(share_s, _LEADERS_IN_VAIN_S) if in_vain else share_s
+    heard_s = min(share_s, _LEADERS_AFTER_TIMEOUT_S) if recovery_timed_out else share_s
     missing = leaderless(context, now + share_s, dead, heard_by=now + heard_s)
     await_ended(context, time.monotonic() + (deadline - time.monotonic()) * _SHARE_FOR_TRANSACTIONS, missing)
     return [FinalReader(context, index, deadline, missing) for index in range(len(context.final_readers))]

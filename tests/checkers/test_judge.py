@@ -88,6 +88,22 @@ def test_what_hit_the_harness_is_the_first_reason_why_nobody_knows(
     )
 
 
+def test_a_reason_that_only_quotes_the_name_of_the_assumption_is_not_moved() -> None:
+    lasted = Assumption(LASTED, met=False, expected="a harness without errors", observed="it died")
+    complete = Assumption("run-complete", met=False, expected="phase done", observed="phase load")
+    results = [
+        result_of("metadata", [], unknown_because="no leader was seen"),
+        result_of("log", [], unknown_because=f"a record says: {LASTED}: no"),
+        result_of(ASSUMPTIONS, [], assumptions=(complete, lasted)),
+    ]
+    assert verdict_of(results, None).reasons == (
+        f"assumptions: {LASTED}: a harness without errors; found it died.",
+        "metadata: no leader was seen.",
+        f"log: a record says: {LASTED}: no.",
+        "assumptions: run-complete: phase done; found phase load.",
+    )
+
+
 def test_an_anomaly_makes_it_invalid_and_is_the_reason(story: Story) -> None:
     verdict = judge(whole_history(story, "2 c2 leads 1\n3 c1 exited 1\n4 c1 running\n5 c1 exited 1"))
     assert verdict.validity is INVALID

@@ -18,6 +18,7 @@ import pytest
 
 from checkers.administration.elections import check_elections
 from checkers.administration.reassignments import check_reassignments
+from checkers.history.faults import ResolvedBy
 from checkers.history.observed import PartitionAnswer
 from checkers.history.operations import OperationType
 from checkers.history.reading import read_history
@@ -297,7 +298,9 @@ def the_network_is_cut(ground: Ground) -> None:
     """Between the broker that is asked and all the others."""
     cluster, active = ground.cluster, ground.active()
     asked = next(node for node in cluster.nodes if node.name != active)
-    cut = activate(Partition(Pattern.ISOLATE_ONE), "t-cut-off", Resolved(asked, "role"), bench_of(cluster))
+    cut = activate(
+        Partition(Pattern.ISOLATE_ONE), "t-cut-off", Resolved(asked, ResolvedBy.ROLE), bench_of(cluster)
+    )
     cut.inject()
     try:
         assert cut.took_effect()

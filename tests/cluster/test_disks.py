@@ -6,6 +6,7 @@ from functools import partial
 
 import pytest
 
+from checkers.history.faults import ResolvedBy
 from harness.cluster.cluster import Cluster
 from harness.cluster.homes import disk_with
 from harness.cluster.loop_disks import lacking
@@ -54,7 +55,7 @@ def hits(
 ) -> dict[str, object]:
     """A fault of a node's disk from inject to heal, proven; what its probes saw."""
     node = next(node for node in cluster.nodes if node.name == name)
-    fault = activate(spec, "f1", Resolved(node, "name"), bench_of(cluster))
+    fault = activate(spec, "f1", Resolved(node, ResolvedBy.NAME), bench_of(cluster))
     fault.inject()
     seen = fault.took_effect()
     look()

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
+from checkers.history.faults import ResolvedBy
 from harness.cluster.cluster import Cluster
 from harness.cluster.rendering import CLIENT_PORT
 from harness.faults.activate import activate
@@ -59,7 +60,7 @@ def alternating(one: Sequence[Fault], other: Sequence[Fault]) -> Iterator[object
 def test_a_fault_is_proven_and_healed(three_nodes: Cluster, spec: Fault) -> None:
     bench = bench_of(three_nodes)
     number = next(numbers)
-    fault = activate(spec, f"t{number}", Resolved(three_nodes.nodes[number % 3], "role"), bench)
+    fault = activate(spec, f"t{number}", Resolved(three_nodes.nodes[number % 3], ResolvedBy.ROLE), bench)
 
     fault.inject()
     assert fault.took_effect()
@@ -70,7 +71,7 @@ def test_a_fault_is_proven_and_healed(three_nodes: Cluster, spec: Fault) -> None
 
 def test_the_probe_does_not_believe_a_cut_that_is_not_there(three_nodes: Cluster) -> None:
     bench = bench_of(three_nodes)
-    target = Resolved(three_nodes.nodes[0], "role")
+    target = Resolved(three_nodes.nodes[0], ResolvedBy.ROLE)
     fault = ActivePartition(Partition(Pattern.ISOLATE_ONE), "t-bare", target, bench)
     fault.inject()
     bench.containers["n2"].enter_holder(f"iptables -w -F {fault.chain}")
@@ -84,7 +85,7 @@ def test_the_probe_does_not_believe_a_cut_that_is_not_there(three_nodes: Cluster
 def test_the_probe_does_not_believe_a_heal_that_left_rules(three_nodes: Cluster) -> None:
     bench = bench_of(three_nodes)
     fault = ActivePartition(
-        Partition(Pattern.BRIDGE), "t-left", Resolved(three_nodes.nodes[0], "role"), bench
+        Partition(Pattern.BRIDGE), "t-left", Resolved(three_nodes.nodes[0], ResolvedBy.ROLE), bench
     )
     fault.inject()
     with pytest.raises(NotConfirmedError, match="rules are left"):
@@ -99,7 +100,7 @@ def test_a_heal_touches_no_rule_but_its_own(three_nodes: Cluster) -> None:
     node.enter_holder("iptables -w -A INPUT -s 192.0.2.1 -j DROP")
     before = node.enter_holder("iptables -w -S")
     fault = ActivePartition(
-        Partition(Pattern.ISOLATE_ONE), "t-own", Resolved(three_nodes.nodes[0], "role"), bench
+        Partition(Pattern.ISOLATE_ONE), "t-own", Resolved(three_nodes.nodes[0], ResolvedBy.ROLE), bench
     )
     fault.inject()
     fault.heal()
@@ -111,7 +112,7 @@ def test_a_heal_touches_no_rule_but_its_own(three_nodes: Cluster) -> None:
 
 def test_a_cut_survives_a_kill_and_a_restart(three_nodes: Cluster) -> None:
     bench = bench_of(three_nodes)
-    target = Resolved(three_nodes.nodes[1], "role")
+    target = Resolved(three_nodes.nodes[1], ResolvedBy.ROLE)
     cut = ActivePartition(Partition(Pattern.ISOLATE_ONE), "t-kept", target, bench)
     kill = activate(Kill(), "t-kill", target, bench)
     cut.inject()
@@ -128,7 +129,7 @@ def test_a_cut_survives_a_kill_and_a_restart(three_nodes: Cluster) -> None:
 
 def test_what_is_held_arrives_after_the_heal(three_nodes: Cluster) -> None:
     bench = bench_of(three_nodes)
-    held = activate(HeldRequests(), "t-held", Resolved(three_nodes.nodes[1], "role"), bench)
+    held = activate(HeldRequests(), "t-held", Resolved(three_nodes.nodes[1], ResolvedBy.ROLE), bench)
     versions = struct.pack(">ihhih", 10, 18, 0, 7, -1)
     with socket.create_connection((bench.addresses["n2"], CLIENT_PORT), timeout=10) as client:
         held.inject()
@@ -151,7 +152,7 @@ def test_what_is_held_arrives_after_the_heal(three_nodes: Cluster) -> None:
 def test_a_paused_node_accepts_but_does_not_answer(three_nodes: Cluster) -> None:
     bench = bench_of(three_nodes)
     address = three_nodes.controller_listeners["n3"]
-    pause = activate(Pause(), "t-pause", Resolved(three_nodes.nodes[2], "role"), bench)
+    pause = activate(Pause(), "t-pause", Resolved(three_nodes.nodes[2], ResolvedBy.ROLE), bench)
     pause.inject()
     try:
         assert not answers(*address, timeout_s=0.5)

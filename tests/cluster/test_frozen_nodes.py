@@ -5,6 +5,7 @@ import signal
 
 import pytest
 
+from checkers.history.faults import ResolvedBy
 from harness.cluster.cluster import Cluster
 from harness.cluster.containers import NotRunningError
 from harness.faults.activate import activate
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.cluster
 
 def test_a_node_that_dies_while_it_is_frozen_can_be_healed_and_struck_no_more(three_nodes: Cluster) -> None:
     bench = bench_of(three_nodes)
-    node, target = bench.containers["n3"], Resolved(three_nodes.nodes[2], "name")
+    node, target = bench.containers["n3"], Resolved(three_nodes.nodes[2], ResolvedBy.NAME)
     pause = activate(Pause(), "t-frozen", target, bench)
     pause.inject()
     try:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from checkers.history.faults import ResolvedBy
 from harness.faults.activate import activate
 from harness.faults.contract import ActiveFault, Bench
 from harness.faults.targets import Resolved
@@ -50,4 +51,4 @@ def at_second(spec: Fault, found: Filter) -> ActiveFault:
     """A fault of the second of three nodes, which has this packet filter; its probes look once."""
     containers: Any = {"n2": found}
     bench = Bench(NODES, containers, {"n2": "10.0.0.2"}, {}, proven_within_s=0.0)
-    return activate(spec, FAULT, Resolved(NODES[1], "role"), bench)
+    return activate(spec, FAULT, Resolved(NODES[1], ResolvedBy.ROLE), bench)

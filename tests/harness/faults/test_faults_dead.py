@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import pytest
 
+from checkers.history.faults import ResolvedBy
 from harness.cluster.containers import NodeContainers, NotRunningError
 from harness.cluster.homes import NodeHome
 from harness.faults import disk, process
@@ -76,7 +77,7 @@ class Rig:
         (node, *_) = Topology().nodes()
         containers = {"n1": cast("NodeContainers", self.node)}
         bench = Bench((node,), containers, {"n1": "10.0.0.1"}, {"n1": self.home})
-        return activate(spec, "f1", Resolved(node, "name"), bench)
+        return activate(spec, "f1", Resolved(node, ResolvedBy.NAME), bench)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from checkers.history.faults import LogFlushed
+from checkers.history.faults import LogFlushed, ResolvedBy
 from harness.cluster.containers import NodeContainers
 from harness.cluster.homes import NodeHome
 from harness.errors import KrucibleError
@@ -84,7 +84,7 @@ class Rig:
         (node, *_) = Topology().nodes()
         containers = {"n1": cast("NodeContainers", self.node)}
         bench = Bench((node,), containers, {"n1": "10.0.0.1"}, {"n1": self.home})
-        return activate(spec, "f1", Resolved(node, "name"), bench)
+        return activate(spec, "f1", Resolved(node, ResolvedBy.NAME), bench)
 
     @property
     def left(self) -> set[str]:

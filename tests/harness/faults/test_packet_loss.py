@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from checkers.history.faults import ResolvedBy
 from harness.faults import packet_loss as module
 from harness.faults.activate import activate
 from harness.faults.contract import Bench, NotConfirmedError
@@ -90,7 +91,7 @@ def wire(monkeypatch: pytest.MonkeyPatch) -> Wire:
 def made(wire: Wire, spec: PacketLoss, target: str) -> ActivePacketLoss:
     (node,) = (node for node in NODES if node.name == target)
     containers: Any = {node.name: wire.filter_of(node.name) for node in NODES}
-    fault = activate(spec, "g1f1", Resolved(node, "role"), Bench(NODES, containers, ADDRESSES, {}))
+    fault = activate(spec, "g1f1", Resolved(node, ResolvedBy.ROLE), Bench(NODES, containers, ADDRESSES, {}))
     assert isinstance(fault, ActivePacketLoss)
     return fault
 

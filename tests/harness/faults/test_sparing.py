@@ -3,9 +3,11 @@
 import msgspec
 import pytest
 
+from checkers.history.faults import Refusal, ResolvedBy
 from checkers.history.observed import PartitionAnswer
 from checkers.history.quorum import ReplicaState
-from harness.faults.sparing import CAUGHT_UP_MS, DEAD, HELD, DiskFault, chosen, disk_fault_of, objection
+from harness.faults.refusals import DEAD, HELD, Refused, withheld
+from harness.faults.sparing import CAUGHT_UP_MS, DiskFault, chosen, disk_fault_of, objection
 from harness.faults.targets import Resolved
 from harness.kafka.answers import QuorumAnswer
 from harness.kafka.snapshot import ClusterSnapshot
@@ -55,6 +57,9 @@ SNAPSHOT = ClusterSnapshot(
     taken_at_ms=NOW_MS,
     answers=40,
 )
+
+
+TOO_FEW = "1 of 2 other copies of t/0 are in sync for certain"
 
 
 def seen(held: tuple[str, ...] = (), **known: object) -> ClusterSnapshot:
@@ -109,28 +114,26 @@ def test_of_two_copies_one_may_go(least: int) -> None:
 def test_a_fault_hits_the_first_from_whom_it_need_not_be_withheld() -> None:
     held = seen(reported={WHERE: (partition(1, 2),)})
     found = [chosen(WipeDisk(Target.BROKER, sparing=True, draw=draw), held, ()) for draw in range(12)]
-    assert set(found) == {Resolved(N3, "role"), Resolved(N4, "role")}, "who has no copy that is in sync"
-    assert chosen(WipeDisk(Target.BROKER, draw=1), held, ()) == Resolved(N2, by="role")
+    assert set(found) == {Resolved(N3, ResolvedBy.ROLE), Resolved(N4, ResolvedBy.ROLE)}, (
+        "who has no copy that is in sync"
+    )
+    assert chosen(WipeDisk(Target.BROKER, draw=1), held, ()) == Resolved(N2, by=ResolvedBy.ROLE)
 
 
 @pytest.mark.parametrize(
-    ("target", "leads", "why"),
+    ("target", "leads", "refused"),
     [
-        (Target.ACTIVE_CONTROLLER, 2, "withheld from n2: 1 of 2 other copies of t/0 are in sync for certain"),
-        (
-            Target.ACTIVE_CONTROLLER,
-            None,
-            "withheld from n1: 1 of 2 other copies of t/0 are in sync for certain",
-        ),
-        (broker(1), 2, "withheld from n1: 1 of 2 other copies of t/0 are in sync for certain"),
-        (broker(9), 1, "the target is held by another fault"),
+        (Target.ACTIVE_CONTROLLER, 2, withheld("n2", TOO_FEW)),
+        (Target.ACTIVE_CONTROLLER, None, withheld("n1", TOO_FEW)),
+        (broker(1), 2, withheld("n1", TOO_FEW)),
+        (broker(9), 1, HELD),
     ],
 )
 def test_a_withheld_fault_is_not_moved_to_another_target(
-    target: Target | Member, leads: int | None, why: str
+    target: Target | Member, leads: int | None, refused: Refused
 ) -> None:
     short = seen(reported={WHERE: (partition(1, 2),)}, quorum=leads and quorum(0, 0, 0, leader=leads))
-    assert chosen(WipeDisk(target, sparing=True), short, ()) == why
+    assert chosen(WipeDisk(target, sparing=True), short, ()) == refused
 
 
 @pytest.mark.parametrize(
@@ -138,16 +141,16 @@ def test_a_withheld_fault_is_not_moved_to_another_target(
     [
         (broker(1), (), DEAD),
         (broker(1), ("n1",), HELD),
-        (broker(2), (), Resolved(N2, "name")),
-        (Target.ACTIVE_CONTROLLER, (), Resolved(N2, "fallback")),
+        (broker(2), (), Resolved(N2, ResolvedBy.NAME)),
+        (Target.ACTIVE_CONTROLLER, (), Resolved(N2, ResolvedBy.FALLBACK)),
         (Target.ACTIVE_CONTROLLER, ("n2", "n3", "n4"), DEAD),
-        (Target.BROKER, ("n2", "n3"), Resolved(N4, "role")),
+        (Target.BROKER, ("n2", "n3"), Resolved(N4, ResolvedBy.ROLE)),
         (Target.BROKER, ("n1", "n2", "n3", "n4"), HELD),
     ],
 )
 @pytest.mark.parametrize("kind", [Kill, LostAnswers])
 def test_no_fault_hits_a_node_that_died_by_itself(
-    kind: type[Kill | LostAnswers], target: Target | Member, down: tuple[str, ...], found: Resolved | str
+    kind: type[Kill | LostAnswers], target: Target | Member, down: tuple[str, ...], found: Resolved | Refused
 ) -> None:
     snapshot = led(NODES, 1, (1,), held=frozenset(down), dead=frozenset({"n1"}) - set(down))
     assert chosen(kind(target), snapshot, ()) == found
@@ -156,7 +159,8 @@ def test_no_fault_hits_a_node_that_died_by_itself(
 def test_a_copy_of_a_node_that_died_by_itself_is_none_for_certain() -> None:
     dead = msgspec.structs.replace(seen(), dead=frozenset({"n3"}))
     assert chosen(WipeDisk(broker(1), sparing=True), dead, ()) == (
-        "withheld from n1: 1 of 2 other copies of t/0 are in sync for certain"
+        Refusal.WITHHELD,
+        "withheld from n1: 1 of 2 other copies of t/0 are in sync for certain",
     )
 
 

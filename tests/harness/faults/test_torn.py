@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 
+from checkers.history.faults import ResolvedBy
 from harness.cluster.containers import NodeContainers
 from harness.cluster.homes import NodeHome
 from harness.faults import process
@@ -68,7 +69,7 @@ def fault(home: NodeHome, monkeypatch: pytest.MonkeyPatch) -> ActiveFault:
     monkeypatch.setattr(process, "answers", lambda *_, **__: node.running)
     (first, *_) = Topology().nodes()
     bench = Bench((first,), {"n1": cast("NodeContainers", node)}, {"n1": "10.0.0.1"}, {"n1": home})
-    return activate(TornWrite(draw=3), "f1", Resolved(first, "name"), bench)
+    return activate(TornWrite(draw=3), "f1", Resolved(first, ResolvedBy.NAME), bench)
 
 
 def test_the_newest_segment_of_each_log_gets_half_a_batch_and_no_other_file(

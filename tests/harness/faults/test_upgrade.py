@@ -4,6 +4,7 @@ from typing import Any, cast
 
 import pytest
 
+from checkers.history.faults import ResolvedBy
 from harness.cluster.containers import NodeContainers
 from harness.faults import process, upgrade
 from harness.faults.activate import activate
@@ -57,7 +58,7 @@ def fault(node: Node, spec: Upgrade) -> ActiveFault:
     (first, *_) = Topology().nodes()
     containers = {"n1": cast("NodeContainers", node)}
     bench = Bench((first,), containers, {"n1": "10.0.0.1"}, {}, images=IMAGES, version="4.3.1")
-    return activate(spec, "f1", Resolved(first, "name"), bench)
+    return activate(spec, "f1", Resolved(first, ResolvedBy.NAME), bench)
 
 
 def test_a_node_comes_back_with_the_runs_version(node: Node) -> None:
@@ -121,7 +122,7 @@ def test_a_candidate_logs_its_version_without_the_suffix(node: Node) -> None:
     (first, *_) = Topology().nodes()
     images, containers = {"4.4.0-rc1": "kafka:4.4.0"}, {"n1": cast("NodeContainers", node)}
     bench = Bench((first,), containers, {"n1": "10.0.0.1"}, {}, images=images, version="4.4.0-rc1")
-    active = activate(Upgrade(), "f1", Resolved(first, "name"), bench)
+    active = activate(Upgrade(), "f1", Resolved(first, ResolvedBy.NAME), bench)
     active.inject()
     active.heal()
     assert active.healed()["version"] == "4.4.0"

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
+from checkers.history.faults import ResolvedBy
 from checkers.history.operations import Operation, OperationType
 from harness.cluster.containers import NotRunningError
 from harness.errors import EngineError
 from harness.faults.contract import Bench, NotConfirmedError
 from harness.faults.cuts import cuts
-from harness.faults.injecting import OVER
+from harness.faults.refusals import OVER
 from harness.faults.reservations import Reservations
 from harness.faults.targets import Resolved
 from harness.nemesis import blinking as module
@@ -170,7 +171,7 @@ def test_a_link_is_cut_to_somebody_whom_nobody_has(rig: Rig) -> None:
         rig.errors.clear()
         assert module._between_free(
             Partition(Pattern.LINK, broker(1), draw=draw),
-            Resolved(NODES[3], "name"),
+            Resolved(NODES[3], ResolvedBy.NAME),
             led(NODES, 101, (1,), held=frozenset(taken)),
         ) == Partition(Pattern.LINK, broker(1), draw=1)
     told = rig.play(
@@ -238,7 +239,7 @@ def test_at_the_end_of_the_schedule_the_last_blink_ends_and_the_others_are_told(
     assert told["blink1"][-1].type is OK
     for name in ("blink2", "blink3"):
         (_, refused) = told[name]
-        assert (refused.type, refused.error, refused.value["refused"]) == (FAIL, OVER, "over")
+        assert (refused.type, refused.error, refused.value["refused"]) == (FAIL, OVER.why, "over")
     assert made.done == 3
 
 

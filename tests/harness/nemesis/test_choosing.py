@@ -8,7 +8,15 @@ from checkers.history.quorum import ReplicaState
 from harness.faults.cuts import cuts
 from harness.kafka.answers import QuorumAnswer
 from harness.kafka.snapshot import ClusterSnapshot
-from harness.nemesis.choosing import Chosen, chosen_now, come_about, fault_at, has_part, member_of, resolved
+from harness.nemesis.choosing import (
+    Chosen,
+    chosen_now,
+    fault_at,
+    member_of,
+    resolved,
+    state_of_gambit_condition,
+    still_leads,
+)
 from harness.vocabulary import (
     AddPart,
     AddVoter,
@@ -157,14 +165,14 @@ def test_those_of_another_run_are_taken_once_their_partition_is_in_sync() -> Non
     given = Given({"leader": broker(1), "follower-1": broker(2)}, ("t", 0))
     found = chosen_now(given, snapshot(WHOLE))
     assert found == Chosen({"leader": BY_NAME["b1"], "follower-1": BY_NAME["b2"]}, ("t", 0))
-    assert not has_part(found, snapshot(WHOLE)), "b2 leads now"
+    assert not still_leads(found, snapshot(WHOLE)), "b2 leads now"
     assert chosen_now(given, snapshot(SHRUNK)) is None
     assert chosen_now(Given({"leader": broker(1)}, ("t", 1)), snapshot(SHRUNK)) is None
     assert chosen_now(Given({"x": broker(4)}, None), snapshot()) is None
     taken = chosen_now(Given({"controller": controller(2)}, None), snapshot(led=quorum()))
     assert taken is not None
-    assert has_part(taken, snapshot(led=quorum()))
-    assert not has_part(taken, snapshot(led=quorum(101)))
+    assert still_leads(taken, snapshot(led=quorum()))
+    assert not still_leads(taken, snapshot(led=quorum(101)))
 
 
 @pytest.mark.parametrize(
@@ -184,41 +192,41 @@ def test_those_of_another_run_are_taken_once_their_partition_is_in_sync() -> Non
     ],
 )
 def test_conditions_of_the_chosen_partition(condition: Situational, *, holds: bool) -> None:
-    assert come_about(condition, CHOSEN, snapshot(WHOLE, SHRUNK)).holds is holds
-    assert not come_about(condition, CHOSEN, snapshot()).holds, "nothing is told"
+    assert state_of_gambit_condition(condition, CHOSEN, snapshot(WHOLE, SHRUNK)).holds is holds
+    assert not state_of_gambit_condition(condition, CHOSEN, snapshot()).holds, "nothing is told"
 
 
 def test_a_partition_without_a_leader_is_neither_led_nor_out_of_sync() -> None:
     chosen = Chosen(CHOSEN.parts, ("t", 2))
     for condition in (LedByAnother(), OutOfSync("leader"), InSyncAlone("follower-1")):
-        assert not come_about(condition, chosen, snapshot(LEADERLESS)).holds
-    assert come_about(Leaderless(), chosen, snapshot(LEADERLESS)).holds
-    assert not come_about(Leaderless(), CHOSEN, snapshot(SHRUNK)).holds
+        assert not state_of_gambit_condition(condition, chosen, snapshot(LEADERLESS)).holds
+    assert state_of_gambit_condition(Leaderless(), chosen, snapshot(LEADERLESS)).holds
+    assert not state_of_gambit_condition(Leaderless(), CHOSEN, snapshot(SHRUNK)).holds
 
 
 def test_all_are_in_sync_when_every_partition_is() -> None:
-    assert come_about(AllInSync(), Chosen(), snapshot(WHOLE)).holds
-    assert come_about(AllInSync(), Chosen(), snapshot(WHOLE, LEADERLESS)).saw == ["t/2"]
+    assert state_of_gambit_condition(AllInSync(), Chosen(), snapshot(WHOLE)).holds
+    assert state_of_gambit_condition(AllInSync(), Chosen(), snapshot(WHOLE, LEADERLESS)).saw == ["t/2"]
 
 
 def test_another_leader_of_the_quorum_has_a_high_watermark() -> None:
     condition, chosen = QuorumLedByAnother("controller"), Chosen({"controller": BY_NAME["c2"]})
     for led, holds in ((quorum(), False), (quorum(101), True), (quorum(101, hw=-1), False), (None, False)):
-        assert come_about(condition, chosen, snapshot(led=led)).holds is holds
+        assert state_of_gambit_condition(condition, chosen, snapshot(led=led)).holds is holds
 
 
 def test_a_quorum_that_is_led_has_a_high_watermark() -> None:
     for led, holds in ((quorum(), True), (quorum(hw=-1), False), (None, False)):
-        assert come_about(QuorumLed(), Chosen(), snapshot(led=led)).holds is holds
+        assert state_of_gambit_condition(QuorumLed(), Chosen(), snapshot(led=led)).holds is holds
 
 
 def test_a_part_that_nobody_has_is_told() -> None:
     with pytest.raises(LookupError, match="no node is follower-7"):
-        come_about(LedBy("follower-7"), CHOSEN, snapshot(SHRUNK))
+        state_of_gambit_condition(LedBy("follower-7"), CHOSEN, snapshot(SHRUNK))
 
 
 def test_later_choices_add_to_earlier_ones() -> None:
-    both = CHOSEN.and_also(Chosen({"controller": BY_NAME["c1"]}))
+    both = CHOSEN.merged_with(Chosen({"controller": BY_NAME["c1"]}))
     assert named(both) == {"leader": "b1", "follower-1": "b2", "controller": "c1"}
     assert both.where == ("t", 1)
 
@@ -256,10 +264,10 @@ def test_what_is_asked_for_names_the_partition_and_its_brokers() -> None:
 
 
 def test_who_is_being_added_has_a_place_and_is_not_in_sync() -> None:
-    assert come_about(BeingAdded("follower-1"), CHOSEN, snapshot(SHRUNK)).holds
-    assert not come_about(BeingAdded("leader"), CHOSEN, snapshot(SHRUNK)).holds
+    assert state_of_gambit_condition(BeingAdded("follower-1"), CHOSEN, snapshot(SHRUNK)).holds
+    assert not state_of_gambit_condition(BeingAdded("leader"), CHOSEN, snapshot(SHRUNK)).holds
     elsewhere = snapshot(partition(1, 1, (1,), (1, 3)))
-    seen = come_about(BeingAdded("follower-1"), CHOSEN, elsewhere)
+    seen = state_of_gambit_condition(BeingAdded("follower-1"), CHOSEN, elsewhere)
     assert isinstance(seen.saw, dict)
     assert (seen.holds, seen.saw["replicas"]) == (False, (1, 3))
 
@@ -278,25 +286,25 @@ def test_who_observes_is_told_by_the_quorums_leader() -> None:
         quorum(), observers=(ReplicaState(1, "dir-1", 8, 0, 0), ReplicaState(103, "new", 8, 0, 0))
     )
     for led, holds in ((quorum(), False), (told, True), (None, False)):
-        assert come_about(Observing("voter-1"), chosen, snapshot(led=led)).holds is holds
-    assert come_about(Observing("voter-1"), chosen, snapshot(led=told)).saw == [1, 103]
+        assert state_of_gambit_condition(Observing("voter-1"), chosen, snapshot(led=led)).holds is holds
+    assert state_of_gambit_condition(Observing("voter-1"), chosen, snapshot(led=told)).saw == [1, 103]
 
 
 def test_nothing_moves_where_somebody_told_so() -> None:
-    assert not come_about(NothingMoves(), CHOSEN, snapshot(WHOLE)).holds
+    assert not state_of_gambit_condition(NothingMoves(), CHOSEN, snapshot(WHOLE)).holds
     told = ClusterSnapshot(NODES, ongoing=())
-    assert come_about(NothingMoves(), CHOSEN, told).holds
+    assert state_of_gambit_condition(NothingMoves(), CHOSEN, told).holds
 
 
 def test_who_has_joined_is_in_sync_while_there_is_a_leader() -> None:
-    assert come_about(Joined("leader"), CHOSEN, snapshot(SHRUNK)).holds
-    assert not come_about(Joined("follower-1"), CHOSEN, snapshot(SHRUNK)).holds
+    assert state_of_gambit_condition(Joined("leader"), CHOSEN, snapshot(SHRUNK)).holds
+    assert not state_of_gambit_condition(Joined("follower-1"), CHOSEN, snapshot(SHRUNK)).holds
     leaderless = Chosen(CHOSEN.parts, ("t", 2))
-    assert not come_about(Joined("follower-1"), leaderless, snapshot(LEADERLESS)).holds
+    assert not state_of_gambit_condition(Joined("follower-1"), leaderless, snapshot(LEADERLESS)).holds
 
 
 def test_a_fault_hits_its_node_and_a_link_is_cut_to_the_other_one() -> None:
-    chosen = CHOSEN.and_also(Chosen({"controller": BY_NAME["c2"], "voter-1": BY_NAME["c3"]}))
+    chosen = CHOSEN.merged_with(Chosen({"controller": BY_NAME["c2"], "voter-1": BY_NAME["c3"]}))
     assert fault_at(FaultAt("f1", "leader", Kill(draw=4)), chosen, NODES) == Kill(broker(1), draw=4)
     for pattern in (Pattern.LINK, Pattern.ONE_WAY_LINK):
         for at, to, among in (

@@ -8,7 +8,7 @@ import pytest
 from checkers.history.operations import OperationType
 from harness.cluster.containers import NotRunningError
 from harness.faults.contract import NotConfirmedError
-from harness.faults.sparing import DEAD
+from harness.faults.refusals import DEAD
 from harness.vocabulary import (
     Fault,
     FixedSchedule,
@@ -79,7 +79,7 @@ def test_a_schedule_goes_on_without_the_fault_of_a_dead_node(rig: Rig, spec: Fau
     rig.nemesis.heal_all()
 
     injected = rig.ended("inject")
-    assert (injected["f1"].type, injected["f1"].error) == (FAIL, DEAD)
+    assert (injected["f1"].type, injected["f1"].error) == (FAIL, DEAD.why)
     assert injected["f1"].value["refused"] == "dead"
     assert "targets" not in injected["f1"].value
     assert injected["f2"].type is OK

@@ -12,7 +12,7 @@ from checkers.history.quorum import ReplicaState
 from harness.kafka.answers import Ongoing, QuorumAnswer
 from harness.kafka.sizes import TopicSize
 from harness.kafka.snapshot import ClusterSnapshot
-from harness.nemesis.conditions import judged
+from harness.nemesis.conditions import state_of_condition
 from harness.nemesis.drawing import drawn
 from harness.vocabulary import (
     Acknowledged,
@@ -96,18 +96,18 @@ SNAPSHOT = ClusterSnapshot(
     ],
 )
 def test_conditions(condition: Condition, *, holds: bool) -> None:
-    assert judged(condition, SNAPSHOT, 10).holds is holds
+    assert state_of_condition(condition, SNAPSHOT, 10).holds is holds
 
 
 def test_what_moves_is_cancelled_and_waited_for() -> None:
     moving = Ongoing("t", 1, (1, 2, 3), (1,), (3,))
     snapshot = msgspec.structs.replace(SNAPSHOT, ongoing=(moving,))
     assert drawn(CancelSome(1), snapshot) == Reassign((("t", 1, None),))
-    assert not judged(NothingMoves(), snapshot, 0).holds
-    assert judged(Moves("t", 1), snapshot, 0).holds
-    assert not judged(Moves("t", 0), snapshot, 0).holds
+    assert not state_of_condition(NothingMoves(), snapshot, 0).holds
+    assert state_of_condition(Moves("t", 1), snapshot, 0).holds
+    assert not state_of_condition(Moves("t", 0), snapshot, 0).holds
     still = msgspec.structs.replace(SNAPSHOT, ongoing=())
-    assert judged(NothingMoves(), still, 0).holds
+    assert state_of_condition(NothingMoves(), still, 0).holds
 
 
 def test_where_nothing_moves_a_slow_move_begins_that_can_be_cancelled() -> None:
@@ -136,24 +136,24 @@ def test_where_every_broker_has_a_copy_nothing_moves() -> None:
     "condition", [VotersAre((controller(1),)), VotersCaughtUp(), IsObserver(broker(1)), LeadsQuorum()]
 )
 def test_without_a_leader_nothing_holds_of_the_quorum(condition: Condition) -> None:
-    assert not judged(condition, msgspec.structs.replace(SNAPSHOT, quorum=None), 0).holds
+    assert not state_of_condition(condition, msgspec.structs.replace(SNAPSHOT, quorum=None), 0).holds
 
 
 def test_a_leader_without_a_high_watermark_does_not_lead_yet() -> None:
     young = msgspec.structs.replace(SNAPSHOT, quorum=quorum([101], hw=-1))
-    assert not judged(LeadsQuorum(), young, 0).holds
+    assert not state_of_condition(LeadsQuorum(), young, 0).holds
 
 
 def test_a_voter_that_lags_or_a_leader_without_a_high_watermark_has_not_caught_up() -> None:
     behind = msgspec.structs.replace(SNAPSHOT, quorum=quorum([101, 102], hw=9))
-    assert not judged(VotersCaughtUp(), behind, 0).holds
+    assert not state_of_condition(VotersCaughtUp(), behind, 0).holds
     young = msgspec.structs.replace(SNAPSHOT, quorum=quorum([101, 102], hw=-1))
-    assert not judged(VotersCaughtUp(), young, 0).holds
+    assert not state_of_condition(VotersCaughtUp(), young, 0).holds
 
 
 def test_a_condition_on_a_node_that_is_not_there_is_told() -> None:
     with pytest.raises(LookupError, match="there is no broker 4"):
-        judged(LeaderIs("t", 0, broker(4)), SNAPSHOT, 0)
+        state_of_condition(LeaderIs("t", 0, broker(4)), SNAPSHOT, 0)
 
 
 @given(st.integers(0, 1 << 16))

@@ -1,4 +1,4 @@
-"""Operators ask once, record what was asked and answered, and leave no limit behind."""
+"""Operators ask once, record what was asked and answered, and leave no throttle behind."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -232,7 +232,7 @@ def test_a_broker_is_offered_as_a_voter_by_its_own_listener(bench: Bench) -> Non
     assert completion(bench)[3]["endpoints"] == [["CONTROLLER", *bench.observe_listeners["n2"]]]
 
 
-def test_a_reassignment_and_its_limit(bench: Bench) -> None:
+def test_a_reassignment_and_its_throttle(bench: Bench) -> None:
     answer = ReassignmentAnswer(0, None, (ReassignmentResult("t", 0, 0, None),))
     bench.answers["alter_reassignments"] = answer
     moving = Reassign((("t", 0, (2, 3)), ("u", 0, (2, 3))), throttle_bytes_per_s=1000)
@@ -243,21 +243,21 @@ def test_a_reassignment_and_its_limit(bench: Bench) -> None:
     assert limited[0] == "set_throttle"
     assert (limited[1].bytes_per_s, limited[1].brokers) == (1000, (1, 2, 3))
 
-    bench.operator.settle()
-    bench.operator.settle()
+    bench.operator.remove_throttles()
+    bench.operator.remove_throttles()
     assert [asked[0] for asked in bench.asked].count("remove_throttle") == 1
 
 
-def test_a_broker_that_keeps_its_limit_is_told(bench: Bench) -> None:
+def test_a_broker_whose_throttle_is_still_set_is_reported(bench: Bench) -> None:
     moving = Reassign((("t", 0, (2, 3)),), throttle_bytes_per_s=1000)
     bench.answers["alter_reassignments"] = ReassignmentAnswer(0, None, ())
     bench.operator.perform(moving, 500)
     bench.answers["remove_throttle"] = (3,)
-    with pytest.raises(WireError, match="brokers 3 keep their rates"):
-        bench.operator.settle()
+    with pytest.raises(WireError, match="brokers 3 did not answer, so their throttles are still set"):
+        bench.operator.remove_throttles()
 
 
-def test_a_limit_stays_known_until_it_is_taken_away(bench: Bench) -> None:
+def test_a_throttle_is_known_until_it_is_removed(bench: Bench) -> None:
     bench.answers["set_throttle"] = WireError("timed out")
     bench.answers["remove_throttle"] = WireError("timed out too")
     moving = Reassign((("t", 0, (2, 3)),), throttle_bytes_per_s=1000)
@@ -265,7 +265,7 @@ def test_a_limit_stays_known_until_it_is_taken_away(bench: Bench) -> None:
     assert (performed.outcome, performed.error) == (FAIL, "the limits could not be set: timed out")
     for _ in range(2):
         with pytest.raises(WireError, match="too"):
-            bench.operator.settle()
+            bench.operator.remove_throttles()
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,7 @@ def polled(**more: Any) -> Polled:
         (JournalEnded(7, (("w", None, 3),)), {"lines": 7, "journals": [("w", None, 3)]}),
         (StartSeen(ready=True, took_s=2.5), {"ready": True, "took_s": 2.5}),
         (
-            StartSeen(ready=False, waited_for="a", took_s=2.5, load_per_cpu=0.0, sentences=("a",), died=()),
+            StartSeen(ready=False, missing="a", took_s=2.5, load_per_cpu=0.0, sentences=("a",), died=()),
             {"ready": False, "waited_for": "a", "took_s": 2.5, "load_per_cpu": 0.0}
             | {"sentences": ["a"], "died": []},
         ),

@@ -9,7 +9,7 @@ import pytest
 from checkers.history.operations import Operation, OperationType
 from harness.record.journal import Clock, Journals, Recorder
 from harness.run import recovery
-from harness.run.recovery import await_recovery, await_settled
+from harness.run.recovery import await_full_isrs, await_recovery
 from tests.harness.fakes.node import METADATA, FakeNode, metadata_answer
 from tests.harness.recorded import recorded
 
@@ -100,7 +100,7 @@ def test_what_lacks_a_living_broker_is_awaited_until_the_bound(bench: Bench, dea
 def test_before_a_load_every_broker_has_to_tell_of_all_that_is_in_sync(bench: Bench) -> None:
     both, unreachable = [bench.brokers[1], bench.brokers[2]], bench.brokers[3]
     bench.report_replicas([1, 2])
-    assert await_settled(both, ["log-0"], 60)
-    assert not await_settled([*both, unreachable], ["log-0"], 0.05), "one broker tells nothing"
+    assert await_full_isrs(both, ["log-0"], 60)
+    assert not await_full_isrs([*both, unreachable], ["log-0"], 0.05), "one broker tells nothing"
     bench.report_replicas([1, 2, 3])
-    assert not await_settled(both, ["log-0"], 0.05), "a replica is not in sync"
+    assert not await_full_isrs(both, ["log-0"], 0.05), "a replica is not in sync"

@@ -36,8 +36,6 @@ from tests.harness.waiting import BOUND_S, StandingTime
 
 DIED = WorkloadError("worker producer-1 died")
 JAVA_DIED = JavaDiedError("the client kafka-clients died")
-
-
 CONTEXT = WorkloadContext(
     PLAN.scenario.workload,
     create_autospec(Journals, instance=True),
@@ -73,41 +71,41 @@ def test_faults_are_healed_when_the_schedule_breaks_off() -> None:
     execution.nemesis.heal_all.assert_called_once_with()
 
 
-def test_limits_that_nobody_takes_away_are_told() -> None:
+def test_throttles_that_can_not_be_removed_are_reported() -> None:
     execution, stage = an_execution(), a_stage()
-    execution.settle.side_effect = WireError("no broker answers")
+    execution.remove_throttles.side_effect = WireError("no broker answers")
 
-    runner._settle(stage, execution)
+    runner._end_throttles_and_retention(stage, execution)
 
     stage.report.assert_called_once_with("recover", "throttles of reassignments are left: no broker answers")
 
 
-def test_limits_are_taken_away_before_recovery_as_soon_as_brokers_answer(
+def test_throttles_are_removed_before_recovery_as_soon_as_brokers_answer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(runner, "LIFT_PAUSE_S", 0.001)
+    monkeypatch.setattr(runner, "THROTTLES_PAUSE_S", 0.001)
     execution, stage = an_execution(), a_stage()
-    execution.settle.side_effect = [WireError("brokers 2 keep their rates"), WireError("again"), None]
+    execution.remove_throttles.side_effect = [WireError("brokers 2 did not answer"), WireError("again"), None]
 
-    runner._lift(stage, execution, threading.Event())
+    runner._await_throttles_removed(stage, execution, threading.Event())
 
-    assert execution.settle.call_count == 3
+    assert execution.remove_throttles.call_count == 3
     stage.report.assert_not_called()
 
 
 @pytest.mark.parametrize("cancelled", [True, False])
-def test_limits_that_stay_into_the_recovery_are_told(
+def test_throttles_that_remain_during_recovery_are_reported(
     monkeypatch: pytest.MonkeyPatch, *, cancelled: bool
 ) -> None:
-    monkeypatch.setattr(runner, "LIFTED_BOUND_S", 60.0 if cancelled else -1.0)
+    monkeypatch.setattr(runner, "THROTTLES_BOUND_S", 60.0 if cancelled else -1.0)
     execution, stage, over = an_execution(), a_stage(), threading.Event()
-    execution.settle.side_effect = WireError("no broker answers")
+    execution.remove_throttles.side_effect = WireError("no broker answers")
     if cancelled:
         over.set()
 
-    runner._lift(stage, execution, over)
+    runner._await_throttles_removed(stage, execution, over)
 
-    execution.settle.assert_called_once_with()
+    execution.remove_throttles.assert_called_once_with()
     stage.report.assert_called_once_with("heal", "throttles of reassignments are left: no broker answers")
 
 
@@ -121,7 +119,6 @@ def test_no_traffic_is_awaited_of_a_load_that_may_be_dead(
     mishaps.failure = failure
 
     assert runner._recover(stage, CONTEXT, mishaps, threading.Event()) is False
-
     assert stage.tally.await_more.called is (failure is None)
 
 
@@ -129,13 +126,13 @@ def test_nothing_is_awaited_of_brokers_that_all_ended_by_themselves() -> None:
     execution, stage = an_execution(), a_stage()
     stage.cluster.observe_listeners = {"b1": ("b1", 1), "b2": ("b2", 1)}
     stage.cluster.ended = frozenset({"c1", "b1", "b2"})
-    execution.settle.side_effect = WireError("no broker answers")
+    execution.remove_throttles.side_effect = WireError("no broker answers")
     over = create_autospec(threading.Event, instance=True)
 
-    runner._lift(stage, execution, over)
+    runner._await_throttles_removed(stage, execution, over)
 
     over.wait.assert_not_called()
-    execution.settle.assert_called_once_with()
+    execution.remove_throttles.assert_called_once_with()
     stage.report.assert_called_once_with("heal", "throttles of reassignments are left: no broker answers")
 
 
@@ -183,11 +180,17 @@ def test_retention_that_goes_on_is_told() -> None:
     execution, stage = an_execution(), a_stage()
     execution.end_retention.return_value = ["retention.ms of log-0 is still reported by 1 of 3 brokers"]
 
-    runner._settle(stage, execution)
+    runner._end_throttles_and_retention(stage, execution)
 
     stage.report.assert_called_once_with(
         "recover", "retention.ms of log-0 is still reported by 1 of 3 brokers"
     )
+
+
+PARTS = (
+    "await_throttles_removed", "recover", "end_throttles_and_retention", "read_everything", "gather_evidence",
+)  # fmt: skip
+"""Functions of the runner, without the underscore, that a `Play` replaces."""
 
 
 class Play:
@@ -197,14 +200,14 @@ class Play:
         self.reached: list[str] = []
         self.raised: dict[str, Exception] = {}
         self.awaited: dict[str, threading.Event] = {}
-        self.in_vain = False
+        self.recovery_timed_out = False
         self.told: dict[str, bool] = {}
         self.stage = a_stage(folder)
         self.nemesis = SimpleNamespace(heal_all=lambda: self.reach("heal"))
         execution = SimpleNamespace(carry_out=lambda _schedule: self.reach("schedule"), nemesis=self.nemesis)
         monkeypatch.setattr(runner, "Execution", lambda *_: execution)
         monkeypatch.setattr(runner, "_context", lambda *_: None)
-        for name in ("lift", "recover", "settle", "read_everything", "gather_evidence"):
+        for name in PARTS:
             monkeypatch.setattr(runner, f"_{name}", lambda *_, name=name, **told: self.do(name, **told))
         for name in ("observed", "loaded"):
             monkeypatch.setattr(runner, f"_{name}", lambda *_, name=name: self.around(name))
@@ -220,7 +223,7 @@ class Play:
     def do(self, name: str, **told: bool) -> bool:
         self.reach(name)
         self.told |= told
-        return self.in_vain
+        return self.recovery_timed_out
 
     @contextmanager
     def around(self, name: str) -> Iterator[MagicMock]:
@@ -251,8 +254,8 @@ def play(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Play:
 
 
 ALL = [
-    "start", "schedule", "heal", "lift", "recover", "settle", "end of loaded", "read_everything",
-    "end of observed", "gather_evidence", "end of the history", "removal",
+    "start", "schedule", "heal", "await_throttles_removed", "recover", "end_throttles_and_retention",
+    "end of loaded", "read_everything", "end of observed", "gather_evidence", "end of the history", "removal",
 ]  # fmt: skip
 
 
@@ -261,20 +264,20 @@ def test_a_run_in_order(play: Play) -> None:
     assert play.reached == ALL
 
 
-@pytest.mark.parametrize("in_vain", [True, False])
-def test_the_final_read_knows_whether_recovery_waited_in_vain(play: Play, *, in_vain: bool) -> None:
-    play.in_vain = in_vain
+@pytest.mark.parametrize("recovery_timed_out", [True, False])
+def test_the_final_read_knows_whether_recovery_timed_out(play: Play, *, recovery_timed_out: bool) -> None:
+    play.recovery_timed_out = recovery_timed_out
     assert play.play() is None
-    assert play.told == {"in_vain": in_vain}
+    assert play.told == {"recovery_timed_out": recovery_timed_out}
 
 
 @pytest.mark.parametrize(
-    ("recovered", "took_s", "in_vain"),
+    ("recovered", "took_s", "recovery_timed_out"),
     [(True, 61.0, False), (False, 60.0, True), (False, 59.0, False)],
     ids=["recovered", "waited to the bound", "ended early, for a broker is dead"],
 )
-def test_recovery_waited_in_vain_only_if_it_waited_to_its_bound(
-    monkeypatch: pytest.MonkeyPatch, *, recovered: bool, took_s: float, in_vain: bool
+def test_recovery_timed_out_only_if_it_was_awaited_to_its_bound(
+    monkeypatch: pytest.MonkeyPatch, *, recovered: bool, took_s: float, recovery_timed_out: bool
 ) -> None:
     clock = StandingTime()
 
@@ -287,20 +290,17 @@ def test_recovery_waited_in_vain_only_if_it_waited_to_its_bound(
     monkeypatch.setattr(runner, "await_recovery", await_recovery)
     stage = a_stage()
     assert stage.plan.scenario.assumptions.recovery_ms == 60_000
-    assert runner._recover(stage, CONTEXT, Mishaps(stage), threading.Event()) is in_vain
+    assert runner._recover(stage, CONTEXT, Mishaps(stage), threading.Event()) is recovery_timed_out
 
 
 def test_a_recovery_that_could_not_be_looked_at_shortens_no_final_read(play: Play) -> None:
     play.raised["recover"] = DIED
-    play.in_vain = True
+    play.recovery_timed_out = True
     assert play.play() is DIED
-    assert play.told == {"in_vain": False}
+    assert play.told == {"recovery_timed_out": False}
 
 
-@pytest.mark.parametrize(
-    "where",
-    ["schedule", "lift", "recover", "end of loaded", "read_everything", "end of observed", "gather_evidence"],
-)
+@pytest.mark.parametrize("where", ["schedule", "end of loaded", "end of observed", *PARTS])
 @pytest.mark.parametrize("error", [DIED, JAVA_DIED])
 def test_a_mishap_prevents_neither_healing_nor_reading_nor_evidence(
     play: Play, where: str, error: KrucibleError
@@ -364,7 +364,7 @@ def test_without_a_history_there_is_nothing_to_judge(play: Play, where: str, err
 
 def test_starts_of_which_none_became_ready_are_judged(play: Play) -> None:
     last = Diagnosis(
-        waited_for="there is no active controller",
+        missing="there is no active controller",
         waited_s=90.0,
         load_per_cpu=1.0,
         sentences=("there is no active controller",),

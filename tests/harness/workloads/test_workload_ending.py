@@ -105,9 +105,9 @@ def test_where_every_broker_is_dead_nobody_is_asked_for_records(bench: Bench) ->
     assert told == {(INFO, "not every broker saw a leader")}
 
 
-@pytest.mark.parametrize(("in_vain", "waited_s"), [(False, 60.0), (True, 5.0)])
-def test_leaders_are_awaited_briefly_where_recovery_has_waited_in_vain(
-    bench: Bench, *, in_vain: bool, waited_s: float
+@pytest.mark.parametrize(("recovery_timed_out", "waited_s"), [(False, 60.0), (True, 5.0)])
+def test_leaders_are_awaited_briefly_where_recovery_has_timed_out(
+    bench: Bench, *, recovery_timed_out: bool, waited_s: float
 ) -> None:
     def a_second_later(_request: object) -> object:
         bench.time.go_on(1.0)
@@ -115,14 +115,14 @@ def test_leaders_are_awaited_briefly_where_recovery_has_waited_in_vain(
 
     bench.node.answers[METADATA] = a_second_later
     began = bench.time.monotonic()
-    readers = final_readers(bench.context, began + 120.0, in_vain=in_vain)
+    readers = final_readers(bench.context, began + 120.0, recovery_timed_out=recovery_timed_out)
     assert bench.time.monotonic() - began == waited_s
     assert end_by(readers, began + 120.0) == []
     told = {(read.value["partition"], read.type) for read in bench.completions()}
     assert told == {(0, OK), (1, INFO), (2, OK)}, "what has a leader is read in either case"
 
 
-def test_a_broker_that_still_starts_is_awaited_although_recovery_has_waited_in_vain(
+def test_a_broker_that_still_starts_is_awaited_although_recovery_has_timed_out(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     began = bench.time.monotonic()
