@@ -10,7 +10,6 @@ from hypothesis import HealthCheck, settings
 
 from tests.live_failures import LiveFailures
 from tests.sharing import Niceness, Sharing, turn_of
-from tests.tracing import FirstExamples
 
 settings.register_profile(
     "deterministic", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -23,7 +22,6 @@ for _name in ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
-    config.pluginmanager.register(FirstExamples(), "first_examples")
     if hasattr(config, "workerinput"):
         config.pluginmanager.register(Niceness(), "niceness")
     elif (terminal := config.pluginmanager.get_plugin("terminalreporter")) is not None:

@@ -35,7 +35,7 @@ def suite(pytester: pytest.Pytester, tests: dict[str, str]) -> None:
         path = pytester.path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    for name in ("conftest.py", "sharing.py", "live_failures.py", "tracing.py"):
+    for name in ("conftest.py", "sharing.py", "live_failures.py"):
         shutil.copy(ROOT / "tests" / name, pytester.path / "tests")
 
 

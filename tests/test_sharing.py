@@ -66,7 +66,7 @@ def listed_by_worker(pytester: pytest.Pytester) -> list[tuple[str, int, int, str
         path = pytester.path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(A_TEST)
-    for name in ("conftest.py", "sharing.py", "live_failures.py", "tracing.py"):
+    for name in ("conftest.py", "sharing.py", "live_failures.py"):
         shutil.copy(ROOT / "tests" / name, pytester.path / "tests")
     options = ("-n", "2", "--import-mode=importlib")
     pytester.runpytest_subprocess("tests", *options).assert_outcomes(passed=3 * len(FILES))
@@ -113,7 +113,7 @@ def test_what_a_test_has_started_ends_when_the_tests_are_interrupted(pytester: p
     path = pytester.path / "tests/a/test_it.py"
     path.parent.mkdir(parents=True)
     path.write_text(A_TEST_THAT_WAITS)
-    for name in ("conftest.py", "sharing.py", "live_failures.py", "tracing.py"):
+    for name in ("conftest.py", "sharing.py", "live_failures.py"):
         shutil.copy(ROOT / "tests" / name, pytester.path / "tests")
     words = [sys.executable, "-c", HEARING, "-m", "pytest", "tests", "-n", "1", "--import-mode=importlib"]
     with subprocess.Popen(
