@@ -48,7 +48,8 @@ def _answered(operation: Operation) -> str:
         return ended.get(operation.type, f"ended early, {operation.error}")
     answer = msgspec.convert(operation.value, _Answer)
     if operation.f == AWAIT:
-        return "reached" if operation.type is OperationType.OK else f"not reached, saw {answer.saw}"
+        seen = "" if answer.saw is None else f", saw {answer.saw}"
+        return "reached" if operation.type is OperationType.OK else f"not reached{seen}"
     if answer.code is None:
         how = {OperationType.OK: "done", OperationType.FAIL: "not done"}.get(operation.type, "unknown")
         return f"{how} ({operation.error})" if operation.error else how

@@ -10,14 +10,13 @@ from typing import Literal, Self
 
 import msgspec
 
-from harness.campaigns.known_runs import RecordedScenario
+from harness.campaigns.known_runs import RecordedScenario, by_now
 from harness.errors import UsageError, disk_errors_named
 from harness.plan.planning import RunPlan
 from results.campaigns.summary import Outcome, RunOutcome
 from results.store.runs import RunUnreadableError, load_record, save_record
 
-_MEANING = {Outcome.INVALID: 3, Outcome.VALID: 2, Outcome.UNKNOWN: 1, Outcome.FAILED: 0}
-"""What counts if several runs of the same plan had different outcomes: an anomaly that was seen, was seen."""
+_DECIDED = frozenset((Outcome.INVALID, Outcome.VALID))
 
 
 class RecordedRun(msgspec.Struct, frozen=True):
@@ -39,11 +38,6 @@ class _Document(msgspec.Struct, frozen=True):
 
     krucible_known_runs: Literal[1]
     runs: tuple[RecordedRun, ...]
-
-
-def weightier(runs: Iterable[RunOutcome]) -> RunOutcome:
-    """Of several runs of the same plan the one that counts: invalid before valid before unknown."""
-    return max(runs, key=lambda run: _MEANING[run.outcome])
 
 
 class KnownRecord:
@@ -88,21 +82,31 @@ class KnownRecord:
             if one is not None and not any(one.scenario.differences(plans[seed]))
         }
 
-    def add(self, plans: Mapping[int, RunPlan], runs: Mapping[int, RunOutcome]) -> None:
-        """Record runs and write the file; a run in which the harness failed is not recorded.
+    def add(self, plans: Mapping[int, RunPlan], runs: Mapping[int, RunOutcome]) -> dict[int, RunOutcome]:
+        """Record runs, write the file, and return the runs that count, by seed.
 
-        If the file has a weightier outcome of the same plan, it stays.
+        Of the recorded run and the new run of one seed, one that is not as expected counts first, so that no
+        surprise is lost and no rate of red runs is too high; then one that is as expected, then an unknown
+        one.  A run in which the harness failed is not recorded.
 
         Args:
             plans: by seed.
             runs: outcomes, by seed.
         """
-        before, known = dict(self._recorded), self.of(plans)
+        before, counted = dict(self._recorded), self.of(plans)
         for seed, run in runs.items():
-            if run.outcome is not Outcome.FAILED:
-                command, kept = plans[seed].reproduce, known.get(seed, run)
-                scenario = RecordedScenario.of(plans[seed])
-                self._recorded[command] = RecordedRun(command, scenario, weightier((kept, run)))
+            plan = plans[seed]
+            counted[seed] = max(counted.get(seed, run), run, key=lambda each: _weight(each, plan))
+            if counted[seed].outcome is not Outcome.FAILED:
+                scenario = RecordedScenario.of(plan)
+                self._recorded[plan.reproduce] = RecordedRun(plan.reproduce, scenario, counted[seed])
         if self._path is not None and self._recorded != before:
             with disk_errors_named():
                 save_record(self._path, _Document(1, tuple(one for _, one in sorted(self._recorded.items()))))
+        return counted
+
+
+def _weight(run: RunOutcome, plan: RunPlan) -> int:
+    if run.outcome in _DECIDED:
+        return 2 if by_now(run, plan).as_expected else 3
+    return int(run.outcome is Outcome.UNKNOWN)

@@ -31,6 +31,11 @@ _POLL_S = 0.02
 Callback = Callable[[Consumer, list[TopicPartition]], object]
 
 
+def decline_all(consumer: Consumer, _partitions: list[TopicPartition]) -> None:
+    """Accept no partition, and ask no broker."""
+    consumer.assign([])
+
+
 class Subscription:
     """A consumer's subscription to one topic.
 
@@ -54,7 +59,7 @@ class Subscription:
         *,
         on_assign: Callback,
         on_revoke: Callback,
-        decline: Callback,
+        decline: Callback = decline_all,
         leaves: bool = True,
     ) -> None:
         self._consumer = consumer

@@ -18,7 +18,7 @@ from checkers.history.units import MS_PER_S
 from harness.clients.administrator import AdminAnswer
 from harness.clients.bounded import within
 from harness.clients.confluent import client_config, error_text, made
-from harness.clients.confluent_groups import Subscription, membership_of
+from harness.clients.confluent_groups import Subscription, decline_all, membership_of
 from harness.clients.group import Assigned, MemberOptions, Membership, PolledRecords
 from harness.clients.interface import ClientFailedError, Message, ReadError
 
@@ -166,9 +166,8 @@ class ConfluentMember:
         self._assigned = Assigned(starts, self._membership)
 
     def _decline(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        """Accept no partition, and ask no broker."""
-        del partitions
-        consumer.assign([])
+        """Take part in no further assignment, within `close`."""
+        decline_all(consumer, partitions)
 
     def _on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         """The group revoked the partitions, or continued without this member."""

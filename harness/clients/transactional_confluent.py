@@ -201,7 +201,6 @@ class ConfluentGroupConsumer:
             options.topic,
             on_assign=self._on_assign,
             on_revoke=self._on_revoke,
-            decline=lambda consumer, _partitions: consumer.assign([]),
         )
 
     def poll(self, max_wait_s: float) -> list[Message]:

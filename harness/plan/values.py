@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, get_args
 
 import msgspec
 
+from harness.plan.fields import fields_of
 from harness.vocabulary.scenario import Scenario
 
 _EXPECTED = "Expected "
@@ -53,7 +54,7 @@ def line_of(found: WrongValue, source: bytes) -> int | None:
 
 
 def _within(path: str, struct: msgspec.Struct) -> Iterator[WrongValue]:
-    for field in msgspec.structs.fields(struct):
+    for field in fields_of(type(struct)):
         value = getattr(struct, field.name)
         name = f"{path}.{field.name}" if path else field.name
         deeper = list(_deeper(name, value))

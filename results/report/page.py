@@ -121,8 +121,10 @@ def render_report(
         history, verdict = in_order(history, verdict)
     observed = observe(history)
     seen = witnessed(history, observed.faults, file)
-    told = Chronology(history, seen.faults, observed.claims, licensed=file is None) if seen.timed else None
-    run = _Run(history, observed, measure(observed, verdict), verdict, identity, seen, told, by)
+    chronology = None
+    if seen.timed:
+        chronology = Chronology(history, seen.faults, observed.claims, licensed=file is None)
+    run = _Run(history, observed, measure(observed, verdict), verdict, identity, seen, chronology, by)
     page = ""
     for limits in STEPS:
         page = _rendered(run, limits)

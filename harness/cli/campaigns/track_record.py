@@ -12,7 +12,7 @@ import msgspec
 
 from harness.campaigns.campaign import Campaign
 from harness.campaigns.cancelling import cancellable
-from harness.campaigns.known_record import KnownRecord, weightier
+from harness.campaigns.known_record import KnownRecord
 from harness.campaigns.known_runs import KnownRuns, by_now, known_runs
 from harness.campaigns.making import run_missing
 from harness.campaigns.series import Series, Venue
@@ -80,9 +80,9 @@ def track_record(
 
     Runs in the store are not repeated, whichever command made them: the newest of each seed counts, so more
     --seeds add runs. A run whose scenario has changed since does not count, and is named. Of a stored and a
-    recorded run of one seed, an invalid one counts before a valid one, and both before an unknown one. The
-    output of runs goes to stderr. Bugs that are races get more runs. Exit codes: 0 all as expected, 1 an
-    outcome is not as expected, 2 a run is missing or unknown, 3 the harness failed.
+    recorded run of one seed, one that is not as expected counts first, and an unknown one last. The output of
+    runs goes to stderr. Bugs that are races get more runs. Exit codes: 0 all as expected, 1 an outcome is not
+    as expected, 2 a run is missing or unknown, 3 the harness failed.
     """
     chosen = _chosen(only)
     recorded = KnownRecord.read(outcomes)
@@ -183,8 +183,7 @@ class _Source(NamedTuple):
             return [*recorded.values()], ()
         stored, now = self._made(others, stored, command)
         named = {run.identity.seed: run for run in now if run.identity is not None}
-        self.recorded.add(plans, named)
-        counted = recorded | {seed: weightier((run, recorded.get(seed, run))) for seed, run in named.items()}
+        counted = self.recorded.add(plans, named)
         unnamed = [run for run in now if run.identity is None]
         return [*(run for _, run in sorted(counted.items())), *unnamed], stored.outdated
 

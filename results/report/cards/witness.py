@@ -140,8 +140,8 @@ def _axis(frame: Frame, y: float) -> Markup:
     parts = [svg.element("line", x1=GUTTER, x2=GUTTER + PLOT, y1=y, y2=y, class_="axis")]
     for x, label in frame.ticks():
         parts.append(svg.element("line", x1=x, x2=x, y1=0, y2=y + 3, class_="grid"))
-        told = f"{label} s" if frame.timed else label
-        parts.append(svg.text(x, y + 14, told, class_="tick", text_anchor="middle"))
+        tick = f"{label} s" if frame.timed else label
+        parts.append(svg.text(x, y + 14, tick, class_="tick", text_anchor="middle"))
     return svg.group(parts)
 
 

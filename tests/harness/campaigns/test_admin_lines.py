@@ -60,6 +60,7 @@ NODE = {"to": "n1", "code": 0, "message": "NONE"}
         (OK, "late-heartbeat", 2, NODE | {"is_fenced": False}, "late heartbeat of broker 2: done"),
         (OK, "await", "in-sync", {"saw": [1]}, "await in-sync: reached"),
         (INFO, "await", "in-sync", {"saw": [1]}, "await in-sync: not reached, saw [1]"),
+        (INFO, "await", "in-sync", {"saw": None}, "await in-sync: not reached"),
         (OK, "send", "t", [], None),
         (OperationType.INVOKE, "await", "in-sync", {}, None),
     ],

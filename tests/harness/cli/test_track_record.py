@@ -174,14 +174,15 @@ def test_a_decided_run_counts_before_an_unknown_one(
     assert record("--no-run", *kept) == 0
 
 
-def test_a_recorded_anomaly_is_not_replaced_by_a_valid_run_of_another_store(
-    fake: FakeRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("version", "surprise"), [("3.7.1", Validity.INVALID), ("3.6.2", Validity.VALID)])
+def test_a_recorded_surprise_is_not_replaced_by_an_expected_run_of_another_store(
+    fake: FakeRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, surprise: Validity
 ) -> None:
     kept = ("--outcomes", str(tmp_path / "kept.json"))
-    fake.verdicts["3.7.1", 1] = Validity.INVALID
+    fake.verdicts[version, 1] = surprise
     assert record(*kept) == 1
     monkeypatch.setenv("KRUCIBLE_RUNS", str(tmp_path / "another"))
-    del fake.verdicts["3.7.1", 1]
+    del fake.verdicts[version, 1]
     assert record() == 0
     for _ in range(2):
         assert record("--no-run", *kept) == 1
