@@ -32,6 +32,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 class WholeNumber(click.IntRange):
     """An integer within bounds. An error states the given value and the expected range."""
 
+    name = "n"
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Read the number; fail if it is not an integer within the bounds."""
         try:
