@@ -10,7 +10,7 @@ Operations are those of docs/histories.md: *share-poll*, *acknowledge* and *shar
 5. ``share-start-went-back``: a record below the start offset was delivered (2 to 5: `deliveries`).
 6. ``share-phantom``, ``share-wrong-record``, ``share-not-in-log``: a delivered record is not one that
    producers wrote and other readers found (`contents`).
-7. ``share-stuck``: a record that was sent after the recovery is delivered to nobody (`settling`).
+7. ``share-stuck``: after the recovery a new record, or one whose lock ended, is not delivered (`settling`).
 8. ``share-answered-early``, ``share-state-unasked``, ``share-state-undone``, ``share-state-epoch-back``: the
    log of the share coordinator does not agree with the acknowledgements, or with itself (`states`).
 

@@ -66,7 +66,7 @@ NOT_IN_LOG = AnomalyKind(
 )
 STUCK = AnomalyKind(
     "share-stuck",
-    "After the recovery a share group delivered a record to nobody, although its member polled for long.",
+    "After the recovery a share group did not deliver an available record, although a member polled on.",
     "Available records of a share partition are delivered to the members of the group that poll.",
     "KIP-932, Concepts: at-least-once delivery; Available state of in-flight records",
 )

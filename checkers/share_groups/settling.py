@@ -1,11 +1,18 @@
-"""Whether a share group delivers at all once the cluster has recovered.
+"""Whether a share group delivers what is available once the cluster has recovered.
 
-A record is *due* if a broker acknowledged it after the cluster had recovered, a final read found it, and the
-group has begun in its partition, at or below it.  Before the final phase the members of the load leave, so
-their locks and sessions end, and no fault begins.  So the group's only member gets the record soon, if it
-goes on polling and no poll fails.
+Only records are judged that a final read found, and that are not below the start offset of the group.  Two
+kinds of them are *due*:
+
+* records that a broker acknowledged after the cluster had recovered, and that no member received;
+* records that the last member received in the final phase and held until their locks had ended, so that its
+  acknowledgement was refused, or that it released.  If they were not delivered as often as the limit allows,
+  they are available again (``SharePartition.releaseAcquisitionLockOnTimeout``).
+
+Before the final phase the members of the load leave, so their locks and sessions end, and no fault begins.
+So the group's only member gets what is due soon, if it goes on polling and no poll fails.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -17,12 +24,14 @@ from checkers.history.phases import PHASE, Phase
 from checkers.history.setup import LoadSetup
 from checkers.history.units import NS_PER_MS, NS_PER_S
 from checkers.share_groups.anomalies import STUCK
-from checkers.share_groups.loading import ShareGroups
+from checkers.share_groups.loading import RELEASE, ShareGroups
 from checkers.share_groups.passing import Passed, listed_offsets
 from checkers.verdict.verdict import Anomaly
 
 STUCK_NS = 60 * NS_PER_S
 """Time without a delivery, if locks and sessions are shorter; a coordinator initialises again after 30 s."""
+_EXPIRED = ("InvalidRecordStateException", "INVALID_RECORD_STATE")
+"""How errors begin by which a broker refuses acknowledgements after the end of a lock."""
 
 
 class FinalPolls(NamedTuple):
@@ -53,7 +62,7 @@ class Settling:
     Args:
         history: as `checkers.history.reading.read_history` returns it.
         groups: what members of share groups received.
-        workload: the workload, which has the times of locks and sessions.
+        workload: the workload, which has the limit of deliveries, and the times of locks and sessions.
     """
 
     def __init__(self, history: History, groups: ShareGroups, workload: LoadSetup) -> None:
@@ -62,6 +71,9 @@ class Settling:
         self._recovered_ns = _recovered_ns(history)
         self._listed = listed_offsets(self._columns)
         self._polls = final_polls(history)
+        self._times_ns: Integers = np.fromiter((o.time_ns for o in history.operations), np.int64)
+        self._final_acknowledgements = final_acknowledgements(history)
+        self._limit = workload.delivery_limit
         self._stuck_ns = max(STUCK_NS, 2 * (workload.lock_ms + workload.session_ms) * NS_PER_MS)
 
     def stuck(self, passed: Passed) -> Anomaly | None:
@@ -72,20 +84,52 @@ class Settling:
             return None
         due = self._due(name, polls.began_ns)
         left = np.setdiff1d(due[due >= passed.start], self._delivered(name))
-        if not len(left):
+        again = self._available_again(name, polls)
+        again = again[again >= passed.start]
+        if not len(left) and not len(again):
             return None
-        took_s = polls.length_ns() / NS_PER_S
+        first, text = (left[0], "to no member") if len(left) else (again[0], "to no member again")
+        took_s = (polls.length_ns() if len(left) else self._stuck_ns) / NS_PER_S
         return STUCK.found(
-            f"{name}@{left[0]} was returned to no member within {took_s:.0f} s, although no poll failed",
-            subject=f"{name}@{left[0]}",
+            f"{name}@{first} was returned {text} within {took_s:.0f} s, although no poll failed",
+            subject=f"{name}@{first}",
             time_ns=polls.ended_ns,
             witness=polls.witness,
             explanation=[
-                f"{len(left)} records of {name} that were sent after the recovery were not returned.",
+                *_numbers(name, len(left), len(again)),
                 f"A member polled from {_s(polls.began_ns)} to {_s(polls.ended_ns)}, and no poll failed.",
                 f"The highest start offset that the group reported was {passed.start}.",
             ],
         )
+
+    def _available_again(self, name: GroupPartition, polls: FinalPolls) -> Integers:
+        """Offsets that the last member received and gave back, and that were not delivered for long."""
+        all_, acks = self._groups.deliveries, self._groups.acknowledgements
+        if name not in self._groups.places or not self._limit or self._recovered_ns is None:
+            return np.zeros(0, np.int64)
+        rows = np.flatnonzero(all_.place == self._groups.places.index(name))
+        # Of each record only the last delivery counts; rows are in the order of completion.
+        rows = rows[::-1][np.unique(all_.offset[rows[::-1]], return_index=True)[1]]
+        answered_ns = self._times_ns[all_.answered[rows]]
+        mine = (all_.asked[rows] >= polls.witness[0]) & (all_.count[rows] < self._limit)
+        mine &= answered_ns + self._stuck_ns <= polls.ended_ns
+        mine &= ~np.isin(rows, acks.delivery[acks.kind != RELEASE])
+        there = self._listed.get(PartitionName(name.topic, name.partition), np.zeros(0, np.int64))
+        found: Integers = np.setdiff1d(np.intersect1d(all_.offset[rows[mine]], there), self._unsure(name))
+        return found
+
+    def _unsure(self, name: GroupPartition) -> Integers:
+        """Offsets of which an acknowledgement in the final phase has no known effect."""
+        found: list[int] = []
+        for asked, done in self._final_acknowledgements:
+            if (asked.value["group"], asked.key) != (name.group, name.topic):
+                continue
+            errors = dict(done.value["refused"]) if done is not None and done.type is OK else None
+            for partition, offsets, _ in asked.value["acknowledgements"]:
+                known = errors is not None and errors.get(partition, _EXPIRED[0]).startswith(_EXPIRED)
+                if partition == name.partition and not known:
+                    found += offsets
+        return np.array(found, np.int64)
 
     def _due(self, name: GroupPartition, until_ns: int) -> Integers:
         """Offsets of acknowledged records that were sent between the recovery and a time, and were found."""
@@ -105,6 +149,13 @@ class Settling:
         return mine
 
 
+def _numbers(name: GroupPartition, left: int, again: int) -> Iterator[str]:
+    if left:
+        yield f"{left} records of {name} that were sent after the recovery were not returned."
+    if again:
+        yield f"{again} records of {name} were released, or their locks ended, and were not returned again."
+
+
 def _s(time_ns: int) -> str:
     return f"{time_ns / NS_PER_S:.3f} s"
 
@@ -121,8 +172,7 @@ def _recovered_ns(history: History) -> int | None:
 
 def final_polls(history: History) -> dict[tuple[str, str], FinalPolls]:
     """By group and topic, the longest unbroken series of polls in the final phase."""
-    began = next((o.index for o in history.of(PHASE) if o.key == Phase.FINAL_READ), None)
-    finals = (o for o in history.of("share-poll") if began is not None and o.index > began)
+    finals = _in_final_phase(history, "share-poll")
     asked: dict[int | str, Operation] = {}
     series: dict[tuple[int | str, int, tuple[str, str]], FinalPolls] = {}
     longest: dict[tuple[str, str], FinalPolls] = {}
@@ -138,3 +188,21 @@ def final_polls(history: History) -> dict[tuple[str, str], FinalPolls]:
             series[consumer] = this = first.until(operation)
             longest[name] = max(longest.get(name, this), this, key=FinalPolls.length_ns)
     return longest
+
+
+def final_acknowledgements(history: History) -> list[tuple[Operation, Operation | None]]:
+    """The acknowledgements of the final phase: invocation, and completion if there is one."""
+    open_: dict[int | str, Operation] = {}
+    found: list[tuple[Operation, Operation | None]] = []
+    for operation in _in_final_phase(history, "acknowledge"):
+        if operation.type is INVOKE:
+            open_[operation.process] = operation
+        elif (asked := open_.pop(operation.process, None)) is not None:
+            found.append((asked, operation))
+    return [*found, *((asked, None) for asked in open_.values())]
+
+
+def _in_final_phase(history: History, f: str) -> Iterator[Operation]:
+    """The operations of one kind in the final phase, in their order; none if there is no such phase."""
+    began = next((o.index for o in history.of(PHASE) if o.key == Phase.FINAL_READ), None)
+    return (o for o in history.of(f) if began is not None and o.index > began)

@@ -1,7 +1,7 @@
 """Members of share groups: each polls, and acknowledges what it was given, before it polls again."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from checkers.history.operations import OperationType
 from checkers.history.shares import (
@@ -30,7 +30,7 @@ LEAVE_SHARE = 0.04
 STALL_SHARE = 0.01
 """Share of polls after which a member acknowledges only when its locks have ended."""
 _REMAKE_PAUSE_S = 0.25
-_STALL = 1.25
+STALL = 1.25
 """How long it waits then, in locks."""
 
 
@@ -82,8 +82,13 @@ class Sharing(Worker):
 
     def acknowledge(
         self, consumer: ShareConsumer, records: Sequence[SharedRecord], types: Sequence[AcknowledgeType]
-    ) -> bool:
-        """Acknowledge records of the last poll; whether the consumer may go on."""
+    ) -> Mapping[int, str] | None:
+        """Acknowledge records of the last poll.
+
+        Returns:
+            The partitions whose acknowledgements are refused, with the error; None if the consumer is to be
+            given up.
+        """
         acknowledgements = [
             (record.partition, record.offset, kind) for record, kind in zip(records, types, strict=True)
         ]
@@ -99,10 +104,10 @@ class Sharing(Worker):
             refused = consumer.acknowledge(acknowledgements)
         except ReadError as error:
             self._recorder.complete(OperationType.INFO, asked, str(error))
-            return False
+            return None
         answer = Acknowledged(asked.client, asked.group, asked.consumer, listed, list(refused.items()))
         self._recorder.complete(OperationType.OK, answer)
-        return True
+        return refused
 
     def leave(self) -> None:
         """Close the consumer."""
@@ -170,8 +175,9 @@ class ShareMember(Sharing):
         if chance < LEAVE_SHARE:
             return False
         if chance < LEAVE_SHARE + STALL_SHARE:
-            self.stopping.wait(_STALL * self._context.workload.lock_ms / MS_PER_S)
-        return self.acknowledge(consumer, records, self._random.choices(TYPES, WEIGHTS, k=len(records)))
+            self.stopping.wait(STALL * self._context.workload.lock_ms / MS_PER_S)
+        types = self._random.choices(TYPES, WEIGHTS, k=len(records))
+        return self.acknowledge(consumer, records, types) is not None
 
 
 def runs_of(

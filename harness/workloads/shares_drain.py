@@ -12,7 +12,7 @@ from harness.clients.share import ShareAdmin, ShareAdminOptions, ShareConsumer, 
 from harness.workloads.consuming import POLL_PAUSE_S
 from harness.workloads.context import REQUEST_MS
 from harness.workloads.producing import ProducerWorker
-from harness.workloads.shares import ShareContext, ShareMember, Sharing
+from harness.workloads.shares import STALL, ShareContext, ShareMember, Sharing
 from harness.workloads.worker import Worker
 
 _AGAIN_PAUSE_S = 0.25
@@ -36,6 +36,9 @@ class ShareDrain(Sharing):
     If no member received the last records of some partition, it goes on for so long that the group is stuck.
     The start offsets that brokers report can't show it: what is stored lags by one acknowledgement.
 
+    It holds the first records that it gets for longer than their locks.  They must be returned again, and it
+    goes on as long for these too.
+
     Args:
         context: the run's.
         index: which of the groups.
@@ -47,6 +50,8 @@ class ShareDrain(Sharing):
         self._deadline = deadline
         self._quiet_s = QUIET * max(context.workload.lock_ms, context.workload.session_ms) / MS_PER_S
         self._busy_s = time.monotonic()
+        self._held = False
+        self._expired: set[tuple[int, int]] = set()
 
     def work(self) -> None:
         """Drain the group, and ask where it is; go on if it has not begun in some partition."""
@@ -54,7 +59,8 @@ class ShareDrain(Sharing):
         try:
             while time.monotonic() < self._deadline:
                 self._turn()
-                limit_s = max(STUCK_S, self._quiet_s) if self._behind(ends) else self._quiet_s
+                waits = self._expired or self._behind(ends)
+                limit_s = max(STUCK_S, self._quiet_s) if waits else self._quiet_s
                 if time.monotonic() >= self._busy_s + limit_s and self._begun():
                     return
                 self.stopping.wait(POLL_PAUSE_S)
@@ -91,7 +97,21 @@ class ShareDrain(Sharing):
         self._busy_s = time.monotonic()
 
     def _accepted(self, consumer: ShareConsumer, records: Sequence[SharedRecord]) -> bool:
-        return self.acknowledge(consumer, records, ["accept"] * len(records))
+        """Accept records; whether the consumer may go on. Those of the first call are held until they expire.
+
+        Records that were returned as often as the limit allows are archived when their lock ends.
+        """
+        self._expired.difference_update((record.partition, record.offset) for record in records)
+        holds = not self._held
+        if holds:
+            self._held = True
+            self.stopping.wait(STALL * self._context.workload.lock_ms / MS_PER_S)
+        refused = self.acknowledge(consumer, records, ["accept"] * len(records))
+        if holds and refused:
+            limit = self._context.workload.delivery_limit
+            left = (r for r in records if r.partition in refused and r.delivery_count < limit)
+            self._expired.update((record.partition, record.offset) for record in left)
+        return refused is not None
 
     def _begun(self) -> bool:
         """Ask for the start offsets of all partitions; whether there are some.

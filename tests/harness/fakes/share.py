@@ -22,6 +22,8 @@ class FakeShareLog(FakeLog):
         self.on_starts: Callable[[], Exception | None] = lambda: None
         self.on_config: Callable[[], Exception | None] = lambda: None
         self.refuses: dict[int, str] = {}
+        self.expires = False
+        """Whether the lock of the first records ends before they are acknowledged, and they stay away."""
         self.begun: list[bool] = []
         """Whether partition 0 has a start offset, answer by answer; it has one after these."""
 
@@ -77,12 +79,22 @@ class FakeShareConsumer:
 
     def acknowledge(self, told: Sequence[Acknowledgement]) -> dict[int, str]:
         raise_if(self._log.on_acknowledge())
+        if self._log.expires:
+            return self._expired(told)
         with self._log.lock:
             for partition, offset, kind in told:
                 del self._log.held[partition, offset]
                 if kind != "release" and partition not in self._log.refuses:
                     self._log.done.add((partition, offset))
         return self._log.refuses
+
+    def _expired(self, told: Sequence[Acknowledgement]) -> dict[int, str]:
+        self._log.expires = False
+        with self._log.lock:
+            for partition, offset, _ in told:
+                del self._log.held[partition, offset]
+                self._log.done.add((partition, offset))
+        return {partition: "INVALID_RECORD_STATE: its lock has ended" for partition, *_ in told}
 
     def close(self, timeout_s: float) -> None:
         assert timeout_s > 0

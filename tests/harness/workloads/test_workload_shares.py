@@ -251,6 +251,34 @@ def test_the_last_member_does_not_wait_so_long_for_what_another_member_got(
     assert len(bench.operations("share-offsets", OK)) == 1
 
 
+def test_the_last_member_holds_its_first_records_until_their_locks_have_ended(bench: Bench) -> None:
+    bench.drain()
+    began = [o.time_ns for o in bench.operations("acknowledge", INVOKE)]
+    received = [o.time_ns for o in bench.operations("share-poll", OK) if o.value["records"]]
+    held_ns = [asked - given for given, asked in zip(received, began, strict=True)]
+    lock_ns = WORKLOAD.lock_ms * 1_000_000
+    assert held_ns[0] >= lock_ns
+    assert min(held_ns[1:]) < lock_ns
+
+
+@pytest.mark.parametrize("count", [1, WORKLOAD.delivery_limit])
+def test_the_last_member_goes_on_for_long_if_what_it_held_is_not_returned(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    """The locks of its first records end, and nobody gets these again; at the limit they are archived."""
+    monkeypatch.setattr(shares_drain, "STUCK_S", 0.5)
+    bench.log.partitions = [[b"run:1"], []]
+    bench.log.counts[0, 0] = count - 1
+    bench.log.expires = True
+    bench.drain()
+    polls = bench.operations("share-poll", OK)
+    (only,) = (i for i, o in enumerate(polls) if o.value["records"])
+    (refused,) = bench.operations("acknowledge", OK)
+    assert refused.value["refused"] == [[0, "INVALID_RECORD_STATE: its lock has ended"]]
+    is_long = polls[-1].time_ns - polls[only + 1].time_ns >= 0.4e9
+    assert is_long is (count < WORKLOAD.delivery_limit)
+
+
 def test_the_last_member_ends_at_its_deadline(bench: Bench) -> None:
     bench.log.refuses = dict.fromkeys((0, 1), "INVALID_RECORD_STATE: no")
     bench.drain(within_s=0.2)
