@@ -82,7 +82,7 @@ def check_groups(history: History) -> CheckerResult:
     for group in sorted({*groups.names, *expected.groups, *logged.names}):
         deliveries = [delivery_of(groups, place) for place in groups.places(group)]
         mixed = group in groups.mixed
-        ordered = not mixed or not may_have_restarted(history, group)
+        ordered = not mixed or not may_have_restarted(history, groups, group)
         found = [*_events(groups, group, ordered=ordered), *_undelivered(groups, deliveries)]
         found += map(GroupFinding, find_deleted(groups, group, expected.session_ms))
         found += map(GroupFinding, [*find_refused(history, group), *logged.found[group]])

@@ -13,11 +13,13 @@ member.  Records are read some time after they were written: those of the load a
 first observation reads that began after it, and what that one reads counts as written under load.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from checkers.columns.tables import NONE
 from checkers.evidence.offsets_log import Chain, GroupEntry, Written, written_of
+from checkers.groups.loading import Groups, Membership
 from checkers.history.observed import COMMITS, began_ns
 from checkers.history.operations import History
 from checkers.history.phases import Phase, phase_began_ns
@@ -25,16 +27,17 @@ from checkers.history.phases import Phase, phase_began_ns
 _NUMBERED = frozenset({"classic", "group"})
 
 
-def may_have_restarted(history: History, group: str) -> bool:
+def may_have_restarted(history: History, groups: Groups, group: str) -> bool:
     """Whether the numbers of a group's generations began again under load, or may have.
 
     Args:
         history: the history.
+        groups: what the members reported.
         group: id of a group with members of both protocols.
     """
     found = [entries for part in written_of(history).values() for entries in _logs(part, group)]
-    last = _last_of_load(history)
-    return not found or any(entries is None or _falls(entries, last) for entries in found)
+    last, reported = _last_of_load(history), _falls_reported(groups, group)
+    return not found or any(entries is None or _falls(entries, last, reported) for entries in found)
 
 
 def conversions(history: History, group: str) -> int:
@@ -69,14 +72,42 @@ def _last_of_load(history: History) -> int | None:
     return next((each.index for each in history.observed(COMMITS) if began_ns(each) >= ended_ns), None)
 
 
-def _falls(entries: list[GroupEntry], last: int | None) -> bool:
-    largest = NONE
+def _falls(entries: list[GroupEntry], last: int | None, reported: int | None) -> bool:
+    """Whether the numbers fall under load; `reported`: the smallest that was reported after larger ones."""
+    largest, later = NONE, NONE
     for entry in entries:
         number = entry.record.epoch or 0
         if number < largest and (last is None or entry.op <= last):
             return True
+        if number < largest or later != NONE:
+            later = max(later, number)
         largest = max(largest, number)
-    return False
+    return reported is not None and reported <= later
+
+
+def _falls_reported(groups: Groups, group: str) -> int | None:
+    """The smallest first number of a member under load below one that another had reported by then."""
+    reports = sorted(_reports(groups, group))
+    ended = sorted((end, number) for _, end, (_, number) in reports)
+    largest = list(accumulate((number for _, number in ended), max))
+    members: set[str] = set()
+    smaller: list[int] = []
+    for begin, _, (member, number) in reports:
+        before = bisect_left(ended, (begin, NONE))
+        if member not in members and before and number < largest[before - 1]:
+            smaller.append(number)
+        members.add(member)
+    return min(smaller, default=None)
+
+
+def _reports(groups: Groups, group: str) -> Iterator[tuple[int, int, Membership]]:
+    """The memberships that operations under load reported, with the positions where these began and ended."""
+    polls = (*groups.assignments.get(group, ()), *groups.moved.get(group, ()))
+    spans = [(one.begin, one.end, one.membership) for one in polls]
+    spans += [(one.begin, one.begin, one.membership) for one in groups.commits.get(group, ())]
+    for begin, end, membership in spans:
+        if membership is not None and (groups.final is None or begin < groups.final):
+            yield begin, end, membership
 
 
 def _changes(entries: list[GroupEntry]) -> int:

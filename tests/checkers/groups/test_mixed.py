@@ -118,6 +118,24 @@ def test_numbers_that_are_read_late_may_have_begun_again_under_load(story: Group
     assert (result.figures[GROUP]["ordered"], ids(story)) == (0.0, [])
 
 
+@pytest.mark.parametrize("is_reported", [True, False])
+def test_numbers_read_long_after_the_load_began_again_under_load_if_members_reported_them(
+    story: GroupStory,
+    is_reported: bool,  # noqa: FBT001 - a case
+) -> None:
+    """The first observation after the load reads other records than those of the group that began again."""
+    wrote(story, classic(6), classic(7))
+    story.assigned(1, 7, {0: 0}, {0: [0, 1]})
+    story.commits(1, {0: 1})
+    if is_reported:
+        story.assigned(2, 1, {1: 0}, {1: [0]})
+    story.recovers()
+    wrote(story, classic(8), first=2, before=0)
+    wrote(story, classic(None), group(1), target(1), first=3, before=0)
+    result = judged(story)
+    assert (result.figures[GROUP]["ordered"], ids(story)) == (float(not is_reported), [])
+
+
 @pytest.mark.parametrize(("recovered", "found"), [(True, ["committed-offset-lost"]), (False, [])])
 def test_the_last_member_is_told_what_was_committed_under_load(
     story: GroupStory,
