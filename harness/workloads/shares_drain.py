@@ -36,8 +36,9 @@ class ShareDrain(Sharing):
     If no member received the last records of some partition, it goes on for so long that the group is stuck.
     The start offsets that brokers report can't show it: what is stored lags by one acknowledgement.
 
-    It holds the first records that it gets for longer than their locks.  They must be returned again, and it
-    goes on as long for these too.
+    It holds the first new records that it gets for longer than their locks.  They must be returned again, and
+    it goes on as long for these too.  New records show most: if others were available before them, the leader
+    looks for earlier records anyway (``SharePartition.nextFetchOffset``).
 
     Args:
         context: the run's.
@@ -97,12 +98,12 @@ class ShareDrain(Sharing):
         self._busy_s = time.monotonic()
 
     def _accepted(self, consumer: ShareConsumer, records: Sequence[SharedRecord]) -> bool:
-        """Accept records; whether the consumer may go on. Those of the first call are held until they expire.
+        """Accept records; whether the consumer may go on. The first new ones are held until they expire.
 
         Records that were returned as often as the limit allows are archived when their lock ends.
         """
         self._expired.difference_update((record.partition, record.offset) for record in records)
-        holds = not self._held
+        holds = not self._held and all(record.delivery_count == 1 for record in records)
         if holds:
             self._held = True
             self.stopping.wait(STALL * self._context.workload.lock_ms / MS_PER_S)
