@@ -6,7 +6,8 @@ Operations are those of docs/histories.md: *share-poll*, *acknowledge* and *shar
 2. ``acknowledged-twice``, ``delivered-after-acknowledgement``: a record was accepted or rejected, and
    delivered or acknowledged again.
 3. ``too-many-deliveries``, ``delivery-count-lost``: counts of deliveries.
-4. ``acquired-twice``: a record was delivered to another member while a member held it.
+4. ``acquired-twice``, ``share-lock-lost``: a record was delivered to another member while a member held it,
+   or a member that held it could not acknowledge it (`locks`).
 5. ``share-start-went-back``: a record below the start offset was delivered (2 to 5: `deliveries`).
 6. ``share-phantom``, ``share-wrong-record``, ``share-not-in-log``: a delivered record is not one that
    producers wrote and other readers found (`contents`).
@@ -53,6 +54,7 @@ from checkers.share_groups.calm import Calm
 from checkers.share_groups.contents import compared_with_log
 from checkers.share_groups.deliveries import Found, found_in
 from checkers.share_groups.loading import RELEASE, ShareGroups, share_groups_of
+from checkers.share_groups.locks import locks_lost
 from checkers.share_groups.passing import Passed, Passing
 from checkers.share_groups.settling import Settling
 from checkers.share_groups.states import StatesJudged, judge_states
@@ -111,7 +113,8 @@ def check_share_groups(history: History) -> CheckerResult:
     judged = _Judged(doubts=list(unassigned_damage(history)))
     excuses = _Excuses(history)
     times_ns = np.fromiter((o.time_ns for o in history.operations), np.int64)
-    for found in found_in(groups, Calm(history), workload.delivery_limit):
+    calm = Calm(history)
+    for found in (*found_in(groups, calm, workload.delivery_limit), locks_lost(history, groups, calm)):
         some = range(min(len(found.place), EXAMPLES_PER_ANOMALY))
         examples = [
             excuses.judged(found.anomaly(groups, times_ns, row), _name(groups, found, row)) for row in some

@@ -40,6 +40,12 @@ HELD_TWICE = AnomalyKind(
     "While a record is acquired, it is not available for another member.",
     "KIP-932, states of in-flight records: Acquired; KafkaShareConsumer (Javadoc)",
 )
+LOCK_LOST = AnomalyKind(
+    "share-lock-lost",
+    "A broker refused an acknowledgement, because the member did not hold the record, before its lock ended.",
+    "A member holds a record that it acquired until it acknowledges it, or its lock or share session ends.",
+    "KIP-932, Record delivery and acknowledgement: acquisition lock, INVALID_RECORD_STATE",
+)
 START_WENT_BACK = AnomalyKind(
     "share-start-went-back",
     "A record was delivered that was below the start offset reported before the delivery could begin.",
@@ -105,6 +111,7 @@ ANOMALIES = by_id(
     TOO_MANY,
     COUNT_LOST,
     HELD_TWICE,
+    LOCK_LOST,
     START_WENT_BACK,
     PHANTOM,
     WRONG_RECORD,
@@ -128,6 +135,7 @@ NEEDS = Needs(
         DELIVERED_AGAIN.id: _CALM,
         COUNT_LOST.id: _CALM,
         HELD_TWICE.id: _CALM,
+        LOCK_LOST.id: _CALM,
         START_WENT_BACK.id: _CALM,
         WRONG_RECORD.id: PERMITTED,
         NOT_IN_LOG.id: PERMITTED,

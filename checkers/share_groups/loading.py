@@ -27,6 +27,8 @@ from checkers.share_groups.sequences import codes_of, highest_before
 ACCEPT, RELEASE, REJECT = range(3)
 """Codes of the types of acknowledgements."""
 _TYPES = {"accept": ACCEPT, "release": RELEASE, "reject": REJECT}
+_NOT_HELD = ("InvalidRecordStateException", "INVALID_RECORD_STATE")
+"""How errors begin by which brokers refuse acknowledgements of records that the member does not hold."""
 _ENDED = {"share-poll", "acknowledge", "share-offsets"}
 
 
@@ -61,7 +63,7 @@ class Deliveries:
 
 @dataclass(frozen=True, slots=True)
 class Acknowledgements:
-    """Acknowledgements that a broker confirmed, in the order of invocation; arrays of shape (n,).
+    """Acknowledgements that a broker confirmed or refused, in the order of completion; arrays of shape (n,).
 
     Attributes:
         delivery: row of the delivery that is acknowledged.
@@ -95,6 +97,7 @@ class ShareGroups:
             ``-1 - i``.
         deliveries: records that polls returned.
         acknowledgements: the acknowledgements that succeeded.
+        refused: acknowledgements that a broker refused because their member did not hold the records.
         starts: start offsets that were reported.
         topics: topics that each group polled.
         failed: groups with polls that failed, or whose outcome is unknown.
@@ -105,6 +108,7 @@ class ShareGroups:
     others: tuple[object, ...]
     deliveries: Deliveries
     acknowledgements: Acknowledgements
+    refused: Acknowledgements
     starts: StartAnswers
     topics: dict[str, set[str]]
     failed: frozenset[str]
@@ -157,10 +161,11 @@ class _Loader:
         self._asked: dict[int | str, Operation] = {}
         self._since: dict[tuple[int | str, int], int] = {}
         self._outstanding: set[tuple[int | str, int]] = set()
-        self._delivered, self._acknowledged = _Rows(6), _Rows(4)
+        self._delivered, self._acknowledged, self._refused = _Rows(6), _Rows(4), _Rows(4)
         self._values: list[Any] = []
         self._counts: list[int] = []
         self._types: list[str] = []
+        self._refused_types: list[str] = []
         self._starts: list[tuple[int, int, int, int]] = []
         self._topics: dict[str, set[str]] = {}
         self._failed: set[str] = set()
@@ -206,15 +211,19 @@ class _Loader:
             return
         asked = self._asked.pop(operation.process)
         confirmed = operation.type is OK
-        refused = {partition for partition, _ in operation.value["refused"]} if confirmed else set()
+        errors = dict(operation.value["refused"]) if confirmed else {}
         for partition, offsets, types in asked.value["acknowledgements"]:
-            if not confirmed or partition in refused:
-                self._unconfirmed += len(offsets)
-                continue
+            error = errors.get(partition)
             place = self._places[GroupPartition(asked.value["group"], operation.key, partition)]
             chunk = (place, self._processes[operation.process], asked.index, operation.index)
-            self._acknowledged.add(chunk, offsets)
-            self._types.extend(types)
+            if not confirmed or error is not None:
+                self._unconfirmed += len(offsets)
+            if error is not None and is_expired(error):
+                self._refused.add(chunk, offsets)
+                self._refused_types.extend(types)
+            elif confirmed and error is None:
+                self._acknowledged.add(chunk, offsets)
+                self._types.extend(types)
 
     def offsets(self, operation: Operation) -> None:
         """Add the invocation or the completion of a request for start offsets."""
@@ -257,22 +266,29 @@ class _Loader:
             places=tuple(self._places),
             others=tuple(codes.others),
             deliveries=deliveries,
-            acknowledgements=self._confirmed(deliveries),
+            acknowledgements=_matched(self._acknowledged, self._types, deliveries),
+            refused=_matched(self._refused, self._refused_types, deliveries),
             starts=StartAnswers(*transposed(self._starts, 4)),
             topics=self._topics,
             failed=frozenset(self._failed),
             unconfirmed=self._unconfirmed,
         )
 
-    def _confirmed(self, deliveries: Deliveries) -> Acknowledgements:
-        """Acknowledgements, each with the last earlier delivery of the record to the same process."""
-        (place, process, began, ended), offset = self._acknowledged.columns()
-        kind = np.fromiter(map(_TYPES.__getitem__, self._types), np.int64, len(self._types))
-        both = zip(
-            (deliveries.place, deliveries.offset, deliveries.process), (place, offset, process), strict=True
-        )
-        code = codes_of(*(np.concatenate(columns) for columns in both))
-        size, answered = len(deliveries.place), deliveries.answered
-        row = highest_before(code[:size], answered, answered, code[size:], began)
-        known = row != NONE
-        return Acknowledgements(row[known], kind[known], began[known], ended[known])
+
+def is_expired(error: str) -> bool:
+    """Whether an error says that the member does not hold the records that it acknowledges."""
+    return error.startswith(_NOT_HELD)
+
+
+def _matched(rows: _Rows, types: Sequence[str], deliveries: Deliveries) -> Acknowledgements:
+    """Acknowledgements, each with the last earlier delivery of the record to the same process."""
+    (place, process, began, ended), offset = rows.columns()
+    kind = np.fromiter(map(_TYPES.__getitem__, types), np.int64, len(types))
+    both = zip(
+        (deliveries.place, deliveries.offset, deliveries.process), (place, offset, process), strict=True
+    )
+    code = codes_of(*(np.concatenate(columns) for columns in both))
+    size, answered = len(deliveries.place), deliveries.answered
+    row = highest_before(code[:size], answered, answered, code[size:], began)
+    known = row != NONE
+    return Acknowledgements(row[known], kind[known], began[known], ended[known])

@@ -24,14 +24,12 @@ from checkers.history.phases import PHASE, Phase
 from checkers.history.setup import LoadSetup
 from checkers.history.units import NS_PER_MS, NS_PER_S
 from checkers.share_groups.anomalies import STUCK
-from checkers.share_groups.loading import RELEASE, ShareGroups
+from checkers.share_groups.loading import RELEASE, ShareGroups, is_expired
 from checkers.share_groups.passing import Passed, listed_offsets
 from checkers.verdict.verdict import Anomaly
 
 STUCK_NS = 60 * NS_PER_S
 """Time without a delivery, if locks and sessions are shorter; a coordinator initialises again after 30 s."""
-_EXPIRED = ("InvalidRecordStateException", "INVALID_RECORD_STATE")
-"""How errors begin by which a broker refuses acknowledgements after the end of a lock."""
 
 
 class FinalPolls(NamedTuple):
@@ -126,8 +124,8 @@ class Settling:
                 continue
             errors = dict(done.value["refused"]) if done is not None and done.type is OK else None
             for partition, offsets, _ in asked.value["acknowledgements"]:
-                known = errors is not None and errors.get(partition, _EXPIRED[0]).startswith(_EXPIRED)
-                if partition == name.partition and not known:
+                error = "" if errors is None else errors.get(partition)
+                if partition == name.partition and error is not None and not is_expired(error):
                     found += offsets
         return np.array(found, np.int64)
 

@@ -127,10 +127,14 @@ class Sharing(Worker):
 class ShareMember(Sharing):
     """A member under load, which also releases, rejects, stalls and leaves.
 
+    It ends before the producers, so that new records are left for the last member of the group.
+
     Args:
         context: the run's.
         index: which of the members of all groups.
     """
+
+    ends_first = True
 
     def __init__(self, context: ShareContext, index: int) -> None:
         workload = context.workload

@@ -35,7 +35,10 @@ class Worker(threading.Thread):
     Attributes:
         failure: the exception that ended it, if any.
         complaints: clients that could not be closed; they are reported, but do not end the worker.
+        ends_first: whether it ends before others at the end of the load, so that these leave work undone.
     """
+
+    ends_first = False
 
     def __init__(self, name: str) -> None:
         super().__init__(name=name, daemon=True)

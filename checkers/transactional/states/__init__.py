@@ -16,6 +16,10 @@ before it was adopted when it was written.  By Kafka 3.5 to 4.4:
    producer id with epoch 0.
 3. ``transaction-partition-dropped``: a transaction has all partitions that it had.  Its decision has exactly
    these, and a state without a transaction has none.
+4. ``transaction-start-wrong``: a transaction starts when its first partition is added, so the start time of
+   that record is the time of the record (``TransactionMetadata.prepareAddPartitions``).  Later records of the
+   transaction have the same start time.  Coordinators abort what is open for longer than its timeout, counted
+   from there.  No clock is compared: both times are in the record.
 
 Reasons why a correct Kafka causes no finding:
 
@@ -47,6 +51,7 @@ from checkers.transactional.states.anomalies import (
     EPOCH_BACK,
     NEEDS,
     PARTITION_DROPPED,
+    START_WRONG,
     STATE_ILLEGAL,
 )
 from checkers.verdict.entry import Entry
@@ -79,7 +84,7 @@ _RAISING = 2
 """The first version of transactions whose ends raise the epoch of the producer (KIP-890)."""
 _FENCED_ONCE = (4, 1, 0)
 """Since this version an abort of version 2 raises the epoch once (KAFKA-19367)."""
-_SEVERITY = (STATE_ILLEGAL, EPOCH_BACK, PARTITION_DROPPED)
+_SEVERITY = (STATE_ILLEGAL, EPOCH_BACK, PARTITION_DROPPED, START_WRONG)
 """The kinds of findings in the order in which they are looked for."""
 
 
@@ -95,6 +100,8 @@ class LoggedState(NamedTuple):
     epoch: int = -1
     next_id: int = -1
     version: int = 0
+    updated_ms: int = -1
+    started_ms: int = -1
     partitions: frozenset[tuple[str, int]] = frozenset()
 
     def __str__(self) -> str:
@@ -105,7 +112,8 @@ class LoggedState(NamedTuple):
         names = ", ".join(str(PartitionName(*each)) for each in sorted(self.partitions)) or "none"
         return (
             f"At offset {self.offset} the state is {state_name(self.status)}, with producer "
-            f"{self.producer_id} in epoch {self.epoch} and the partitions {names}."
+            f"{self.producer_id} in epoch {self.epoch} and the partitions {names}; it was written at "
+            f"{self.updated_ms} ms, and the transaction started at {self.started_ms} ms."
         )
 
 
@@ -225,8 +233,9 @@ def _rows(log: StatesLog) -> list[tuple[int, int, LoggedState]]:
         for each in log.seen.sets
     ]
     sets.append(frozenset())
-    names = ("offset", "status", "producer_id", "producer_epoch", "next_producer_id", "version", "partitions")
-    columns = [log.records[name].tolist() for name in ("leader_epoch", "id", *names)]
+    names = ("leader_epoch", "id", "offset", "status", "producer_id", "producer_epoch", "next_producer_id")
+    times = ("updated_ms", "started_ms")
+    columns = [log.records[name].tolist() for name in (*names, "version", *times, "partitions")]
     return [
         (epoch, name, LoggedState._make((*fields, sets[where])))
         for epoch, name, *fields, where in zip(*columns, strict=True)
@@ -246,7 +255,9 @@ def _wrong(before: LoggedState, state: LoggedState, *, fenced_twice: bool) -> An
         return None
     if not _producer_follows(before, state, fenced_twice=fenced_twice):
         return EPOCH_BACK
-    return None if _partitions_follow(before, state) else PARTITION_DROPPED
+    if not _partitions_follow(before, state):
+        return PARTITION_DROPPED
+    return None if _start_follows(before, state) else START_WRONG
 
 
 def _producer_follows(before: LoggedState, state: LoggedState, *, fenced_twice: bool) -> bool:
@@ -274,6 +285,12 @@ def _partitions_follow(before: LoggedState, state: LoggedState) -> bool:
     if state.status == Status.ONGOING:
         return before.partitions <= state.partitions
     return before.partitions == state.partitions
+
+
+def _start_follows(before: LoggedState, state: LoggedState) -> bool:
+    if before.status in _DONE:
+        return state.status != Status.ONGOING or state.started_ms == state.updated_ms
+    return state.status == Status.EMPTY or state.started_ms == before.started_ms
 
 
 ENTRY = Entry(CHECKER, check_states, ANOMALIES, NEEDS)

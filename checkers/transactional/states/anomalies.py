@@ -26,7 +26,14 @@ PARTITION_DROPPED = AnomalyKind(
     "A transaction keeps all its partitions until it is completed, and all of them get its markers.",
     "KIP-98, AddPartitionsToTxnRequest; Kafka's TransactionMetadata.completeTransitionTo",
 )
-ANOMALIES = by_id(STATE_ILLEGAL, EPOCH_BACK, PARTITION_DROPPED)
+START_WRONG = AnomalyKind(
+    "transaction-start-wrong",
+    "In the log of a transaction coordinator, the start time of a transaction is not the time at which its "
+    "first partition was added, or it changes.",
+    "A coordinator aborts a transaction that has been open for longer than its timeout, and no other.",
+    "KIP-98, transaction.timeout.ms; Kafka's TransactionMetadata.prepareAddPartitions",
+)
+ANOMALIES = by_id(STATE_ILLEGAL, EPOCH_BACK, PARTITION_DROPPED, START_WRONG)
 """All anomalies, by id."""
 NEEDS = Needs((Source.DISKS,), all_rest_on=(Source.DISKS,), workloads=frozenset({"txn", "copy", "compacted"}))
 """The journals that the checker's rules need."""

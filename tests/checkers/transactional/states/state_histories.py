@@ -32,6 +32,8 @@ class Told(NamedTuple):
     offset: int | None = None
     topic: str = "log-0"
     version: int = 0
+    updated_ms: int = 2
+    started_ms: int = 2
 
 
 def states(*records: Told, partition: int = 0, **changes: Any) -> dict[str, Any]:
@@ -46,7 +48,9 @@ def states(*records: Told, partition: int = 0, **changes: Any) -> dict[str, Any]
         where = len(sets) - 1 if told.partitions else -1
         name = ids.setdefault(told.name, len(ids))
         producer = (told.producer, told.epoch, -1, told.next_id, -1, told.version, 6000)
-        rows.append((offset, told.leader_epoch, name, told.status, *producer, where, 2, 1))
+        rows.append(
+            (offset, told.leader_epoch, name, told.status, *producer, where, told.updated_ms, told.started_ms)
+        )
     value = {"began_ns": 1, "partition": partition, "end": rows[-1][0] + 1 if rows else 0, "unread": []}
     value |= {"ids": [*ids], "sets": sets, "count": len(rows), "error": None}
     value |= {"columns": packed_rows(rows, STATE_TYPES)}

@@ -23,10 +23,11 @@ from tests.checkers.transactional.states.state_histories import (
     story_of,
 )
 
-ILLEGAL, BACK, DROPPED = (
+ILLEGAL, BACK, DROPPED, START = (
     "transaction-state-illegal",
     "transaction-epoch-back",
     "transaction-partition-dropped",
+    "transaction-start-wrong",
 )
 E, O1, O2 = Told(EMPTY), Told(ONGOING, partitions=[1]), Told(ONGOING, partitions=[1, 2])
 PC, PA = Told(COMMITTING, partitions=[1, 2]), Told(ABORTING, partitions=[1, 2])
@@ -77,6 +78,32 @@ def ids(*records: Told, leaders: tuple[int, ...] = ()) -> list[str]:
 )
 def test_what_a_coordinator_may_write(records: list[Told]) -> None:
     assert ids(*records) == []
+
+
+LATER = {"updated_ms": 9}
+RESTARTED = O1._replace(updated_ms=9, started_ms=9)
+
+
+@pytest.mark.parametrize(
+    ("records", "found"),
+    [
+        ([E, O1, O2._replace(**LATER), PC._replace(**LATER), CC._replace(**LATER), RESTARTED], []),
+        ([E, O2, PC, CC, O1._replace(**LATER)], [START]),
+        ([O1._replace(started_ms=1)], [ILLEGAL]),
+        ([E, O1._replace(started_ms=-1)], [START]),
+        ([E, O1, O2._replace(updated_ms=9, started_ms=3)], [START]),
+        pytest.param([E, O1, O2._replace(updated_ms=9, started_ms=9)], [], id="a start that was not adopted"),
+        ([E, O2, PC._replace(started_ms=9)], [START]),
+        ([E, O2, PC, CC._replace(started_ms=9)], [START]),
+        ([E, O1, E._replace(started_ms=-1)], []),
+        ([E, NONE._replace(started_ms=-1), Told(ABORTED, 1, started_ms=-1)], []),
+        ([E, O1, RESTARTED, O2], []),
+    ],
+)
+def test_a_transaction_starts_when_its_first_partition_is_added(
+    records: list[Told], found: list[str]
+) -> None:
+    assert ids(*records) == found
 
 
 @pytest.mark.parametrize(
@@ -169,9 +196,15 @@ def test_a_finding_shows_both_records() -> None:
         "after CompleteCommit with producer 7 in epoch 0"
     )
     assert anomaly.explanation[0] == (
-        "At offset 3 the state is CompleteCommit, with producer 7 in epoch 0 and the partitions none."
+        "At offset 3 the state is CompleteCommit, with producer 7 in epoch 0 and the partitions none; "
+        "it was written at 2 ms, and the transaction started at 2 ms."
     )
-    assert of(E, O2, CC).anomalies[0].explanation[0].endswith("partitions log-0/1, log-0/2.")
+    assert (
+        of(E, O2, CC)
+        .anomalies[0]
+        .explanation[0]
+        .endswith("partitions log-0/1, log-0/2; it was written at 2 ms, and the transaction started at 2 ms.")
+    )
     assert of(O1).anomalies[0].explanation[0] == "The log has no record of the id before."
     (late,) = of(E, Told(REMOVED, -1, -1), Told(COMMITTED)).anomalies
     assert late.explanation[0] == "At offset 1 the id is deleted."

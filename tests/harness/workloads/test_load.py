@@ -1,0 +1,55 @@
+"""The load of a run ends its workers in their order."""
+
+import pytest
+
+from harness.workloads.load import Load
+from harness.workloads.worker import Worker, WorkloadError
+from tests.harness.waiting import BOUND_S
+
+
+class Waiting(Worker):
+    """A worker that waits until it is stopped, and then for another one if it has one."""
+
+    def __init__(self, name: str, ended: list[str], *, first: bool = False) -> None:
+        super().__init__(name)
+        self.ends_first = first
+        self._ended = ended
+
+    def work(self) -> None:
+        self.stopping.wait()
+        self._ended.append(self.name)
+
+
+class Stuck(Worker):
+    """A worker that does not end when it is stopped."""
+
+    ends_first = True
+
+    def __init__(self) -> None:
+        super().__init__("stuck")
+        self.released = False
+
+    def work(self) -> None:
+        while not self.released:
+            self.stopping.wait(0.01)
+            self.stopping.clear()
+
+
+def test_workers_that_end_first_have_ended_before_others_are_stopped() -> None:
+    ended: list[str] = []
+    load = Load([Waiting("producer", ended), Waiting("member", ended, first=True)])
+    load.start()
+    assert load.stop() == []
+    assert ended == ["member", "producer"]
+
+
+def test_a_worker_that_does_not_end_does_not_keep_the_others() -> None:
+    ended: list[str] = []
+    stuck, producer = Stuck(), Waiting("producer", ended)
+    load = Load([producer, stuck])
+    load.start()
+    with pytest.raises(WorkloadError, match="workers did not stop"):
+        load.stop(bound_s=0.1)
+    stuck.released = True
+    producer.join(BOUND_S)
+    assert ended == ["producer"]
