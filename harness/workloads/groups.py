@@ -64,6 +64,7 @@ def options_of(context: GroupsContext, group: int, place: int = 0) -> MemberOpti
     workload = context.workload
     name = workload.groups[group]
     modern = name in workload.modern or name in workload.mixed
+    static = name in workload.static or (name in workload.modern and place < workload.instances)
     return MemberOptions(
         context.bootstrap,
         name,
@@ -74,7 +75,7 @@ def options_of(context: GroupsContext, group: int, place: int = 0) -> MemberOpti
         modern=modern,
         assignors=workload.assignors if modern else ("range",),
         pattern=modern and place >= workload.members - workload.patterns,
-        instance=f"{name}-{place}" if name in workload.static else None,
+        instance=f"{name}-{place}" if static else None,
     )
 
 

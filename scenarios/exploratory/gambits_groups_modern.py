@@ -12,7 +12,9 @@ SCENARIO = Scenario(
     ),
     schedule=mostly_gambits(GROUP_GAMBITS),
     topology=Topology(mode=Mode.ISOLATED, config=GROUP_BROKERS | SHORT_SESSIONS),
-    workload=GroupsWorkload(modern=("group-confluent-kafka",), assignors=("uniform", "range"), patterns=1),
+    workload=GroupsWorkload(
+        modern=("group-confluent-kafka",), instances=1, assignors=("uniform", "range"), patterns=1
+    ),
     # Before, groups of that protocol were a preview.
     versions_min="4.0.0",
     ticket="KIP-848",

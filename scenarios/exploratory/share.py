@@ -5,6 +5,8 @@ from scenarios.blinks import BLINKS
 from scenarios.sharing import share_brokers
 
 WORKLOAD = ShareWorkload()
+SNAPSHOTS = {"share.coordinator.snapshot.update.records.per.snapshot": "30"}
+"""By default a share coordinator writes a snapshot after 500 changes, which is more than a run has."""
 SCENARIO = Scenario(
     summary="Members of a share group accept, release, reject, stall and leave, under faults of every kind.",
     why=(
@@ -12,7 +14,7 @@ SCENARIO = Scenario(
         "and both move. A defect here loses a record, or delivers one again that was accepted."
     ),
     schedule=RandomSchedule(duration_ms=60_000, changes={"alter": 1}, blinks=BLINKS),
-    topology=Topology(config=share_brokers(WORKLOAD)),
+    topology=Topology(config=share_brokers(WORKLOAD) | SNAPSHOTS),
     workload=WORKLOAD,
     versions_min="4.2.0",
     ticket="KIP-932",
