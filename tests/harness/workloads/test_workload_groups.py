@@ -511,3 +511,11 @@ def test_everybody_has_a_number(make: Make) -> None:
     assert len(last) == len(CALM.groups) <= FINAL_WORKERS
     assert implementation_of(CALM).workers is groups_workers
     assert [group.removeprefix("group-") for group in CALM.groups] == list(EMBEDDED)
+
+
+def test_some_members_of_modern_groups_are_static(make: Make) -> None:
+    modern = msgspec.structs.replace(CALM, modern=("group-confluent-kafka",), instances=1)
+    context = make(modern).context
+    names = [options_of(context, 1, place).instance for place in range(3)]
+    assert names == ["group-confluent-kafka-0", None, None]
+    assert options_of(context, 0).instance is None, "a classic group"
