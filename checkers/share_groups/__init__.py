@@ -14,6 +14,7 @@ Operations are those of docs/histories.md: *share-poll*, *acknowledge* and *shar
 7. ``share-stuck``: after the recovery a new record, or one whose lock ended, is not delivered (`settling`).
 8. ``share-answered-early``, ``share-state-unasked``, ``share-state-undone``, ``share-state-epoch-back``: the
    log of the share coordinator does not agree with the acknowledgements, or with itself (`states`).
+9. ``share-snapshot-incomplete``: a snapshot in that log lacks a state (`snapshots`).
 
 A record may be delivered several times: after a release, when a lock ends, or because its leader changed;
 this is a figure.  Delivery counts may repeat, because a count is stored only with an acknowledgement
@@ -57,7 +58,8 @@ from checkers.share_groups.loading import RELEASE, ShareGroups, share_groups_of
 from checkers.share_groups.locks import locks_lost
 from checkers.share_groups.passing import Passed, Passing
 from checkers.share_groups.settling import Settling
-from checkers.share_groups.states import StatesJudged, judge_states
+from checkers.share_groups.snapshots import incomplete_snapshots
+from checkers.share_groups.states import judge_states
 from checkers.verdict.entry import Entry
 from checkers.verdict.tallies import AnomalyTally, tallied
 from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly, Assumption, CheckerResult, result_of
@@ -129,7 +131,7 @@ def check_share_groups(history: History) -> CheckerResult:
         judged.add_certain(found.kind.id, len(found.place), examples)
         judged.doubts += compared.doubts()
     states = judge_states(history, groups)
-    _add_states(judged, states, excuses)
+    _add_states(judged, [*states.found, *incomplete_snapshots(history)], excuses)
     judged.doubts += unread_share_states(history)
     passing, settling = Passing(history, groups, workload), Settling(history, groups, workload)
     assumptions: list[Assumption] = []
@@ -155,10 +157,12 @@ def check_share_groups(history: History) -> CheckerResult:
     )
 
 
-def _add_states(judged: "_Judged", states: StatesJudged, excuses: "_Excuses") -> None:
+def _add_states(
+    judged: "_Judged", states: Sequence[tuple[GroupPartition, Anomaly]], excuses: "_Excuses"
+) -> None:
     """Add the findings about the states that share coordinators wrote."""
-    for rule in dict.fromkeys(anomaly.id for _, anomaly in states.found):
-        found = [each for each in states.found if each[1].id == rule]
+    for rule in dict.fromkeys(anomaly.id for _, anomaly in states):
+        found = [each for each in states if each[1].id == rule]
         some = [excuses.judged(anomaly, name) for name, anomaly in found[:EXAMPLES_PER_ANOMALY]]
         judged.add(rule, len(found), some)
 

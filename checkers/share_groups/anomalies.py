@@ -103,6 +103,12 @@ STATE_EPOCH_BACK = AnomalyKind(
     "A share coordinator knows all records of its log, and refuses requests with older epochs.",
     "KIP-932, Share group state persistence; Kafka's ShareCoordinatorShard.generateShareStateRecord",
 )
+SNAPSHOT_INCOMPLETE = AnomalyKind(
+    "share-snapshot-incomplete",
+    "A snapshot in the log of a share coordinator lacks the state of a record that was accepted or archived.",
+    "A snapshot has the states of all records from the start offset on, so that the next leader knows them.",
+    "KIP-932, ShareSnapshotValue; Kafka's ShareCoordinatorShard.generateShareStateRecord",
+)
 
 ANOMALIES = by_id(
     UNDELIVERED,
@@ -121,6 +127,7 @@ ANOMALIES = by_id(
     STATE_UNASKED,
     STATE_UNDONE,
     STATE_EPOCH_BACK,
+    SNAPSHOT_INCOMPLETE,
 )
 """All anomalies, by id."""
 _CALM = (*PERMITTED, Source.PARTITIONS)
@@ -144,6 +151,7 @@ NEEDS = Needs(
         STATE_UNASKED.id: (Source.CLIENTS,),
         STATE_UNDONE.id: _STATES,
         STATE_EPOCH_BACK.id: PERMITTED,
+        SNAPSHOT_INCOMPLETE.id: PERMITTED,
     },
     workloads=frozenset({"shares"}),
     not_deleted=frozenset({NOT_IN_LOG.id}),
