@@ -29,7 +29,7 @@ from harness.clients import (
 from harness.clients.errors import TABLE as COMMON
 from harness.clients.errors import Appended, ErrorSource, ProduceErrorRule
 from harness.clients.java import remote
-from harness.clients.java.errors import CODES, COMMIT_CODES, REFUSALS, TABLE, classify, told
+from harness.clients.java.errors import CODES, COMMIT_CODES, REFUSALS, TABLE, classify, error_line
 from harness.clients.java.messages import ClientCall, Raised, Returned
 from harness.clients.java.process import CRASH_FILE, LOG_FILE, JavaDiedError, JavaProcess, java_missing
 from harness.clients.opening import open_consumer, open_producer, open_share_admin, open_share_consumer
@@ -138,8 +138,8 @@ def test_no_commit_of_the_library_is_known_to_have_failed() -> None:
 
 
 def test_an_error_is_reported_by_kafkas_name() -> None:
-    assert told("OutOfOrderSequenceException", "a; b\n c") == "OUT_OF_ORDER_SEQUENCE_NUMBER: a, b c"
-    assert told("Unheard", "") == "Unheard"
+    assert error_line("OutOfOrderSequenceException", "a; b\n c") == "OUT_OF_ORDER_SEQUENCE_NUMBER: a, b c"
+    assert error_line("Unheard", "") == "Unheard"
 
 
 def made(folder: Path) -> JavaProcess:
