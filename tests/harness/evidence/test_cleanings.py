@@ -65,7 +65,7 @@ def test_a_log_whose_oldest_lines_were_dropped_lacks_its_beginning(lines: list[s
     assert begins("\n".join(lines)) is whole
 
 
-def test_one_that_lacks_it_has_no_cleanings(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_one_that_lacks_it_no_cleanings_are_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     recorder = a_recorder()
     cut_off = {"n1": cleaning("log-0-0", 0, 7).encode()}
     monkeypatch.setattr(node_logs, "save_logs", lambda *_: SavedLogs(cut_off, {}))
@@ -73,7 +73,7 @@ def test_one_that_lacks_it_has_no_cleanings(monkeypatch: pytest.MonkeyPatch) -> 
     assert CLEANED not in {call.args[1] for call in recorder.observe.call_args_list}
 
 
-def test_every_node_has_when_its_log_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_every_node_it_is_recorded_when_its_log_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     logs = {"n1": f"{FIRST}\n{cleaning('log-0-0', 0, 7)}".encode(), "n2": b""}
     recorder = a_recorder()
 

@@ -313,7 +313,7 @@ def test_a_wait_ends_whether_or_not_its_condition_is_reached(bench: Bench) -> No
     assert len(bench.asked_for) == 1
 
 
-def test_parts_of_another_run_have_whether_they_are_as_then(bench: Bench) -> None:
+def test_of_parts_of_another_run_it_is_recorded_whether_they_are_as_then(bench: Bench) -> None:
     bench.leader = 2
     assert bench.play(Given({"leader": broker(1)}, ("t", 0), within_ms=0)).type is OK
     assert bench.completions()[0].value["as_then"] is False

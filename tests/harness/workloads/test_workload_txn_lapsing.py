@@ -329,7 +329,7 @@ def test_records_that_are_not_acknowledged_have_no_offset(bench: Bench) -> None:
     assert {mop[4] for mop in bench.txn().value["mops"]} == {None}
 
 
-def test_descriptions_that_fail_have_no_content(bench: Bench) -> None:
+def test_descriptions_that_fail_are_recorded_as_failed(bench: Bench) -> None:
     bench.broker.describe_error = 16
     bench.worker.do_once(Lapse.ABORTED_BY_ADMIN)
     assert [type_ for type_, f in bench.completions() if f.startswith("describe")] == [FAIL] * 5
