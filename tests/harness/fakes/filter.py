@@ -20,7 +20,7 @@ class Filter:
         packets: how many packets each rule of the chain met.
         action: what these rules do.
         files: what ``cat`` prints.
-        commands: what was run, in order.
+        said: the commands, in order.
         there: whether the chain exists.
         stuck: whether the chain stays when it is removed.
     """
@@ -29,12 +29,12 @@ class Filter:
         self.packets = packets
         self.action = action
         self.files = files
-        self.commands: list[str] = []
+        self.said: list[str] = []
         self.there = False
         self.stuck = False
 
     def enter_holder(self, command: str) -> str:
-        self.commands.append(command)
+        self.said.append(command)
         if command.startswith("cat "):
             return self.files
         if f"-N {CHAIN}" in command:

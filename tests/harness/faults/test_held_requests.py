@@ -47,9 +47,9 @@ def test_they_are_held_proven_and_let_go(found: Filter, fault: ActiveFault) -> N
     assert (undo.action, undo.node, undo.chain) == ("remove-chain", "n2", "KRUCIBLE-g1f1")
     fault.inject()
     first, second = half_of(TABLE, 5)
-    assert f"-p tcp --sport {first} --dport 9092 -j DROP" in found.commands[1]
-    assert f"-p tcp --sport {second} --dport 9092 -j DROP" in found.commands[1]
-    assert found.commands[1].endswith("-I KRUCIBLE 1 -j KRUCIBLE-g1f1")
+    assert f"-p tcp --sport {first} --dport 9092 -j DROP" in found.said[1]
+    assert f"-p tcp --sport {second} --dport 9092 -j DROP" in found.said[1]
+    assert found.said[1].endswith("-I KRUCIBLE 1 -j KRUCIBLE-g1f1")
     assert fault.took_effect() == {"held": 2, "dropped": 3}
     with pytest.raises(NotConfirmedError, match="rules are left"):
         fault.healed()
@@ -68,9 +68,9 @@ def test_what_a_broker_sends_controllers_is_held_where_it_leaves(found: Filter) 
     fault = at_second(HeldReports(), found)
     fault.inject()
     for port in (0xA001, 0xA002):
-        assert f"-A KRUCIBLE-g1f1 -p tcp --sport {port} --dport 9093 -j DROP" in found.commands[1]
-    assert str(0xA003) not in found.commands[1]
-    assert found.commands[1].endswith("-I OUTPUT 1 -j KRUCIBLE-g1f1")
+        assert f"-A KRUCIBLE-g1f1 -p tcp --sport {port} --dport 9093 -j DROP" in found.said[1]
+    assert str(0xA003) not in found.said[1]
+    assert found.said[1].endswith("-I OUTPUT 1 -j KRUCIBLE-g1f1")
     assert fault.took_effect() == {"held": 2, "dropped": 3}
     fault.heal()
     assert fault.healed() == {"rules_left": 0}

@@ -23,13 +23,13 @@ def test_they_are_lost_proven_and_heard_again(found: Filter, fault: ActiveFault)
     (undo,) = fault.undo
     assert (undo.action, undo.node, undo.chain) == ("remove-chain", "n2", "KRUCIBLE-g1f1")
     fault.inject()
-    assert "-p tcp --sport 9092 -j DROP" in found.commands[0]
-    assert "-I OUTPUT 1 -j KRUCIBLE-g1f1" in found.commands[0]
+    assert "-p tcp --sport 9092 -j DROP" in found.said[0]
+    assert "-I OUTPUT 1 -j KRUCIBLE-g1f1" in found.said[0]
     assert fault.took_effect() == {"dropped": 4}
     with pytest.raises(NotConfirmedError, match="rules are left"):
         fault.healed()
     fault.heal()
-    assert "-D OUTPUT -j KRUCIBLE-g1f1" in found.commands[-1]
+    assert "-D OUTPUT -j KRUCIBLE-g1f1" in found.said[-1]
     assert fault.healed() == {"rules_left": 0}
 
 
