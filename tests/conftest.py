@@ -1,4 +1,4 @@
-"""What holds for all tests: the same examples, time, no colours of a shell, who has which, what is told."""
+"""What holds for all tests: the same examples, time, no colours of a shell, who has which, reports."""
 
 import gc
 import os

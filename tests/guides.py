@@ -1,4 +1,4 @@
-"""What guides tell: their blocks, and their commands with the exit codes that they are to have."""
+"""What guides have: their blocks, and their commands with the exit codes that they are to have."""
 
 import os
 import re

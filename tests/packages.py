@@ -1,4 +1,4 @@
-"""Debian packages that tests want: installed where that is allowed; elsewhere what to install is told.
+"""Debian packages that tests want: installed where that is allowed; elsewhere what to install is printed.
 
 `make test` runs it, after krucible's own set-up, which installs Maven, and Java with it, only where no
 registry has Kafka's image.

@@ -38,7 +38,7 @@ def wait_until(condition: Callable[[], object], what: str) -> None:
 
 
 class Daemon:
-    """A master or a worker, which says on stderr what it does."""
+    """A master or a worker, which logs on stderr what it does."""
 
     def __init__(self, folder: Path, kind: str, *options: str, host: str = "127.0.0.1") -> None:
         folder.mkdir()

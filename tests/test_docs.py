@@ -1,4 +1,4 @@
-"""The guides are true: their commands run, their diffs apply, pass their own tests and are as short as told.
+"""Guides are true: their commands run, their diffs apply, pass their own tests and are as short as stated.
 
 Blocks of ``sh`` are executed here, in a folder of their own whose store holds a run; those of ``console`` are
 parsed alone (tests/test_house.py), because each takes a cluster for minutes.  The guide for beginners, which
@@ -141,10 +141,10 @@ FORMAT = ("-m", "ruff", "format", "--check", "--config", str(ROOT / "pyproject.t
 def test_a_scenario_is_one_short_file(sources: Path) -> None:
     (diff,) = blocks("write-a-scenario.md", "diff")
     size = applied(sources, diff)
-    told = (ROOT / "docs/write-a-scenario.md").read_text()
+    guide = (ROOT / "docs/write-a-scenario.md").read_text()
     assert size.files == 1
     assert size.lines <= 30
-    assert f"One file, {size.lines} lines" in told
+    assert f"One file, {size.lines} lines" in guide
     planned = (
         "from harness.plan.planning import RunOptions, plan_run; from harness.plan.schedule import faults_of;"
         "plan = plan_run(RunOptions(scenario='smoke/rolling-bounce', seed=7));"
@@ -155,12 +155,12 @@ def test_a_scenario_is_one_short_file(sources: Path) -> None:
 
 
 def test_a_fault_is_as_long_as_the_guide_says(sources: Path) -> None:
-    told = (ROOT / "docs/add-a-fault.md").read_text()
+    guide = (ROOT / "docs/add-a-fault.md").read_text()
     for diff in blocks("add-a-fault.md", "diff"):
         size = applied(sources, diff)
         assert size.files == 2
         assert size.lines + size.test_lines <= 60
-        assert f"two files, {size.lines} lines, and {size.test_lines} lines of test" in told
+        assert f"two files, {size.lines} lines, and {size.test_lines} lines of test" in guide
     changed = ("harness/faults", "harness/vocabulary", "tests/harness")
     in_copy(sources, *LINT, *changed)
     in_copy(sources, *FORMAT, *changed)
@@ -175,12 +175,12 @@ def test_a_fault_is_as_long_as_the_guide_says(sources: Path) -> None:
 
 def test_a_checker_is_one_short_module(sources: Path) -> None:
     (diff,) = blocks("add-a-checker.md", "diff")
-    told = (ROOT / "docs/add-a-checker.md").read_text()
+    guide = (ROOT / "docs/add-a-checker.md").read_text()
     size = applied(sources, diff)
     assert size.files == 2
     assert size.lines <= 150
-    assert f"One module, {size.lines - 2} lines, and two lines" in told
-    assert f"{size.test_lines} lines of test" in told
+    assert f"One module, {size.lines - 2} lines, and two lines" in guide
+    assert f"{size.test_lines} lines of test" in guide
     judged = (
         "from checkers.judge import CHECKERS, known_anomalies;"
         "assert 'overlaps' in CHECKERS and 'overlapping-operations' in known_anomalies()"

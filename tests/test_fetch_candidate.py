@@ -56,7 +56,7 @@ def serve(asked: list[str], elsewhere: str, context: ssl.SSLContext | None = Non
             self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
-            """Nothing: pytest shows what the script says."""
+            """Nothing: pytest shows what the script prints."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     if context is not None:
@@ -113,10 +113,10 @@ def grouped(digest: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "told", [SHA512, f"{SHA512}  {FILE}\n", grouped(SHA512)], ids=["bare", "gnu", "apache"]
+    "checksum", [SHA512, f"{SHA512}  {FILE}\n", grouped(SHA512)], ids=["bare", "gnu", "apache"]
 )
-def test_a_tarball_with_its_sum_is_kept(tmp_path: Path, place: Place, told: str) -> None:
-    done = fetch(tmp_path, place, FILE, f"{place.secure}/{FILE}", told)
+def test_a_tarball_with_its_sum_is_kept(tmp_path: Path, place: Place, checksum: str) -> None:
+    done = fetch(tmp_path, place, FILE, f"{place.secure}/{FILE}", checksum)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == f"{FILE} is here, SHA-512 {SHA512}\n"
     assert [path.name for path in tmp_path.iterdir()] == [FILE]
@@ -168,9 +168,9 @@ def test_a_server_that_is_not_the_named_one_is_not_believed(tmp_path: Path, plac
 def test_what_does_not_fit_is_refused_and_nobody_is_asked(
     tmp_path: Path, place: Place, words: tuple[str, str, str], why: str
 ) -> None:
-    file, url, told = words
+    file, url, checksum = words
     address = {"": f"{place.secure}/{FILE}", "plain": f"{place.plain}/{FILE}"}.get(url, url)
-    done = fetch(tmp_path, place, file, address, told)
+    done = fetch(tmp_path, place, file, address, checksum)
     assert done.returncode == 64
     assert why in done.stderr
     assert "expected" in done.stderr

@@ -1,4 +1,4 @@
-"""The rules of the house, enforced: sizes, names, imports, and that docs tell the truth."""
+"""The rules of the house, enforced: sizes, names, imports, and that docs are true."""
 
 import ast
 import re
@@ -81,8 +81,8 @@ def test_every_module_says_what_it_is_for() -> None:
 def test_docstrings_have_three_words_at_least() -> None:
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)
     nodes = [(path, node) for path in MODULES for node in ast.walk(ast.parse(path.read_text()))]
-    told = [(path, ast.get_docstring(node)) for path, node in nodes if isinstance(node, kinds)]
-    assert not [(str(path), text) for path, text in told if text is not None and len(text.split()) < 3]
+    docstrings = [(path, ast.get_docstring(node)) for path, node in nodes if isinstance(node, kinds)]
+    assert not [(str(path), text) for path, text in docstrings if text is not None and len(text.split()) < 3]
 
 
 def subclasses() -> dict[str, set[str]]:

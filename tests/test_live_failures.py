@@ -1,4 +1,4 @@
-"""Tests tell a failure at once, the end of a group, and what failed until they were ended from outside."""
+"""Tests report a failure at once, the end of a group, and what failed until they were ended from outside."""
 
 import re
 import shutil
@@ -30,7 +30,7 @@ BOUND_S = 120
 
 
 def suite(pytester: pytest.Pytester, tests: dict[str, str]) -> None:
-    """Write some test files, and those of ours that tell what happens to them."""
+    """Write some test files, and those of ours that report what happens to them."""
     for name, text in tests.items():
         path = pytester.path / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -39,18 +39,18 @@ def suite(pytester: pytest.Pytester, tests: dict[str, str]) -> None:
         shutil.copy(ROOT / "tests" / name, pytester.path / "tests")
 
 
-def test_a_failure_and_the_end_of_a_group_are_told_at_once(pytester: pytest.Pytester) -> None:
+def test_a_failure_and_the_end_of_a_group_are_reported_at_once(pytester: pytest.Pytester) -> None:
     suite(pytester, {"tests/cluster/test_it.py": FAILS, "tests/a/test_it.py": "def test_it(): pass"})
     ran = pytester.runpytest_subprocess("tests", "-n", "2", "--import-mode=importlib")
     ran.assert_outcomes(passed=1, failed=1)
-    told = "\n".join(ran.outlines).partition("= FAILURES =")[0]
-    assert re.search(r"^\d+:\d\d failed: tests/cluster/test_it.py::test_it$", told, re.MULTILINE), told
-    assert re.search(r"^ +E +OSError: no such node$", told, re.MULTILINE), told
-    assert re.search(r"^\d+:\d\d ended: tests/cluster/$", told, re.MULTILINE), told
+    output = "\n".join(ran.outlines).partition("= FAILURES =")[0]
+    assert re.search(r"^\d+:\d\d failed: tests/cluster/test_it.py::test_it$", output, re.MULTILINE), output
+    assert re.search(r"^ +E +OSError: no such node$", output, re.MULTILINE), output
+    assert re.search(r"^\d+:\d\d ended: tests/cluster/$", output, re.MULTILINE), output
 
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")])
-def test_what_is_ended_from_outside_tells_what_failed(
+def test_what_is_ended_from_outside_reports_what_failed(
     pytester: pytest.Pytester, workers: tuple[str, ...]
 ) -> None:
     suite(pytester, {"tests/a/test_it.py": WAITS})
@@ -69,7 +69,7 @@ def test_what_is_ended_from_outside_tells_what_failed(
         bound.start()
         assert ran.stdout is not None
         while "failed: " not in (line := ran.stdout.readline()):
-            assert line, "it ended before it told"
+            assert line, "it ended before it reported"
         ran.send_signal(signal.SIGTERM)
         out, _ = ran.communicate()
         bound.cancel()

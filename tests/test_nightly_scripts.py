@@ -104,7 +104,7 @@ def test_one_that_is_there_is_not_built_again(checkout: Path) -> None:
 
 
 @pytest.mark.parametrize("names", ["", DOCUMENTS, f"{NAME} kafka_2.13-4.5.0.tgz"])
-def test_a_build_without_exactly_one_tarball_is_told(checkout: Path, names: str) -> None:
+def test_a_build_without_exactly_one_tarball_is_reported(checkout: Path, names: str) -> None:
     done = called(checkout, "build-tarball", "kafka", "trunk", NAMES=names, GITHUB_OUTPUT="")
     assert done.returncode == 1
     assert "expected one tarball in trunk" in done.stderr

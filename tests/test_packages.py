@@ -1,4 +1,4 @@
-"""What tests alone want is installed where that is allowed, and otherwise told and done without."""
+"""What tests alone want is installed where that is allowed, and otherwise reported and done without."""
 
 from pathlib import Path
 
@@ -14,10 +14,10 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def put(folder: Path, name: str, says: str = "") -> None:
-    """A program that says something."""
+def put(folder: Path, name: str, output: str = "") -> None:
+    """A program that prints something."""
     program = folder / name
-    program.write_text(f"#!/bin/sh\necho '{says}' >&2\n")
+    program.write_text(f"#!/bin/sh\necho '{output}' >&2\n")
     program.chmod(0o755)
 
 
@@ -35,10 +35,10 @@ def test_a_machine_that_has_them_gets_nothing(programs: Path, monkeypatch: pytes
     for name in ("chromium", "mvn"):
         put(programs, name)
     put(programs, "java", 'openjdk version "17.0.15" 2025-04-15')
-    said: list[str] = []
+    lines: list[str] = []
     monkeypatch.setattr(packages, "may_not_install", lambda: pytest.fail("nothing is to be installed"))
-    packages.ensure(said.append)
-    assert said == []
+    packages.ensure(lines.append)
+    assert lines == []
 
 
 def test_java_is_one_that_spark_starts_on(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,20 +52,20 @@ def test_java_is_one_that_spark_starts_on(programs: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.usefixtures("programs")
-def test_what_may_not_be_installed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_may_not_be_installed_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_INSTALL", "1")
-    said: list[str] = []
-    packages.ensure(said.append)
-    assert len(said) == 1
-    assert said[0].startswith("missing, and not installed, because NO_INSTALL=1 forbids it: chromium (")
-    assert "maven (" in said[0]
-    assert said[0].endswith("openjdk-17-jre-headless (Spark, under the pipeline); their tests are skipped")
+    lines: list[str] = []
+    packages.ensure(lines.append)
+    assert len(lines) == 1
+    assert lines[0].startswith("missing, and not installed, because NO_INSTALL=1 forbids it: chromium (")
+    assert "maven (" in lines[0]
+    assert lines[0].endswith("openjdk-17-jre-headless (Spark, under the pipeline); their tests are skipped")
 
 
 def test_what_may_be_is_installed(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packages, "may_not_install", lambda: None)
     monkeypatch.setattr(packages, "install", lambda wanted, say: say([each.name for each in wanted]))
-    said: list[list[str]] = []
-    packages.ensure(said.append)  # type: ignore[arg-type]
-    assert said == [["chromium", "maven", "openjdk-17-jre-headless"]]
+    lines: list[list[str]] = []
+    packages.ensure(lines.append)  # type: ignore[arg-type]
+    assert lines == [["chromium", "maven", "openjdk-17-jre-headless"]]
     assert list(programs.iterdir()) == []

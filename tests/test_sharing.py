@@ -120,9 +120,9 @@ def test_what_a_test_has_started_ends_when_the_tests_are_interrupted(pytester: p
         words, cwd=pytester.path, stdout=subprocess.DEVNULL, start_new_session=True
     ) as tests:
         try:
-            told = pytester.path / "child"
-            wait_until(told.exists)
-            child = int(told.read_text())
+            written = pytester.path / "child"
+            wait_until(written.exists)
+            child = int(written.read_text())
             os.killpg(tests.pid, signal.SIGINT)  # as a terminal does
             assert tests.wait() == pytest.ExitCode.INTERRUPTED
         finally:

@@ -28,7 +28,7 @@ WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 ACTIONLINT = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.7"
 BUILD_BOUND_S = 300
 NOT_TO_BE_HAD = re.compile(r'Get "|disabled by GOPROXY|40[34] |requires go|invalid go version')
-"""What Go says where it reaches no proxy, or is too old for actionlint itself."""
+"""What Go prints where it reaches no proxy, or is too old for actionlint itself."""
 NOT_LINTED = "the workflows were not linted; CONTRIBUTING.md says how to get actionlint"
 """What every reason to skip ends with."""
 GIVEN = {
@@ -117,8 +117,8 @@ def machines() -> dict[str, list[int]]:
     """Shards of each preset, where nobody says how many."""
     workflow = load(ROOT / ".github/workflows/qualify.yml")
     expression = workflow["jobs"]["shard"]["strategy"]["matrix"]["shard"]
-    told = json.loads(re.search(r"fromJSON\('(\{.*\})'\)\[inputs\.preset\]", expression)[1])  # type: ignore[index]
-    return {preset: json.loads(shards) for preset, shards in told.items()}
+    by_preset = json.loads(re.search(r"fromJSON\('(\{.*\})'\)\[inputs\.preset\]", expression)[1])  # type: ignore[index]
+    return {preset: json.loads(shards) for preset, shards in by_preset.items()}
 
 
 def minutes(preset: str, shards: int) -> float:
@@ -182,8 +182,8 @@ def test_a_night_compares_the_default_version_with_one_before_and_trunk_with_it(
     assert release["candidate"] == trunk["baseline"] == DEFAULT_VERSION
     assert parse_version(release["baseline"]) < parse_version(release["candidate"])
     night = f"{DEFAULT_VERSION} compared with {release['baseline']}"
-    told = f"{night}, and Kafka's trunk compared with {DEFAULT_VERSION}"
-    assert told in (ROOT / "docs/ci.md").read_text()
+    sentence = f"{night}, and Kafka's trunk compared with {DEFAULT_VERSION}"
+    assert sentence in (ROOT / "docs/ci.md").read_text()
 
 
 def test_what_is_started_by_hand_proposes_the_versions_of_a_night() -> None:
@@ -210,8 +210,8 @@ def test_every_night_has_seeds_of_its_own(job: str) -> None:
 
 
 def test_shards_and_report_are_of_the_same_night() -> None:
-    told = [words[words.index("--night") + 1] for words in commands() if "qualify" in words]
-    assert told == [GIVEN["inputs.night"]] * 2
+    nights = [words[words.index("--night") + 1] for words in commands() if "qualify" in words]
+    assert nights == [GIVEN["inputs.night"]] * 2
 
 
 def test_reports_and_evidence_are_kept_equally_long() -> None:
@@ -275,10 +275,10 @@ def test_what_jobs_put_into_the_checkout_is_no_change_of_it(tmp_path: Path) -> N
     for name in ignored:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
-    told = subprocess.run(
+    done = subprocess.run(
         ["git", "-C", tmp_path, "status", "--porcelain"], capture_output=True, text=True, check=True
     )
-    assert told.stdout.split() == ["A", ".gitignore"]
+    assert done.stdout.split() == ["A", ".gitignore"]
 
 
 def test_the_decision_reaches_the_page_of_the_job() -> None:

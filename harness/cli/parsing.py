@@ -157,10 +157,10 @@ def _of_value(error: click.BadParameter, parameter: click.Parameter, ctx: click.
     name = parameter.opts[0] if isinstance(parameter, click.Option) else parameter.make_metavar(ctx)
     if isinstance(error, click.MissingParameter):
         return Problem(f"no {name}", name)
-    told = next(filter(None, (form.fullmatch(error.message) for form in _VALUES)), None)
-    if told is None:
+    matched = next(filter(None, (form.fullmatch(error.message) for form in _VALUES)), None)
+    if matched is None:
         return Problem(f"{name}: {error.message}", f"another value of {name}")
-    return Problem(f"{name} {told['got']}", f"{name} with {told['expected']}")
+    return Problem(f"{name} {matched['got']}", f"{name} with {matched['expected']}")
 
 
 def _is_option(word: str) -> bool:

@@ -7,7 +7,7 @@ PAGE_BYTES_MAX = 400_000
 
 
 class DisplayLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """Upper bounds of what is shown; the page says how much is left out.
+    """Upper bounds of what is shown; the page states how much is left out.
 
     Attributes:
         anomalies: causes, illegal ones first.

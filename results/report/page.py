@@ -141,7 +141,7 @@ def _rendered(run: _Run, limits: DisplayLimits) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals["left_out_told"] = left_out_text
+    environment.globals["left_out_text"] = left_out_text
     return environment.get_template("report.html.j2").render(_context(run, limits))
 
 

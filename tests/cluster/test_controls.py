@@ -13,7 +13,7 @@ from results.store.runs import find_run, load_verdict
 pytestmark = pytest.mark.cluster
 HANGING = "regressions/kafka-14402-hanging-transaction"
 DELAYED = "regressions/kafka-17754-delayed-end-txn"
-TOLD_APART = "regressions/kafka-17754-transaction-version-2"
+VERSION_2 = "regressions/kafka-17754-transaction-version-2"
 TIMED_OUT = "regressions/kafka-19690-timed-out-producer"
 LATE = "regressions/kafka-20785-late-commit"
 DELETED = "regressions/kafka-19274-deleted-offsets"
@@ -28,7 +28,7 @@ LATE_OF_OLDER = "regressions/kafka-20785-transaction-version-1"
         (HANGING, "3.5.2", {"hanging-transaction"}, {"late_produce_error": 0}),
         pytest.param(HANGING, "3.6.2", set(), {"late_produce_error": 48}, marks=pytest.mark.long),
         pytest.param(DELAYED, "4.3.1", {"G1a"}, {"late_end_error": 0}, marks=pytest.mark.long),
-        (TOLD_APART, "4.3.1", set(), {"late_end_error": 90}),
+        (VERSION_2, "4.3.1", set(), {"late_end_error": 90}),
         pytest.param(
             TIMED_OUT,
             "4.0.0",

@@ -58,7 +58,7 @@ TIMEOUT_MS = 4_000
 ATTEMPTS, LOST_AFTER_S = 3, 20.0
 CONFIG, VALUE = "retention.ms", "987654321"
 
-TELLING = """
+PRINTING = """
 import sys
 from harness.kafka.wire import Connection
 
@@ -102,7 +102,7 @@ operator.perform(ElectLeaders(ElectionType.PREFERRED, ((topic, 1),)), 8_000)
 def killed_after_request(script: str, request: str, *words: object) -> None:
     """Run a script in a process that is killed when a request has left and nothing has been answered."""
     child = subprocess.Popen(
-        [sys.executable, "-c", TELLING + script, *map(str, words)], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", PRINTING + script, *map(str, words)], stdout=subprocess.PIPE, text=True
     )
     with child:
         assert child.stdout is not None
@@ -167,8 +167,8 @@ class Ground:
             return endpoint.cluster([NAME]).topics[NAME].partitions[number]
 
     def progress(self) -> dict[str, Any]:
-        """What `krucible reassign` says of its newest request's one partition."""
-        said = subprocess.run(
+        """What `krucible reassign` prints of its newest request's one partition."""
+        done = subprocess.run(
             [
                 sys.executable,
                 "-m",
@@ -182,7 +182,7 @@ class Ground:
             stdout=subprocess.PIPE,
             check=True,
         )
-        (status,) = json.loads(said.stdout)["partitions"]
+        (status,) = json.loads(done.stdout)["partitions"]
         return dict(status)
 
     def gather(self) -> None:
@@ -193,13 +193,13 @@ class Ground:
             for node in self.cluster.nodes
         ]
         bounds = ("acked_before", "acked_after", "invoked_during", "fault_held_ms", "recovery_ms")
-        told: Any = {
+        setup: Any = {
             "controller_fetch_timeout_ms": 2000,
             "observe_interval_ms": 250,
             "kafka_version": DEFAULT_VERSION,
         }
-        told |= {"nodes": nodes, "features": {"kraft.version": 1}, "assumptions": dict.fromkeys(bounds, 0)}
-        recorder.observe("setup", value=told)
+        setup |= {"nodes": nodes, "features": {"kraft.version": 1}, "assumptions": dict.fromkeys(bounds, 0)}
+        recorder.observe("setup", value=setup)
         disks = {node.name: self.cluster.disk(node) for node in self.cluster.nodes}
         for name in disks:
             (self.folder / "nodes" / name).mkdir(parents=True)
@@ -225,7 +225,7 @@ def ground(three_nodes: Cluster, tmp_path: Path) -> Iterator[Ground]:
     delete_topic(brokers[0], NAME)
 
 
-def test_what_was_cut_off_is_unknown_until_the_evidence_tells(ground: Ground, tmp_path: Path) -> None:
+def test_what_was_cut_off_is_unknown_until_the_evidence_shows_it(ground: Ground, tmp_path: Path) -> None:
     kill_command_after_request(ground, tmp_path)
     elections_asked_for = kill_operator_after_election_request(ground, tmp_path)
     the_controller_is_killed(ground)

@@ -65,7 +65,7 @@ def end(node: NodeContainers) -> None:
     os.kill(node.state()["Pid"], signal.SIGKILL)
 
 
-def test_a_node_that_dies_by_itself_is_what_a_run_tells(
+def test_a_node_that_dies_by_itself_is_what_a_run_reports(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     scenario = load_scenario("smoke/partition")
@@ -83,7 +83,7 @@ def test_a_node_that_dies_by_itself_is_what_a_run_tells(
     assert invoke(["run", "smoke/partition", "--seed", "7", "--runs", str(tmp_path)]) == 1
 
     folder = find_run(tmp_path, "smoke/partition")
-    told = capsys.readouterr()
+    output = capsys.readouterr()
     history = read_history(folder)
     assert not history.of("harness-failure"), (folder / FAILURES_FILE).read_text()
     refused = [o for o in history.of("inject") if o.type is OperationType.FAIL]
@@ -92,7 +92,7 @@ def test_a_node_that_dies_by_itself_is_what_a_run_tells(
     assert (window.targets, window.proven, window.healed_ns is not None) == (("n1",), True, True)
     assert not missing_journals(history)
     verdict = load_verdict(folder)
-    assert verdict.validity is Validity.INVALID, told
+    assert verdict.validity is Validity.INVALID, output
     anomalies = {one.id for result in verdict.results for one in result.anomalies if one.illegal}
     assert anomalies == {"node-died"}
     (recovered,) = (o for o in history.of("recover") if o.type is not OperationType.INVOKE)

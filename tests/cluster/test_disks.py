@@ -64,7 +64,7 @@ def hits(
 
 
 def await_in_sync(cluster: Cluster) -> None:
-    """Both replicas of both partitions in sync, as the first broker tells."""
+    """Both replicas of both partitions in sync, as the first broker reports."""
     wait_until(lambda: in_sync(cluster) == [{1, 2}, {1, 2}], BOUND_S)
 
 

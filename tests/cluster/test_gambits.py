@@ -170,11 +170,11 @@ LATE = ("was not reached", UNPROVEN)
 
 
 FOUND = ("Unknown leader endpoints (Endpoints(endpoints={}))", "is inconsistent with current leader")
-"""Last words of controllers with new disks that two of docs/findings.md tell of: races of Kafka 4.3.1."""
+"""Last words of controllers with new disks that two of docs/findings.md describe: races of Kafka 4.3.1."""
 
 
 def is_found(verdict: Verdict) -> bool:
-    """Whether all that is illegal is the end of a controller that a finding tells of."""
+    """Whether all that is illegal is the end of a controller that a finding describes."""
     illegal = [one for result in verdict.results for one in result.anomalies if one.illegal]
     return bool(illegal) and all(
         one.id == "node-died" and any(words in one.summary for words in FOUND) for one in illegal

@@ -25,9 +25,9 @@ def test_groups_of_both_libraries_are_given_everything_and_fence_who_is_late(tmp
     assert set(figures) == {*GROUPS, "consumer-5"}
     operations = read_history(folder).operations
     for group, library in GROUPS.items():
-        told = [o for o in operations if o.f == "commit" and o.key == group and o.type is OperationType.OK]
-        assert len(told) >= 10
-        assert {commit.value["client"] for commit in told} == {library}
+        commits = [o for o in operations if o.f == "commit" and o.key == group and o.type is OperationType.OK]
+        assert len(commits) >= 10
+        assert {commit.value["client"] for commit in commits} == {library}
         assert figures[group]["generations"] >= 3
         assert figures[group]["delivered"] > 100
     late = [o for o in operations if o.f == "commit" and o.type is OperationType.FAIL]

@@ -23,10 +23,10 @@ DEMO = "krucible run smoke/partition --seed 7"
 
 
 class Followed(NamedTuple):
-    """What came of a guide's commands: where they were given, and what each of them told."""
+    """What came of a guide's commands: where they were given, and what each of them printed."""
 
     place: Path
-    told: dict[str, str]
+    outputs: dict[str, str]
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> Followed:
     """Every command but the first block's, which made this environment; a slow machine may doubt."""
     place = checkout(tmp_path_factory.mktemp("guide"))
     first, *_ = blocks("getting-started.md", "sh")
-    told = {}
+    outputs = {}
     for command, exits in lines_of("getting-started.md"):
         if command not in first:
             done = ended(place, command)
@@ -42,13 +42,13 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> Followed:
             assert doubted or done.returncode == exits, (
                 f"{command}\n{done.stdout[-3000:]}{done.stderr[-3000:]}"
             )
-            told[command] = done.stdout
-    return Followed(place, told)
+            outputs[command] = done.stdout
+    return Followed(place, outputs)
 
 
 def test_the_guide_for_beginners(followed: Followed) -> None:
-    said = "".join(followed.told.values())
-    assert "reproduce  krucible run smoke/partition --seed 7" in said
+    output = "".join(followed.outputs.values())
+    assert "reproduce  krucible run smoke/partition --seed 7" in output
 
 
 def test_pytest_runs_a_scenario_with_one_kind_of_fault(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_the_demo_is_valid_and_leaves_a_report(
     verdict = load_verdict(folder)
     assert verdict.validity is Validity.VALID, verdict.reasons
     assert verdict.as_expected is True
-    assert "VALID" in followed.told[DEMO]
+    assert "VALID" in followed.outputs[DEMO]
     assert load_identity(folder).features == {}
     assert (folder / "report.html").stat().st_size < 1_500_000
     assert not [path for path in (folder / "disks").rglob("*") if path.is_file()]
@@ -80,7 +80,7 @@ def test_the_demo_is_valid_and_leaves_a_report(
 
 
 def assert_evidence_is_complete(folder: Path) -> None:
-    """Every replica and metadata log was read and compared, and holds what the final reads told."""
+    """Every replica and metadata log was read and compared, and holds what the final reads returned."""
     history = read_history(folder)
     batches = batches_of(history)
     nodes = ("n1", "n2", "n3")

@@ -106,13 +106,13 @@ def test_a_run_whose_executor_is_killed_is_done_again_and_counts_once(
 ) -> None:
     with place.campaign("1..2") as command:
         os.kill(executor_with_a_run(spark_cluster), signal.SIGKILL)
-        said, _ = command.communicate(timeout=BOUND_S)
+        output, _ = command.communicate(timeout=BOUND_S)
 
-    assert command.returncode in (0, 2), said + place.logs()  # in so short a run traffic may be missing
-    assert "1 of 2 hosts can do runs" in said
-    assert "same   the machine of another host here" in said
-    assert said.count("lost       it had begun on") == 1
-    assert "2 seeds" in said
+    assert command.returncode in (0, 2), output + place.logs()  # in so short a run traffic may be missing
+    assert "1 of 2 hosts can do runs" in output
+    assert "same   the machine of another host here" in output
+    assert output.count("lost       it had begun on") == 1
+    assert "2 seeds" in output
     assert set(place.done()) == {"1", "2"}
     runs = {run.folder.resolve(): run for run in list_runs(place.store)}
     counted = {Path(folder).resolve() for folder in place.done().values()}
@@ -129,19 +129,19 @@ def test_what_is_killed_on_its_host_is_cleared_and_an_interruption_heals(
     with place.campaign("1..1") as command:
         (child,) = below_workers(spark_cluster, CHILD)
         os.kill(child, signal.SIGKILL)
-        said, complained = command.communicate(timeout=BOUND_S)
-    assert command.returncode == 2, said + complained
-    assert "the harness was ended by SIGKILL" in said
+        output, complained = command.communicate(timeout=BOUND_S)
+    assert command.returncode == 2, output + complained
+    assert "the harness was ended by SIGKILL" in output
     place.assert_nothing_is_left(engine)
     assert [run.validity for run in list_runs(place.store)] == [Validity.UNKNOWN]
     assert set(place.done()) == {"1"}
 
     with place.campaign("1..2") as command:
         command.send_signal(signal.SIGINT)
-        said, complained = command.communicate(timeout=BOUND_S)
-    assert command.returncode == 2, said + complained
+        output, complained = command.communicate(timeout=BOUND_S)
+    assert command.returncode == 2, output + complained
     assert "interrupted: healing and cleaning up" in complained
-    assert "missing  2 seeds; the same command continues with them" in said
-    assert "UNKNOWN" in said
+    assert "missing  2 seeds; the same command continues with them" in output
+    assert "UNKNOWN" in output
     assert set(place.done()) == {"1"}, "of the campaign before alone"
     place.assert_nothing_is_left(engine)

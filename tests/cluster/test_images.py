@@ -123,13 +123,13 @@ def test_a_version_boots_from_artifacts_and_survives_a_restart(
         assert container.logs().count(b"Formatting") <= 1, "a formatted disk was formatted again"
 
 
-def test_an_image_tells_what_is_in_it(engine: docker.DockerClient) -> None:
+def test_an_image_lists_what_is_in_it(engine: docker.DockerClient) -> None:
     image = ensure_image("4.3.1", "artifacts", client=engine)
     labels = engine.images.get(image.reference).labels
     assert labels["krucible.kafka.version"] == "4.3.1"
     assert labels["krucible.image.source"] == "artifacts"
     assert labels["krucible.image.checksums"] == image.checksums
-    said = engine.containers.run(
+    output = engine.containers.run(
         image.reference,
         entrypoint=[
             "sh",
@@ -140,7 +140,7 @@ def test_an_image_tells_what_is_in_it(engine: docker.DockerClient) -> None:
         network_mode="none",
         labels=LABELS,
     )
-    assert int(said) > 40
+    assert int(output) > 40
     assert len(image.checksums) == 64
     assert image.java.startswith("17.")
 
@@ -158,7 +158,7 @@ def test_tools_of_an_earlier_version_run_in_a_class_path_of_their_own(
     image = ArtifactsProvider(engine).obtain("4.3.1", print)
     try:
         assert image.tools == "4.1.1"
-        said = engine.containers.run(
+        output = engine.containers.run(
             image.reference,
             entrypoint=["sh", "-c", SHOWN_CLASS_PATHS],
             remove=True,
@@ -166,7 +166,7 @@ def test_tools_of_an_earlier_version_run_in_a_class_path_of_their_own(
             hostname="localhost",
             labels=LABELS,
         )
-        assert said.decode().splitlines() == ["kafka.args 0", "storage.args 0", "4.1.1"]
+        assert output.decode().splitlines() == ["kafka.args 0", "storage.args 0", "4.1.1"]
     finally:
         engine.images.remove(image.reference, force=True)
 

@@ -1,4 +1,4 @@
-"""A defect of the harness in the middle of a real run: healed, read, gathered, judged, and told."""
+"""A defect of the harness in the middle of a real run: healed, read, gathered, judged, and reported."""
 
 import threading
 from pathlib import Path

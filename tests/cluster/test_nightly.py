@@ -45,16 +45,18 @@ def test_two_shards_make_one_report(tmp_path: Path, capsys: pytest.CaptureFixtur
 
     reporting = ("--no-run", "--runs", str(store), "--out", str(report), "--step-summary", str(decision))
     code = invoke(["qualify", *ASKED, *reporting, "--json"])
-    said = json.loads(capsys.readouterr().out)
+    qualification = json.loads(capsys.readouterr().out)
     assert code in (0, 2)  # a machine may be too slow for a verdict, and Kafka may not be worse than it was
-    runs = [(run["planned"]["scenario"], run["planned"]["role"]) for run in said["runs"]]
+    runs = [(run["planned"]["scenario"], run["planned"]["role"]) for run in qualification["runs"]]
     assert sorted(runs) == sorted((name, role) for name in SCENARIOS for role in ("baseline", "candidate"))
-    assert all(run["outcome"] for run in said["runs"])
+    assert all(run["outcome"] for run in qualification["runs"])
     assert {path.suffix for path in report.iterdir()} == {".html", ".json", ".md", ".txt"}
-    assert f"**{said['decision']}**" in decision.read_text()
+    assert f"**{qualification['decision']}**" in decision.read_text()
     assert decision.read_text().strip() == (report / "qualification.md").read_text().strip()
-    assert said["spent"]["runs"] == said["spent"]["of"] == len(said["runs"])
-    spent = said["spent"]  # the next cluster starts before a run is over, but loads come one after the other
+    assert qualification["spent"]["runs"] == qualification["spent"]["of"] == len(qualification["runs"])
+    spent = qualification[
+        "spent"
+    ]  # the next cluster starts before a run is over, but loads come one after the other
     assert 0 < spent["load_ms"] < min(spent["runs_ms"], spent["wall_ms"])
 
     page = tmp_path / "step.md"
@@ -71,4 +73,4 @@ def test_two_shards_make_one_report(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert invoke(["signatures", str(store), *comparing]) == 0
     seen = json.loads(capsys.readouterr().out)
     assert {path.stem for path in issues.iterdir()} == {one["id"] for one in seen}
-    assert len(list_runs(nights)) == len(said["runs"])
+    assert len(list_runs(nights)) == len(qualification["runs"])

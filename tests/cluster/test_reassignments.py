@@ -40,8 +40,8 @@ class Shell:
         """Exit code, and what was printed."""
         self._capsys.readouterr()
         code = cli.invoke(["reassign", *words, "--cluster", str(self.cluster.folder)])
-        said = self._capsys.readouterr()
-        return code, said.out + said.err
+        output = self._capsys.readouterr()
+        return code, output.out + output.err
 
     def execute(self, partition: int, replicas: list[int], *words: str) -> tuple[int, str]:
         plan = {"version": 1, "partitions": [{"topic": NAME, "partition": partition, "replicas": replicas}]}
@@ -50,9 +50,9 @@ class Shell:
 
     def status(self, *words: str) -> dict[str, Any]:
         """Of the request's one partition."""
-        code, said = self("progress", "--json", *words)
+        code, output = self("progress", "--json", *words)
         assert code == 0
-        (status,) = json.loads(said)["partitions"]
+        (status,) = json.loads(output)["partitions"]
         return dict(status)
 
     def await_status(self, enough: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
@@ -67,7 +67,7 @@ class Shell:
             return endpoint.cluster([NAME]).topics[NAME]
 
     def await_replicas(self, *wanted: int) -> None:
-        """The broker that is asked learns of them a moment after the controller told us."""
+        """The broker that is asked learns of them a moment after the controller answered."""
         wait_until(lambda: self.topic().partitions[0].replicas == wanted)
 
     def await_throttles(self, wanted: dict[str, str]) -> None:
@@ -98,7 +98,7 @@ def shell(three_nodes: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[st
     made = Shell(three_nodes, tmp_path, capsys)
     wanted = NewTopic(NAME, assignments=((1, 2), (1, 2)), config={"min.insync.replicas": "1"})
     create_topic(list(made.brokers.values()), wanted)
-    wait_until(lambda: not made.topic().error)  # it is another broker, perhaps, that told of it
+    wait_until(lambda: not made.topic().error)  # it is another broker, perhaps, that reported it
     yield made
     delete_topic(made.brokers[1], NAME)
 
@@ -113,17 +113,17 @@ def test_reassignments_begin_override_are_cancelled_and_end(shell: Shell) -> Non
         wait_until(lambda: acknowledges_write(shell.brokers[1], shell.topic(), 0, RECORD))
 
     # Refused: a broker and a partition that nobody knows, and an end of what never began.
-    code, said = shell.execute(0, [1, 9])
-    assert (code, "INVALID_REPLICA_ASSIGNMENT (39)" in said) == (1, True)
-    code, said = shell.execute(7, [1, 2])
-    assert (code, "UNKNOWN_TOPIC_OR_PARTITION (3)" in said) == (1, True)
+    code, output = shell.execute(0, [1, 9])
+    assert (code, "INVALID_REPLICA_ASSIGNMENT (39)" in output) == (1, True)
+    code, output = shell.execute(7, [1, 2])
+    assert (code, "UNKNOWN_TOPIC_OR_PARTITION (3)" in output) == (1, True)
     answer = alter_reassignments(shell.brokers[2], [(NAME, 0, None)], 30_000)
     assert [one.code for one in answer.results] == [85]
 
     # Expand under a throttle, see it midway, and that it goes on.
-    code, said = shell.execute(0, [1, 2, 3], "--throttle", THROTTLE)
-    number = said.split()[1]
-    assert (code, said) == (0, f"request {number}\n  {NAME}/0  accepted\n")
+    code, output = shell.execute(0, [1, 2, 3], "--throttle", THROTTLE)
+    number = output.split()[1]
+    assert (code, output) == (0, f"request {number}\n  {NAME}/0  accepted\n")
     midway = shell.await_status(is_midway)
     assert (midway["state"], midway["receiving"][0]["broker"]) == ("ongoing", 3)
     assert midway["receiving"][0]["denominator"] > RECORDS * len(RECORD)
@@ -135,8 +135,8 @@ def test_reassignments_begin_override_are_cancelled_and_end(shell: Shell) -> Non
     # Another request overrides it; cancelled midway, it gives back the replicas from before both.
     assert shell.execute(0, [1, 3], "--throttle", THROTTLE)[0] == 0
     assert (shell.status()["state"], shell.status("--request", number)["state"]) == ("ongoing", "overridden")
-    code, said = shell("cancel")
-    assert (code, "accepted" in said, "throttles removed" in said) == (0, True, True)
+    code, output = shell("cancel")
+    assert (code, "accepted" in output, "throttles removed" in output) == (0, True, True)
     assert shell.status()["state"] == "cancelled"
     shell.await_replicas(1, 2)
     assert shell.throttles()["3 " + RATES[0]] == THROTTLE

@@ -161,8 +161,10 @@ def test_a_release_candidates_tarball_runs(
         folder = next((tmp_path / "clusters").iterdir())
         cluster = find_cluster(engine, folder)
         run, (node,) = cluster.description.run, cluster.nodes
-        said = capsys.readouterr().out
-        topics = next(line.split(maxsplit=1)[1] for line in said.splitlines() if line.startswith("  topics"))
+        output = capsys.readouterr().out
+        topics = next(
+            line.split(maxsplit=1)[1] for line in output.splitlines() if line.startswith("  topics")
+        )
         made = topics.replace("--describe | grep Topic:", "--create --topic made && ") + topics
         done = subprocess.run(["bash", "-c", made], capture_output=True, text=True, timeout=120, check=True)
         assert "Topic: made" in done.stdout

@@ -17,7 +17,7 @@ from harness.run.readiness import await_ready
 from harness.vocabulary import FixedSchedule, Pause, Step, Target
 from results.store.runs import find_run, load_identity
 from tests.harness.recorded import recorded
-from tests.harness.recorded_run import Told, a_verdict, planned, store_run
+from tests.harness.recorded_run import Recording, a_verdict, planned, store_run
 
 pytestmark = pytest.mark.cluster
 SMOKE = "smoke/partition"
@@ -35,7 +35,7 @@ def stored(runs: Path) -> Path:
         plan.expectation,
         plan.reproduce,
     )
-    nemesis = Told("nemesis")
+    nemesis = Recording("nemesis")
     nemesis.fault("f1", fault, "n2", (2_000, 2_100, 8_100))
     return store_run(runs / SMOKE / "20261122T010000Z-7", plan, a_verdict(Validity.VALID), [nemesis])
 
@@ -46,8 +46,8 @@ def test_the_same_node_is_hit_and_the_cluster_can_be_worked_with(
     then = stored(tmp_path)
     try:
         assert invoke(["replay", str(then), "--keep", "--runs", str(tmp_path)]) == 0
-        said = capsys.readouterr().out
-        assert "the verdict valid came back in 1 of 1" in said
+        output = capsys.readouterr().out
+        assert "the verdict valid came back in 1 of 1" in output
         folder = find_run(tmp_path, "latest")
         assert find_run(tmp_path, "latest", originals=True) == then.resolve()
         assert load_identity(folder).replay_of == "abc"
@@ -58,7 +58,9 @@ def test_the_same_node_is_hit_and_the_cluster_can_be_worked_with(
         assert {"voter", "broker", "random"} <= set(injected.value["roles"])
 
         run = find_cluster(engine, folder).description.run
-        topics = next(line.split(maxsplit=1)[1] for line in said.splitlines() if line.startswith("  topics"))
+        topics = next(
+            line.split(maxsplit=1)[1] for line in output.splitlines() if line.startswith("  topics")
+        )
         done = subprocess.run(["bash", "-c", topics], capture_output=True, text=True, timeout=120, check=True)
         assert "Topic: log-0" in done.stdout
         assert invoke(["cluster", "down", run]) == 0

@@ -102,15 +102,17 @@ class Started:
         return self.ended()
 
     def ended(self) -> tuple[int, str]:
-        """Wait for its end; returns the exit code and what it said."""
-        said, _ = self.process.communicate(timeout=END_BOUND_S)
-        return self.process.returncode, said
+        """Wait for its end; returns the exit code and what it printed."""
+        output, _ = self.process.communicate(timeout=END_BOUND_S)
+        return self.process.returncode, output
 
     def _has_a_fault(self) -> bool:
         if self.process.poll() is not None:
             pytest.fail(self.process.communicate()[0])
-        told = (o for folder in self.runs.glob("smoke/partition/*") for o in recorded(folder, "nemesis"))
-        return any((o.type, o.f) == (OperationType.OK, "inject") for o in told)
+        operations = (
+            o for folder in self.runs.glob("smoke/partition/*") for o in recorded(folder, "nemesis")
+        )
+        return any((o.type, o.f) == (OperationType.OK, "inject") for o in operations)
 
 
 def test_a_harness_killed_in_mid_fault_leaves_a_history_to_judge_and_a_mess_that_heals(
@@ -125,10 +127,10 @@ def test_a_harness_killed_in_mid_fault_leaves_a_history_to_judge_and_a_mess_that
         assert run.end(signal.SIGKILL)[0] == -signal.SIGKILL
 
         assert invoke(["check", "smoke/partition", "--runs", str(tmp_path)]) == 2
-        said = capsys.readouterr()
-        assert "UNKNOWN" in said.out
+        output = capsys.readouterr()
+        assert "UNKNOWN" in output.out
         assert not ids(load_verdict(find_run(tmp_path, "smoke/partition")))
-        assert "Traceback" not in said.out + said.err
+        assert "Traceback" not in output.out + output.err
 
         (left,) = [left for left in leftovers(engine) if left.folder.is_relative_to(tmp_path)]
         assert not left.live
@@ -151,41 +153,41 @@ def test_a_run_whose_process_dies_in_mid_fault_is_healed_judged_and_followed_by_
     (process,) = {entry.owner.pid for entry in read_ledger(first) if isinstance(entry, RunOpened)}
     assert process != run.process.pid
     os.kill(process, signal.SIGABRT)
-    code, said = run.ended()
+    code, output = run.ended()
 
-    assert code == 2, said
-    assert "the harness was ended by SIGABRT" in said
-    assert "undid f1" in said
+    assert code == 2, output
+    assert "the harness was ended by SIGABRT" in output
+    assert "undid f1" in output
     assert is_noted(first)
     assert pending_undos(read_ledger(first)) == ()
     assert load_verdict(first).validity is Validity.UNKNOWN
     assert (first / "nodes" / "n1" / "server.log").stat().st_size > 0
     assert not (first / "disks").exists()
     (second,) = tmp_path.glob("smoke/partition/2*-8")
-    assert load_verdict(second).validity is Validity.VALID, said
+    assert load_verdict(second).validity is Validity.VALID, output
     assert [left for left in leftovers(engine) if left.folder.is_relative_to(tmp_path)] == []
     (summary,) = tmp_path.glob("smoke/partition/campaigns/*/summary.md")
     assert "1 unknown, 1 valid" in summary.read_text()
 
     # One of the runs is lost: the same command does that one again and nothing else.
     second.rename(tmp_path / "lost")
-    code, said = Started(tmp_path, "--seeds", "7..8").ended()
-    assert code == 2, said
-    assert "1 of 2 seeds are done already" in said
-    assert "seed 8 (1 of 1)" in said
+    code, output = Started(tmp_path, "--seeds", "7..8").ended()
+    assert code == 2, output
+    assert "1 of 2 seeds are done already" in output
+    assert "seed 8 (1 of 1)" in output
     (second,) = tmp_path.glob("smoke/partition/2*-8")
-    assert load_verdict(second).validity is Validity.VALID, said
+    assert load_verdict(second).validity is Validity.VALID, output
 
 
 def test_an_interrupted_run_heals_cleans_up_and_is_unknown(tmp_path: Path) -> None:
     run = Started(tmp_path)
     run.await_fault()
-    code, said = run.end(signal.SIGINT)
+    code, output = run.end(signal.SIGINT)
 
-    assert code == 2, said
-    assert "UNKNOWN" in said
-    assert "Traceback" not in said
-    assert "heal f1" in said
+    assert code == 2, output
+    assert "UNKNOWN" in output
+    assert "Traceback" not in output
+    assert "heal f1" in output
 
 
 def test_an_interrupted_campaign_takes_down_the_cluster_that_waits(
@@ -194,11 +196,11 @@ def test_an_interrupted_campaign_takes_down_the_cluster_that_waits(
     run = Started(tmp_path, "--seeds", "7..8")
     run.await_fault()
     wait_until(lambda: list(tmp_path.glob("smoke/partition/*-8/compose.yaml")) != [], START_BOUND_S)
-    code, said = run.end(signal.SIGINT)
+    code, output = run.end(signal.SIGINT)
 
-    assert code == 2, said
-    assert "2 seeds; the same command continues" in said
-    assert "Traceback" not in said
+    assert code == 2, output
+    assert "2 seeds; the same command continues" in output
+    assert "Traceback" not in output
     assert [left for left in leftovers(engine) if left.folder.is_relative_to(tmp_path)] == []
     (left,) = tmp_path.glob("smoke/partition/2*")
     assert left.name.endswith("-7")

@@ -1,4 +1,4 @@
-"""One seeded bug under one drawn run: what it left in the nodes' logs is told apart, whatever the verdict."""
+"""One seeded bug under one drawn run: its traces in nodes' logs are distinguished, whatever the verdict."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.cluster
 BUG = "commit-not-applied"
 
 
-def test_a_bug_that_was_put_into_kafka_is_told_apart_from_one_that_was_not(tmp_path: Path) -> None:
+def test_a_bug_that_was_put_into_kafka_is_distinguished_from_one_that_was_not(tmp_path: Path) -> None:
     ran = ["run", "exploratory/offsets", "--seed", "1", "--duration-s", "20", "--seeded-bug", BUG]
     assert invoke([*ran, "--kafka-version", BUGS_VERSION, "--runs", str(tmp_path)]) in (0, 1, 2)
     (verdict,) = tmp_path.glob("exploratory/offsets/2*/verdict.json")

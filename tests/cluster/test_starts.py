@@ -47,10 +47,10 @@ def test_a_start_that_can_not_become_ready_is_kept_and_the_next_one_is_the_run(
     folder = find_run(tmp_path, "smoke/partition")
     assert "2 starts of the cluster" in capsys.readouterr().out
     assert [o.value["ready"] for o in read_history(folder).of("start")] == [False, True]
-    (told,) = (a for result in load_verdict(folder).results for a in result.anomalies if not a.illegal)
-    assert told.id == "cluster-not-ready"
+    (anomaly,) = (a for result in load_verdict(folder).results for a in result.anomalies if not a.illegal)
+    assert anomaly.id == "cluster-not-ready"
     assert load_measures(folder).starts == 2
-    # The log of n2 is there as well, and empty where it was frozen before it said anything.
+    # The log of n2 is there as well, and empty where it was frozen before it logged anything.
     assert (folder / "starts" / "1" / "nodes" / "n2" / "server.log").exists()
     for name in ("diagnosis.json", "cluster.json", "compose.yaml", "nodes/n1/server.log"):
         assert (folder / "starts" / "1" / name).stat().st_size > 0

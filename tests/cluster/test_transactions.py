@@ -75,5 +75,5 @@ def test_records_are_copied_once_by_both_clients(tmp_path: Path, monkeypatch: py
     assert {o.value["client"] for o in copied} == CLIENTS
     assert sum(len(chunk[2]) for o in copied for chunk in o.value["consumed"]) >= 100
     assert all(o.value["mops"][-1][0] == "offsets" for o in copied)
-    (told,) = ended(operations, "committed-offsets", OK)
-    assert max(offset or 0 for _, offset in told.value["offsets"]) > 0
+    (operation,) = ended(operations, "committed-offsets", OK)
+    assert max(offset or 0 for _, offset in operation.value["offsets"]) > 0

@@ -181,7 +181,7 @@ def test_what_is_refused_at_once(quorum: Quorum) -> None:
     assert ids(quorum.view()) == [101, 102, 103]
 
 
-def test_a_directory_that_nobody_fetches_with_is_said_to_lag(quorum: Quorum) -> None:
+def test_a_directory_that_nobody_fetches_with_is_reported_as_lagging(quorum: Quorum) -> None:
     """Until the leader has tried the endpoint again after the refusal before, it is not ready to receive."""
 
     def lags() -> bool:
@@ -289,10 +289,10 @@ def test_a_leader_that_resigns_leaves_it_open(quorum: Quorum) -> None:
 
 def _silence_ms(leader: tuple[str, int]) -> int:
     """For how long no follower has fetched, by the leader's clock; once it has resigned, longer than that."""
-    told = describe_quorum(leader, BOUND_MS)
-    if told.error:
+    answer = describe_quorum(leader, BOUND_MS)
+    if answer.error:
         return RESIGNS_MS
-    ages = [voter.last_fetch_ago_ms or 0 for voter in view_of(told, {}, 0).voters]
+    ages = [voter.last_fetch_ago_ms or 0 for voter in view_of(answer, {}, 0).voters]
     return min(sorted(ages)[1:])
 
 

@@ -22,7 +22,7 @@ BEGAN_NS = 50 * SECOND
 """When the schedule began."""
 
 
-class Told:
+class Recording:
     """Operations of one process, numbered as they come."""
 
     def __init__(self, process: str) -> None:
@@ -100,16 +100,16 @@ def identity_of_plan(plan: RunPlan, **more: Any) -> RunIdentity:
 
 
 def store_run(
-    folder: Path, plan: RunPlan, verdict: Verdict | None, told: Iterable[Told], **more: Any
+    folder: Path, plan: RunPlan, verdict: Verdict | None, recordings: Iterable[Recording], **more: Any
 ) -> Path:
     """All that a run leaves of what it did."""
     folder.mkdir(parents=True)
-    runner = Told("runner")
+    runner = Recording("runner")
     runner.add(-2000, OperationType.OK, "setup", None, SETUP | _as_set_up(plan))
     runner.add(-1000, OperationType.OK, "phase", "load")
     (folder / IDENTITY_FILE).write_bytes(encode_identity(identity_of_plan(plan, **more)))
     (folder / "schedule.json").write_bytes(encode(plan.schedule))
-    for each in (runner, *told):
+    for each in (runner, *recordings):
         each.write(folder)
     if verdict is not None:
         save_verdict(folder, verdict)

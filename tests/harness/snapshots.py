@@ -16,7 +16,7 @@ from harness.vocabulary import Node
 def reported_by_one_broker(
     partitions: Mapping[Place, PartitionAnswer],
 ) -> dict[Place, tuple[PartitionAnswer, ...]]:
-    """Partitions as one broker tells of them."""
+    """Partitions as one broker reports them."""
     return {place: (state,) for place, state in partitions.items()}
 
 
@@ -39,7 +39,7 @@ def active(controller: int | None) -> QuorumAnswer | None:
 
 
 def seen(view: ClusterView, *topics: str) -> ClusterSnapshot:
-    """What a view tells of topics."""
+    """What a view has of topics."""
     made = [TopicAnswer(name, "id", 0, ()) for name in topics]
     return view.snapshot((), made, TopicSizes())
 

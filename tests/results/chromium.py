@@ -116,7 +116,7 @@ class Chromium:
     def _read(self) -> dict[str, Any]:
         while b"\0" not in self._buffer:
             ready, _, _ = select.select([self._answers], [], [], ANSWER_S)
-            assert ready, f"chromium said nothing for {ANSWER_S} s"
+            assert ready, f"chromium answered nothing for {ANSWER_S} s"
             chunk = os.read(self._answers, 1 << 20)
             assert chunk, "chromium ended"
             self._buffer += chunk

@@ -28,7 +28,7 @@ class Run(msgspec.Struct):
 
 
 class Story:
-    """Collects operations in any order and tells them in the order of time."""
+    """Collects operations in any order and sorts them by time."""
 
     def __init__(self, seed: int = 7) -> None:
         self.random = random.Random(seed)
@@ -112,9 +112,9 @@ class Story:
                 values = [[self.random.randrange(6), worker * 10**9 + sequence * 4 + i] for i in range(4)]
                 took, kind = self._fate(now)
                 self.add(now, process, "invoke", "send", "log-0", values)
-                told = [[p, v, self._offset(offsets, p) if kind == "ok" else None, kind] for p, v in values]
+                acks = [[p, v, self._offset(offsets, p) if kind == "ok" else None, kind] for p, v in values]
                 error = None if kind == "ok" else "KafkaTimeoutError: 30000 ms passed since batch creation"
-                self.add(now + took, process, kind, "send", "log-0", told, error=error)
+                self.add(now + took, process, kind, "send", "log-0", acks, error=error)
                 process += workers if kind == "info" else 0
                 now += took + int(self.random.expovariate(1 / (pace_ms * MS)))
 
@@ -371,11 +371,11 @@ def build(*, red: bool) -> Run:
 
 def killed() -> Run:
     """The harness was killed while its first fault was in force, before it wrote its setup."""
-    told = Story()
-    told.add(5 * S, "nemesis", "invoke", "inject", "f1", {"kind": "kill", "spec": {}})
-    told.add(6 * S, 1, "invoke", "send", "log-0", [[0, 1]])
+    story = Story()
+    story.add(5 * S, "nemesis", "invoke", "inject", "f1", {"kind": "kill", "spec": {}})
+    story.add(6 * S, 1, "invoke", "send", "log-0", [[0, 1]])
     damage = ("history-runner.jsonl, line 3: cut short after 17 bytes, dropped",)
-    history = msgspec.structs.replace(told.history(), damage=damage)
+    history = msgspec.structs.replace(story.history(), damage=damage)
     log = result_of("log", [], unknown_because="the history has no setup")
     unmet = Assumption("fault-held", met=False, expected="at least 5000 ms", observed="not proven")
     results = (log, result_of("recovery", [], assumptions=(unmet,)))
@@ -394,7 +394,7 @@ def crowded(operations: int) -> History:
         now = (1 + number * 40 // (operations // 2)) * S + number % 997 * MS
         values = [[partition, number * 4 + partition] for partition in range(4)]
         story.add(now, number, "invoke", "send", "log-0", values)
-        told = [[p, v, number, "ok"] for p, v in values]
-        story.add(now + number % 89 * MS, number, "ok", "send", "log-0", told)
+        acks = [[p, v, number, "ok"] for p, v in values]
+        story.add(now + number % 89 * MS, number, "ok", "send", "log-0", acks)
         number += 1
     return story.history()

@@ -29,10 +29,10 @@ def test_another_format_version_is_refused() -> None:
 
 
 def test_an_identity_needs_its_reproduce_line() -> None:
-    told = msgspec.json.decode(encode_identity(IDENTITY), type=dict[str, msgspec.Raw])
-    del told["reproduce"]
+    fields = msgspec.json.decode(encode_identity(IDENTITY), type=dict[str, msgspec.Raw])
+    del fields["reproduce"]
     with pytest.raises(msgspec.ValidationError, match="reproduce"):
-        decode_identity(msgspec.json.encode(told))
+        decode_identity(msgspec.json.encode(fields))
 
 
 def test_the_least_identity_is_small() -> None:

@@ -360,22 +360,22 @@ def _plan_lines(planned: Matrix) -> list[_PlanLine]:
 
 
 def _plan_json(planned: Matrix) -> str:
-    told = {"lines": _plan_lines(planned), "withheld": planned.withheld}
-    return msgspec.json.format(msgspec.json.encode(told), indent=2).decode() + "\n"
+    document = {"lines": _plan_lines(planned), "withheld": planned.withheld}
+    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
 
 
 def _plan_text(planned: Matrix) -> str:
     lines = _plan_lines(planned)
-    told = [
+    rows = [
         f"{line.role:<10}{line.version:<10}{line.mode:<10}{line.runs:>4} x {line.scenario:<44}"
         f"{line.expected_ms / _MS_PER_MIN:>7.1f} min"
         for line in lines
     ]
     whole = sum(line.expected_ms for line in lines)
     idle = 1 - sum(line.load_ms for line in lines) / whole if whole else 0.0
-    told += [f"left out: {text}" for text in planned.withheld]
-    told.append(
+    rows += [f"left out: {text}" for text in planned.withheld]
+    rows.append(
         f"{number(len(planned.jobs), 'run')}, about {whole / _MS_PER_MIN:.0f} min on two quiet cores, "
         f"{100 * idle:.0f} % of it outside loads and faults"
     )
-    return "\n".join(told) + "\n"
+    return "\n".join(rows) + "\n"

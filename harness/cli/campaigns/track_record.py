@@ -170,7 +170,7 @@ class _Source(NamedTuple):
     cancelled: threading.Event
 
     def runs_of(self, plans: Mapping[int, RunPlan], command: str) -> tuple[list[RunOutcome], tuple[str, ...]]:
-        """The outcomes of some plans, and what is said of outdated runs; new outcomes are recorded."""
+        """The outcomes of some plans, and notes on outdated runs; new outcomes are recorded."""
         stored = known_runs(self.venue.runs, plans)
         recorded = self.recorded.of(plans)
         decided = {

@@ -199,8 +199,8 @@ def _tallied(answer: ElectionAnswer, partitions: Partitions | None) -> ElectionC
 
 def _unanswered(answer: ElectionAnswer, partitions: Partitions | None) -> Partitions:
     """The named partitions that are not in the answer."""
-    told = {(result.topic, result.partition) for result in answer.results}
-    return tuple(place for place in dict.fromkeys(partitions or ()) if place not in told)
+    answered = {(result.topic, result.partition) for result in answer.results}
+    return tuple(place for place in dict.fromkeys(partitions or ()) if place not in answered)
 
 
 def _print_answer(

@@ -230,8 +230,8 @@ def records(folder: Path | None, *, as_json: bool) -> int:
     difference = first_difference(logs)
     unsound = any(log.error or log.damage for log in logs.values())
     if as_json:
-        told = {"nodes": logs, "difference": difference}
-        click.echo(msgspec.json.encode(told).decode())
+        document = {"nodes": logs, "difference": difference}
+        click.echo(msgspec.json.encode(document).decode())
     else:
         click.echo("\n".join(records_lines(logs, difference)))
     return 1 if difference else 2 if unsound else 0
@@ -259,8 +259,8 @@ def _change(
         ) from error
     meaning = meaning_of(answer)
     if as_json:
-        told = {"asked": asked.name, "voter": voter, "answer": answer, "meaning": meaning._asdict()}
-        click.echo(msgspec.json.encode(told).decode())
+        document = {"asked": asked.name, "voter": voter, "answer": answer, "meaning": meaning._asdict()}
+        click.echo(msgspec.json.encode(document).decode())
     else:
         click.echo("\n".join(outcome_lines(verb, voter, answer, meaning, asked.name)))
     return _EXIT_CODES[meaning.outcome]

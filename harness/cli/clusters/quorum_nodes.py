@@ -39,24 +39,26 @@ def request_view(reach: Reach, controller: int | None, timeout_ms: int) -> NodeV
     if isinstance(found, dict):
         raise KrucibleError(
             "no node reported the quorum",
-            got="\n            ".join(f"{_name(reach, place)}: {said}" for place, said in found.items()),
+            got="\n            ".join(f"{_name(reach, place)}: {error}" for place, error in found.items()),
             expected=f"a leader that answers within {timeout_ms} ms",
             next_step="krucible quorum describe, which asks all controllers"
             if controller is not None
             else "krucible cluster status",
         )
-    address, told = found
+    address, answer = found
     now_ms = time.time_ns() // 1_000_000
-    return NodeView(address, _name(reach, address), view_of(told, known, now_ms))
+    return NodeView(address, _name(reach, address), view_of(answer, known, now_ms))
 
 
 def _one(address: Address, timeout_ms: int) -> tuple[Address, QuorumAnswer] | dict[Address, str]:
     """Request the view of one controller. If it fails, return the error by address."""
     try:
-        told = describe_quorum(address, timeout_ms)
+        answer = describe_quorum(address, timeout_ms)
     except WireError as error:
         return {address: str(error)}
-    return (address, told) if told.error == 0 else {address: "it is not the leader (NOT_LEADER_OR_FOLLOWER)"}
+    return (
+        (address, answer) if answer.error == 0 else {address: "it is not the leader (NOT_LEADER_OR_FOLLOWER)"}
+    )
 
 
 def _place_of(controller: int, known: dict[int, Address], reach: Reach, timeout_ms: int) -> Address:
@@ -85,16 +87,16 @@ def _place_of(controller: int, known: dict[int, Address], reach: Reach, timeout_
 def find_voter(reach: Reach, view: QuorumView, node_id: int) -> tuple[str | None, tuple[VoterEndpoint, ...]]:
     """Directory id and endpoints of a node, from its disk or from the leader's report of observers."""
     observer = next((each for each in view.observers if each.id == node_id), None)
-    told = (observer.directory_id, observer.endpoints) if observer else (None, ())
+    reported = (observer.directory_id, observer.endpoints) if observer else (None, ())
     if reach.folder is None:
-        return told
+        return reported
     with disk_errors_named(), engine_errors_named(), closing(connect()) as client:
         cluster = find_cluster(client, reach.folder)
         node = next((each for each in cluster.nodes if each.id == node_id), None)
         if node is None or node.name not in cluster.controller_listeners:
-            return told
+            return reported
         endpoint = (listener_of(view), *cluster.controller_listeners[node.name])
-        return cluster.home(node).directory_id() or told[0], (endpoint,)
+        return cluster.home(node).directory_id() or reported[0], (endpoint,)
 
 
 def listener_of(view: QuorumView) -> str:

@@ -48,10 +48,10 @@ def outcome_lines(
     who = f"node {voter.id} with directory {voter.directory_id}"
     if meaning.outcome is OperationType.OK:
         return [f"{who} {_DONE[verb]} ({answer.took_ms} ms, asked {asked})"]
-    said = f": {clean(answer.message, _TEXT_MAX)}" if answer.message else ""
+    message = f": {clean(answer.message, _TEXT_MAX)}" if answer.message else ""
     fate = "it was not done" if meaning.outcome is OperationType.FAIL else _MAY[verb]
     return [
-        f"{who}: {meaning.name} ({answer.code}) after {answer.took_ms} ms from {asked}{said}",
+        f"{who}: {meaning.name} ({answer.code}) after {answer.took_ms} ms from {asked}{message}",
         f"  {fate}: {meaning.reason}",
     ]
 

@@ -233,10 +233,10 @@ def list_command(desk: RequestStore, json_: bool) -> None:  # noqa: FBT001 - cli
         click.echo(msgspec.json.encode({"requests": requests.requests, "ongoing": ongoing}).decode())
         return
     for request in requests.requests:
-        said = "ended" if request.finished_at_s is not None else "not known to have ended"
+        ended = "ended" if request.finished_at_s is not None else "not known to have ended"
         limit = f", throttled to {request.throttle.bytes_per_s} bytes/s" if request.throttle else ""
         many = f"{len(request.partitions)} partition{'' if len(request.partitions) == 1 else 's'}"
-        click.echo(f"request {request.id}  {requested_at(request)}  {many}  {said}{limit}")
+        click.echo(f"request {request.id}  {requested_at(request)}  {many}  {ended}{limit}")
     for one in ongoing:
         click.echo(
             f"ongoing  {one.topic}/{one.partition}  replicas {_ids(one.replicas)}"
@@ -290,8 +290,8 @@ def _print_answer(answer: ReassignmentAnswer) -> None:
     if answer.code:
         click.echo(f"  refused: {named_code(answer.code)} {answer.message or ''}".rstrip())
     for one in answer.results:
-        said = f"refused: {named_code(one.code)} {one.message or ''}".rstrip() if one.code else "accepted"
-        click.echo(f"  {one.topic}/{one.partition}  {said}")
+        outcome = f"refused: {named_code(one.code)} {one.message or ''}".rstrip() if one.code else "accepted"
+        click.echo(f"  {one.topic}/{one.partition}  {outcome}")
 
 
 def _why_not(asked: RequestedPartition, other: int | None) -> str:

@@ -68,7 +68,7 @@ class BarView:
         columns = (
             TextColumn("{task.description}", markup=False),
             BarColumn(),
-            TextColumn("{task.fields[said]}"),
+            TextColumn("{task.fields[shown]}"),
         )
         self._progress = Progress(*columns, console=console)
         self._bars: dict[tuple[str, int, int | None], TaskID] = {}
@@ -83,15 +83,15 @@ class BarView:
     def _move(self, status: PartitionStatus, one: Received | None) -> None:
         bar = (status.topic, status.partition, one.broker if one else None)
         done = 100.0 if status.state is ReassignmentState.COMPLETE else one.percentage if one else None
-        said = f"{status.state}  {_bytes(one)}" if one else f"{status.state}  {status.detail}"
+        shown = f"{status.state}  {_bytes(one)}" if one else f"{status.state}  {status.detail}"
         if bar not in self._bars:
             to = f" to broker {one.broker}" if one else ""
             self._bars[bar] = self._progress.add_task(
-                f"{status.topic}/{status.partition}{to}", total=None, said=said
+                f"{status.topic}/{status.partition}{to}", total=None, shown=shown
             )
         # Without a total, the bar only shows that the copy is in progress, because its size is unknown.
         total = None if done is None and status.state is ReassignmentState.ONGOING else 100.0
-        self._progress.update(self._bars[bar], total=total, completed=done or 0.0, said=said.rstrip())
+        self._progress.update(self._bars[bar], total=total, completed=done or 0.0, shown=shown.rstrip())
 
     def __enter__(self) -> Self:
         self._progress.__enter__()
@@ -106,12 +106,12 @@ class BarView:
 def lines(request: Request, statuses: Sequence[PartitionStatus]) -> list[str]:
     """A line for the request, and one for each partition and each broker that receives it."""
     complete = sum(status.state is ReassignmentState.COMPLETE for status in statuses)
-    said = [f"request {request.id}, asked {requested_at(request)}: {complete} of {len(statuses)} complete"]
+    texts = [f"request {request.id}, asked {requested_at(request)}: {complete} of {len(statuses)} complete"]
     for status in statuses:
         place = f"  {status.topic}/{status.partition}  {status.state}"
-        said.append(f"{place}  {status.detail}".rstrip())
-        said += [f"    broker {one.broker}: {_bytes(one)}" for one in status.receiving]
-    return said
+        texts.append(f"{place}  {status.detail}".rstrip())
+        texts += [f"    broker {one.broker}: {_bytes(one)}" for one in status.receiving]
+    return texts
 
 
 def as_json(request: Request, statuses: Sequence[PartitionStatus]) -> str:
@@ -130,8 +130,8 @@ def as_json(request: Request, statuses: Sequence[PartitionStatus]) -> str:
         }
         for asked, status in zip(request.partitions, statuses, strict=True)
     ]
-    told = {"request": request.id, "asked_at": requested_at(request), "partitions": partitions}
-    return msgspec.json.encode(told).decode()
+    document = {"request": request.id, "asked_at": requested_at(request), "partitions": partitions}
+    return msgspec.json.encode(document).decode()
 
 
 def requested_at(request: Request) -> str:

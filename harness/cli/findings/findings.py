@@ -40,11 +40,11 @@ def list_findings(*, as_json: bool) -> None:
     """List all findings, a line each: name, component, affected versions."""
     found = findings()
     if as_json:
-        told = [
+        listed = [
             {"name": one.name, "title": one.title, "component": one.component} | dict(one.facts)
             for one in found
         ]
-        click.echo(json.dumps(told))
+        click.echo(json.dumps(listed))
         return
     for each in found:
         click.echo(f"{each.name}  ({each.component})")

@@ -42,8 +42,8 @@ def issue_command(run: str, *, markup: str, out: Path | None, as_json: bool, run
     )
     if as_json:
         title, body = title_and_body(text)
-        told = {"run": str(folder), "format": markup, "title": title, "body": body}
-        text = json.dumps(told) + "\n"
+        document = {"run": str(folder), "format": markup, "title": title, "body": body}
+        text = json.dumps(document) + "\n"
     if out is None:
         click.echo(text, nl=False)
     else:

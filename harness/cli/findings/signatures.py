@@ -106,8 +106,8 @@ def signatures_command(
         left_out = [] if issues is None else _write_issues(new, root, issues, Format(markup))
         if add and past is not None:
             added, dropped = remember([folder], past, keep_days, left_out)
-            told_dropped = f", {number(dropped, 'run')} dropped" if dropped else ""
-            click.echo(f"past  {number(added, 'run')} added to {past}{told_dropped}", err=True)
+            and_dropped = f", {number(dropped, 'run')} dropped" if dropped else ""
+            click.echo(f"past  {number(added, 'run')} added to {past}{and_dropped}", err=True)
 
 
 def _with_runs(folder: Path) -> Path:

@@ -176,8 +176,8 @@ def _check_file(name: str, foreign: dict[str, Any], *, as_json: bool) -> int:
             foreign["workload"], foreign["model"], initial_of(foreign["initial"]), declared
         )
         judging = partial(judge_file, name, asked)
-    with shown_on_terminal(2) as tell:
-        judged = judging(tell)
+    with shown_on_terminal(2) as show_step:
+        judged = judging(show_step)
     if foreign["out"] is not None:
         count = save_proofs(foreign["out"], judged)
         click.echo(f"{count} files in {foreign['out']}", err=True)
@@ -232,8 +232,8 @@ def report(run: str, *, as_json: bool, runs: Path) -> None:
     verdict, identity = judge(history), identity_of(folder)
     with disk_errors_named():
         page = write_report(folder, history, verdict, identity, by)
-        told = {"run": str(folder), "report": str(page), "validity": verdict.validity}
-        click.echo(json.dumps(told) if as_json else page)
+        document = {"run": str(folder), "report": str(page), "validity": verdict.validity}
+        click.echo(json.dumps(document) if as_json else page)
         observed = observe(history)
         measures, circumstances = measure(observed, verdict), Circumstances(history, observed.faults)
         keep_for_ci(folder, verdict, identity, measures, circumstances)

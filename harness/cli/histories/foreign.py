@@ -67,23 +67,23 @@ class JudgedFile(NamedTuple):
     verdict: Verdict
 
 
-def judge_file(name: str, asked: JudgingOptions, tell: Show = show_nothing) -> JudgedFile:
+def judge_file(name: str, asked: JudgingOptions, show: Show = show_nothing) -> JudgedFile:
     """Read and judge a history of another harness, from a file or standard input.
 
     Args:
         name: the name of the file, or `STDIN`.
         asked: the options for judging, such as the model.
-        tell: receives the name of each step (reading, judging) when it begins.
+        show: receives the name of each step (reading, judging) when it begins.
 
     Raises:
         UsageError: the file holds no history that can be judged, or the options do not fit it.
     """
     file = "standard input" if name == STDIN else clean(name, _TEXT_MAX)
-    tell("reading")
+    show("reading")
     with _opened(name) as stream, _wrong_file_named():
         source = open_source(stream, file)
         foreign = foreign_of(source.elements, file, source.damage)
-    tell("judging")
+    show("judging")
     try:
         with _wrong_file_named():
             judgement = judge_foreign(foreign, asked)
@@ -120,15 +120,15 @@ def is_journal(name: str) -> bool:
         return stream.readline(_HEADER_MAX).startswith(b'{"krucible_history":')
 
 
-def judge_journal(path: Path, tell: Show = show_nothing) -> JudgedFile:
-    """Judge one journal of krucible without the other journals of its run. See `judge_file` for `tell`.
+def judge_journal(path: Path, show: Show = show_nothing) -> JudgedFile:
+    """Judge one journal of krucible without the other journals of its run. See `judge_file` for `show`.
 
     Raises:
         HistoryError: the journal can't be read.
     """
-    tell("reading")
+    show("reading")
     history = read_journals([path])
-    tell("judging")
+    show("judging")
     lines = range(2, len(history.operations) + 2)
     begun = sum(operation.type is OperationType.INVOKE for operation in history.operations)
     return JudgedFile(

@@ -41,8 +41,8 @@ class VerdictLabel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def expected(self) -> Validity | None:
         """The label's verdict in krucible's terms."""
-        said = self.valid if self.linearizable is None else self.linearizable
-        return None if said is None else Validity.VALID if said else Validity.INVALID
+        labelled = self.valid if self.linearizable is None else self.linearizable
+        return None if labelled is None else Validity.VALID if labelled else Validity.INVALID
 
 
 class Compared(NamedTuple):

@@ -12,7 +12,7 @@ from results.pipeline.snapshots.snapshot import CURRENT
 from results.pipeline.steps.checked import Checked
 from results.pipeline.steps.ingest import Ingested
 
-_TOLD = 20
+_RUNS_MAX = 20
 _TEXT_MAX = 300
 
 
@@ -72,7 +72,7 @@ def _listed(name: str, runs: Sequence[Skipped], how: str = "") -> Iterator[str]:
     if not runs:
         return
     yield f"{name:<10} {len(runs):,} runs{how}"
-    for run in runs[:_TOLD]:
+    for run in runs[:_RUNS_MAX]:
         yield f"  {clean(run.folder, _TEXT_MAX)}: {clean(' '.join(run.reason.split()), _TEXT_MAX)}"
-    if len(runs) > _TOLD:
-        yield f"  and {len(runs) - _TOLD:,} more"
+    if len(runs) > _RUNS_MAX:
+        yield f"  and {len(runs) - _RUNS_MAX:,} more"

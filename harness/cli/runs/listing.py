@@ -24,7 +24,7 @@ from results.store.runs import RunSummary, place_of, run_folders, summarise_fold
 
 UNJUDGED = "unjudged"
 _LINE_MAX = 80
-"""Columns of a line on a terminal that does not tell its width; what is piped is not cut."""
+"""Columns of a line on a terminal that does not report its width; what is piped is not cut."""
 _SCENARIO_WIDTH_MAX = 30
 _RUN_WIDTH_MAX = 45
 _TEXT_MAX = 500
@@ -44,7 +44,7 @@ class _Filter(NamedTuple):
         wanted = self.scenario.rstrip("/")  # shell completion appends a slash to a folder
         return scenario == wanted or scenario.startswith(f"{wanted}/")
 
-    def told(self) -> str:
+    def filter_text(self) -> str:
         """Describe the requested runs, for a message that there are none. Empty if there is no filter."""
         scenario = [] if self.scenario is None else [f"of {clean(self.scenario, _TEXT_MAX)}"]
         verdicts = [f"with verdict {' or '.join(self.verdicts)}"] if self.verdicts else []
@@ -104,7 +104,7 @@ def list_command(
     if scenarios and found:
         click.echo()
     if not found and not only_scenarios:
-        click.echo(f"runs  none in {clean(str(runs), _TEXT_MAX)} {asked.told()}".rstrip(), err=True)
+        click.echo(f"runs  none in {clean(str(runs), _TEXT_MAX)} {asked.filter_text()}".rstrip(), err=True)
     for line in _run_lines(found, runs):
         click.echo(line)
 
@@ -159,8 +159,8 @@ def _described(name: str, scenario: Scenario | UsageError) -> dict[str, Any]:
     if isinstance(scenario, UsageError):
         return {"name": name, "problem": str(scenario)}
     fields = ("summary", "why", "ticket", "kafka_version", "versions_min", "expectations")
-    told: dict[str, Any] = msgspec.to_builtins({field: getattr(scenario, field) for field in fields})
-    return {"name": name} | told
+    document: dict[str, Any] = msgspec.to_builtins({field: getattr(scenario, field) for field in fields})
+    return {"name": name} | document
 
 
 def _scenario_lines(scenarios: dict[str, Scenario | UsageError]) -> Iterator[str]:

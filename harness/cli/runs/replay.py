@@ -333,8 +333,8 @@ def _as_json(found: Reproduction, recorded: RecordedActions, planned: Replay) ->
         **msgspec.to_builtins(found),
         "exit_code": _exit_code(found),
     }
-    for attempt, told in zip(found.attempts, value["attempts"], strict=True):
-        told["came_back"] = attempt.found is not None and came_back(found.wanted, attempt.found)
+    for attempt, attempt_value in zip(found.attempts, value["attempts"], strict=True):
+        attempt_value["came_back"] = attempt.found is not None and came_back(found.wanted, attempt.found)
     return msgspec.json.encode(value).decode()
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from harness.clients.interface import ConsumerOptions, Message, ReadError, carried
 from harness.clients.java.jvm import JavaError, duration, java, listed, to_python
-from harness.clients.java.producing import client_config, close, error_told, made
+from harness.clients.java.producing import client_config, close, error_text, made
 
 _DESERIALIZER = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
 
@@ -95,4 +95,4 @@ def _headers(record: Any) -> list[tuple[str, bytes | None]]:
 def _read_error(error: Any) -> ReadError:
     """An error of a read, with the partitions whose position is gone."""
     gone = isinstance(error, java("org.apache.kafka.clients.consumer.InvalidOffsetException"))
-    return ReadError(error_told(error), [int(p.partition()) for p in error.partitions()] if gone else ())
+    return ReadError(error_text(error), [int(p.partition()) for p in error.partitions()] if gone else ())

@@ -57,7 +57,7 @@ _NAMES = {
     "ConcurrentTransactionsException": "CONCURRENT_TRANSACTIONS",
     "TransactionAbortableException": "TRANSACTION_ABORTABLE",
 }
-"""Kafka's names of further errors; what names no row of the table is told by its class."""
+"""Kafka's names of further errors; an error outside of the table is named by its class."""
 
 _OWN: tuple[tuple[str, Appended, str], ...] = (
     ("TimeoutException", _MAYBE, "waiting or in flight, or the broker's, the exception can't say"),
@@ -184,8 +184,8 @@ def classify(name: str, *, only_attempt: bool, acks: str) -> Classified:
     return judged(_BY_KEY.get(name), only_attempt=only_attempt, acks=acks)
 
 
-def told(name: str, message: str) -> str:
-    """An error as one line: Kafka's name of it if it has one, otherwise its class, and what it says."""
+def error_line(name: str, message: str) -> str:
+    """An error as one line: Kafka's name of it if it has one, otherwise its class, and its message."""
     row = _BY_KEY.get(name)
     text = " ".join(message.replace(";", ",").split())
     known = name if row is None else row.name

@@ -42,7 +42,7 @@ def class_of(error: BaseException) -> str:
 
 
 def message_of(error: BaseException) -> str:
-    """What an exception says; empty if nothing."""
+    """An exception's message; empty if it has none."""
     text = error.getMessage()  # type: ignore[attr-defined]  # `JavaError` has it
     return "" if text is None else str(text)
 

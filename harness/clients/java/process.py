@@ -108,7 +108,7 @@ class JavaProcess:
             code = self._process.wait()
         return JavaDiedError(
             f"the client {ClientKind.JAVA} died",
-            got=deaths.death_text(code, self._said(), who=f"the process of {ClientKind.JAVA}"),
+            got=deaths.death_text(code, self._printed(), who=f"the process of {ClientKind.JAVA}"),
             where=str(self._log),
             next_step=f"read {LOG_FILE} and, if it is there, {CRASH_FILE} next to it",
         )
@@ -133,12 +133,12 @@ class JavaProcess:
     def _await_start(self) -> None:
         self._ours.settimeout(_START_S)
         try:
-            said = self._ours.recv(64)
+            received = self._ours.recv(64)
         except TimeoutError as error:
             raise self._not_started(f"it was not ready after {_START_S:.0f} s") from error
-        if not said:
+        if not received:
             code = self._process.wait()
-            raise self._not_started(deaths.death_text(code, self._said(), who="its process"))
+            raise self._not_started(deaths.death_text(code, self._printed(), who="its process"))
         self._ours.settimeout(None)
 
     def _not_started(self, why: str) -> KrucibleError:
@@ -150,7 +150,7 @@ class JavaProcess:
             next_step=f"read {LOG_FILE}, or leave {ClientKind.JAVA} out of the scenario's libraries",
         )
 
-    def _said(self) -> list[str]:
+    def _printed(self) -> list[str]:
         lines = self._log.read_text(errors="replace").splitlines()
         return [line for line in lines if not line.startswith(_NO_BACKEND)]
 

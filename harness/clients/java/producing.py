@@ -7,7 +7,7 @@ from typing import Any
 from checkers.history.operations import OperationType
 from harness.clients.errors import raised_by_send
 from harness.clients.interface import ClientFailedError, ProducerOptions, ProducerRecord, SendResult
-from harness.clients.java.errors import REFUSALS, classify, told
+from harness.clients.java.errors import REFUSALS, classify, error_line
 from harness.clients.java.jvm import (
     JavaError,
     cause_of,
@@ -44,9 +44,9 @@ def client_config(bootstrap: Sequence[str], request_ms: int, **config: object) -
     }
 
 
-def error_told(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """What the library threw as one line."""
-    return told(class_of(error), message_of(error))
+    return error_line(class_of(error), message_of(error))
 
 
 def made(kind: str, config: dict[str, object]) -> Any:
@@ -58,8 +58,8 @@ def made(kind: str, config: dict[str, object]) -> Any:
     try:
         return java(kind)(properties(config))
     except JavaError as error:
-        why = error_told(cause_of(error))
-        raise ClientFailedError(f"{error_told(error)} ({why})") from None
+        why = error_text(cause_of(error))
+        raise ClientFailedError(f"{error_text(error)} ({why})") from None
 
 
 def producer_record(topic: str, record: ProducerRecord) -> Any:
@@ -134,7 +134,7 @@ class JavaProducer:
         """The outcome of a record that the library's own call refused, perhaps after it was queued."""
         if class_of(error) not in REFUSALS:
             return self._failed(error)
-        outcome, reason = raised_by_send(error_told(error))
+        outcome, reason = raised_by_send(error_text(error))
         return SendResult(outcome, error=reason)
 
     def _outcome(self, future: Any, deadline: float) -> SendResult:
@@ -151,7 +151,7 @@ class JavaProducer:
         outcome, reason = classify(
             class_of(error), only_attempt=not self._options.idempotent, acks=self._options.acks
         )
-        return SendResult(outcome, error=f"{error_told(error)} ({reason})")
+        return SendResult(outcome, error=f"{error_text(error)} ({reason})")
 
 
 LATE = TimeoutError(_LATE)
@@ -197,4 +197,4 @@ def close(client: Any) -> None:
     try:
         client.close(duration(0))
     except JavaError as error:
-        raise ClientFailedError(f"closing: {error_told(error)}") from None
+        raise ClientFailedError(f"closing: {error_text(error)}") from None

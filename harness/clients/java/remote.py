@@ -223,9 +223,11 @@ class RemoteShareConsumer(_RemoteReader):
         records: list[SharedRecord] = self._read("poll", max_wait_s, within_s=max_wait_s + self._request_s)
         return records
 
-    def acknowledge(self, told: Sequence[Acknowledgement]) -> dict[int, str]:
+    def acknowledge(self, acknowledgements: Sequence[Acknowledgement]) -> dict[int, str]:
         """As promised by `ShareConsumer.acknowledge`."""
-        unconfirmed: dict[int, str] = self._read("acknowledge", list(told), within_s=self._request_s)
+        unconfirmed: dict[int, str] = self._read(
+            "acknowledge", list(acknowledgements), within_s=self._request_s
+        )
         return unconfirmed
 
 

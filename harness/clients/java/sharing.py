@@ -7,7 +7,7 @@ from typing import Any
 from checkers.history.units import MS_PER_S
 from harness.clients.interface import ClientFailedError, ReadError
 from harness.clients.java.jvm import JavaError, cause_of, duration, java, listed, properties, to_python
-from harness.clients.java.producing import client_config, close, error_told, made
+from harness.clients.java.producing import client_config, close, error_text, made
 from harness.clients.share import Acknowledgement, ShareAdminOptions, SharedRecord, ShareOptions
 
 _DESERIALIZER = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
@@ -44,28 +44,28 @@ class JavaShareConsumer:
         try:
             returned = self._consumer.poll(duration(max_wait_s))
         except JavaError as error:
-            raise ReadError(error_told(error)) from None
+            raise ReadError(error_text(error)) from None
         self._records = {(int(one.partition()), int(one.offset())): one for one in returned}
         return [
             SharedRecord(*place, to_python(one.value()), int(one.deliveryCount().get()))
             for place, one in self._records.items()
         ]
 
-    def acknowledge(self, told: Sequence[Acknowledgement]) -> dict[int, str]:
+    def acknowledge(self, acknowledgements: Sequence[Acknowledgement]) -> dict[int, str]:
         """As promised by `ShareConsumer.acknowledge`; a partition without an answer is not confirmed."""
         types = java("org.apache.kafka.clients.consumer.AcknowledgeType")
-        unconfirmed = {partition: "no answer" for partition, _, _ in told}
+        unconfirmed = {partition: "no answer" for partition, _, _ in acknowledgements}
         try:
-            for partition, offset, kind in told:
+            for partition, offset, kind in acknowledgements:
                 self._consumer.acknowledge(self._records[partition, offset], types.valueOf(kind.upper()))
             answers = self._consumer.commitSync(duration(self._options.request_ms / MS_PER_S))
         except JavaError as error:
-            raise ReadError(error_told(error)) from None
+            raise ReadError(error_text(error)) from None
         for answer in answers.entrySet():
             partition, failure = int(answer.getKey().partition()), answer.getValue()
             unconfirmed.pop(partition, None)
             if failure.isPresent():
-                unconfirmed[partition] = error_told(failure.get())
+                unconfirmed[partition] = error_text(failure.get())
         return unconfirmed
 
     def close(self, timeout_s: float) -> None:
@@ -85,7 +85,7 @@ class JavaShareAdmin:
         try:
             self._admin = java("org.apache.kafka.clients.admin.Admin").create(properties(config))
         except JavaError as error:
-            raise ClientFailedError(error_told(error)) from None
+            raise ClientFailedError(error_text(error)) from None
 
     def begin_earliest(self, group: str) -> None:
         """As promised by `ShareAdmin.begin_earliest`."""
@@ -97,7 +97,7 @@ class JavaShareAdmin:
         changes.put(resource, listed([operation(entry, operation.OpType.SET)]))
         deadline = time.monotonic() + self._options.request_ms / MS_PER_S
         self._answer(self._admin.incrementalAlterConfigs(changes).all())
-        while self._told(resource) != _EARLIEST:
+        while self._reset_policy(resource) != _EARLIEST:
             if time.monotonic() > deadline:
                 raise ReadError(f"no broker reports {_RESET}={_EARLIEST}")
             time.sleep(_AGAIN_S)
@@ -110,8 +110,8 @@ class JavaShareAdmin:
         wanted = java("java.util.HashMap")()
         wanted.put(group, spec.topicPartitions(listed(list(places.values()))))
         future = self._admin.listShareGroupOffsets(wanted).partitionsToOffsetInfo(group)
-        told = self._answer(future)
-        found = {partition: told.get(one) for partition, one in places.items()}
+        infos = self._answer(future)
+        found = {partition: infos.get(one) for partition, one in places.items()}
         return {p: None if one is None else int(one.startOffset()) for p, one in found.items()}
 
     def close(self, timeout_s: float) -> None:
@@ -119,7 +119,7 @@ class JavaShareAdmin:
         del timeout_s
         close(self._admin)
 
-    def _told(self, resource: Any) -> str | None:
+    def _reset_policy(self, resource: Any) -> str | None:
         """What a broker reports as the group's reset policy."""
         answer = self._answer(self._admin.describeConfigs(listed([resource])).all())
         entry = answer.get(resource).get(_RESET)
@@ -130,4 +130,4 @@ class JavaShareAdmin:
         try:
             return future.get(self._options.request_ms, unit)
         except JavaError as error:
-            raise ReadError(error_told(cause_of(error))) from None
+            raise ReadError(error_text(cause_of(error))) from None

@@ -22,7 +22,7 @@ from harness.clients.java.producing import (
     awaited,
     client_config,
     close,
-    error_told,
+    error_text,
     made,
     producer_record,
 )
@@ -91,7 +91,7 @@ class JavaTransactionalProducer:
             code = COMMIT_CODES.get(class_of(error), class_of(error))
             source = ErrorSource.BROKER if isinstance(code, int) else ErrorSource.JAVA
             outcome, reason = classify_commit(source, code, only_attempt=False)
-            raise TransactionError(f"{_told(error)} ({reason})", outcome) from None
+            raise TransactionError(f"{_text_of(error)} ({reason})", outcome) from None
 
     def abort(self, timeout_s: float) -> None:
         """As promised by `TransactionalProducer.abort`."""
@@ -107,14 +107,14 @@ class JavaTransactionalProducer:
         try:
             ask()
         except JavaError as error:
-            raise TransactionError(_told(error), outcome) from None
+            raise TransactionError(_text_of(error), outcome) from None
 
     def _queued(self, record: TopicRecord) -> Any:
         """The future of a record, or already its outcome."""
         try:
             return self._producer.send(producer_record(record.topic, record.sent))
         except JavaError as error:
-            return SendResult(OperationType.INFO, error=_told(error))
+            return SendResult(OperationType.INFO, error=_text_of(error))
 
 
 def _outcome(future: Any, deadline: float) -> SendResult:
@@ -122,15 +122,15 @@ def _outcome(future: Any, deadline: float) -> SendResult:
     if error is LATE:
         return SendResult(OperationType.INFO, error=str(LATE))
     if error is not None:
-        return SendResult(OperationType.INFO, error=_told(error))
+        return SendResult(OperationType.INFO, error=_text_of(error))
     if offset is None:
         return SendResult(OperationType.INFO, error="acknowledged without an offset")
     return SendResult(OperationType.OK, offset)
 
 
-def _told(error: BaseException) -> str:
+def _text_of(error: BaseException) -> str:
     """What the library threw; once it gave up, it throws one error with the reason behind it."""
     cause = cause_of(error)
     if class_of(error) != "KafkaException" or cause is error:
-        return error_told(error)
-    return f"{error_told(cause)} (by {class_of(error)})"
+        return error_text(error)
+    return f"{error_text(cause)} (by {class_of(error)})"

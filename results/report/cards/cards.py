@@ -307,7 +307,7 @@ def _card(number: int, checker: str, anomaly: Anomaly, seen: Witnessed, limits: 
 
 
 def _row(operation: Operation, near: RecordContext, seen: Witnessed, limits: DisplayLimits) -> WitnessRow:
-    tell = request_text if operation.type is OperationType.INVOKE else answered_text
+    text_of = request_text if operation.type is OperationType.INVOKE else answered_text
     return WitnessRow(
         index=operation.index,
         line=seen.line(operation.index),
@@ -316,6 +316,6 @@ def _row(operation: Operation, near: RecordContext, seen: Witnessed, limits: Dis
         type=operation.type.value,
         f=clean(operation.f, 30),
         key=value_text(operation.key, limits.cell // 2),
-        value=tell(operation, near, max(limits.cell, _CELL_MIN)),
+        value=text_of(operation, near, max(limits.cell, _CELL_MIN)),
         error=clean(operation.error or "", limits.cell),
     )

@@ -29,7 +29,7 @@ from results.run.partitions import partition_of
 from results.run.readable import readable
 from results.run.text import at_seconds
 
-_TOLD = 190
+_TEXT_MAX = 190
 """Characters of a request or an answer."""
 _REASON_MAX = 500
 """Characters of a sentence that says why no licence applies, whatever the limits of the page."""
@@ -172,11 +172,11 @@ def _witnessed(operation: Operation, near: RecordContext) -> _Moment:
     """An operation of the witness, in the words of its request or of its answer."""
     who = f"client {operation.process}" if isinstance(operation.process, int) else operation.process
     if operation.type is OperationType.INVOKE:
-        text = f"{who} began: {request_text(operation, near, _TOLD)}"
+        text = f"{who} began: {request_text(operation, near, _TEXT_MAX)}"
     elif operation.f == "observe":
-        text = f"{operation.node or who} answered: {answered_text(operation, near, _TOLD)}"
+        text = f"{operation.node or who} answered: {answered_text(operation, near, _TEXT_MAX)}"
     else:
         what = " ".join(filter(None, (operation.f, value_text(operation.key, 60))))
-        answer = error_text(operation.error or "") or answered_text(operation, near, _TOLD)
+        answer = error_text(operation.error or "") or answered_text(operation, near, _TEXT_MAX)
         text = f"{who}, {what}, {operation.type.value}" + (f": {answer}" if answer else "")
     return operation.time_ns, f"{text} (operation {operation.index})"

@@ -23,7 +23,7 @@ _FAULT = 15.0
 _FAULTS_MAX = 40
 _GLYPH = 17.0
 """Space for the glyph of a fault, left of its name."""
-_TOLD_CHARACTER = 6.4
+_LABEL_CHARACTER = 6.4
 """Width of a character of a call's label (fixed-width font)."""
 _MARGIN = 0.04
 _NARROWEST_NS = 1_000_000
@@ -176,10 +176,10 @@ def _call(seen: Witnessed, at: int, y: float, frame: Frame) -> Markup:
     x, width = frame.span(int(calls.began_ns[at]), int(calls.ended_ns[at]))
     bar = svg.element("rect", x=x, y=y + 4, width=width, height=_BAR, rx=1.5, class_=f"call {outcome}")
     sign = glyphs.outcome(outcome, x + width, y + 9.5) if outcome in ("info", "fail") else svg.EMPTY
-    told = _operation_text(seen, at, outcome)
-    begin = _label_at(x, width, len(told) * _TOLD_CHARACTER)
-    inside = x <= begin and begin + len(told) * _TOLD_CHARACTER <= x + width
-    label = svg.text(begin, y + 13.5, told, class_=f"told in-{outcome}" if inside else "told")
+    operation_text = _operation_text(seen, at, outcome)
+    begin = _label_at(x, width, len(operation_text) * _LABEL_CHARACTER)
+    inside = x <= begin and begin + len(operation_text) * _LABEL_CHARACTER <= x + width
+    label = svg.text(begin, y + 13.5, operation_text, class_=f"told in-{outcome}" if inside else "told")
     return svg.group([row_name(_who(seen, at), y + 13.5), bar, sign, label])
 
 

@@ -24,7 +24,7 @@ class RecordContext(NamedTuple):
     offset: int | None = None
 
 
-Teller = Callable[[Operation, RecordContext], str]
+TextOf = Callable[[Operation, RecordContext], str]
 
 
 def _share_poll(operation: Operation, _: RecordContext) -> str:
@@ -97,7 +97,7 @@ def _assign(operation: Operation, _: RecordContext) -> str:
     return f"assigned {', '.join(places[:_PLACES_MAX]) or 'nothing'}{more}"
 
 
-REQUESTS: dict[str, Teller] = {
+REQUESTS: dict[str, TextOf] = {
     "share-poll": _share_poll,
     "acknowledge": _acknowledge,
     "txn": _txn,
@@ -105,7 +105,7 @@ REQUESTS: dict[str, Teller] = {
     "assign": _assign,
 }
 """Texts of requests, by operation."""
-ANSWERS: dict[str, Teller] = {
+ANSWERS: dict[str, TextOf] = {
     "acknowledge": _acknowledged,
     "txn": _ended,
     "commit": _committed,

@@ -21,7 +21,7 @@ _LEFT_OUT = frozenset(
         "wall_ms",
     )
 )
-"""Fields that tell a reader nothing: times of requests, sizes of drawings, what other places show."""
+"""Fields without a meaning for readers: times of requests, sizes of drawings, what other places show."""
 _UNITS = {"ms": "ms", "s": "s", "ns": "ns", "bytes": "bytes"}
 _ENTRIES_MAX, _FIELDS_MAX, _WORD_MAX = 6, 20, 60
 _DEPTH_MAX = 2
@@ -37,7 +37,7 @@ def fields_text(value: Mapping[Any, Any], limit: int) -> str:
         limit: maximum number of characters, approximately.
     """
     parts: list[str] = []
-    fields = [(str(name), entry) for name, entry in value.items() if _tells(name, entry)]
+    fields = [(str(name), entry) for name, entry in value.items() if _is_shown(name, entry)]
     for name, entry in fields:
         each = _field(name, entry, 0)
         if parts and len(", ".join([*parts, each])) > limit - _MORE:
@@ -48,7 +48,7 @@ def fields_text(value: Mapping[Any, Any], limit: int) -> str:
     return clean(", ".join(parts), limit)
 
 
-def _tells(name: Any, value: Any) -> bool:
+def _is_shown(name: Any, value: Any) -> bool:
     return name not in _LEFT_OUT and value is not None and value != ""
 
 
@@ -77,7 +77,7 @@ def _word(value: Any, depth: int) -> str:
 def _object(value: dict[Any, Any], depth: int) -> str:
     if depth >= _DEPTH_MAX or len(value) > _FIELDS_MAX:
         return f"({size_text(value)})"
-    inner = ", ".join(_field(str(n), entry, depth + 1) for n, entry in value.items() if _tells(n, entry))
+    inner = ", ".join(_field(str(n), entry, depth + 1) for n, entry in value.items() if _is_shown(n, entry))
     return f"({inner})" if len(inner) <= _WORD_MAX else f"({size_text(value)})"
 
 

@@ -24,7 +24,7 @@ _NUMBERED = re.compile(r"\[Error (-?\d{1,5})\] ?\w*")
 _NAMED = re.compile(r"(?<![\w.])[A-Z][A-Z]+(?:_[A-Z]+)+(?![\w.])")
 _MISFITS = (KeyError, TypeError, ValueError, IndexError, AttributeError)
 _CODES = {code.value for code in ErrorCode}
-_Teller = Callable[[Operation, RecordContext], str | None]
+_TextOf = Callable[[Operation, RecordContext], str | None]
 
 
 def value_text(value: Any, limit: int) -> str:
@@ -91,9 +91,9 @@ def operation_partition(operation: Operation, around: RecordContext) -> tuple[st
     return named[0] if named else None
 
 
-def _text_by(tell: _Teller, operation: Operation, around: RecordContext, limit: int) -> str:
+def _text_by(text_of: _TextOf, operation: Operation, around: RecordContext, limit: int) -> str:
     try:
-        text = tell(operation, around)
+        text = text_of(operation, around)
     except _MISFITS:
         text = None
     if not text and isinstance(operation.value, dict):
@@ -127,8 +127,8 @@ def _request(operation: Operation, around: RecordContext) -> str | None:
         return f"read {topic}/{value['partition']} to its end, {value['isolation']}"
     if operation.f == "poll":
         return f"poll {topic}, {value['isolation']}"
-    if teller := REQUESTS.get(operation.f):
-        return teller(operation, around)
+    if text_of := REQUESTS.get(operation.f):
+        return text_of(operation, around)
     return f"{operation.f} {value_text(topic, _TEXT)}".strip() + _of(value)
 
 
@@ -141,8 +141,8 @@ def _answered(operation: Operation, around: RecordContext) -> str | None:
         return outcome + (f", and {len(value) - 1:,} more" if len(value) > 1 else "")
     if operation.f in {"final-read", "poll", "share-poll"} and "records" in value:
         return _read(operation, around)
-    if teller := ANSWERS.get(operation.f):
-        return teller(operation, around)
+    if text_of := ANSWERS.get(operation.f):
+        return text_of(operation, around)
     if operation.f == "observe":
         observed = _OBSERVATIONS.get(str(operation.key))
         text = observed(value, around) if observed is not None else None

@@ -22,7 +22,7 @@ _NARROW = 2.0
 """Calls of one kind below this width and distance would overlap and are drawn as one."""
 _GROUP = 6.0
 """Maximum width of a group of such calls."""
-_NAMES_TOLD = 6
+_NAMES_MAX = 6
 _DRAWN_ELSEWHERE = ("observer", "runner", "nemesis")
 Positions = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -118,8 +118,8 @@ def _alike(calls: CallColumns, group: Sequence[int], at: int, frame: Frame) -> b
 
 
 def _track_text(track: Track) -> str:
-    processes = ", then ".join(clean(str(process), 30) for process in track.processes[:_NAMES_TOLD])
-    more = len(track.processes) - _NAMES_TOLD
+    processes = ", then ".join(clean(str(process), 30) for process in track.processes[:_NAMES_MAX])
+    more = len(track.processes) - _NAMES_MAX
     return f"process {processes}" + (f" and {more:,} more" if more > 0 else "")
 
 

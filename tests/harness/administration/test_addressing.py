@@ -138,7 +138,7 @@ def test_without_options_it_is_the_only_cluster_in_use(
 
 
 @pytest.mark.parametrize(
-    ("found", "told"),
+    ("found", "expected"),
     [
         ((leftover("orphan"),), "krucible cluster up"),
         (
@@ -148,19 +148,19 @@ def test_without_options_it_is_the_only_cluster_in_use(
     ],
 )
 def test_none_or_several_are_not_guessed_at(
-    engine: dict[Path, Any], monkeypatch: pytest.MonkeyPatch, found: tuple[Leftover, ...], told: str
+    engine: dict[Path, Any], monkeypatch: pytest.MonkeyPatch, found: tuple[Leftover, ...], expected: str
 ) -> None:
     assert not engine
     monkeypatch.setattr(addressing, "leftovers", lambda _client: found)
     with pytest.raises(UsageError, match="no cluster is named") as raised:
         find_reach(None, None)
-    assert told in str(raised.value)
+    assert expected in str(raised.value)
 
 
 @click.command()
 @reach_options
 def probe(reach: Reach) -> None:
-    """A command that says whom it would ask."""
+    """A command that prints whom it would ask."""
     click.echo(f"{reach.brokers} {reach.controllers}")
 
 

@@ -1,4 +1,4 @@
-"""The quorum as a node tells of it, found among several, and what follows for adding voters."""
+"""The quorum as a node describes it, found among several, and what follows for adding voters."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -67,7 +67,7 @@ def test_a_broker_reports_no_controllers() -> None:
     [lambda node: node.versions.pop(CLUSTER), lambda node: setattr(node, "cluster_error", 115)],
     ids=["unknown", "refused"],
 )
-def test_a_controller_that_knows_no_cluster_tells_of_the_quorum(
+def test_a_controller_that_knows_no_cluster_reports_the_quorum(
     node: FakeQuorumNode, spoil: Callable[[FakeQuorumNode], object]
 ) -> None:
     spoil(node)
@@ -132,9 +132,9 @@ def test_without_a_leader_the_last_answer_of_each_node_is_reported() -> None:
             raise WireError("timed out")
         return QuorumAnswer(6 if address == ONE else 29)
 
-    said = find_leader([ONE, TWO, THREE], 20, ask)
+    answers = find_leader([ONE, TWO, THREE], 20, ask)
 
-    assert said == {ONE: "it is not the leader", TWO: "error 29", THREE: "timed out"}
+    assert answers == {ONE: "it is not the leader", TWO: "error 29", THREE: "timed out"}
 
 
 def test_a_view_orders_replicas_and_reckons_with_the_leaders_clock() -> None:

@@ -88,7 +88,7 @@ def test_while_it_goes_on_bytes_of_the_leader_are_the_whole() -> None:
         ({2: {P0: 7}}, Received(3, None, 7)),
         ({2: {P0: 7}, 3: {}}, Received(3, 0, 7)),
     ],
-    ids=["nobody tells", "an empty leader", "a silent receiver", "a log that is not there yet"],
+    ids=["nobody reports", "an empty leader", "a silent receiver", "a log that is not there yet"],
 )
 def test_sizes_that_no_broker_reported_are_unknown(
     sizes: dict[int, dict[tuple[str, int], int]], received: Received

@@ -149,10 +149,10 @@ def test_limits_of_a_topic_that_was_deleted_are_gone(node: FakeMoving) -> None:
     assert remove_throttle(node.address, throttle_for(MOVES, 1000)) == (2, 3, 4)
 
 
-@pytest.mark.parametrize(("moves", "told"), [(MOVES[2:], "topic b"), (MOVES[1:2], "broker 1")])
-def test_a_refused_throttle_is_reported(node: FakeMoving, moves: tuple[Move, ...], told: str) -> None:
+@pytest.mark.parametrize(("moves", "subject"), [(MOVES[2:], "topic b"), (MOVES[1:2], "broker 1")])
+def test_a_refused_throttle_is_reported(node: FakeMoving, moves: tuple[Move, ...], subject: str) -> None:
     node.errors[ALTER_CONFIGS] = 40
-    with pytest.raises(RefusedError, match=rf"refused {told}: INVALID_CONFIG \(40\) no"):
+    with pytest.raises(RefusedError, match=rf"refused {subject}: INVALID_CONFIG \(40\) no"):
         set_throttle(node.address, throttle_for(moves, 1000))
 
 

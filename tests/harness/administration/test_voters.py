@@ -141,6 +141,6 @@ def test_what_an_answer_means(
 def test_every_row_has_a_reason_and_its_turn() -> None:
     for row in TABLE:
         message = "anything else" if row.message_part is None else row.message_part
-        told = meaning_of(VoterAnswer(row.code, message, 1))
-        assert told.reason == row.reason
-        assert (told.outcome is OK) == (row.done is Done.YES)
+        meaning = meaning_of(VoterAnswer(row.code, message, 1))
+        assert meaning.reason == row.reason
+        assert (meaning.outcome is OK) == (row.done is Done.YES)

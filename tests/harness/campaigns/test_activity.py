@@ -1,4 +1,4 @@
-"""What long commands tell of their steps: on a terminal, after a while, and nowhere else."""
+"""What long commands show of their steps: on a terminal, after a while, and nowhere else."""
 
 import io
 import threading
@@ -48,9 +48,9 @@ def person(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("person")
 def test_on_a_terminal_the_step_is_shown_and_how_many_are_done() -> None:
-    with redirect_stderr(Screen()) as screen, shown_on_terminal(2) as tell:
+    with redirect_stderr(Screen()) as screen, shown_on_terminal(2) as show:
         for step, done in (("reading", "0/2"), ("log", "1/2")):
-            tell(step)
+            show(step)
             wait_until(partial(shown_on, screen, step, done))
     assert screen.getvalue().endswith("\x1b[2K"), "the line is still there"
 
@@ -60,41 +60,41 @@ def shown_on(screen: io.StringIO, *texts: str) -> bool:
 
 
 @pytest.mark.usefixtures("person")
-def test_what_is_over_soon_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_over_soon_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(activity, "PATIENCE_S", 3600.0)
-    with redirect_stderr(Screen()) as screen, shown_on_terminal(1) as tell:
-        tell("reading")
+    with redirect_stderr(Screen()) as screen, shown_on_terminal(1) as show:
+        show("reading")
     assert screen.getvalue() == ""
 
 
 @pytest.mark.usefixtures("person")
 def test_ci_is_no_person(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CI", "true")
-    with redirect_stderr(Screen()), shown_on_terminal(1) as tell:
-        assert tell is show_nothing
+    with redirect_stderr(Screen()), shown_on_terminal(1) as show:
+        assert show is show_nothing
 
 
 @pytest.mark.usefixtures("person")
 @pytest.mark.parametrize("forced", ["", "1"])
-def test_elsewhere_nothing_is_told(monkeypatch: pytest.MonkeyPatch, forced: str) -> None:
+def test_elsewhere_nothing_is_shown(monkeypatch: pytest.MonkeyPatch, forced: str) -> None:
     monkeypatch.setenv("FORCE_COLOR", forced)
-    with redirect_stderr(io.StringIO()) as pipe, shown_on_terminal(1) as tell:
-        assert tell is show_nothing
-        tell("reading")
+    with redirect_stderr(io.StringIO()) as pipe, shown_on_terminal(1) as show:
+        assert show is show_nothing
+        show("reading")
     assert pipe.getvalue() == ""
 
 
 def test_stderr_may_be_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stderr", None)
-    with shown_on_terminal(1) as tell:
-        assert tell is show_nothing
+    with shown_on_terminal(1) as show:
+        assert show is show_nothing
 
 
 @pytest.mark.usefixtures("person")
 def test_a_terminal_that_has_gone_is_no_reason_to_judge_any_less() -> None:
-    with redirect_stderr(GoneScreen()) as screen, shown_on_terminal(len(CHECKERS)) as tell:
+    with redirect_stderr(GoneScreen()) as screen, shown_on_terminal(len(CHECKERS)) as show:
         assert screen.tried.wait(BOUND_S)
-        assert judge_by(STORY, showing(tell, CHECKERS)) == judge_by(STORY, CHECKERS)
+        assert judge_by(STORY, showing(show, CHECKERS)) == judge_by(STORY, CHECKERS)
 
 
 @pytest.mark.parametrize(
@@ -105,22 +105,22 @@ def test_a_terminal_that_has_gone_is_no_reason_to_judge_any_less() -> None:
         ("others.edn", ["reading", "judging"]),
     ],
 )
-def test_check_tells_every_step_it_takes(
+def test_check_shows_every_step_it_takes(
     name: str, expected: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = store(tmp_path, "a1")
     (folder / "others.edn").write_text("{:process 0 :type :invoke :f :read :value nil}\n")
     next(folder.glob("history-*.jsonl")).rename(folder / "history-n1.jsonl")
     steps: list[int] = []
-    told: list[str] = []
+    shown: list[str] = []
 
     @contextmanager
     def noted(count: int) -> Iterator[activity.Show]:
         steps.append(count)
-        yield told.append
+        yield shown.append
 
     for module in (check, rejudging):
         monkeypatch.setattr(module, "shown_on_terminal", noted)
     assert cli.invoke(["check", str(folder / name)]) in {0, 1, 2}
-    assert told == expected
+    assert shown == expected
     assert steps == [len(expected)]

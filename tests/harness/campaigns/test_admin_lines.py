@@ -13,7 +13,7 @@ NODE = {"to": "n1", "code": 0, "message": "NONE"}
 
 
 @pytest.mark.parametrize(
-    ("kind", "f", "key", "value", "said"),
+    ("kind", "f", "key", "value", "line"),
     [
         (
             OK,
@@ -65,13 +65,15 @@ NODE = {"to": "n1", "code": 0, "message": "NONE"}
         (OperationType.INVOKE, "await", "in-sync", {}, None),
     ],
 )
-def test_what_is_said(kind: OperationType, f: str, key: Any, *, value: Any, said: str | None) -> None:
+def test_lines_of_admin_operations(
+    kind: OperationType, f: str, key: Any, *, value: Any, line: str | None
+) -> None:
     operation = Operation(0, 0, "admin", kind, f, key, value, error="timed out")
-    assert admin_line(operation) == said
+    assert admin_line(operation) == line
 
 
 @pytest.mark.parametrize(
-    ("kind", "error", "said"),
+    ("kind", "error", "line"),
     [
         (OK, None, "t to 8 partitions: done"),
         (INFO, "INVALID_PARTITIONS", "t to 8 partitions: unknown (INVALID_PARTITIONS)"),
@@ -79,9 +81,9 @@ def test_what_is_said(kind: OperationType, f: str, key: Any, *, value: Any, said
         (OperationType.FAIL, None, "t to 8 partitions: not done"),
     ],
 )
-def test_an_answer_without_a_code_is_told_by_its_outcome(
-    kind: OperationType, error: str | None, said: str
+def test_an_answer_without_a_code_is_described_by_its_outcome(
+    kind: OperationType, error: str | None, line: str
 ) -> None:
     """The workload's own clients record no code."""
     operation = Operation(0, 0, "4", kind, "create-partitions", "t", {"count": 8}, error=error)
-    assert admin_line(operation) == said
+    assert admin_line(operation) == line

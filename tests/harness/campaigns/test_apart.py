@@ -98,7 +98,7 @@ class Run:
 
 
 @pytest.mark.parametrize(
-    ("end", "told"),
+    ("end", "expected"),
     [
         (
             "abort",
@@ -109,21 +109,21 @@ class Run:
     ],
 )
 def test_a_run_whose_process_dies_is_healed_and_unknown(
-    engine: Engine, run: Run, capfd: pytest.CaptureFixture[str], end: str, told: str
+    engine: Engine, run: Run, capfd: pytest.CaptureFixture[str], end: str, expected: str
 ) -> None:
     assert run(f"7={end}") == 2
-    said = capfd.readouterr()
-    assert "UNKNOWN" in said.out
-    assert "why        assumptions: harness-lasted: " in said.out
-    assert told in said.err
-    assert "Traceback" not in said.out + said.err
+    output = capfd.readouterr()
+    assert "UNKNOWN" in output.out
+    assert "why        assumptions: harness-lasted: " in output.out
+    assert expected in output.err
+    assert "Traceback" not in output.out + output.err
     verdict = load_verdict(run.folder)
     (reason,) = (reason for reason in verdict.reasons if "harness-lasted" in reason)
     assert "during load: the harness " in reason
-    assert told in reason
+    assert expected in reason
     assert engine.removed == ["run7"]
     assert (run.folder / "report.html").exists()
-    # What the process said is kept, and what each of its threads did.
+    # What the process printed is kept, and what each of its threads did.
     saved = (run.folder / FAILURES_FILE).read_text()
     assert [words for words in KEPT[end] if words not in saved] == []
     # Judged again it is what it was.
@@ -146,18 +146,18 @@ def test_what_can_not_be_cleaned_up_is_judged_and_a_failure(
 ) -> None:
     engine.refuses = True
     assert run("7=abort") == 3
-    said = capfd.readouterr()
-    assert "UNKNOWN" in said.out
-    assert "krucible heal removes what is left" in said.err
+    output = capfd.readouterr()
+    assert "UNKNOWN" in output.out
+    assert "krucible heal removes what is left" in output.err
 
 
 def test_a_campaign_goes_on_and_counts_the_run(
     engine: Engine, run: Run, capfd: pytest.CaptureFixture[str]
 ) -> None:
     run("8=abort", "--seeds", "7..9")
-    said = capfd.readouterr()
-    assert said.out.count("--- seed") == 3
-    assert "missing" not in said.out
+    output = capfd.readouterr()
+    assert output.out.count("--- seed") == 3
+    assert "missing" not in output.out
     found = {one.seed: one for one in list_runs(run.runs) if one.seed != 99}
     assert set(found) == {7, 8, 9}
     assert [seed for seed, one in found.items() if is_noted(one.folder)] == [8]
@@ -166,7 +166,7 @@ def test_a_campaign_goes_on_and_counts_the_run(
     stored.look()
     commands = [load_identity(one.folder).reproduce for one in found.values()]
     counted = [seed for seed, command in zip(found, commands, strict=True) if any(stored.of(command))]
-    assert counted == [8], "its death is its end; the others tell of none, and would be made again"
+    assert counted == [8], "its death is its end; the others have none, and would be made again"
     assert "run8" in engine.removed
 
 
@@ -188,17 +188,17 @@ def test_a_run_that_dies_before_it_has_a_folder_is_a_failure(
 
 
 @pytest.mark.parametrize(
-    ("end", "told"), [("refused", "start it"), ("defect", "ZeroDivisionError: a defect")]
+    ("end", "expected"), [("refused", "start it"), ("defect", "ZeroDivisionError: a defect")]
 )
 @pytest.mark.usefixtures("engine")
-def test_an_error_in_the_process_is_told_as_one_of_the_command(
-    run: Run, capfd: pytest.CaptureFixture[str], end: str, told: str
+def test_an_error_in_the_process_is_reported_as_one_of_the_command(
+    run: Run, capfd: pytest.CaptureFixture[str], end: str, expected: str
 ) -> None:
     assert run(f"7={end}") == 3
-    said = capfd.readouterr().err
-    assert told in said
+    stderr = capfd.readouterr().err
+    assert expected in stderr
     if end == "defect":
-        where = next(line for line in said.splitlines() if "where:" in line).split()[-1]
+        where = next(line for line in stderr.splitlines() if "where:" in line).split()[-1]
         assert "dying_child.py" in Path(where).read_text()
         Path(where).unlink()
 
@@ -216,8 +216,8 @@ def test_a_process_that_dies_between_two_runs_is_replaced(
 
     monkeypatch.setattr(Campaign, "record", record)
     run("", "--seeds", "7..8")
-    said = capfd.readouterr()
-    assert "between two runs the harness was ended by SIGSEGV" in said.err
+    output = capfd.readouterr()
+    assert "between two runs the harness was ended by SIGSEGV" in output.err
     assert {one.seed for one in list_runs(run.runs)} == {7, 8}
     assert not any(is_noted(one.folder) for one in list_runs(run.runs)), "both had their verdicts"
     assert "run9" in engine.removed, "the cluster that waited"
@@ -238,14 +238,14 @@ def test_runs_of_one_process_know_the_same(run: Run, monkeypatch: pytest.MonkeyP
     assert made == [(7, True), (8, False)]
 
 
-def test_judging_that_dies_is_told(
+def test_judging_that_dies_is_reported(
     engine: Engine, run: Run, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(aftermath, "JUDGING", "tests.harness.campaigns.dying_judge")
     assert run("7=abort") == 3
-    said = capfd.readouterr().err
-    assert "judging ended with SIGKILL; before that the harness was ended by SIGABRT" in said
-    assert "krucible check" in said
+    stderr = capfd.readouterr().err
+    assert "judging ended with SIGKILL; before that the harness was ended by SIGABRT" in stderr
+    assert "krucible check" in stderr
     assert engine.removed == ["run7"]
 
 
@@ -267,7 +267,7 @@ def launched(
 
 def until(command: "subprocess.Popen[str]", line: str) -> None:
     assert command.stdout is not None
-    assert any(said.strip() == line for said in command.stdout)
+    assert any(printed.strip() == line for printed in command.stdout)
 
 
 def of_run(folder: Path) -> int:
@@ -280,9 +280,9 @@ def of_run(folder: Path) -> int:
 def test_one_signal_ends_a_run_early(launched: "subprocess.Popen[str]", run: Run, number: int) -> None:
     until(launched, "waiting")
     os.kill(launched.pid, number)
-    said, _ = launched.communicate()
-    assert launched.returncode == 2, said
-    assert said.count("interrupted: healing and cleaning up") == 1
+    output, _ = launched.communicate()
+    assert launched.returncode == 2, output
+    assert output.count("interrupted: healing and cleaning up") == 1
     assert not is_noted(run.folder)
 
 
@@ -292,9 +292,9 @@ def test_two_signals_end_it_at_once(launched: "subprocess.Popen[str]", run: Run)
     os.kill(launched.pid, signal.SIGINT)
     until(launched, "going on")
     os.kill(launched.pid, signal.SIGINT)
-    said, _ = launched.communicate()
-    assert launched.returncode == 130, said
-    assert "interrupted" in said
+    output, _ = launched.communicate()
+    assert launched.returncode == 130, output
+    assert "interrupted" in output
     assert not is_noted(run.folder), "somebody asked for it"
     assert pending_undos(read_ledger(run.folder)), "krucible heal is for that"
 

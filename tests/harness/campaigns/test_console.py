@@ -148,7 +148,7 @@ def test_ci_gets_lines_and_no_color_gets_a_panel_without_colours(monkeypatch: py
     assert live._console.no_color
 
 
-def test_what_a_node_said_is_no_markup() -> None:
+def test_what_a_node_logged_is_no_markup() -> None:
     screen = Console(file=io.StringIO(), width=120)
     LiveConsole(screen).hear(PhaseBegan("start", "no answer from [/10.213.0.11:9093]"))
     assert "[/10.213.0.11:9093]" in screen.file.getvalue()  # type: ignore[attr-defined]

@@ -69,7 +69,7 @@ def test_a_tarball_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert read == [Path(path)]
 
 
-def test_a_tarball_that_is_gone_is_told(tmp_path: Path) -> None:
+def test_a_tarball_that_is_gone_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="tarball"):
         key(kafka_tarball=str(tmp_path / JARS))
 
@@ -95,7 +95,7 @@ def test_a_digest_says_what_it_is_and_its_repository_does_not() -> None:
     assert digest_in(TAG) == digest_in("a@sha256:12") == ""
 
 
-def test_people_are_told_what_it_is(tmp_path: Path) -> None:
+def test_its_text_names_version_and_tarball(tmp_path: Path) -> None:
     path = tarball(tmp_path, b"rc0")
     content = Contents().of(options(kafka_tarball=path), "4.3.1")
     assert content.text().startswith(f"Kafka 4.3.1 of {JARS}, tarball sha256:")

@@ -1,4 +1,4 @@
-"""What hosts are told and report, and the process of a run on a host: all of it but Spark and clusters."""
+"""What hosts are asked and report, and the process of a run on a host: all of it but Spark and clusters."""
 
 import os
 import shutil
@@ -184,7 +184,7 @@ def test_a_run_whose_executor_is_gone_ends_by_itself_and_reports_nothing(tmp_pat
     assert ReportFolder(order.place).report(1) is None
 
 
-def test_a_process_that_is_killed_is_told_as_a_failure(tmp_path: Path) -> None:
+def test_a_process_that_is_killed_is_reported_as_a_failure(tmp_path: Path) -> None:
     order = order_of(tmp_path / "store", tmp_path / "scratch")
     answers: list[bytes] = []
     with slot_held_elsewhere():
@@ -260,7 +260,7 @@ def below_this_process(words: bytes) -> int | None:
     return None
 
 
-def test_clearing_tells_what_it_can_not_do(tmp_path: Path) -> None:
+def test_clearing_reports_what_it_can_not_do(tmp_path: Path) -> None:
     site = Site(tmp_path / "store", tmp_path / "scratch", 1)
     asked = encode(tasks.Clearing(site, 0.0))
     assert b"engine" in tasks.clear_slots(asked)
@@ -279,7 +279,7 @@ def lacking(data: bytes) -> dict[str, str]:
     return {check.name: check.found for check in decode(look(data), HostChecks).lacks}
 
 
-def test_a_host_tells_what_it_lacks(tmp_path: Path) -> None:
+def test_a_host_reports_what_it_lacks(tmp_path: Path) -> None:
     desk = ReportFolder.opened(tmp_path / "store")
     found = decode(look(question(desk.place, desk.proof, tmp_path / "scratch")), HostChecks)
     assert (found.name, found.machine) == (host_name(), machine())

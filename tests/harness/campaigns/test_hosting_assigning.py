@@ -1,4 +1,4 @@
-"""Which host gets which run, what is told, and what a campaign records; runs end as a test says."""
+"""Which host gets which run, what is printed, and what a campaign records; runs end as a test says."""
 
 import threading
 from collections.abc import Mapping
@@ -74,14 +74,14 @@ def test_hosts_share_the_seeds_and_the_summary_is_that_of_a_campaign(
     assert sorted(order.options.seed for order in one.hosts.orders) == [1, 2, 3]
     assert {order.machines for order in one.hosts.orders} == {("machine of a", "machine of b")}
     assert one.campaign.missing() == []
-    told = capsys.readouterr().out
-    assert "--- seed 1 (1 of 3), to a: krucible run smoke/partition --seed 1 --kafka-version 4.3.1" in told
-    assert "=== seed 3 (3 of 3), from h\nVALID after 20 s\nand more" in told
-    assert "VALID: 3 seeds, 3 valid" in told
-    assert "a: cleared" in told
+    output = capsys.readouterr().out
+    assert "--- seed 1 (1 of 3), to a: krucible run smoke/partition --seed 1 --kafka-version 4.3.1" in output
+    assert "=== seed 3 (3 of 3), from h\nVALID after 20 s\nand more" in output
+    assert "VALID: 3 seeds, 3 valid" in output
+    assert "a: cleared" in output
 
 
-def test_a_host_bears_as_many_as_it_is_told_to(tmp_path: Path) -> None:
+def test_a_host_bears_as_many_clusters_as_are_configured(tmp_path: Path) -> None:
     together = threading.Barrier(2)
 
     def both(order: Order) -> Report:
@@ -119,7 +119,7 @@ def test_a_host_that_loses_its_executors_gets_no_more_runs(
     assert one.campaign.finish() == 3
 
 
-def test_a_run_that_was_begun_twice_is_told_and_counts_once(
+def test_a_run_that_was_begun_twice_is_reported_and_counts_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def again(order: Order) -> Report:
@@ -130,13 +130,13 @@ def test_a_run_that_was_begun_twice_is_told_and_counts_once(
 
     one = Campaigning(tmp_path, {"a": again}, (1,))
     one.run()
-    told = capsys.readouterr().out
-    assert "lost       it had begun on dead at 2026-11-22T01:00:00+00:00, in /scratch/slot-1/x/y" in told
-    assert told.count("it had begun") == 1
+    output = capsys.readouterr().out
+    assert "lost       it had begun on dead at 2026-11-22T01:00:00+00:00, in /scratch/slot-1/x/y" in output
+    assert output.count("it had begun") == 1
     assert set(one.campaign.done) == {1}
 
 
-def test_once_cancelled_hosts_are_told_and_nothing_that_was_cut_short_counts(tmp_path: Path) -> None:
+def test_once_cancelled_hosts_are_notified_and_nothing_that_was_cut_short_counts(tmp_path: Path) -> None:
     one: Campaigning
 
     def interrupted(order: Order) -> Report:
@@ -186,7 +186,7 @@ def test_a_run_of_another_kafka_is_no_run_of_the_campaign(
     assert "this run used another build of Kafka" in capsys.readouterr().err
 
 
-def test_a_host_without_krucible_or_with_a_store_of_its_own_is_told(
+def test_a_host_without_krucible_or_with_a_store_of_its_own_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk = ReportFolder.opened(tmp_path)
@@ -214,13 +214,13 @@ def test_the_command_is_the_same_with_a_master(
     FakeHosts({"a": ended, "b": ended}).stand_in(monkeypatch)
     words = ["run", SCENARIO, "--seeds", "1..3", "--kafka-version", "4.3.1", "--runs", str(tmp_path)]
     assert cli.invoke([*words, "--master", MASTER]) == 0
-    told = capsys.readouterr().out
-    assert "hosts      2 of 2 hosts can do runs" in told
-    assert "VALID: 3 seeds, 3 valid" in told
+    output = capsys.readouterr().out
+    assert "hosts      2 of 2 hosts can do runs" in output
+    assert "VALID: 3 seeds, 3 valid" in output
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "expected"),
     [
         (["--seeds", "1..2", "--master", "local[2]"], "expected spark://HOST:PORT"),
         (["--seed", "1", "--master", MASTER], "--master is for several runs"),
@@ -228,10 +228,10 @@ def test_the_command_is_the_same_with_a_master(
     ],
 )
 def test_what_does_not_fit_a_master_is_refused(
-    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+    words: list[str], expected: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.invoke(["run", SCENARIO, *words]) == 64
-    assert told in capsys.readouterr().err
+    assert expected in capsys.readouterr().err
 
 
 def test_where_every_host_lacks_something_nothing_runs(
@@ -242,7 +242,7 @@ def test_where_every_host_lacks_something_nothing_runs(
     monkeypatch.setattr(hosts, "ask", lambda *_: HostAnswer(problem="No module named 'harness'"))
     words = ["run", SCENARIO, "--seeds", "1..3", "--kafka-version", "4.3.1", "--runs", str(tmp_path)]
     assert cli.invoke([*words, "--master", MASTER]) == 3
-    told = capsys.readouterr()
-    assert "a  lacks  krucible: No module named 'harness'; fix: install this krucible there" in told.out
-    assert "no host can do runs" in told.err
+    output = capsys.readouterr()
+    assert "a  lacks  krucible: No module named 'harness'; fix: install this krucible there" in output.out
+    assert "no host can do runs" in output.err
     assert hosts.orders == []

@@ -18,7 +18,9 @@ from tests.guides import ROOT
 DOCS = ROOT / "docs"
 PAGE = DOCS / "minimised.md"
 FOLDER = DOCS / "minimised"
-_TOLD = re.compile(r"\"\"\"(\S+) in (\d+ of \d+) \(.*\) with (\d+) of \d+ faults?, (\d+) nodes, (\d+) s\.\n")
+_SUMMARY = re.compile(
+    r"\"\"\"(\S+) in (\d+ of \d+) \(.*\) with (\d+) of \d+ faults?, (\d+) nodes, (\d+) s\.\n"
+)
 
 
 class Row(NamedTuple):
@@ -57,11 +59,11 @@ def test_each_scenario_has_a_row() -> None:
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda path: path.stem)
-def test_a_row_tells_what_its_scenario_has(path: Path) -> None:
+def test_a_row_shows_what_its_scenario_has(path: Path) -> None:
     row, text = rows()[path.stem], path.read_text()
-    told = _TOLD.search(text)
-    assert told is not None
-    anomaly, shown, _faults, nodes, seconds = told.groups()
+    found = _SUMMARY.search(text)
+    assert found is not None
+    anomaly, shown, _faults, nodes, seconds = found.groups()
     assert (row.anomaly, row.shown) == (f"`{anomaly}`", shown)
     assert (row.after(row.nodes), row.after(row.seconds)) == (int(nodes), int(seconds))
     assert f"with the seeded bug {path.stem}." in " ".join(text.split())

@@ -103,7 +103,7 @@ def test_what_is_offered_can_be_run(name: str, tmp_path: Path) -> None:
                     trial = offers.send(True)  # noqa: FBT003 - it is kept
 
 
-def test_what_was_taken_away_is_told() -> None:
+def test_what_was_taken_away_is_reported() -> None:
     before = size_of(
         Scenario("A.", "B.", FixedSchedule((Step(4_000, 6_000, Kill()),), 20_000, gambits=(GAMBIT,)))
     )

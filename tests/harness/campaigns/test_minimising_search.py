@@ -207,18 +207,18 @@ def test_a_candidate_is_not_tested_before_its_phase_ends() -> None:
     search = Search([Trial(kills(3), "the whole schedule")], PHASES)
     asking = search.runs_needed()
     trial = next(asking)
-    told = [search.tested]
+    tested = [search.tested]
     while trial.scenario == kills(3):
         trial = asking.send(ReproductionOutcome.SHOWN)
-    told.append(search.tested)
+    tested.append(search.tested)
     smaller = trial.scenario
     trial = asking.send(ReproductionOutcome.SHOWN)
     assert search.best == smaller
-    told.append(search.tested)
+    tested.append(search.tested)
     while trial.scenario == search.best or not search.tested:
         trial = asking.send(ReproductionOutcome.SHOWN)
-    told.append(search.tested)
-    assert told == [False, True, False, True]
+    tested.append(search.tested)
+    assert tested == [False, True, False, True]
 
 
 def test_the_same_outcomes_lead_to_the_same_questions() -> None:

@@ -33,7 +33,7 @@ WHOLE = FixedSchedule((EARLY, LATE), 120_000, acts=ACTS, gambits=(FIRST, SECOND)
 
 def carried_out_at(**times_ms: int) -> History:
     """The history of what was begun, each at a time after the load began."""
-    told = [(0, PHASE, Phase.LOAD), *((at_ms, "inject", name) for name, at_ms in times_ms.items())]
+    events = [(0, PHASE, Phase.LOAD), *((at_ms, "inject", name) for name, at_ms in times_ms.items())]
     operations = tuple(
         Operation(
             index=index,
@@ -43,7 +43,7 @@ def carried_out_at(**times_ms: int) -> History:
             f=f,
             key=key,
         )
-        for index, (at_ms, f, key) in enumerate(sorted(told))
+        for index, (at_ms, f, key) in enumerate(sorted(events))
     )
     return History("run", "2026-11-22T01:00:00Z", operations)
 

@@ -1,4 +1,4 @@
-"""All images are looked for before the first run, and what is lacking is told with what provides it."""
+"""All images are looked for before the first run, and what is lacking is reported with what provides it."""
 
 import msgspec
 import pytest
@@ -44,7 +44,7 @@ def host(monkeypatch: pytest.MonkeyPatch) -> Host:
     return Host(monkeypatch)
 
 
-def test_each_image_is_looked_for_once_and_nothing_is_said_of_what_is_here(
+def test_each_image_is_looked_for_once_and_nothing_is_printed_of_what_is_here(
     host: Host, capsys: pytest.CaptureFixture[str]
 ) -> None:
     module.require_images(plan(kafka_version=version) for version in ("4.3.1", "3.7.1", "4.3.1"))
@@ -53,7 +53,7 @@ def test_each_image_is_looked_for_once_and_nothing_is_said_of_what_is_here(
     assert capsys.readouterr().out == ""
 
 
-def test_what_will_be_made_is_told(host: Host, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_will_be_made_is_reported(host: Host, capsys: pytest.CaptureFixture[str]) -> None:
     host.found, host.base = {"3.7.1": BUILT}, None
     module.require_images([plan(kafka_version="3.7.1")])
     assert capsys.readouterr().out.splitlines() == [
@@ -62,7 +62,7 @@ def test_what_will_be_made_is_told(host: Host, capsys: pytest.CaptureFixture[str
     ]
 
 
-def test_everything_that_is_lacking_is_told_at_once_with_what_provides_it(host: Host) -> None:
+def test_everything_that_is_lacking_is_reported_at_once_with_what_provides_it(host: Host) -> None:
     host.found = {"3.6.2": LACKING, "4.3.0": Survey(None, {JarSource.TARBALL: "damaged"}), "4.3.1": HERE}
     wanted = [
         plan(kafka_version="3.6.2"),

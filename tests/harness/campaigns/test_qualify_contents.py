@@ -146,7 +146,7 @@ def test_runs_of_two_contents_decide_nothing(tmp_path: Path, capsys: pytest.Capt
     assert "different contents of Kafka" in reason["text"]
 
 
-def test_a_tarball_that_is_built_anew_meanwhile_is_told_and_decides_nothing(
+def test_a_tarball_that_is_built_anew_meanwhile_is_reported_and_decides_nothing(
     fake: FakeTarballs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = candidate(tmp_path, b"rc0")
@@ -187,7 +187,7 @@ def test_a_build_is_not_compared_to_itself_under_another_path(
     assert fake.done == []
 
 
-def test_an_image_that_can_not_be_had_is_told_before_the_first_run(
+def test_an_image_that_can_not_be_had_is_reported_before_the_first_run(
     fake: FakeTarballs, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     class Engine:
@@ -203,7 +203,7 @@ def test_an_image_that_can_not_be_had_is_told_before_the_first_run(
     monkeypatch.setattr(provisions, "base_if_cached", lambda _client: "krucible/base:x")
     monkeypatch.setattr(provisions, "survey", lambda *_: Survey(None, ways))
     assert cli.invoke(["qualify", "--candidate", "4.3.1", "--baseline", "4.1.1"]) == 3
-    told = capsys.readouterr().err
+    stderr = capsys.readouterr().err
     for version in ("3.6.2", "3.7.1", "4.3.1", "4.1.1"):
-        assert f"krucible setup --kafka-version {version}" in told
+        assert f"krucible setup --kafka-version {version}" in stderr
     assert fake.done == []

@@ -56,13 +56,13 @@ def test_runs_become_tries_in_their_order_up_to_the_one_that_saw_the_bug(
     assert [line.ending for line in found.runs if not line.control] == ["never triggered", "seen"]
     assert ["--seed 7" in line.command for line in found.runs] == [True, True, False]
     assert (found.series, found.asked.preset, found.runs[0].mode) == ("by-hand", "hand", "combined")
-    said = json.loads(capsys.readouterr().out)
-    (bug,) = (bug for bug in said["bugs"] if bug["name"] == LATE)
+    report = json.loads(capsys.readouterr().out)
+    (bug,) = (bug for bug in report["bugs"] if bug["name"] == LATE)
     assert [trial["ending"] for trial in bug["trials"]] == ["never triggered", "seen"]
-    assert [one["outcome"] for one in said["controls"]] == ["valid", None]
+    assert [one["outcome"] for one in report["controls"]] == ["valid", None]
 
 
-def test_what_is_no_try_is_told_and_left_out(
+def test_what_is_no_try_is_reported_and_left_out(
     fake: FakeRuns, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     runs = tmp_path / "runs"

@@ -62,7 +62,7 @@ def test_what_stands_in_a_file_is_not_run_again_and_gives_the_same_page(
 ) -> None:
     fake.seen = {EARLY}
     assert measure("--outcomes", kept, "--json") == 0
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     data = kept.read_bytes()
     assert [line.place for line in outcomes(kept).runs] == [
         (LATE, 1, False), (LATE, 1, True), (EARLY, 1, False), (EARLY, 1, True),
@@ -73,7 +73,7 @@ def test_what_stands_in_a_file_is_not_run_again_and_gives_the_same_page(
 
     shutil.rmtree(tmp_path / "runs")
     assert measure("--outcomes", kept, "--json") == 0
-    assert capsys.readouterr().out == said
+    assert capsys.readouterr().out == output
     assert kept.read_bytes() == data
     assert len(fake.done) == 4
 
@@ -92,10 +92,10 @@ def test_a_file_keeps_which_bugs_were_to_be_found_and_which_runs_were_made_again
     kept.write_bytes(encode_outcomes(msgspec.structs.replace(outcomes(kept), bugs=(), rerun=(again,))))
     capsys.readouterr()
     assert measure("--outcomes", kept, "--no-run") == 0
-    said = capsys.readouterr().out
-    assert "; without runs that were made again after a change for that bug: 0 of 2, 0 %" in said
-    assert "| all, without runs made again | 2 | 0 | 0 % |" in said
-    assert f"| `{LATE}` | the load sends more |" in said
+    output = capsys.readouterr().out
+    assert "; without runs that were made again after a change for that bug: 0 of 2, 0 %" in output
+    assert "| all, without runs made again | 2 | 0 | 0 % |" in output
+    assert f"| `{LATE}` | the load sends more |" in output
     assert (outcomes(kept).bugs, outcomes(kept).rerun) == ((), (again,))
     fake.cancelled_at = len(fake.done) + 1
     assert cli.invoke([*one, "read-skips-one"]) == 2
@@ -141,7 +141,7 @@ def test_what_the_store_holds_wins_over_a_file(kept: Path) -> None:
 
 
 @pytest.mark.usefixtures("fake")
-def test_a_run_that_was_judged_again_is_told_and_what_a_file_knows_of_it_is_kept(
+def test_a_run_that_was_judged_again_is_reported_and_what_a_file_knows_of_it_is_kept(
     kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert measure("--outcomes", kept) == 0
@@ -152,15 +152,15 @@ def test_a_run_that_was_judged_again_is_told_and_what_a_file_knows_of_it_is_kept
     save_judged(folder, load_verdict(folder), KrucibleIdentity(version="0.1.0", commit="fedcba987654"))
     capsys.readouterr()
     assert measure("--outcomes", kept, "--no-run", "--json") == 0
-    said = json.loads(capsys.readouterr().out)
+    report = json.loads(capsys.readouterr().out)
     assert [one.origin.judged_by for one in outcomes(kept).runs] == [
         "a tree that was not recorded", "", "fedcba987654", "",
     ]  # fmt: skip
-    assert [trial["judged_again"] for bug in said["bugs"] for trial in bug["trials"]] == [True, True]
-    assert [control["judged_again"] for control in said["controls"]] == [None, None]
+    assert [trial["judged_again"] for bug in report["bugs"] for trial in bug["trials"]] == [True, True]
+    assert [control["judged_again"] for control in report["controls"]] == [None, None]
 
 
-def test_outcomes_of_a_bug_or_of_faults_that_have_changed_are_told_and_run_again(
+def test_outcomes_of_a_bug_or_of_faults_that_have_changed_are_reported_and_run_again(
     fake: FakeRuns, kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert measure("--outcomes", kept) == 0
@@ -186,7 +186,7 @@ def test_outcomes_of_a_bug_or_of_faults_that_have_changed_are_told_and_run_again
     assert "left out" not in capsys.readouterr().err
 
 
-def test_runs_of_the_store_that_are_of_another_bug_are_told_and_run_again(
+def test_runs_of_the_store_that_are_of_another_bug_are_reported_and_run_again(
     fake: FakeRuns, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert measure() == 0
@@ -235,18 +235,18 @@ def test_a_file_of_another_measurement_is_no_target(kept: Path, capsys: pytest.C
 
 
 @pytest.mark.parametrize(
-    ("data", "told"),
+    ("data", "expected"),
     [("{}", "krucible_sensitivity"), ("<<<<<<< ours\n{}", "remove git's markers"), ("", "truncated")],
 )
 def test_what_is_no_file_of_outcomes_is_refused_with_what_to_do(
-    fake: FakeRuns, kept: Path, data: str, told: str, capsys: pytest.CaptureFixture[str]
+    fake: FakeRuns, kept: Path, data: str, expected: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kept.parent.mkdir()
     kept.write_text(data)
     for option in ("--outcomes", "--outcomes-from"):
         assert measure(option, kept) == 64
         error = capsys.readouterr().err
-        assert told in error
+        assert expected in error
         assert str(kept) in error
     assert kept.read_text() == data
     assert fake.done == []

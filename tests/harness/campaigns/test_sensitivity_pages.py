@@ -69,8 +69,8 @@ def write(
     return file
 
 
-def only(said: Sensitivity, name: str = BUG) -> MeasuredBug:
-    return next(bug for bug in said.bugs if bug.name == name)
+def only(measurement: Sensitivity, name: str = BUG) -> MeasuredBug:
+    return next(bug for bug in measurement.bugs if bug.name == name)
 
 
 def test_files_of_one_series_are_one_measurement_and_series_come_in_the_order_of_files(
@@ -91,11 +91,11 @@ def test_files_of_one_series_are_one_measurement_and_series_come_in_the_order_of
 
 def test_what_was_not_run_is_missing_and_a_bug_that_was_seen_needs_no_more(tmp_path: Path) -> None:
     begun = write(tmp_path / "a.json", "a", line(1, BugOutcome.TRIGGERED), bugs=seeded_bugs())
-    (said,) = measurements_in([begun])
-    assert [trial.ending for trial in only(said).trials] == [BugOutcome.TRIGGERED, BugOutcome.NOT_RUN]
-    assert not only(said).finished
-    assert len(said.bugs) == sum("4.3.1" in bug.versions for bug in seeded_bugs().values())
-    assert only(said, "any-replica-leads").runs == 0
+    (measurement,) = measurements_in([begun])
+    assert [trial.ending for trial in only(measurement).trials] == [BugOutcome.TRIGGERED, BugOutcome.NOT_RUN]
+    assert not only(measurement).finished
+    assert len(measurement.bugs) == sum("4.3.1" in bug.versions for bug in seeded_bugs().values())
+    assert only(measurement, "any-replica-leads").runs == 0
     (done,) = measurements_in(
         [write(tmp_path / "b.json", "b", line(1, BugOutcome.SEEN), line(2, BugOutcome.SEEN))]
     )
@@ -132,12 +132,12 @@ def test_bugs_whose_runs_were_made_again_are_those_of_all_files(tmp_path: Path) 
     again = [MadeAgain(bug=BUG, why="first"), MadeAgain(bug="read-skips-one", why="x")]
     write(tmp_path / "a.json", "a", line(1, BugOutcome.SEEN), rerun=again[:1])
     write(tmp_path / "b.json", "a", rerun=[again[1], MadeAgain(bug=BUG, why="second")])
-    (said,) = measurements_in([tmp_path])
-    assert said.rerun == tuple(again)
+    (measurement,) = measurements_in([tmp_path])
+    assert measurement.rerun == tuple(again)
     without = (
         "; without runs that were made again after a change for that bug: 0 of 1, 0 % (95 % interval 0-79 %);"
     )
-    assert without in render_comparison([said])
+    assert without in render_comparison([measurement])
 
 
 def test_outcomes_of_a_bug_that_is_another_one_by_now_are_left_out(tmp_path: Path) -> None:
@@ -146,9 +146,9 @@ def test_outcomes_of_a_bug_that_is_another_one_by_now_are_left_out(tmp_path: Pat
         line(1, BugOutcome.SEEN, bug="no-such-bug"),
         control(1),
     )
-    (said,) = measurements_in([write(tmp_path / "a.json", "a", *lines)])
-    assert only(said).ending is BugOutcome.NOT_RUN
-    assert said.left_out == (
+    (measurement,) = measurements_in([write(tmp_path / "a.json", "a", *lines)])
+    assert only(measurement).ending is BugOutcome.NOT_RUN
+    assert measurement.left_out == (
         LeftOut(BUG, 1, control=False, why="the bug's file has changed since"),
         LeftOut("no-such-bug", 1, control=False, why="the catalogue no longer has this bug"),
     )
@@ -158,8 +158,8 @@ def test_the_measurement_with_more_runs_says_how_many_there_are(tmp_path: Path) 
     short, long = (msgspec.structs.replace(ASKED, budget=budget) for budget in ("1x120", "3x120"))
     write(tmp_path / "a.json", "s", line(1, BugOutcome.TRIGGERED), asked=short)
     write(tmp_path / "b.json", "s", line(2, BugOutcome.TRIGGERED), asked=long)
-    (said,) = measurements_in([tmp_path])
-    assert said.budget == "3x120"
+    (measurement,) = measurements_in([tmp_path])
+    assert measurement.budget == "3x120"
     other = write(tmp_path / "c.json", "s", asked=msgspec.structs.replace(ASKED, seed=2))
     with pytest.raises(UsageError, match="of different measurements") as refused:
         measurements_in([tmp_path])
@@ -182,12 +182,12 @@ def test_the_command_writes_both_pages_or_prints_one(
     assert [one["series"] for one in json.loads(capsys.readouterr().out)] == ["before"]
 
 
-def test_a_place_without_outcomes_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_place_without_outcomes_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for words in (["--compare"], ["--plan", "--outcomes-from"]):
         assert cli.invoke(["sensitivity", *words, str(tmp_path)]) == 64
-        said = capsys.readouterr()
-        assert said.out == ""
-        assert "this folder has no outcomes\n  got:      a folder without files *.json\n" in said.err
-        assert f"where:    {tmp_path}\n  next: " in said.err
+        output = capsys.readouterr()
+        assert output.out == ""
+        assert "this folder has no outcomes\n  got:      a folder without files *.json\n" in output.err
+        assert f"where:    {tmp_path}\n  next: " in output.err
     assert cli.invoke(["sensitivity", "--compare", str(tmp_path / "nowhere")]) == 64
     assert "there is no such file" in capsys.readouterr().err

@@ -294,7 +294,7 @@ def test_what_the_version_can_not_bear_is_no_run_of_it() -> None:
     ("faults", "workloads", "scenario"),
     [("update-feature", "groups", "groups"), ("none", "nobody", "exploratory/")],
 )
-def test_a_bug_that_nothing_fits_is_run_with_its_load_or_anyhow_and_that_is_told(
+def test_a_bug_that_nothing_fits_is_run_with_its_load_or_anyhow_and_that_is_reported(
     faults: str, workloads: str, scenario: str
 ) -> None:
     some = planned(bug(faults=faults, workloads=workloads))
@@ -309,10 +309,10 @@ def test_every_bug_of_the_catalogue_can_be_planned_and_meets_what_it_takes() -> 
         assert plan_run(slot.seeded).expectation.anomalies == slot.bug.anomalies
 
 
-TOLD = "krucible-bug forgets {} at 2026-11-22T10:00:00.123456Z\n"
+LOGGED = "krucible-bug forgets {} at 2026-11-22T10:00:00.123456Z\n"
 
 
-def test_the_farthest_that_any_node_tells_is_how_far_a_bug_came(tmp_path: Path) -> None:
+def test_the_farthest_that_any_node_logged_is_how_far_a_bug_came(tmp_path: Path) -> None:
     assert stage_in(tmp_path, "forgets") is None
     for name, words in {
         "n1": (),
@@ -321,7 +321,7 @@ def test_the_farthest_that_any_node_tells_is_how_far_a_bug_came(tmp_path: Path) 
     }.items():
         node = tmp_path / "nodes" / name
         node.mkdir(parents=True)
-        (node / "server.log").write_bytes(b"\xff\n" + "".join(map(TOLD.format, words)).encode())
+        (node / "server.log").write_bytes(b"\xff\n" + "".join(map(LOGGED.format, words)).encode())
     assert stage_in(tmp_path, "forgets") is BugStage.TRIGGERED
     assert stage_in(tmp_path, "another") is BugStage.NOT_INJECTED
 

@@ -37,8 +37,12 @@ def test_a_run_knows_which_comes_next(name: str, monkeypatch: pytest.MonkeyPatch
     cli.invoke(SERIES[name])
     plans = [plan for plan, _host in ran]
     following = [venue.following for _plan, venue in ran]
-    # A side of a known outcome is a campaign of its own: where one ends, nobody says what comes next.
-    known = [(then, told) for then, told in zip([*plans[1:], None], following, strict=True) if told and then]
-    assert [told for then, told in known if told != then] == []
+    # A side of a known outcome is a campaign of its own: where one ends, nobody knows what comes next.
+    known = [
+        (then, announced)
+        for then, announced in zip([*plans[1:], None], following, strict=True)
+        if announced and then
+    ]
+    assert [announced for then, announced in known if announced != then] == []
     assert len(known) >= 2
     assert len({venue.series for _plan, venue in ran} - {None}) == 1

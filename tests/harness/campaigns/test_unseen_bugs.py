@@ -93,18 +93,18 @@ def test_the_page_names_what_was_missed() -> None:
 
 def test_the_page_and_the_outcomes_mark_the_same_runs_as_made_again() -> None:
     measurements = measurements_in([OUTCOMES])
-    assert made_again_in(PAGE.read_text()) == {one.bug for said in measurements for one in said.rerun}
-    for said in measurements:
-        tried = {bug.name for bug in said.bugs if bug.runs}
-        assert {one.bug for one in said.rerun} <= tried, said.series
+    assert made_again_in(PAGE.read_text()) == {one.bug for measured in measurements for one in measured.rerun}
+    for measured in measurements:
+        tried = {bug.name for bug in measured.bugs if bug.runs}
+        assert {one.bug for one in measured.rerun} <= tried, measured.series
 
 
-def test_the_page_tells_which_controls_were_judged_again() -> None:
+def test_the_page_shows_which_controls_were_judged_again() -> None:
     lines = [line for kept in read_all([OUTCOMES]).values() for line in kept.runs]
     words = [line.command.split() for line in lines if line.origin.judged_again]
     section = PAGE.read_text().split(f"\n{AGAIN}\n")[1].split("\n## ", maxsplit=1)[0]
-    told = {f"`{one[2]}` with seed {one[one.index('--seed') + 1]}" for one in words}
-    assert {text for text in told if text in section} == told
+    controls = {f"`{one[2]}` with seed {one[one.index('--seed') + 1]}" for one in words}
+    assert {text for text in controls if text in section} == controls
 
 
 def test_only_bugs_in_the_list_are_made_again() -> None:
@@ -116,7 +116,7 @@ def test_only_bugs_in_the_list_are_made_again() -> None:
     assert made_again_in(page) == {"any-replica-leads", "retries-appended"}
 
 
-def test_every_row_is_of_a_bug_and_tells_why() -> None:
+def test_every_row_is_of_a_bug_and_has_a_reason() -> None:
     page = PAGE.read_text()
     for row in rows_under(page, NEWEST) + rows_under(page, OTHER):
         assert _name(row) in seeded_bugs(), row
@@ -126,7 +126,7 @@ def test_every_row_is_of_a_bug_and_tells_why() -> None:
 
 
 @pytest.mark.parametrize(
-    ("newest", "other", "told"),
+    ("newest", "other", "expected"),
     [
         (["a", "b"], [], []),
         (["a", "b"], ["c"], []),
@@ -137,8 +137,10 @@ def test_every_row_is_of_a_bug_and_tells_why() -> None:
         (["b", "a"], [], [f"the rows of {NEWEST} are not sorted"]),
     ],
 )
-def test_a_page_that_does_not_fit_is_refused(newest: list[str], other: list[str], told: list[str]) -> None:
-    assert faults_of(page_of(newest, other), {"a", "b"}) == told
+def test_a_page_that_does_not_fit_is_refused(
+    newest: list[str], other: list[str], expected: list[str]
+) -> None:
+    assert faults_of(page_of(newest, other), {"a", "b"}) == expected
 
 
 def test_the_last_measurement_that_tried_a_bug_counts() -> None:

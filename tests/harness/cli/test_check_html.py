@@ -71,10 +71,10 @@ def checked(name: str, content: str, *words: str, code: int = 1) -> Outline:
 
 def test_the_page_of_a_history_has_verdict_causes_witnesses_and_timeline() -> None:
     page = checked("history.edn", timed(LOST))
-    for told in ("Invalid", "history.edn", "kafka", "lost-write", "6 was acknowledged at jepsen/1@1"):
-        assert told in page.text
-    for told in ("Operations", "Latency of sends", "Records per second", "seconds since the run began"):
-        assert told in page.text
+    for text in ("Invalid", "history.edn", "kafka", "lost-write", "6 was acknowledged at jepsen/1@1"):
+        assert text in page.text
+    for text in ("Operations", "Latency of sends", "Records per second", "seconds since the run began"):
+        assert text in page.text
     assert "4 operations of 2 processes" in page.text
     assert ("send: 3 ok" in page.text, "nemesis: 1 info" in page.text) == (True, True)
     assert re.search(
@@ -99,7 +99,7 @@ def test_a_page_counts_the_outcomes_that_the_file_has() -> None:
 
 def test_the_page_says_nothing_of_what_only_a_run_has() -> None:
     page = checked("history.edn", timed(LOST))
-    assert [told for told in OF_RUNS_ONLY if told in page.text.replace("Faults and anomalies", "")] == []
+    assert [text for text in OF_RUNS_ONLY if text in page.text.replace("Faults and anomalies", "")] == []
     assert "Cluster at a moment" not in str(page.tags)
 
 
@@ -124,8 +124,8 @@ def test_a_history_without_times_is_drawn_in_its_order_and_shows_no_time() -> No
 
 def test_transactions_over_lists_are_drawn_with_their_latency() -> None:
     lines = SKEW.splitlines()
-    told = [line.replace("{", f"{{:time {n * 10**9} ", 1) for n, line in enumerate(lines)]
-    page = checked("skew.edn", "\n".join(told))
+    with_times = [line.replace("{", f"{{:time {n * 10**9} ", 1) for n, line in enumerate(lines)]
+    page = checked("skew.edn", "\n".join(with_times))
     assert "unexpected shape" not in page.text
     assert "10 s" in page.text  # the axis of latencies that are two seconds
 
@@ -207,7 +207,7 @@ def test_a_large_history_has_a_small_page() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "expected"),
     [
         (["h", "--html", "no/x.html"], "no, which is not a folder"),
         (["h", "--html", "here.html"], "which is a folder"),
@@ -221,7 +221,7 @@ def test_a_large_history_has_a_small_page() -> None:
     ],
 )
 def test_places_where_no_page_can_be_are_refused(
-    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+    words: list[str], expected: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("h", "itself.html"):
         written(name, SKEW)
@@ -229,9 +229,9 @@ def test_places_where_no_page_can_be_are_refused(
     for folder in ("here.html", "runs/x/20261120T215657Z-8"):
         Path(folder).mkdir(parents=True)
     assert cli.invoke(["check", *words]) == 64
-    said = capsys.readouterr()
-    assert told in said.err
-    assert said.out == ""
+    output = capsys.readouterr()
+    assert expected in output.err
+    assert output.out == ""
     assert (Path("h").read_text(), Path("itself.html").read_text()) == (SKEW, SKEW)
 
 
@@ -243,9 +243,9 @@ def test_a_disk_that_refuses_the_page_is_reported(
 
     monkeypatch.setattr("results.store.runs.tempfile.mkstemp", refuse)
     assert cli.invoke(["check", written("h", SKEW), "--html"]) == 3
-    said = capsys.readouterr()
-    assert "No space left on device" in said.err
-    assert "verdict    INVALID" in said.out, "the verdict is not lost"
+    output = capsys.readouterr()
+    assert "No space left on device" in output.err
+    assert "verdict    INVALID" in output.out, "the verdict is not lost"
     assert not Path("h.html").exists()
 
 
@@ -259,5 +259,5 @@ def test_histories_that_others_recorded_have_pages() -> None:
         outline = Outline(Path("page.html").read_text())
         assert "Operations" in outline.text
         assert [
-            told for told in OF_RUNS_ONLY if told in outline.text.replace("Faults and anomalies", "")
+            text for text in OF_RUNS_ONLY if text in outline.text.replace("Faults and anomalies", "")
         ] == []

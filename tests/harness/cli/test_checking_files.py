@@ -1,4 +1,4 @@
-"""``krucible check`` on histories of others: exit codes, what is told, what is refused."""
+"""``krucible check`` on histories of others: exit codes, what is printed, what is refused."""
 
 import errno
 import gzip
@@ -59,7 +59,7 @@ def written(name: str, content: str | bytes) -> str:
 
 
 @pytest.mark.parametrize(
-    ("content", "words", "code", "told"),
+    ("content", "words", "code", "expected"),
     [
         (VALID, [], 0, "VALID"),
         (INVALID, [], 1, "INVALID"),
@@ -84,20 +84,20 @@ def written(name: str, content: str | bytes) -> str:
     ],
 )
 def test_a_file_is_judged(
-    content: str | bytes, words: list[str], code: int, told: str, capsys: pytest.CaptureFixture[str]
+    content: str | bytes, words: list[str], code: int, expected: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.invoke(["check", written("history.edn", content), *words]) == code
     captured = capsys.readouterr()
-    assert told in captured.out
+    assert expected in captured.out
     assert captured.err == ""
 
 
-def test_an_anomaly_is_told_with_its_proof_and_its_lines(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_anomaly_is_reported_with_its_proof_and_its_lines(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.invoke(["check", written("h", CYCLE)]) == 1
-    told = capsys.readouterr().out.splitlines()
-    assert any("However, T" in line for line in told)
-    assert "  lines:   1, 2, 3, 4" in told
-    assert len(told) < 40
+    lines = capsys.readouterr().out.splitlines()
+    assert any("However, T" in line for line in lines)
+    assert "  lines:   1, 2, 3, 4" in lines
+    assert len(lines) < 40
 
 
 def test_a_long_proof_is_cut_in_the_middle(capsys: pytest.CaptureFixture[str]) -> None:
@@ -107,8 +107,8 @@ def test_a_long_proof_is_cut_in_the_middle(capsys: pytest.CaptureFixture[str]) -
     )
     reads = "INFO jepsen.util - 70 :invoke :read nil\nINFO jepsen.util - 70 :ok :read 0\n"
     assert cli.invoke(["check", written("h", writes + reads + reads)]) == 1
-    told = capsys.readouterr().out
-    assert len(told.splitlines()) < 40
+    output = capsys.readouterr().out
+    assert len(output.splitlines()) < 40
 
 
 def test_json_has_the_verdict_and_stable_ids(capsys: pytest.CaptureFixture[str]) -> None:
@@ -172,7 +172,7 @@ def test_a_journal_of_our_own_is_judged_by_itself(capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize(
-    ("content", "words", "code", "told"),
+    ("content", "words", "code", "expected"),
     [
         ("{:a", [], 64, "got:      the text ends before { is closed"),
         ("{:a", [], 64, "where:    h, line 1, column 1\n"),
@@ -197,14 +197,14 @@ def test_a_journal_of_our_own_is_judged_by_itself(capsys: pytest.CaptureFixture[
         (VALID, ["--model", "serializable"], 64, "expected: register"),
     ],
 )
-def test_what_is_wrong_is_said(
-    content: str | bytes, words: list[str], code: int, told: str, capsys: pytest.CaptureFixture[str]
+def test_what_is_wrong_is_reported(
+    content: str | bytes, words: list[str], code: int, expected: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.invoke(["check", written("h", content), *words]) == code
-    said = capsys.readouterr().err
-    assert told in said
-    assert "defect" not in said
-    assert "next:" in said or "Try 'krucible check --help'" in said
+    stderr = capsys.readouterr().err
+    assert expected in stderr
+    assert "defect" not in stderr
+    assert "next:" in stderr or "Try 'krucible check --help'" in stderr
 
 
 def test_a_file_that_may_not_be_read_is_a_wrong_file(
@@ -217,9 +217,9 @@ def test_a_file_that_may_not_be_read_is_a_wrong_file(
 
     monkeypatch.setattr(Path, "open", refuse)
     assert cli.invoke(["check", "h"]) == 64
-    said = capsys.readouterr().err
-    assert "this file can't be opened\n  got:      Permission denied\n" in said
-    assert "get permission to read it" in said
+    stderr = capsys.readouterr().err
+    assert "this file can't be opened\n  got:      Permission denied\n" in stderr
+    assert "get permission to read it" in stderr
 
 
 def test_a_damaged_journal_is_a_failure_as_in_a_run(capsys: pytest.CaptureFixture[str]) -> None:
@@ -257,9 +257,9 @@ def test_verdicts_that_agree(capsys: pytest.CaptureFixture[str]) -> None:
     )
     written("h", SKEW)
     assert cli.invoke(words) == 0
-    told = capsys.readouterr().out
-    assert "2 of 2 agree; 1 have no label" in told
-    assert "no label" in told
+    output = capsys.readouterr().out
+    assert "2 of 2 agree; 1 have no label" in output
+    assert "no label" in output
 
 
 def test_verdicts_that_differ(capsys: pytest.CaptureFixture[str]) -> None:
@@ -285,9 +285,9 @@ def test_verdicts_that_differ(capsys: pytest.CaptureFixture[str]) -> None:
     )
 
     assert cli.invoke(words) == 1
-    told = capsys.readouterr().out
-    assert "1 of 5 agree" in told
-    assert "NO" in told
+    output = capsys.readouterr().out
+    assert "1 of 5 agree" in output
+    assert "NO" in output
 
 
 @pytest.mark.parametrize(

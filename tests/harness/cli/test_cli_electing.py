@@ -64,16 +64,16 @@ def test_the_file_of_the_kip(
     node.codes = {("foo", 0): (84, None), ("foo", 1): (84, None)}
 
     assert elect(node, "--file", str(tmp_path / "f.json"), "--json") == 0
-    said = json.loads(capsys.readouterr().out)
-    assert said["results"][0] == {
+    report = json.loads(capsys.readouterr().out)
+    assert report["results"][0] == {
         "topic": "foo",
         "partition": 0,
         "code": 84,
         "error": "ELECTION_NOT_NEEDED",
         "message": None,
     }
-    assert (said["type"], said["code"], said["error"]) == ("preferred", 0, None)
-    assert said["tally"] == {"elected": 0, "not_needed": 2, "refused": 0, "unanswered": 0}
+    assert (report["type"], report["code"], report["error"]) == ("preferred", 0, None)
+    assert report["tally"] == {"elected": 0, "not_needed": 2, "refused": 0, "unanswered": 0}
     assert node.elections == [(0, [("foo", [1, 0])], 60_000)]
 
 
@@ -84,7 +84,7 @@ def test_a_refused_request_is_one_line(node: FakeElectingNode, capsys: pytest.Ca
     assert capsys.readouterr().out == "the request was refused: CLUSTER_AUTHORIZATION_FAILED (31)\n"
 
 
-def test_what_kafka_says_nothing_of_is_told(
+def test_what_kafka_says_nothing_of_is_reported(
     node: FakeElectingNode, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert elect(node, "--topic", "foo", "--partition", "0") == 3
@@ -101,9 +101,9 @@ def test_no_answer_leaves_it_open(
     node.codes = None
 
     assert elect(node, "--all", "--timeout-ms", "1") == 3
-    said = capsys.readouterr().err
-    assert "no answer to the election" in said
-    assert "may have been held" in said
+    stderr = capsys.readouterr().err
+    assert "no answer to the election" in stderr
+    assert "may have been held" in stderr
 
 
 def test_a_controller_is_asked_where_no_broker_is_named() -> None:
@@ -114,7 +114,7 @@ def test_a_controller_is_asked_where_no_broker_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "expected"),
     [
         ([], "no partitions are selected"),
         (["--all", "--topic", "foo", "--partition", "0"], "partitions are selected in more than one way"),
@@ -126,14 +126,14 @@ def test_a_controller_is_asked_where_no_broker_is_named() -> None:
     ],
 )
 def test_a_wrong_selection_is_refused_before_any_request(
-    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+    words: list[str], expected: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.invoke(["elect", "--type", "unclean", "--bootstrap-server", "127.0.0.1:1", *words]) == 64
-    assert told in capsys.readouterr().err
+    assert expected in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "expected"),
     [
         ('{"partitions":[\n{"topic":"foo" "partition":1}]}', "line 2 column 16"),
         ('{"partitions":[{"topic":"foo","partition":-1}]}', "$.partitions[0].partition"),
@@ -147,12 +147,12 @@ def test_a_wrong_selection_is_refused_before_any_request(
     ],
 )
 def test_a_wrong_file_is_reported_with_its_path(
-    content: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    content: str, expected: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "f.json"
     file.write_bytes(content.encode("latin-1"))
 
     assert cli.invoke(["elect", "--type", "preferred", "--file", str(file)]) == 64
-    said = capsys.readouterr().err
-    assert told in said
-    assert str(file) in said
+    stderr = capsys.readouterr().err
+    assert expected in stderr
+    assert str(file) in stderr

@@ -17,16 +17,16 @@ NAMES = [each.name for each in read_findings(PAGE.read_text())]
 
 def test_every_finding_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert invoke(["findings", "list"]) == 0
-    told = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in told if not line.startswith(" ")] == NAMES
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines if not line.startswith(" ")] == NAMES
 
 
 def test_the_list_is_there_for_programs_too(capsys: pytest.CaptureFixture[str]) -> None:
     assert invoke(["findings", "list", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert [each["name"] for each in told] == NAMES
-    assert all(each["title"] and each["component"] for each in told)
-    assert [each["name"] for each in told if not re.match(r"\d\.\d+\.\d\b", each["versions"])] == []
+    listed = json.loads(capsys.readouterr().out)
+    assert [each["name"] for each in listed] == NAMES
+    assert all(each["title"] and each["component"] for each in listed)
+    assert [each["name"] for each in listed if not re.match(r"\d\.\d+\.\d\b", each["versions"])] == []
 
 
 @pytest.mark.parametrize(("words", "heading"), [((), "h1. "), (("--format", "markdown"), "# ")])
@@ -52,9 +52,9 @@ def test_json_of_a_finding_has_the_title_apart_from_the_body(capsys: pytest.Capt
 
 def test_an_unknown_finding_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     assert invoke(["findings", "export", "no-such"]) == 64
-    told = capsys.readouterr().err
-    assert "got:      no-such" in told
-    assert NAMES[0] in told
+    stderr = capsys.readouterr().err
+    assert "got:      no-such" in stderr
+    assert NAMES[0] in stderr
 
 
 def test_names_are_completed() -> None:
@@ -88,7 +88,7 @@ def test_a_page_that_can_not_be_read_is_reported(
     page.write_text(PAGE.read_text().replace(*change))
     monkeypatch.setattr(harness.cli.findings.findings, "PAGE", page)
     assert invoke(["findings", "export", "formatting-does-not-sync"]) == 3
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert what in told.err
-    assert "git checkout docs/findings.md" in told.err
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert what in output.err
+    assert "git checkout docs/findings.md" in output.err

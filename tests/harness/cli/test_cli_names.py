@@ -59,9 +59,9 @@ def test_what_is_mistyped_is_answered_by_what_is_near(
 
 def test_what_is_near_nothing_is_answered_by_no_guess(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.invoke(["xyzzy"]) == 64
-    said = capsys.readouterr().err
-    assert "No such command 'xyzzy'" in said
-    assert "mean" not in said
+    stderr = capsys.readouterr().err
+    assert "No such command 'xyzzy'" in stderr
+    assert "mean" not in stderr
 
 
 def test_commands_are_completed_without_being_imported(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,9 +172,9 @@ def test_a_name_that_several_runs_have_is_answered_by_theirs(
         (runs / place).mkdir()
     for command in ("check", "report"):
         assert cli.invoke([command, "20261121"]) == 64
-        said = capsys.readouterr().err
-        assert "3 runs are called '20261121'" in said
-        assert f"got:      {later[1]}\n            {later[0]}\n            {OTHER}\n" in said
+        stderr = capsys.readouterr().err
+        assert "3 runs are called '20261121'" in stderr
+        assert f"got:      {later[1]}\n            {later[0]}\n            {OTHER}\n" in stderr
     for number in range(10):
         (runs / f"files/x/20261122T00000{number}Z-5").mkdir(parents=True)
     with pytest.raises(RunAmbiguousError, match="and 2 more"):

@@ -83,11 +83,11 @@ def test_unknown_lags_are_shown_as_unknown(node: FakeQuorumNode, capsys: pytest.
 
 def test_json_has_it_all(node: FakeQuorumNode, capsys: pytest.CaptureFixture[str]) -> None:
     assert quorum(node, "describe", "--json") == 0
-    told = json.loads(capsys.readouterr().out)
+    report = json.loads(capsys.readouterr().out)
 
-    assert told["asked"] == f"127.0.0.1:{node.address[1]}"
-    assert told["quorum"]["leader_epoch"] == 7
-    assert [each["could_vote"] for each in told["quorum"]["replicas"]] == [None, None, True]
+    assert report["asked"] == f"127.0.0.1:{node.address[1]}"
+    assert report["quorum"]["leader_epoch"] == 7
+    assert [each["could_vote"] for each in report["quorum"]["replicas"]] == [None, None, True]
 
 
 def test_a_quorum_without_a_leader_is_reported_within_the_bound(
@@ -156,7 +156,7 @@ def test_what_is_named_is_what_is_asked_for(node: FakeQuorumNode) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "expected"),
     [
         (["add-voter", "--id", "105"], "directory id unknown, endpoint unknown"),
         (["add-voter", "--id", "103", "--endpoint", "a:1,b:2"], "a voter has one endpoint"),
@@ -165,10 +165,10 @@ def test_what_is_named_is_what_is_asked_for(node: FakeQuorumNode) -> None:
     ],
 )
 def test_what_can_not_be_asked_for(
-    node: FakeQuorumNode, capsys: pytest.CaptureFixture[str], words: list[str], said: str
+    node: FakeQuorumNode, capsys: pytest.CaptureFixture[str], words: list[str], expected: str
 ) -> None:
     assert quorum(node, *words) == 64
-    assert said in capsys.readouterr().err
+    assert expected in capsys.readouterr().err
     assert node.changes == []
 
 
@@ -194,7 +194,7 @@ def test_a_voter_of_a_static_quorum_has_no_directory(
 
 
 @pytest.mark.parametrize(
-    ("answer", "code", "said"),
+    ("answer", "code", "expected"),
     [
         ((126, "it \x1bis"), 1, ["DUPLICATE_VOTER (126)", "it \\x1bis", "not done: a voter has this id"]),
         ((7, "The request timed out."), 2, ["REQUEST_TIMED_OUT (7)", "it may still become one"]),
@@ -206,23 +206,23 @@ def test_what_was_refused_and_what_may_still_happen(
     capsys: pytest.CaptureFixture[str],
     answer: tuple[int, str | None],
     code: int,
-    said: list[str],
+    expected: list[str],
 ) -> None:
     node.answer = answer
 
     assert quorum(node, "add-voter", "--id", "103") == code
     out = capsys.readouterr().out
-    assert [words for words in said if words not in out] == []
+    assert [words for words in expected if words not in out] == []
 
 
 def test_a_change_as_json(node: FakeQuorumNode, capsys: pytest.CaptureFixture[str]) -> None:
     node.answer = (127, "who?")
 
     assert quorum(node, "remove-voter", "--id", "102", "--json") == 1
-    told = json.loads(capsys.readouterr().out)
-    assert told["voter"] == {"id": 102, "directory_id": SECOND}
-    assert (told["answer"]["code"], told["answer"]["message"]) == (127, "who?")
-    assert (told["meaning"]["name"], told["meaning"]["outcome"]) == ("VOTER_NOT_FOUND", "fail")
+    report = json.loads(capsys.readouterr().out)
+    assert report["voter"] == {"id": 102, "directory_id": SECOND}
+    assert (report["answer"]["code"], report["answer"]["message"]) == (127, "who?")
+    assert (report["meaning"]["name"], report["meaning"]["outcome"]) == ("VOTER_NOT_FOUND", "fail")
 
 
 def test_no_answer_leaves_it_open(node: FakeQuorumNode, capsys: pytest.CaptureFixture[str]) -> None:
@@ -333,8 +333,8 @@ def test_records_that_differ(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
     again = folder_of(tmp_path, "disks", c2=batch(0, leader_epoch=1))
     assert cli.invoke(["quorum", "records", str(again), "--json"]) == 1
-    told = json.loads(capsys.readouterr().out)
-    assert told["difference"]["epochs"] == {"c1": 1, "c2": 1}
+    report = json.loads(capsys.readouterr().out)
+    assert report["difference"]["epochs"] == {"c1": 1, "c2": 1}
     assert cli.invoke(["quorum", "records", str(again)]) == 1
     assert "which must never happen" in capsys.readouterr().out
 

@@ -95,9 +95,9 @@ def test_progress_as_json(shell: Shell) -> None:
     shell.node.sizes = {P0: 400}
     shell.printed_lines()
     assert shell("progress", "--json", "--request", "1") == 0
-    told = json.loads(shell.printed_lines()[0])
-    assert told.pop("asked_at").endswith("Z")
-    assert told == {
+    report = json.loads(shell.printed_lines()[0])
+    assert report.pop("asked_at").endswith("Z")
+    assert report == {
         "request": 1,
         "partitions": [
             {
@@ -236,7 +236,7 @@ def test_without_its_limits_nothing_is_asked_for(shell: Shell) -> None:
     assert "krucible reassign verify --request 1" in shell.complained()
 
 
-def test_silence_is_told_as_what_may_have_happened(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_silence_is_reported_as_what_may_have_happened(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reassign, "TIMEOUT_MS", 2_000)
     shell.node.errors[REASSIGN] = None
     assert shell.execute({P0: [1, 3]}) == 3
@@ -292,8 +292,8 @@ def test_the_list_shows_what_goes_on_whoever_asked(shell: Shell) -> None:
     shell.node.arrive(P0)
     shell.states()
     assert shell("list", "--json") == 0
-    told = json.loads(shell.printed_lines()[0])
-    assert ([one["id"] for one in told["requests"]], len(told["ongoing"])) == ([1], 1)
+    report = json.loads(shell.printed_lines()[0])
+    assert ([one["id"] for one in report["requests"]], len(report["ongoing"])) == ([1], 1)
     assert shell("list") == 0
     assert shell.printed_lines()[0].endswith("1 partition  ended")
 
@@ -307,7 +307,7 @@ def test_a_list_that_is_refused_is_no_empty_list(shell: Shell) -> None:
     assert "no broker answers" in shell.complained()
 
 
-def test_a_broker_that_won_t_tell_its_sizes_leaves_them_unknown(shell: Shell) -> None:
+def test_a_broker_that_won_t_report_its_sizes_leaves_them_unknown(shell: Shell) -> None:
     shell.node.errors[LOG_DIRS] = 29
     shell.execute({P0: [1, 3]})
     shell.printed_lines()
@@ -315,7 +315,7 @@ def test_a_broker_that_won_t_tell_its_sizes_leaves_them_unknown(shell: Shell) ->
     assert shell.printed_lines()[-1] == "    broker 3: unknown of unknown bytes"
 
 
-def test_brokers_without_a_known_id_tell_no_sizes(shell: Shell) -> None:
+def test_brokers_without_a_known_id_report_no_sizes(shell: Shell) -> None:
     address = shell.node.address
     assert sighting.look(Reach((address,), (), None, {address: "named"}, {}), [P0]).sizes == {}
 
@@ -374,7 +374,7 @@ def test_bars_move_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("", "line 1, column 1"),
         ('{\n  "partitions": [}', "line 2, column 18"),
@@ -400,12 +400,12 @@ def test_bars_move_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         ),
     ],
 )
-def test_all_errors_of_a_plan_are_reported_together(tmp_path: Path, text: str, told: str) -> None:
+def test_all_errors_of_a_plan_are_reported_together(tmp_path: Path, text: str, expected: str) -> None:
     (tmp_path / "plan").write_bytes(text.encode().replace(rb"\xff", b"\xff"))
     with pytest.raises(UsageError) as error:
         read_plan(tmp_path / "plan")
     assert error.value.where == str(tmp_path / "plan")
-    for part in told.split(" | "):
+    for part in expected.split(" | "):
         assert part in error.value.got
 
 

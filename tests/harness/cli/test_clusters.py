@@ -48,10 +48,10 @@ def test_a_cluster_is_no_run_of_the_store(
 ) -> None:
     monkeypatch.setattr(cluster, "start_cluster", started)
     assert cli.invoke(["cluster", "up"]) == 0
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     (folder,) = (runs / "clusters").iterdir()
-    (run,) = re.findall(r"cluster (\w{8}) is ready", said)
-    assert (folder.name, str(folder) in said) == (run, True)
+    (run,) = re.findall(r"cluster (\w{8}) is ready", output)
+    assert (folder.name, str(folder) in output) == (run, True)
     (opened,) = read_ledger(folder)
     assert isinstance(opened, RunOpened)
     assert (opened.run, opened.kept) == (run, True)

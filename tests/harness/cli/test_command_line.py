@@ -1,4 +1,4 @@
-"""Every way to be wrong on the command line that needs no cluster: what is said, and the exit code."""
+"""Every way to be wrong on the command line that needs no cluster: what is reported, and the exit code."""
 
 import json
 import os
@@ -30,7 +30,7 @@ def folder_with(tmp_path: Path, history: bytes) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "told"),
+    ("words", "code", "expected"),
     [
         (["nosuch"], 64, "No such command"),
         (["run", "nosuch/x"], 64, "there is no scenario"),
@@ -58,14 +58,14 @@ def folder_with(tmp_path: Path, history: bytes) -> Path:
         (["report", "nosuch"], 64, "no run is called"),
     ],
 )
-def test_it_is_said_and_the_exit_code_is_as_documented(
-    words: list[str], code: int, told: str, capsys: pytest.CaptureFixture[str]
+def test_it_is_reported_and_the_exit_code_is_as_documented(
+    words: list[str], code: int, expected: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.invoke(words) == code
-    said = capsys.readouterr().err
-    assert told in said
-    assert "defect" not in said
-    assert "Traceback" not in said
+    stderr = capsys.readouterr().err
+    assert expected in stderr
+    assert "defect" not in stderr
+    assert "Traceback" not in stderr
 
 
 @pytest.mark.parametrize(("history", "code"), [(CUT_HEADER, 2), (b"junk\n", 3), (b"\xff\n", 3), (b"", 2)])
@@ -124,7 +124,7 @@ def test_what_needs_no_engine_and_no_graph_loads_none(words: list[str]) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_a_defect_is_saved_and_told_even_without_room_for_it(
+def test_a_defect_is_saved_and_reported_even_without_room_for_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def broken(**_: object) -> None:
@@ -136,9 +136,9 @@ def test_a_defect_is_saved_and_told_even_without_room_for_it(
     monkeypatch.setattr(commands.krucible, "main", broken)
     monkeypatch.setattr("tempfile.NamedTemporaryFile", refuse)
     assert cli.invoke(["list"]) == 3
-    said = capsys.readouterr().err
-    assert "a defect of krucible" in said
-    assert "ZeroDivisionError: one by nought" in said
+    stderr = capsys.readouterr().err
+    assert "a defect of krucible" in stderr
+    assert "ZeroDivisionError: one by nought" in stderr
 
 
 def test_a_seed_plans_the_same_bytes_in_every_process() -> None:

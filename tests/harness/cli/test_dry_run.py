@@ -1,4 +1,4 @@
-"""``run --dry-run`` tells what a run would do and starts nothing."""
+"""``run --dry-run`` shows what a run would do and starts nothing."""
 
 import json
 import re
@@ -57,16 +57,16 @@ def test_schedule_targets_and_assumptions_are_printed_and_nothing_is_made(
 
 
 @pytest.mark.parametrize("name", scenario_names())
-def test_every_fault_and_gambit_of_every_scenario_is_told(name: str) -> None:
+def test_every_fault_and_gambit_of_every_scenario_is_listed(name: str) -> None:
     plan = plan_run(RunOptions(scenario=name, seed=7))
-    told = plan_text(plan)
+    text = plan_text(plan)
     for fault in faults_alone(plan.schedule):
-        assert f"{fault.__struct_config__.tag} " in told
+        assert f"{fault.__struct_config__.tag} " in text
     for gambit in gambits_of(plan.schedule):
-        assert f"gambit {gambit.kind}, about" in told
-    assert ("gambits: each chooses" in told) == bool(gambits_of(plan.schedule))
-    assert f"reproduce  {plan.reproduce}" in told
-    assert "`" not in told
+        assert f"gambit {gambit.kind}, about" in text
+    assert ("gambits: each chooses" in text) == bool(gambits_of(plan.schedule))
+    assert f"reproduce  {plan.reproduce}" in text
+    assert "`" not in text
     every_event_is_in_the_document(plan)
 
 
@@ -74,13 +74,13 @@ def test_roles_are_given_to_nodes_that_can_have_them() -> None:
     plan = plan_run(
         RunOptions(scenario="smoke/partition", seed=3, mode=Mode.ISOLATED, controllers=3, brokers=2)
     )
-    told = plan_text(plan)
-    assert "active-controller: one of c1, c2, c3, chosen" in told
-    assert "partition-leader: one of b1, b2, chosen" in told
-    assert "random: one of c1, c2, c3, b1, b2, chosen" in told
+    text = plan_text(plan)
+    assert "active-controller: one of c1, c2, c3, chosen" in text
+    assert "partition-leader: one of b1, b2, chosen" in text
+    assert "random: one of c1, c2, c3, b1, b2, chosen" in text
 
 
-def test_what_is_lowered_and_what_is_expected_are_told() -> None:
+def test_what_is_lowered_and_what_is_expected_are_reported() -> None:
     grow = plan_text(plan_run(RunOptions(scenario="kips/kip-853-grow", seed=3)))
     assert "c3: named by the scenario" in grow
     assert " 13.  await condition=(is-observer member=c5)" in grow
@@ -115,7 +115,7 @@ def test_it_is_for_one_seed_and_keeps_no_cluster(
         (["--duration-s", "1m"], "got '1m', expected a whole number up to 86400"),
     ],
 )
-def test_what_is_no_whole_number_is_said_in_words_of_ours(
+def test_what_is_no_whole_number_is_reported_in_words_of_ours(
     words: list[str], problem: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.invoke(["run", "smoke/partition", "--dry-run", *words]) == 64
@@ -134,8 +134,8 @@ def test_json_is_one_document_with_the_same_content(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.invoke(["run", "smoke/partition", "--seed", "3", "--dry-run", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    first = told["schedule"][0]
+    document = json.loads(capsys.readouterr().out)
+    first = document["schedule"][0]
     assert (first["at_ms"], first["what"], first["name"], first["kind"]) == (
         4_000,
         "fault",
@@ -144,10 +144,10 @@ def test_json_is_one_document_with_the_same_content(
     )
     assert (first["hold_ms"], first["lasts_ms"]) == (8_000, None)
     assert first["details"]["pattern"] == "isolate-one"
-    assert [event["kind"] for event in told["schedule"]] == ["partition", "kill", "pause"]
-    assert told["targets"][1] == {"target": "partition-leader", "nodes": ["n1", "n2", "n3"]}
-    assert told["assumptions"]["fault_held_ms"] == 5_000
-    assert told["load"] == {
+    assert [event["kind"] for event in document["schedule"]] == ["partition", "kill", "pause"]
+    assert document["targets"][1] == {"target": "partition-leader", "nodes": ["n1", "n2", "n3"]}
+    assert document["assumptions"]["fault_held_ms"] == 5_000
+    assert document["load"] == {
         "workload": "log",
         "rate_per_s": 200,
         "partitions": 6,
@@ -155,16 +155,16 @@ def test_json_is_one_document_with_the_same_content(
         "min_insync_replicas": 2,
         "acks": "all",
     }
-    assert told["expected"] == {"verdict": "valid", "anomalies": []}
-    assert told["reproduce"].endswith(f"--kafka-version {DEFAULT_VERSION} --runs {tmp_path}/runs")
+    assert document["expected"] == {"verdict": "valid", "anomalies": []}
+    assert document["reproduce"].endswith(f"--kafka-version {DEFAULT_VERSION} --runs {tmp_path}/runs")
     assert not (tmp_path / "runs").exists()
 
 
 def every_event_is_in_the_document(plan: RunPlan) -> None:
     """In the order of time; those of a script have no times."""
-    told = msgspec.json.decode(document_of(plan), type=dry_run_document.Document)
+    document = msgspec.json.decode(document_of(plan), type=dry_run_document.Document)
     schedule = plan.schedule
-    times = [event.at_ms for event in told.schedule]
+    times = [event.at_ms for event in document.schedule]
     if isinstance(schedule, FixedSchedule):
         parts = (schedule.steps, schedule.acts, schedule.gambits, blinks_of(schedule))
         assert len(times) == sum(map(len, parts))
@@ -172,7 +172,11 @@ def every_event_is_in_the_document(plan: RunPlan) -> None:
         assert times == sorted(times, key=lambda at_ms: at_ms or 0)
     else:
         assert times == [None] * len(schedule.moves)
-    assert (told.seed, told.duration_ms, told.reproduce) == (7, schedule.duration_ms, plan.reproduce)
+    assert (document.seed, document.duration_ms, document.reproduce) == (
+        7,
+        schedule.duration_ms,
+        plan.reproduce,
+    )
 
 
 def test_the_guide_has_every_name_of_the_document() -> None:

@@ -29,10 +29,10 @@ def test_a_run_is_printed_in_the_markup_that_was_asked_for(
 
 def test_it_is_written_to_a_file(red: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.invoke(["issue", str(red)]) == 0
-    said, out = capsys.readouterr().out, tmp_path / ISSUE_FILE
+    printed, out = capsys.readouterr().out, tmp_path / ISSUE_FILE
     assert cli.invoke(["issue", str(red), "--out", str(out)]) == 0
     assert capsys.readouterr().out == f"issue  {out}\n"
-    assert out.read_text() == said
+    assert out.read_text() == printed
 
 
 def test_a_run_without_a_verdict_is_judged(red: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ from results.store.judges import load_judge
 from tests.harness.recorded_run import a_verdict, planned, store_run
 
 RECORDER, OTHER = "123456789abc", "ba9876543210-dirty"
-TOLD = f"krucible   judged again by {OTHER}, recorded by {RECORDER}"
+JUDGED_AGAIN = f"krucible   judged again by {OTHER}, recorded by {RECORDER}"
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_a_check_keeps_and_says_who_judged_again(
     assert load_judge(folder).commit == ""
     monkeypatch.setattr(own_identity, "commit", lambda: commit)
     assert cli.invoke(["check", str(folder)]) == 2
-    assert capsys.readouterr().out.count(TOLD) == times
+    assert capsys.readouterr().out.count(JUDGED_AGAIN) == times
     assert json.loads((folder / "verdict.json").read_text())["judged_by"].get("commit", "") == commit
     assert load_judge(folder).version
     assert (folder / "report.html").read_text().count("Judged again by") == times

@@ -48,8 +48,8 @@ def listed(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
 
 @pytest.mark.usefixtures("runs")
 def test_what_is_piped_is_not_cut_and_has_illegal_anomalies_first(capsys: pytest.CaptureFixture[str]) -> None:
-    told = listed(capsys, "--limit", "9")
-    assert told[1] == f"invalid   4.3.1  {RED}           lost-write 3, offset-gap 12"
+    lines = listed(capsys, "--limit", "9")
+    assert lines[1] == f"invalid   4.3.1  {RED}           lost-write 3, offset-gap 12"
 
 
 @pytest.mark.usefixtures("runs", "terminal")
@@ -88,8 +88,8 @@ def test_runs_are_those_that_were_asked_for_by_names_that_are_taken_back(
     assert names == places
     assert [find_run(runs, name) for name in names] == [(runs / place).resolve() for place in places]
     assert cli.invoke(["list", "--json", *words]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert ([run["name"] for run in told["runs"]], told["scenarios"]) == (places, [])
+    document = json.loads(capsys.readouterr().out)
+    assert ([run["name"] for run in document["runs"]], document["scenarios"]) == (places, [])
 
 
 @pytest.mark.usefixtures("runs")
@@ -109,7 +109,7 @@ def test_a_scenario_is_listed_with_its_runs(capsys: pytest.CaptureFixture[str]) 
 
 @pytest.mark.usefixtures("runs")
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "expected"),
     [
         (["--scenario", "smoke/partitoin"], "expected: smoke/partition"),
         (["--scenario", "smok"], "there is no scenario 'smok'"),
@@ -121,10 +121,10 @@ def test_a_scenario_is_listed_with_its_runs(capsys: pytest.CaptureFixture[str]) 
     ],
 )
 def test_what_can_not_be_listed_is_refused(
-    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+    words: list[str], expected: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.invoke(["list", *words]) == 64
-    assert told in capsys.readouterr().err
+    assert expected in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("terminal")
@@ -183,6 +183,6 @@ def test_a_store_without_runs_is_reported_with_the_command_that_makes_one(
     assert cli.invoke(["list", "--verdict", "valid", "--scenario", "smoke/partition", *words]) == 0
     assert capsys.readouterr().err == f"runs  none in {empty} of smoke/partition with verdict valid\n"
     assert cli.invoke(["check", *words]) == 64
-    said = capsys.readouterr().err
-    assert "no run is called 'latest': there are no runs yet" in said
-    assert f"next:     make a run: krucible run smoke/partition --runs {empty};" in said
+    stderr = capsys.readouterr().err
+    assert "no run is called 'latest': there are no runs yet" in stderr
+    assert f"next:     make a run: krucible run smoke/partition --runs {empty};" in stderr

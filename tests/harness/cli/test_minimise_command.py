@@ -26,7 +26,7 @@ from harness.plan.writing import write_scenario
 from harness.vocabulary import Expectation, FixedSchedule, LogWorkload, Target
 from results.store.runs import find_run, load_identity
 from tests.harness.fakes.runs import GREEN, RED, UNKNOWN, ZOMBIE, stored
-from tests.harness.recorded_run import BEGAN_NS, SECOND, Told, a_verdict, planned, store_run
+from tests.harness.recorded_run import BEGAN_NS, SECOND, Recording, a_verdict, planned, store_run
 
 
 class Runs:
@@ -70,16 +70,16 @@ def test_a_red_run_becomes_a_smaller_scenario_that_can_be_run(
     red: Path, store: Path, made: Runs, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.invoke(["minimise", "latest"]) == 0
-    said = capsys.readouterr()
-    lines = said.out.splitlines()
+    output = capsys.readouterr()
+    lines = output.out.splitlines()
     assert lines[0] == "minimised  zombie-leader: 8 of 8 (68 to 100 %) with 1 of 1 fault, 6 nodes, 14 s"
     assert lines[1] == "rate       of runs after the search; the interval is Wilson's of 95 %"
     assert "kept if it comes back 90% of the time, dropped if 50%" in lines[2]
     assert lines[3] == ("taken away 5 of 6 partitions, 4 of 6 client processes, 24 of 38 seconds")
     path = red / "minimised/zombie-leader/scenario.py"
     assert lines[-1] == f"reproduce  krucible run {path} --seed 7 --kafka-version 3.6.2 --runs {store}"
-    assert "chatter" not in said.out
-    assert "minimise   run 1: the whole schedule, roles resolved again" in said.err
+    assert "chatter" not in output.out
+    assert "minimise   run 1: the whole schedule, roles resolved again" in output.err
 
     scenario = load_file(path)
     assert isinstance(scenario.schedule, FixedSchedule)
@@ -132,13 +132,13 @@ def test_what_was_run_is_not_run_again(red: Path, made: Runs, capsys: pytest.Cap
     assert set(codes[:-1]) == {2}
     assert len(made.plans) == 2 * whole
     assert (red / "minimised/zombie-leader/scenario.py").read_text() == result
-    said = capsys.readouterr()
-    assert "the budget is spent; the same command continues" in said.err
-    assert "a rate that is too high" in said.out
-    assert "; smaller ones are left to try" in said.out
-    assert "; its rate is not measured yet" in said.out
-    assert "dropped if 50% (each wrong at most 20% of the time); not decided yet" in said.out
-    assert re.search(r" in \d+ min; nothing smaller is left to try", said.out)
+    output = capsys.readouterr()
+    assert "the budget is spent; the same command continues" in output.err
+    assert "a rate that is too high" in output.out
+    assert "; smaller ones are left to try" in output.out
+    assert "; its rate is not measured yet" in output.out
+    assert "dropped if 50% (each wrong at most 20% of the time); not decided yet" in output.out
+    assert re.search(r" in \d+ min; nothing smaller is left to try", output.out)
 
 
 def test_runs_under_the_keys_of_earlier_versions_count(red: Path, made: Runs) -> None:
@@ -164,9 +164,9 @@ def test_a_run_is_minimised_by_one_process_at_a_time(
     made.after = lambda _: codes.append(cli.invoke(["minimise", str(red)]))
     assert cli.invoke(["minimise", str(red), "--runs-at-most", "1"]) == 2
     assert (codes, len(made.plans)) == ([3], 1)
-    said = capsys.readouterr().err
-    assert "another process is minimising this run" in said
-    assert f"{folder / 'lock'} is locked" in said
+    stderr = capsys.readouterr().err
+    assert "another process is minimising this run" in stderr
+    assert f"{folder / 'lock'} is locked" in stderr
 
 
 def test_a_candidate_that_was_edited_is_run_as_it_was_written(red: Path, made: Runs) -> None:
@@ -209,8 +209,8 @@ def test_ctrl_c_keeps_what_is_there(red: Path, made: Runs, capsys: pytest.Captur
 
     made.after = interrupted
     assert cli.invoke(["minimise", str(red)]) == 2
-    said = capsys.readouterr()
-    assert "interrupted; the same command continues" in said.err
+    output = capsys.readouterr()
+    assert "interrupted; the same command continues" in output.err
     state = json.loads((red / "minimised/zombie-leader/state.json").read_text())
     assert len(state["tried"]) == 4
     assert cli.invoke(["minimise", str(red)]) == 0
@@ -225,15 +225,15 @@ def test_an_anomaly_that_does_not_come_back_is_reported(
     assert "zombie-leader did not come back often enough" in capsys.readouterr().out
     state = json.loads((red / "minimised/zombie-leader/state.json").read_text())
     assert [each["outcome"] for each in state["tried"][:3]] == ["undecided", "missed", "missed"]
-    told = {plan.options.scenario for plan in made.plans}
-    assert len(told) == 2
+    scenarios = {plan.options.scenario for plan in made.plans}
+    assert len(scenarios) == 2
 
 
 def test_it_goes_on_at_the_same_nodes_where_an_operation_of_then_came_after_the_planned_end(
     store: Path, made: Runs, capsys: pytest.CaptureFixture[str]
 ) -> None:
     plan = planned(ZOMBIE, kafka_version="3.6.2")
-    nemesis, admin = Told("nemesis"), Told("admin")
+    nemesis, admin = Recording("nemesis"), Recording("admin")
     (fault,) = faults_of(plan.schedule)
     nemesis.fault("f1", fault, "c2", (5_000, 5_200, 30_300))
     asked = {"partitions": None, "to": "b1"}
@@ -242,16 +242,16 @@ def test_it_goes_on_at_the_same_nodes_where_an_operation_of_then_came_after_the_
     folder = store_run(store / ZOMBIE / "20261122T010000Z-7", plan, RED, [nemesis, admin])
     made.ends = [GREEN] * 6
     assert cli.invoke(["minimise", str(folder)]) == 0
-    said = capsys.readouterr()
-    assert "minimise   run 7: the whole schedule, on the same nodes" in said.err
-    assert said.out.startswith("minimised  zombie-leader: 8 of 8")
+    output = capsys.readouterr()
+    assert "minimise   run 7: the whole schedule, on the same nodes" in output.err
+    assert output.out.startswith("minimised  zombie-leader: 8 of 8")
 
 
 def test_the_schedule_until_the_anomaly_is_tried_first(
     store: Path, made: Runs, capsys: pytest.CaptureFixture[str]
 ) -> None:
     plan = planned("exploratory/chaos")
-    nemesis = Told("nemesis")
+    nemesis = Recording("nemesis")
     (first, *_others) = faults_of(plan.schedule)
     nemesis.fault("f1", first, "n2", (5_000, 5_200, 12_000))
     found = a_verdict(Validity.INVALID, "zombie-leader", time_ns=BEGAN_NS + 9 * SECOND)
@@ -305,13 +305,13 @@ def test_a_seeded_bug_stays_in_and_its_anomaly_is_the_one_that_is_wanted(store: 
     assert made.plans[0].expectation.anomalies == plan.expectation.anomalies
     scenario = load_file(folder / "minimised" / wanted / "scenario.py")
     assert scenario.expectations == ()
-    told = (folder / "minimised" / wanted / "scenario.py").read_text()
-    assert "of smoke/partition, Kafka 4.3.1, with the seeded bug min-isr-ignored.\n" in told
+    source = (folder / "minimised" / wanted / "scenario.py").read_text()
+    assert "of smoke/partition, Kafka 4.3.1, with the seeded bug min-isr-ignored.\n" in source
     assert pieces_of(planned_of(scenario)) == ()
 
 
 @pytest.mark.parametrize(
-    ("verdict", "words", "told"),
+    ("verdict", "words", "expected"),
     [
         (GREEN, [], ["only a run that is invalid can be minimised", "the verdict valid"]),
         (UNKNOWN, [], ["the verdict unknown", "krucible list"]),
@@ -319,12 +319,12 @@ def test_a_seeded_bug_stays_in_and_its_anomaly_is_the_one_that_is_wanted(store: 
     ],
 )
 def test_what_can_not_be_minimised_is_refused(
-    verdict: Verdict, words: list[str], told: list[str], store: Path, capsys: pytest.CaptureFixture[str]
+    verdict: Verdict, words: list[str], expected: list[str], store: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = stored(store, verdict)
     assert cli.invoke(["minimise", str(folder), *words]) == 64
-    said = capsys.readouterr().err
-    assert all(each in said for each in [*told, str(folder)])
+    stderr = capsys.readouterr().err
+    assert all(each in stderr for each in [*expected, str(folder)])
     assert not (store / "files").exists()
 
 
@@ -347,7 +347,7 @@ def test_a_state_that_can_not_be_used_is_refused(
     state.parent.mkdir(parents=True)
     state.write_text(content)
     assert cli.invoke(["minimise", str(red)]) == 3
-    said = capsys.readouterr().err
-    assert "can't be used" in said
-    assert f"start again: rm {state}" in said
+    stderr = capsys.readouterr().err
+    assert "can't be used" in stderr
+    assert f"start again: rm {state}" in stderr
     assert made.plans == []

@@ -10,7 +10,7 @@ DRY = ["run", "exploratory/chaos", "--seed", "1", "--dry-run"]
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "expected"),
     [
         (
             ["--config", "min.insync.replica=2"],
@@ -30,25 +30,25 @@ DRY = ["run", "exploratory/chaos", "--seed", "1", "--dry-run"]
         ),
     ],
 )
-def test_a_name_that_kafka_does_not_have_is_told(
-    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+def test_a_name_that_kafka_does_not_have_is_reported(
+    words: list[str], expected: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.invoke([*DRY, "--kafka-version", "4.3.1", *words]) == 0
-    said = capsys.readouterr()
-    assert said.err == f"warning  --config {told}\n"
-    assert said.out.startswith("dry run ")
+    output = capsys.readouterr()
+    assert output.err == f"warning  --config {expected}\n"
+    assert output.out.startswith("dry run ")
 
 
-def test_a_right_name_is_not_told_and_json_stays_json(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_right_name_is_not_reported_and_json_stays_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.invoke([*DRY, "--config", "num.partitions=2"]) == 0
     assert capsys.readouterr().err == ""
     assert cli.invoke([*DRY, "--json", "--config", "num.partition=2"]) == 0
-    said = capsys.readouterr()
-    assert json.loads(said.out)
-    assert "did you mean num.partitions?" in said.err
+    output = capsys.readouterr()
+    assert json.loads(output.out)
+    assert "did you mean num.partitions?" in output.err
 
 
-def test_every_command_that_starts_a_cluster_tells(
+def test_every_command_that_starts_a_cluster_warns(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path_factory: pytest.TempPathFactory,
     capsys: pytest.CaptureFixture[str],

@@ -1,4 +1,4 @@
-"""``krucible pipeline`` without a session: help, what is missing, and how progress is told."""
+"""``krucible pipeline`` without a session: help, what is missing, and how progress is shown."""
 
 import importlib.util
 from pathlib import Path
@@ -34,11 +34,11 @@ def test_without_spark_the_extra_is_named(
         "harness.cli.pipeline.group.find_spec", lambda name: None if name == "pyspark" else found(name)
     )
     assert cli.invoke(["pipeline", "ingest"]) == 3
-    told = capsys.readouterr().err
-    assert "Spark is not installed" in told
-    assert "no pyspark" in told
-    assert "make spark" in told
-    assert "pip install" not in told
+    stderr = capsys.readouterr().err
+    assert "Spark is not installed" in stderr
+    assert "no pyspark" in stderr
+    assert "make spark" in stderr
+    assert "pip install" not in stderr
     assert cli.invoke(["pipeline", "--help"]) == 0
 
 
@@ -64,10 +64,10 @@ def test_the_store_is_that_of_the_other_commands_and_holds_runs(
         runs.mkdir()
     monkeypatch.setenv("KRUCIBLE_RUNS", str(runs))
     assert cli.invoke(["pipeline", step, "--tables", str(tables)]) == 64
-    told = capsys.readouterr()
-    assert told.out == ""
+    output = capsys.readouterr()
+    assert output.out == ""
     for text in ("there are no runs to ingest", got, str(runs), "krucible run smoke/partition"):
-        assert text in told.err
+        assert text in output.err
     assert not tables.exists()
 
 
@@ -105,23 +105,23 @@ def test_a_name_that_several_runs_have_is_refused_with_their_names(
         place.mkdir(parents=True)
         (place / "run.json").touch()
     assert cli.invoke(["pipeline", "ingest", "901", "--tables", str(tmp_path / "tables")]) == 64
-    told = capsys.readouterr().err
-    assert "a/20261121T203155Z-901" in told
-    assert "b/20261121T203155Z-901" in told
+    stderr = capsys.readouterr().err
+    assert "a/20261121T203155Z-901" in stderr
+    assert "b/20261121T203155Z-901" in stderr
 
 
 @pytest.mark.parametrize("step", ["ingest", "all"])
-def test_where_no_run_can_be_ingested_it_is_told_why_and_what_to_do(
+def test_where_no_run_can_be_ingested_it_is_reported_why_and_what_to_do(
     step: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     killed = store(tmp_path / "runs", "a0", verdict=None)
     tables = tmp_path / "tables"
     assert cli.invoke(["pipeline", step, str(tmp_path / "runs"), "--tables", str(tables)]) == 64
-    told = capsys.readouterr()
-    assert told.out.splitlines()[-1] == f"  {killed}: verdict.json is missing in {killed}"
-    assert "next  " not in told.out
-    assert "there are no runs in the tables" in told.err
-    assert options.MEND_RUNS in told.err
+    output = capsys.readouterr()
+    assert output.out.splitlines()[-1] == f"  {killed}: verdict.json is missing in {killed}"
+    assert "next  " not in output.out
+    assert "there are no runs in the tables" in output.err
+    assert options.MEND_RUNS in output.err
 
 
 @pytest.mark.parametrize("step", ["check", "tables"])
@@ -129,19 +129,19 @@ def test_where_nothing_was_ingested_there_is_nothing_to_judge_or_compute(
     step: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.invoke(["pipeline", step, "--tables", str(tmp_path / "tables")]) == 64
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert "there are no runs in the tables" in told.err
-    assert str(tmp_path / "tables") in told.err
-    assert "krucible pipeline ingest" in told.err
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert "there are no runs in the tables" in output.err
+    assert str(tmp_path / "tables") in output.err
+    assert "krucible pipeline ingest" in output.err
     assert list(tmp_path.iterdir()) == []
 
 
 def test_lines_come_every_ten_per_cent_and_never_go_back() -> None:
     lines: list[str] = []
-    tell = Lines(lines.append)
+    show = Lines(lines.append)
     for done, total in ((0, 0), (0, 40), (3, 40), (4, 40), (5, 40), (21, 40), (21, 80), (80, 80), (80, 80)):
-        tell("ingest", done, total)
+        show("ingest", done, total)
     assert lines == [
         "ingest      10 %  (4 of 40)",
         "ingest      50 %  (21 of 40)",

@@ -171,9 +171,9 @@ def test_what_is_red_on_the_candidate_alone_is_not_qualified(
 ) -> None:
     fake.red = {("4.3.1", 2)}
     assert qualify("--json") == 1
-    said = json.loads(capsys.readouterr().out)
-    assert said["decision"] == "NOT QUALIFIED"
-    assert [(one["id"], one["standing"]) for one in said["found"]] == [("lost-write", "unexplained")]
+    report = json.loads(capsys.readouterr().out)
+    assert report["decision"] == "NOT QUALIFIED"
+    assert [(one["id"], one["standing"]) for one in report["found"]] == [("lost-write", "unexplained")]
 
 
 def test_a_qualification_that_was_killed_goes_on_with_what_is_missing(
@@ -187,8 +187,8 @@ def test_a_qualification_that_was_killed_goes_on_with_what_is_missing(
     captured = capsys.readouterr()
     assert "3 of 8 runs are done already" in captured.err
     assert len(fake.done) == RUNS + 1
-    said = json.loads(captured.out)
-    assert [run["outcome"]["outcome"] for run in said["runs"]] == ["valid"] * 6
+    report = json.loads(captured.out)
+    assert [run["outcome"]["outcome"] for run in report["runs"]] == ["valid"] * 6
 
 
 def test_an_interrupted_qualification_is_inconclusive_and_says_what_is_missing(
@@ -196,9 +196,9 @@ def test_an_interrupted_qualification_is_inconclusive_and_says_what_is_missing(
 ) -> None:
     fake.cancelled_at = 4
     assert qualify("--json") == 2
-    said = json.loads(capsys.readouterr().out)
-    assert "2 planned runs of the candidate not run" in said["gaps"]
-    assert "3 planned runs of the baseline not run" in said["gaps"]
+    report = json.loads(capsys.readouterr().out)
+    assert "2 planned runs of the candidate not run" in report["gaps"]
+    assert "3 planned runs of the baseline not run" in report["gaps"]
     assert qualify("--json") == 0
     assert len(fake.done) == RUNS + 1
 
@@ -209,8 +209,8 @@ def test_another_night_runs_other_seeds_and_reports_over_them_alone(
     assert qualify() == 0
     capsys.readouterr()
     assert qualify("--night", "2", "--json") == 0
-    said = json.loads(capsys.readouterr().out)
-    seeds = {run["outcome"]["identity"]["seed"] for run in said["runs"]}
+    report = json.loads(capsys.readouterr().out)
+    seeds = {run["outcome"]["identity"]["seed"] for run in report["runs"]}
     assert seeds == {201, 202, 203}
     assert {seed for _scenario, _version, seed in fake.done} == {1, 2, 3, *seeds}
     reports = {path.name for path in (tmp_path / "runs/qualifications").iterdir()}
@@ -229,8 +229,8 @@ def test_a_night_without_seeds_of_a_preset_is_refused(
 def test_a_failed_run_is_reported_and_repeated(fake: FakeRuns, capsys: pytest.CaptureFixture[str]) -> None:
     fake.failing = {("4.3.1", 1)}
     assert qualify("--json") == 2
-    said = json.loads(capsys.readouterr().out)
-    assert "1 run of the candidate that failed (no folder: no engine)" in said["gaps"]
+    report = json.loads(capsys.readouterr().out)
+    assert "1 run of the candidate that failed (no folder: no engine)" in report["gaps"]
     fake.failing = set()
     assert qualify() == 0
     assert len(fake.done) == RUNS
@@ -259,11 +259,11 @@ def test_shards_merged_from_elsewhere_are_the_whole(
     assert strip_places(merged) == strip_places(whole)
 
 
-def strip_places(said: Any) -> Any:
+def strip_places(document: Any) -> Any:
     """Without folders' names, which hold the time at which a shard's run began."""
-    if isinstance(said, dict):
-        return {name: strip_places(value) for name, value in said.items() if "folder" not in name}
-    return [strip_places(value) for value in said] if isinstance(said, list) else said
+    if isinstance(document, dict):
+        return {name: strip_places(value) for name, value in document.items() if "folder" not in name}
+    return [strip_places(value) for value in document] if isinstance(document, list) else document
 
 
 def test_an_unfinished_shard_is_reported(fake: FakeRuns, capsys: pytest.CaptureFixture[str]) -> None:
@@ -279,19 +279,19 @@ def test_what_failed_in_the_last_qualification_is_run_again(
     fake.red, fake.failing, fake.cancelled_at = {("4.3.1", 2)}, {("4.1.1", 1)}, 6
     assert qualify() == 1
     place = tmp_path / "runs/qualifications/4.3.1-against-4.1.1-smoke"
-    told = []
+    outputs = []
     for words in ([], [str(place)], [f"qualifications/{place.name}"]):
         capsys.readouterr()
         assert cli.invoke(["rerun-failed", "--dry-run", *words]) == 0
-        told.append(capsys.readouterr().out)
-    first, missing, *again = told[0].splitlines()
+        outputs.append(capsys.readouterr().out)
+    first, missing, *again = outputs[0].splitlines()
     assert first == f"failed   2 of 6 runs in {place}"
     assert missing == "missing  2 runs; the same krucible qualify makes them"
     assert sorted(line.partition("--duration")[0].split()[1:] for line in again) == [
         ["failed", *["krucible", "run", "exploratory/txn", "--seed", "1", "--kafka-version", "4.1.1"]],
         ["invalid", *["krucible", "run", "exploratory/txn", "--seed", "2", "--kafka-version", "4.3.1"]],
     ]
-    assert told[0] == told[1] == told[2]
+    assert outputs[0] == outputs[1] == outputs[2]
     for here, name in ((place, "."), (place.parent, place.name)):
         monkeypatch.chdir(here)
         assert cli.invoke(["rerun-failed", "--dry-run", name]) == 0
@@ -333,11 +333,11 @@ def test_a_report_over_what_a_store_holds(
     for path in folders:
         path.unlink()
     assert qualify("--no-run", "--json") == 0
-    said = json.loads(capsys.readouterr().out)
-    assert said["preset"] == qualifying.STORED
-    assert sum(cell["planned"] for cell in said["cells"]) == 6
-    assert sorted(side["version"] for side in said["controls"]) == ["3.6.2", "3.7.1"]
-    assert {one["pairs"] for one in said["comparisons"]["durations"]} == {3}
+    report = json.loads(capsys.readouterr().out)
+    assert report["preset"] == qualifying.STORED
+    assert sum(cell["planned"] for cell in report["cells"]) == 6
+    assert sorted(side["version"] for side in report["controls"]) == ["3.6.2", "3.7.1"]
+    assert {one["pairs"] for one in report["comparisons"]["durations"]} == {3}
     assert len(fake.done) == RUNS
 
 
@@ -345,10 +345,10 @@ def test_without_runs_the_report_is_empty_and_lists_the_gaps(
     fake: FakeRuns, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert qualify("--no-run", "--preset", "smoke", "--json") == 2
-    said = json.loads(capsys.readouterr().out)
-    assert said["generated_at"] == ""
-    assert said["operations"] == 0
-    assert "3 planned runs of the candidate not run" in said["gaps"]
+    report = json.loads(capsys.readouterr().out)
+    assert report["generated_at"] == ""
+    assert report["operations"] == 0
+    assert "3 planned runs of the candidate not run" in report["gaps"]
     assert fake.done == []
 
 
@@ -365,8 +365,8 @@ def test_a_plan_runs_nothing_and_says_how_long_it_takes(
         ["baseline", "4.1.1", "combined"],
     ]
     assert qualify("--plan", "--json", "--shard", "1/2") == 0
-    told = json.loads(capsys.readouterr().out)
-    assert 0 < sum(line["runs"] for line in told["lines"]) < RUNS
+    document = json.loads(capsys.readouterr().out)
+    assert 0 < sum(line["runs"] for line in document["lines"]) < RUNS
     assert fake.done == []
     assert not (tmp_path / "runs").exists()
 

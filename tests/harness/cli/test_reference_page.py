@@ -53,7 +53,7 @@ krucible judge [OPTIONS] [RUN] [OTHER]
 """
 
 
-def test_a_command_is_told_with_all_that_is_typed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_is_shown_with_all_that_is_typed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RUNS", "elsewhere")
     page = render_commands(group)
     assert JUDGE in page

@@ -16,7 +16,7 @@ from harness.plan.replaying_plan import OtherKafka, load_recorded, plan_replay, 
 from harness.plan.schedule import faults_of
 from harness.vocabulary import FixedSchedule, Step, controller
 from tests.harness.fakes.runs import GREEN, RED, UNKNOWN, ZOMBIE, Having, having_runs, stored
-from tests.harness.recorded_run import Told, a_verdict, planned, store_run
+from tests.harness.recorded_run import Recording, a_verdict, planned, store_run
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_roles_are_resolved_anew_where_that_is_asked_for(red: Path, having: Havi
     assert plan.reproduce == f"krucible replay {red} --symbolic"
 
 
-def test_the_rate_comes_with_its_interval_and_every_run_is_told(
+def test_the_rate_comes_with_its_interval_and_every_run_is_reported(
     red: Path, having: Having, capsys: pytest.CaptureFixture[str]
 ) -> None:
     other = a_verdict(Validity.INVALID, "lost-write")
@@ -69,12 +69,12 @@ def test_the_rate_comes_with_its_interval_and_every_run_is_told(
     fake = having(RED, GREEN, more, UNKNOWN, other, KrucibleError("no engine"))
     assert cli.invoke(["replay", str(red), "--times", "6"]) == 0
     assert [venue.following for venue in fake.venues] == [*fake.plans[1:], None]
-    said = capsys.readouterr().out
-    assert "KAFKA-15489: quorum/zombie-leader came back in 2 of 4 (15 to 85 %)" in said
-    assert "runs       1 valid, 3 invalid, 1 unknown, 1 failed" in said
-    assert "alike      in 1 the first sentence is the same" in said
-    assert "5  invalid  quorum/lost-write" in said
-    assert "6  failed   no engine" in said
+    output = capsys.readouterr().out
+    assert "KAFKA-15489: quorum/zombie-leader came back in 2 of 4 (15 to 85 %)" in output
+    assert "runs       1 valid, 3 invalid, 1 unknown, 1 failed" in output
+    assert "alike      in 1 the first sentence is the same" in output
+    assert "5  invalid  quorum/lost-write" in output
+    assert "6  failed   no engine" in output
 
 
 def test_a_changed_role_is_reported(
@@ -83,11 +83,11 @@ def test_a_changed_role_is_reported(
     fake = having(GREEN)
     fake.roles, fake.jars = ["quorum-follower"], "2"
     assert cli.invoke(["replay", str(red)]) == 1
-    said = capsys.readouterr().out
-    assert "f1: c2 had the role active-controller in the recorded run, not now" in said
-    assert "next       --symbolic" in said
-    assert "other jars: krucible/kafka:new, then krucible/kafka:old" in said
-    assert said.endswith(f"reproduce  krucible replay {red} --runs {runs}\n")
+    output = capsys.readouterr().out
+    assert "f1: c2 had the role active-controller in the recorded run, not now" in output
+    assert "next       --symbolic" in output
+    assert "other jars: krucible/kafka:new, then krucible/kafka:old" in output
+    assert output.endswith(f"reproduce  krucible replay {red} --runs {runs}\n")
 
 
 @pytest.mark.parametrize(
@@ -140,9 +140,9 @@ def test_what_was_interrupted_goes_on(red: Path, having: Having, capsys: pytest.
     fake = having(GREEN, GREEN)
     capsys.readouterr()
     assert cli.invoke(["replay", str(red), "--times", "3"]) == 0
-    said = capsys.readouterr().out
-    assert "resuming: 1 of 3 runs are done already" in said
-    assert "came back in 1 of 3" in said
+    output = capsys.readouterr().out
+    assert "resuming: 1 of 3 runs are done already" in output
+    assert "came back in 1 of 3" in output
     assert len(fake.plans) == 2
 
 
@@ -152,10 +152,10 @@ def test_one_line_of_json_and_nothing_else(
     having(RED, UNKNOWN)
     assert cli.invoke(["replay", str(red), "--times", "2", "--json"]) == 0
     captured = capsys.readouterr()
-    told = json.loads(captured.out)
-    assert (told["rate"]["count"], told["rate"]["of"], told["exit_code"]) == (1, 1, 0)
-    assert [attempt["came_back"] for attempt in told["attempts"]] == [True, False]
-    assert told["wanted"]["anomalies"] == ["quorum/zombie-leader"]
+    document = json.loads(captured.out)
+    assert (document["rate"]["count"], document["rate"]["of"], document["exit_code"]) == (1, 1, 0)
+    assert [attempt["came_back"] for attempt in document["attempts"]] == [True, False]
+    assert document["wanted"]["anomalies"] == ["quorum/zombie-leader"]
     assert "chatter of a run" in captured.err
 
 
@@ -170,13 +170,13 @@ def test_another_kafka_can_take_its_place(red: Path, having: Having) -> None:
 def test_the_cluster_is_kept_for_a_single_run_alone(
     red: Path, having: Having, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: list[Path] = []
-    monkeypatch.setattr(replay, "print_kept", told.append)
+    kept: list[Path] = []
+    monkeypatch.setattr(replay, "print_kept", kept.append)
     fake = having(RED)
     assert cli.invoke(["replay", str(red), "--keep", "--times", "2"]) == 64
     assert cli.invoke(["replay", str(red), "--keep"]) == 0
     assert fake.venues[0].keep
-    assert len(told) == 1
+    assert len(kept) == 1
 
 
 def test_of_a_run_that_was_not_judged_the_verdict_is_found_first(
@@ -206,13 +206,13 @@ def test_a_scenario_that_is_gone_says_which_krucible_had_it(
     red: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     edit_identity(red, scenario="regressions/forgotten", krucible_commit="123456789abc-dirty")
-    said = refusal_of(red, capsys)
-    assert "the scenario of that run is gone" in said
-    assert "git checkout 123456789abc\n" in said
+    refusal = refusal_of(red, capsys)
+    assert "the scenario of that run is gone" in refusal
+    assert "git checkout 123456789abc\n" in refusal
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "expected"),
     [
         ({"tempo": 3}, "unknown options: tempo"),
         ({"brokers": "three"}, "this one can't repeat it"),
@@ -223,16 +223,16 @@ def test_a_scenario_that_is_gone_says_which_krucible_had_it(
     ],
 )
 def test_options_that_do_not_fit_any_more_are_refused(
-    red: Path, capsys: pytest.CaptureFixture[str], options: dict[str, Any], told: str
+    red: Path, capsys: pytest.CaptureFixture[str], options: dict[str, Any], expected: str
 ) -> None:
     edit_identity(red, options={"scenario": ZOMBIE, "seed": 7, **options})
-    assert told in refusal_of(red, capsys)
+    assert expected in refusal_of(red, capsys)
 
 
 def test_a_topology_that_lost_the_node_is_refused(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plan = planned(ZOMBIE, kafka_version="3.6.2")
     (fault,) = faults_of(plan.schedule)
-    nemesis = Told("nemesis")
+    nemesis = Recording("nemesis")
     nemesis.fault("f1", fault, "c9", (5_000, 5_200, 30_300))
     folder = store_run(runs / ZOMBIE / "20261122T010000Z-7", plan, RED, [nemesis])
     assert "c9 is not among" in refusal_of(folder, capsys)
@@ -259,7 +259,7 @@ def test_changes_since_the_run_are_reported(runs: Path) -> None:
             plan.scenario, workload=msgspec.structs.replace(plan.scenario.workload, rate=5)
         ),
     )
-    folder = store_run(runs / ZOMBIE / "20261122T010000Z-7", then, RED, [Told("nemesis")])
+    folder = store_run(runs / ZOMBIE / "20261122T010000Z-7", then, RED, [Recording("nemesis")])
     notes = plan_replay(load_recorded(folder), OtherKafka(), symbolic=False).notes
     assert notes == (
         "the scenario's schedule has changed; that of krucible 123456789abc is used",
@@ -277,7 +277,7 @@ def test_a_replay_of_a_replay_is_not_held_to_the_scenario(red: Path, having: Hav
     assert plan_replay(load_recorded(again), OtherKafka(), symbolic=False).notes == ()
 
 
-def test_another_kafka_is_told_and_takes_the_place_of_a_tarball(red: Path) -> None:
+def test_another_kafka_is_reported_and_takes_the_place_of_a_tarball(red: Path) -> None:
     edit_identity(red, options={"scenario": ZOMBIE, "seed": 7, "kafka_tarball": "/gone.tgz"})
     recorded = load_recorded(red)
     assert plan_replay(recorded, OtherKafka(), symbolic=False).plan.options.kafka_tarball == "/gone.tgz"

@@ -58,17 +58,17 @@ def test_a_replay_has_no_roles_to_be_resolved_anew(
     words = ["replay", str(again), "--symbolic", "--kafka-version", "3.7.1"]
     capsys.readouterr()
     assert cli.invoke(words) == 64
-    said = capsys.readouterr().err
-    assert "that run is a replay" in said
-    assert f"where:    {again}" in said
-    assert f"next:     krucible replay {red} --symbolic --kafka-version 3.7.1" in said
+    stderr = capsys.readouterr().err
+    assert "that run is a replay" in stderr
+    assert f"where:    {again}" in stderr
+    assert f"next:     krucible replay {red} --symbolic --kafka-version 3.7.1" in stderr
     assert cli.invoke([*words, "--bisect"]) == 128
     red.rename(tmp_path / "elsewhere")
     capsys.readouterr()
     assert cli.invoke(words) == 64
-    said = capsys.readouterr().err
-    assert "got:      a replay of run abc" in said
-    assert "next:     name that run's folder" in said
+    stderr = capsys.readouterr().err
+    assert "got:      a replay of run abc" in stderr
+    assert "next:     name that run's folder" in stderr
 
 
 def test_a_symbolic_replay_has_its_roles_still(red: Path, having: Having) -> None:

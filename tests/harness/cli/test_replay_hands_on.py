@@ -1,4 +1,4 @@
-"""What is said of a cluster that is up, and what is left for starting it by hand."""
+"""What is printed of a cluster that is up, and what is left for starting it by hand."""
 
 from pathlib import Path
 
@@ -31,8 +31,8 @@ def _compose(monkeypatch: pytest.MonkeyPatch) -> None:
     [("3.6.2", "kafka.admin.TopicCommand"), ("3.7.0", "org.apache.kafka.tools.TopicCommand")],
 )
 def test_commands_are_whole_and_go_to_a_broker(tmp_path: Path, version: str, tool: str) -> None:
-    said = hands_on.hands_on(described(tmp_path, version))
-    commands = dict(line.strip().split(maxsplit=1) for line in said.splitlines() if "from here" not in line)
+    text = hands_on.hands_on(described(tmp_path, version))
+    commands = dict(line.strip().split(maxsplit=1) for line in text.splitlines() if "from here" not in line)
     servers = "10.213.9.14:9092,10.213.9.15:9092,10.213.9.16:9092"
     assert commands["bootstrap"] == servers
     assert commands["enter"] == "docker exec -it krucible-0a1b2c3d-b1 bash"
@@ -41,8 +41,8 @@ def test_commands_are_whole_and_go_to_a_broker(tmp_path: Path, version: str, too
         f" --bootstrap-server {servers} --describe | grep Topic:"
     )
     assert commands["quorum"] == f"krucible quorum describe --bootstrap-server {servers}"
-    assert f"docker-compose -p krucible-0a1b2c3d -f {tmp_path}/compose.yaml up -d" in said
-    assert said.endswith("krucible cluster down 0a1b2c3d")
+    assert f"docker-compose -p krucible-0a1b2c3d -f {tmp_path}/compose.yaml up -d" in text
+    assert text.endswith("krucible cluster down 0a1b2c3d")
 
 
 def test_a_folder_without_a_cluster_is_reported(tmp_path: Path) -> None:

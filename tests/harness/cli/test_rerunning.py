@@ -73,7 +73,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Runs:
 
 
 def put(store: Path, seed: int, verdict: Verdict | None, run: str = "", **more: object) -> Path:
-    """A run of chaos, with the time that its seed tells."""
+    """A run of chaos, with the time that its seed gives."""
     plan = planned(CHAOS, seed, **{"kafka_version": "4.1.1", "duration_s": 30} | more)
     return store_run(
         store / CHAOS / f"20261122T01{seed:04}Z-{seed}", plan, verdict, [], run=run or f"r{seed}"
@@ -162,7 +162,7 @@ def test_a_run_of_a_file_is_planned_from_that_file(store: Path, made: Runs, tmp_
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "expected"),
     [
         ([CHAOS], "got:      --from and SCENARIO"),
         (["--seed", "6", "--config", "a=b"], "got:      --from and --seed, --config"),
@@ -170,11 +170,11 @@ def test_a_run_of_a_file_is_planned_from_that_file(store: Path, made: Runs, tmp_
     ],
 )
 def test_nothing_is_chosen_beside_what_is_stored(
-    store: Path, made: Runs, capsys: pytest.CaptureFixture[str], words: list[str], told: str
+    store: Path, made: Runs, capsys: pytest.CaptureFixture[str], words: list[str], expected: str
 ) -> None:
     put(store, 5, RED)
     assert cli.invoke(["run", "--from", "5", *words]) == 64
-    assert told in capsys.readouterr().err
+    assert expected in capsys.readouterr().err
     assert cli.invoke(["run"]) == 64
     assert "Missing argument 'SCENARIO', or --from RUN" in capsys.readouterr().err
     assert not made.plans
@@ -186,9 +186,9 @@ def test_a_replay_is_no_run_to_be_planned_again(
     folder = put(store, 5, RED)
     edit_identity(folder, replay_of="r1", reproduce="krucible replay runs/r1 --symbolic")
     assert cli.invoke(["run", "--from", str(folder)]) == 64
-    said = capsys.readouterr().err
-    assert "got:      a replay of run r1" in said
-    assert "next:     krucible replay runs/r1 --symbolic" in said
+    stderr = capsys.readouterr().err
+    assert "got:      a replay of run r1" in stderr
+    assert "next:     krucible replay runs/r1 --symbolic" in stderr
     assert cli.invoke(["run", "--from", "nosuch"]) == 64
     assert not made.plans
 
@@ -217,10 +217,10 @@ def test_what_failed_in_the_last_campaign_is_run_again(
     campaign(made, GREEN, RED, UNKNOWN, KNOWN, MISSED, KrucibleError("no engine"))
     capsys.readouterr()
     assert cli.invoke(["rerun-failed", "--dry-run"]) == 0
-    said = capsys.readouterr().out
-    assert f"failed   4 of 6 runs in {campaign_folder(store)}\n" in said
+    output = capsys.readouterr().out
+    assert f"failed   4 of 6 runs in {campaign_folder(store)}\n" in output
     line = f"krucible run {CHAOS} --seed 3 --kafka-version 4.1.1 --duration-s 30"
-    assert f"again    unknown {line} --runs {store}\n" in said
+    assert f"again    unknown {line} --runs {store}\n" in output
     assert not made.plans
 
     made.ends = [GREEN, RED, GREEN, GREEN]
@@ -286,12 +286,12 @@ def test_of_a_folder_every_line_counts_by_its_newest_run(
     again = put(store, 1003, GREEN)
     edit_identity(again, seed=3, reproduce=planned(CHAOS, 3, kafka_version="4.1.1", duration_s=30).reproduce)
     assert cli.invoke(["rerun-failed", CHAOS]) == 0
-    said = capsys.readouterr().out
-    assert f"failed   3 of 5 runs in {store / CHAOS}\n" in said
-    assert "again    failed  " in said
+    output = capsys.readouterr().out
+    assert f"failed   3 of 5 runs in {store / CHAOS}\n" in output
+    assert "again    failed  " in output
     assert sorted(made.seeds()) == [2, 4, 5]
     # Two settings, two campaigns, each with its summary.
-    assert said.count("summary  ") == 2
+    assert output.count("summary  ") == 2
 
 
 def test_a_seed_that_left_no_run_is_found_in_the_store(
@@ -306,7 +306,7 @@ def test_a_seed_that_left_no_run_is_found_in_the_store(
     assert "again    unknown " in capsys.readouterr().out
 
 
-def test_what_can_not_be_planned_again_is_told_and_is_a_failure(
+def test_what_can_not_be_planned_again_is_reported_and_is_a_failure(
     store: Path, made: Runs, capsys: pytest.CaptureFixture[str]
 ) -> None:
     edit_identity(put(store, 1, RED), scenario="exploratory/gone")
@@ -319,7 +319,7 @@ def test_what_can_not_be_planned_again_is_told_and_is_a_failure(
     assert not made.plans
 
 
-def test_a_tarball_of_another_machine_is_told_and_other_runs_are_made(
+def test_a_tarball_of_another_machine_is_reported_and_other_runs_are_made(
     store: Path, made: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tarball = tmp_path / "kafka_2.13-4.1.1.tgz"
@@ -340,14 +340,14 @@ def test_a_tarball_of_another_machine_is_told_and_other_runs_are_made(
 @pytest.mark.usefixtures("made")
 def test_nothing_to_rerun_is_reported(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.invoke(["rerun-failed"]) == 64
-    said = capsys.readouterr().err
-    assert "no campaign to look for failures in" in said
-    assert f"krucible run SCENARIO --seeds A..B --runs {store}, or" in said
-    assert f"krucible rerun-failed {store} --runs {store}\n" in said
+    stderr = capsys.readouterr().err
+    assert "no campaign to look for failures in" in stderr
+    assert f"krucible run SCENARIO --seeds A..B --runs {store}, or" in stderr
+    assert f"krucible rerun-failed {store} --runs {store}\n" in stderr
     assert cli.invoke(["rerun-failed", "nosuch"]) == 64
-    said = capsys.readouterr().err
-    assert "no runs to look for failures in" in said
-    assert f"next:     krucible list --runs {store}\n" in said
+    stderr = capsys.readouterr().err
+    assert "no runs to look for failures in" in stderr
+    assert f"next:     krucible list --runs {store}\n" in stderr
     put(store, 1, GREEN)
     assert cli.invoke(["rerun-failed", CHAOS]) == 0
     assert "failed   0 of 1 run in " in capsys.readouterr().out
@@ -359,24 +359,24 @@ def test_a_link_to_a_run_is_followed(store: Path, capsys: pytest.CaptureFixture[
     (store / "latest").symlink_to(run)
     for name in ("latest", str(store / "latest")):
         assert cli.invoke(["rerun-failed", "--dry-run", name]) == 0
-        told = capsys.readouterr().out.splitlines()
-        assert told[0] == f"failed   1 of 1 run in {run}"
-        assert told[1].startswith("again    invalid krucible run ")
+        lines = capsys.readouterr().out.splitlines()
+        assert lines[0] == f"failed   1 of 1 run in {run}"
+        assert lines[1].startswith("again    invalid krucible run ")
 
 
-def test_a_campaign_of_another_krucible_is_told_apart(
+def test_a_campaign_of_another_krucible_is_distinguished(
     store: Path, made: Runs, capsys: pytest.CaptureFixture[str]
 ) -> None:
     campaign(made, RED, KrucibleError("no engine"))
     state = campaign_folder(store) / STATE_FILE
-    told = state.read_text()
-    state.write_text(told.replace('"duration_s": 30', '"duration_s": "long"'))
+    content = state.read_text()
+    state.write_text(content.replace('"duration_s": 30', '"duration_s": "long"'))
     capsys.readouterr()
     assert cli.invoke(["run", "--from", str(state.parent)]) == 64
     assert "recorded by another version of krucible" in capsys.readouterr().err
     assert cli.invoke(["rerun-failed", str(state.parent), "--dry-run"]) == 3
     assert "left out seed 2 (failed: no engine): that campaign was recorded" in capsys.readouterr().err
-    state.write_text(told.replace('"options"', '"options_of_old"'))
+    state.write_text(content.replace('"options"', '"options_of_old"'))
     assert cli.invoke(["run", "--from", str(state.parent)]) == 64
     assert "did not record what it ran" in capsys.readouterr().err
     assert cli.invoke(["rerun-failed"]) == 64
@@ -384,12 +384,12 @@ def test_a_campaign_of_another_krucible_is_told_apart(
     of_campaign = str(state.parent)
     for words in (["rerun-failed"], ["rerun-failed", of_campaign], ["run", "--from", of_campaign]):
         assert cli.invoke(words) == 3, "a stored file is damaged"
-        said = capsys.readouterr().err
-        assert "the state of the campaign can't be read" in said
-        assert f"where:    {state.parent}\n  next:     restore that file" in said
+        stderr = capsys.readouterr().err
+        assert "the state of the campaign can't be read" in stderr
+        assert f"where:    {state.parent}\n  next:     restore that file" in stderr
 
 
-def test_a_rerun_that_the_harness_could_not_make_is_told_as_what_it_is(
+def test_a_rerun_that_the_harness_could_not_make_is_reported_as_what_it_is(
     store: Path, made: Runs, capsys: pytest.CaptureFixture[str]
 ) -> None:
     campaign(made, RED, GREEN)

@@ -43,14 +43,14 @@ def printed_json(capsys: pytest.CaptureFixture[str]) -> Any:
 def test_a_bug_that_was_seen_is_not_run_again(fake: FakeRuns, capsys: pytest.CaptureFixture[str]) -> None:
     fake.seen = {EARLY}
     assert measure("--json") == 0
-    said = printed_json(capsys)
-    by_name = {bug["name"]: bug for bug in said["bugs"]}
+    report = printed_json(capsys)
+    by_name = {bug["name"]: bug for bug in report["bugs"]}
     assert [one["ending"] for one in by_name[EARLY]["trials"]] == ["seen"]
     assert by_name[EARLY]["trials"][0]["found"] == [{"id": "acked-below-min-isr", "at_ms": 12_000}]
     assert [one["ending"] for one in by_name[LATE]["trials"]] == ["never triggered"] * 2
     bugs = sorted(bug for bug, _seed in fake.done)
     assert bugs == ["", "", "", LATE, LATE, EARLY]
-    assert [one["outcome"] for one in said["controls"]] == ["valid"] * 3
+    assert [one["outcome"] for one in report["controls"]] == ["valid"] * 3
 
 
 def test_what_the_store_holds_is_not_run_again(fake: FakeRuns, capsys: pytest.CaptureFixture[str]) -> None:
@@ -90,7 +90,7 @@ def test_a_false_alarm_is_no_success(fake: FakeRuns, capsys: pytest.CaptureFixtu
     assert "4 false alarms in 4 decided control runs" in capsys.readouterr().out
 
 
-def test_a_bug_that_no_node_tells_of_was_not_injected(
+def test_a_bug_that_no_node_reports_was_not_injected(
     fake: FakeRuns, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fake.reached = ""
@@ -168,15 +168,15 @@ def test_what_makes_no_sense_is_refused(
     assert capsys.readouterr().err
 
 
-def test_bugs_that_do_not_fit_a_version_are_left_out_and_told(
+def test_bugs_that_do_not_fit_a_version_are_left_out_and_reported(
     fake: FakeRuns, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fitting = ["sensitivity", "--kafka-version", "3.9.0", "--no-run", "--budget", "1x20", "--json"]
     assert cli.invoke(fitting) == 2
-    said = printed_json(capsys)
-    names = {bug["name"] for bug in said["bugs"]}
-    assert "compaction-drops-latest" in said["withheld"]
-    assert names.isdisjoint(said["withheld"])
+    report = printed_json(capsys)
+    names = {bug["name"] for bug in report["bugs"]}
+    assert "compaction-drops-latest" in report["withheld"]
+    assert names.isdisjoint(report["withheld"])
     assert fake.done == []
 
 
@@ -237,9 +237,9 @@ def test_hosts_see_what_a_measurement_here_sees(
     assert len(fake.done) == len(ran)
 
 
-def without_folders(said: str) -> Any:
+def without_folders(text: str) -> Any:
     """What was seen, folders aside."""
-    found = json.loads(said)
+    found = json.loads(text)
     for one in [*found["controls"], *(trial for bug in found["bugs"] for trial in bug["trials"])]:
         one["folder"] = ""
     return found

@@ -43,9 +43,9 @@ def test_it_says_where_it_is_and_ends_quietly_on_ctrl_c(served: subprocess.Popen
     assert served.stdout is not None
     ready, _, _ = select.select([served.stdout], [], [], ANSWER_S)
     assert ready
-    said = served.stdout.readline()
-    assert said.startswith("runs of runs (not there yet) at ")
-    url = next(word for word in said.split() if word.startswith("http://127.0.0.1:"))
+    line = served.stdout.readline()
+    assert line.startswith("runs of runs (not there yet) at ")
+    url = next(word for word in line.split() if word.startswith("http://127.0.0.1:"))
     with urllib.request.urlopen(url, timeout=ANSWER_S) as page:  # noqa: S310 - it begins with http
         assert b"There are no runs yet" in page.read()
     os.kill(served.pid, signal.SIGINT)
@@ -59,10 +59,10 @@ def test_a_taken_port_is_reported_with_a_remedy(tmp_path: Path, capsys: pytest.C
         taken.listen()
         port = taken.getsockname()[1]
         assert invoke(["serve", "--port", str(port), "--runs", str(tmp_path)]) == 3
-    told = capsys.readouterr().err
-    assert "the port is taken" in told
-    assert f"127.0.0.1:{port}" in told
-    assert "krucible serve --port 0" in told
+    stderr = capsys.readouterr().err
+    assert "the port is taken" in stderr
+    assert f"127.0.0.1:{port}" in stderr
+    assert "krucible serve --port 0" in stderr
 
 
 def test_it_is_opened_where_that_is_wanted(
@@ -84,12 +84,12 @@ def test_a_folder_that_was_named_and_is_not_there_is_refused(
 ) -> None:
     typo = str(tmp_path / "rusn")
     assert invoke(["serve", "--port", "0", "--runs", typo]) == 64
-    told = capsys.readouterr().err
-    assert "there is no such folder of runs" in told
-    assert f"krucible run smoke/partition --runs {typo}" in told
+    stderr = capsys.readouterr().err
+    assert "there is no such folder of runs" in stderr
+    assert f"krucible run smoke/partition --runs {typo}" in stderr
     monkeypatch.setenv("KRUCIBLE_RUNS", typo)
     assert invoke(["serve", "--port", "0"]) == 64
-    assert capsys.readouterr().err == told
+    assert capsys.readouterr().err == stderr
 
 
 @pytest.mark.parametrize("port", ["-1", "65536", "x"])

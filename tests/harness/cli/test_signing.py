@@ -42,12 +42,12 @@ def signatures(*words: object) -> int:
 
 def test_all_are_new_where_there_is_no_past(night: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert signatures(night) == 0
-    said = capsys.readouterr().out
-    assert said.startswith("2 signatures, 2 new\n")
-    assert said.index("quorum/lost-write  1 run, new") < said.index("quorum/zombie-leader  2 runs, new")
-    assert f"  first in {CHAOS}/20261120T010000Z-1\n" in said
+    output = capsys.readouterr().out
+    assert output.startswith("2 signatures, 2 new\n")
+    assert output.index("quorum/lost-write  1 run, new") < output.index("quorum/zombie-leader  2 runs, new")
+    assert f"  first in {CHAOS}/20261120T010000Z-1\n" in output
     assert signatures(night, "--past", night.parent / "nowhere") == 0
-    assert capsys.readouterr().out == said
+    assert capsys.readouterr().out == output
 
 
 def test_a_night_is_compared_with_those_before_and_added_to_them(
@@ -60,7 +60,7 @@ def test_a_night_is_compared_with_those_before_and_added_to_them(
     assert "past  1 run added" in capsys.readouterr().err
     assert {path.name for path in past.rglob("*.*")} == {"run.json", "verdict.json"}
 
-    for _ in range(2):  # a job that is run again tells the same
+    for _ in range(2):  # a job that is run again prints the same
         assert signatures(night, "--past", past, "--add", "--json") == 0
         found = {one["signature"]["anomaly"]: one for one in json.loads(capsys.readouterr().out)}
         assert (found["lost-write"]["new"], found["lost-write"]["before"]) == (True, 0)
@@ -69,9 +69,9 @@ def test_a_night_is_compared_with_those_before_and_added_to_them(
     assert len(list_runs(past)) == 5
 
     assert signatures(night, "--past", past, "--new") == 0
-    said = capsys.readouterr().out
-    assert said.startswith("2 signatures, 1 new\n")
-    assert "zombie-leader" not in said
+    output = capsys.readouterr().out
+    assert output.startswith("2 signatures, 1 new\n")
+    assert "zombie-leader" not in output
 
 
 def test_the_past_forgets_what_is_too_old(
@@ -151,7 +151,7 @@ def test_signatures_beyond_the_limit_stay_new(tmp_path: Path, capsys: pytest.Cap
     assert len(list_runs(tmp_path / "nights")) == 3 * len(names)
 
 
-def test_a_record_of_what_was_left_out_that_can_not_be_read_is_told(
+def test_a_record_of_what_was_left_out_that_can_not_be_read_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     put(tmp_path / "store", 1, 1, RED)
@@ -189,10 +189,10 @@ def test_a_folder_without_runs_is_refused(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty/deep").mkdir(parents=True)
     assert signatures("empty", *words) == 64
-    said = capsys.readouterr()
-    assert said.out == ""
+    output = capsys.readouterr()
+    assert output.out == ""
     store = "a folder that has runs as SCENARIO/TIME-SEED, such as smoke/partition/20261122T010000Z-7"
-    assert said.err.splitlines() == [
+    assert output.err.splitlines() == [
         "krucible: there are no runs to compare",
         "  got:      a folder without runs",
         f"  expected: {store}, or the folder of a run",
@@ -223,13 +223,13 @@ def test_a_link_to_a_run_is_followed(
     (night / "latest").symlink_to(run)
     monkeypatch.chdir(run)
     issues = night.parent / "issues"
-    said = []
+    outputs = []
     for name in (run, night / "latest", "."):
         assert signatures(name, "--issues", issues) == 0
-        said.append(capsys.readouterr().out)
-    assert said[0] == said[1] == said[2]
-    assert said[0].startswith("1 signature, 1 new\n")
-    assert "\n  first in 20261120T010000Z-2\n" in said[0]
+        outputs.append(capsys.readouterr().out)
+    assert outputs[0] == outputs[1] == outputs[2]
+    assert outputs[0].startswith("1 signature, 1 new\n")
+    assert "\n  first in 20261120T010000Z-2\n" in outputs[0]
     assert [path.read_text().startswith("# `lost-write`") for path in issues.iterdir()] == [True]
 
 
@@ -249,9 +249,9 @@ def test_a_part_of_a_store_is_not_added(
     past = tmp_path / "nights"
     for part in (night / CHAOS, night / "exploratory"):
         assert signatures(part, "--past", past, "--add") == 64
-        told = capsys.readouterr().err
-        assert f"{part}, which is a part of a store" in told
-        assert f"runs lie below {CHAOS}" in told
+        stderr = capsys.readouterr().err
+        assert f"{part}, which is a part of a store" in stderr
+        assert f"runs lie below {CHAOS}" in stderr
     assert not past.exists()
     assert signatures(night.parent, "--past", past, "--add") == 0, "what holds a store is more than a part"
 
@@ -259,9 +259,9 @@ def test_a_part_of_a_store_is_not_added(
 def test_a_store_without_any_verdict_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     put(tmp_path / "store", 1, 1, None)
     assert signatures(tmp_path / "store") == 0
-    said = capsys.readouterr()
-    assert said.out == "0 signatures, 0 new\n"
-    assert said.err.startswith(f"runs  none in {tmp_path / 'store'} has a verdict")
+    output = capsys.readouterr()
+    assert output.out == "0 signatures, 0 new\n"
+    assert output.err.startswith(f"runs  none in {tmp_path / 'store'} has a verdict")
 
 
 def test_times_of_others_are_printed_without_escapes(
@@ -270,6 +270,6 @@ def test_times_of_others_are_printed_without_escapes(
     identity = put(tmp_path / "nights", 1, 9, RED) / "run.json"
     identity.write_text(identity.read_text().replace("2026-11-01T", "\\u001b[2J2026-11-01T"))
     assert signatures(night, "--past", tmp_path / "nights") == 0
-    said = capsys.readouterr().out
-    assert "1 run before" in said
-    assert "\x1b" not in said
+    output = capsys.readouterr().out
+    assert "1 run before" in output
+    assert "\x1b" not in output

@@ -73,13 +73,15 @@ def test_ci_gets_one_junit_file_and_a_step_summary(tmp_path: Path) -> None:
     assert "**❌ 1 Failed** (2 runs)" in page.read_text()
 
 
-def test_a_place_that_can_not_be_written_is_told(tmp_path: Path) -> None:
+def test_a_place_that_can_not_be_written_is_reported(tmp_path: Path) -> None:
     runs = store(tmp_path / "runs")
     result = CliRunner().invoke(summary, [str(runs), "--junit", str(tmp_path / "no" / "junit.xml")])
     assert isinstance(result.exception, KrucibleError)
 
 
-def test_a_campaign_tells_the_job_that_it_is_part_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_campaign_writes_the_summary_of_the_job_that_it_is_part_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(*_: object) -> None:
         raise KrucibleError("no engine")
 

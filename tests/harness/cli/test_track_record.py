@@ -291,9 +291,9 @@ def test_a_race_has_more_runs_of_its_red_side(fake: FakeRuns, monkeypatch: pytes
 
 def test_an_unknown_name_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.invoke(["track-record", "--only", "KAFKA-1", "--no-run"]) == 64
-    said = capsys.readouterr().err
-    assert "KAFKA-1" in said
-    assert ZOMBIE in said
+    stderr = capsys.readouterr().err
+    assert "KAFKA-1" in stderr
+    assert ZOMBIE in stderr
 
 
 def test_a_page_that_can_not_be_written_is_reported(
@@ -322,8 +322,8 @@ def test_every_side_can_be_planned_and_its_scenario_expects_the_same(known: Know
 
 
 def test_of_one_ticket_the_discovery_is_one() -> None:
-    told = {(known.ticket, known.discovered_by) for known in known_outcomes()}
-    assert len(told) == len({ticket for ticket, _ in told})
+    discoveries = {(known.ticket, known.discovered_by) for known in known_outcomes()}
+    assert len(discoveries) == len({ticket for ticket, _ in discoveries})
 
 
 def test_every_regression_is_on_record() -> None:

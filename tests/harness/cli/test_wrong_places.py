@@ -37,13 +37,13 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def refused_with(words: list[str], name: str, capsys: pytest.CaptureFixture[str]) -> str:
     """What is printed when the command is refused."""
     assert cli.invoke(words) == 64, words
-    said = capsys.readouterr().err
-    assert name in said
-    assert "xpected" in said
-    assert "next:" in said or "Try 'krucible" in said, said
-    assert "Traceback" not in said
-    assert "defect" not in said
-    return said
+    stderr = capsys.readouterr().err
+    assert name in stderr
+    assert "xpected" in stderr
+    assert "next:" in stderr or "Try 'krucible" in stderr, stderr
+    assert "Traceback" not in stderr
+    assert "defect" not in stderr
+    return stderr
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -111,7 +111,7 @@ def test_a_file_without_a_history_is_not_checked(capsys: pytest.CaptureFixture[s
     refused_with(["check", BINARY], BINARY, capsys)
 
 
-def test_a_tarball_that_is_missing_or_cut_is_told_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_tarball_that_is_missing_or_cut_is_reported_in_words(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["run", CHAOS, "--dry-run", "--kafka-tarball"]
     assert "got:      No such file or directory\n" in refused_with([*words, MISSING], MISSING, capsys)
     refused_with([*words, "cut.tgz"], "cut.tgz", capsys)
@@ -121,8 +121,8 @@ def test_what_can_not_be_written_names_the_file_that_was_asked_for(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert cli.invoke(["summary", "runs", "--out", f"{MISSING}/page.md"]) == 3
-    said = capsys.readouterr().err.splitlines()
-    assert said == [
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == [
         "krucible: the operating system refused",
         "  got:      No such file or directory",
         "  expected: a folder that exists",
@@ -138,6 +138,6 @@ def test_a_full_disk_names_the_file_too(place: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("os.fsync", full)
     with pytest.raises(OSError, match="No space left") as caught:
         write_whole(place / "page.md", b"x")
-    told = refused(caught.value)
-    assert (told.where, told.expected) == (str(place / "page.md"), "free space")
+    error = refused(caught.value)
+    assert (error.where, error.expected) == (str(place / "page.md"), "free space")
     assert not [path for path in place.iterdir() if "page.md" in path.name]

@@ -165,7 +165,7 @@ def test_a_refusal_without_retries(
 
 
 @pytest.mark.parametrize(("code", "expected"), [(NOT_LEADER, [OK]), (NOT_ENOUGH_REPLICAS, [INFO])])
-def test_librdkafka_sends_again_whatever_it_is_told(
+def test_librdkafka_sends_again_whatever_the_broker_answers(
     broker: FakeBroker, code: int, expected: list[OperationType]
 ) -> None:
     """The reason why its refusals prove nothing with acks=all; if this changes, so may the table's use."""
@@ -263,7 +263,7 @@ NAMES = {
 def test_what_ends_a_producer_is_the_fate_of_its_records(
     broker: FakeBroker, kind: ClientKind, code: int
 ) -> None:
-    """Librdkafka's poll raises a fatal error, kafka-python tells it of each record; neither escapes.
+    """Librdkafka's poll raises a fatal error, kafka-python reports it for each record; neither escapes.
 
     After a sequence that is out of order, kafka-clients begins a new epoch and sends again until it is late.
     """
@@ -353,7 +353,7 @@ def test_a_reader_whose_library_refuses_reads_nothing(broker: FakeBroker, kind: 
             call()
 
 
-def test_a_client_that_the_library_does_not_make_is_told_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_that_the_library_does_not_make_is_reported_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ClientFailedError, match="No such configuration property"):
         made(Producer, {"no.such.property": 1})
     with pytest.raises(ClientFailedError, match="odd"):
@@ -462,7 +462,7 @@ def test_records_are_read_from_where_reading_was_to_begin(broker: FakeBroker, ki
     client.close(BOUND_S)
 
 
-def test_a_position_that_is_gone_is_told_and_not_reset(broker: FakeBroker, kind: ClientKind) -> None:
+def test_a_position_that_is_gone_is_reported_and_not_reset(broker: FakeBroker, kind: ClientKind) -> None:
     broker.records[0] = [b"x"]
     client = consumer(broker.bootstrap, kind)
     broker.fetch_error = OFFSET_OUT_OF_RANGE
@@ -473,7 +473,7 @@ def test_a_position_that_is_gone_is_told_and_not_reset(broker: FakeBroker, kind:
     assert caught.value.out_of_range == {0}
 
 
-def test_any_other_error_is_told_too(broker: FakeBroker, kind: ClientKind) -> None:
+def test_any_other_error_is_reported_too(broker: FakeBroker, kind: ClientKind) -> None:
     client = consumer(broker.bootstrap, kind)
     broker.fetch_error = TOPIC_AUTHORIZATION_FAILED
     client.assign({0: 0})
@@ -483,7 +483,7 @@ def test_any_other_error_is_told_too(broker: FakeBroker, kind: ClientKind) -> No
     assert caught.value.out_of_range == frozenset()
 
 
-def test_offsets_that_do_not_come_are_told(broker: FakeBroker) -> None:
+def test_offsets_that_do_not_come_are_reported(broker: FakeBroker) -> None:
     client = consumer(broker.bootstrap, ClientKind.KAFKA_PYTHON)
     broker.answers[LIST_OFFSETS] = lambda _request: None
     with pytest.raises(ReadError):
@@ -491,13 +491,13 @@ def test_offsets_that_do_not_come_are_told(broker: FakeBroker) -> None:
     client.close(BOUND_S)
 
 
-class Told:
+class FakeMessage:
     """A message of librdkafka's, with an error or without."""
 
     def __init__(self, offset: int, code: int | None = None) -> None:
         self._offset, self._code = offset, code
 
-    def error(self) -> "Told | None":
+    def error(self) -> "FakeMessage | None":
         return None if self._code is None else self
 
     def code(self) -> int | None:
@@ -507,7 +507,7 @@ class Told:
         return "NAME"
 
     def str(self) -> str:
-        return "told"
+        return "text"
 
     def partition(self) -> int:
         return 1
@@ -524,9 +524,13 @@ class Told:
 
 def test_an_error_behind_records_comes_after_them(monkeypatch: pytest.MonkeyPatch) -> None:
     client = ConfluentConsumer(ConsumerOptions((NOBODY,), "log-0"))
-    monkeypatch.setattr(client, "_returned", lambda _wait: [Told(4), Told(-1, OFFSET_OUT_OF_RANGE), Told(5)])
+    monkeypatch.setattr(
+        client,
+        "_returned",
+        lambda _wait: [FakeMessage(4), FakeMessage(-1, OFFSET_OUT_OF_RANGE), FakeMessage(5)],
+    )
     assert client.poll(0.1) == [Message(1, 4, b"v"), Message(1, 5, b"v")]
-    with pytest.raises(ReadError, match="NAME: told") as caught:
+    with pytest.raises(ReadError, match="NAME: text") as caught:
         client.poll(0.1)
     client.close(BOUND_S)
     assert caught.value.out_of_range == {1}

@@ -200,7 +200,7 @@ def test_a_rebalance_that_does_not_end_holds_up_no_close(bench: Bench) -> None:
     assert bench.left == 1
 
 
-def test_a_coordinator_that_is_not_told_holds_up_no_close(bench: Bench) -> None:
+def test_a_coordinator_that_does_not_answer_holds_up_no_close(bench: Bench) -> None:
     member = bench.member(request_ms=1_500)
     wait_until(lambda: has_read(member))
     bench.broker.errors |= {LEAVE: None}

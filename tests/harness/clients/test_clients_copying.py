@@ -1,4 +1,4 @@
-"""Both libraries' members of a copying group, for real, against a coordinator that fails as told."""
+"""Both libraries' members of a copying group, for real, against a coordinator that fails as configured."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -113,12 +113,12 @@ def test_a_member_reads_what_is_committed_and_commits_nothing_by_itself(
     assert broker.committers == []
 
 
-def test_the_coordinator_is_told_how_long_a_member_may_be_silent(
+def test_the_coordinator_learns_how_long_a_member_may_be_silent(
     broker: AttentiveBroker, member: GroupConsumer
 ) -> None:
     read(broker, member, 3)
-    told = {(one.group_id, one.session_timeout_ms, one.rebalance_timeout_ms) for one in broker.kept[JOIN]}
-    assert told == {("group-0", 6_000, 10_000)}
+    timeouts = {(one.group_id, one.session_timeout_ms, one.rebalance_timeout_ms) for one in broker.kept[JOIN]}
+    assert timeouts == {("group-0", 6_000, 10_000)}
 
 
 def test_one_poll_returns_no_more_than_was_asked_for(broker: AttentiveBroker, kind: ClientKind) -> None:

@@ -286,7 +286,7 @@ def stubbed(monkeypatch: pytest.MonkeyPatch) -> tuple[ConfluentMember, StubConsu
     return made, stub
 
 
-def test_records_of_two_assignments_are_told_by_two_polls(
+def test_records_of_two_assignments_are_returned_by_two_polls(
     stubbed: tuple[ConfluentMember, StubConsumer],
 ) -> None:
     member, stub = stubbed

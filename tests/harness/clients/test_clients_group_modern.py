@@ -103,7 +103,7 @@ class StubConsumer:
         pass
 
 
-def test_a_static_member_tells_librdkafka_its_instance_id(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_static_member_gives_librdkafka_its_instance_id(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[dict[str, object]] = []
 
     def made(_kind: object, config: dict[str, object]) -> StubConsumer:
@@ -173,7 +173,7 @@ def assigned(stub: StubConsumer, *partitions: int) -> PolledRecords:
     return stub.member.poll(0.1)
 
 
-def test_an_assignment_that_grows_is_told_whole_and_begins_anew(stub: StubConsumer) -> None:
+def test_an_assignment_that_grows_is_reported_whole_and_begins_anew(stub: StubConsumer) -> None:
     first = assigned(stub, 0, 1).assigned
     assert first is not None
     assert first.starts == {0: 3, 1: 0}
@@ -196,7 +196,7 @@ def test_what_is_taken_back_is_not_owned_any_more_and_the_rest_goes_on(stub: Stu
     assert stub.at == {0: 3}
 
 
-def test_an_epoch_that_moves_on_alone_is_told_once(stub: StubConsumer) -> None:
+def test_an_epoch_that_moves_on_alone_is_reported_once(stub: StubConsumer) -> None:
     assert stub.member.poll(0.1) == PolledRecords([]), "it has no partition yet"
     assigned(stub, 0)
     stub.epoch = 8
@@ -211,7 +211,7 @@ def test_a_commit_counts_where_its_epoch_is_known(stub: StubConsumer) -> None:
     assert stub.member.commit({0: 4}).outcome is OperationType.OK
     stub.moves_on = True
     assert stub.member.commit({0: 4}).outcome is OperationType.INFO
-    assert stub.member.commit({0: 4}).outcome is OperationType.FAIL, "no poll has told of this epoch"
+    assert stub.member.commit({0: 4}).outcome is OperationType.FAIL, "no poll has reported this epoch"
 
 
 def test_an_assignment_within_a_batch_of_records_ends_the_member(stub: StubConsumer) -> None:
@@ -224,7 +224,7 @@ def test_an_assignment_within_a_batch_of_records_ends_the_member(stub: StubConsu
 @pytest.mark.parametrize(
     ("refuses", "text"), [("committed", "no committed offsets"), ("seek", "not set back")]
 )
-def test_where_to_begin_is_not_told_or_not_taken(stub: StubConsumer, refuses: str, text: str) -> None:
+def test_where_to_begin_is_not_answered_or_not_accepted(stub: StubConsumer, refuses: str, text: str) -> None:
     assigned(stub, 0)
     stub.refuses = refuses
     with pytest.raises(ReadError, match=text):
@@ -233,7 +233,7 @@ def test_where_to_begin_is_not_told_or_not_taken(stub: StubConsumer, refuses: st
 
 
 @pytest.mark.parametrize(("modern", "version"), [(False, 8), (True, 9)])
-def test_a_late_commit_is_of_a_version_that_tells_its_groups_errors(
+def test_a_late_commit_is_of_a_version_that_reports_its_groups_errors(
     monkeypatch: pytest.MonkeyPatch, version: int, *, modern: bool
 ) -> None:
     asked: list[int] = []

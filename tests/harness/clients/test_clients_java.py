@@ -1,4 +1,4 @@
-"""kafka-clients in its process: all its errors are known, its death is told, it ends with its parent."""
+"""kafka-clients in its process: all its errors are known, its death is reported, it ends with its parent."""
 
 import importlib.util
 import json
@@ -29,7 +29,7 @@ from harness.clients import (
 from harness.clients.errors import TABLE as COMMON
 from harness.clients.errors import Appended, ErrorSource, ProduceErrorRule
 from harness.clients.java import remote
-from harness.clients.java.errors import CODES, COMMIT_CODES, REFUSALS, TABLE, classify, told
+from harness.clients.java.errors import CODES, COMMIT_CODES, REFUSALS, TABLE, classify, error_line
 from harness.clients.java.messages import ClientCall, Raised, Returned
 from harness.clients.java.process import CRASH_FILE, LOG_FILE, JavaDiedError, JavaProcess, java_missing
 from harness.clients.opening import open_consumer, open_producer, open_share_admin, open_share_consumer
@@ -137,16 +137,16 @@ def test_no_commit_of_the_library_is_known_to_have_failed() -> None:
         assert classify_commit(ErrorSource.JAVA, name, only_attempt=False).outcome is INFO
 
 
-def test_an_error_is_told_by_kafkas_name() -> None:
-    assert told("OutOfOrderSequenceException", "a; b\n c") == "OUT_OF_ORDER_SEQUENCE_NUMBER: a, b c"
-    assert told("Unheard", "") == "Unheard"
+def test_an_error_is_reported_by_kafkas_name() -> None:
+    assert error_line("OutOfOrderSequenceException", "a; b\n c") == "OUT_OF_ORDER_SEQUENCE_NUMBER: a, b c"
+    assert error_line("Unheard", "") == "Unheard"
 
 
 def made(folder: Path) -> JavaProcess:
     return JavaProcess(java.jars(), folder)
 
 
-def test_a_process_that_dies_is_told_by_every_client(tmp_path: Path) -> None:
+def test_a_process_that_dies_is_reported_by_every_client(tmp_path: Path) -> None:
     process = made(tmp_path)
     with FakeBroker() as broker:
         producer = open_producer(ClientKind.JAVA, ProducerOptions((broker.bootstrap,), "log-0"), process)
@@ -167,7 +167,7 @@ def test_a_process_that_dies_is_told_by_every_client(tmp_path: Path) -> None:
     assert "SLF4J" not in caught.value.got
 
 
-def test_clients_of_share_groups_tell_what_fails(tmp_path: Path) -> None:
+def test_clients_of_share_groups_report_what_fails(tmp_path: Path) -> None:
     process = made(tmp_path)
     with FakeBroker() as broker:
         where = (broker.bootstrap,)
@@ -251,7 +251,7 @@ def test_closing_does_not_wait_for_what_clients_do(tmp_path: Path) -> None:
     assert len(died) == 1
 
 
-def test_a_jvm_that_does_not_start_is_told(tmp_path: Path) -> None:
+def test_a_jvm_that_does_not_start_is_reported(tmp_path: Path) -> None:
     java.jars()
     with pytest.raises(KrucibleError, match="did not start") as caught:
         JavaProcess([tmp_path / "none.jar"], tmp_path)
@@ -259,7 +259,7 @@ def test_a_jvm_that_does_not_start_is_told(tmp_path: Path) -> None:
     assert not (tmp_path / CRASH_FILE).exists()
 
 
-def test_a_host_without_java_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_host_without_java_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setattr(shutil, "which", lambda _name: None)
     assert java_missing() == "java is not installed"
@@ -325,7 +325,7 @@ def test_silence_of_the_process_is_open_and_bounded(monkeypatch: pytest.MonkeyPa
     deaf.end()
 
 
-def test_a_client_that_java_does_not_make_is_told_as_such() -> None:
+def test_a_client_that_java_does_not_make_is_reported_as_such() -> None:
     deaf = Deaf(Raised(ClientFailedError("no such setting")))
     with pytest.raises(ClientFailedError, match="no such setting"):
         remote.RemoteProducer(deaf, ProducerOptions((), "log-0"))  # type: ignore[arg-type]

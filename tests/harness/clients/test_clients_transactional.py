@@ -76,7 +76,7 @@ def test_a_transaction_is_committed(broker: FakeCoordinatorBroker, client: Trans
     assert broker.ended == [True, False]
 
 
-def test_kafka_python_tells_who_it_is_and_librdkafka_does_not(
+def test_kafka_python_returns_its_identity_and_librdkafka_does_not(
     kind: ClientKind, client: TransactionalProducer
 ) -> None:
     expected = Identity(7, 3) if kind is ClientKind.KAFKA_PYTHON else Identity()

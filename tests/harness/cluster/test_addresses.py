@@ -36,6 +36,6 @@ def test_a_reservation_of_a_process_that_died_is_void(own_cache: Path, text: str
         assert subnet == "198.18.0.0/24"
 
 
-def test_an_exhausted_pool_is_told() -> None:
+def test_an_exhausted_pool_is_reported() -> None:
     with pytest.raises(KrucibleError, match="no free network"), reserved_subnet([str(POOL)], POOL):
         pass

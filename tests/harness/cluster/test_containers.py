@@ -1,4 +1,4 @@
-"""A node's containers: what the engine refuses once may be asked again, what it refuses for good is told."""
+"""Containers of nodes: what the engine refuses once may be asked again, a refusal for good is reported."""
 
 import os
 from collections.abc import Callable
@@ -77,7 +77,7 @@ def test_threads_that_were_too_busy_to_freeze_are_frozen_at_the_next_attempt() -
 
 
 @pytest.mark.parametrize("why", ["unable to freeze", "Container n1 is already paused"])
-def test_a_pause_that_is_refused_for_good_is_told(why: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pause_that_is_refused_for_good_is_reported(why: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(containers, "_FROZEN_WITHIN_S", 0.05)
     kafka = Refusing(10**9, why)
     with pytest.raises(EngineError, match="the Docker engine refused") as error:
@@ -91,7 +91,7 @@ def test_a_pause_that_is_refused_for_good_is_told(why: str, monkeypatch: pytest.
     [NodeContainers.kill, NodeContainers.pause, lambda node: node.stop(20)],
     ids=["kill", "pause", "stop"],
 )
-def test_a_process_that_ended_by_itself_is_told_from_an_engine_that_refuses(
+def test_a_process_that_ended_by_itself_is_distinguished_from_an_engine_that_refuses(
     act: Callable[[NodeContainers], None],
 ) -> None:
     kafka = Ending()
@@ -111,10 +111,10 @@ def test_a_process_that_ended_before_the_signal_came_was_not_killed() -> None:
 
 @pytest.mark.parametrize("late", [ReadTimeout, ConnectionFailedError])
 @pytest.mark.parametrize(
-    ("running", "told"), [(True, "process of n1 did not end after SIGKILL"), (False, "the Docker engine")]
+    ("running", "message"), [(True, "process of n1 did not end after SIGKILL"), (False, "the Docker engine")]
 )
 def test_a_process_that_outlives_its_signal_is_no_engine_that_does_not_answer(
-    late: type[Exception], *, running: bool, told: str
+    late: type[Exception], *, running: bool, message: str
 ) -> None:
     class Hanging(Ending):
         """A process that does not end within the time limit of the answer."""
@@ -123,11 +123,11 @@ def test_a_process_that_outlives_its_signal_is_no_engine_that_does_not_answer(
             self.attrs["State"]["Running"] = running
             raise late(f"no answer within {timeout} s")
 
-    with pytest.raises(EngineError, match=told):
+    with pytest.raises(EngineError, match=message):
         node(Hanging(running=True)).kill()
 
 
-def test_a_stop_is_told_by_a_signal_first() -> None:
+def test_a_stop_begins_with_a_signal() -> None:
     kafka = Ending(running=True, exit_code=143)
     assert node(kafka).stop(20) == 143
     assert kafka.done == ["TERM", "stop 20"]
@@ -144,7 +144,7 @@ def test_who_has_no_process_is_known_by_one_question() -> None:
         return SimpleNamespace(attrs={"Labels": labels, "State": state})
 
     asked: list[dict[str, Any]] = []
-    told = [
+    containers = [
         container("n1", "kafka", "exited"),
         container("n1", "holder", "running"),
         container("n2", "kafka", "running"),
@@ -155,7 +155,7 @@ def test_who_has_no_process_is_known_by_one_question() -> None:
 
     def listed(**how: Any) -> list[Any]:
         asked.append(how)
-        return told
+        return containers
 
     client = cast("Any", SimpleNamespace(containers=SimpleNamespace(list=listed)))
     assert RunContainers(client, "abc").ended() == {"n1"}
@@ -167,7 +167,7 @@ def test_a_node_whose_version_was_changed_has_a_process_if_its_last_container_ha
         labels = {"krucible.node": name, "krucible.part": "kafka", "krucible.generation": str(generation)}
         return SimpleNamespace(attrs={"Labels": labels, "State": state})
 
-    told = [
+    containers = [
         container("n1", "running", 1),
         container("n1", "exited"),
         container("n2", "exited"),
@@ -176,7 +176,7 @@ def test_a_node_whose_version_was_changed_has_a_process_if_its_last_container_ha
         container("n3", "created", 1),
         container("n3", "exited"),
     ]
-    client = cast("Any", SimpleNamespace(containers=SimpleNamespace(list=lambda **_: told)))
+    client = cast("Any", SimpleNamespace(containers=SimpleNamespace(list=lambda **_: containers)))
     assert RunContainers(client, "abc").ended() == {"n2", "n3"}
 
 

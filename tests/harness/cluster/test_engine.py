@@ -49,7 +49,7 @@ def test_a_missing_socket_is_named_with_the_next_step(
         (DockerException("strange"), "there is no Docker engine"),
     ],
 )
-def test_the_ways_to_miss_an_engine_are_told_apart(
+def test_the_ways_to_miss_an_engine_are_distinguished(
     monkeypatch: pytest.MonkeyPatch, error: Exception, what: str
 ) -> None:
     monkeypatch.setenv("PATH", "")
@@ -155,11 +155,11 @@ def answers(monkeypatch: pytest.MonkeyPatch, once: Callable[[], bool]) -> None:
 def test_an_engine_is_started_apart_from_us_and_waited_for(
     programs: Path, without_systemd: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told, up = programs / "dockerd.told", programs / "dockerd.up"
-    script(programs / "dockerd", 'ps -o pid=,sid= -p $$ > "$0.told"; touch "$0.up"; exec sleep 300')
+    ids, up = programs / "dockerd.ids", programs / "dockerd.up"
+    script(programs / "dockerd", 'ps -o pid=,sid= -p $$ > "$0.ids"; touch "$0.up"; exec sleep 300')
     answers(monkeypatch, up.exists)
     assert engine.start_engine() == without_systemd
-    process, session = told.read_text().split()
+    process, session = ids.read_text().split()
     os.kill(int(process), signal.SIGKILL)
     assert session != str(os.getsid(0))
 
@@ -207,7 +207,7 @@ def test_the_engines_log_lies_in_the_cache_where_the_system_is_not_ours(
     assert engine._log_file() == Path("/var/log/krucible-dockerd.log")
 
 
-def test_an_engine_tells_what_it_is() -> None:
+def test_an_engine_reports_what_it_is() -> None:
     class Client:
         def __init__(self, answer: dict[str, object] | None) -> None:
             self.answer = answer
@@ -236,7 +236,7 @@ def test_an_engine_tells_what_it_is() -> None:
     "error",
     [RequestsConnectionError("hung up"), DockerException("refused"), ProtocolError("cut off in a stream")],
 )
-def test_an_engine_that_dies_in_the_middle_is_told_as_such(error: Exception) -> None:
+def test_an_engine_that_dies_in_the_middle_is_reported_as_such(error: Exception) -> None:
     @disk_errors_named()
     @engine_errors_named()
     def work() -> None:
@@ -248,7 +248,7 @@ def test_an_engine_that_dies_in_the_middle_is_told_as_such(error: Exception) -> 
     assert "krucible heal" in raised.value.next_step
 
 
-def test_an_engine_that_locked_up_is_told_with_the_way_out(tmp_path: Path) -> None:
+def test_an_engine_that_locked_up_is_reported_with_the_way_out(tmp_path: Path) -> None:
     path = tmp_path / "docker.sock"
     with socket.socket(socket.AF_UNIX) as silent:
         silent.bind(str(path))

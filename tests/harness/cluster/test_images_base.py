@@ -68,7 +68,7 @@ def test_without_mmdebstrap_debians_image_is_the_ground(monkeypatch: pytest.Monk
         (WRITES_A_TARBALL, "mmdebstrap: disk full", BOUND_S),
     ],
 )
-def test_where_both_ways_fail_both_reasons_are_told(
+def test_where_both_ways_fail_both_reasons_are_reported(
     mmdebstrap: Path, monkeypatch: pytest.MonkeyPatch, body: str, reason: str, limit_s: float
 ) -> None:
     monkeypatch.setattr(base, "BOOTSTRAP_LIMIT_S", limit_s)
@@ -94,13 +94,13 @@ def test_a_second_builder_waits_for_the_first(tmp_path: Path) -> None:
     first = context.Process(target=_hold, args=(str(tmp_path), ready, waited_for))
     first.start()
     assert ready.wait(BOUND_S)
-    said: list[str] = []
+    lines: list[str] = []
 
     def report(words: str) -> None:
-        said.append(words)
+        lines.append(words)
         waited_for.set()
 
     with build_lock("x", report):
         assert (tmp_path / "built").exists()
-    assert said == ["waiting for another process that builds x"]
+    assert lines == ["waiting for another process that builds x"]
     first.join()

@@ -62,20 +62,23 @@ def _cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
 
-def copied(given: Engine, said: list[str] | None = None) -> list[Path]:
+def copied(given: Engine, lines: list[str] | None = None) -> list[Path]:
     """The jars that a client of Kafka's needs."""
-    say = [] if said is None else said
+    say = [] if lines is None else lines
     client: Any = given
     return jars_from(client, IMAGE, ("kafka-clients-", "lz4-java-"), say.append)
 
 
 def test_only_the_jars_that_were_asked_for_are_copied_and_once() -> None:
-    given, said = engine("lz4-java-1.8.0.jar", "kafka-clients-4.5.0.jar", "kafka_2.13-4.5.0.jar"), list[str]()
-    first = copied(given, said)
+    given, lines = (
+        engine("lz4-java-1.8.0.jar", "kafka-clients-4.5.0.jar", "kafka_2.13-4.5.0.jar"),
+        list[str](),
+    )
+    first = copied(given, lines)
     assert [jar.name for jar in first] == ["kafka-clients-4.5.0.jar", "lz4-java-1.8.0.jar"]
     assert first[0].read_bytes() == b"kafka-clients-4.5.0.jar"
-    assert copied(given, said) == first
-    assert said == ["copying jars out of krucible/kafka:4.5.0-1"]
+    assert copied(given, lines) == first
+    assert lines == ["copying jars out of krucible/kafka:4.5.0-1"]
     assert (given.made, given.open) == (1, 0)
 
 

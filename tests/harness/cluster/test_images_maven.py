@@ -1,4 +1,4 @@
-"""Jars from Maven: what is asked for, what is kept, what is said when it fails."""
+"""Jars from Maven: what is asked for, what is kept, what is reported when it fails."""
 
 import hashlib
 from concurrent.futures import ThreadPoolExecutor
@@ -67,15 +67,15 @@ def test_a_pom_asks_for_the_broker_first_and_for_one_logging_backend() -> None:
 
 def test_jars_are_resolved_once_with_strict_checksums(cache: Path, install_mvn: Path) -> None:
     script(install_mvn / "mvn", 'echo "$@" >> "$0.calls"; mkdir libs; echo jar > libs/kafka_2.13-4.3.1.jar')
-    said: list[str] = []
-    folder = maven.resolve("4.3.1", said.append)
-    assert folder == maven.resolve("4.3.1", said.append) == cache / "jars" / "4.3.1"
+    lines: list[str] = []
+    folder = maven.resolve("4.3.1", lines.append)
+    assert folder == maven.resolve("4.3.1", lines.append) == cache / "jars" / "4.3.1"
     assert [jar.name for jar in folder.iterdir()] == ["kafka_2.13-4.3.1.jar"]
     calls = (install_mvn / "mvn.calls").read_text().splitlines()
     assert len(calls) == 1
     assert "--strict-checksums" in calls[0]
     assert "-DincludeScope=runtime" in calls[0]
-    assert said == ["resolving Kafka 4.3.1 with Maven"]
+    assert lines == ["resolving Kafka 4.3.1 with Maven"]
     assert [each.name for each in folder.parent.iterdir()] == ["4.3.1"], "the work folder is still there"
 
 
@@ -85,10 +85,10 @@ def test_one_process_resolves_what_two_want(cache: Path, install_mvn: Path) -> N
         install_mvn / "mvn",
         f'echo "$@" >> "$0.calls"; until [ -e {waits} ]; do sleep 0.01; done; mkdir libs; touch libs/a.jar',
     )
-    said: list[str] = []
+    lines: list[str] = []
 
     def report(what: str) -> None:
-        said.append(what)
+        lines.append(what)
         if what.startswith("waiting"):
             waits.touch()
 
@@ -97,8 +97,8 @@ def test_one_process_resolves_what_two_want(cache: Path, install_mvn: Path) -> N
     assert folders == [cache / "jars" / "4.3.1"] * 2
     assert len((install_mvn / "mvn.calls").read_text().splitlines()) == 1
     # Each speaks from its own thread: who has the lock may be overtaken before it does.
-    assert set(said) == {"resolving Kafka 4.3.1 with Maven", "waiting for another process that builds jars"}
-    assert len(said) == len(set(said))
+    assert set(lines) == {"resolving Kafka 4.3.1 with Maven", "waiting for another process that builds jars"}
+    assert len(lines) == len(set(lines))
 
 
 def test_an_unknown_version_is_a_usage_error(cache: Path, install_mvn: Path) -> None:
@@ -113,13 +113,13 @@ def test_without_tools_of_its_own_a_version_is_resolved_and_the_newest_earlier_o
     cache: Path, install_mvn: Path
 ) -> None:
     script(install_mvn / "mvn", WITHOUT_TOOLS)
-    said: list[str] = []
-    folder = maven.resolve("5.1.0", said.append)
+    lines: list[str] = []
+    folder = maven.resolve("5.1.0", lines.append)
     assert folder == cache / "jars" / "5.1.0"
     assert [jar.name for jar in folder.glob("*.jar")] == ["kafka_2.13-5.1.0.jar"], "tools are mixed in"
     assert maven.tools_version(folder) == "5.0.2"
     assert (install_mvn / "mvn.tools").read_text().splitlines() == ["5.1.0", "[4.0.0,5.1.0)", ""]
-    assert said[1] == "Kafka 5.1.0 has no kafka-tools; looking for the newest earlier one"
+    assert lines[1] == "Kafka 5.1.0 has no kafka-tools; looking for the newest earlier one"
     assert [each.name for each in folder.parent.iterdir()] == ["5.1.0"], "the work folder is still there"
 
     tools = maven.resolve(maven.tools_version(folder), silent)
@@ -140,19 +140,19 @@ def test_where_no_earlier_version_has_tools_either_nothing_is_kept(cache: Path, 
 
 
 def test_a_version_that_lacks_broker_and_tools_does_not_exist(cache: Path, install_mvn: Path) -> None:
-    said = "kafka_2.13:jar:9.9.9, kafka-tools:jar:9.9.9: Could not find artifact kafka_2.13:jar:9.9.9"
-    script(install_mvn / "mvn", f"echo '[ERROR] {said}'; exit 1")
+    message = "kafka_2.13:jar:9.9.9, kafka-tools:jar:9.9.9: Could not find artifact kafka_2.13:jar:9.9.9"
+    script(install_mvn / "mvn", f"echo '[ERROR] {message}'; exit 1")
     with pytest.raises(UsageError, match=r"there is no Kafka 9\.9\.9"):
         maven.resolve("9.9.9", silent)
     assert list((cache / "jars").iterdir()) == []
 
 
 def test_tools_that_failed_to_arrive_are_not_taken_for_missing(cache: Path, install_mvn: Path) -> None:
-    said = (
+    message = (
         "kafka-tools:jar:5.1.0, x:jar:1: Could not transfer artifact kafka-tools:jar:5.1.0, timeout; "
         "Could not find artifact x:jar:1"
     )
-    script(install_mvn / "mvn", f"echo '[ERROR] {said}'; exit 1")
+    script(install_mvn / "mvn", f"echo '[ERROR] {message}'; exit 1")
     with pytest.raises(KrucibleError, match=r"could not resolve") as caught:
         maven.resolve("5.1.0", silent)
     assert "Could not transfer" in str(caught.value.got)

@@ -70,7 +70,7 @@ def test_artifacts_are_built_on_the_base_without_a_network_labelled_and_found_ag
     assert len(engine.built) == 2, "an image that is here was built again"
 
 
-def test_tools_of_an_earlier_version_lie_beside_kafkas_jars_and_are_told(
+def test_tools_of_an_earlier_version_lie_beside_kafkas_jars_and_are_reported(
     engine: FakeEngine, jars: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     earlier = tmp_path / "earlier"
@@ -141,16 +141,16 @@ def test_the_official_image_is_pulled_and_gets_our_entry_script(
     engine: FakeEngine, asked: str, name: str
 ) -> None:
     engine.pulls = [{"id": "l1", "status": "Pulling fs layer"}, {"id": "l1", "status": "Pull complete"}]
-    said: list[str] = []
+    lines: list[str] = []
     provider = RegistryProvider(engine.client)
-    image = provider.obtain(asked, said.append)
-    assert f"apache/kafka{name}: 1 of 1 layers" in said
+    image = provider.obtain(asked, lines.append)
+    assert f"apache/kafka{name}: 1 of 1 layers" in lines
     build = engine.built[0]
     assert build.buildargs == {"BASE": f"apache/kafka{name}"}
     assert not [file for file in build.files if file.startswith("libs/")]
     assert (image.version, image.source) == ("4.3.1", JarSource.REGISTRY)
     assert image.upstream == "apache/kafka@sha256:2"
-    assert provider.cached(asked) == image == provider.obtain(asked, said.append)
+    assert provider.cached(asked) == image == provider.obtain(asked, lines.append)
 
 
 def test_tag_digest_and_artifacts_have_images_of_their_own(engine: FakeEngine) -> None:
@@ -187,7 +187,7 @@ def test_the_registry_is_asked_briefly_and_its_answer_is_passed_on(
     assert len(limits) == 2, "a registry was asked for what it can't have"
 
 
-def test_a_pull_that_fails_says_what_the_registry_said(engine: FakeEngine) -> None:
+def test_a_pull_that_fails_reports_what_the_registry_answered(engine: FakeEngine) -> None:
     engine.pulls = [{"error": "manifest unknown"}]
     with pytest.raises(EngineError) as caught:
         RegistryProvider(engine.client).obtain("4.3.1", silent)
@@ -205,14 +205,14 @@ def test_a_pull_that_takes_too_long_is_no_locked_up_engine(engine: FakeEngine, l
     engine._pull = pull  # type: ignore[method-assign, assignment]
     with pytest.raises(EngineError, match="was not pulled in time") as caught, engine_errors_named():
         RegistryProvider(engine.client).obtain("4.3.1", silent)
-    told = str(caught.value)
+    text = str(caught.value)
     assert "late" in caught.value.got
-    assert "where:    apache/kafka:4.3.1" in told
-    assert "next:     docker pull apache/kafka:4.3.1" in told
-    assert "lock up" not in told
+    assert "where:    apache/kafka:4.3.1" in text
+    assert "next:     docker pull apache/kafka:4.3.1" in text
+    assert "lock up" not in text
 
 
-def test_a_connection_that_breaks_in_a_pull_is_told(engine: FakeEngine) -> None:
+def test_a_connection_that_breaks_in_a_pull_is_reported(engine: FakeEngine) -> None:
     def pull(_name: str, **_given: object) -> Iterator[dict[str, Any]]:
         yield {"id": "l1", "status": "Pulling fs layer"}
         raise ProtocolError("broken")
@@ -225,16 +225,16 @@ def test_a_connection_that_breaks_in_a_pull_is_told(engine: FakeEngine) -> None:
 
 def test_a_pull_without_news_says_so_and_goes_on(engine: FakeEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "SILENCE_S", 0.01)
-    told = threading.Event()
+    notified = threading.Event()
     pulled = engine._pull
 
     def pull(name: str, **given: object) -> Iterator[dict[str, Any]]:
-        assert told.wait(60), "nobody said that there is no news"
+        assert notified.wait(60), "nobody reported that there is no news"
         yield from pulled(name, **given)
 
     def progress(line: str) -> None:
         if line.startswith("apache/kafka:4.3.1: no news for 0."):
-            told.set()
+            notified.set()
 
     engine._pull = pull  # type: ignore[method-assign]
     assert RegistryProvider(engine.client).obtain("4.3.1", progress).version == "4.3.1"
@@ -265,7 +265,7 @@ def test_layers_are_counted_once() -> None:
     assert list(layer_progress(iter(events), "k")) == ["1 of 2 layers", "2 of 2 layers"]
 
 
-def test_a_large_layer_tells_how_much_of_it_is_here() -> None:
+def test_a_large_layer_shows_how_much_of_it_is_here() -> None:
     def downloading(layer: str, mib: int) -> dict[str, Any]:
         return {"status": "Downloading", "id": layer, "progressDetail": {"current": mib << 20}}
 

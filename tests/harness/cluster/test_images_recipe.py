@@ -6,7 +6,7 @@ from harness.cluster.images import recipe
 from harness.cluster.images.base import base_reference
 
 
-def test_parts_are_told_apart_by_their_lengths() -> None:
+def test_parts_are_distinguished_by_their_lengths() -> None:
     assert recipe.content_hash(["ab", "c"]) != recipe.content_hash(["a", "bc"])
     assert recipe.content_hash(["ab", b"c"]) == recipe.content_hash([b"ab", "c"])
     assert len(recipe.content_hash([])) == recipe.HASH_LENGTH

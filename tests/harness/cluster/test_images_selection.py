@@ -92,7 +92,7 @@ def test_a_named_source_is_the_only_one(artifacts: Stub, registry: Stub) -> None
         chosen("artifacts")
 
 
-def test_where_nothing_serves_every_way_is_told(artifacts: Stub, registry: Stub) -> None:
+def test_where_nothing_serves_every_way_is_reported(artifacts: Stub, registry: Stub) -> None:
     registry.reason, artifacts.reason = "no such host", "mvn is not installed"
     with pytest.raises(KrucibleError) as caught:
         chosen()
@@ -100,7 +100,7 @@ def test_where_nothing_serves_every_way_is_told(artifacts: Stub, registry: Stub)
     assert caught.value.next_step == "krucible setup --kafka-version 4.3.1"
 
 
-def test_for_an_old_version_set_up_is_told_that_very_version(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_for_an_old_version_set_up_is_given_that_very_version(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda _program: None)
     with pytest.raises(KrucibleError) as caught:
         ensure_image("3.6.2", client=FakeEngine(registry_error=None).client)

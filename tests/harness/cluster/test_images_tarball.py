@@ -94,7 +94,7 @@ def refused(path: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    ("member", "told"),
+    ("member", "expected"),
     [
         (file("/etc/passwd"), "outside the release's folder: '/etc/passwd'"),
         (file("kafka_2.13-4.3.1/libs/../../../x.jar"), "outside the release's folder"),
@@ -105,8 +105,10 @@ def refused(path: Path) -> str:
         (file("other/libs/x.jar"), "beside kafka_2.13-4.3.1"),
     ],
 )
-def test_members_that_lead_elsewhere_are_refused(tmp_path: Path, member: tarfile.TarInfo, told: str) -> None:
-    assert told in refused(odd(tmp_path / "x.tgz", member))
+def test_members_that_lead_elsewhere_are_refused(
+    tmp_path: Path, member: tarfile.TarInfo, expected: str
+) -> None:
+    assert expected in refused(odd(tmp_path / "x.tgz", member))
 
 
 def test_only_jars_directly_under_libs_are_unpacked(tmp_path: Path) -> None:
@@ -141,7 +143,7 @@ def test_sources_are_no_release(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cut", [0, 5, 60, 200])
-def test_a_damaged_tarball_is_told(path: Path, cut: int) -> None:
+def test_a_damaged_tarball_is_reported(path: Path, cut: int) -> None:
     whole = path.read_bytes()
     path.write_bytes(whole[:cut])
     assert refused(path)
@@ -149,7 +151,7 @@ def test_a_damaged_tarball_is_told(path: Path, cut: int) -> None:
     assert refused(path)
 
 
-def test_what_is_no_tarball_or_is_not_there_is_told(tmp_path: Path, engine: FakeEngine) -> None:
+def test_what_is_no_tarball_or_is_not_there_is_reported(tmp_path: Path, engine: FakeEngine) -> None:
     with pytest.raises(UsageError) as caught:
         digest_of(tmp_path / "none.tgz")
     assert caught.value.got == "No such file or directory"
@@ -173,19 +175,19 @@ def test_one_image_is_pulled_once_and_again_made_into_ours_when_it_changes(engin
     name = "apache/kafka:4.3.1-rc1"
     provider = RegistryProvider(engine.client, image=name)
     assert provider.cached("4.3.1-rc1") is None
-    said: list[str] = []
-    image = provider.obtain("4.3.1-rc1", said.append)
+    lines: list[str] = []
+    image = provider.obtain("4.3.1-rc1", lines.append)
     assert (image.source, image.upstream) == (JarSource.REGISTRY, "apache/kafka@sha256:2")
     assert engine.built[0].buildargs == {"BASE": name}
     assert provider.unavailable("4.3.1-rc1") is None
-    assert provider.obtain("4.3.1-rc1", said.append) == image
-    assert said.count(f"pulling {name}") == 1
+    assert provider.obtain("4.3.1-rc1", lines.append) == image
+    assert lines.count(f"pulling {name}") == 1
     engine.add(name)
     assert provider.cached("4.3.1-rc1") is None
-    again = provider.obtain("4.3.1-rc1", said.append)
+    again = provider.obtain("4.3.1-rc1", lines.append)
     assert again.reference != image.reference
     assert again.upstream == "", "no registry knows what was built here"
-    assert said.count(f"pulling {name}") == 1
+    assert lines.count(f"pulling {name}") == 1
 
 
 def test_one_image_may_be_older_than_the_official_ones(
@@ -211,7 +213,7 @@ def test_a_port_is_no_tag(image: str, repository: str) -> None:
     assert repository_of(image) == repository
 
 
-def test_options_that_name_a_tarball_or_an_image_tell_the_version(path: Path) -> None:
+def test_options_that_name_a_tarball_or_an_image_determine_the_version(path: Path) -> None:
     chosen = settled({"kafka_tarball": str(path), "rate": 3})
     assert chosen == {"kafka_tarball": str(path), "kafka_version": "4.3.1", "kafka_image": None, "rate": 3}
     assert settled({"kafka_image": "host:5000/kafka:4.3.1-rc1"})["kafka_version"] == "4.3.1-rc1"
@@ -227,7 +229,7 @@ def test_a_version_with_a_digest_is_that_image(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         ({"kafka_tarball": "T", "kafka_image": "a:4.3.1"}, "--kafka-tarball and --kafka-image exclude"),
         ({"kafka_tarball": "T", "image_source": "registry"}, "contradicts --kafka-tarball"),
@@ -239,9 +241,11 @@ def test_a_version_with_a_digest_is_that_image(monkeypatch: pytest.MonkeyPatch) 
         ({"kafka_version": "4.3.1@sha256:12"}, "not a version of Kafka"),
     ],
 )
-def test_options_that_contradict_each_other_are_refused(path: Path, given: dict[str, Any], told: str) -> None:
+def test_options_that_contradict_each_other_are_refused(
+    path: Path, given: dict[str, Any], message: str
+) -> None:
     asked = {name: str(path) if value == "T" else value for name, value in given.items()}
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=message):
         settled(asked)
 
 

@@ -55,16 +55,16 @@ def test_a_disk_is_made_beside_its_folder_and_holds_nothing(
     assert list(disk.iterdir()) == []
 
 
-def test_what_fails_is_told(shell: Shell, tmp_path: Path) -> None:
+def test_what_fails_is_reported(shell: Shell, tmp_path: Path) -> None:
     shell.failing = "mkfs.ext4"
-    with pytest.raises(KrucibleError) as told:
+    with pytest.raises(KrucibleError) as caught:
         loop_disks.make_disk(tmp_path / "n1", DiskKind.LOOP_EXT4)
-    assert told.value.got == "it is odd"
-    assert told.value.where == str(tmp_path / "n1.img")
+    assert caught.value.got == "it is odd"
+    assert caught.value.where == str(tmp_path / "n1.img")
 
 
 @pytest.mark.parametrize("ask", [loop_disks.mount, loop_disks.unmount])
-def test_a_command_that_hangs_is_ended_and_told(
+def test_a_command_that_hangs_is_ended_and_reported(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ask: Callable[[Path], object]
 ) -> None:
     for tool in ("mount", "umount"):
@@ -72,12 +72,12 @@ def test_a_command_that_hangs_is_ended_and_told(
         (tmp_path / tool).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     monkeypatch.setattr(loop_disks, "LIMIT_S", 0.05)
-    with pytest.raises(KrucibleError, match="does not end") as told:
+    with pytest.raises(KrucibleError, match="does not end") as caught:
         ask(tmp_path / "n1")
-    assert told.value.where == str(tmp_path / "n1")
+    assert caught.value.where == str(tmp_path / "n1")
 
 
-def test_whether_a_disk_is_in_use_is_told(shell: Shell, tmp_path: Path) -> None:
+def test_whether_a_disk_is_in_use_is_known(shell: Shell, tmp_path: Path) -> None:
     assert loop_disks.unmount(tmp_path)
     shell.failing = "umount"
     assert not loop_disks.unmount(tmp_path)
@@ -124,6 +124,6 @@ def test_a_cluster_whose_disks_the_host_can_not_have_is_refused(
     monkeypatch.setattr(loop_disks, "CONTROL", tmp_path / "none")
     topology = Topology(disk=DiskKind.LOOP_EXT4)
     plan = Plan("abc", tmp_path, topology, "4.3.1", kafka_image="kafka", holder_image="holder")
-    with pytest.raises(UsageError) as told:
+    with pytest.raises(UsageError) as caught:
         start_cluster(None, plan, ())  # type: ignore[arg-type]  # refused before the engine is asked
-    assert "disks of kind loop-ext4 are not available" in told.value.got
+    assert "disks of kind loop-ext4 are not available" in caught.value.got

@@ -20,7 +20,7 @@ OF_THE_NETWORK = ("partition", "packet-loss", "lost-answers", "held-requests", "
 
 
 class FakeContainer:
-    """A container that does as it is told, unless the test says otherwise."""
+    """A container that works as asked, unless the test says otherwise."""
 
     def __init__(self, **manners: Any) -> None:
         self.manners = manners
@@ -35,8 +35,8 @@ class FakeContainer:
     def exec_run(self, command: list[str]) -> tuple[int, bytes]:
         if command[0] == "/bin/touch":
             return int(not self.manners.get("immortal")), b""
-        said = self.manners.get("iptables")
-        return (0, b"") if said is None or "statistic" not in command[-1] else (2, said)
+        output = self.manners.get("iptables")
+        return (0, b"") if output is None or "statistic" not in command[-1] else (2, output)
 
     def pause(self) -> None:
         self.status = self.manners.get("paused", "paused")
@@ -169,11 +169,11 @@ def test_a_host_that_can_do_everything_has_no_reasons() -> None:
         ),
     ],
 )
-def test_what_a_host_cannot_do_is_told(manners: dict[str, Any], expected: dict[str, str]) -> None:
+def test_what_a_host_cannot_do_is_reported(manners: dict[str, Any], expected: dict[str, str]) -> None:
     assert reasons(FakeHost(**manners)) == expected
 
 
-def test_what_loop_devices_can_not_do_is_told(loop: FakeLoop) -> None:
+def test_what_loop_devices_can_not_do_is_reported(loop: FakeLoop) -> None:
     loop.kept = True
     assert reasons(FakeHost()) == {"power-loss": "data that was not synced survived a power loss"}
     loop.busy = True

@@ -122,7 +122,7 @@ def test_nodes_may_begin_with_another_version_than_the_runs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("topology", "told"),
+    ("topology", "expected"),
     [
         (Topology(initial_voters=4), "initial_voters is 4, expected 1 to 3"),
         (Topology(initial_voters=0), "initial_voters is 0, expected 1 to 3"),
@@ -134,9 +134,9 @@ def test_nodes_may_begin_with_another_version_than_the_runs() -> None:
         (Topology(start_version="3.8.1"), "Kafka 3.8.1 has no dynamic quorum"),
     ],
 )
-def test_what_can_not_be_is_told(topology: Topology, told: str) -> None:
+def test_what_can_not_be_is_reported(topology: Topology, expected: str) -> None:
     (problem,) = problems_with(topology, "4.3.1")
-    assert problem.startswith(told)
+    assert problem.startswith(expected)
 
 
 def test_the_compose_file_has_two_containers_a_node_and_our_labels() -> None:
@@ -170,7 +170,7 @@ def test_ids_are_never_taken_for_options() -> None:
     assert all(re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_-]{21}", text) for text in drawn)
 
 
-def test_what_a_version_cannot_do_is_told() -> None:
+def test_what_a_version_cannot_do_is_reported() -> None:
     assert problems_with(Topology(), "3.8.1")
     assert not problems_with(Topology(), "3.9.0")
 

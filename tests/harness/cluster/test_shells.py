@@ -87,8 +87,8 @@ def test_commands_of_many_are_answered_each_with_its_own_output(
     engine: Engine, shell: ContainerShell
 ) -> None:
     with ThreadPoolExecutor(8) as pool:
-        said = list(pool.map(lambda number: shell.run(f"echo {number}; echo no >&2"), range(40)))
-    assert said == [(0, f"{number}\nno\n".encode()) for number in range(40)]
+        answers = list(pool.map(lambda number: shell.run(f"echo {number}; echo no >&2"), range(40)))
+    assert answers == [(0, f"{number}\nno\n".encode()) for number in range(40)]
     assert len(engine.opened) == 1
 
 
@@ -111,7 +111,7 @@ def test_a_command_has_a_shell_of_its_own(
     assert shell.run("echo on") == (0, b"on\n")
 
 
-def test_one_that_is_gone_is_told_and_the_next_command_opens_another(
+def test_one_that_is_gone_is_reported_and_the_next_command_opens_another(
     engine: Engine, shell: ContainerShell
 ) -> None:
     assert shell.run("echo one").output == b"one\n"
@@ -129,7 +129,7 @@ def test_it_is_closed_with_the_last_who_uses_it(engine: Engine) -> None:
     assert engine.opened[0].wait(10) == 0
 
 
-def test_one_that_cannot_be_opened_is_told() -> None:
+def test_one_that_cannot_be_opened_is_reported() -> None:
     def refuse() -> Any:
         raise ConnectionResetError("nobody there")
 

@@ -117,7 +117,7 @@ def test_it_looks_by_itself_after_the_engine_ended_the_events(
     bench.watcher.stop()
 
 
-def test_an_engine_that_is_gone_is_told_at_the_end(make: Callable[..., Bench]) -> None:
+def test_an_engine_that_is_gone_is_reported_at_the_end(make: Callable[..., Bench]) -> None:
     events = Events()
     bench = make(lambda: events)
     bench.watcher.start()

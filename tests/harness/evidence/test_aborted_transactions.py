@@ -26,9 +26,9 @@ def test_the_indexes_of_all_replicas_are_in_the_history(tmp_path: Path) -> None:
     recorder = Recorder(journals.open("replicas"), "observer-replicas")
     gather_aborted(recorder, disks, [("log-0", 1)])
     journals.close()
-    told = {o.node: o.value for o in read_history(tmp_path).observed("aborted-transactions")}
-    assert {(value["topic"], value["partition"]) for value in told.values()} == {("log-0", 1)}
-    assert {node: (value["segments"], value["error"]) for node, value in told.items()} == {
+    indexes = {o.node: o.value for o in read_history(tmp_path).observed("aborted-transactions")}
+    assert {(value["topic"], value["partition"]) for value in indexes.values()} == {("log-0", 1)}
+    assert {node: (value["segments"], value["error"]) for node, value in indexes.items()} == {
         "n1": ([[5, [[7, 6, 9, 10]], "entry 2 is incomplete or damaged (bytes from there on: 1)"]], None),
         "n2": ([[5, [], None]], None),
         "n3": ([], "IsADirectoryError: Is a directory"),

@@ -41,7 +41,7 @@ def test_of_each_log_the_farthest_counts() -> None:
     assert [*cleanings("\n".join(lines))] == [("__consumer_offsets", 12, 9, 2), ("compacted-0", 1, 201, 3)]
 
 
-def test_a_log_without_cleanings_tells_of_none() -> None:
+def test_a_log_without_cleanings_has_none() -> None:
     assert [*cleanings("Starting the log cleaner")] == []
 
 
@@ -65,7 +65,7 @@ def test_a_log_whose_oldest_lines_were_dropped_lacks_its_beginning(lines: list[s
     assert begins("\n".join(lines)) is whole
 
 
-def test_one_that_lacks_it_tells_of_no_cleanings(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_one_that_lacks_it_no_cleanings_are_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     recorder = a_recorder()
     cut_off = {"n1": cleaning("log-0-0", 0, 7).encode()}
     monkeypatch.setattr(node_logs, "save_logs", lambda *_: SavedLogs(cut_off, {}))
@@ -73,7 +73,7 @@ def test_one_that_lacks_it_tells_of_no_cleanings(monkeypatch: pytest.MonkeyPatch
     assert CLEANED not in {call.args[1] for call in recorder.observe.call_args_list}
 
 
-def test_every_node_tells_when_its_log_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_every_node_it_is_recorded_when_its_log_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     logs = {"n1": f"{FIRST}\n{cleaning('log-0-0', 0, 7)}".encode(), "n2": b""}
     recorder = a_recorder()
 
@@ -83,8 +83,8 @@ def test_every_node_tells_when_its_log_was_asked_for(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(node_logs, "save_logs", saved)
     node_logs.gather_logs({}, Path("unread"), recorder)
-    told = [call for call in recorder.observe.call_args_list if call.args[1] == CLEANED]
-    assert [(call.kwargs["node"], call.args[2]) for call in told] == [
+    calls = [call for call in recorder.observe.call_args_list if call.args[1] == CLEANED]
+    assert [(call.kwargs["node"], call.args[2]) for call in calls] == [
         ("n1", LogsCleaned(5, (("log-0", 0, 7, 2),))),
         ("n2", LogsCleaned(5, ())),
     ]

@@ -19,7 +19,7 @@ TOPIC = "__consumer_offsets"
 
 
 def gathered(tmp_path: Path, *nodes: str) -> list[Operation]:
-    """What is told of the disks of some nodes."""
+    """What is recorded of the disks of some nodes."""
     journals = Journals(tmp_path, "run", Clock())
     disks: dict[str, Sequence[Path]] = {node: (tmp_path / node, tmp_path / f"{node}-2") for node in nodes}
     gather_commits_left(Recorder(journals.open("replicas"), "observer-replicas"), disks)
@@ -27,8 +27,8 @@ def gathered(tmp_path: Path, *nodes: str) -> list[Operation]:
     return [one for one in recorded(tmp_path, "replicas") if one.f == "observe"]
 
 
-def left(told: Sequence[Operation]) -> dict[str, list[list[int]]]:
-    return {one.node or "": one.value["left"] for one in told if one.key == "commits-left"}
+def left(operations: Sequence[Operation]) -> dict[str, list[list[int]]]:
+    return {one.node or "": one.value["left"] for one in operations if one.key == "commits-left"}
 
 
 def test_which_records_are_left_and_the_end_of_the_farthest_log(tmp_path: Path) -> None:
@@ -39,8 +39,8 @@ def test_which_records_are_left_and_the_end_of_the_farthest_log(tmp_path: Path) 
     write_log(tmp_path / "b2-2" / f"{TOPIC}-3", {0: thinned + data})
     write_log(tmp_path / "b1" / f"{TOPIC}-4", {0: b""})
     write_log(tmp_path / "b1" / "log-0-0", {0: data})
-    told = gathered(tmp_path, "b1", "b2", "b3")
-    assert [one.value | {"began_ns": 0} for one in told] == [
+    observed = gathered(tmp_path, "b1", "b2", "b3")
+    assert [one.value | {"began_ns": 0} for one in observed] == [
         {
             "began_ns": 0,
             "partition": 3,
@@ -72,7 +72,7 @@ def test_which_records_are_left_and_the_end_of_the_farthest_log(tmp_path: Path) 
             "groups": [],
         },
     ]
-    assert [(one.key, one.node) for one in told] == [
+    assert [(one.key, one.node) for one in observed] == [
         ("commits-left", "b1"),
         ("commits-left", "b2"),
         ("commits", None),
@@ -81,21 +81,21 @@ def test_which_records_are_left_and_the_end_of_the_farthest_log(tmp_path: Path) 
 
 def test_a_log_of_which_compaction_took_something_at_its_very_end(tmp_path: Path) -> None:
     write_log(tmp_path / "b1" / f"{TOPIC}-0", {0: batch(0, commit(7), deltas=(1,))})
-    (told,) = gathered(tmp_path, "b1")
-    assert (told.key, told.value["left"], told.value["end"]) == ("commits-left", [[1, 2]], 2)
+    (observed,) = gathered(tmp_path, "b1")
+    assert (observed.key, observed.value["left"], observed.value["end"]) == ("commits-left", [[1, 2]], 2)
 
 
-def test_of_a_long_log_the_end_alone_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_a_long_log_the_end_alone_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commits_left, "BATCHES_RECORDED_MAX", 2)
     write_log(tmp_path / "b1" / f"{TOPIC}-0", {0: b"".join(batch(n, commit(n)) for n in range(5))})
-    _, told = gathered(tmp_path, "b1")
-    assert [stretch[2:5] for stretch in told.value["stretches"]] == [[3, 5, 0]]
+    _, observed = gathered(tmp_path, "b1")
+    assert [stretch[2:5] for stretch in observed.value["stretches"]] == [[3, 5, 0]]
 
 
 def test_a_log_that_can_not_be_read(tmp_path: Path) -> None:
     (tmp_path / "b1" / f"{TOPIC}-0").mkdir(parents=True)
-    (told,) = gathered(tmp_path, "b1")
-    assert "FileNotFoundError" in told.value["error"]
+    (observed,) = gathered(tmp_path, "b1")
+    assert "FileNotFoundError" in observed.value["error"]
 
 
 def put(folder: Path, data: bytes) -> Path:
@@ -106,23 +106,23 @@ def test_a_log_that_is_damaged(tmp_path: Path) -> None:
     data = bytearray(batch(0, commit(7)) + batch(1, commit(8)))
     data[70] ^= 1
     put(tmp_path / "b1", bytes(data))
-    (told,) = gathered(tmp_path, "b1")
-    assert (told.value["left"], told.value["error"]) == ([], f"{0:020}.log is damaged")
+    (observed,) = gathered(tmp_path, "b1")
+    assert (observed.value["left"], observed.value["error"]) == ([], f"{0:020}.log is damaged")
 
 
 def test_records_that_lie_too_far_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commits_left, "STRETCHES_MAX", 1)
     put(tmp_path / "b1", batch(0, commit(7), commit(8), deltas=(1, 4)))
-    (told,) = gathered(tmp_path, "b1")
-    assert (told.value["left"], told.value["error"]) == ([], "records lie in more than 1 stretches")
+    (observed,) = gathered(tmp_path, "b1")
+    assert (observed.value["left"], observed.value["error"]) == ([], "records lie in more than 1 stretches")
 
 
 def test_a_batch_of_which_nobody_can_say_what_is_left(tmp_path: Path) -> None:
     folder = put(tmp_path / "b1", batch(0, commit(7), commit(8), deltas=(1, 4)))
     reading = read_disk(folder, lambda: 5)
     assert reading.log is not None
-    untold = reading.log._replace(left=None)
-    assert left_of(0, folder, Reading(5, untold)).error == "it is unknown which records of a batch are left"
+    unknown = reading.log._replace(left=None)
+    assert left_of(0, folder, Reading(5, unknown)).error == "it is unknown which records of a batch are left"
 
 
 def test_a_folder_that_went_after_it_was_read(tmp_path: Path) -> None:
@@ -152,5 +152,5 @@ def test_segments_that_are_being_replaced_are_read_again(
 def test_segments_that_are_replaced_all_the_time(tmp_path: Path) -> None:
     folder = put(tmp_path / "b1", batch(0, commit(7)))
     (folder / f"{0:020}.log.swap").write_bytes(b"")
-    (told,) = gathered(tmp_path, "b1")
-    assert (told.value["left"], told.value["error"]) == ([], "segments are being replaced")
+    (observed,) = gathered(tmp_path, "b1")
+    assert (observed.value["left"], observed.value["error"]) == ([], "segments are being replaced")

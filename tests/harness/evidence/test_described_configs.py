@@ -1,4 +1,4 @@
-"""What brokers tell of topics' configs at the end, read into the history."""
+"""What brokers report of topics' configs at the end, read into the history."""
 
 from pathlib import Path
 
@@ -15,6 +15,6 @@ def test_configs_that_topics_were_given_are_recorded_of_each_broker_that_answers
         listeners = {"n1": broker.address, "n2": ("127.0.0.1", 1)}
         gather_configs(Recorder(journals.open("runner"), "runner"), listeners, ["log-0", "gone"])
     journals.close()
-    (told,) = read_history(tmp_path).observed("topic-configs")
-    assert told.node == "n1"
-    assert told.value["topics"] == {"log-0": {"segment.ms": "500"}, "made-1": {"segment.ms": "500"}}
+    (observed,) = read_history(tmp_path).observed("topic-configs")
+    assert observed.node == "n1"
+    assert observed.value["topics"] == {"log-0": {"segment.ms": "500"}, "made-1": {"segment.ms": "500"}}

@@ -18,11 +18,11 @@ FOLLOWER = AT + (
 )
 
 
-@pytest.mark.parametrize("told_id", ["Some(chF0WpWT-_g)", "Optional[chF0WpWT-_g]", "chF0WpWT-_g"])
+@pytest.mark.parametrize("printed_id", ["Some(chF0WpWT-_g)", "Optional[chF0WpWT-_g]", "chF0WpWT-_g"])
 @pytest.mark.parametrize("previous", [4, -1])
-def test_where_a_leader_begins_its_epoch(told_id: str, previous: int) -> None:
+def test_where_a_leader_begins_its_epoch(printed_id: str, previous: int) -> None:
     at = "2026-11-23T13:15:48.127Z"
-    lines = ["a line that says nothing", FOLLOWER, BEGUN.format(told_id, previous)]
+    lines = ["a line that says nothing", FOLLOWER, BEGUN.format(printed_id, previous)]
     assert list(begun_epochs("\n".join(lines))) == [
         EpochBegun(3, at, "log-0", "chF0WpWT-_g", 4, 5, 737, previous)
     ]

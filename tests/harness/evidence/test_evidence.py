@@ -63,7 +63,7 @@ def test_what_a_rule_reads_is_kept_behind_a_flood() -> None:
     assert further.text == "7 further lines"
 
 
-def test_a_flood_that_a_rule_reads_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_flood_that_a_rule_reads_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(node_logs, "ENTRIES_MAX", 2)
     *kept, further = findings(REFUSED * 3 + SHOWN)
 

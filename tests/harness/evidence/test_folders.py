@@ -15,7 +15,7 @@ def partition(disk: Path, name: str, topic_id: str | None) -> None:
         (disk / name / "partition.metadata").write_text(PAPERS.format(topic_id))
 
 
-def test_every_folder_that_has_papers_is_told(tmp_path: Path) -> None:
+def test_every_folder_that_has_papers_is_recorded(tmp_path: Path) -> None:
     disks = {"n1": (tmp_path / "n1", tmp_path / "n1-2"), "n2": (tmp_path / "gone",)}
     partition(disks["n1"][0], "log-0-1", "b")
     partition(disks["n1"][1], "log-0-0", "a")
@@ -30,5 +30,5 @@ def test_every_folder_that_has_papers_is_told(tmp_path: Path) -> None:
     journals.close()
     seen = list(read_history(tmp_path).observed("folders"))
     assert {o.node: o.value["unread"] for o in seen} == {"n1": ["unreadable-0"], "n2": ["gone"]}
-    told = {o.node: o.value["folders"] for o in seen}
-    assert told == {"n1": [["log-0-0", "a"], ["log-0-0.3f2a-delete", "old"], ["log-0-1", "b"]], "n2": []}
+    folders = {o.node: o.value["folders"] for o in seen}
+    assert folders == {"n1": [["log-0-0", "a"], ["log-0-0.3f2a-delete", "old"], ["log-0-1", "b"]], "n2": []}

@@ -1,4 +1,4 @@
-"""What brokers tell at the end of the groups and transactional ids that they coordinate."""
+"""What brokers report at the end of the groups and transactional ids that they coordinate."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -82,7 +82,7 @@ def test_two_that_name_the_same_are_asked_until_patience_ends(
         assert len(gathered_coordinators(tmp_path, one, other, patience_s=0.6)) > 2
 
 
-def test_who_does_not_answer_is_not_told_of(tmp_path: Path) -> None:
+def test_who_does_not_answer_is_not_recorded(tmp_path: Path) -> None:
     with _Broker([], []) as one:
         one.answers[_LIST_GROUPS] = lambda _: b""
         assert not gathered_coordinators(tmp_path, one, patience_s=0)

@@ -14,30 +14,30 @@ from harness.evidence.share_states import gather_share_states
 from harness.record.journal import Clock, Journals, Recorder
 from tests.harness.fakes.commits import batch
 from tests.harness.fakes.segments import write_log
-from tests.harness.fakes.share_states import Told, key, snapshot, update
+from tests.harness.fakes.share_states import ShareState, key, snapshot, update
 
 TOPIC = "__share_group_state"
 TOPIC_ID = "AAECAwQFBgcICQoLDA0ODw"
 
 
 def gathered(tmp_path: Path, *nodes: str) -> list[tuple[str | None, ShareStatesSeen]]:
-    """What is told of the disks of some nodes."""
+    """What is recorded of the disks of some nodes."""
     journals = Journals(tmp_path, "run", Clock())
     recorder = Recorder(journals.open("replicas"), "observer-replicas")
     gather_share_states(recorder, {node: (tmp_path / node,) for node in nodes})
     journals.close()
-    told = read_history(tmp_path).observed("share-states")
-    return [(one.node, msgspec.convert(one.value, ShareStatesSeen)) for one in told]
+    observed = read_history(tmp_path).observed("share-states")
+    return [(one.node, msgspec.convert(one.value, ShareStatesSeen)) for one in observed]
 
 
 def test_the_log_with_the_newest_leader_epoch(tmp_path: Path) -> None:
-    made = (key("a"), snapshot(Told(start=-1, leader=-1)))
+    made = (key("a"), snapshot(ShareState(start=-1, leader=-1)))
     first = batch(0, made)
     newer = batch(
         1,
-        (key("a", kind=1), update(Told(0, 3, -1, [(4, 6, 2, 1), (7, 7, 0, 2)]))),
+        (key("a", kind=1), update(ShareState(0, 3, -1, [(4, 6, 2, 1), (7, 7, 0, 2)]))),
         (key("b", 1), None),
-        (key("a"), snapshot(Told(1, 3, 7))),
+        (key("a"), snapshot(ShareState(1, 3, 7))),
         epoch=2,
     )
     write_log(tmp_path / "b1" / f"{TOPIC}-3", {0: first + batch(1, made, made, made, made)})
@@ -70,7 +70,7 @@ def test_the_log_with_the_newest_leader_epoch(tmp_path: Path) -> None:
 
 
 def test_a_log_that_can_not_be_read(tmp_path: Path) -> None:
-    write_log(tmp_path / "b1" / f"{TOPIC}-0", {0: batch(0, (key("a"), snapshot(Told())))[:-1] + b"?"})
+    write_log(tmp_path / "b1" / f"{TOPIC}-0", {0: batch(0, (key("a"), snapshot(ShareState())))[:-1] + b"?"})
     ((node, seen),) = gathered(tmp_path, "b1")
     assert (node, seen.error, seen.columns) == ("b1", "00000000000000000000.log is damaged", {})
     assert [len(column) for table in share_state_columns(seen) for column in table.values()] == [0] * 13

@@ -21,20 +21,20 @@ from harness.kafka.segments.transaction_states import state_of
 from harness.record.journal import Clock, Journals, Recorder
 from tests.harness.fakes.commits import batch
 from tests.harness.fakes.segments import write_log
-from tests.harness.fakes.transaction_states import EMPTY_1, PREPARED_1, Told, key, value
+from tests.harness.fakes.transaction_states import EMPTY_1, PREPARED_1, State, key, value
 
 TOPIC = "__transaction_state"
 
 
 def gathered(tmp_path: Path, *nodes: str) -> list[tuple[str | None, StatesSeen]]:
-    """What is told of the disks of some nodes."""
+    """What is recorded of the disks of some nodes."""
     journals = Journals(tmp_path, "run", Clock())
     disks: dict[str, Sequence[Path]] = {node: (tmp_path / node, tmp_path / f"{node}-2") for node in nodes}
     recorder = Recorder(journals.open("replicas"), "observer-replicas")
     gather_transaction_states(recorder, disks, ends_of_states(disks))
     journals.close()
-    told = read_history(tmp_path).observed("transaction-states")
-    return [(one.node, msgspec.convert(one.value, StatesSeen)) for one in told]
+    observed = read_history(tmp_path).observed("transaction-states")
+    return [(one.node, msgspec.convert(one.value, StatesSeen)) for one in observed]
 
 
 def table(seen: StatesSeen) -> dict[str, list[Any]]:
@@ -74,7 +74,7 @@ def test_the_log_with_the_newest_leader_epoch(tmp_path: Path) -> None:
 
 
 def test_a_damaged_log_counts_only_if_all_are(tmp_path: Path) -> None:
-    whole = batch(0, (key("a"), value(Told())))
+    whole = batch(0, (key("a"), value(State())))
     write_log(tmp_path / "b1" / f"{TOPIC}-0", {0: whole + batch(1, (key("a"), None), epoch=3)[:-1] + b"?"})
     ((node, seen),) = gathered(tmp_path, "b1")
     assert (node, seen.error, seen.columns) == ("b1", "00000000000000000000.log is damaged", {})

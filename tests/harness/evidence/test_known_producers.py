@@ -79,5 +79,5 @@ def test_each_broker_is_asked_once_about_all_partitions(tmp_path: Path) -> None:
 def test_who_does_not_answer_is_left_out(tmp_path: Path) -> None:
     with _Broker() as one, _Broker() as other:
         one.answers[_DESCRIBE] = lambda _: b""
-        (told,) = recorded(tmp_path, n1=one, n2=other)
-    assert told.node == "n2"
+        (observed,) = recorded(tmp_path, n1=one, n2=other)
+    assert observed.node == "n2"

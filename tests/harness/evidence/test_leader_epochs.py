@@ -55,8 +55,8 @@ def test_what_replicas_noted_is_in_the_history(tmp_path: Path) -> None:
     gather_leader_epochs(Recorder(journals.open("replicas"), "observer-replicas"), known, [("log-0", 0)])
     journals.close()
     history = read_history(tmp_path)
-    told = [(o.node, o.value["directory_id"], o.value["entries"]) for o in history.operations]
-    assert told == [("n1", "AAAAAAAAAAAAAAAAAAAAAQ", [[0, 0]]), ("n2", None, [[0, 0], [4, 17]])]
+    noted = [(o.node, o.value["directory_id"], o.value["entries"]) for o in history.operations]
+    assert noted == [("n1", "AAAAAAAAAAAAAAAAAAAAAQ", [[0, 0]]), ("n2", None, [[0, 0], [4, 17]])]
     assert leader_epochs(history).starts(PartitionName("log-0", 0), 2) == Starts(4, (17,))
 
 

@@ -70,7 +70,7 @@ def test_a_log_that_can_not_be_fetched_keeps_no_other(folder: Path) -> None:
     ]
 
 
-def test_what_the_others_logged_is_recorded_and_the_lack_is_told(folder: Path) -> None:
+def test_what_the_others_logged_is_recorded_and_the_lack_is_reported(folder: Path) -> None:
     history = gathered(folder, n1=None, n2=f"{FIRST}\n{BAD}")
     assert [node for node, _ in observed_values(history, NODE_LOG)] == ["n2"]
     why = "its log could not be fetched: the Docker engine did not answer: read timed out after 60 s"
@@ -82,7 +82,7 @@ def test_what_the_others_logged_is_recorded_and_the_lack_is_told(folder: Path) -
     )
 
 
-def test_a_log_without_its_beginning_is_kept_and_told_of(folder: Path) -> None:
+def test_a_log_without_its_beginning_is_kept_and_reported(folder: Path) -> None:
     history = gathered(folder, n1=BAD, n2=f"{FIRST}\n{BAD}", n3="")
     assert [node for node, _ in observed_values(history, NODE_LOG)] == ["n1", "n2"]
     ((node, lack),) = observed_values(history, LOG_LACKING)
@@ -108,7 +108,7 @@ LINES = {
 
 
 @pytest.mark.parametrize("kind", LINES)
-def test_entries_beyond_the_limit_are_told_of_and_cost_no_other_kind(
+def test_entries_beyond_the_limit_are_reported_and_cost_no_other_kind(
     kind: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(node_logs, "ENTRIES_MAX", 2)

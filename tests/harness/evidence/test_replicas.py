@@ -104,7 +104,7 @@ def kept(cluster: FakeCluster) -> list[str]:
     return sorted(str(p.relative_to(cluster.folder)) for p in cluster.folder.glob("nodes/*/segments/*/*"))
 
 
-def test_equal_replicas_are_told_in_full_and_valid(cluster: FakeCluster) -> None:
+def test_equal_replicas_are_recorded_in_full_and_valid(cluster: FakeCluster) -> None:
     history = gathered(cluster)
 
     result = check_replicas(history)
@@ -177,15 +177,15 @@ def test_a_log_that_can_not_be_read_makes_it_unknown(cluster: FakeCluster) -> No
     assert "log-0/0 on n2" in str(result.unknown_because)
 
 
-def test_a_disk_that_is_gone_is_told_and_a_replica_elsewhere_is_not(cluster: FakeCluster) -> None:
+def test_a_disk_that_is_gone_is_reported_and_a_replica_elsewhere_is_not(cluster: FakeCluster) -> None:
     moved, gone = (cluster.disk(node) for node in cluster.nodes[1:])
     (moved / "log-0-0").rename(moved / "log-0-0.c2d4aea94b30461eb58ccdf961d14048-delete")
     gone.rename(gone.with_name("elsewhere"))
 
-    told = values(gathered(cluster), REPLICA)
+    by_node = values(gathered(cluster), REPLICA)
 
-    assert sorted(told) == ["n1", "n3"]
-    assert "FileNotFoundError" in told["n3"]["error"]
+    assert sorted(by_node) == ["n1", "n3"]
+    assert "FileNotFoundError" in by_node["n3"]["error"]
 
 
 def _die(monkeypatch: pytest.MonkeyPatch, dead: Path) -> None:
@@ -205,7 +205,7 @@ def _die(monkeypatch: pytest.MonkeyPatch, dead: Path) -> None:
         monkeypatch.setattr(Path, name, failing(name))
 
 
-def test_a_disk_that_is_dead_is_told_by_those_that_need_it_alone(
+def test_a_disk_that_is_dead_is_reported_by_those_that_need_it_alone(
     cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("__transaction_state-0", "__consumer_offsets-0"):
@@ -216,12 +216,12 @@ def test_a_disk_that_is_dead_is_told_by_those_that_need_it_alone(
     history = gathered(cluster)
 
     dead = "OSError: Input/output error"
-    told = {key: values(history, key) for key in (REPLICA, METADATA_LOG, ABORTED, FOLDERS, COMMITS_LEFT)}
-    assert [node for node, value in told[REPLICA].items() if value["error"] == dead] == ["n2"]
-    assert [node for node, value in told[METADATA_LOG].items() if value["error"] == dead] == ["n2"]
-    assert [node for node, value in told[ABORTED].items() if value["error"] == dead] == ["n2"]
-    assert [node for node, value in told[COMMITS_LEFT].items() if value.get("error") == dead] == ["n2"]
-    assert [node for node, value in told[FOLDERS].items() if node in value["unread"]] == ["n2"]
+    by_key = {key: values(history, key) for key in (REPLICA, METADATA_LOG, ABORTED, FOLDERS, COMMITS_LEFT)}
+    assert [node for node, value in by_key[REPLICA].items() if value["error"] == dead] == ["n2"]
+    assert [node for node, value in by_key[METADATA_LOG].items() if value["error"] == dead] == ["n2"]
+    assert [node for node, value in by_key[ABORTED].items() if value["error"] == dead] == ["n2"]
+    assert [node for node, value in by_key[COMMITS_LEFT].items() if value.get("error") == dead] == ["n2"]
+    assert [node for node, value in by_key[FOLDERS].items() if node in value["unread"]] == ["n2"]
     assert list(values(history, TRANSACTION_STATES)) == ["n3"]
     assert sorted(values(history, LEADER_EPOCHS)) == ["n1", "n3"]
     result = check_replicas(history)
@@ -259,18 +259,18 @@ def test_metadata_logs_are_decoded_and_kept(cluster: FakeCluster) -> None:
     for name in ("00000000000000000000-0000000000", "00000000000000000002-0000000001"):
         (snapshots / f"{name}.checkpoint").write_bytes(SNAPSHOT)
 
-    told = values(gathered(cluster), METADATA_LOG)
+    by_node = values(gathered(cluster), METADATA_LOG)
 
     leader = {"version": 0, "leaderId": 3, "voters": [], "grantingVoters": []}
     records = [
         [0, 1, "LEADER_CHANGE", leader],
         [1, 1, "TOPIC_RECORD", {"name": "log-0", "topicId": "A" * 22}],
     ]
-    assert [told[name]["records"] for name in ("n1", "n2", "n3")] == [records] * 3
+    assert [by_node[name]["records"] for name in ("n1", "n2", "n3")] == [records] * 3
     footer = [[0, 1, "SNAPSHOT_FOOTER", {"version": 0}]]
-    assert told["n1"]["checkpoint"] == ["00000000000000000002-0000000001.checkpoint", footer]
-    assert told["n2"]["checkpoint"] is None
-    assert told["n2"]["count"] == 3
+    assert by_node["n1"]["checkpoint"] == ["00000000000000000002-0000000001.checkpoint", footer]
+    assert by_node["n2"]["checkpoint"] is None
+    assert by_node["n2"]["count"] == 3
     assert (cluster.folder / "nodes/n2/metadata" / f"{0:020}.log").read_bytes() == METADATA
     printed = (cluster.folder / "nodes/n1/metadata-log.txt").read_text()
     assert f"LeaderChange: {json.dumps(leader, separators=(',', ':'))}\n" in printed
@@ -284,10 +284,10 @@ def test_a_record_that_can_not_be_decoded_makes_it_unknown(cluster: FakeCluster,
 
     history = gathered(cluster)
 
-    told = values(history, METADATA_LOG)
+    by_node = values(history, METADATA_LOG)
     error = f"{name}: the record at offset 3: a metadata record that is cut short"
-    assert (told["n2"]["decoder_error"], told["n2"]["records"]) == (error, [])
-    assert told["n1"]["decoder_error"] is None
+    assert (by_node["n2"]["decoder_error"], by_node["n2"]["records"]) == (error, [])
+    assert by_node["n1"]["decoder_error"] is None
     result = check_replicas(history)
     assert result.validity is Validity.UNKNOWN
     assert "cut short" in str(result.unknown_because)
@@ -311,8 +311,8 @@ def test_a_metadata_log_that_is_replaced_all_the_time_makes_it_unknown(cluster: 
 
     history = gathered(cluster)
 
-    told = values(history, METADATA_LOG)["n2"]
-    assert told["error"] == told["decoder_error"] == "FileNotFoundError: No such file or directory"
+    recorded = values(history, METADATA_LOG)["n2"]
+    assert recorded["error"] == recorded["decoder_error"] == "FileNotFoundError: No such file or directory"
     assert "metadata log of n2" in str(check_replicas(history).unknown_because)
 
 
@@ -320,9 +320,9 @@ def test_without_any_metadata_log_nothing_is_decoded(cluster: FakeCluster) -> No
     for node in cluster.nodes:
         cluster.segment(node.name, "__cluster_metadata-0").unlink()
 
-    told = values(gathered(cluster), METADATA_LOG)
+    by_node = values(gathered(cluster), METADATA_LOG)
 
-    assert {value["decoder_error"] for value in told.values()} == {"the node has no metadata log"}
+    assert {value["decoder_error"] for value in by_node.values()} == {"the node has no metadata log"}
 
 
 def test_what_is_recorded_is_the_same_every_time(cluster: FakeCluster, tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ PROSPECTIVE = (
 )
 
 
-def test_a_candidate_tells_who_would_vote_for_it() -> None:
+def test_a_candidate_logs_who_would_vote_for_it() -> None:
     vote = only(PROSPECTIVE)
     assert isinstance(vote, VoteLogged)
     assert (vote.epoch, vote.candidate_id, vote.pre_voters, vote.pre_granting) == (2, 1, (1, 2, 3), (1, 2))
@@ -89,7 +89,7 @@ AT = "2026-11-22T20:32:{}Z INFO [kafka-1-raft-io-thread] [RaftManager id=1] "
 
 
 @pytest.mark.parametrize(
-    ("lines", "told"),
+    ("lines", "expected"),
     [
         ([AT.format("00.127") + FOLLOWER, AT.format("05.250") + PRE_VOTE], (5123, 2000)),
         ([AT.format("00.127") + FOLLOWER, "2026-11-22 other", AT.format("00.127") + PRE_VOTE], (0, 2000)),
@@ -102,10 +102,10 @@ AT = "2026-11-22T20:32:{}Z INFO [kafka-1-raft-io-thread] [RaftManager id=1] "
         ([HEAD + FOLLOWER, "[RaftManager id=1] " + PRE_VOTE], (None, None)),
     ],
 )
-def test_a_pre_vote_of_a_follower(lines: list[str], told: tuple[int | None, int | None]) -> None:
+def test_a_pre_vote_of_a_follower(lines: list[str], expected: tuple[int | None, int | None]) -> None:
     *_, vote, _ = votes("\n".join(lines))
     assert isinstance(vote, VoteLogged)
-    assert (vote.following_ms, vote.fetch_timeout_ms) == told
+    assert (vote.following_ms, vote.fetch_timeout_ms) == expected
 
 
 OLD_LEADER = (
@@ -125,12 +125,14 @@ NEW_LEADER = (
 )
 
 
-UNTOLD = OLD_LEADER.replace(
+WITHOUT_STATES = OLD_LEADER.replace(
     "1=GRANTED, 2=UNRECORDED, 3=REJECTED", "1=a.B$VoterState@54a4, 2=a.B$VoterState@6, 3=a.B$VoterState@7"
 )
 
 
-@pytest.mark.parametrize(("line", "granting"), [(OLD_LEADER, (1,)), (NEW_LEADER, (1, 2)), (UNTOLD, None)])
+@pytest.mark.parametrize(
+    ("line", "granting"), [(OLD_LEADER, (1,)), (NEW_LEADER, (1, 2)), (WITHOUT_STATES, None)]
+)
 def test_a_leader_by_whose_votes(line: str, granting: tuple[int, ...] | None) -> None:
     assert only(line) == ElectedLogged(1, "2026-11-22T20:32:00.127Z", 7, granting, (1, 2, 3))
 

@@ -83,14 +83,16 @@ class FakeAdminBroker(FakeBroker):
             place = (request.group_id, topic.name, partition.partition_index)
             self.offsets[place] = partition.committed_offset
         one = OffsetCommitResponse.OffsetCommitResponseTopic
-        told = one.OffsetCommitResponsePartition(partition_index=partition.partition_index, error_code=error)
-        return OffsetCommitResponse(throttle_time_ms=0, topics=[one(name=topic.name, partitions=[told])])
+        result = one.OffsetCommitResponsePartition(
+            partition_index=partition.partition_index, error_code=error
+        )
+        return OffsetCommitResponse(throttle_time_ms=0, topics=[one(name=topic.name, partitions=[result])])
 
     def _fetch_offsets(self, request: Any, error: int) -> Any:
         (topic,) = request.topics
         (index,) = topic.partition_indexes
         one = OffsetFetchResponse.OffsetFetchResponseTopic
-        told = one.OffsetFetchResponsePartition(
+        result = one.OffsetFetchResponsePartition(
             partition_index=index,
             committed_offset=self.offsets.get((request.group_id, topic.name, index), -1),
             committed_leader_epoch=-1,
@@ -98,7 +100,7 @@ class FakeAdminBroker(FakeBroker):
             error_code=error,
         )
         return OffsetFetchResponse(
-            throttle_time_ms=0, topics=[one(name=topic.name, partitions=[told])], error_code=0
+            throttle_time_ms=0, topics=[one(name=topic.name, partitions=[result])], error_code=0
         )
 
     def _create(self, request: Any, error: int) -> Any:
@@ -106,7 +108,7 @@ class FakeAdminBroker(FakeBroker):
         if not error:
             self.topics.add(topic.name)
         one = CreateTopicsResponse.CreatableTopicResult
-        told = one(
+        result = one(
             name=topic.name,
             error_code=error,
             error_message=None,
@@ -114,14 +116,14 @@ class FakeAdminBroker(FakeBroker):
             replication_factor=topic.replication_factor,
             configs=[],
         )
-        return CreateTopicsResponse(throttle_time_ms=0, topics=[told])
+        return CreateTopicsResponse(throttle_time_ms=0, topics=[result])
 
     def _delete(self, request: Any, error: int) -> Any:
         (name,) = request.topic_names
         if not error:
             self.topics.discard(name)
-        told = DeleteTopicsResponse.DeletableTopicResult(name=name, error_code=error, error_message=None)
-        return DeleteTopicsResponse(throttle_time_ms=0, responses=[told])
+        result = DeleteTopicsResponse.DeletableTopicResult(name=name, error_code=error, error_message=None)
+        return DeleteTopicsResponse(throttle_time_ms=0, responses=[result])
 
     def _describe(self, request: Any, error: int) -> Any:
         (asked,) = request.resources
@@ -140,23 +142,23 @@ class FakeAdminBroker(FakeBroker):
             )
             for key in ("flush.ms", "retention.ms")
         ]
-        told = one(
+        result = one(
             error_code=error,
             error_message=None,
             resource_type=asked.resource_type,
             resource_name=asked.resource_name,
             configs=entries,
         )
-        return DescribeConfigsResponse(throttle_time_ms=0, results=[told])
+        return DescribeConfigsResponse(throttle_time_ms=0, results=[result])
 
     def _alter(self, request: Any, error: int) -> Any:
         (asked,) = request.resources
         if not error:
             self.configs |= {(asked.resource_name, config.name): config.value for config in asked.configs}
-        told = IncrementalAlterConfigsResponse.AlterConfigsResourceResponse(
+        result = IncrementalAlterConfigsResponse.AlterConfigsResourceResponse(
             error_code=error,
             error_message=None,
             resource_type=asked.resource_type,
             resource_name=asked.resource_name,
         )
-        return IncrementalAlterConfigsResponse(throttle_time_ms=0, responses=[told])
+        return IncrementalAlterConfigsResponse(throttle_time_ms=0, responses=[result])

@@ -25,7 +25,7 @@ class FakeBroker(FakeNode):
     Attributes:
         produce_error: Kafka's code for every Produce; None: it never answers.
         fetch_error: Kafka's code for every Fetch.
-        base_offset: offset of the first record that is produced to a partition; below 0, none is told.
+        base_offset: offset of the first record that is produced to a partition; below 0, none is sent.
         records: what there is to fetch, by partition; offsets from 0.
     """
 

@@ -33,7 +33,7 @@ def batch(
     compression: int = 0,
     deltas: Sequence[int] = (),
 ) -> bytes:
-    """A batch of records; those that compaction left have the distances of their offsets told."""
+    """A batch of records; those that compaction left have the distances of their offsets written."""
     producer = (9, 0, 0) if transactional else (-1, -1, -1)
     builder = DefaultRecordBatchBuilder(2, compression, transactional, *producer, 1 << 30)
     for place, (name, content) in zip(deltas or range(len(records)), records, strict=True):

@@ -1,4 +1,4 @@
-"""A broker that tells of its topics' configs."""
+"""A broker that describes its topics' configs."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -37,9 +37,9 @@ class ConfigBroker(FakeNode):
 
     def _configs(self, request: Any) -> Any:
         one = DescribeConfigsResponse.DescribeConfigsResult
-        told = one.DescribeConfigsResourceResult
-        own = [told(name=name, value=value, config_source=1) for name, value in self.own.items()]
-        default = told(name="flush.ms", value="9", config_source=5)
+        entry = one.DescribeConfigsResourceResult
+        own = [entry(name=name, value=value, config_source=1) for name, value in self.own.items()]
+        default = entry(name="flush.ms", value="9", config_source=5)
         results = [
             one(
                 error_code=0 if asked.resource_name in self.topics else 3,

@@ -37,7 +37,7 @@ class FakeGroup:
         refused: late commits, each with the membership that it named.
         closed: how many members were closed.
         named: the group's id, where it is not named for its library.
-        tells: whether members learn who they are.
+        names_members: whether members learn who they are.
         late: how many late commits were sent.
         resets: offsets that somebody who was no member asked for.
         removals: how often the group's deletion was asked for.
@@ -50,7 +50,7 @@ class FakeGroup:
         self.joined: list[MemberOptions] = []
         self.refused: list[Membership] = []
         self.closed = 0
-        self.tells = True
+        self.names_members = True
         self.named: str | None = None
         self.late = 0
         self.resets: list[Mapping[int, int]] = []
@@ -144,7 +144,7 @@ class FakeMember:
             self._membership = Membership(name, group.generation)
             self._positions = {p: group.committed.get(p, 0) for p in range(len(group.log.partitions))}
         self.owned = frozenset(self._positions)
-        return Assigned(dict(self._positions), self._membership if group.tells else None)
+        return Assigned(dict(self._positions), self._membership if group.names_members else None)
 
     def _messages(self) -> list[Message]:
         found: list[Message] = []

@@ -122,16 +122,16 @@ class FakeGroupBroker(FakeBroker):
         if not error:
             self.offsets |= {part.partition_index: part.committed_offset for part in topic.partitions}
         one = OffsetCommitResponse.OffsetCommitResponseTopic
-        told = [
+        results = [
             one.OffsetCommitResponsePartition(partition_index=part.partition_index, error_code=error)
             for part in topic.partitions
         ]
-        return OffsetCommitResponse(throttle_time_ms=0, topics=[one(name=topic.name, partitions=told)])
+        return OffsetCommitResponse(throttle_time_ms=0, topics=[one(name=topic.name, partitions=results)])
 
     def _fetch_offsets(self, request: Any, error: int) -> Any:
         (topic,) = request.topics
         one = OffsetFetchResponse.OffsetFetchResponseTopic
-        told = [
+        results = [
             one.OffsetFetchResponsePartition(
                 partition_index=index,
                 committed_offset=-1 if error else self.offsets.get(index, -1),  # as Kafka does
@@ -141,5 +141,5 @@ class FakeGroupBroker(FakeBroker):
             )
             for index in topic.partition_indexes
         ]
-        found = [one(name=topic.name, partitions=told)]
+        found = [one(name=topic.name, partitions=results)]
         return OffsetFetchResponse(throttle_time_ms=0, topics=found, error_code=0)

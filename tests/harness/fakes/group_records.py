@@ -36,8 +36,8 @@ def assigned(
         epochs: how many of the epochs are written, if not all.
         before: a tagged field before that one.
     """
-    told = list(held.values())[:epochs]
-    field = bytes([len(told) + 1]) + b"".join(struct.pack(">i", each) for each in told)
+    written = list(held.values())[:epochs]
+    field = bytes([len(written) + 1]) + b"".join(struct.pack(">i", each) for each in written)
     tagged = bytes([1 + bool(before)]) + before + bytes([tag, len(field)]) + field
     partitions = bytes([len(held) + 1]) + b"".join(struct.pack(">i", each) for each in held)
     return struct.pack(">hiib", 0, number, number, _STABLE) + b"\2" + _TOPIC + partitions + tagged + b"\1\0"

@@ -17,7 +17,7 @@ MASTER = "spark://10.0.0.1:7077"
 
 
 class FakeHosts:
-    """Hosts by name, and how each ends what it is told to do."""
+    """Hosts by name, and how each ends what it is asked to do."""
 
     def __init__(self, ends: Mapping[str, End]) -> None:
         self.ends = ends

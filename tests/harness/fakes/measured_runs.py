@@ -45,8 +45,8 @@ class FakeRuns:
         (folder / "nodes" / "n1").mkdir(parents=True)
         (folder / "run.json").write_bytes(encode_identity(identity(plan)))
         words = [*self.reached.split(), *(["triggered 1"] if bug in self.seen else [])] if bug else []
-        told = (f"krucible-bug {bug} {what} at 2026-11-22T10:00:00.1Z\n" for what in words)
-        (folder / "nodes" / "n1" / "server.log").write_text("".join(told))
+        logged = (f"krucible-bug {bug} {what} at 2026-11-22T10:00:00.1Z\n" for what in words)
+        (folder / "nodes" / "n1" / "server.log").write_text("".join(logged))
         found = _shown_by(plan) if bug in self.seen else [LOST] if not bug and self.red_controls else []
         (folder / "schedule.json").write_bytes(encode(plan.schedule))
         if bug:

@@ -198,19 +198,19 @@ class FakeMoving(FakeNode):
             for (topic, index), size in tuple(self.sizes.items())
             if wanted is None or (topic, index) in wanted
         ]
-        told = [one(error_code=0, log_dir="/data", topics=topics, total_bytes=9, usable_bytes=9)]
-        told += [
+        results = [one(error_code=0, log_dir="/data", topics=topics, total_bytes=9, usable_bytes=9)]
+        results += [
             one(error_code=56, log_dir=name, topics=[], total_bytes=-1, usable_bytes=-1)
             for name in self.offline
         ]
-        return DescribeLogDirsResponse(throttle_time_ms=0, error_code=error, results=told)
+        return DescribeLogDirsResponse(throttle_time_ms=0, error_code=error, results=results)
 
     def _alter(self, request: Any, error: int) -> Any:
         one = IncrementalAlterConfigsResponse.AlterConfigsResourceResponse
         for resource in request.resources:
             if not error:
                 self._change(resource)
-        told = [
+        results = [
             one(
                 error_code=error,
                 error_message="no" if error else None,
@@ -219,7 +219,7 @@ class FakeMoving(FakeNode):
             )
             for resource in request.resources
         ]
-        return IncrementalAlterConfigsResponse(throttle_time_ms=0, responses=told)
+        return IncrementalAlterConfigsResponse(throttle_time_ms=0, responses=results)
 
     def _change(self, resource: Any) -> None:
         configs = self.configs.setdefault((resource.resource_type, resource.resource_name), {})

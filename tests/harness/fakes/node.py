@@ -39,7 +39,7 @@ class FakeNode:
 
     Attributes:
         requests: classes that decode requests, by key.
-        versions: highest version by key, as ApiVersions tells.
+        versions: highest version by key, as ApiVersions reports.
         features: finalized levels by name.
         newest_features: highest levels that it supports, by name.
         answers: by request key.
@@ -76,7 +76,7 @@ class FakeNode:
                 connection.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        with contextlib.suppress(OSError):  # not connected, says macOS
+        with contextlib.suppress(OSError):  # macOS: not connected
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         self._accepting.join(5)
@@ -160,7 +160,7 @@ def encoded(answer: Any, version: int, correlation: int) -> bytes:
     return bytes(answer.encode(header=True, framed=True))
 
 
-def listed(request: Any, told: "Callable[[str, int], tuple[int, int]]") -> Any:
+def listed(request: Any, answer_of: "Callable[[str, int], tuple[int, int]]") -> Any:
     """What a broker answers to ListOffsets, given error and offset of each topic's partition."""
     topic = ListOffsetsResponse.ListOffsetsTopicResponse
     return ListOffsetsResponse(
@@ -177,7 +177,7 @@ def listed(request: Any, told: "Callable[[str, int], tuple[int, int]]") -> Any:
                         leader_epoch=-1,
                     )
                     for one in asked.partitions
-                    for error, offset in [told(asked.name, one.partition_index)]
+                    for error, offset in [answer_of(asked.name, one.partition_index)]
                 ],
             )
             for asked in request.topics

@@ -1,4 +1,4 @@
-"""A controller or broker on loopback that tells of its quorum and changes voters as the test decides."""
+"""A controller or broker on loopback that describes its quorum and changes voters as the test decides."""
 
 from typing import Any
 
@@ -30,11 +30,11 @@ class FakeQuorumNode(FakeNode):
     Attributes:
         error: code of the partition in DescribeQuorum; None: it never answers.
         cluster_error: code of DescribeCluster.
-        voters: as it tells them, the first one leads.
+        voters: as it reports them, the first one leads.
         observers: the same.
-        controllers: addresses by id, as DescribeCluster tells.
+        controllers: addresses by id, as DescribeCluster reports.
         endpoints: of voters, by id.
-        high_watermark: as it tells it.
+        high_watermark: as it reports it.
         answer: code and message of every change; None: it never answers.
         changes: requests for changes, in order.
     """

@@ -14,7 +14,7 @@ from harness.campaigns.series import Venue
 from harness.cli.runs import replay
 from harness.plan.planning import RunPlan
 from harness.plan.schedule import faults_of
-from tests.harness.recorded_run import Told, a_verdict, planned, store_run
+from tests.harness.recorded_run import Recording, a_verdict, planned, store_run
 
 ZOMBIE = "regressions/kafka-15489-zombie-leader"
 RED = a_verdict(Validity.INVALID, "zombie-leader")
@@ -40,7 +40,7 @@ class FakeRuns:
         end = self.ends.pop(0)
         if isinstance(end, Exception):
             raise end
-        nemesis = Told("nemesis")
+        nemesis = Recording("nemesis")
         (fault,) = faults_of(plan.schedule)
         nemesis.fault("f1", fault, "c2", (5_000, 5_100, 30_100), by="name", roles=self.roles)
         number = sum(1 for _ in (venue.runs / plan.options.scenario).glob("2026*Z-7"))
@@ -69,7 +69,7 @@ def having_runs(monkeypatch: pytest.MonkeyPatch) -> Having:
 def stored(runs: Path, verdict: Verdict | None, **more: Any) -> Path:
     """A run whose fault hit c2 a second late."""
     plan = planned(ZOMBIE, kafka_version="3.6.2")
-    nemesis = Told("nemesis")
+    nemesis = Recording("nemesis")
     (fault,) = faults_of(plan.schedule)
     nemesis.fault("f1", fault, "c2", (5_000, 5_200, 30_300))
     image = ImageIdentity(reference="krucible/kafka:old", checksums={"jars": "1"})

@@ -33,7 +33,7 @@ def batch(
     compression: int = 0,
     deltas: Sequence[int] | None = None,
 ) -> bytes:
-    """A batch of records; those that compaction left of one have the distances of their offsets told."""
+    """A batch of records; those that compaction left of one have the distances of their offsets written."""
     builder = DefaultRecordBatchBuilder(2, compression, transactional, *producer, 1 << 30)
     for place, value in zip(range(len(values)) if deltas is None else deltas, values, strict=True):
         assert builder.append(place, 1_700_000_000_000 + place, None, value, []) is not None

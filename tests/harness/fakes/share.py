@@ -77,12 +77,12 @@ class FakeShareConsumer:
                         found.append(SharedRecord(partition, offset, value, count))
         return found
 
-    def acknowledge(self, told: Sequence[Acknowledgement]) -> dict[int, str]:
+    def acknowledge(self, acknowledgements: Sequence[Acknowledgement]) -> dict[int, str]:
         raise_if(self._log.on_acknowledge())
         if self._log.expires:
             return self._expired(told)
         with self._log.lock:
-            for partition, offset, kind in told:
+            for partition, offset, kind in acknowledgements:
                 del self._log.held[partition, offset]
                 if kind != "release" and partition not in self._log.refuses:
                     self._log.done.add((partition, offset))

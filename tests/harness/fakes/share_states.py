@@ -19,7 +19,7 @@ EMPTY_UPDATE = bytes.fromhex("0000000000030000000700000000000000050100")
 """What Kafka's ``MessageUtil`` returns for ShareSnapshotKey, ShareUpdateKey and their values."""
 
 
-class Told(NamedTuple):
+class ShareState(NamedTuple):
     """A state that is to be encoded: snapshot epoch, leader epoch, start offset, batches."""
 
     snapshot: int = 0
@@ -34,18 +34,18 @@ def key(group: str, partition: int = 0, kind: int = 0) -> bytes:
     return struct.pack(">hh", kind, len(name)) + name + bytes(range(16)) + struct.pack(">i", partition)
 
 
-def snapshot(told: Told, version: int = 0, end: bytes = b"\0") -> bytes:
+def snapshot(state: ShareState, version: int = 0, end: bytes = b"\0") -> bytes:
     """A ShareSnapshotValue with the state epoch 0; `end` are its tagged fields."""
-    head = struct.pack(">hiiiqqq", version, told.snapshot, 0, told.leader, told.start, 1, 1)
-    return head + _batches(told) + end
+    head = struct.pack(">hiiiqqq", version, state.snapshot, 0, state.leader, state.start, 1, 1)
+    return head + _batches(state) + end
 
 
-def update(told: Told) -> bytes:
+def update(state: ShareState) -> bytes:
     """A ShareUpdateValue."""
-    return struct.pack(">hiiq", 0, told.snapshot, told.leader, told.start) + _batches(told) + b"\0"
+    return struct.pack(">hiiq", 0, state.snapshot, state.leader, state.start) + _batches(state) + b"\0"
 
 
-def _batches(told: Told) -> bytes:
-    return bytes([len(told.batches) + 1]) + b"".join(
-        struct.pack(">qqbh", *batch) + b"\0" for batch in told.batches
+def _batches(state: ShareState) -> bytes:
+    return bytes([len(state.batches) + 1]) + b"".join(
+        struct.pack(">qqbh", *batch) + b"\0" for batch in state.batches
     )

@@ -19,7 +19,7 @@ PREPARED_1 = bytes.fromhex(
 """What Kafka's ``MessageUtil.toVersionPrefixedBytes`` returns for a TransactionLogKey and -Values."""
 
 
-class Told(NamedTuple):
+class State(NamedTuple):
     """A state that is to be encoded."""
 
     status: int = 0
@@ -33,16 +33,16 @@ def key(name: str, version: int = 0) -> bytes:
     return struct.pack(">hh", version, len(name.encode())) + name.encode()
 
 
-def value(told: Told, version: int = 0) -> bytes:
+def value(state: State, version: int = 0) -> bytes:
     """A TransactionLogValue of version 0, of a transaction with a timeout of 6 s."""
-    head = struct.pack(">hqhib", version, told.producer, told.epoch, 6000, told.status)
-    if told.partitions is None:
+    head = struct.pack(">hqhib", version, state.producer, state.epoch, 6000, state.status)
+    if state.partitions is None:
         return head + struct.pack(">iqq", -1, 2, 1)
     topics = b"".join(
         struct.pack(">h", len(topic)) + topic.encode() + _numbers(numbers)
-        for topic, numbers in told.partitions.items()
+        for topic, numbers in state.partitions.items()
     )
-    return head + struct.pack(">i", len(told.partitions)) + topics + struct.pack(">qq", 2, 1)
+    return head + struct.pack(">i", len(state.partitions)) + topics + struct.pack(">qq", 2, 1)
 
 
 def _numbers(numbers: Sequence[int]) -> bytes:

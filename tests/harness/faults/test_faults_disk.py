@@ -320,7 +320,7 @@ def test_a_file_system_that_somebody_else_holds_is_an_error(
         rig.fault(PowerLoss()).inject()
 
 
-def test_only_a_failed_access_tells_of_a_file_system_that_was_shut_down(
+def test_only_a_failed_access_shows_that_a_file_system_was_shut_down(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert module._takes_writes(tmp_path)

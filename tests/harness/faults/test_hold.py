@@ -25,14 +25,14 @@ class FakeHolder:
     """A namespace with one chain, whose counter rises with what is sent."""
 
     def __init__(self) -> None:
-        self.said: list[str] = []
+        self.commands: list[str] = []
         self.rule = False
         self.packets = 0
         self.match = "--sport 4711"
         self.stuck = False
 
     def enter_holder(self, command: str) -> str:
-        self.said.append(command)
+        self.commands.append(command)
         if "DROP" in command:
             assert f"-p tcp {self.match} -j DROP" in command
             self.rule = True

@@ -28,7 +28,7 @@ class Wire:
 
     def __init__(self) -> None:
         self.share = 0.4
-        self.said: list[tuple[str, str]] = []
+        self.commands: list[tuple[str, str]] = []
         self.met: dict[str, dict[str, int]] = {}
         """Of each receiver the packets that each match of its chain has met."""
 
@@ -51,7 +51,7 @@ class Filter:
 
     def enter_holder(self, command: str) -> str:
         wire = self.wire
-        wire.said.append((self.node, command))
+        wire.commands.append((self.node, command))
         if f"-N {CHAIN}" in command:
             matches = re.findall(rf"-A {CHAIN} ((?:(?! -m ).)*?) -j RETURN", command)
             wire.met[self.node] = dict.fromkeys(matches, 0)
@@ -104,7 +104,7 @@ def test_a_link_loses_packets_both_ways_until_it_is_healed(wire: Wire) -> None:
         ("remove-chain", node, CHAIN) for node in ("c1", "c3")
     ]
     fault.inject()
-    rules = dict(wire.said)["c3"]
+    rules = dict(wire.commands)["c3"]
     match = f"-s {ADDRESSES['c1']}"
     assert f"-A {CHAIN} {match} -m statistic --mode random --probability 0.30 -j DROP" in rules
     assert rules.index("-j DROP") < rules.index(f"-A {CHAIN} {match} -j RETURN")
@@ -135,7 +135,7 @@ def test_bursts_are_sent_until_some_are_lost_and_some_are_not(wire: Wire) -> Non
     wire.share = 0.015
     seen: dict[str, Any] = fault.took_effect()
     assert set(seen["dropped"].values()) == {1}
-    assert sum("/dev/udp/" in command for node, command in wire.said if node == "c1") == 2
+    assert sum("/dev/udp/" in command for node, command in wire.commands if node == "c1") == 2
 
 
 def test_what_clients_send_is_lost_at_their_port(wire: Wire) -> None:
@@ -143,7 +143,7 @@ def test_what_clients_send_is_lost_at_their_port(wire: Wire) -> None:
     assert fault.targets == ("b2",)
     assert [undo.node for undo in fault.undo] == ["b2"]
     fault.inject()
-    rules = dict(wire.said)["b2"]
+    rules = dict(wire.commands)["b2"]
     assert f"-A {CHAIN} -p tcp --dport 9092 -m statistic --mode random --probability 0.60 -j DROP" in rules
     assert " -s " not in rules
     assert fault.took_effect() == {"dropped": {"clients->b2": 8}, "passed": {"clients->b2": 12}}

@@ -30,23 +30,23 @@ def test_a_fault_elsewhere_does_not_wait() -> None:
 def test_a_fault_waits_until_the_blink_that_it_ends_is_over() -> None:
     reservations = Reservations()
     assert reservations.borrow(["n1"])
-    told: list[str] = []
+    order: list[str] = []
     done = threading.Event()
 
     def take() -> None:
         reservations.reserve("f1", ["n1"])
-        told.append("taken")
+        order.append("taken")
         done.set()
 
     thread = threading.Thread(target=take, daemon=True)
     thread.start()
     reservations.await_wanted(BOUND_S)
-    told.append("wanted")
+    order.append("wanted")
     assert reservations.reserved == {"n1"}, "nobody else is lent it meanwhile"
     reservations.give_back()
     assert done.wait(BOUND_S)
     thread.join(BOUND_S)
-    assert told == ["wanted", "taken"]
+    assert order == ["wanted", "taken"]
     assert not reservations.borrow(["n1"])
 
 

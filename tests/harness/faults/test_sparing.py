@@ -1,4 +1,4 @@
-"""Disks that may go, and disks that may not: by what brokers and the leader of the quorum told lately."""
+"""Disks that may go, and disks that may not: by what brokers and the leader of the quorum reported last."""
 
 import msgspec
 import pytest
@@ -82,9 +82,7 @@ def test_what_is_not_to_spare_anything_is_never_withheld(fault: Fault) -> None:
     "snapshot",
     [
         pytest.param(seen(reported={WHERE: (partition(1, 2),)}), id="out of sync"),
-        pytest.param(
-            seen(reported={WHERE: (partition(1, 2, 3), partition(1, 2))}), id="out of sync, tells one"
-        ),
+        pytest.param(seen(reported={WHERE: (partition(1, 2, 3), partition(1, 2))}), id="out of sync, by one"),
         pytest.param(seen(held=("n3",)), id="held by a fault"),
         pytest.param(seen(reported={WHERE: (partition(1, replicas=(1,)),)}), id="the only copy"),
         pytest.param(seen(reported={WHERE: (partition(1, replicas=(1, 2)),)}), id="the last of two"),

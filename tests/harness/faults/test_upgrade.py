@@ -20,8 +20,8 @@ class Node:
     """A node whose image can be replaced; it logs the version of the image that it was started from."""
 
     def __init__(self) -> None:
-        self.running, self.image, self.said = True, IMAGES["3.9.0"], b""
-        self.says = "Kafka version: {} (org.apache.kafka.common.utils.AppInfoParser)"
+        self.running, self.image, self.log = True, IMAGES["3.9.0"], b""
+        self.log_format = "Kafka version: {} (org.apache.kafka.common.utils.AppInfoParser)"
         self.done: list[str] = []
 
     def stop(self, timeout_s: int) -> None:
@@ -37,13 +37,13 @@ class Node:
     def start(self) -> None:
         self.running = True
         self.done.append("start")
-        self.said = self.says.format(self.image.partition(":")[2]).encode()
+        self.log = self.log_format.format(self.image.partition(":")[2]).encode()
 
     def state(self) -> dict[str, Any]:
         return {"Running": self.running, "ExitCode": 143}
 
     def logs_of_version(self) -> bytes:
-        return self.said
+        return self.log
 
 
 @pytest.fixture
@@ -64,8 +64,8 @@ def fault(node: Node, spec: Upgrade) -> ActiveFault:
 def test_a_node_comes_back_with_the_runs_version(node: Node) -> None:
     active = fault(node, Upgrade())
     active.inject()
-    told = {"exit_code": 143, "hard": False, "version": "4.3.1", "image": "kafka:4.3.1"}
-    assert active.took_effect() == told
+    expected = {"exit_code": 143, "hard": False, "version": "4.3.1", "image": "kafka:4.3.1"}
+    assert active.took_effect() == expected
     active.heal()
     healed = active.healed()
     assert (healed["answers"], healed["version"]) == (True, "4.3.1")
@@ -89,19 +89,21 @@ def test_an_image_that_was_not_replaced_is_no_upgrade(node: Node) -> None:
 
 
 @pytest.mark.parametrize(
-    ("says", "told"),
+    ("log_format", "message"),
     [
         ("Kafka version: 3.9.0 (AppInfoParser)", "n1 logged version 3.9.0, not 4.3.1"),
         ("Kafka version: unknown (AppInfoParser)", "n1 logged version None, not 4.3.1"),
         ("", "n1 logged version None, not 4.3.1"),
     ],
 )
-def test_a_node_that_does_not_log_the_version_is_not_believed(node: Node, says: str, told: str) -> None:
-    node.says = says
+def test_a_node_that_does_not_log_the_version_is_not_believed(
+    node: Node, log_format: str, message: str
+) -> None:
+    node.log_format = log_format
     active = fault(node, Upgrade())
     active.inject()
     active.heal()
-    with pytest.raises(NotConfirmedError, match=told):
+    with pytest.raises(NotConfirmedError, match=message):
         active.healed()
 
 
@@ -110,7 +112,7 @@ def test_without_a_majority_the_image_alone_shows_the_version(
 ) -> None:
     monkeypatch.setattr(process, "answers", lambda *_, **__: False)
     monkeypatch.setattr(process, "PROBE_BOUND_S", 0.0)
-    node.says = ""
+    node.log_format = ""
     active = fault(node, Upgrade())
     active.inject()
     active.heal()

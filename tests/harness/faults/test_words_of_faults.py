@@ -1,4 +1,4 @@
-"""Every word of a fault is carried out by one class, and its injection tells what the word says of it."""
+"""Every word of a fault is carried out by one class, and its injection records what the word declares."""
 
 from typing import Any, get_args
 
@@ -32,7 +32,7 @@ KNOWN = (
     "power-loss",
     "dead-disk",
 )
-"""Kinds that there were before injections told what follows from them."""
+"""Kinds that there were before injections recorded what follows from them."""
 
 
 def window_of(value: object) -> FaultWindow:
@@ -47,8 +47,8 @@ def effects_of(window: FaultWindow) -> tuple[bool | None, ...]:
 
 
 def properties_of(spec: Fault) -> tuple[bool | None, ...]:
-    """What a word says; one that ends no process need not say what it does to disks."""
-    disks = tuple(bool(said) for said in (spec.tears_writes, spec.loses_unsynced, spec.wipes))
+    """What a word declares; one that ends no process need not declare what it does to disks."""
+    disks = tuple(bool(flag) for flag in (spec.tears_writes, spec.loses_unsynced, spec.wipes))
     return spec.ends_processes, spec.silences, spec.exits_cleanly, *disks
 
 
@@ -78,7 +78,7 @@ def test_every_word_has_its_class() -> None:
 
 
 @pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS.keys())
-def test_checkers_and_report_are_told_what_the_word_says(spec: Fault) -> None:
+def test_checkers_and_report_get_what_the_word_declares(spec: Fault) -> None:
     plan = plan_of(spec)
     window = window_of(plan)
     assert effects_of(window) == properties_of(spec)

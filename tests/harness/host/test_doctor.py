@@ -30,9 +30,9 @@ class Client:
 
 @pytest.fixture(autouse=True)
 def _healthy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    told = tmp_path / "meminfo"
-    told.write_text("MemTotal: 9000000 kB\nMemAvailable: 8000000 kB\n")
-    monkeypatch.setattr(memory, "INFORMATION", told)
+    meminfo = tmp_path / "meminfo"
+    meminfo.write_text("MemTotal: 9000000 kB\nMemAvailable: 8000000 kB\n")
+    monkeypatch.setattr(memory, "INFORMATION", meminfo)
     monkeypatch.setattr(module, "DISK_NEEDED_BYTES", 1)
     monkeypatch.setattr(module, "connect", Client)
     monkeypatch.setattr(module, "engine_facts", lambda _client: FACTS)
@@ -53,12 +53,12 @@ def shown(report: DoctorReport) -> str:
     return stream.getvalue()
 
 
-def test_tools_of_an_earlier_version_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tools_of_an_earlier_version_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     borrowed = replace(IMAGE, tools="4.1.1")
     monkeypatch.setattr(module, "survey", lambda *_: Survey(borrowed, {}))
-    told = "krucible/kafka:4.3.1-x, from artifacts, with the tools of 4.1.1"
-    assert check(doctor("4.3.1"), "image of Kafka 4.3.1").found == told
-    assert told in shown(doctor("4.3.1"))
+    expected = "krucible/kafka:4.3.1-x, from artifacts, with the tools of 4.1.1"
+    assert check(doctor("4.3.1"), "image of Kafka 4.3.1").found == expected
+    assert expected in shown(doctor("4.3.1"))
 
 
 def test_a_healthy_host_is_ready_for_every_fault() -> None:
@@ -96,7 +96,7 @@ def test_a_missing_compose_has_its_mend(monkeypatch: pytest.MonkeyPatch) -> None
     )
 
 
-def test_an_image_that_is_not_here_tells_how_it_can_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_image_that_is_not_here_reports_how_it_can_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
     ways: dict[JarSource, str | None] = {JarSource.ARTIFACTS: None, JarSource.REGISTRY: "no such host"}
     monkeypatch.setattr(module, "survey", lambda *_: Survey(None, ways))
     monkeypatch.setattr(module, "base_if_cached", lambda _client: None)
@@ -141,7 +141,7 @@ def test_little_memory_and_disk_are_missing_unknown_ones_are_not(
 
 
 @pytest.mark.parametrize(
-    ("says", "state", "found"),
+    ("output", "state", "found"),
     [
         ('openjdk version "17.0.15" 2025', CheckState.OK, "17.0.15, for krucible pipeline"),
         (
@@ -166,14 +166,14 @@ def test_java_on_the_host_is_for_the_pipeline_and_never_in_the_way(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     *,
-    says: str | None,
+    output: str | None,
     state: CheckState,
     found: str,
 ) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    if says is not None:
-        (tmp_path / "java").write_text(f"#!/bin/sh\necho '{says}' >&2\n")
+    if output is not None:
+        (tmp_path / "java").write_text(f"#!/bin/sh\necho '{output}' >&2\n")
         (tmp_path / "java").chmod(0o755)
     assert cli.invoke(["doctor", "--kafka-version", "4.3.1", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)

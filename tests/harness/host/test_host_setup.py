@@ -78,18 +78,18 @@ def host(monkeypatch: pytest.MonkeyPatch) -> Host:
 
 
 def test_a_ready_host_is_left_as_it_is(host: Host) -> None:
-    said: list[str] = []
-    assert module.setup("4.3.1", say=said.append) == IMAGE
+    lines: list[str] = []
+    assert module.setup("4.3.1", say=lines.append) == IMAGE
     assert host.done == ["base", "image", "close"]
-    assert said == ["ready: Kafka 4.3.1 from artifacts, krucible/kafka:4.3.1-x"]
+    assert lines == ["ready: Kafka 4.3.1 from artifacts, krucible/kafka:4.3.1-x"]
 
 
 def test_a_bare_host_gets_everything_in_order(host: Host) -> None:
     host.engine, host.missing, host.base, host.survey = False, [DOCKER], None, Survey(None, SILENT)
-    said: list[str] = []
-    module.setup("4.3.1", say=said.append)
+    lines: list[str] = []
+    module.setup("4.3.1", say=lines.append)
     assert host.done == ["docker.io", "start", "mmdebstrap", "maven", "base", "image", "close"]
-    assert "the Docker engine runs; its log: dockerd.log" in said
+    assert "the Docker engine runs; its log: dockerd.log" in lines
 
 
 def test_where_a_registry_answers_nothing_is_installed_for_building(host: Host) -> None:
@@ -98,7 +98,7 @@ def test_where_a_registry_answers_nothing_is_installed_for_building(host: Host) 
     assert host.done == ["base", "image", "close"]
 
 
-def test_where_installing_is_forbidden_everything_missing_is_told_at_once(host: Host) -> None:
+def test_where_installing_is_forbidden_everything_missing_is_reported_at_once(host: Host) -> None:
     host.missing, host.forbidden = [DOCKER], "NO_INSTALL=1 forbids it"
     with pytest.raises(KrucibleError) as caught:
         module.setup("4.3.1", say=silent)
@@ -126,10 +126,10 @@ def test_what_has_its_jars_gets_no_maven(host: Host, found: Survey) -> None:
 def test_where_a_registry_does_not_hand_an_image_over_it_is_built(host: Host) -> None:
     host.survey = Survey(None, ANSWERS)
     host.refusals = [KrucibleError("no image of Kafka 4.3.1 can be had", got="registry: too many requests")]
-    said: list[str] = []
-    module.setup("4.3.1", say=said.append)
+    lines: list[str] = []
+    module.setup("4.3.1", say=lines.append)
     assert host.done == ["base", "mmdebstrap", "maven", "image", "close"]
-    assert "too many requests" in said[0]
+    assert "too many requests" in lines[0]
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_where_a_registry_does_not_hand_an_image_over_it_is_built(host: Host) ->
         (Survey(None, ANSWERS), UsageError("there is no Kafka 9.9.9")),
     ],
 )
-def test_what_nothing_can_mend_is_told(host: Host, found: Survey, error: KrucibleError) -> None:
+def test_what_nothing_can_mend_is_reported(host: Host, found: Survey, error: KrucibleError) -> None:
     host.survey, host.refusals = found, [error]
     with pytest.raises(type(error), match=error.what):
         module.setup("4.3.1", say=silent)

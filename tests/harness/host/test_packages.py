@@ -91,26 +91,26 @@ def test_a_system_without_a_name_is_not_debian(monkeypatch: pytest.MonkeyPatch) 
 
 def test_what_may_not_be_installed_is_listed_with_the_commands(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_INSTALL", "1")
-    said: list[str] = []
+    lines: list[str] = []
     with pytest.raises(KrucibleError) as caught:
-        packages.install([MAVEN], said.append)
+        packages.install([MAVEN], lines.append)
     assert caught.value.got == "maven (Kafka's jars); not installed, because NO_INSTALL=1 forbids it"
     assert caught.value.next_step.endswith("install --yes --no-install-recommends maven")
-    assert said == []
+    assert lines == []
 
 
 @pytest.mark.usefixtures("allowed")
-def test_what_will_be_installed_is_said_first(programs: Path) -> None:
+def test_what_will_be_installed_is_announced_first(programs: Path) -> None:
     body = 'echo "$DEBIAN_FRONTEND: $*" >> "$0.calls"; echo "Setting up maven:amd64 (3.8)"'
     script(programs / "apt-get", f'{body}; echo "Setting up libasound2 (1.2)"')
-    said: list[str] = []
-    packages.install([], said.append)
-    assert said == []
-    packages.install([MAVEN], said.append)
-    assert said[0] == "will install: maven (Kafka's jars)"
-    assert said[1].startswith("+ apt-get")
-    assert "Setting up maven:amd64 (3.8)" in said
-    assert not [line for line in said if "libasound2" in line]
+    lines: list[str] = []
+    packages.install([], lines.append)
+    assert lines == []
+    packages.install([MAVEN], lines.append)
+    assert lines[0] == "will install: maven (Kafka's jars)"
+    assert lines[1].startswith("+ apt-get")
+    assert "Setting up maven:amd64 (3.8)" in lines
+    assert not [line for line in lines if "libasound2" in line]
     update, install = Path(f"{programs}/apt-get.calls").read_text().splitlines()
     assert update == "noninteractive: -o DPkg::Lock::Timeout=120 update"
     assert install.endswith(" maven")

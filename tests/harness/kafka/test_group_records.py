@@ -19,7 +19,7 @@ SECOND_ID = "AAAAAAAAAAMAAAAAAAAABA"
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "told"),
+    ("key", "value", "expected"),
     [
         (GROUP_KEY, "0000 0000012c 00", GroupRecord("group", NAME, "", 300)),
         (GROUP_KEY, "0000 0000012d 01 00 08 000000000000004d", GroupRecord("group", NAME, "", 301)),
@@ -34,9 +34,9 @@ SECOND_ID = "AAAAAAAAAAMAAAAAAAAABA"
         ),
     ],
 )
-def test_what_kafka_4_3_1_writes(key: str, value: str, told: GroupRecord) -> None:
+def test_what_kafka_4_3_1_writes(key: str, value: str, expected: GroupRecord) -> None:
     """The bytes are those of its own keys and values, with and without tagged fields."""
-    assert group_record_of(bytes.fromhex(key), bytes.fromhex(value)) == told
+    assert group_record_of(bytes.fromhex(key), bytes.fromhex(value)) == expected
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_records_of_other_types(key: bytes | None) -> None:
         (member_key("g", "m"), epoch(1) + b"\0" * 4 + b"\xff" * 9),
     ],
 )
-def test_what_can_not_be_read_is_told_as_such(key: bytes, value: bytes | None) -> None:
+def test_what_can_not_be_read_is_reported_as_such(key: bytes, value: bytes | None) -> None:
     assert group_record_of(key, value) == UNREADABLE
 
 

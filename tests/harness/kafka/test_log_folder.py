@@ -46,7 +46,7 @@ def test_a_checkpoint_from_before_the_first_segment_does_not(tmp_path: Path) -> 
     assert read_log(folder).start == 10
 
 
-def test_what_the_checkpoint_said_before_the_segments_were_listed_counts(tmp_path: Path) -> None:
+def test_what_the_checkpoint_had_before_the_segments_were_listed_counts(tmp_path: Path) -> None:
     folder = write_log(tmp_path / "log-0-3", {10: FIRST + SECOND, 13: THIRD})
     checkpoint = tmp_path / START_CHECKPOINT
     checkpoint.write_text("0\n1\nlog-0 3 13\n")
@@ -77,7 +77,7 @@ def test_only_the_last_segment_may_end_in_a_torn_batch(tmp_path: Path) -> None:
     assert log.tail == (last, Tail(len(THIRD), len(torn), "cut"))
 
 
-def test_damage_is_told_with_its_file(tmp_path: Path) -> None:
+def test_damage_is_reported_with_its_file(tmp_path: Path) -> None:
     changed = bytearray(THIRD)
     changed[-1] ^= 1
     log = read_log(write_log(tmp_path / "log-0-0", {10: FIRST, 13: bytes(changed)}))

@@ -89,23 +89,23 @@ def test_every_record_in_every_version_was_recorded() -> None:
 def test_all_definitions_are_of_flexible_versions() -> None:
     """Lengths are read as those are stored, and tags are looked for behind every struct."""
     folder = Path(__file__).parents[3] / "harness/kafka/metadata/schemas"
-    told = {path.stem: msgspec.json.decode(path.read_bytes()) for path in folder.glob("*.json")}
-    assert {each["flexibleVersions"] for each in told.values()} == {"0+"}
-    assert {name: each["name"] for name, each in told.items()} == {name: name for name in told}
+    definitions = {path.stem: msgspec.json.decode(path.read_bytes()) for path in folder.glob("*.json")}
+    assert {each["flexibleVersions"] for each in definitions.values()} == {"0+"}
+    assert {name: each["name"] for name, each in definitions.items()} == {name: name for name in definitions}
 
 
-def test_a_leader_is_told_with_directories_too() -> None:
+def test_a_leader_is_decoded_with_directories_too() -> None:
     """Version 1, which the tool of 4.3.1 takes for version 0, and fails."""
     voter = LeaderChangeMessage.Voter(voter_id=3, voter_directory_id=None)
     message = LeaderChangeMessage(
         version=1, record_version=1, leader_id=3, voters=[voter], granting_voters=[voter]
     )
 
-    told = decode_control(control(2, message.encode(version=1, header=False)))
+    decoded = decode_control(control(2, message.encode(version=1, header=False)))
 
     each = [{"voterId": 3, "voterDirectoryId": "A" * 22}]
-    assert told.kind == "LEADER_CHANGE"
-    assert told.content == {"version": 1, "leaderId": 3, "voters": each, "grantingVoters": each}
+    assert decoded.kind == "LEADER_CHANGE"
+    assert decoded.content == {"version": 1, "leaderId": 3, "voters": each, "grantingVoters": each}
 
 
 @pytest.mark.parametrize(
@@ -119,10 +119,10 @@ def test_a_leader_is_told_with_directories_too() -> None:
     ],
 )
 def test_a_record_of_a_later_kafka_is_opaque(data: bytes, opaque: dict[str, Any]) -> None:
-    told = decode(value(data))
+    decoded = decode(value(data))
     file = FileReader().read(batch(8, [TOPIC, data], leader_epoch=2))
 
-    assert (told.kind, told.content) == ("OPAQUE_RECORD", opaque)
+    assert (decoded.kind, decoded.content) == ("OPAQUE_RECORD", opaque)
     assert file.problem is None
     assert file.journal_records() == [(8, 2, "TOPIC_RECORD", NAMED), (9, 2, "OPAQUE_RECORD", opaque)]
     line = list(printed(LOG, file))[-1]
@@ -184,8 +184,8 @@ def test_a_control_record_that_can_not_be_read(record: BatchRecord) -> None:
         decode_control(record)
 
 
-def test_what_does_nothing_is_told_where_it_stands_with_others() -> None:
-    """A batch of several of which nothing is told is one that was not decoded."""
+def test_what_does_nothing_is_printed_where_it_stands_with_others() -> None:
+    """A batch of several of which nothing is printed is one that was not decoded."""
     file = FileReader().read(batch(4, [NO_OP]) + batch(5, [NO_OP, NO_OP], leader_epoch=2))
 
     assert file.journal_records() == [(5, 2, "NO_OP_RECORD", None), (6, 2, "NO_OP_RECORD", None)]
@@ -206,7 +206,7 @@ def record_changed(at: int, *others: int) -> Callable[[], bytes]:
 
 
 @pytest.mark.parametrize(
-    ("make", "problem", "told"),
+    ("make", "problem", "expected"),
     [
         (lambda: BROKEN, "the record at offset 4: a metadata record that is cut short", ["log-0"]),
         (record_changed(0, 0x7E), "the batch at offset 3: a record of 63 bytes whose fields have", []),
@@ -231,15 +231,15 @@ def record_changed(at: int, *others: int) -> Callable[[], bytes]:
         (lambda: b"", None, []),
     ],
 )
-def test_damage_is_told_with_what_can_be_read(
-    make: Callable[[], bytes], problem: str | None, told: list[str]
+def test_damage_is_printed_with_what_can_be_read(
+    make: Callable[[], bytes], problem: str | None, expected: list[str]
 ) -> None:
     data = make()
 
     file = FileReader().read(data)
 
     assert (file.problem or "").startswith(problem or "\0") is (problem is not None)
-    assert [content["name"] for *_, content in file.journal_records() if content] == told
+    assert [content["name"] for *_, content in file.journal_records() if content] == expected
     lines = list(printed(LOG, file))
     assert any("Error at" in line for line in lines) is (problem is not None and "record at" in problem)
     assert any(line.startswith("Found ") for line in lines) is (file.left > 0)
@@ -260,7 +260,7 @@ def test_a_wrong_checksum_is_printed() -> None:
 
 
 def test_clocks_sequences_and_horizons_are_printed() -> None:
-    """Kafka's controllers use none of these; the lines tell them as the tool does."""
+    """Kafka's controllers use none of these; the lines show them as the tool does."""
     data = with_attributes(batch(3, [TOPIC, TOPIC], producer=Producer(7, 1, 5)), 0x48)
 
     head, first, second = list(printed(LOG, FileReader().read(data)))[2:]

@@ -29,8 +29,8 @@ def rows_of(data: bytes) -> list[object]:
 )
 def test_what_kafka_4_3_1_writes(written: str) -> None:
     """The bytes are those of its own OffsetCommitKey and OffsetCommitValue, in every version."""
-    told_key = bytes.fromhex("0001 0009 6772757070652dc3bc 0009 6f6666736574732d30 00000005")
-    assert commit_of(told_key, bytes.fromhex(written)) == ("gruppe-ü", "offsets-0", 5, 18_000_000_002)
+    key_bytes = bytes.fromhex("0001 0009 6772757070652dc3bc 0009 6f6666736574732d30 00000005")
+    assert commit_of(key_bytes, bytes.fromhex(written)) == ("gruppe-ü", "offsets-0", 5, 18_000_000_002)
 
 
 @pytest.mark.parametrize("version", [0, 1])
@@ -120,7 +120,7 @@ def test_deletions_of_offsets() -> None:
     assert one.rows == [(4, "g", "t", 0, 7)]
 
 
-def test_what_is_compressed_or_can_not_be_read_is_told_apart_from_nothing() -> None:
+def test_what_is_compressed_or_can_not_be_read_is_distinguished_from_nothing() -> None:
     odd = (key("g", "t", 0), b"\0")
     astray = bytearray(batch(2, commit(7), deltas=(1,)))
     struct.pack_into(">i", astray, 23, 0)

@@ -86,12 +86,14 @@ def test_while_another_checkpoint_was_being_written_nothing_is_certain(tmp_path:
         "0\n1\n\n",
     ],
 )
-def test_a_checkpoint_that_is_not_whole_or_of_another_format_tells_nothing(tmp_path: Path, text: str) -> None:
+def test_a_checkpoint_that_is_not_whole_or_of_another_format_has_no_flushed_logs(
+    tmp_path: Path, text: str
+) -> None:
     placed(tmp_path, "log-0-3")
     written(tmp_path, text)
     assert flushed_logs(tmp_path) == []
 
 
-def test_a_disk_without_a_checkpoint_tells_nothing(tmp_path: Path) -> None:
+def test_a_disk_without_a_checkpoint_has_no_flushed_logs(tmp_path: Path) -> None:
     placed(tmp_path, "log-0-3")
     assert flushed_logs(tmp_path) == []

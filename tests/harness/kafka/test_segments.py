@@ -1,4 +1,4 @@
-"""Record batches read from bytes: as kafka-python reads them, and told apart from what is none."""
+"""Record batches read from bytes: as kafka-python reads them, and distinguished from what is none."""
 
 import struct
 
@@ -186,7 +186,7 @@ def test_another_format_version_is_damage(magic: int) -> None:
 
 
 @pytest.mark.parametrize("commit", [True, False])
-def test_markers_tell_how_a_transaction_ended(commit: bool) -> None:  # noqa: FBT001 - a parameter of the test
+def test_markers_show_how_a_transaction_ended(commit: bool) -> None:  # noqa: FBT001 - a parameter of the test
     data = batch(0, producer=ALICE, transactional=True) + marker(
         1, ALICE, commit=commit, coordinator_epoch=12
     )
@@ -235,8 +235,8 @@ def test_a_control_batch_without_a_control_record_is_damage(records: bytes) -> N
 def test_no_bytes_make_it_fail(data: bytes) -> None:
     segment = read_segment(data)
 
-    told = segment.tail is not None or bool(segment.damage) or rows(segment) > 0
-    assert told == bool(data)
+    found = segment.tail is not None or bool(segment.damage) or rows(segment) > 0
+    assert found == bool(data)
     control_record(data, 0)
 
 
@@ -254,12 +254,12 @@ def test_no_change_of_a_log_makes_it_fail(batches: list[bytes], data: st.DataObj
 class TestRecordsLeft:
     THIN = batch(70, [b"a", b"b", b"c" * 300], deltas=(0, 3, 200))
 
-    def test_offsets_are_told_of_batches_that_lost_records(self) -> None:
+    def test_offsets_are_read_of_batches_that_lost_records(self) -> None:
         segment = read_segment(batch(10, [b"x", b"y"]) + self.THIN + batch(280, [b"x"], deltas=[9]))
         assert segment.left is not None
         assert segment.left.tolist() == [70, 73, 270, 289]
 
-    def test_none_are_told_where_nothing_is_lost(self) -> None:
+    def test_none_are_read_where_nothing_is_lost(self) -> None:
         segment = read_segment(batch(10, [b"x", b"y"]))
         assert segment.left is not None
         assert segment.left.tolist() == []

@@ -14,7 +14,7 @@ from tests.harness.fakes.share_states import (
     TOPIC_ID,
     UPDATE,
     UPDATE_KEY,
-    Told,
+    ShareState,
     key,
     snapshot,
     update,
@@ -25,7 +25,7 @@ BATCHES = (StateBatch(300, 309, 2, 1), StateBatch(310, 310, 4, 5))
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "told"),
+    ("name", "content", "expected"),
     [
         (SNAPSHOT_KEY, SNAPSHOT, ShareStateRecord(PLACE, Kind.SNAPSHOT, 3, 1, 7, 300, BATCHES)),
         (SNAPSHOT_KEY, INITIAL, ShareStateRecord(PLACE, Kind.SNAPSHOT, 0, 0, -1, -1)),
@@ -38,22 +38,22 @@ BATCHES = (StateBatch(300, 309, 2, 1), StateBatch(310, 310, 4, 5))
         (SNAPSHOT_KEY, None, ShareStateRecord(PLACE)),
     ],
 )
-def test_what_kafka_encoded(name: bytes, content: bytes | None, told: ShareStateRecord) -> None:
-    assert share_state_of(name, content) == told
+def test_what_kafka_encoded(name: bytes, content: bytes | None, expected: ShareStateRecord) -> None:
+    assert share_state_of(name, content) == expected
 
 
 def test_the_bytes_of_the_fakes_are_those_of_kafka() -> None:
-    assert snapshot(Told())[:2] + update(Told(3, 7, 5))[2:] == INITIAL[:2] + EMPTY_UPDATE[2:]
+    assert snapshot(ShareState())[:2] + update(ShareState(3, 7, 5))[2:] == INITIAL[:2] + EMPTY_UPDATE[2:]
 
 
 def test_tagged_fields_are_skipped() -> None:
-    told = share_state_of(key("a"), snapshot(Told(), end=b"\x01\x09\x02ab"))
-    assert told is not None
-    assert told.kind == Kind.SNAPSHOT
+    state = share_state_of(key("a"), snapshot(ShareState(), end=b"\x01\x09\x02ab"))
+    assert state is not None
+    assert state.kind == Kind.SNAPSHOT
 
 
 def test_a_key_of_another_type_is_no_state() -> None:
-    assert share_state_of(key("a", kind=2), snapshot(Told())) is None
+    assert share_state_of(key("a", kind=2), snapshot(ShareState())) is None
 
 
 @pytest.mark.parametrize(
@@ -65,10 +65,10 @@ def test_a_key_of_another_type_is_no_state() -> None:
         (SNAPSHOT_KEY, b""),
         (SNAPSHOT_KEY, INITIAL + b"\0"),
         (SNAPSHOT_KEY, SNAPSHOT[:-9]),
-        (SNAPSHOT_KEY, snapshot(Told(), version=1)),
-        (SNAPSHOT_KEY, snapshot(Told(), end=b"\x01\x09\x03ab")),
-        (SNAPSHOT_KEY, snapshot(Told(batches=[(5, 4, 0, 1)]))),
-        (SNAPSHOT_KEY, snapshot(Told(batches=[(-1, 4, 0, 1)]))),
+        (SNAPSHOT_KEY, snapshot(ShareState(), version=1)),
+        (SNAPSHOT_KEY, snapshot(ShareState(), end=b"\x01\x09\x03ab")),
+        (SNAPSHOT_KEY, snapshot(ShareState(batches=[(5, 4, 0, 1)]))),
+        (SNAPSHOT_KEY, snapshot(ShareState(batches=[(-1, 4, 0, 1)]))),
         (UPDATE_KEY, EMPTY_UPDATE[:-2] + b"\0\0"),
         (UPDATE_KEY, EMPTY_UPDATE[:-2] + b"\x7f\0"),
     ],

@@ -1,4 +1,4 @@
-"""A snapshot answers what is asked of the cluster's state, by what its nodes told."""
+"""A snapshot answers what is asked of the cluster's state, by what its nodes reported."""
 
 from itertools import permutations
 
@@ -20,7 +20,7 @@ def state(leader: int, epoch: int, *isr: int, partition: int = 0) -> PartitionAn
     return PartitionAnswer(partition, leader, epoch, (1, 2, 3), isr, None)
 
 
-def test_of_nothing_told_nothing_is_known() -> None:
+def test_where_nothing_is_reported_nothing_is_known() -> None:
     assert (EMPTY.active_controller, EMPTY.leaders, EMPTY.partitions) == (None, (), {})
     assert (EMPTY.partition(WHERE), EMPTY.partition(None), EMPTY.first_topic) == (None, None, None)
     assert (EMPTY.in_sync(WHERE), EMPTY.moving) == (set(), None)
@@ -28,19 +28,19 @@ def test_of_nothing_told_nothing_is_known() -> None:
 
 def test_the_newest_epoch_is_believed_and_of_equals_the_first() -> None:
     newest, same, old = state(2, 9, 2), state(3, 9, 3), state(1, 8, 1)
-    for told in permutations((newest, same, old)):
-        first = next(one for one in told if one is not old)
-        snapshot = ClusterSnapshot(NODES, {WHERE: told, ("t", 1): ()})
+    for answers in permutations((newest, same, old)):
+        first = next(one for one in answers if one is not old)
+        snapshot = ClusterSnapshot(NODES, {WHERE: answers, ("t", 1): ()})
         assert snapshot.partition(WHERE) == first
-        assert snapshot.partitions == {WHERE: first}, "nobody told of the other"
+        assert snapshot.partitions == {WHERE: first}, "nobody reported the other"
 
 
 def test_leaders_are_those_of_the_first_topic_in_the_order_of_its_partitions() -> None:
-    told = {
+    reported = {
         ("t", number): (state(leader, 1, partition=number),) for number, leader in ((2, 1), (1, -1), (0, 3))
     }
     sizes = (TopicSize("t", 1, 4), TopicSize("u", 1, 1))
-    assert ClusterSnapshot(NODES, {**told, ("u", 0): (state(2, 1),)}, topics=sizes).leaders == (3, 1)
+    assert ClusterSnapshot(NODES, {**reported, ("u", 0): (state(2, 1),)}, topics=sizes).leaders == (3, 1)
 
 
 def test_in_sync_is_who_is_in_every_answer() -> None:
@@ -63,7 +63,7 @@ def test_a_member_is_a_node_of_the_topology() -> None:
         EMPTY.node(controller(4))
 
 
-def test_copies_are_on_whom_a_broker_told_of() -> None:
+def test_copies_are_on_all_replicas_that_a_broker_reports() -> None:
     moved = PartitionAnswer(0, 1, 2, (1, 4), (1,), None)
     snapshot = ClusterSnapshot(NODES, {WHERE: (state(1, 1, 1), moved), ("t", 1): ()})
     b1, b2 = EMPTY.by_id[1], EMPTY.by_id[2]

@@ -21,9 +21,9 @@ def encoded(entries: Sequence[Sequence[int]], version: int = 0) -> bytes:
 
 
 def test_the_bytes_of_an_entry() -> None:
-    told = bytes.fromhex("0000 00000000000003e8 0000000000000002 0000000000000009 000000000000000a")
-    assert len(told) == ENTRY.itemsize == 34
-    assert decode_index(told, 0) == SegmentIndex(0, [AbortedTransaction(1000, 2, 9, 10)])
+    entry = bytes.fromhex("0000 00000000000003e8 0000000000000002 0000000000000009 000000000000000a")
+    assert len(entry) == ENTRY.itemsize == 34
+    assert decode_index(entry, 0) == SegmentIndex(0, [AbortedTransaction(1000, 2, 9, 10)])
 
 
 @st.composite

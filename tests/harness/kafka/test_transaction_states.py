@@ -13,7 +13,7 @@ from tests.harness.fakes.transaction_states import (
     KEY,
     PREPARED_0,
     PREPARED_1,
-    Told,
+    State,
     key,
     value,
 )
@@ -33,7 +33,7 @@ PREPARED = StateRecord(
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "expected"),
     [
         (EMPTY_0, EMPTY),
         (EMPTY_1, EMPTY),
@@ -45,8 +45,8 @@ PREPARED = StateRecord(
         (None, StateRecord(NAME)),
     ],
 )
-def test_what_kafka_encoded(content: bytes | None, told: StateRecord) -> None:
-    assert state_of(KEY, content) == told
+def test_what_kafka_encoded(content: bytes | None, expected: StateRecord) -> None:
+    assert state_of(KEY, content) == expected
 
 
 def test_unknown_tagged_fields_are_skipped() -> None:
@@ -54,7 +54,7 @@ def test_unknown_tagged_fields_are_skipped() -> None:
 
 
 def test_a_key_of_another_version_is_no_state() -> None:
-    assert state_of(key("a", version=1), value(Told())) is None
+    assert state_of(key("a", version=1), value(State())) is None
 
 
 @pytest.mark.parametrize(
@@ -65,9 +65,9 @@ def test_a_key_of_another_version_is_no_state() -> None:
         (KEY[:-1], EMPTY_0),
         (KEY, b""),
         (KEY, EMPTY_0 + b"\0"),
-        (KEY, value(Told(), version=2)),
-        (KEY, value(Told(status=9))),
-        (KEY, value(Told(status=-1))),
+        (KEY, value(State(), version=2)),
+        (KEY, value(State(status=9))),
+        (KEY, value(State(status=-1))),
         (KEY, PREPARED_0[:-20]),
         (KEY, PREPARED_1[:-1]),
         (KEY, EMPTY_1[:-1] + b"\x01\x00\x02ab"),
@@ -89,8 +89,8 @@ def test_whatever_the_bytes_are_only_a_value_error_is_raised(data: bytes, name: 
         return
 
 
-FIRST = batch(4, (key("a"), value(Told(1, 8, 3, {"t": [2]}))), (key("b"), None), epoch=5)
-OTHER = batch(6, (key("a", version=3), b"?"), (key("b"), value(Told())), epoch=6)
+FIRST = batch(4, (key("a"), value(State(1, 8, 3, {"t": [2]}))), (key("b"), None), epoch=5)
+OTHER = batch(6, (key("a", version=3), b"?"), (key("b"), value(State())), epoch=6)
 
 
 def test_a_segment() -> None:
@@ -129,7 +129,7 @@ def test_what_follows_the_last_whole_batch(data: bytes, ends: tuple[int | None, 
 
 
 def test_batches_that_can_not_be_decoded() -> None:
-    packed = batch(4, (key("a"), value(Told())), compression=1)
-    broken = batch(5, (key("a"), b"?"), (key("b"), value(Told())))
+    packed = batch(4, (key("a"), value(State())), compression=1)
+    broken = batch(5, (key("a"), b"?"), (key("b"), value(State())))
     read = read_segment(packed + broken + batch(7, (key("c"), None)), state_of)
     assert (read.unread, [one.offset for one in read.records]) == ([4, 5], [7])

@@ -44,7 +44,7 @@ def endpoint(node: FakeNode) -> Iterator[Endpoint]:
     made.close()
 
 
-def test_a_leading_controller_tells_of_its_quorum(node: FakeNode, endpoint: Endpoint) -> None:
+def test_a_leading_controller_reports_its_quorum(node: FakeNode, endpoint: Endpoint) -> None:
     node.answers[QUORUM] = lambda _request: quorum_answer(2, 7, 40, {1: 39, 2: 41})
     answer = endpoint.quorum()
     assert (answer.error, answer.leader_id, answer.leader_epoch, answer.high_watermark) == (0, 2, 7, 40)
@@ -56,9 +56,9 @@ def test_another_controller_says_that_it_does_not_lead(node: FakeNode, endpoint:
     assert endpoint.quorum().error == 6
 
 
-@pytest.mark.parametrize(("top_level", "told"), [(31, 31), (0, -1)])
+@pytest.mark.parametrize(("top_level", "error"), [(31, 31), (0, -1)])
 def test_an_answer_without_a_partition_is_an_error(
-    node: FakeNode, endpoint: Endpoint, top_level: int, told: int
+    node: FakeNode, endpoint: Endpoint, top_level: int, error: int
 ) -> None:
     def empty(_request: object) -> object:
         answer = quorum_answer(0, 0, 0, {})
@@ -67,7 +67,7 @@ def test_an_answer_without_a_partition_is_an_error(
         return answer
 
     node.answers[QUORUM] = empty
-    assert endpoint.quorum().error == told
+    assert endpoint.quorum().error == error
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
@@ -79,13 +79,13 @@ def test_the_newest_common_version_is_spoken(node: FakeNode, endpoint: Endpoint,
     assert node.asked == [(VERSIONS, 3), (QUORUM, version), (QUORUM, version)]
 
 
-def test_a_node_without_a_common_version_is_told_of(node: FakeNode, endpoint: Endpoint) -> None:
+def test_a_node_without_a_common_version_is_reported(node: FakeNode, endpoint: Endpoint) -> None:
     del node.versions[QUORUM]
     with pytest.raises(WireError, match="no version in common"):
         endpoint.quorum()
 
 
-def test_a_broker_tells_of_the_cluster(node: FakeNode, endpoint: Endpoint) -> None:
+def test_a_broker_reports_the_cluster(node: FakeNode, endpoint: Endpoint) -> None:
     node.answers[METADATA] = lambda _request: metadata_answer([1, 2, 3], [(2, 4), (-1, 5)])
     node.answers[ELR] = lambda _request: elr_answer({0: [], 1: [3]})
     answer = endpoint.cluster(["log-0"], elr=True)
@@ -196,7 +196,7 @@ FRAME = struct.Struct(">ii")
 
 
 @pytest.mark.parametrize(
-    ("reply", "told"),
+    ("reply", "message"),
     [
         (FRAME.pack(-5, 0), "a frame of -5 bytes"),
         (FRAME.pack(2**30, 0), "a frame of"),
@@ -205,10 +205,10 @@ FRAME = struct.Struct(">ii")
     ],
 )
 def test_an_answer_nobody_understands_is_an_error(
-    node: FakeNode, endpoint: Endpoint, reply: bytes, told: str
+    node: FakeNode, endpoint: Endpoint, reply: bytes, message: str
 ) -> None:
     node.answers[QUORUM] = lambda _request: reply
-    with pytest.raises(WireError, match=told):
+    with pytest.raises(WireError, match=message):
         endpoint.quorum()
 
 
@@ -221,7 +221,7 @@ def test_an_answer_to_another_question_is_an_error(node: FakeNode, endpoint: End
         endpoint.quorum()
 
 
-def test_a_node_that_hangs_up_in_mid_answer_is_told_of(node: FakeNode) -> None:
+def test_a_node_that_hangs_up_in_mid_answer_is_reported(node: FakeNode) -> None:
     def cut_short(_request: object) -> bytes:
         node.hang_up()
         return b"\0"

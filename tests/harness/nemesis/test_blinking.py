@@ -83,11 +83,11 @@ class Rig:
 
     def operations_by_fault(self) -> dict[str, list[Operation]]:
         self.journals.close()
-        told: dict[str, list[Operation]] = {}
+        by_fault: dict[str, list[Operation]] = {}
         for operation in recorded(self.folder, "nemesis-blinks"):
             if operation.f in ("inject", "heal"):
-                told.setdefault(str(operation.key), []).append(operation)
-        return told
+                by_fault.setdefault(str(operation.key), []).append(operation)
+        return by_fault
 
     def pending(self) -> list[str]:
         return [entry.fault for entry in pending_undos(read_ledger(self.folder))]
@@ -134,10 +134,10 @@ def types_of(operations: Sequence[Operation]) -> list[tuple[str, str]]:
 
 
 def test_blinks_are_proven_held_and_healed_one_after_the_other(rig: Rig) -> None:
-    told = rig.play(Step(30, 40, Pause(broker(2))), AT_ONCE)
+    operations = rig.play(Step(30, 40, Pause(broker(2))), AT_ONCE)
     for name, target in (("blink1", "b1"), ("blink2", "b2")):
-        begun, injected, _, healed = told[name]
-        assert types_of(told[name]) == [
+        begun, injected, _, healed = operations[name]
+        assert types_of(operations[name]) == [
             ("inject", "invoke"),
             ("inject", "ok"),
             ("heal", "invoke"),
@@ -147,19 +147,19 @@ def test_blinks_are_proven_held_and_healed_one_after_the_other(rig: Rig) -> None
         assert begun.value["kind"] == "pause"
         assert injected.value["targets"] == healed.value["targets"] == [target]
         assert (injected.value["probe"], healed.value["probe"]) == ({"seen": True}, {"gone": True})
-        assert {operation.process for operation in told[name]} == {"nemesis-blinks"}
-    _, proven, asked, _ = told["blink2"]
+        assert {operation.process for operation in operations[name]} == {"nemesis-blinks"}
+    _, proven, asked, _ = operations["blink2"]
     assert asked.time_ns - proven.time_ns >= 40_000_000
-    assert told["blink2"][0].time_ns >= told["blink1"][-1].time_ns
+    assert operations["blink2"][0].time_ns >= operations["blink1"][-1].time_ns
     assert rig.pending() == []
 
 
 def test_one_whose_nodes_are_taken_is_refused_at_once(rig: Rig) -> None:
     rig.reservations.reserve("f1", ["b1"])
-    told = rig.play(AT_ONCE, Step(0, 0, Pause(Target.PARTITION_LEADER)))
-    (_, refused) = told["blink1"]
+    operations = rig.play(AT_ONCE, Step(0, 0, Pause(Target.PARTITION_LEADER)))
+    (_, refused) = operations["blink1"]
     assert (refused.type, refused.value["refused"]) == (FAIL, "held")
-    injected = told["blink2"][1]
+    injected = operations["blink2"][1]
     assert injected.value["targets"] != ["b1"], "whoever is free stands in for the leader"
     assert injected.value["resolved_by"] == "fallback"
 
@@ -174,45 +174,45 @@ def test_a_link_is_cut_to_somebody_whom_nobody_has(rig: Rig) -> None:
             Resolved(NODES[3], ResolvedBy.NAME),
             led(NODES, 101, (1,), held=frozenset(taken)),
         ) == Partition(Pattern.LINK, broker(1), draw=1)
-    told = rig.play(
+    operations = rig.play(
         Step(0, 0, Partition(Pattern.LINK, broker(1), draw=2)),
         Step(1, 0, Partition(Pattern.ISOLATE_ONE, broker(1))),
     )
-    assert told["blink1"][1].value["cut"] == [["b1", "c2"], ["c2", "b1"]]
-    assert told["blink1"][1].value["spec"]["draw"] == 2, "as it was planned"
-    assert len(told["blink2"][1].value["cut"]) == 10, "one that is cut off is cut off from all"
+    assert operations["blink1"][1].value["cut"] == [["b1", "c2"], ["c2", "b1"]]
+    assert operations["blink1"][1].value["spec"]["draw"] == 2, "as it was planned"
+    assert len(operations["blink2"][1].value["cut"]) == 10, "one that is cut off is cut off from all"
 
 
 def test_a_link_needs_two_who_are_free(rig: Rig) -> None:
     rig.reservations.reserve("f1", [name for name in NAMES if name != "b1"])
-    told = rig.play(Step(0, 0, Partition(Pattern.LINK, broker(1))))
-    assert told["blink1"][1].value["refused"] == "held"
+    operations = rig.play(Step(0, 0, Partition(Pattern.LINK, broker(1))))
+    assert operations["blink1"][1].value["refused"] == "held"
 
 
 def test_clients_are_cut_from_brokers_alone(rig: Rig) -> None:
     rig.reservations.reserve("f1", ["b1", "b2", "b3"])
-    told = rig.play(Step(0, 0, LostAnswers(Target.BROKER)))
-    assert told["blink1"][1].value["refused"] == "held"
+    operations = rig.play(Step(0, 0, LostAnswers(Target.BROKER)))
+    assert operations["blink1"][1].value["refused"] == "held"
 
 
-def test_who_has_no_process_is_refused_or_told_once_it_is_tried(rig: Rig) -> None:
+def test_who_has_no_process_is_refused_or_reported_once_it_is_tried(rig: Rig) -> None:
     rig.dead = {"b1"}
-    told = rig.play(AT_ONCE)
-    assert told["blink1"][1].value["refused"] == "dead"
+    operations = rig.play(AT_ONCE)
+    assert operations["blink1"][1].value["refused"] == "dead"
 
 
 def test_who_dies_right_then_was_not_hit(rig: Rig) -> None:
     rig.errors["inject"] = NotRunningError("b1")
-    told = rig.play(AT_ONCE)
-    assert types_of(told["blink1"]) == [("inject", "invoke"), ("inject", "fail")]
+    operations = rig.play(AT_ONCE)
+    assert types_of(operations["blink1"]) == [("inject", "invoke"), ("inject", "fail")]
     assert rig.pending() == []
     assert rig.reservations.borrow(NAMES)
 
 
-def test_one_that_is_not_proven_is_healed_and_told(rig: Rig) -> None:
+def test_one_that_is_not_proven_is_healed_and_reported(rig: Rig) -> None:
     rig.errors["proof"] = NotConfirmedError("nothing was counted")
-    told = rig.play(AT_ONCE)
-    assert [operation.type for operation in told["blink1"]] == ["invoke", INFO, "invoke", OK]
+    operations = rig.play(AT_ONCE)
+    assert [operation.type for operation in operations["blink1"]] == ["invoke", INFO, "invoke", OK]
     assert rig.pending() == []
 
 
@@ -224,26 +224,26 @@ def test_a_fault_of_the_schedule_ends_a_blink_where_it_begins(rig: Rig) -> None:
     assert rig.done[-1] == "heal blink1"
     made.join(BOUND_S)
     made.check()
-    told = rig.operations_by_fault()
-    assert told["blink1"][-1].type is OK
-    assert told["blink2"][-1].value["refused"] == "held"
+    operations = rig.operations_by_fault()
+    assert operations["blink1"][-1].type is OK
+    assert operations["blink2"][-1].value["refused"] == "held"
 
 
-def test_at_the_end_of_the_schedule_the_last_blink_ends_and_the_others_are_told(rig: Rig) -> None:
+def test_at_the_end_of_the_schedule_the_last_blink_ends_and_the_others_are_reported(rig: Rig) -> None:
     made = rig.blinking(LONG, Step(60_000, 0, Kill()), Step(61_000, 0, Kill(controller(1))))
     made.start()
     assert rig.in_force.wait(BOUND_S)
     made.hurry()
     made.end(BOUND_S)
-    told = rig.operations_by_fault()
-    assert told["blink1"][-1].type is OK
+    operations = rig.operations_by_fault()
+    assert operations["blink1"][-1].type is OK
     for name in ("blink2", "blink3"):
-        (_, refused) = told[name]
+        (_, refused) = operations[name]
         assert (refused.type, refused.error, refused.value["refused"]) == (FAIL, OVER.why, "over")
     assert made.done == 3
 
 
-def test_a_run_that_is_cancelled_heals_and_tells_of_nothing_more(rig: Rig) -> None:
+def test_a_run_that_is_cancelled_heals_and_reports_nothing_more(rig: Rig) -> None:
     made = rig.blinking(LONG, Step(60_000, 0, Kill()))
     made.start()
     assert rig.in_force.wait(BOUND_S)
@@ -290,11 +290,11 @@ def test_a_history_that_can_not_be_written_does_not_keep_a_blink_in_force(rig: R
     assert rig.pending() == []
 
 
-def test_what_was_not_meant_to_happen_is_told_as_that(rig: Rig) -> None:
+def test_what_was_not_meant_to_happen_is_reported_as_that(rig: Rig) -> None:
     rig.errors["inject"] = LookupError("no such node")
     made = rig.blinking(AT_ONCE)
     made.start()
-    with pytest.raises(TimedError, match="blinking ended unexpectedly") as told:
+    with pytest.raises(TimedError, match="blinking ended unexpectedly") as caught:
         made.end(BOUND_S)
-    assert told.value.got == "LookupError: no such node"
-    assert told.value.expected == "1 blinks, 0 were done"
+    assert caught.value.got == "LookupError: no such node"
+    assert caught.value.expected == "1 blinks, 0 were done"

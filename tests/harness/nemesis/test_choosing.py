@@ -193,7 +193,7 @@ def test_those_of_another_run_are_taken_once_their_partition_is_in_sync() -> Non
 )
 def test_conditions_of_the_chosen_partition(condition: Situational, *, holds: bool) -> None:
     assert state_of_gambit_condition(condition, CHOSEN, snapshot(WHOLE, SHRUNK)).holds is holds
-    assert not state_of_gambit_condition(condition, CHOSEN, snapshot()).holds, "nothing is told"
+    assert not state_of_gambit_condition(condition, CHOSEN, snapshot()).holds, "nothing is reported"
 
 
 def test_a_partition_without_a_leader_is_neither_led_nor_out_of_sync() -> None:
@@ -220,7 +220,7 @@ def test_a_quorum_that_is_led_has_a_high_watermark() -> None:
         assert state_of_gambit_condition(QuorumLed(), Chosen(), snapshot(led=led)).holds is holds
 
 
-def test_a_part_that_nobody_has_is_told() -> None:
+def test_a_part_that_nobody_has_is_reported() -> None:
     with pytest.raises(LookupError, match="no node is follower-7"):
         state_of_gambit_condition(LedBy("follower-7"), CHOSEN, snapshot(SHRUNK))
 
@@ -280,20 +280,20 @@ def test_voters_that_join_or_leave_have_a_part_and_no_partition() -> None:
         resolved(RemovePart("voter-2"), chosen, NODES)
 
 
-def test_who_observes_is_told_by_the_quorums_leader() -> None:
+def test_who_observes_is_reported_by_the_quorums_leader() -> None:
     chosen = Chosen({"voter-1": BY_NAME["c3"]})
-    told = structs.replace(
+    observed = structs.replace(
         quorum(), observers=(ReplicaState(1, "dir-1", 8, 0, 0), ReplicaState(103, "new", 8, 0, 0))
     )
-    for led, holds in ((quorum(), False), (told, True), (None, False)):
+    for led, holds in ((quorum(), False), (observed, True), (None, False)):
         assert state_of_gambit_condition(Observing("voter-1"), chosen, snapshot(led=led)).holds is holds
-    assert state_of_gambit_condition(Observing("voter-1"), chosen, snapshot(led=told)).saw == [1, 103]
+    assert state_of_gambit_condition(Observing("voter-1"), chosen, snapshot(led=observed)).saw == [1, 103]
 
 
-def test_nothing_moves_where_somebody_told_so() -> None:
+def test_nothing_moves_where_somebody_reported_so() -> None:
     assert not state_of_gambit_condition(NothingMoves(), CHOSEN, snapshot(WHOLE)).holds
-    told = ClusterSnapshot(NODES, ongoing=())
-    assert state_of_gambit_condition(NothingMoves(), CHOSEN, told).holds
+    idle = ClusterSnapshot(NODES, ongoing=())
+    assert state_of_gambit_condition(NothingMoves(), CHOSEN, idle).holds
 
 
 def test_who_has_joined_is_in_sync_while_there_is_a_leader() -> None:

@@ -195,7 +195,7 @@ def test_what_does_not_come_about_ends_a_gambit_and_all_is_healed(bench: Bench) 
         ((RequestForChosen(AlterChosen("a", "1")),), "move 1, request-for-chosen: no partition was chosen"),
     ],
 )
-def test_why_it_ended_is_told(bench: Bench, moves: tuple[GambitMove, ...], why: str) -> None:
+def test_why_it_ended_is_recorded(bench: Bench, moves: tuple[GambitMove, ...], why: str) -> None:
     assert bench.play(*moves).error == why
 
 
@@ -313,7 +313,7 @@ def test_a_wait_ends_whether_or_not_its_condition_is_reached(bench: Bench) -> No
     assert len(bench.asked_for) == 1
 
 
-def test_parts_of_another_run_tell_whether_they_are_as_then(bench: Bench) -> None:
+def test_of_parts_of_another_run_it_is_recorded_whether_they_are_as_then(bench: Bench) -> None:
     bench.leader = 2
     assert bench.play(Given({"leader": broker(1)}, ("t", 0), within_ms=0)).type is OK
     assert bench.completions()[0].value["as_then"] is False
@@ -344,7 +344,7 @@ def test_an_answer_that_matters_is_waited_for(bench: Bench) -> None:
     assert bench.play(asked, CHOOSE).type is OK
 
 
-def test_an_operator_that_dies_is_told(bench: Bench) -> None:
+def test_an_operator_that_dies_is_reported(bench: Bench) -> None:
     def die() -> None:
         raise LookupError("there is no broker 4")
 

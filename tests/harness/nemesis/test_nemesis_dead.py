@@ -94,7 +94,7 @@ def test_nobody_is_cut_off_who_is_dead(rig: Rig) -> None:
     assert rig.ended("inject")["a"].value["refused"] == "dead"
 
 
-def test_a_node_that_dies_between_the_fault_and_its_heal_is_told(rig: Rig) -> None:
+def test_a_node_that_dies_between_the_fault_and_its_heal_is_reported(rig: Rig) -> None:
     assert rig.nemesis.begin("a", Pause(broker(1)))
     rig.dead = rig.known_dead = {"b1"}
     assert rig.nemesis.down == {"b1"}

@@ -115,7 +115,7 @@ def test_a_node_is_struck_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert rig.pending() == []
 
 
-def test_what_is_not_proven_is_told_and_can_be_healed(
+def test_what_is_not_proven_is_reported_and_can_be_healed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rig = Rig(tmp_path, monkeypatch)

@@ -82,9 +82,9 @@ def test_a_script_whose_heals_make_no_sense_is_refused(
     assert problems_of(script) == [problem]
     scenario = Scenario(summary="s", why="w", schedule=script)
     monkeypatch.setattr("harness.plan.planning.load_scenario", lambda _: scenario)
-    with pytest.raises(UsageError) as told:
+    with pytest.raises(UsageError) as caught:
         plan_run(RunOptions(scenario="a/script", seed=1))
-    assert problem in told.value.got
+    assert problem in caught.value.got
 
 
 def test_a_fault_may_be_left_in_force() -> None:

@@ -73,7 +73,7 @@ class Rig:
         return begun
 
     def hear(self, state: PartitionAnswer) -> None:
-        """What every broker tells next."""
+        """What every broker reports next."""
         answers = self.seen.answers + 1
         out = self.seen.out_of_sync | {(*WHERE, one): answers for one in {*state.replicas} - {*state.isr}}
         self.seen = msgspec.structs.replace(

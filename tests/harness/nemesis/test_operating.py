@@ -151,7 +151,7 @@ def test_a_voter_that_lags_or_a_leader_without_a_high_watermark_has_not_caught_u
     assert not state_of_condition(VotersCaughtUp(), young, 0).holds
 
 
-def test_a_condition_on_a_node_that_is_not_there_is_told() -> None:
+def test_a_condition_on_a_node_that_is_not_there_is_reported() -> None:
     with pytest.raises(LookupError, match="there is no broker 4"):
         state_of_condition(LeaderIs("t", 0, broker(4)), SNAPSHOT, 0)
 
@@ -209,7 +209,7 @@ def test_some_moves_are_slow() -> None:
     assert min(rates.values()) > 0.08 * rates.total()
 
 
-def test_nothing_is_moved_where_nobody_tells_what_moves_already() -> None:
+def test_nothing_is_moved_where_nobody_reports_what_moves_already() -> None:
     assert drawn(ReassignSome(1), msgspec.structs.replace(SNAPSHOT, ongoing=None)) is None
     assert drawn(ReassignSome(1), msgspec.structs.replace(SNAPSHOT, ongoing=())) is not None
 

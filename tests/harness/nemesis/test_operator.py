@@ -169,7 +169,7 @@ def test_a_voter_to_remove_is_known_by_the_leader(bench: Bench) -> None:
     assert "endpoints" not in value
 
 
-def test_a_voter_whose_disk_is_gone_is_known_by_what_leaders_told_before(bench: Bench) -> None:
+def test_a_voter_whose_disk_is_gone_is_known_by_what_leaders_reported_before(bench: Bench) -> None:
     bench.answers["remove_voter"] = VoterAnswer(7, None, 3)
     bench.operator.perform(RemoveVoter(controller(2)), 500)
     home = bench.home(bench.nodes[1])
@@ -183,8 +183,8 @@ def test_a_voter_whose_disk_is_gone_is_known_by_what_leaders_told_before(bench: 
 
 
 def test_every_second_request_for_a_voter_goes_to_the_leader_itself(bench: Bench) -> None:
-    told = (ReplicaState(1, "one", 8, 0, 0), ReplicaState(2, "two", 8, 0, 0))
-    bench.snapshot = msgspec.structs.replace(bench.snapshot, quorum=QuorumAnswer(0, 1, 3, 7, told, ()))
+    voters = (ReplicaState(1, "one", 8, 0, 0), ReplicaState(2, "two", 8, 0, 0))
+    bench.snapshot = msgspec.structs.replace(bench.snapshot, quorum=QuorumAnswer(0, 1, 3, 7, voters, ()))
     bench.answers["remove_voter"] = VoterAnswer(7, None, 3)
     for _ in range(3):
         bench.operator.perform(RemoveVoter(controller(2)), 500)
@@ -198,8 +198,8 @@ def test_a_voter_of_whom_nothing_is_known_is_not_asked_for(bench: Bench) -> None
 
 
 def test_the_leader_and_the_first_outsider_are_meant_by_their_roles(bench: Bench) -> None:
-    told = (ReplicaState(1, "one", 8, 0, 0), ReplicaState(2, "two", 8, 0, 0))
-    bench.snapshot = msgspec.structs.replace(bench.snapshot, quorum=QuorumAnswer(0, 2, 3, 7, told, ()))
+    voters = (ReplicaState(1, "one", 8, 0, 0), ReplicaState(2, "two", 8, 0, 0))
+    bench.snapshot = msgspec.structs.replace(bench.snapshot, quorum=QuorumAnswer(0, 2, 3, 7, voters, ()))
     bench.answers["remove_voter"] = VoterAnswer(0, None, 3)
     bench.operator.perform(RemoveVoter(), 500)
     assert completion(bench)[2] == 2
@@ -300,8 +300,8 @@ def test_a_feature_is_raised_to_the_newest_level_that_the_asked_broker_supports(
 def test_a_feature_of_unknown_levels_is_not_raised(bench: Bench) -> None:
     bench.answers["newest_level"] = WireError("timed out")
     performed = bench.operator.perform(UpdateFeature("metadata.version"), 500)
-    told = "n2 reports no level of metadata.version: timed out"
-    assert (performed.outcome, performed.error) == (FAIL, told)
+    error = "n2 reports no level of metadata.version: timed out"
+    assert (performed.outcome, performed.error) == (FAIL, error)
     assert bench.operations() == []
 
 
@@ -321,8 +321,8 @@ def test_a_late_heartbeat_has_the_epoch_in_the_log_of_the_active_controller(benc
     begun, ended = bench.operations()
     assert (begun.f, begun.key, begun.node) == ("late-heartbeat", 3, "n1")
     assert begun.value == {"to": "n1", "epoch": 5, "metadata_offset": 7}
-    told = {"code": 0, "is_caught_up": True, "is_fenced": False, "should_shut_down": False}
-    assert ended.value == begun.value | told | {"took_ms": ended.value["took_ms"]}
+    expected = {"code": 0, "is_caught_up": True, "is_fenced": False, "should_shut_down": False}
+    assert ended.value == begun.value | expected | {"took_ms": ended.value["took_ms"]}
     assert bench.asked == [("send_heartbeat", Heartbeat(3, 5, 7), 500)]
 
 
@@ -385,7 +385,7 @@ def test_what_moves_is_asked_before_a_move_is_drawn(bench: Bench) -> None:
     assert bench.asked == [("list_reassignments", 500)] * 20
 
 
-def test_no_move_is_drawn_where_nobody_tells_what_moves(bench: Bench) -> None:
+def test_no_move_is_drawn_where_nobody_reports_what_moves(bench: Bench) -> None:
     bench.snapshot = msgspec.structs.replace(bench.snapshot, ongoing=())
     bench.answers["list_reassignments"] = WireError("timed out")
     assert bench.operator.perform(ReassignSome(), 500).error == "there is nothing to request"

@@ -47,7 +47,7 @@ LEADER = QuorumAnswer(0, 1, 3, 7, (), ())
 
 
 class Bench:
-    """A nemesis and operators that note what they are told, and do as the test says."""
+    """A nemesis and operators that note what they are asked, and do as the test says."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -235,6 +235,6 @@ def test_what_is_in_the_background_has_the_time_that_its_request_may_take(
     timer.join()
 
 
-def test_what_breaks_in_the_background_is_told(bench: Bench) -> None:
+def test_what_breaks_in_the_background_is_reported(bench: Bench) -> None:
     with pytest.raises(WorkloadError, match="background-1"):
         bench.play(Perform(ASK, background=True))

@@ -1,4 +1,4 @@
-"""Admin operations beside the faults: whoever ends a run by dying is the one that is told of."""
+"""Admin operations beside the faults: whoever ends a run by dying is the one that is reported."""
 
 import threading
 from collections.abc import Callable
@@ -52,7 +52,7 @@ def raising(error: Exception) -> Callable[[], Performed]:
     return do
 
 
-def test_operations_that_are_performed_are_nothing_to_tell() -> None:
+def test_operations_that_are_performed_are_nothing_to_report() -> None:
     made = acting(lambda: Performed(OperationType.OK))
     made.join(BOUND_S)
     made.check()
@@ -60,23 +60,23 @@ def test_operations_that_are_performed_are_nothing_to_tell() -> None:
     assert made.performed == [OperationType.OK, OperationType.OK]
 
 
-def test_a_death_of_its_own_is_told_as_its_own() -> None:
+def test_a_death_of_its_own_is_reported_as_its_own() -> None:
     made = acting(raising(LookupError("there is no broker 4")))
-    with pytest.raises(TimedError, match="performing admin operations") as told:
+    with pytest.raises(TimedError, match="performing admin operations") as caught:
         made.end(BOUND_S)
-    assert told.value.got == "LookupError: there is no broker 4"
-    assert told.value.expected == "2 operations, 0 were done"
+    assert caught.value.got == "LookupError: there is no broker 4"
+    assert caught.value.expected == "2 operations, 0 were done"
 
 
-def test_what_ended_it_from_outside_is_told_as_it_is() -> None:
+def test_what_ended_it_from_outside_is_reported_as_it_is() -> None:
     made = acting(raising(LOAD_DIED))
     made.join(BOUND_S)
-    with pytest.raises(WorkloadError) as told:
+    with pytest.raises(WorkloadError) as caught:
         made.check()
-    assert told.value is LOAD_DIED
+    assert caught.value is LOAD_DIED
 
 
-def test_an_operation_without_an_end_is_told() -> None:
+def test_an_operation_without_an_end_is_reported() -> None:
     let_go = threading.Event()
 
     def hang() -> Performed:
@@ -84,11 +84,11 @@ def test_an_operation_without_an_end_is_told() -> None:
         return Performed(OperationType.INFO)
 
     made = acting(hang)
-    with pytest.raises(TimedError) as told:
+    with pytest.raises(TimedError) as caught:
         made.end(0.0)
     let_go.set()
     made.join(BOUND_S)
-    assert told.value.got == "operation 1 of 2 is still going on"
+    assert caught.value.got == "operation 1 of 2 is still going on"
 
 
 class Rig:
@@ -153,7 +153,7 @@ def test_a_schedule_ends_with_the_error_of_its_operations(
         rig.carry_out(*steps)
 
 
-def test_a_schedule_tells_what_ended_it_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_schedule_reports_what_ended_it_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rig = Rig(tmp_path, monkeypatch, raising(LookupError("there is no broker 4")))
 
     def refuse(*_: Any) -> None:

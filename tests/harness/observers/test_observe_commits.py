@@ -101,7 +101,7 @@ def test_more_than_is_read_at_once(log: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def fails(code: int) -> Callable[..., NoReturn]:
     def fail(*_: object) -> NoReturn:
-        raise OSError(code, "what the disk says")
+        raise OSError(code, "an error of the disk")
 
     return fail
 
@@ -134,8 +134,8 @@ def test_commits_of_replicas_are_recorded_once(tmp_path: Path, log: Path) -> Non
     append(second / f"{TOPIC}-1", batch(2, commit(9), epoch=1) + batch(3, commit(10), epoch=1))
     observer.look()
     journals.close()
-    told = [one for one in recorded(tmp_path, "observer-commits") if one.key == "commits"]
-    assert [one.value["stretches"] for one in told] == [
+    commits = [one for one in recorded(tmp_path, "observer-commits") if one.key == "commits"]
+    assert [one.value["stretches"] for one in commits] == [
         [
             [1, 0, 0, 1, -1, [[0, "g", "t", 0, 7]]],
             [1, 1, 1, 3, 0, [[1, "g", "t", 0, 8], [2, "g", "t", 0, 9]]],
@@ -143,10 +143,10 @@ def test_commits_of_replicas_are_recorded_once(tmp_path: Path, log: Path) -> Non
         ],
         [[1, 1, 3, 4, 1, [[3, "g", "t", 0, 10]]]],
     ]
-    assert all(one.value["began_ns"] <= one.time_ns for one in told)
+    assert all(one.value["began_ns"] <= one.time_ns for one in commits)
 
 
-def test_deletions_and_transactions_are_told_beside_the_stretches(tmp_path: Path, log: Path) -> None:
+def test_deletions_and_transactions_are_recorded_beside_the_stretches(tmp_path: Path, log: Path) -> None:
     deleted = (commit(0)[0], None)
     who = Producer(9, 0, 0)
     inside = batch(2, commit(8), transactional=True)
@@ -156,8 +156,8 @@ def test_deletions_and_transactions_are_told_beside_the_stretches(tmp_path: Path
     journals = Journals(tmp_path, "run", Clock())
     CommitsObserver(journals, {"b1": (tmp_path / "disk",)}, 1).look()
     journals.close()
-    (told,) = (one for one in recorded(tmp_path, "observer-commits") if one.key == "commits")
-    assert told.value | {"began_ns": 0} == {
+    (observed,) = (one for one in recorded(tmp_path, "observer-commits") if one.key == "commits")
+    assert observed.value | {"began_ns": 0} == {
         "began_ns": 0,
         "stretches": [[1, 0, 0, 6, -1, [[0, "g", "t", 0, 7]]]],
         "deleted": [[1, 0, 1, "g", "t", 0]],
@@ -171,17 +171,17 @@ def test_deletions_and_transactions_are_told_beside_the_stretches(tmp_path: Path
     }
 
 
-def test_records_of_groups_are_told_beside_the_stretches(tmp_path: Path, log: Path) -> None:
+def test_records_of_groups_are_recorded_beside_the_stretches(tmp_path: Path, log: Path) -> None:
     member = member_key("g", "m")
     put(log, batch(0, commit(7), (group_key("g"), epoch(5))), batch(2, (member, assigned(5, {4: 2}))))
     append(log, batch(3, (member, None), (member, b"\0\1"), epoch=1))
     journals = Journals(tmp_path, "run", Clock())
     CommitsObserver(journals, {"b1": (tmp_path / "disk",)}, 1).look()
     journals.close()
-    (told,) = (one for one in recorded(tmp_path, "observer-commits") if one.key == "commits")
-    assert misfit_of(told) is None
-    assert told.value["stretches"] == [[1, 0, 0, 3, -1, [[0, "g", "t", 0, 7]]], [1, 1, 3, 5, 0, []]]
-    assert told.value["groups"] == [
+    (observed,) = (one for one in recorded(tmp_path, "observer-commits") if one.key == "commits")
+    assert misfit_of(observed) is None
+    assert observed.value["stretches"] == [[1, 0, 0, 3, -1, [[0, "g", "t", 0, 7]]], [1, 1, 3, 5, 0, []]]
+    assert observed.value["groups"] == [
         [1, 0, 1, "group", "g", "", 5, []],
         [1, 0, 2, "member", "g", "m", 5, [[TOPIC_ID, 4, 2]]],
         [1, 1, 3, "member", "g", "m", None, []],

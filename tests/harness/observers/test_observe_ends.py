@@ -115,7 +115,7 @@ def test_a_disk_without_power_is_left_out_and_another_defect_is_none(
 
 def fails(code: int) -> Callable[..., NoReturn]:
     def fail(*_: object) -> NoReturn:
-        raise OSError(code, "what the disk says")
+        raise OSError(code, "an error of the disk")
 
     return fail
 
@@ -134,9 +134,9 @@ def test_ends_are_read_of_partition_folders_on_all_disks(tmp_path: Path, log: Pa
     append(log, batch(4))
     observer.look()
     journals.close()
-    told = [one for one in recorded(tmp_path, "observer-ends") if one.key == "ends"]
-    assert [one.value["nodes"] for one in told] == [
+    ends = [one for one in recorded(tmp_path, "observer-ends") if one.key == "ends"]
+    assert [one.value["nodes"] for one in ends] == [
         {"b1": {"log-0": [[1, 4], [0, 2]]}, "b3": {"log-0": [[1, 4]]}},
         {"b1": {"log-0": [[1, 5], [0, 2]]}, "b3": {"log-0": [[1, 5]]}},
     ]
-    assert all(one.value["began_ns"] <= one.time_ns for one in told)
+    assert all(one.value["began_ns"] <= one.time_ns for one in ends)

@@ -21,7 +21,7 @@ ANSWERS = {0: (0, 40), 1: (_NOT_LEADER, -1), 2: (_STORAGE, -1)}
 
 
 class Bench:
-    """One observer of one broker, that looks when it is told to.
+    """One observer of one broker, that looks when it is asked to.
 
     Attributes:
         asked: replica, isolation level, and partition, leader epoch and timestamp of each in every question.

@@ -48,7 +48,7 @@ class Leader(FakeNode):
         self.questions.append((request.isolation_level, asked.partitions[0].timestamp))
         self.partitions += [(each.partition_index, each.current_leader_epoch) for each in asked.partitions]
         topic = ListOffsetsResponse.ListOffsetsTopicResponse
-        told = [
+        partitions = [
             topic.ListOffsetsPartitionResponse(
                 partition_index=each.partition_index,
                 error_code=FENCED if each.partition_index == 2 else 0,
@@ -58,11 +58,11 @@ class Leader(FakeNode):
             )
             for each in asked.partitions
         ]
-        return ListOffsetsResponse(throttle_time_ms=0, topics=[topic(name=asked.name, partitions=told)])
+        return ListOffsetsResponse(throttle_time_ms=0, topics=[topic(name=asked.name, partitions=partitions)])
 
 
 class Bench:
-    """One observer of one broker, that looks when it is told to."""
+    """One observer of one broker, that looks when it is asked to."""
 
     def __init__(self, folder: Path, stack: ExitStack) -> None:
         self.folder = folder

@@ -44,7 +44,7 @@ class Bench:
 
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
-    """However slow the machine: no answer is late, no sight is old, and nothing is told again."""
+    """However slow the machine: no answer is late, no sight is old, and nothing is recorded again."""
     monkeypatch.setattr(observers, "ASK_TIMEOUT_S", BOUND_S)
     monkeypatch.setattr(observers, "STOP_BOUND_S", BOUND_S)
     monkeypatch.setattr(observers, "ClusterView", lambda: ClusterView(fresh_s=BOUND_S))
@@ -81,7 +81,7 @@ def test_what_goes_on_is_repeated_and_what_does_not_is_not(
     bench.observers.stop()
 
 
-def test_a_broker_that_does_not_tell_is_passed_over(bench: Bench) -> None:
+def test_a_broker_that_does_not_report_is_passed_over(bench: Bench) -> None:
     bench.second.moving["log-0", 0] = (2,)
     bench.observers.start()
     wait_until(bench.recorded_values)

@@ -81,7 +81,7 @@ class Bench:
 
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
-    """However slow the machine: no answer is late, no sight is old, and nothing is told again."""
+    """However slow the machine: no answer is late, no sight is old, and nothing is recorded again."""
     monkeypatch.setattr(module, "ASK_TIMEOUT_S", BOUND_S)
     monkeypatch.setattr(module, "STOP_BOUND_S", BOUND_S)
     monkeypatch.setattr(module, "ClusterView", lambda: ClusterView(fresh_s=BOUND_S))
@@ -117,8 +117,8 @@ def test_every_answer_of_a_leading_controller_is_recorded(bench: Bench) -> None:
 
 def test_that_a_controller_does_not_lead_is_recorded_now_and_then(bench: Bench) -> None:
     bench.run_until(lambda: len(bench.fakes["n2"].asked) > 20)
-    told = bench.recorded_values("quorum", "n2")
-    assert [{**value, "began_ns": 0} for value in told] == [{"answer": "not-leader", "began_ns": 0}]
+    answers = bench.recorded_values("quorum", "n2")
+    assert [{**value, "began_ns": 0} for value in answers] == [{"answer": "not-leader", "began_ns": 0}]
     assert seen(bench.observers.view).active_controller is None
 
 
@@ -296,7 +296,7 @@ def test_of_two_brokers_the_one_with_the_newer_leader_epoch_is_believed() -> Non
     assert snapshot.partition(("t", 5)) is None
 
 
-def test_of_two_brokers_with_the_same_leader_epoch_the_one_who_told_last_is_believed() -> None:
+def test_of_two_brokers_with_the_same_leader_epoch_the_one_who_reported_last_is_believed() -> None:
     now = Time()
     view = ClusterView(clock=now)
     for leader, node in ((1, "b1"), (2, "b2"), (3, "b1")):

@@ -127,9 +127,9 @@ def test_an_unknown_blink_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     odd = msgspec.structs.replace(scenario.schedule, blinks={"wink": 1})
     changed = msgspec.structs.replace(scenario, schedule=odd)
     monkeypatch.setattr("harness.plan.planning.load_scenario", lambda _: changed)
-    with pytest.raises(UsageError) as told:
+    with pytest.raises(UsageError) as caught:
         plan_run(RunOptions(scenario="exploratory/chaos", seed=1))
-    assert "no blink is called wink; expected one of pause, link" in told.value.got
+    assert "no blink is called wink; expected one of pause, link" in caught.value.got
 
 
 @pytest.mark.parametrize("name", AS_BEFORE)

@@ -708,7 +708,7 @@ def test_gambits_take_turns_with_single_faults_and_none_overlaps_another() -> No
     assert len(set(names)) == len(names) == len(planned.steps) + len(planned.gambits)
 
 
-def test_a_schedule_tells_all_faults_and_operations_of_its_gambits() -> None:
+def test_a_schedule_names_all_faults_and_operations_of_its_gambits() -> None:
     aimed = FaultAt("f1", "leader", Pause())
     gambit = Gambit(
         3_000, "x", (ChoosePartition(1), InjectAll((aimed,)), Until(AllInSync(), 9), HealAll(("f1",))), 9

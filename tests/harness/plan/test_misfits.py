@@ -65,7 +65,7 @@ def test_nodes_that_the_topology_has_and_times_within_the_load_are_fine() -> Non
 
 
 def test_a_step_may_outlast_the_load() -> None:
-    """The nemesis leaves it in force; runs of which that is told are replayed and made smaller."""
+    """The nemesis leaves it in force; runs that have recorded it are replayed and made smaller."""
     outlasting = fixed(Step(25_000, 6_000, Kill(broker(3))))
     assert problems(outlasting) == []
     assert fits(Scenario(summary="A kill.", why="It lasts.", schedule=outlasting))
@@ -115,7 +115,7 @@ def test_times_outside_the_load_are_found() -> None:
 
 
 @pytest.mark.parametrize(
-    ("at", "node", "told"),
+    ("at", "node", "expected"),
     [
         ("14_000", "9", "odd.py:11: step 2 names broker 9; the topology has 3"),
         ("14_000", "4 + 5", "odd.py: step 2 names broker 9; the topology has 3"),
@@ -123,12 +123,12 @@ def test_times_outside_the_load_are_found() -> None:
     ],
 )
 def test_a_file_is_refused_with_the_line(
-    at: str, node: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    at: str, node: str, expected: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "odd.py"
     path.write_text(SOURCE.replace("AT", at).replace("NODE", node))
     assert cli.invoke(["run", str(path), "--dry-run"]) == 64
-    assert told in capsys.readouterr().err
+    assert expected in capsys.readouterr().err
 
 
 def test_options_that_take_a_node_away_are_refused_too() -> None:
@@ -147,7 +147,7 @@ def test_a_file_that_is_gone_or_can_not_be_read_is_named_alone(tmp_path: Path) -
     assert located(misfit, path) == f"{path}:3: step 1 is odd"
 
 
-def test_a_line_is_told_only_if_no_other_may_be_meant(tmp_path: Path) -> None:
+def test_a_line_is_reported_only_if_no_other_may_be_meant(tmp_path: Path) -> None:
     path = tmp_path / "odd.py"
     late = Misfit("step 2 is late", ("Step",), 6_000)
     path.write_text("Step(1_000, 6_000, x)\nStep(6_000, 1_000, x)\n")
@@ -178,7 +178,7 @@ def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize(
-    ("source", "told"),
+    ("source", "expected"),
     [
         ("\nx = (\n", "line 2: '(' was never closed"),
         ("\n\nraise ValueError('no')\n", "line 3: ValueError: no"),
@@ -188,12 +188,12 @@ def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     ],
 )
 def test_a_broken_scenario_is_refused_by_its_file_and_line_and_the_others_are_listed(
-    source: str, told: str, room: Path, capsys: pytest.CaptureFixture[str]
+    source: str, expected: str, room: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (room / "smoke/odd_one.py").write_text(source)
     with pytest.raises(UsageError, match="'smoke/odd-one' can't be loaded") as refused:
         load_scenario("smoke/odd-one")
-    assert told in refused.value.got
+    assert expected in refused.value.got
     assert refused.value.where == str(room / "smoke/odd_one.py")
     assert cli.invoke(["list", "--scenarios"]) == 0
     broken, whole = capsys.readouterr().out.splitlines()

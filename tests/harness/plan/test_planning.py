@@ -96,7 +96,7 @@ def test_defaults_stay_out_of_the_line_but_for_the_version_that_may_be_another_t
 
 
 @pytest.mark.parametrize(
-    ("workload", "told"),
+    ("workload", "expected"),
     [
         (LogWorkload(libraries=("sarama",)), "there is no client library 'sarama'"),
         (
@@ -111,13 +111,13 @@ def test_defaults_stay_out_of_the_line_but_for_the_version_that_may_be_another_t
         ),
     ],
 )
-def test_a_load_of_what_nobody_has_is_refused(workload: LogWorkload, told: str) -> None:
+def test_a_load_of_what_nobody_has_is_refused(workload: LogWorkload, expected: str) -> None:
     scenario = msgspec.structs.replace(load_scenario("exploratory/chaos"), workload=workload)
-    assert any(told in problem for problem in problems_of_load(scenario))
+    assert any(expected in problem for problem in problems_of_load(scenario))
 
 
 @pytest.mark.parametrize(
-    ("config", "node_config", "told"),
+    ("config", "node_config", "expected"),
     [
         (
             {},
@@ -137,14 +137,14 @@ def test_a_load_of_what_nobody_has_is_refused(workload: LogWorkload, told: str) 
     ],
 )
 def test_brokers_have_the_limits_by_which_share_groups_are_judged(
-    config: dict[str, str] | None, node_config: dict[str, dict[str, str]], told: str
+    config: dict[str, str] | None, node_config: dict[str, dict[str, str]], expected: str
 ) -> None:
     scenario = load_scenario("exploratory/share")
     assert problems_of_load(scenario) == []
     given = scenario.topology.config if config is None else config
     topology = msgspec.structs.replace(scenario.topology, config=given, node_config=node_config)
     problems = problems_of_load(msgspec.structs.replace(scenario, topology=topology))
-    assert any(problem.startswith(told) for problem in problems), problems
+    assert any(problem.startswith(expected) for problem in problems), problems
 
 
 def test_all_problems_are_reported_together() -> None:
@@ -155,13 +155,13 @@ def test_all_problems_are_reported_together() -> None:
             )
         )
     assert caught.value.exit_code == 64
-    told = str(caught.value)
+    text = str(caught.value)
     for part in ("dynamic quorum", "idempotence needs acks=all", "no room for a fault", "rate is 0"):
-        assert part in told
+        assert part in text
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "expected"),
     [
         ({"kafka_version": "four"}, "not a Kafka version"),
         ({"kafka_version": "3.5.0"}, "older than 3.6.2"),
@@ -178,10 +178,10 @@ def test_all_problems_are_reported_together() -> None:
         ({"scenario": "smoke/partitoin"}, "smoke/partition"),
     ],
 )
-def test_what_does_not_fit_is_refused_with_the_reason(given: dict[str, object], told: str) -> None:
+def test_what_does_not_fit_is_refused_with_the_reason(given: dict[str, object], expected: str) -> None:
     with pytest.raises(UsageError, match=r"(?s).*") as caught:
         plan_run(options(**given))
-    assert told in str(caught.value)
+    assert expected in str(caught.value)
 
 
 def test_versions_without_a_dynamic_quorum_get_a_static_one() -> None:
@@ -265,6 +265,6 @@ def test_a_schedule_that_can_not_be_drawn_is_reported(
 ) -> None:
     scenario = Scenario(summary="s", why="w", schedule=schedule)
     monkeypatch.setattr("harness.plan.planning.load_scenario", lambda _: scenario)
-    with pytest.raises(UsageError) as told:
+    with pytest.raises(UsageError) as caught:
         plan_run(options())
-    assert problem in told.value.got
+    assert problem in caught.value.got

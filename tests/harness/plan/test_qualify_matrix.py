@@ -1,4 +1,4 @@
-"""What presets plan: every run can be planned, shards are all of it, and times fit what is said of them."""
+"""What presets plan: every run can be planned, shards are all of it, and times are as documented."""
 
 from collections import Counter
 
@@ -67,14 +67,14 @@ def test_shards_take_about_as_long(preset: str, count: int) -> None:
     ("preset", "baseline", "minutes_max"),
     [("smoke", None, 15), ("nightly", OLD, 320), ("release", OLD, 1_900)],
 )
-def test_presets_take_what_is_said_of_them(preset: str, baseline: Build | None, minutes_max: int) -> None:
+def test_presets_take_as_long_as_documented(preset: str, baseline: Build | None, minutes_max: int) -> None:
     jobs = jobs_of(preset, baseline)
     whole = sum(map(expected_ms, jobs))
     assert minutes_max * 0.8 <= whole / MIN_MS <= minutes_max
     assert 1 - sum(map(load_ms, jobs)) / whole <= 0.25
 
 
-def test_required_states_are_told_by_some_checker() -> None:
+def test_required_states_are_counted_by_some_checker() -> None:
     assert {state for preset in PRESETS.values() for state in preset.required} <= LABELS.keys()
 
 

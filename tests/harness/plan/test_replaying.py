@@ -42,7 +42,7 @@ from harness.vocabulary import (
     controller,
 )
 from tests.harness.plan.kinds import of_kind
-from tests.harness.recorded_run import Told
+from tests.harness.recorded_run import Recording
 
 NODES = Topology(mode=Mode.ISOLATED).nodes()
 CUT = Partition(Pattern.HALVES, Target.ACTIVE_CONTROLLER, draw=5)
@@ -50,8 +50,8 @@ KILL = Kill(Target.PARTITION_LEADER, draw=3)
 RANDOM = Stop(Target.RANDOM, draw=1)
 
 
-def resolved(schedule: Planned, *told: Told, nodes: tuple[Node, ...] = NODES) -> Resolution:
-    operations = sorted((o for each in told for o in each.operations), key=lambda o: o.time_ns)
+def resolved(schedule: Planned, *recordings: Recording, nodes: tuple[Node, ...] = NODES) -> Resolution:
+    operations = sorted((o for each in recordings for o in each.operations), key=lambda o: o.time_ns)
     numbered = tuple(
         type(o)(**{**{name: getattr(o, name) for name in o.__struct_fields__}, "index": index})
         for index, o in enumerate(operations)
@@ -63,7 +63,7 @@ def resolved(schedule: Planned, *told: Told, nodes: tuple[Node, ...] = NODES) ->
 
 def test_nodes_take_the_place_of_roles_and_the_times_are_those_of_then() -> None:
     schedule = FixedSchedule((Step(3_000, 6_000, CUT), Step(12_000, 6_000, KILL)), 30_000)
-    nemesis = Told("nemesis")
+    nemesis = Recording("nemesis")
     nemesis.fault("f1", CUT, "c3", (3_000, 4_500, 10_600))
     nemesis.fault("f2", KILL, "b2", (13_250, 13_500, 20_000))
 
@@ -84,7 +84,7 @@ def test_nodes_take_the_place_of_roles_and_the_times_are_those_of_then() -> None
 
 def test_only_a_role_that_the_target_had_is_compared_later() -> None:
     schedule = FixedSchedule((Step(1_000, 6_000, CUT), Step(2_000, 6_000, RANDOM)), 30_000)
-    nemesis = Told("nemesis")
+    nemesis = Recording("nemesis")
     nemesis.fault("f1", CUT, "c3", (1_000, 1_100, 7_100), by="fallback")
     nemesis.fault("f2", RANDOM, "c1", (2_000, 2_100, 8_100))
     assert resolved(schedule, nemesis).roles == {}
@@ -92,7 +92,7 @@ def test_only_a_role_that_the_target_had_is_compared_later() -> None:
 
 def test_faults_that_were_withheld_are_left_out_and_the_others_numbered_anew() -> None:
     schedule = FixedSchedule((Step(1_000, 6_000, KILL), Step(9_000, 6_000, CUT)), 30_000)
-    nemesis = Told("nemesis")
+    nemesis = Recording("nemesis")
     nemesis.refused("f1", KILL, 1_000, "withheld from b1: no copies")
     nemesis.fault("f2", CUT, "c1", (9_000, 9_100, 15_100))
 
@@ -103,9 +103,9 @@ def test_faults_that_were_withheld_are_left_out_and_the_others_numbered_anew() -
     assert found.notes == ("f1 of the recorded run is left out: withheld from b1: no copies",)
 
 
-def test_a_fault_that_was_never_reached_stays_symbolic_and_that_is_told() -> None:
+def test_a_fault_that_was_never_reached_stays_symbolic_and_that_is_reported() -> None:
     schedule = FixedSchedule((Step(1_000, 6_000, KILL), Step(9_000, 6_000, CUT)), 30_000)
-    nemesis = Told("nemesis")
+    nemesis = Recording("nemesis")
     nemesis.fault("f1", KILL, "b1", (1_000, 1_100, 7_100))
     found = resolved(schedule, nemesis)
     assert of_kind(FixedSchedule, found.schedule).steps[1] == Step(9_000, 6_000, CUT)
@@ -113,7 +113,7 @@ def test_a_fault_that_was_never_reached_stays_symbolic_and_that_is_told() -> Non
 
 
 def test_a_run_that_was_killed_in_mid_fault_keeps_the_planned_time_of_that_fault() -> None:
-    nemesis = Told("nemesis")
+    nemesis = Recording("nemesis")
     nemesis.fault("f1", CUT, "c2", (1_000, 1_100, 7_100))
     del nemesis.operations[2:]
     found = resolved(FixedSchedule((Step(1_000, 6_000, CUT),), 30_000), nemesis)
@@ -127,7 +127,7 @@ def test_a_run_that_was_killed_in_mid_fault_keeps_the_planned_time_of_that_fault
 
 def test_what_was_in_force_at_the_end_is_so_again_however_late_the_others_were() -> None:
     schedule = FixedSchedule((Step(1_000, 8_000, KILL), Step(2_000, 9_500, CUT)), 10_000)
-    nemesis = Told("nemesis")
+    nemesis = Recording("nemesis")
     nemesis.fault("f1", KILL, "b1", (1_000, 5_000, 13_000))
     nemesis.fault("f2", CUT, "c1", (5_100, 5_200, 13_500))
 
@@ -141,7 +141,7 @@ def test_what_was_in_force_at_the_end_is_so_again_however_late_the_others_were()
 
 def test_a_schedule_that_was_late_is_as_long_as_it_took() -> None:
     schedule = FixedSchedule((Step(1_000, 8_000, KILL), Step(2_000, 7_000, CUT)), 10_000)
-    nemesis = Told("nemesis")
+    nemesis = Recording("nemesis")
     nemesis.fault("f1", KILL, "b1", (1_000, 1_100, 9_200))
     nemesis.fault("f2", CUT, "c1", (5_000, 5_500, 13_000))
     found = resolved(schedule, nemesis).schedule
@@ -149,7 +149,7 @@ def test_a_schedule_that_was_late_is_as_long_as_it_took() -> None:
 
 
 def test_what_was_asked_for_late_is_within_the_load() -> None:
-    runner, admin = Told("runner"), Told("admin")
+    runner, admin = Recording("runner"), Recording("admin")
     runner.add(0, OperationType.OK, "phase", "load")
     asked = {"partitions": None, "to": "b1"}
     admin.add(10_400, OperationType.INVOKE, "elect-leaders", "preferred", asked)
@@ -163,7 +163,7 @@ def test_admin_operations_are_those_that_were_asked_for() -> None:
     schedule = FixedSchedule(
         (), 30_000, (TimedOperation(1_000, ReassignSome(4)), TimedOperation(2_000, ChangeVoters(3)))
     )
-    runner, admin = Told("runner"), Told("admin")
+    runner, admin = Recording("runner"), Recording("admin")
     runner.add(0, OperationType.OK, "phase", "load")
     invoke = OperationType.INVOKE
     admin.add(
@@ -218,7 +218,12 @@ SCRIPT = ScriptedSchedule(
 
 
 def test_a_script_is_played_with_the_nodes_of_then() -> None:
-    moves, admin, background, nemesis = Told("moves"), Told("admin"), Told("admin-2"), Told("nemesis")
+    moves, admin, background, nemesis = (
+        Recording("moves"),
+        Recording("admin"),
+        Recording("admin-2"),
+        Recording("nemesis"),
+    )
     moves.add(0, OperationType.INVOKE, "await", "leads-quorum", {})
     moves.add(1, OperationType.OK, "await", "leads-quorum", {})
     moves.add(10, OperationType.INVOKE, "perform", "remove-voter", {})
@@ -248,7 +253,7 @@ def test_a_script_is_played_with_the_nodes_of_then() -> None:
 
 
 def test_drawn_operations_of_a_script_are_resolved_too() -> None:
-    moves, admin = Told("moves"), Told("admin")
+    moves, admin = Recording("moves"), Recording("admin")
     moves.add(10, OperationType.INVOKE, "perform", "elect-some", {})
     admin.add(11, OperationType.INVOKE, "elect-leaders", "preferred", {"partitions": [["t", 4]]})
     found = resolved(ScriptedSchedule((Perform(ElectSome(ElectionType.PREFERRED)),), 9), moves, admin)
@@ -261,14 +266,14 @@ def test_drawn_operations_of_a_script_are_resolved_too() -> None:
 
 
 def test_a_node_that_there_is_not_is_refused() -> None:
-    nemesis = Told("nemesis")
+    nemesis = Recording("nemesis")
     nemesis.fault("f1", CUT, "c5", (1_000, 1_100, 7_100))
     with pytest.raises(MisfitError, match="c5 is not among c1, c2"):
         resolved(FixedSchedule((Step(1_000, 6_000, CUT),), 30_000), nemesis)
 
 
 def test_differences_from_the_recorded_run_are_reported() -> None:
-    nemesis = Told("nemesis")
+    nemesis = Recording("nemesis")
     nemesis.fault("f1", CUT, "c3", (1, 2, 3), by="name", roles=["quorum-follower", "random"])
     nemesis.fault("f2", CUT, "c3", (4, 5, 6), by="name", roles=["active-controller"])
     nemesis.fault("f3", RANDOM, "c3", (7, 8, 9), by="name", roles=[])

@@ -24,7 +24,7 @@ from harness.vocabulary import (
     Topology,
     broker,
 )
-from tests.harness.recorded_run import Told
+from tests.harness.recorded_run import Recording
 
 OK, INFO, FAIL, INVOKE = OperationType.OK, OperationType.INFO, OperationType.FAIL, OperationType.INVOKE
 NODES = Topology(mode=Mode.ISOLATED).nodes()
@@ -38,17 +38,17 @@ def schedule(*faults: Fault) -> FixedSchedule:
     return FixedSchedule((ALONE,), 30_000, blinks=blinks)
 
 
-def resolved(planned: FixedSchedule, told: Told) -> Resolution:
-    nemesis = Told("nemesis")
+def resolved(planned: FixedSchedule, recording: Recording) -> Resolution:
+    nemesis = Recording("nemesis")
     nemesis.fault("f1", ALONE.fault, "b3", (4_500, 4_600, 10_600))
-    operations = [*nemesis.operations, *told.operations]
+    operations = [*nemesis.operations, *recording.operations]
     history = History("abc", "", tuple(sorted(operations, key=lambda o: o.time_ns)))
     found = resolution_of(planned, history, NODES)
     assert decode(encode(found.schedule)) == found.schedule, "it can't be stored"
     return found
 
 
-class Blinks(Told):
+class Blinks(Recording):
     """What was recorded of blinks."""
 
     def __init__(self) -> None:
@@ -71,11 +71,11 @@ class Blinks(Told):
 
 
 def test_whom_they_hit_is_named_and_they_come_and_go_as_then() -> None:
-    told = Blinks()
-    told.played("blink1", SOMEBODY, "b2", 5_600)
-    told.played("blink2", SOMEBODY, "c1", 6_800, kind=INFO)
-    told.refused("blink3", SOMEBODY, 7_500)
-    found = resolved(schedule(SOMEBODY, SOMEBODY, SOMEBODY, SOMEBODY), told)
+    recording = Blinks()
+    recording.played("blink1", SOMEBODY, "b2", 5_600)
+    recording.played("blink2", SOMEBODY, "c1", 6_800, kind=INFO)
+    recording.refused("blink3", SOMEBODY, 7_500)
+    found = resolved(schedule(SOMEBODY, SOMEBODY, SOMEBODY, SOMEBODY), recording)
     assert isinstance(found.schedule, FixedSchedule)
     first, second = found.schedule.blinks
     # The schedule began at 500.
@@ -85,9 +85,9 @@ def test_whom_they_hit_is_named_and_they_come_and_go_as_then() -> None:
 
 
 def test_the_load_lasts_as_long_as_the_last_blink_of_then() -> None:
-    told = Blinks()
-    told.played("blink1", SOMEBODY, "b2", 30_400)
-    found = resolved(schedule(SOMEBODY), told).schedule
+    recording = Blinks()
+    recording.played("blink1", SOMEBODY, "b2", 30_400)
+    found = resolved(schedule(SOMEBODY), recording).schedule
     assert isinstance(found, FixedSchedule)
     (blink,) = found.blinks
     assert found.duration_ms == blink.at_ms + blink.hold_ms == 30_150
@@ -96,9 +96,9 @@ def test_the_load_lasts_as_long_as_the_last_blink_of_then() -> None:
 @pytest.mark.parametrize("other", ["b1", "b3"])
 def test_a_link_has_the_same_two_ends(other: str) -> None:
     cut = [["b2", other], [other, "b2"]]
-    told = Blinks()
-    told.played("blink1", LINK, "b2", 5_600, cut=cut)
-    found = resolved(schedule(LINK), told).schedule
+    recording = Blinks()
+    recording.played("blink1", LINK, "b2", 5_600, cut=cut)
+    found = resolved(schedule(LINK), recording).schedule
     assert isinstance(found, FixedSchedule)
     (again,) = found.blinks
     assert isinstance(again.fault, Partition)
@@ -106,8 +106,8 @@ def test_a_link_has_the_same_two_ends(other: str) -> None:
     assert [list(pair) for pair in cuts(Pattern.LINK, names, "b2", again.fault.draw)] == sorted(cut)
 
 
-def test_a_node_that_is_no_more_is_told() -> None:
-    told = Blinks()
-    told.played("blink1", SOMEBODY, "b9", 5_600)
+def test_a_node_that_is_no_more_is_reported() -> None:
+    recording = Blinks()
+    recording.played("blink1", SOMEBODY, "b9", 5_600)
     with pytest.raises(MisfitError, match="b9 is not among"):
-        resolved(schedule(SOMEBODY), told)
+        resolved(schedule(SOMEBODY), recording)

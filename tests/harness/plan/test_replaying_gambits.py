@@ -34,7 +34,7 @@ from harness.vocabulary import (
     broker,
     controller,
 )
-from tests.harness.recorded_run import Told
+from tests.harness.recorded_run import Recording
 
 OK, INFO, FAIL, INVOKE = OperationType.OK, OperationType.INFO, OperationType.FAIL, OperationType.INVOKE
 NODES = Topology(mode=Mode.ISOLATED).nodes()
@@ -49,8 +49,8 @@ MOVES = (
 GAMBIT = Gambit(3_000, "x", MOVES, 8_000)
 
 
-def resolved(schedule: FixedSchedule, *told: Told) -> Resolution:
-    operations = sorted((o for each in told for o in each.operations), key=lambda o: o.time_ns)
+def resolved(schedule: FixedSchedule, *recordings: Recording) -> Resolution:
+    operations = sorted((o for each in recordings for o in each.operations), key=lambda o: o.time_ns)
     numbered = tuple(
         type(o)(**{**{name: getattr(o, name) for name in o.__struct_fields__}, "index": index})
         for index, o in enumerate(operations)
@@ -64,8 +64,8 @@ def chosen(at_ms: int, name: str, parts: dict[str, str], where: tuple[str, int] 
     return [at_ms, name, {"parts": parts, "where": where}]
 
 
-def recorded_gambits(*choices: list[Any], ends: tuple[int, str, OperationType] | None = None) -> Told:
-    gambits = Told("gambits")
+def recorded_gambits(*choices: list[Any], ends: tuple[int, str, OperationType] | None = None) -> Recording:
+    gambits = Recording("gambits")
     for at_ms, name, value in choices:
         gambits.add(at_ms, INVOKE, "choose", name, {})
         gambits.add(at_ms + 1, OK, "choose", name, value)
@@ -75,8 +75,8 @@ def recorded_gambits(*choices: list[Any], ends: tuple[int, str, OperationType] |
     return gambits
 
 
-def struck(name: str, gambit: str, at_ms: int) -> Told:
-    nemesis = Told("nemesis-2")
+def struck(name: str, gambit: str, at_ms: int) -> Recording:
+    nemesis = Recording("nemesis-2")
     value = {"kind": "kill", "spec": as_value(Kill()), "gambit": gambit}
     nemesis.add(at_ms, INVOKE, "inject", name, value)
     nemesis.add(at_ms + 5, OK, "inject", name, value | {"targets": ["b1"], "cut": []})
@@ -105,7 +105,7 @@ def test_nodes_take_the_place_of_choices_and_times_are_those_of_then() -> None:
 def test_what_followed_an_early_end_keeps_its_time_of_then() -> None:
     schedule = FixedSchedule((Step(20_000, 6_000, Kill()),), 40_000, gambits=(GAMBIT,))
     gambits = recorded_gambits(chosen(3_500, "g1", {"leader": "b1"}, ("t", 0)), ends=(5_000, "g1", OK))
-    nemesis = Told("nemesis")
+    nemesis = Recording("nemesis")
     nemesis.fault("f1", Kill(), "b2", (14_000, 14_100, 20_200))
     found = resolved(schedule, gambits, nemesis).schedule
     assert isinstance(found, FixedSchedule)
@@ -117,13 +117,13 @@ def test_what_followed_an_early_end_keeps_its_time_of_then() -> None:
 def test_what_was_not_played_is_left_out_and_what_ended_early_is_played_anew() -> None:
     second = Gambit(20_000, "y", (ChoosePartition(1), Request(ReassignSome(4))), 5_000)
     third = Gambit(28_000, "z", (ChoosePartition(2),), 5_000)
-    told = recorded_gambits(chosen(3_000, "g1", {"leader": "b1"}, ("t", 0)), ends=(3_900, "g1", INFO))
+    recording = recorded_gambits(chosen(3_000, "g1", {"leader": "b1"}, ("t", 0)), ends=(3_900, "g1", INFO))
     for o in (
         recorded_gambits(ends=(17_000, "g2", INFO)).operations
         + recorded_gambits(ends=(29_000, "g3", FAIL)).operations
     ):
-        told.operations.append(o)
-    found = resolved(FixedSchedule((), 40_000, gambits=(GAMBIT, second, third)), told)
+        recording.operations.append(o)
+    found = resolved(FixedSchedule((), 40_000, gambits=(GAMBIT, second, third)), recording)
     assert isinstance(found.schedule, FixedSchedule)
     first, asking = found.schedule.gambits
     assert isinstance(first.moves[0], Given)
@@ -139,8 +139,8 @@ def test_what_was_not_played_is_left_out_and_what_ended_early_is_played_anew() -
 
 def test_a_replay_of_a_replay_takes_its_choices_too() -> None:
     given = Gambit(3_000, "x", (Given({"leader": broker(1)}, ("t", 0)), *MOVES[2:]), 8_000)
-    told = recorded_gambits(chosen(3_000, "g1", {"leader": "b1"}, ("t", 0)), ends=(3_900, "g1", OK))
-    found = resolved(FixedSchedule((), 40_000, gambits=(given,)), told).schedule
+    recording = recorded_gambits(chosen(3_000, "g1", {"leader": "b1"}, ("t", 0)), ends=(3_900, "g1", OK))
+    found = resolved(FixedSchedule((), 40_000, gambits=(given,)), recording).schedule
     assert isinstance(found, FixedSchedule)
     assert found.gambits[0].moves == given.moves
 
@@ -176,13 +176,13 @@ def test_a_link_is_cut_between_the_nodes_of_then() -> None:
 
 
 def test_a_node_that_there_is_not_is_refused() -> None:
-    told = recorded_gambits(chosen(3_000, "g1", {"leader": "b9"}, ("t", 0)), ends=(3_900, "g1", OK))
+    recording = recorded_gambits(chosen(3_000, "g1", {"leader": "b9"}, ("t", 0)), ends=(3_900, "g1", OK))
     with pytest.raises(MisfitError, match="b9 is not among"):
-        resolved(FixedSchedule((), 40_000, gambits=(GAMBIT,)), told)
+        resolved(FixedSchedule((), 40_000, gambits=(GAMBIT,)), recording)
 
 
 def test_a_recorded_leader_that_leads_no_more_is_reported() -> None:
-    gambits = Told("gambits")
+    gambits = Recording("gambits")
     gambits.add(1, OK, "choose", "g1", {"parts": {}, "as_then": False})
     gambits.add(2, OK, "choose", "g2", {"parts": {}, "as_then": True})
     gambits.add(3, OK, "choose", "g3", {"parts": {}})

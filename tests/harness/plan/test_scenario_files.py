@@ -88,7 +88,7 @@ def test_a_file_has_a_name_that_is_a_place_in_the_store(path: str, name: str) ->
 
 
 @pytest.mark.parametrize(
-    ("source", "told"),
+    ("source", "expected"),
     [
         ("x = 1\n", "SCENARIO is none"),
         ("SCENARIO = 5\n", "SCENARIO is a value of type int"),
@@ -102,16 +102,16 @@ def test_a_file_has_a_name_that_is_a_place_in_the_store(path: str, name: str) ->
     ],
 )
 def test_a_file_without_a_scenario_is_refused(
-    source: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    source: str, expected: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "wrong.py"
     path.write_text(source)
     assert cli.invoke(["run", str(path), "--runs", str(tmp_path / "runs")]) == 64
-    said = capsys.readouterr().err
-    assert "that file has no scenario to run" in said
-    assert told in said
-    assert str(path) in said
-    assert "docs/write-a-scenario.md" in said
+    stderr = capsys.readouterr().err
+    assert "that file has no scenario to run" in stderr
+    assert expected in stderr
+    assert str(path) in stderr
+    assert "docs/write-a-scenario.md" in stderr
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -44,7 +44,7 @@ def test_a_rolling_upgrade_wants_the_images_of_both_versions() -> None:
     assert [image.version for image in earlier.images] == ["4.1.1", "3.9.0"]
 
 
-def test_what_a_version_can_not_do_is_told_before_it_is_brought() -> None:
+def test_what_a_version_can_not_do_is_reported_before_it_is_brought() -> None:
     back = ScriptedSchedule((Inject("down", Upgrade(version="3.8.1")),), 10)
     (problem,) = upgrade_problems(back, OLD, "4.3.1", None)
     assert problem.startswith("Kafka 3.8.1 has no dynamic quorum")

@@ -34,7 +34,7 @@ def test_no_scenario_of_the_catalogue_has_a_wrong_value(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("fields", "expected"),
     [
         ({"summary": 3}, "summary is 3, expected str, got int"),
         ({"workload": TxnWorkload(partitions=-1)}, "workload.partitions is -1, expected int >= 1"),
@@ -62,9 +62,9 @@ def test_no_scenario_of_the_catalogue_has_a_wrong_value(name: str) -> None:
         ({"schedule": None}, "schedule is None, expected FixedSchedule or RandomSchedule or"),
     ],
 )
-def test_a_wrong_value_is_found(fields: dict[str, Any], told: str) -> None:
+def test_a_wrong_value_is_found(fields: dict[str, Any], expected: str) -> None:
     (found,) = wrong_values(scenario(**fields))
-    assert told in found.text()
+    assert expected in found.text()
 
 
 def test_a_step_is_named_by_its_place() -> None:

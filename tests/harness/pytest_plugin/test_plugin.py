@@ -42,7 +42,7 @@ KNOWN = msgspec.structs.replace(INVALID, expected=Validity.INVALID, as_expected=
 
 
 class Runs:
-    """Stands in for the clusters: verdicts by what is asked for, valid where nothing is said."""
+    """Stands in for the clusters: verdicts by what is asked for, valid by default."""
 
     def __init__(self, store: Path) -> None:
         self.store = store
@@ -159,19 +159,19 @@ def test_what_the_host_lacks_is_skipped_with_the_reason(
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "expected"),
     [
         (("--kafka-version", "four"), "is not a Kafka version"),
         (("--seed", "-1"), "--seed is -1"),
         (("--seed", "x"), "invalid int value"),
     ],
 )
-def test_options_that_make_no_sense_are_told(
-    pytester: pytest.Pytester, runs: Runs, words: tuple[str, str], told: str
+def test_options_that_make_no_sense_are_reported(
+    pytester: pytest.Pytester, runs: Runs, words: tuple[str, str], expected: str
 ) -> None:
     result = pytester.runpytest_inprocess(SMOKE, *words)
     assert result.ret is pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([f"*{told}*"])
+    result.stderr.fnmatch_lines([f"*{expected}*"])
     assert runs.plans == []
 
 
@@ -191,10 +191,10 @@ def test_a_ci_job_gets_its_summary_with_what_was_skipped(
     pytester.runpytest_inprocess(
         CHAOS, str(ROOM / "kips/kip_853_grow.py"), "--kafka-version", "3.7.1", "--seed", "1"
     )
-    told = page.read_text()
-    assert "**❌ 2 Failed · 🙈 1 Skipped · 😷 1 Quarantined · ✅ 2 Passed** (5 runs)" in told
-    assert "no engine" in told
-    assert "older than" in told
+    text = page.read_text()
+    assert "**❌ 2 Failed · 🙈 1 Skipped · 😷 1 Quarantined · ✅ 2 Passed** (5 runs)" in text
+    assert "no engine" in text
+    assert "older than" in text
 
 
 def test_other_peoples_options_and_modules_are_theirs(pytester: pytest.Pytester) -> None:

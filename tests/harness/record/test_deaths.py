@@ -1,4 +1,4 @@
-"""What is written down of a harness that died: how it ended, what it last said, and when."""
+"""What is written down of a harness that died: how it ended, what it last printed, and when."""
 
 import signal
 from pathlib import Path
@@ -20,7 +20,7 @@ DUMP = [
 
 
 @pytest.mark.parametrize(
-    ("code", "said", "expected"),
+    ("code", "lines", "expected"),
     [
         (
             -signal.SIGKILL,
@@ -40,11 +40,11 @@ DUMP = [
         (3, ["a" * 400], f"the harness ended with 3; it last said: {'a' * 300}"),
     ],
 )
-def test_how_a_process_ended(code: int, said: list[str], expected: str) -> None:
-    assert death_text(code, said) == expected
+def test_how_a_process_ended(code: int, lines: list[str], expected: str) -> None:
+    assert death_text(code, lines) == expected
 
 
-def test_a_death_is_told_in_the_history_at_the_time_of_the_last_operation(tmp_path: Path) -> None:
+def test_a_death_is_recorded_in_the_history_at_the_time_of_the_last_operation(tmp_path: Path) -> None:
     journals = Journals(tmp_path, "run", Clock(source=iter(range(100)).__next__))
     runner = Recorder(journals.open(RUNNER, RUNNER), RUNNER)
     runner.observe("phase", "load")
@@ -62,7 +62,7 @@ def test_a_death_is_told_in_the_history_at_the_time_of_the_last_operation(tmp_pa
         note_death(tmp_path, after, "twice")
 
 
-def test_a_death_before_anything_was_recorded_is_told_too(tmp_path: Path) -> None:
+def test_a_death_before_any_operation_is_recorded_too(tmp_path: Path) -> None:
     note_death(tmp_path, History("run", "2026-11-22T01:00:00Z", ()), "it was ended")
     (noted,) = read_history(tmp_path).operations
     assert noted == Operation(
@@ -70,7 +70,7 @@ def test_a_death_before_anything_was_recorded_is_told_too(tmp_path: Path) -> Non
     )
 
 
-def test_what_was_said_is_added_to_failures(tmp_path: Path) -> None:
+def test_lines_of_stderr_are_added_to_failures(tmp_path: Path) -> None:
     (tmp_path / FAILURES_FILE).write_text("before\n")
     save_stderr(tmp_path, ["one", "two"])
     assert (tmp_path / FAILURES_FILE).read_text() == "before\none\ntwo\n"

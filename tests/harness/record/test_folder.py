@@ -52,7 +52,7 @@ def test_a_clusters_folder_is_named_by_its_id_and_linked_by_nothing(tmp_path: Pa
     assert [each.folder for each in runs.list_runs(tmp_path)] == [run]
 
 
-def test_a_clusters_folder_that_is_there_already_is_told(tmp_path: Path) -> None:
+def test_a_clusters_folder_that_is_there_already_is_reported(tmp_path: Path) -> None:
     create_cluster_folder(tmp_path, "12345678")
     with pytest.raises(KrucibleError, match="the cluster's folder can't be made") as caught:
         create_cluster_folder(tmp_path, "12345678")

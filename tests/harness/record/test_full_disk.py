@@ -1,4 +1,4 @@
-"""A disk that is really full: what was recorded stays, what can't be written is said."""
+"""A disk that is really full: what was recorded stays, what can't be written is reported."""
 
 import os
 import re
@@ -168,11 +168,11 @@ def test_the_command_reports_the_full_disk_and_does_not_change_the_history(
     before = recorded(disk)
     disk.fill()
     assert cli.invoke([command, str(disk.folder), "--runs", str(disk.runs)]) == 3
-    told = capsys.readouterr().err
-    assert NO_SPACE in told
-    assert re.search(r"next: +(make room|free space)", told)
-    assert "Traceback" not in told
-    assert "defect" not in told
+    stderr = capsys.readouterr().err
+    assert NO_SPACE in stderr
+    assert re.search(r"next: +(make room|free space)", stderr)
+    assert "Traceback" not in stderr
+    assert "defect" not in stderr
     assert history_of(disk) == before
     with pytest.raises(RunUnreadableError, match="missing"):
         load_verdict(disk.folder)

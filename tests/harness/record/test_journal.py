@@ -167,9 +167,9 @@ def test_workers_are_numbered_below_their_count(journals: Journals) -> None:
 def test_a_completion_repeats_what_was_asked_of_whom(journals: Journals) -> None:
     journal = journals.open("a")
     asked: Any = {"bound_ms": 1}
-    told: Any = {"took_ms": 5}
+    value: Any = {"took_ms": 5}
     with Recorder(journal, "runner").operation("recover", "k", asked, node="n1") as outcome:
-        outcome.ok(told)
+        outcome.ok(value)
     _, (invoked, completed) = lines(journal)
     assert (invoked.type, invoked.value) == (INVOKE, {"bound_ms": 1})
     assert (completed.type, completed.value) == (OK, {"took_ms": 5})
@@ -203,8 +203,8 @@ def test_a_journal_error_inside_an_operation_is_not_recorded_again(journals: Jou
 
 def test_an_observation_stands_alone(journals: Journals) -> None:
     journal = journals.open("a")
-    told: Any = {"answer": "error"}
-    Recorder(journal, "observer-x").observe("observe", "quorum", told, "n1")
+    value: Any = {"answer": "error"}
+    Recorder(journal, "observer-x").observe("observe", "quorum", value, "n1")
     (operation,) = lines(journal)[1]
     assert (operation.type, operation.process, operation.node) == (OK, "observer-x", "n1")
 
@@ -212,7 +212,7 @@ def test_an_observation_stands_alone(journals: Journals) -> None:
 def test_descriptions_are_one_short_line() -> None:
     assert describe(KeyError()) == "KeyError"
     assert describe(ValueError("a\n  b")) == "ValueError: a b"
-    assert describe(ValueError("ValueError: told")) == "ValueError: told"
+    assert describe(ValueError("ValueError: text")) == "ValueError: text"
     assert len(describe(ValueError("x" * 1000))) == 300
 
 
@@ -269,7 +269,7 @@ def test_a_journal_on_a_full_disk_is_closed_without_an_end() -> None:
     assert journal.end() is None
 
 
-def test_the_runners_journal_tells_of_each_other_one_and_lists_all_at_its_end(journals: Journals) -> None:
+def test_the_runners_journal_names_each_other_one_and_lists_all_at_its_end(journals: Journals) -> None:
     runner = journals.open("runner", "runner")
     given_up = Recorder(journals.open("worker-0", "producer"), 0, workers=1)
     given_up.invoke("send")

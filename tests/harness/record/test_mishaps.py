@@ -17,11 +17,11 @@ class FakeStage:
         self.folder = folder
         self.journals = Journals(folder, "run", Clock())
         self.recorder = Recorder(self.journals.open("runner"), "runner")
-        self.told: list[tuple[str, str]] = []
+        self.reports: list[tuple[str, str]] = []
 
     def report(self, phase: str, detail: str = "", limit_s: float | None = None) -> None:
         del limit_s
-        self.told.append((phase, detail))
+        self.reports.append((phase, detail))
 
 
 @pytest.fixture
@@ -31,19 +31,23 @@ def stage(tmp_path: Path) -> Iterator[FakeStage]:
     made.journals.close()
 
 
-def test_a_mishap_is_recorded_and_told(stage: FakeStage) -> None:
+def test_a_mishap_is_recorded_and_reported(stage: FakeStage) -> None:
     mishaps = Mishaps(stage)
     with mishaps.survived("the load"):
         raise TypeError("a defect")
-    (told,) = recorded(stage.folder, "runner")
-    assert (told.f, told.key, told.value) == ("harness-failure", "the load", {"error": "TypeError: a defect"})
-    assert stage.told == [("the load", "TypeError: a defect")]
+    (operation,) = recorded(stage.folder, "runner")
+    assert (operation.f, operation.key, operation.value) == (
+        "harness-failure",
+        "the load",
+        {"error": "TypeError: a defect"},
+    )
+    assert stage.reports == [("the load", "TypeError: a defect")]
     assert "Traceback" in (stage.folder / FAILURES_FILE).read_text()
     assert isinstance(mishaps.failure, KrucibleError)
     assert "report this" in mishaps.failure.next_step
 
 
-def test_the_first_one_counts_and_each_is_told_once(stage: FakeStage) -> None:
+def test_the_first_one_counts_and_each_is_reported_once(stage: FakeStage) -> None:
     mishaps = Mishaps(stage)
     died = WorkloadError("worker producer-1 died", got="TypeError: a defect")
     for error in (died, WorkloadError("worker producer-1 died", got="TypeError: a defect"), OSError("full")):

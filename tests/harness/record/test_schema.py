@@ -27,7 +27,7 @@ WRITERS = ("cluster", "evidence", "faults", "nemesis", "observers", "record", "r
 """Rooms of the harness whose modules have recorders."""
 RECORDING = {"operation": 0, "invoke": 0, "observe": 0, "JournalEntry": 2}
 """What writes an operation, and which of its arguments is the function."""
-TELLING = {"record", "record_changes"}
+OBSERVING = {"record", "record_changes"}
 """By what observers write; the first argument is the key."""
 GOLDEN = [
     line
@@ -70,10 +70,10 @@ def text_of(module: str, argument: ast.expr) -> str | None:
 def named_by(module: str, call: ast.Call) -> str | None:
     """The name of the shape of what a call writes."""
     by = called(call)
-    f = "observe" if by in TELLING else text_of(module, call.args[RECORDING[by]])
+    f = "observe" if by in OBSERVING else text_of(module, call.args[RECORDING[by]])
     if f != "observe":
         return f
-    key = text_of(module, call.args[0 if by in TELLING else RECORDING[by] + 1])
+    key = text_of(module, call.args[0 if by in OBSERVING else RECORDING[by] + 1])
     return None if key is None else f"observe {key}"
 
 
@@ -83,7 +83,7 @@ def called(call: ast.Call) -> str:
 
 
 def is_writing(path: Path, call: ast.Call) -> bool:
-    return called(call) in RECORDING or (path.parent.name == "observers" and called(call) in TELLING)
+    return called(call) in RECORDING or (path.parent.name == "observers" and called(call) in OBSERVING)
 
 
 def written_by(path: Path) -> Written:
@@ -114,7 +114,7 @@ def misfits(lines: Iterable[bytes]) -> list[str]:
     return found
 
 
-def test_modules_whose_calls_do_not_tell_what_they_write_are_known() -> None:
+def test_modules_whose_calls_do_not_show_what_they_write_are_known() -> None:
     assert {path for path, each in written().items() if each.variable} == VARIABLE.keys()
 
 
@@ -165,7 +165,7 @@ def test_what_only_some_runs_wrote_has_the_shape_of_its_kind() -> None:
         ("observe", OperationType.OK, "quorum-state", {}, "required field `began_ns`"),
     ],
 )
-def test_a_value_without_what_is_always_told_is_a_misfit(
+def test_a_value_without_a_required_field_is_a_misfit(
     name: str, kind: OperationType, key: object, value: object, problem: str
 ) -> None:
     misfit = misfit_of(Operation(0, 0, "p", kind, name, key, value))
@@ -178,5 +178,5 @@ def test_a_value_without_what_is_always_told_is_a_misfit(
 @pytest.mark.parametrize(
     "f", ["recover", "inject", "commit", "describe-producer", "alter-topic", "delete-topic"]
 )
-def test_a_completion_may_tell_nothing(f: str, kind: OperationType) -> None:
+def test_a_completion_may_have_no_value(f: str, kind: OperationType) -> None:
     assert misfit_of(Operation(0, 0, 1, kind, f, "key", None)) is None

@@ -246,7 +246,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("line", (GOLDEN / "faults.jsonl").read_bytes().splitlines())
-def test_what_a_nemesis_told_is_written_again_as_it_was(line: bytes) -> None:
+def test_what_a_nemesis_recorded_is_written_again_as_it_was(line: bytes) -> None:
     operation = msgspec.json.decode(line, type=Operation)
     fault = msgspec.convert(operation.value, FAULTS[operation.f, operation.type])
     assert msgspec.json.encode(msgspec.structs.replace(operation, value=fault)) == line

@@ -143,7 +143,7 @@ PAIRS: dict[str, tuple[type[msgspec.Struct], type[msgspec.Struct]]] = {
 
 
 def struct_of(operation: Operation) -> type[msgspec.Struct] | None:
-    """The struct that is written as the value of an operation; None where it is none, or not told here."""
+    """The struct that is written as the value of an operation; None where it is none, or not listed here."""
     if operation.f == "send":
         return _run_of(operation)
     if operation.f == "observe":
@@ -196,7 +196,7 @@ def again(line: bytes) -> tuple[str, bytes] | None:
 
 
 def struct_names(lines: Iterable[bytes]) -> frozenset[str]:
-    """What some lines are of which structs are told here; all of them are written again as they were."""
+    """What some lines are of which structs are described here; all of them are written again as they were."""
     found = set()
     for line in lines:
         if (written := again(line)) is not None:
@@ -272,11 +272,11 @@ def test_an_answer_to_something_else_is_refused() -> None:
         )
 
 
-def test_a_client_of_the_workload_tells_nothing_but_the_count() -> None:
+def test_a_client_of_the_workload_has_nothing_but_the_count() -> None:
     assert msgspec.json.encode(requested.PartitionsAdded(count=4)) == b'{"count":4}'
 
 
-def test_what_is_told_of_a_replay_and_of_a_configuration() -> None:
+def test_values_of_a_replay_and_of_a_configuration() -> None:
     chosen = ChoiceMade({"move": "given"}, parts={"leader": "b1"}, where=("t", 0), as_then=False)
     before = {"choice": {"move": "given"}, "parts": {"leader": "b1"}, "where": ["t", 0], "as_then": False}
     assert msgspec.json.encode(chosen) == msgspec.json.encode(before)

@@ -1,4 +1,4 @@
-"""What the nemesis is told of the cluster: the latest of each broker, and who was out of sync since when."""
+"""What the nemesis knows of the cluster: the latest of each broker, and who was out of sync since when."""
 
 import threading
 from pathlib import Path
@@ -37,7 +37,7 @@ class Time:
         return self.now_s
 
 
-def test_who_was_told_to_be_out_of_sync_is_remembered() -> None:
+def test_who_was_reported_to_be_out_of_sync_is_remembered() -> None:
     view = ClusterView()
     assert (seen(view).answers, seen(view).out_of_sync) == (0, {})
     view.saw_topics("n1", topic_answers(1, 2, 3))
@@ -47,7 +47,7 @@ def test_who_was_told_to_be_out_of_sync_is_remembered() -> None:
     assert (seen(view).answers, seen(view).out_of_sync) == (4, {("t", 0, 3): 3, ("t", 0, 2): 3})
 
 
-def test_each_broker_that_told_lately_is_heard() -> None:
+def test_each_broker_that_reported_lately_counts() -> None:
     clock = Time()
     view = ClusterView(clock=clock)
     view.saw_topics("n1", topic_answers(1, 2, 3))
@@ -90,7 +90,7 @@ def test_the_nemesis_sees_who_has_copies(tmp_path: Path, monkeypatch: pytest.Mon
     assert snapshot.taken_at_ms > 0
 
 
-def test_partitions_that_were_added_are_known_by_whoever_told_of_them(
+def test_partitions_that_were_added_are_known_by_whoever_reported_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rig = Rig(tmp_path, monkeypatch)
@@ -99,7 +99,7 @@ def test_partitions_that_were_added_are_known_by_whoever_told_of_them(
     snapshot = rig.execution._snapshot()
     assert snapshot.first_topic == TopicSize("t", 0, 1)
     assert list(snapshot.partitions) == [("t", 0)]
-    rig.sizes.grew("t", 3)  # acknowledged, and no broker tells of it yet
+    rig.sizes.grew("t", 3)  # acknowledged, and no broker reports it yet
     assert [states for _, states in sorted(rig.execution._snapshot().reported.items())][1:] == [(), ()]
     rig.outcomes()
 

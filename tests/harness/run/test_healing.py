@@ -67,9 +67,9 @@ class Engine:
         monkeypatch.setattr(healing, "RunContainers", self._containers)
 
     def heal(self, *named: str) -> str:
-        said: list[str] = []
-        heal(self, named, said.append)  # type: ignore[arg-type]
-        return "\n".join(said)
+        lines: list[str] = []
+        heal(self, named, lines.append)  # type: ignore[arg-type]
+        return "\n".join(lines)
 
     def _find(self, *_: object) -> Any:
         if self.described is None:
@@ -106,11 +106,11 @@ def engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Engine:
 
 
 def test_faults_are_undone_newest_first_then_everything_goes(engine: Engine) -> None:
-    said = engine.heal()
+    output = engine.heal()
     assert "KRUCIBLE-f2" in engine.node.done[0]
     assert engine.node.done[1:] == ["unpaused"]
     assert engine.removed == ["abc and the disks in run"]
-    assert "its history stays" in said
+    assert "its history stays" in output
     assert pending_undos(read_ledger(engine.folder)) == ()
 
 
@@ -157,7 +157,7 @@ def test_without_its_folder_the_containers_go_all_the_same(engine: Engine) -> No
 
 
 @pytest.mark.parametrize("error", [EngineError("refused", got="no such container"), OSError("disk full")])
-def test_logs_that_can_not_be_saved_are_told_of_and_keep_nothing_alive(
+def test_logs_that_can_not_be_saved_are_reported_and_keep_nothing_alive(
     engine: Engine, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     def fail(*_: object) -> None:
@@ -168,7 +168,7 @@ def test_logs_that_can_not_be_saved_are_told_of_and_keep_nothing_alive(
     assert engine.removed == ["abc and the disks in run"]
 
 
-def test_one_log_that_can_not_be_fetched_is_told_of(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_log_that_can_not_be_fetched_is_reported(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     lost = SavedLogs({"n1": b""}, {"n2": EngineError("refused", got="no such container")})
     monkeypatch.setattr(healing, "save_logs", lambda *_: lost)
     assert "run abc: the log of n2 could not be fetched: refused: no such container" in engine.heal()
@@ -189,13 +189,13 @@ def test_a_folder_that_another_run_took_over_is_left_alone(engine: Engine) -> No
 
 
 @pytest.mark.parametrize(
-    ("live", "kept", "told"), [(True, False, "its harness is running"), (False, True, "it was kept")]
+    ("live", "kept", "expected"), [(True, False, "its harness is running"), (False, True, "it was kept")]
 )
 def test_what_is_alive_or_kept_stays_unless_named(
-    engine: Engine, *, live: bool, kept: bool, told: str
+    engine: Engine, *, live: bool, kept: bool, expected: str
 ) -> None:
     engine.leftover = Leftover(run="abc", folder=engine.folder, live=live, kept=kept)
-    assert told in engine.heal()
+    assert expected in engine.heal()
     assert engine.removed == []
     engine.heal("abc")
     assert engine.removed == ["abc and the disks in run"]
@@ -230,10 +230,10 @@ def test_disks_are_removed_of_which_only_the_ledger_knows(
     monkeypatch.setattr(healing, "leftovers", lambda *_: ())
     assert after(engine, Owner(2, 2)) == ()
     assert [left.run for left in after(engine, DEAD)] == ["abc"]
-    assert after(engine, DEAD) == (), "the ledger tells that it is gone"
+    assert after(engine, DEAD) == (), "the ledger has no such disk any more"
     (engine.folder / LEDGER_FILE).unlink()
     (engine.folder / LEDGER_FILE).mkdir()
-    assert after(engine, DEAD) == (), "nobody can tell whose it is"
+    assert after(engine, DEAD) == (), "nobody knows whose it is"
     assert engine.removed == ["abc and the disks in run"]
 
 

@@ -1,4 +1,4 @@
-"""A run knows what it was asked; its report tells nobody where krucible is installed."""
+"""A run knows what it was asked; its report does not reveal where krucible is installed."""
 
 import sys
 from dataclasses import replace
@@ -36,7 +36,9 @@ def test_tools_of_an_earlier_version_are_recorded() -> None:
     assert borrowed is not None
     assert (own.tools, borrowed.tools) == ("", "4.1.1")
     assert own.checksums == borrowed.checksums
-    assert b"tools" not in msgspec.json.encode(own), "a run with tools of its own version is told otherwise"
+    assert b"tools" not in msgspec.json.encode(own), (
+        "a run with tools of its own version is recorded otherwise"
+    )
 
 
 def test_a_seeded_bug_is_recorded() -> None:

@@ -18,7 +18,7 @@ NOBODY = ("127.0.0.1", 9)
 
 
 class Bench:
-    """Two brokers that tell the same, a third that nobody reaches, and a history."""
+    """Two brokers that report the same, a third that nobody reaches, and a history."""
 
     def __init__(self, folder: Path, one: FakeNode, other: FakeNode) -> None:
         self.nodes = (one, other)
@@ -30,7 +30,7 @@ class Bench:
         self._recorder = Recorder(self._journals.open("runner"), "runner")
 
     def report_replicas(self, replicas: list[int]) -> None:
-        """All brokers tell of two partitions with these replicas, of which the first two are in sync."""
+        """All brokers report two partitions with these replicas, of which the first two are in sync."""
         for node in self.nodes:
             node.answers[METADATA] = lambda _: metadata_answer(replicas, [(1, 4), (2, 5)])
 
@@ -97,10 +97,10 @@ def test_what_lacks_a_living_broker_is_awaited_until_the_bound(bench: Bench, dea
     assert ended.value["took_ms"] >= 30
 
 
-def test_before_a_load_every_broker_has_to_tell_of_all_that_is_in_sync(bench: Bench) -> None:
+def test_before_a_load_every_broker_has_to_report_all_that_is_in_sync(bench: Bench) -> None:
     both, unreachable = [bench.brokers[1], bench.brokers[2]], bench.brokers[3]
     bench.report_replicas([1, 2])
     assert await_full_isrs(both, ["log-0"], 60)
-    assert not await_full_isrs([*both, unreachable], ["log-0"], 0.05), "one broker tells nothing"
+    assert not await_full_isrs([*both, unreachable], ["log-0"], 0.05), "one broker reports nothing"
     bench.report_replicas([1, 2, 3])
     assert not await_full_isrs(both, ["log-0"], 0.05), "a replica is not in sync"

@@ -40,7 +40,7 @@ def test_a_limit_is_what_a_topic_has_of_its_own() -> None:
     assert limits_of(LogWorkload().topics) == limits_of(CompactedWorkload().topics) == ()
 
 
-def test_retention_ends_once_every_broker_that_answers_tells_so() -> None:
+def test_retention_ends_once_every_broker_that_answers_reports_so() -> None:
     with ConfigBroker({"retention.ms": "9"}) as one, ConfigBroker({"retention.ms": "9"}) as other:
         operator = Operator(one, other, refused=1)
         brokers = [one.address, other.address, ("127.0.0.1", 1)]
@@ -48,10 +48,10 @@ def test_retention_ends_once_every_broker_that_answers_tells_so() -> None:
     assert operator.asked == [AlterTopic(topic="log-0", config="retention.ms", value="-1")] * 2
 
 
-def test_a_broker_that_keeps_a_limit_is_told() -> None:
+def test_a_broker_that_keeps_a_limit_is_reported() -> None:
     with ConfigBroker({}) as one, ConfigBroker({"retention.ms": "9"}) as other:
-        told = list(end_retention(Operator(one), [one.address, other.address], LIMITS, 0.3))
-    assert told == ["retention.ms of log-0 is still reported by 1 of 2 brokers"]
+        reports = list(end_retention(Operator(one), [one.address, other.address], LIMITS, 0.3))
+    assert reports == ["retention.ms of log-0 is still reported by 1 of 2 brokers"]
 
 
 def crew_of(config: dict[str, str], broker: ConfigBroker) -> Execution:

@@ -176,7 +176,7 @@ def test_logs_are_read_after_disks_whatever_becomes_of_these(
     assert done == ["producers", "disks", *([] if failing else ["producers"]), "logs"]
 
 
-def test_retention_that_goes_on_is_told() -> None:
+def test_retention_that_goes_on_is_reported() -> None:
     execution, stage = an_execution(), a_stage()
     execution.end_retention.return_value = ["retention.ms of log-0 is still reported by 1 of 3 brokers"]
 
@@ -201,14 +201,14 @@ class Play:
         self.raised: dict[str, Exception] = {}
         self.awaited: dict[str, threading.Event] = {}
         self.recovery_timed_out = False
-        self.told: dict[str, bool] = {}
+        self.options: dict[str, bool] = {}
         self.stage = a_stage(folder)
         self.nemesis = SimpleNamespace(heal_all=lambda: self.reach("heal"))
         execution = SimpleNamespace(carry_out=lambda _schedule: self.reach("schedule"), nemesis=self.nemesis)
         monkeypatch.setattr(runner, "Execution", lambda *_: execution)
         monkeypatch.setattr(runner, "_context", lambda *_: None)
         for name in PARTS:
-            monkeypatch.setattr(runner, f"_{name}", lambda *_, name=name, **told: self.do(name, **told))
+            monkeypatch.setattr(runner, f"_{name}", lambda *_, name=name, **options: self.do(name, **options))
         for name in ("observed", "loaded"):
             monkeypatch.setattr(runner, f"_{name}", lambda *_, name=name: self.around(name))
         monkeypatch.setattr(runner, "open_stage", lambda *_, **__: self.opened())
@@ -220,9 +220,9 @@ class Play:
         if name in self.raised:
             raise self.raised[name]
 
-    def do(self, name: str, **told: bool) -> bool:
+    def do(self, name: str, **options: bool) -> bool:
         self.reach(name)
-        self.told |= told
+        self.options |= options
         return self.recovery_timed_out
 
     @contextmanager
@@ -268,7 +268,7 @@ def test_a_run_in_order(play: Play) -> None:
 def test_the_final_read_knows_whether_recovery_timed_out(play: Play, *, recovery_timed_out: bool) -> None:
     play.recovery_timed_out = recovery_timed_out
     assert play.play() is None
-    assert play.told == {"recovery_timed_out": recovery_timed_out}
+    assert play.options == {"recovery_timed_out": recovery_timed_out}
 
 
 @pytest.mark.parametrize(
@@ -297,7 +297,7 @@ def test_a_recovery_that_could_not_be_looked_at_shortens_no_final_read(play: Pla
     play.raised["recover"] = DIED
     play.recovery_timed_out = True
     assert play.play() is DIED
-    assert play.told == {"recovery_timed_out": False}
+    assert play.options == {"recovery_timed_out": False}
 
 
 @pytest.mark.parametrize("where", ["schedule", "end of loaded", "end of observed", *PARTS])
@@ -319,14 +319,14 @@ def test_what_could_not_be_healed_is_neither_awaited_nor_read(play: Play) -> Non
     ]  # fmt: skip
 
 
-def test_a_cluster_that_can_not_be_removed_is_told_once_it_is_judged(play: Play) -> None:
+def test_a_cluster_that_can_not_be_removed_is_reported_once_it_is_judged(play: Play) -> None:
     play.raised["removal"] = EngineError("the engine refused")
     assert isinstance(play.play(), EngineError)
     play.raised["schedule"] = DIED
     assert play.play() is DIED
 
 
-def test_a_history_that_can_not_be_read_is_told_once_the_cluster_is_gone(
+def test_a_history_that_can_not_be_read_is_reported_once_the_cluster_is_gone(
     play: Play, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     judging = threading.Event()

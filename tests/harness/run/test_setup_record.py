@@ -1,4 +1,4 @@
-"""What a run says of itself: the same bytes as ever, which every krucible reads."""
+"""What a run records of itself: the same bytes as ever, which every krucible reads."""
 
 import msgspec
 
@@ -43,7 +43,7 @@ def test_a_setup_is_written_as_before() -> None:
     assert written(planned("smoke/partition", kafka_version="4.3.1")).decode() == LINE
 
 
-def test_what_chance_drew_is_told_of_a_random_schedule_alone() -> None:
+def test_what_chance_drew_is_printed_for_a_random_schedule_alone() -> None:
     setup = msgspec.json.decode(written(planned("exploratory/chaos", kafka_version="4.3.1")), type=Setup)
     assert setup.drawn_faults
     assert setup.planned_blinks

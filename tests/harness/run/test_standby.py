@@ -27,11 +27,11 @@ def plan(seed: int) -> RunPlan:
 
 
 class Stages:
-    """In the place of real stages: a folder for each, told of as a real one is."""
+    """In the place of real stages: a folder for each, reported as a real one is."""
 
     def __init__(self, runs: Path) -> None:
         self.runs = runs
-        self.told: list[str] = []
+        self.events: list[str] = []
         self.may_open = threading.Event()
         self.may_open.set()
         self.failing: dict[int, Exception] = {}
@@ -54,12 +54,12 @@ class Stages:
         stage = Stage.__new__(Stage)
         stage.folder = folder
         stage.removal = already_done()
-        self.told.append(f"open {seed}")
+        self.events.append(f"open {seed}")
         self.opened.release()
         try:
             yield stage
         finally:
-            self.told.append(f"gone {seed}")
+            self.events.append(f"gone {seed}")
 
     def await_opened(self, number: int) -> None:
         """Wait until so many more are open."""
@@ -104,8 +104,8 @@ def test_the_next_stage_is_opened_when_the_load_is_off_and_taken_by_its_run(
         with beside.stage(plan(2), None, heard.append) as stage:
             assert stage.folder.name == "2"
             stages.hearing[2](OFF)
-            assert stages.told == ["open 1", "open 2", "gone 1"]
-    assert stages.told == ["open 1", "open 2", "gone 1", "gone 2"]
+            assert stages.events == ["open 1", "open 2", "gone 1"]
+    assert stages.events == ["open 1", "open 2", "gone 1", "gone 2"]
     assert heard == [RunBegan(SCENARIO, "4.3.1", 2, str(stages.runs / SCENARIO / "2")), OFF]
 
 
@@ -118,7 +118,7 @@ def test_a_run_waits_for_a_stage_that_is_still_being_opened(
             stages.hearing[1](OFF)
         threading.Timer(0.05, stages.may_open.set).start()
         with beside.stage(plan(2), None, ignore_event):
-            assert stages.told[-1] == "open 2"
+            assert stages.events[-1] == "open 2"
 
 
 def test_where_another_run_comes_next_the_one_that_waits_goes_without_a_trace(
@@ -131,7 +131,7 @@ def test_where_another_run_comes_next_the_one_that_waits_goes_without_a_trace(
         stages.await_opened(2)
     assert (stages.runs / "latest").resolve().name == "1"
     with host.stage(plan(3), ignore_event, cancelled):
-        assert stages.told == ["open 1", "open 2", "gone 1", "gone 2", "open 3"]
+        assert stages.events == ["open 1", "open 2", "gone 1", "gone 2", "open 3"]
         assert (stages.runs / "latest").resolve().name == "3"
     assert sorted(path.name for path in (stages.runs / SCENARIO).iterdir()) == ["1", "3", "latest"]
 
@@ -153,7 +153,7 @@ def test_what_waits_at_the_end_is_taken_down(stages: Stages, cancelled: threadin
         beside.stage(plan(1), plan(2), ignore_event),
     ):
         stages.hearing[1](OFF)
-    assert stages.told[-1] == "gone 2"
+    assert stages.events[-1] == "gone 2"
     assert [path.name for path in (stages.runs / SCENARIO).iterdir()] == ["1"]
 
 
@@ -164,7 +164,7 @@ def test_nothing_is_begun_once_it_is_all_cancelled(stages: Stages, cancelled: th
     ):
         cancelled.set()
         stages.hearing[1](OFF)
-    assert stages.told == ["open 1", "gone 1"]
+    assert stages.events == ["open 1", "gone 1"]
 
 
 def test_without_memory_for_two_clusters_the_next_one_is_started_when_the_last_is_gone(
@@ -175,7 +175,7 @@ def test_without_memory_for_two_clusters_the_next_one_is_started_when_the_last_i
         with beside.stage(plan(1), plan(2), ignore_event):
             stages.hearing[1](OFF)
         with beside.stage(plan(2), None, ignore_event):
-            assert stages.told == ["open 1", "gone 1", "open 2"]
+            assert stages.events == ["open 1", "gone 1", "open 2"]
 
 
 def test_a_stage_that_can_not_be_opened_fails_the_run_that_it_is_for(
@@ -189,7 +189,7 @@ def test_a_stage_that_can_not_be_opened_fails_the_run_that_it_is_for(
         with pytest.raises(EngineError), beside.stage(plan(2), None, heard.append):
             pass
         assert len(heard) == 1
-    assert stages.told == ["open 1", "gone 1"]
+    assert stages.events == ["open 1", "gone 1"]
 
 
 def test_a_run_that_can_not_begin_leaves_no_cluster(stages: Stages, cancelled: threading.Event) -> None:
@@ -204,7 +204,7 @@ def test_a_run_that_can_not_begin_leaves_no_cluster(stages: Stages, cancelled: t
         threading.Timer(0.05, stages.may_open.set).start()
         with pytest.raises(KrucibleError, match="the links"), beside.stage(plan(2), None, refuse):
             pass
-    assert stages.told[-2:] == ["open 2", "gone 2"]
+    assert stages.events[-2:] == ["open 2", "gone 2"]
 
 
 def test_what_failed_to_open_and_is_for_nobody_keeps_its_folder(
@@ -228,7 +228,7 @@ def test_whoever_interrupts_twice_does_not_wait(stages: Stages, cancelled: threa
         stages.may_open.clear()
         stages.hearing[1](OFF)
         raise KeyboardInterrupt
-    assert stages.told == ["open 1", "gone 1"]
+    assert stages.events == ["open 1", "gone 1"]
     stages.may_open.set()
     stages.await_opened(2)
 
@@ -256,4 +256,4 @@ def test_without_a_standby_a_stage_is_opened_for_its_run(stages: Stages, cancell
     with host.stage(plan(1), ignore_event, cancelled):
         stages.hearing[1](OFF)
         assert (stages.runs / "latest").resolve().name == "1"
-    assert stages.told == ["open 1", "gone 1"]
+    assert stages.events == ["open 1", "gone 1"]

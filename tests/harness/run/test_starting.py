@@ -49,7 +49,7 @@ class FakeContainers:
 
 
 class FakeCluster:
-    """Three combined nodes, of which the last one tells what a test says."""
+    """Three combined nodes, of which the last one reports what a test sets."""
 
     def __init__(
         self, folder: Path, log: str = "", exit_code: int | None = None, *, out_of_memory: bool = False
@@ -80,7 +80,7 @@ class Bench:
         self.folder = folder
         self.journals = Journals(folder, "run", Clock())
         self.recorder = Recorder(self.journals.open("runner"), "runner")
-        self.told: list[str] = []
+        self.reports: list[str] = []
         self.removed = 0
         self.starts: list[dict[str, Any] | None] = []
         self.cancelled = threading.Event()
@@ -90,7 +90,7 @@ class Bench:
 
     def report(self, phase: str, detail: str = "", limit_s: float | None = None) -> None:
         del phase, limit_s
-        self.told.append(detail)
+        self.reports.append(detail)
 
     def run(self) -> Any:
         plan = Plan("run", self.folder, Topology(brokers=3), "4.3.1", "kafka", "holder")
@@ -102,8 +102,8 @@ class Bench:
     def _awaited(self) -> Readiness:
         if self.starts.pop(0) is None:
             return READY
-        told = KrucibleError("the cluster did not become ready within 90 s", got="the nodes' last words")
-        raise NotReadyError(told, "not every broker is unfenced", 90.04)
+        error = KrucibleError("the cluster did not become ready within 90 s", got="the nodes' last words")
+        raise NotReadyError(error, "not every broker is unfenced", 90.04)
 
     def _remove(self) -> None:
         self.removed += 1
@@ -142,7 +142,7 @@ def test_a_start_that_came_to_nothing_is_kept_and_another_tried(bench: Bench) ->
     diagnosis = json.loads((kept / "diagnosis.json").read_text())
     assert diagnosis["nodes"]["n3"]["truncated_to"] == 0
     assert diagnosis["waited_for"] == "not every broker is unfenced"
-    assert "trying again" in bench.told[0]
+    assert "trying again" in bench.reports[0]
 
 
 def test_a_log_that_can_not_be_fetched_costs_a_start_nothing_else(
@@ -155,7 +155,7 @@ def test_a_log_that_can_not_be_fetched_costs_a_start_nothing_else(
     bench.starts = [{"log": TRUNCATED}, None]
     bench.run()
     assert [one["ready"] for one in starts(bench)] == [False, True]
-    assert "the log of n1 could not be fetched: the engine did not answer" in bench.told
+    assert "the log of n1 could not be fetched: the engine did not answer" in bench.reports
 
 
 def test_three_starts_that_came_to_nothing_are_judged(bench: Bench) -> None:
@@ -186,7 +186,7 @@ def test_who_was_interrupted_starts_no_more(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "reason"),
+    ("start", "reason"),
     [
         ({"log": FATAL, "exit_code": 1, "out_of_memory": True}, "killed by the kernel"),
         (
@@ -199,8 +199,8 @@ def test_who_was_interrupted_starts_no_more(bench: Bench) -> None:
         ({"log": "odd", "exit_code": 1}, "before Kafka said why"),
     ],
 )
-def test_what_the_host_did_makes_the_harness_fail(bench: Bench, told: dict[str, Any], reason: str) -> None:
-    bench.starts = [told, None]
+def test_what_the_host_did_makes_the_harness_fail(bench: Bench, start: dict[str, Any], reason: str) -> None:
+    bench.starts = [start, None]
     with pytest.raises(NotReadyError) as caught:
         bench.run()
     assert reason in caught.value.got

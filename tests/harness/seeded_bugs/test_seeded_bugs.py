@@ -1,4 +1,4 @@
-"""Seeded bugs: their files, their scripts, what a node's log tells of them, and how a run gets one."""
+"""Seeded bugs: their files, their scripts, what a node's log has of them, and how a run gets one."""
 
 from pathlib import Path
 
@@ -83,7 +83,9 @@ def test_the_load_may_be_all_that_it_takes() -> None:
         (10, "DO TRIGGERED; ", "DO TRIGGERED_ALL(); ", "no rule counts its triggers"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_file_and_line(line: int, old: str, new: str, problem: str) -> None:
+def test_what_is_wrong_is_reported_with_its_file_and_line(
+    line: int, old: str, new: str, problem: str
+) -> None:
     with pytest.raises(BugFileError) as caught:
         bug(GOOD.replace(old, new, 1))
     assert str(caught.value).startswith(f"replication/forgets.btm, line {line}: ")
@@ -97,7 +99,7 @@ def test_areas_and_names_are_of_one_shape() -> None:
         parse_bug("replication", "For_gets", GOOD)
 
 
-def test_a_script_keeps_the_lines_of_its_rules_and_tells_what_becomes_of_them() -> None:
+def test_a_script_keeps_the_lines_of_its_rules_and_reports_what_becomes_of_them() -> None:
     lines = script_of(bug()).splitlines()
     reached = 'IF (NOT flag("krucible-bug forgets") OR traceln("krucible-bug forgets reached at " + '
     assert lines[14].startswith(reached)
@@ -149,7 +151,7 @@ def line(what: str, second: int = 0, name: str = "forgets") -> str:
     return f"krucible-bug {name} {what} at 2026-11-22T10:00:{second:02}.123456Z\n"
 
 
-def test_a_log_without_the_bug_tells_nothing() -> None:
+def test_a_log_without_the_bug_shows_nothing() -> None:
     log = "INFO started\n" + line("installed", name="another")
     assert traces_in(log, "forgets") == Traces()
     assert stage_of([traces_in(log, "forgets")]) is BugStage.NOT_INJECTED
@@ -166,28 +168,28 @@ def test_each_life_of_a_node_adds_to_its_triggers() -> None:
     assert stage_of([Traces(), traces]) is BugStage.TRIGGERED
 
 
-def test_stages_are_told_apart() -> None:
+def test_stages_are_distinguished() -> None:
     installed = traces_in(line("installed"), "forgets")
     reached = traces_in(line("installed") + line("reached"), "forgets")
     assert stage_of([installed, Traces()]) is BugStage.NEVER_REACHED
     assert stage_of([installed, reached]) is BugStage.NEVER_TRIGGERED
 
 
-def test_what_byteman_could_not_use_is_told() -> None:
-    said = "Rule.ensureTypeCheckedCompiled : error type checking rule a leader forgets"
-    traces = traces_in(line("installed") + f"{said}\n" * (FAILURES_MAX + 1), "forgets")
-    assert traces.failures == (said,) * FAILURES_MAX
+def test_what_byteman_could_not_use_is_reported() -> None:
+    failure = "Rule.ensureTypeCheckedCompiled : error type checking rule a leader forgets"
+    traces = traces_in(line("installed") + f"{failure}\n" * (FAILURES_MAX + 1), "forgets")
+    assert traces.failures == (failure,) * FAILURES_MAX
     assert stage_of([traces]) is BugStage.NOT_INJECTED
 
 
-def logs(folder: Path, **told_by: str) -> Path:
-    for node, log in told_by.items():
+def logs(folder: Path, **log_of: str) -> Path:
+    for node, log in log_of.items():
         (folder / "nodes" / node).mkdir(parents=True)
         (folder / "nodes" / node / "server.log").write_text(log)
     return folder
 
 
-def test_a_runs_folder_tells_what_became_of_its_bug(tmp_path: Path) -> None:
+def test_a_runs_folder_shows_what_became_of_its_bug(tmp_path: Path) -> None:
     begun = line("installed") + line("reached", 1)
     red = read_traces(
         logs(tmp_path, n1=begun, n2=begun + line("triggered 1", 9), n3=begun + line("triggered 1000", 8)),
@@ -199,7 +201,7 @@ def test_a_runs_folder_tells_what_became_of_its_bug(tmp_path: Path) -> None:
     )
 
 
-def test_a_node_without_a_log_tells_nothing_of_the_bug(tmp_path: Path) -> None:
+def test_a_node_without_a_log_shows_nothing_of_the_bug(tmp_path: Path) -> None:
     (tmp_path / "nodes" / "n2").mkdir(parents=True)
     quiet = read_traces(logs(tmp_path, n1=line("installed") + line("reached")), "forgets")
     assert list(quiet) == ["n1"]

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(bool(JAVA.problem), reason=f"{JAVA.problem}: {JA
 
 
 def checked(scripts: list[str], version: str, folder: Path) -> str:
-    """What Byteman's checker says of scripts, by Kafka's jars."""
+    """What Byteman's checker prints of scripts, by Kafka's jars."""
     try:
         agent, jars = byteman(print), maven.resolve(version, print)
     except KrucibleError as error:
@@ -53,9 +53,9 @@ def test_every_rule_fits_the_versions_that_its_bug_names(version: str, tmp_path:
     if version != BUGS_VERSION and not (cache_folder() / "jars" / version).is_dir():
         pytest.skip(f"the jars of Kafka {version} are not here")
     scripts = [script_of(bug) for bug in seeded_bugs().values() if version in bug.versions]
-    told = checked(scripts, version, tmp_path)
-    assert NO_ERRORS in told, told
-    assert told.count("Type checked rule") >= 2 * len(scripts)
+    output = checked(scripts, version, tmp_path)
+    assert NO_ERRORS in output, output
+    assert output.count("Type checked rule") >= 2 * len(scripts)
 
 
 @pytest.mark.parametrize(

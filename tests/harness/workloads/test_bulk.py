@@ -1,4 +1,4 @@
-"""The bulk workload: every record's fate is told, whatever the library reports; no process is left behind."""
+"""The bulk workload: each record has its fate, whatever the library reports; no process is left behind."""
 
 import os
 import signal
@@ -113,7 +113,7 @@ def test_a_batch_is_invoked_as_a_stretch_before_it_is_queued(bench: Bench) -> No
         ((0, 2, 4, 6), [[0, 1], [2, 1], [4, 1], [6, 1]]),
     ],
 )
-def test_acknowledged_offsets_are_told_as_runs(bench: Bench, offsets: tuple[int, ...], runs: Any) -> None:
+def test_acknowledged_offsets_are_recorded_as_runs(bench: Bench, offsets: tuple[int, ...], runs: Any) -> None:
     assert bench.lane.finish() is None
     bench.producer.acknowledge(*offsets)
     assert bench.lane.finish() == (OK, 4)
@@ -121,7 +121,7 @@ def test_acknowledged_offsets_are_told_as_runs(bench: Bench, offsets: tuple[int,
     assert not bench.lane.busy
 
 
-def test_reports_out_of_order_are_told_record_by_record(bench: Bench) -> None:
+def test_reports_out_of_order_are_recorded_record_by_record(bench: Bench) -> None:
     bench.producer.taken.reverse()
     bench.producer.acknowledge(13, 12, 11, 10)
     assert bench.lane.finish() == (OK, 4)
@@ -139,10 +139,10 @@ def test_after_one_failure_the_outcome_of_every_record_is_reported(bench: Bench)
     for offset, value in enumerate(others):
         bench.producer.report(None, Message(value, offset))
     assert bench.lane.finish() == (INFO, 3)
-    told = bench.last()
-    assert told.type is INFO
-    assert [entry[2:] for entry in told.value] == [[None, "info"], [0, "ok"], [1, "ok"], [2, "ok"]]
-    assert "_MSG_TIMED_OUT" in (told.error or "")
+    completion = bench.last()
+    assert completion.type is INFO
+    assert [entry[2:] for entry in completion.value] == [[None, "info"], [0, "ok"], [1, "ok"], [2, "ok"]]
+    assert "_MSG_TIMED_OUT" in (completion.error or "")
 
 
 def test_what_is_never_reported_is_open(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,9 +175,9 @@ def test_a_fatal_error_is_the_fate_of_what_was_outstanding(
     bench.producer.report(None, Message(bench.producer.taken[0], 7))
     bench.lane.poll()
     assert bench.lane.finish() == (INFO, 1)
-    told = bench.last()
-    assert [entry[3] for entry in told.value] == ["ok", "info", "info", "info"]
-    assert told.error == "OUT_OF_ORDER_SEQUENCE_NUMBER: the broker lost records (fatal)"
+    completion = bench.last()
+    assert [entry[3] for entry in completion.value] == ["ok", "info", "info", "info"]
+    assert completion.error == "OUT_OF_ORDER_SEQUENCE_NUMBER: the broker lost records (fatal)"
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def made_context(folder: Path, heard: list[Event]) -> WorkloadContext[BulkWorklo
     return WorkloadContext(workload, journals, clients_for(workload, bootstrap), bootstrap)
 
 
-def test_processes_keep_their_books_without_a_broker_and_end_when_told(
+def test_processes_keep_their_books_without_a_broker_and_end_when_asked_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bulk, "DELIVERY_MS", 300)
@@ -224,9 +224,9 @@ def test_processes_keep_their_books_without_a_broker_and_end_when_told(
     for worker in workers:
         worker.join(BOUND_S)
         assert (worker.is_alive(), worker.failure) == (False, None)
-    told = recorded(tmp_path, "bulk-*")
-    assert sum(o.type is INVOKE for o in told) == sum(o.type is not INVOKE for o in told)
-    assert partitions_by_type(told) == everything
+    operations = recorded(tmp_path, "bulk-*")
+    assert sum(o.type is INVOKE for o in operations) == sum(o.type is not INVOKE for o in operations)
+    assert partitions_by_type(operations) == everything
 
 
 def partitions_by_type(operations: list[Operation]) -> dict[OperationType, set[int]]:
@@ -319,7 +319,7 @@ def test_a_process_that_fails_by_itself_is_not_hidden(
     assert "ended with 1" in str(worker.failure)
 
 
-def test_a_journal_that_can_not_be_written_is_told_as_such(tmp_path: Path) -> None:
+def test_a_journal_that_can_not_be_written_is_reported_as_such(tmp_path: Path) -> None:
     context = made_context(tmp_path, [])
     (tmp_path / "history-bulk-0.jsonl").write_text("there already")
     worker = BulkWriter(context, 0)

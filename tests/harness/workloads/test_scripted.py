@@ -32,7 +32,7 @@ WORKLOAD = ScriptedTransactions(script=Script.DELAYED_END_TXN)
 
 
 class FakeScriptClient:
-    """Counts how often it was told to end what was begun."""
+    """Counts how often it was asked to end what was begun."""
 
     def __init__(self, fails: bool) -> None:  # noqa: FBT001 - one question, asked by name of the test
         self.abandoned = 0
@@ -62,7 +62,7 @@ def failing(_stagehand: Any, _worker: ScriptWorker) -> ScriptPlayed:
     raise ScriptError("EndTxn was answered [90]")
 
 
-def test_a_script_that_is_played_tells_what_brokers_answered(
+def test_a_script_that_is_played_records_what_brokers_answered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, client, control = played(tmp_path, monkeypatch, lambda *_: ScriptPlayed(1, late_end_error=90))
@@ -71,7 +71,7 @@ def test_a_script_that_is_played_tells_what_brokers_answered(
     assert client.abandoned == 0
 
 
-def test_a_script_that_fails_is_told_and_leaves_nothing_open(
+def test_a_script_that_fails_is_reported_and_leaves_nothing_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     worker, client, control = played(tmp_path, monkeypatch, failing)
@@ -98,7 +98,7 @@ class CalmClient:
         self.answers = {0: ProduceAnswer(48, None), 1: ProduceAnswer(other, None)}
         self.protocol = 1
         self.values = SimpleNamespace(draw=iter(range(9)).__next__)
-        self.said: list[str] = []
+        self.calls: list[str] = []
 
     def leader(self, partition: int) -> int:
         return self.leaders[partition]
@@ -114,10 +114,10 @@ class CalmClient:
     def transaction(self, producer: str, sends: list[ScriptedSend], end: str) -> Iterator[OpenTransaction]:
         opened = OpenTransaction(sends)
         yield opened
-        self.said.append(f"{producer} {end} {opened.offsets}")
+        self.calls.append(f"{producer} {end} {opened.offsets}")
 
     def add(self, _producer: str, partitions: list[int]) -> None:
-        self.said.append(f"add {partitions}")
+        self.calls.append(f"add {partitions}")
 
     def append(self, _producer: str, send: ScriptedSend, sequence: int, opened: OpenTransaction) -> None:
         opened.offsets[send.value] = sequence
@@ -126,7 +126,7 @@ class CalmClient:
         assert commit
 
     def await_stable(self, partition: int) -> None:
-        self.said.append(f"stable {partition}")
+        self.calls.append(f"stable {partition}")
 
     def produce_both(self, _: Any, producer: str, sends: dict[ScriptedSend, int]) -> dict[int, ProduceAnswer]:
         assert producer == "timed-out-1"
@@ -136,7 +136,7 @@ class CalmClient:
 
 def held_up(client: CalmClient, leader: int, coordinator: int, late: Any, meanwhile: Any) -> Any:
     assert (leader, coordinator) == (1, 2)
-    client.said.append("held")
+    client.calls.append("held")
     meanwhile()
     return late(None)
 
@@ -145,7 +145,7 @@ def test_a_producer_whose_transaction_times_out_while_the_leader_waits() -> None
     client, worker = CalmClient(1, 1), SimpleNamespace(held_up=held_up)
     played = scripted.timed_out_producer(client, worker)  # type: ignore[arg-type]
     assert played == ScriptPlayed(1, timed_out_errors=(48, 47))
-    assert client.said == [
+    assert client.calls == [
         "add [0]",
         "stable 0",
         "timed-out-1 commit {0: 0}",
@@ -160,7 +160,7 @@ def test_a_late_record_that_was_appended_is_recorded() -> None:
     client, worker = CalmClient(1, 1), SimpleNamespace(held_up=held_up)
     client.answers[0] = ProduceAnswer(0, 7)
     scripted.timed_out_producer(client, worker)  # type: ignore[arg-type]
-    assert client.said[-1] == "timed-out-1 abort {1: 1, 2: 7}"
+    assert client.calls[-1] == "timed-out-1 abort {1: 1, 2: 7}"
 
 
 @pytest.mark.parametrize("other", [0, 19, 48])
@@ -168,7 +168,7 @@ def test_without_an_old_epoch_it_proves_nothing(other: int) -> None:
     client, worker = CalmClient(1, 1, other=other), SimpleNamespace(held_up=held_up)
     with pytest.raises(ScriptError, match=f"epoch was not old: partition 1 answered {other}"):
         scripted.timed_out_producer(client, worker)  # type: ignore[arg-type]
-    assert client.said[-1] == "stable 0"
+    assert client.calls[-1] == "stable 0"
 
 
 def test_it_needs_one_leader_that_does_not_coordinate(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,7 +187,7 @@ class LateClient:
 
     def __init__(self) -> None:
         self.protocol, self.values = 2, SimpleNamespace(draw=lambda: 7)
-        self.said: list[str] = []
+        self.calls: list[str] = []
 
     def begin_producer(self, name: str, timeout_ms: int) -> ProducerState:
         assert timeout_ms == 5_000
@@ -201,16 +201,16 @@ class LateClient:
     def transaction(self, _: Any, sends: list[ScriptedSend], end: str) -> Iterator[OpenTransaction]:
         opened = OpenTransaction(sends)
         yield opened
-        self.said.append(f"{end} {opened.offsets}")
+        self.calls.append(f"{end} {opened.offsets}")
 
     def add(self, _producer: Any, partitions: list[int]) -> None:
-        self.said.append(f"add {partitions}")
+        self.calls.append(f"add {partitions}")
 
     def append(self, _producer: Any, send: ScriptedSend, sequence: int, opened: OpenTransaction) -> None:
         opened.offsets[send.value] = sequence
 
     def await_aborted(self, producer: ProducerState) -> int:
-        self.said.append("aborted")
+        self.calls.append("aborted")
         return producer.epoch + 1
 
     def held(self, client: Any, broker: int, late: Any, meanwhile: Any) -> Any:
@@ -231,7 +231,7 @@ def test_a_commit_that_arrives_after_its_transaction_timed_out(
     client: Any = LateClient()
     played = scripted.late_commit(client, client)
     assert played == ScriptPlayed(2, late_commit_error=error, newer_by=1)
-    assert client.said == ["add [0]", "aborted", "abort {7: 0}"]
+    assert client.calls == ["add [0]", "aborted", "abort {7: 0}"]
 
 
 @pytest.mark.parametrize("error", [0, 16, 51])

@@ -34,13 +34,13 @@ class TwoInstances:
     def __init__(self, *raised: int, commit: int = 90, other_id: int = 17) -> None:
         self.protocol, self.values = 1, SimpleNamespace(draw=lambda: 7)
         self.raised, self.commit, self.other_id = list(raised), commit, other_id
-        self.said: list[str] = []
+        self.calls: list[str] = []
 
     def begin_producer(self, name: str, process: int = 0) -> ProducerState:
         return ProducerState(name, self.other_id if process else 17, 3 + process)
 
     def raise_epoch(self, producer: ProducerState) -> int:
-        self.said.append(f"raise {producer.epoch}")
+        self.calls.append(f"raise {producer.epoch}")
         return self.raised.pop(0)
 
     @contextmanager
@@ -49,20 +49,20 @@ class TwoInstances:
     ) -> Iterator[OpenTransaction]:
         opened = OpenTransaction(sends)
         yield opened
-        self.said.append(f"{process} {producer.epoch} {end} {opened.offsets}")
+        self.calls.append(f"{process} {producer.epoch} {end} {opened.offsets}")
 
     def add(self, producer: ProducerState, partitions: list[int]) -> None:
-        self.said.append(f"{producer.epoch} add {partitions}")
+        self.calls.append(f"{producer.epoch} add {partitions}")
 
     def append(self, _: Any, send: ScriptedSend, sequence: int, opened: OpenTransaction) -> None:
         opened.offsets[send.value] = sequence
 
     def commit_if_permitted(self, producer: ProducerState, _: OpenTransaction) -> int:
-        self.said.append(f"{producer.epoch} commit")
+        self.calls.append(f"{producer.epoch} commit")
         return self.commit
 
     def await_stable(self, partition: int) -> None:
-        self.said.append(f"stable {partition}")
+        self.calls.append(f"stable {partition}")
 
 
 @pytest.mark.parametrize("commit", [0, 48, 90])
@@ -72,7 +72,7 @@ def test_an_older_instance_asks_to_raise_its_epoch(idle: int, commit: int) -> No
     played = scripted.older_epoch(client, client)
     assert played == ScriptPlayed(1, older_epoch_errors=(idle, 51), newest_commit_error=commit)
     steps = ["raise 3", "4 add [0]", "raise 3", "4 commit", "1 4 commit {7: 0}", "stable 0"]
-    assert client.said == steps
+    assert client.calls == steps
 
 
 @pytest.mark.parametrize("idle", [0, 16, 51])
@@ -80,14 +80,14 @@ def test_an_older_instance_that_is_not_fenced_without_a_transaction_proves_nothi
     client: Any = TwoInstances(idle)
     with pytest.raises(ScriptError, match=f"the older epoch was answered {idle}"):
         scripted.older_epoch(client, client)
-    assert client.said == ["raise 3"]
+    assert client.calls == ["raise 3"]
 
 
 def test_instances_with_different_producer_ids_prove_nothing() -> None:
     client: Any = TwoInstances(other_id=18)
     with pytest.raises(ScriptError, match="not the first one with the next epoch"):
         scripted.older_epoch(client, client)
-    assert client.said == []
+    assert client.calls == []
 
 
 class Recording(ScriptClient):
@@ -127,7 +127,7 @@ class Recording(ScriptClient):
 
 
 @pytest.mark.parametrize(
-    ("codes", "kind", "told"),
+    ("codes", "kind", "expected"),
     [
         ([51, 90], OperationType.FAIL, {"raises": [17, 3]}),
         ([14, 0], OperationType.OK, {"raises": [17, 3], "producer_id": 17, "epoch": 5}),
@@ -138,14 +138,14 @@ def test_a_request_to_raise_an_epoch_is_recorded_as_an_initialisation(
     monkeypatch: pytest.MonkeyPatch,
     codes: list[int],
     kind: OperationType,
-    told: dict[str, Any],
+    expected: dict[str, Any],
 ) -> None:
     client = Recording(tmp_path, list(codes))
     monkeypatch.setattr(script, "init_producer", client.init)
     assert client.raise_epoch(OLDER) == codes[-1]
     recorded = client.last()
     assert (recorded.f, recorded.key, recorded.type) == ("init-transactions", "t", kind)
-    assert told.items() <= recorded.value.items()
+    assert expected.items() <= recorded.value.items()
     assert recorded.error == (None if kind is OperationType.OK else f"InitProducerId was answered {codes}")
 
 

@@ -56,7 +56,7 @@ class Bench:
         assert self.coordinator.closed == self.coordinator.made
 
     def copied(self) -> list[Any]:
-        """Inputs of the committed transactions, as the history tells them."""
+        """Inputs of the committed transactions, as the history has them."""
         committed = {int(value.decode().removeprefix("run:")) for value in self.coordinator.committed}
         return [
             (partition, offset)

@@ -127,8 +127,8 @@ def test_a_script_has_records_of_one_partition_deleted(
         assert join_all([one], BOUND_S) == []
     context.journals.close()
     assert asked == [("log-0", 0, 600), ("log-0", 0, 350)]
-    told = [(o.process, o.f, o.type, o.key, o.value) for o in recorded(tmp_path, "deleter-alone")]
-    assert told == [
+    operations = [(o.process, o.f, o.type, o.key, o.value) for o in recorded(tmp_path, "deleter-alone")]
+    assert operations == [
         ("deleter-alone", "delete-records", kind, "log-0", [[0, below]])
         for below in (600, 350)
         for kind in (INVOKE, OK)

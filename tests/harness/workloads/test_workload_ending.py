@@ -26,7 +26,7 @@ WORKLOAD = LogWorkload(producers=2, consumers=1, partitions=3)
 
 
 class Bench:
-    """A fake log, a fake broker that tells who leads, and the history."""
+    """A fake log, a fake broker that reports who leads, and the history."""
 
     def __init__(self, folder: Path, node: FakeNode) -> None:
         self.folder = folder
@@ -101,8 +101,8 @@ def test_where_every_broker_is_dead_nobody_is_asked_for_records(bench: Bench) ->
     readers = final_readers(bench.context, deadline, frozenset(bench.context.brokers))
     assert end_by(readers, deadline) == []
     assert bench.log.made == []
-    told = {(read.type, read.error) for read in bench.completions()}
-    assert told == {(INFO, "not every broker saw a leader")}
+    reads = {(read.type, read.error) for read in bench.completions()}
+    assert reads == {(INFO, "not every broker saw a leader")}
 
 
 @pytest.mark.parametrize(("recovery_timed_out", "waited_s"), [(False, 60.0), (True, 5.0)])
@@ -118,8 +118,8 @@ def test_leaders_are_awaited_briefly_where_recovery_has_timed_out(
     readers = final_readers(bench.context, began + 120.0, recovery_timed_out=recovery_timed_out)
     assert bench.time.monotonic() - began == waited_s
     assert end_by(readers, began + 120.0) == []
-    told = {(read.value["partition"], read.type) for read in bench.completions()}
-    assert told == {(0, OK), (1, INFO), (2, OK)}, "what has a leader is read in either case"
+    reads = {(read.value["partition"], read.type) for read in bench.completions()}
+    assert reads == {(0, OK), (1, INFO), (2, OK)}, "what has a leader is read in either case"
 
 
 def test_a_broker_that_still_starts_is_awaited_although_recovery_has_timed_out(
@@ -138,7 +138,7 @@ def test_a_broker_that_still_starts_is_awaited_although_recovery_has_timed_out(
     assert bench.time.monotonic() - began == 20.0
 
 
-def test_what_brokers_tell_of_is_read_whoever_added_it(bench: Bench) -> None:
+def test_what_brokers_report_is_read_whoever_added_it(bench: Bench) -> None:
     bench.log.partitions.append([b"run:91"])
     bench.lead(1, 1, 1, 1)
     reads = bench.read()
@@ -146,7 +146,7 @@ def test_what_brokers_tell_of_is_read_whoever_added_it(bench: Bench) -> None:
     assert [read.value["end"] for read in reads if read.value["partition"] == 3] == [1] * 4
 
 
-def test_what_was_added_and_no_broker_tells_of_is_missed(bench: Bench) -> None:
+def test_what_was_added_and_no_broker_reports_is_missed(bench: Bench) -> None:
     bench.context.sizes.grew("log-0", 4)
     assert leaderless(bench.context, bench.time.monotonic()) == {("log-0", 3)}
 
@@ -300,7 +300,7 @@ def test_a_probe_that_will_not_close_is_complained_about(bench: Bench) -> None:
     assert probe.complaints == ["did not end"]
 
 
-def test_real_clients_are_told_what_the_workload_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_real_clients_get_what_the_workload_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
     monkeypatch.setattr("harness.workloads.context.open_producer", lambda _kind, o, _java: made.append(o))
     monkeypatch.setattr("harness.workloads.context.open_consumer", lambda _kind, o, _java: made.append(o))

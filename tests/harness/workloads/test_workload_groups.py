@@ -100,7 +100,7 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[.
 Make = Callable[..., Bench]
 
 
-def test_a_member_tells_what_it_was_assigned_and_commits_what_it_was_given(make: Make) -> None:
+def test_a_member_records_what_it_was_assigned_and_commits_what_it_was_given(make: Make) -> None:
     bench = make()
     bench.work()
 
@@ -213,7 +213,7 @@ def test_a_member_that_is_assigned_anew_commits_as_in_the_generation_before(
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0])
-def test_an_epoch_that_moves_on_alone_is_told_and_committed_in(
+def test_an_epoch_that_moves_on_alone_is_recorded_and_committed_in(
     make: Make, monkeypatch: pytest.MonkeyPatch, share: float
 ) -> None:
     monkeypatch.setattr(groups, "GHOST_SHARE", share)
@@ -222,23 +222,23 @@ def test_an_epoch_that_moves_on_alone_is_told_and_committed_in(
     bench.group.moves_on = lambda: next(polls, False)
     bench.work()
 
-    told = [o.value for o in bench.operations("poll", OK) if "membership" in o.value]
-    assert [one["membership"] for one in told] == [["member-1", 1], ["member-1", 2]]
-    assert ["assigned" in one for one in told] == [True, False]
+    values = [o.value for o in bench.operations("poll", OK) if "membership" in o.value]
+    assert [one["membership"] for one in values] == [["member-1", 1], ["member-1", 2]]
+    assert ["assigned" in one for one in values] == [True, False]
     assert bench.operations("commit", OK)[-1].value["membership"] == ["member-1", 2]
     assert bench.group.refused == [("member-1", 1)] * int(share)
 
 
 def test_an_epoch_moves_on_of_a_member_of_which_nothing_is_known_yet(make: Make) -> None:
     bench = make()
-    bench.group.tells = False
+    bench.group.names_members = False
     polls = iter([False, True])
     bench.group.moves_on = lambda: next(polls, False)
     bench.work()
     assert bench.operations("commit", OK)[-1].value["membership"] == ["member-1", 2]
 
 
-def test_members_of_a_modern_group_are_told_that_it_is_one(make: Make) -> None:
+def test_members_of_a_modern_group_learn_that_it_is_one(make: Make) -> None:
     bench = make(msgspec.structs.replace(CALM, modern=("group-confluent-kafka",)))
     bench.work(index=CALM.members)
     assert {options.modern for options in bench.group.joined} == {True}
@@ -338,7 +338,7 @@ def test_a_member_that_does_not_know_who_it_is_commits_nothing_early(
 ) -> None:
     monkeypatch.setattr(groups, "EARLY_INTERVAL_S", 1e-6)
     bench = make()
-    bench.group.tells = False
+    bench.group.names_members = False
     bench.work()
     assert bench.operations("commit", FAIL) == []
     assert bench.group.late == 0
@@ -366,12 +366,12 @@ def test_a_member_may_leave_without_another_word(make: Make, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("churn", groups.Churn)
-def test_a_member_of_which_nobody_tells_who_it_is_commits_nothing_late(
+def test_a_member_without_a_known_id_commits_nothing_late(
     make: Make, monkeypatch: pytest.MonkeyPatch, churn: groups.Churn
 ) -> None:
     monkeypatch.setattr(groups, "CHURNS", (churn,))
     bench = make(GroupsWorkload(partitions=2, churn_interval_ms=1, session_ms=1, poll_interval_ms=2))
-    bench.group.tells = False
+    bench.group.names_members = False
     bench.work(enough=lambda: len(bench.operations("poll", OK)) > EACH)
     assert {operation.value["membership"] for operation in bench.operations("commit")} <= {None}
     assert bench.group.late == 0

@@ -191,13 +191,13 @@ def test_a_consumer_goes_on_where_the_last_one_stopped(bench: Bench) -> None:
                 position.update({p: offset + 1 for p, offset, _ in polled([operation])})
 
 
-def test_a_lost_position_is_told_and_reading_begins_anew_there(bench: Bench) -> None:
+def test_a_lost_position_is_recorded_and_reading_begins_anew_there(bench: Bench) -> None:
     fail_poll = once(ReadError("OffsetOutOfRange", [1]))
     bench.log.on_poll = lambda: fail_poll() if len(bench.log.partitions[0]) > 5 else None
     bench.log.on_offsets = once(ReadError("not now"))
     bench.run_until(lambda: bench.count("assign", OK) == 3)
-    told = [operation for operation in bench.operations("poll") if operation.type is INFO]
-    assert told[0].error == "OffsetOutOfRange"
+    polls = [operation for operation in bench.operations("poll") if operation.type is INFO]
+    assert polls[0].error == "OffsetOutOfRange"
     assert dict(max(bench.operations("assign"), key=lambda one: one.time_ns).value)[1] == 0
 
 
@@ -378,11 +378,11 @@ class TestAddedPartitions:
         wait_until(lambda: len({o.process for o in bench.operations("assign")}) == 4)
         bench.load.stop(BOUND_S)
         bench.journals.close()
-        told = bench.operations()
-        assert {o.process for o in told if o.type is INFO} == set()
+        operations = bench.operations()
+        assert {o.process for o in operations if o.type is INFO} == set()
         for number in range(4):
-            later = [o for o in told if o.process == number + bench.context.workers]
-            before = [o for o in told if o.process == number]
+            later = [o for o in operations if o.process == number + bench.context.workers]
+            before = [o for o in operations if o.process == number]
             assert before[-1].time_ns <= later[0].time_ns
 
     def test_half_of_the_producers_keep_their_clients(self, tmp_path: Path) -> None:

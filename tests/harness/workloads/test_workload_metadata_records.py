@@ -47,8 +47,8 @@ def test_a_record_is_appended_and_fetched(broker: FakeBroker, tmp_path: Path) ->
     assert (appended.f, appended.key, appended.type) == ("append-record", NAME, OK)
     assert appended.value == asked | {"offset": 40}
     assert (fetched.f, fetched.type) == ("fetch-records", OK)
-    told = {"log_start": 0, "records": [[0, 2_000_000_001], [1, "other"]]}
-    assert fetched.value == {"topic_id": TOPIC_ID, **told}
+    answer = {"log_start": 0, "records": [[0, 2_000_000_001], [1, "other"]]}
+    assert fetched.value == {"topic_id": TOPIC_ID, **answer}
     assert (FETCH, 16) in broker.asked
 
 

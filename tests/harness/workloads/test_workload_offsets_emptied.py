@@ -134,7 +134,7 @@ class GroupBroker(Broker):
 
 
 class Bench:
-    """One broker, and what is told of it."""
+    """One broker, and what is recorded of it."""
 
     def __init__(self, folder: Path, broker: GroupBroker) -> None:
         self.folder, self.broker = folder, broker

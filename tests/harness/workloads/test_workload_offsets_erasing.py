@@ -1,4 +1,4 @@
-"""Groups that are deleted and come again: what is asked for, and what the history says of it."""
+"""Groups that are deleted and come again: what is asked for, and what the history has of it."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -75,8 +75,8 @@ class Broker(FakeCoordinatorBroker):
         if not self.error:
             self.kept[request.group_id, place.partition_index] = place.committed_offset
         topic = OffsetCommitResponse.OffsetCommitResponseTopic
-        told = topic.OffsetCommitResponsePartition(partition_index=0, error_code=self.error)
-        return OffsetCommitResponse(throttle_time_ms=0, topics=[topic(name="offsets-0", partitions=[told])])
+        result = topic.OffsetCommitResponsePartition(partition_index=0, error_code=self.error)
+        return OffsetCommitResponse(throttle_time_ms=0, topics=[topic(name="offsets-0", partitions=[result])])
 
     def _group_deleted(self, request: Any) -> Any:
         (group,) = request.groups_names
@@ -90,15 +90,15 @@ class Broker(FakeCoordinatorBroker):
         if not self.error:
             self.kept.pop((request.group_id, place.partition_index), None)
         topic = OffsetDeleteResponse.OffsetDeleteResponseTopic
-        told = topic.OffsetDeleteResponsePartition(partition_index=0, error_code=self.error)
-        topics = [topic(name="offsets-0", partitions=[told])]
+        result = topic.OffsetDeleteResponsePartition(partition_index=0, error_code=self.error)
+        topics = [topic(name="offsets-0", partitions=[result])]
         return OffsetDeleteResponse(
             error_code=self.whole_error, throttle_time_ms=0, topics=[] if self.whole_error else topics
         )
 
     def _fetched(self, request: Any) -> Any:
         topic = OffsetFetchResponse.OffsetFetchResponseTopic
-        told = [
+        results = [
             topic.OffsetFetchResponsePartition(
                 partition_index=number,
                 committed_offset=self.kept.get((request.group_id, number), -1),
@@ -108,12 +108,12 @@ class Broker(FakeCoordinatorBroker):
             )
             for number in request.topics[0].partition_indexes
         ]
-        found = [topic(name="offsets-0", partitions=told)]
+        found = [topic(name="offsets-0", partitions=results)]
         return OffsetFetchResponse(throttle_time_ms=0, topics=found, error_code=0)
 
 
 class Bench:
-    """One broker, and what is told of it."""
+    """One broker, and what is recorded of it."""
 
     def __init__(self, folder: Path, broker: Broker) -> None:
         self.folder, self.broker = folder, broker
@@ -143,7 +143,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
         made.journals.close()
 
 
-def test_changes_and_fetches_tell_what_was_asked_and_answered(bench: Bench) -> None:
+def test_changes_and_fetches_have_what_was_asked_and_answered(bench: Bench) -> None:
     erasing = bench.erasing()
     erasing.commit("gone-1", 0, 5)
     erasing.commit("gone-1", 1, 6)

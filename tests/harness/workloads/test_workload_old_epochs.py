@@ -1,4 +1,4 @@
-"""Batches of an old producer epoch: what is sent to whom, and what the history tells of each answer."""
+"""Batches of an old producer epoch: what is sent to whom, and what the history has of each answer."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -52,11 +52,11 @@ class Leader(FakeBroker):
         known, produced = self.answers[METADATA], self.answers[PRODUCE]
 
         def metadata(request: Any) -> Any:
-            told = known(request)
-            told.topics[0].name, told.topics[0].topic_id = self.topic, UUID(int=5)
-            for partition in told.topics[0].partitions:
+            answer = known(request)
+            answer.topics[0].name, answer.topics[0].topic_id = self.topic, UUID(int=5)
+            for partition in answer.topics[0].partitions:
                 partition.leader_id = self.leads
-            return told
+            return answer
 
         def produce(request: Any) -> Any:
             (data,) = request.topic_data[0].partition_data
@@ -81,7 +81,7 @@ class Leader(FakeBroker):
 
 
 class Bench:
-    """A worker of one broker, and what it told."""
+    """A worker of one broker, and what it recorded."""
 
     def __init__(self, folder: Path, leader: Leader) -> None:
         self.folder, self.leader = folder, leader
@@ -124,7 +124,7 @@ def test_the_old_epoch_is_sent_after_the_new_one_and_was_not_appended_if_refused
     assert value == NUMBER * 10**9 + 1
 
 
-def test_an_old_epoch_that_a_leader_takes_is_told_as_appended(bench: Bench) -> None:
+def test_an_old_epoch_that_a_leader_accepts_is_recorded_as_appended(bench: Bench) -> None:
     bench.worker.do_once()
     assert bench.ended() == [(OK, None), (OK, None)]
 

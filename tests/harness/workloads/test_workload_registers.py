@@ -290,8 +290,8 @@ class FakeBrokerOfTopics(FakeNode):
         (wanted,) = request.topics
         error = self.refusals.pop() if self.refusals else 0
         result = CreatePartitionsResponse.CreatePartitionsTopicResult
-        told = result(name=wanted.name, error_code=error, error_message=None)
-        return CreatePartitionsResponse(throttle_time_ms=0, results=[told])
+        answer = result(name=wanted.name, error_code=error, error_message=None)
+        return CreatePartitionsResponse(throttle_time_ms=0, results=[answer])
 
     def _configured(self, request: Any) -> Any:
         (wanted,) = request.resources
@@ -300,10 +300,10 @@ class FakeBrokerOfTopics(FakeNode):
         self.changes.append((wanted.resource_name, config.name, config.value))
         error = self.unwilling.pop() if self.unwilling else 0
         result = IncrementalAlterConfigsResponse.AlterConfigsResourceResponse
-        told = result(
+        answer = result(
             error_code=error, error_message=None, resource_type=2, resource_name=wanted.resource_name
         )
-        return IncrementalAlterConfigsResponse(throttle_time_ms=0, responses=[told])
+        return IncrementalAlterConfigsResponse(throttle_time_ms=0, responses=[answer])
 
     def _metadata(self, _request: Any) -> Any:
         assert self.cluster is not None
@@ -331,14 +331,14 @@ class FakeBrokerOfTopics(FakeNode):
         own = result.DescribeConfigsResourceResult(
             name=key, value=str(7 if value is None else value), config_source=5 if value is None else 1
         )
-        told = result(
+        answer = result(
             error_code=0,
             error_message=None,
             resource_type=2,
             resource_name=asked.resource_name,
             configs=[own],
         )
-        return DescribeConfigsResponse(throttle_time_ms=0, results=[told])
+        return DescribeConfigsResponse(throttle_time_ms=0, results=[answer])
 
 
 @pytest.fixture

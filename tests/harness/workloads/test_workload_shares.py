@@ -76,7 +76,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
     made.journals.close()
 
 
-def test_a_member_tells_what_it_was_given_and_acknowledged(bench: Bench) -> None:
+def test_a_member_records_what_it_was_given_and_acknowledged(bench: Bench) -> None:
     bench.member()
     first = bench.operations("share-poll", OK)[0]
     assert first.key == "shares-0"
@@ -87,9 +87,9 @@ def test_a_member_tells_what_it_was_given_and_acknowledged(bench: Bench) -> None
         "prefetches": False,
         "records": [[0, list(range(20)), [1_000 + n for n in range(20)], [1] * 20]],
     }
-    told = bench.operations("acknowledge", OK)[0].value
-    ((partition, offsets, types),) = told["acknowledgements"]
-    assert (partition, offsets, told["refused"]) == (0, list(range(20)), [])
+    value = bench.operations("acknowledge", OK)[0].value
+    ((partition, offsets, types),) = value["acknowledgements"]
+    assert (partition, offsets, value["refused"]) == (0, list(range(20)), [])
     assert set(types) <= {"accept", "release", "reject"}
     assert bench.log.earliest == ["share-0"]
     assert {options.group for options in bench.log.options} == {"share-0"}
@@ -97,8 +97,8 @@ def test_a_member_tells_what_it_was_given_and_acknowledged(bench: Bench) -> None
 
 def test_a_member_chooses_all_types_and_gets_released_records_again(bench: Bench) -> None:
     bench.member()
-    told = [o.value["acknowledgements"] for o in bench.operations("acknowledge", OK)]
-    assert {kind for runs in told for _, _, kinds in runs for kind in kinds} == set(shares.TYPES)
+    answers = [o.value["acknowledgements"] for o in bench.operations("acknowledge", OK)]
+    assert {kind for runs in answers for _, _, kinds in runs for kind in kinds} == set(shares.TYPES)
     counts = [counts for o in bench.operations("share-poll", OK) for *_, counts in o.value["records"]]
     assert max(max(some) for some in counts) > 1
 
@@ -125,7 +125,7 @@ def test_a_member_that_stalls_acknowledges_after_its_locks_have_ended(
     assert acknowledged.time_ns - polled.time_ns >= 10_000_000
 
 
-def test_what_the_broker_refuses_is_told_by_partition(bench: Bench) -> None:
+def test_what_the_broker_refuses_is_recorded_by_partition(bench: Bench) -> None:
     bench.log.refuses = {1: "INVALID_RECORD_STATE: no"}
     bench.member(lambda: bench.log.start(0) == EACH and len(bench.operations("acknowledge", OK)) > 5)
     refused = [o.value["refused"] for o in bench.operations("acknowledge", OK)]
@@ -165,8 +165,11 @@ def test_a_member_that_is_stopped_before_its_group_is_prepared_ends(bench: Bench
 
 def test_the_last_member_accepts_everything_and_asks_where_the_group_is(bench: Bench) -> None:
     bench.drain()
-    (told,) = bench.operations("share-offsets", OK)
-    assert (told.key, told.value) == ("share-0", {"topic": "shares-0", "offsets": [[0, EACH], [1, EACH]]})
+    (operation,) = bench.operations("share-offsets", OK)
+    assert (operation.key, operation.value) == (
+        "share-0",
+        {"topic": "shares-0", "offsets": [[0, EACH], [1, EACH]]},
+    )
     types = [o.value["acknowledgements"] for o in bench.operations("acknowledge", OK)]
     assert {kind for runs in types for _, _, kinds in runs for kind in kinds} == {"accept"}
     assert {o.process for o in bench.operations("share-offsets")} == {bench.context.first_final_worker}
@@ -215,8 +218,8 @@ def test_the_last_member_waits_until_locks_have_ended(bench: Bench) -> None:
 def test_the_last_member_goes_on_where_the_group_has_not_begun(bench: Bench) -> None:
     bench.log.begun = [False, True]
     bench.drain()
-    told = [o.value["offsets"] for o in bench.operations("share-offsets", OK)]
-    assert told == [[[0, None], [1, EACH]], [[0, EACH], [1, EACH]]]
+    offsets = [o.value["offsets"] for o in bench.operations("share-offsets", OK)]
+    assert offsets == [[[0, None], [1, EACH]], [[0, EACH], [1, EACH]]]
 
 
 def test_the_last_member_goes_on_for_long_if_nobody_got_the_last_records(

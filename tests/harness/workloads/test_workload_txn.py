@@ -1,4 +1,4 @@
-"""Transactions keep their books: a history says no more of one than is known."""
+"""Transactions keep their books: a history has no more of one than is known."""
 
 import threading
 import time
@@ -28,7 +28,7 @@ TWO = Intent((TxnRecord("txn-0", 1, 5_000_000_001), TxnRecord("txn-0", 3, 5_000_
 
 
 class Bench:
-    """A fake coordinator, and what the workers tell of it."""
+    """A fake coordinator, and what the workers record of it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -72,7 +72,7 @@ def always(error: Exception) -> Hook:
     return lambda _name: error
 
 
-def test_a_committed_transaction_tells_offsets_and_its_end(bench: Bench) -> None:
+def test_a_committed_transaction_has_offsets_and_its_end(bench: Bench) -> None:
     transactor = bench.transactor()
     assert transactor.initialise()
     assert transactor.carry_out(TWO)
@@ -131,7 +131,7 @@ def test_a_zombie_whose_late_records_are_refused_does_not_commit(bench: Bench) -
     assert bench.coordinator.committed == []
 
 
-def test_a_timeout_of_its_own_is_asked_for_and_told(bench: Bench) -> None:
+def test_a_timeout_of_its_own_is_asked_for_and_recorded(bench: Bench) -> None:
     asked: list[int] = []
 
     def make(kind: ClientKind, options: TransactionalOptions) -> TransactionalProducer:
@@ -144,11 +144,11 @@ def test_a_timeout_of_its_own_is_asked_for_and_told(bench: Bench) -> None:
     assert own.initialise()
     assert usual.initialise()
     assert asked == [300, WORKLOAD.transaction_timeout_ms]
-    told = [o.value.get("timeout_ms") for o in bench.operations("init-transactions")]
-    assert told == [300, 300, None, None]
+    timeouts = [o.value.get("timeout_ms") for o in bench.operations("init-transactions")]
+    assert timeouts == [300, 300, None, None]
 
 
-def test_an_initialisation_tells_who_the_producer_is(bench: Bench) -> None:
+def test_an_initialisation_has_the_producers_id_and_epoch(bench: Bench) -> None:
     assert bench.transactor().initialise()
     begun, ended = bench.operations("init-transactions")
     assert (begun.type, begun.value) == (INVOKE, {"client": "confluent-kafka"})

@@ -1,4 +1,4 @@
-"""Transactions that nobody ends in time: what is asked for, in which order, and what the history tells."""
+"""Transactions that nobody ends in time: what is asked for, in which order, and what the history has."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -68,22 +68,22 @@ class Broker(FakeCoordinatorBroker):
         known, added = self.answers[METADATA], self.answers[ADD_PARTITIONS]
 
         def metadata(request: Any) -> Any:
-            told = known(request)
-            told.topics[0].name, told.topics[0].topic_id = "txn-0", UUID(int=5)
-            return told
+            answer = known(request)
+            answer.topics[0].name, answer.topics[0].topic_id = "txn-0", UUID(int=5)
+            return answer
 
         def add(request: Any) -> Any:
-            told = added(request)
+            answer = added(request)
             error = self.add_errors.pop(0) if len(self.add_errors) > 1 else self.add_errors[0]
             result = (
                 AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult.AddPartitionsToTxnPartitionResult
             )
-            for each in told.results_by_topic_v3_and_below:
+            for each in answer.results_by_topic_v3_and_below:
                 each.results_by_partition = [
                     result(partition_index=one.partition_index, partition_error_code=error)
                     for one in each.results_by_partition
                 ]
-            return told
+            return answer
 
         self.answers |= {
             METADATA: metadata,
@@ -127,16 +127,18 @@ class Broker(FakeCoordinatorBroker):
             for number in (7, 8)
         )
         (number,) = request.topics[0].partition_indexes
-        told = partition(
+        answer = partition(
             partition_index=number,
             error_code=self.describe_error,
             active_producers=[] if self.describe_error else [others, mine],
         )
-        return DescribeProducersResponse(throttle_time_ms=0, topics=[topic(name="txn-0", partitions=[told])])
+        return DescribeProducersResponse(
+            throttle_time_ms=0, topics=[topic(name="txn-0", partitions=[answer])]
+        )
 
     def _transactions(self, request: Any) -> Any:
         state = DescribeTransactionsResponse.TransactionState
-        told = state(
+        answer = state(
             error_code=self.describe_error,
             transactional_id=request.transactional_ids[0],
             transaction_state="Ongoing",
@@ -146,11 +148,11 @@ class Broker(FakeCoordinatorBroker):
             producer_epoch=3,
             topics=[state.TopicData(topic="txn-0", partitions=[0, 1])],
         )
-        return DescribeTransactionsResponse(throttle_time_ms=0, transaction_states=[told])
+        return DescribeTransactionsResponse(throttle_time_ms=0, transaction_states=[answer])
 
 
 class Bench:
-    """A worker of one broker, and what it told."""
+    """A worker of one broker, and what it recorded."""
 
     def __init__(self, folder: Path, broker: Broker) -> None:
         self.folder, self.broker = folder, broker
@@ -224,7 +226,7 @@ def test_a_commit_that_comes_too_late_ends_as_it_is_answered(
     assert bench.broker.ended == [True]
 
 
-def test_what_is_sent_too_late_is_told_by_itself(bench: Bench) -> None:
+def test_what_is_sent_too_late_is_recorded_by_itself(bench: Bench) -> None:
     answers, errors = bench.broker.answers[PRODUCE], [0, 0, OLD_EPOCH, OLD_EPOCH]
 
     def produced(request: Any) -> Any:
@@ -327,7 +329,7 @@ def test_records_that_are_not_acknowledged_have_no_offset(bench: Bench) -> None:
     assert {mop[4] for mop in bench.txn().value["mops"]} == {None}
 
 
-def test_descriptions_that_fail_tell_nothing(bench: Bench) -> None:
+def test_descriptions_that_fail_are_recorded_as_failed(bench: Bench) -> None:
     bench.broker.describe_error = 16
     bench.worker.do_once(Lapse.ABORTED_BY_ADMIN)
     assert [type_ for type_, f in bench.completions() if f.startswith("describe")] == [FAIL] * 5

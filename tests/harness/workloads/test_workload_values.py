@@ -19,7 +19,7 @@ def test_values_survive_the_record(value: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("record", "told"),
+    ("record", "expected"),
     [
         (b"other:5", "other:5"),
         (b"run:", "run:"),
@@ -31,13 +31,13 @@ def test_values_survive_the_record(value: int) -> None:
         (None, "(null)"),
     ],
 )
-def test_foreign_records_are_told_as_text(record: bytes | None, told: str) -> None:
-    assert ValueCodec("run").decode(record) == told
+def test_foreign_records_are_decoded_as_text(record: bytes | None, expected: str) -> None:
+    assert ValueCodec("run").decode(record) == expected
 
 
 @given(st.binary(max_size=400))
-def test_any_record_can_be_told_in_200_characters(record: bytes) -> None:
-    told = ValueCodec("a run").decode(record)
-    assert isinstance(told, str)
-    assert len(told) <= 200
-    assert told.isascii()
+def test_any_record_can_be_decoded_to_200_characters(record: bytes) -> None:
+    text = ValueCodec("a run").decode(record)
+    assert isinstance(text, str)
+    assert len(text) <= 200
+    assert text.isascii()

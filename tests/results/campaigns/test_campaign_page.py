@@ -23,21 +23,21 @@ def test_what_needs_attention_comes_first_and_leads_to_its_report() -> None:
     red = run(2, Validity.INVALID, LOST)
     reports = {red.folder: "../../20261120T220002Z-2/report.html"}
     page = render_campaign_page(summarise([run(1), red]), reports)
-    said = texts_of(page)
-    assert said.index("To look at") < said.index("Anomalies") < said.index("Causes") < said.index("Runs")
-    assert "Invalid 2 runs, of which 1 invalid, 1 valid." in said
-    assert "log-0/3, offset 220: 1 lost-write" in said
-    assert "krucible run exploratory/chaos --seed 2" in said
+    text = texts_of(page)
+    assert text.index("To look at") < text.index("Anomalies") < text.index("Causes") < text.index("Runs")
+    assert "Invalid 2 runs, of which 1 invalid, 1 valid." in text
+    assert "log-0/3, offset 220: 1 lost-write" in text
+    assert "krucible run exploratory/chaos --seed 2" in text
     # Once where it needs attention, once in the table of runs.
     assert page.count('<a href="../../20261120T220002Z-2/report.html">') == 2
-    assert "20261120T220001Z-1" in said
+    assert "20261120T220001Z-1" in text
 
 
 def test_without_troubles_nothing_is_to_be_looked_at() -> None:
-    said = texts_of(render_campaign_page(summarise([run(1)]), {}))
-    assert "To look at" not in said
-    assert "None was found in 24,000 acknowledged records under 2 faults." in said
-    assert "80.0 s" in said
+    text = texts_of(render_campaign_page(summarise([run(1)]), {}))
+    assert "To look at" not in text
+    assert "None was found in 24,000 acknowledged records under 2 faults." in text
+    assert "80.0 s" in text
 
 
 def test_a_run_that_failed_says_why_and_many_are_cut_short() -> None:
@@ -45,10 +45,10 @@ def test_a_run_that_failed_says_why_and_many_are_cut_short() -> None:
         RunOutcome(folder=f"seed {seed}", outcome=Outcome.FAILED, reasons=("no engine",))
         for seed in range(120)
     ]
-    said = texts_of(render_campaign_page(summarise(failed), {}))
-    assert "Failed 120 runs, of which 120 failed." in said
-    assert said.count("no engine") == 100
-    assert "20 more are in the table of runs." in said
+    text = texts_of(render_campaign_page(summarise(failed), {}))
+    assert "Failed 120 runs, of which 120 failed." in text
+    assert text.count("no engine") == 100
+    assert "20 more are in the table of runs." in text
 
 
 def test_of_too_many_runs_the_newest_are_shown_and_the_others_counted() -> None:
@@ -73,13 +73,13 @@ def test_of_too_many_runs_the_newest_are_shown_and_the_others_counted() -> None:
     assert "run-202 " not in cut
 
 
-def test_what_failed_is_not_said_to_be_in_a_table_that_is_cut() -> None:
+def test_what_failed_is_not_claimed_to_be_in_a_table_that_is_cut() -> None:
     failed = [RunOutcome(folder=f"seed {seed}", outcome=Outcome.FAILED) for seed in range(1_001)]
-    said = texts_of(render_campaign_page(summarise(failed), {}))
-    assert "901 more are among all runs. All runs are in the Markdown page and the JSON" in said
+    text = texts_of(render_campaign_page(summarise(failed), {}))
+    assert "901 more are among all runs. All runs are in the Markdown page and the JSON" in text
 
 
-def test_nothing_that_a_run_tells_is_markup() -> None:
+def test_nothing_that_a_run_reports_is_markup() -> None:
     hostile = msgspec.structs.replace(
         run(1, Validity.INVALID, Anomaly("<script>a", "<b>", "g", "s", subject="<i>x")),
         folder="<u>f",

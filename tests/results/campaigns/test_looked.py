@@ -31,7 +31,7 @@ def test_runs_are_summed_up_by_checker() -> None:
     assert (groups.checker, groups.runs, groups.of, groups.figures) == ("groups", 1, 2, {})
 
 
-def test_the_page_tells_it() -> None:
+def test_the_page_shows_it() -> None:
     results = (
         result_of("log", [], figures={"acknowledged_records": 12_345, "polled|records": 2}),
         result_of("groups", [], exercised=False),

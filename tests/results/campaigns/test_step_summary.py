@@ -98,7 +98,7 @@ def test_nothing_at_all() -> None:
     assert "**Nothing was run** (0 runs)" in render_step_summary("x", [])
 
 
-def test_too_much_is_cut_and_said_and_fits_to_the_byte() -> None:
+def test_too_much_is_cut_with_a_note_and_fits_to_the_byte() -> None:
     reasons = ("☃" * 300,) * 3
     runs = [
         msgspec.structs.replace(run(Validity.INVALID, seed=seed, as_expected=False), reasons=reasons)

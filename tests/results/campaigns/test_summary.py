@@ -146,7 +146,7 @@ def at(offset: int, kind: str = "lost-write", place: str = "log-0/3") -> Anomaly
     return Anomaly(kind, "s", "g", "s", subject=f"{place}@{offset}")
 
 
-def test_a_red_run_tells_its_causes_once_and_counts_all() -> None:
+def test_a_red_run_shows_its_causes_once_and_counts_all() -> None:
     found = [at(220), at(230, "duplicate"), *(at(1_000 * n) for n in range(2, 9))]
     result = result_of("log", [*found, msgspec.structs.replace(LOST, illegal=False)])
     verdict = Verdict(
@@ -182,7 +182,7 @@ def test_the_page_of_a_red_campaign_reads_well() -> None:
     assert page[: page.index("## What was done")] == RED_PAGE
 
 
-def test_what_is_permitted_is_told_apart() -> None:
+def test_what_is_permitted_is_distinguished() -> None:
     legal = msgspec.structs.replace(LOST, id="G-single", illegal=False)
     page = render_campaign(summarise([run(1, Validity.VALID, legal), run(2, Validity.INVALID, LOST)]))
     assert "Illegal: 1 of 2 kinds." in page
@@ -224,7 +224,7 @@ def test_many_seeds_of_one_anomaly_are_cut_short() -> None:
     assert "| 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 and 8 more |" in page
 
 
-def test_a_recovery_that_failed_is_told() -> None:
+def test_a_recovery_that_failed_is_reported() -> None:
     failed = msgspec.structs.replace(measures(), recovered=False)
     outcome = msgspec.structs.replace(run(1), measures=failed)
     assert "| 1.2 s | none |" in render_campaign(summarise([outcome]))

@@ -34,7 +34,7 @@ def test_a_verdict_without_anomalies_is_itself_what_may_come_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("c3 led epoch 1 for 23,225 ms; 4.5 s are allowed.", "c# led epoch # for # ms; # s are allowed."),
         ("The move to [3, 1, 4] of log-0/5 is lost.", "The move to [#] of log-#/# is lost."),
@@ -42,8 +42,8 @@ def test_a_verdict_without_anomalies_is_itself_what_may_come_back() -> None:
         ("nothing-that-changes_here is-removed", "nothing-that-changes_here is-removed"),
     ],
 )
-def test_what_differs_from_run_to_run_is_taken_out(text: str, told: str) -> None:
-    assert normalised(text) == told
+def test_what_differs_from_run_to_run_is_taken_out(text: str, expected: str) -> None:
+    assert normalised(text) == expected
 
 
 def test_more_than_was_wanted_is_enough_and_less_is_not() -> None:
@@ -76,6 +76,6 @@ def test_where_the_verdict_was_unknown_an_unknown_one_decides() -> None:
     assert (found.rate.count, found.rate.of) == (1, 1)
 
 
-def test_a_share_is_told_with_its_interval() -> None:
+def test_a_share_is_shown_with_its_interval() -> None:
     assert rate_of(3, 5).text() == "3 of 5 (23 to 88 %)"
     assert rate_of(0, 0).text() == "0 of 0 (0 to 100 %)"

@@ -98,11 +98,11 @@ def words(text: str) -> list[str]:
 
 @pytest.mark.parametrize("finding", FINDINGS, ids=[each.name for each in FINDINGS])
 @pytest.mark.parametrize("markup", list(Format))
-def test_a_ticket_has_all_that_the_page_tells(finding: Finding, markup: Format) -> None:
+def test_a_ticket_has_all_that_the_page_has(finding: Finding, markup: Format) -> None:
     text = render_ticket(finding, markup)
     ticket = words(text)
-    for told in (finding.title, finding.component, *finding.facts.values()):
-        assert set(words(told)) <= set(ticket)
+    for fact in (finding.title, finding.component, *finding.facts.values()):
+        assert set(words(fact)) <= set(ticket)
     steps = [word for line in finding.rest.splitlines() for word in words(re.sub(r"^\d+\. ", "", line))]
     assert set(steps) <= set(ticket)
     assert words(text.splitlines()[0]) == words(finding.title)
@@ -122,7 +122,7 @@ def test_a_ticket_has_all_that_the_page_tells(finding: Finding, markup: Format) 
         ),
     ],
 )
-def test_a_page_that_is_written_otherwise_is_told(change: tuple[str, str], what: str) -> None:
+def test_a_page_that_is_written_otherwise_is_reported(change: tuple[str, str], what: str) -> None:
     with pytest.raises(PageError, match=what):
         read_findings(SECTION.replace(*change))
 

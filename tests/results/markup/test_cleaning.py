@@ -27,7 +27,7 @@ def test_unsafe_characters_are_shown_as_escapes(hostile: str, harmless: str) -> 
     assert clean(hostile, 100) == harmless
 
 
-def test_a_long_text_keeps_its_beginning_and_tells_its_length() -> None:
+def test_a_long_text_keeps_its_beginning_and_has_its_length() -> None:
     assert clean("x" * 1_000_000, 5) == "xxxxx… (1,000,000 characters)"
 
 

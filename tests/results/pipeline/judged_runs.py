@@ -10,7 +10,7 @@ from checkers.history.operations import History, JournalHeader, Operation
 from checkers.history.reading import read_history
 from checkers.judge import judge
 from results.store.runs import save_verdict
-from tests.checkers.log_histories import history_of as log_told
+from tests.checkers.log_histories import history_of as log_history
 from tests.checkers.logs.log.log_simulator import Simulation as LogSimulation
 from tests.checkers.logs.log.log_transactions import TransactionalSimulation
 from tests.checkers.logs.log.test_log_properties import mutated
@@ -35,7 +35,7 @@ def histories() -> dict[str, History]:
         "registers": RegisterSimulation(4, 7, 400).run(),
         "weak": RegisterSimulation(5, 7, 600, WEAK).run(),
         "load": RegisterSimulation(6, 7, 600, WEAK).history(),
-        "duplicates": log_told("setup partitions=3\np0 send 0@0=1 1@0=2\na final 0 0..2 0@0=1 0@1=1\n"),
+        "duplicates": log_history("setup partitions=3\np0 send 0@0=1 1@0=2\na final 0 0..2 0@0=1 0@1=1\n"),
         "empty": History("run", "", ()),
     }
 

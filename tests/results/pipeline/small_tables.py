@@ -54,18 +54,18 @@ def table_of(spark: SparkSession, name: str, *rows: Row) -> DataFrame:
 
 def tables_of(spark: SparkSession, histories: Mapping[str, History]) -> dict[str, DataFrame]:
     """What an ingest makes of histories, by their runs."""
-    told: dict[str, list[Row]] = {name: [] for name in ("runs", "operations", "records", "faults")}
+    rows_by_table: dict[str, list[Row]] = {name: [] for name in ("runs", "operations", "records", "faults")}
     for run_id, history in histories.items():
         columns, paired = columns_of(history), pair(history)
-        told["runs"].append({**_run(history), "run_id": run_id})
+        rows_by_table["runs"].append({**_run(history), "run_id": run_id})
         parts = {
             "operations": operations_of(history, columns, paired),
             "records": records_of(history, columns, paired),
             "faults": faults_of(history),
         }
         for name, part in parts.items():
-            told[name] += [{**row, "run_id": run_id} for row in part.to_pylist()]
-    return {name: table_of(spark, name, *rows) for name, rows in told.items()}
+            rows_by_table[name] += [{**row, "run_id": run_id} for row in part.to_pylist()]
+    return {name: table_of(spark, name, *rows) for name, rows in rows_by_table.items()}
 
 
 def _run(history: History) -> Row:

@@ -31,9 +31,9 @@ def store(
     """A run's folder; a verdict of None is that of a run that was killed."""
     folder = root / "smoke" / "partition" / f"20261120T215657Z-{int(run, 16)}"
     folder.mkdir(parents=True)
-    told = {"run": run, "kafka_version": version, "began_at": began_at, "replay_of": replay_of}
-    told["seeded_bug"] = seeded_bug
-    identity = msgspec.structs.replace(IDENTITY, **told)
+    fields = {"run": run, "kafka_version": version, "began_at": began_at, "replay_of": replay_of}
+    fields["seeded_bug"] = seeded_bug
+    identity = msgspec.structs.replace(IDENTITY, **fields)
     (folder / "run.json").write_bytes(encode_identity(identity))
     write_journals(folder, run, began_at, history)
     if verdict is not None:
@@ -45,10 +45,10 @@ def write_journals(folder: Path, run: str, began_at: str, history: History) -> N
     """One journal a process, as workers write them."""
     journals: dict[str, list[Operation]] = defaultdict(list, runner=[])
     for operation in history.operations:
-        told = operation
+        recorded = operation
         if operation.f == "setup":  # one of no scenario need not have all journals of a real run
-            told = msgspec.structs.replace(operation, value={**operation.value, "scenario": ""})
-        journals[str(operation.process)].append(told)
+            recorded = msgspec.structs.replace(operation, value={**operation.value, "scenario": ""})
+        journals[str(operation.process)].append(recorded)
     for name, operations in journals.items():
         numbered = [msgspec.structs.replace(o, index=index) for index, o in enumerate(operations)]
         lines = [JournalHeader(1, run, name, began_at), *numbered]

@@ -20,7 +20,7 @@ from tests.results.pipeline.small_tables import MS, Row, S, assert_rows, rows_of
 
 
 def sent(at_ms: int, outcome: str = "ok", took_ms: int = 10, **others: object) -> Row:
-    """A record of partition t/0, told at a time, of a send that began before; `took_ms` -1: it never was."""
+    """A record of partition t/0, completed then, of a send that began before; `took_ms` -1: it never was."""
     times = {
         "invoked_ns": (at_ms - max(took_ms, 0)) * MS,
         "completed_ns": at_ms * MS if took_ms >= 0 else None,
@@ -71,7 +71,7 @@ def span(invoked_ms: int, first_ms: int, last_ms: int) -> Row:
     return {"invoked_ns": invoked_ms * MS, "first_ns": first_ms * MS, "last_ns": last_ms * MS}
 
 
-def test_a_gap_is_as_long_as_nothing_was_acknowledged_and_tells_how_long_somebody_waited(
+def test_a_gap_is_as_long_as_nothing_was_acknowledged_and_has_how_long_somebody_waited(
     spark: SparkSession,
 ) -> None:
     records = table_of(
@@ -172,16 +172,16 @@ def test_gaps_and_unavailability_are_those_of_the_checker(spark: SparkSession) -
     gaps.unpersist()
 
     for name, history in histories.items():
-        figures, told = check_availability(history).figures, [row for row in of_gaps if row.run_id == name]
-        assert max((row.unavailable_ms for row in told), default=None) == figures["unavailable_ms_max"], name
-        assert partitions(told) == figures["partitions"], name
+        figures, rows = check_availability(history).figures, [row for row in of_gaps if row.run_id == name]
+        assert max((row.unavailable_ms for row in rows), default=None) == figures["unavailable_ms_max"], name
+        assert partitions(rows) == figures["partitions"], name
         faults = [row.unavailable_ms for row in of_faults if row.run_id == name]
         assert faults == [fault["unavailable_ms"] for fault in figures["faults"]], name
     assert len(of_faults) == 6
 
 
 def partitions(gaps: list[Any]) -> list[dict[str, object]]:
-    """What the checker tells of each partition: of its gaps that are longer than a second."""
+    """What the checker reports of each partition: of its gaps that are longer than a second."""
     lengths: dict[str, list[float]] = {}
     for row in gaps:
         if row.unavailable_ms > 1000:

@@ -25,10 +25,8 @@ def run(
     run_id: str, validity: str, version: str | None = "4.3.1", date: dt.date = DAY, **others: object
 ) -> Row:
     began_at = dt.datetime.combine(date, dt.time(), dt.UTC)
-    told = {"run_id": run_id, "validity": validity, "kafka_version": version, "date": date}
-    return (
-        told | {"scenario": "smoke/kill", "began_at": began_at, "as_expected": validity == "valid"} | others
-    )
+    row = {"run_id": run_id, "validity": validity, "kafka_version": version, "date": date}
+    return row | {"scenario": "smoke/kill", "began_at": began_at, "as_expected": validity == "valid"} | others
 
 
 def test_versions_are_ordered_by_their_numbers(spark: SparkSession) -> None:
@@ -204,7 +202,7 @@ RUNS = (
 
 
 def in_run(run_id: str, anomaly: Row) -> Row:
-    (found,) = (told for told in RUNS if told["run_id"] == run_id)
+    (found,) = (row for row in RUNS if row["run_id"] == run_id)
     return anomaly | {name: found[name] for name in ("run_id", "date", "kafka_version")}
 
 

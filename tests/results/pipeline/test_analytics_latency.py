@@ -1,4 +1,4 @@
-"""Calls are told by the kinds of faults they overlap, each once, and spans never meet in a nested loop."""
+"""Calls are grouped by the kinds of faults they overlap, each once, and spans never meet in a nested loop."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def fault(number: int, kind: str, asked_s: int, healed_s: int | None) -> Row:
     return {"fault": number, "kind": kind, "asked_ns": asked_s * S, "healed_ns": healed_ns}
 
 
-def test_every_pair_that_overlaps_is_told_once(spark: SparkSession) -> None:
+def test_every_pair_that_overlaps_is_listed_once(spark: SparkSession) -> None:
     spans = table_of(
         spark,
         "operations",
@@ -122,8 +122,13 @@ def test_quantiles_are_those_of_the_checker(spark: SparkSession) -> None:
     figures = check_availability(history).figures
     tables = tables_of(spark, {"r1": history})
     found = latency(tables["operations"], tables["faults"], tables["runs"]).collect()
-    told = {row.fault_kind: {"p50": round(row.p50_ms, 3), "p99": round(row.p99_ms, 3)} for row in found}
-    assert told == {"kill": figures["latency_in_faults_ms"], "none": figures["latency_out_of_faults_ms"]}
+    percentiles = {
+        row.fault_kind: {"p50": round(row.p50_ms, 3), "p99": round(row.p99_ms, 3)} for row in found
+    }
+    assert percentiles == {
+        "kill": figures["latency_in_faults_ms"],
+        "none": figures["latency_out_of_faults_ms"],
+    }
 
 
 @pytest.mark.parametrize("broadcast", ["-1", "10MB"])

@@ -1,4 +1,4 @@
-"""Elections, changes of leaders, shrinks of ISRs and stretches without a full one, from what nodes told."""
+"""Elections, changes of leaders, shrinks of ISRs and stretches without a full one, as nodes reported."""
 
 import random
 from collections import defaultdict
@@ -75,7 +75,7 @@ SHORT: Mapping[str, tuple[Sequence[Row], Sequence[tuple[float, float | None]]]] 
         ),
         ((10, 20.5),),
     ),
-    "a view that lags still tells a full ISR while another tells two that are not": (
+    "a view that lags still reports a full ISR while another reports two that are not": (
         (
             seen(1, "b1", 1, 4, ALL, until_s=9.5),
             seen(1, "b2", 1, 4, ALL, until_s=10.2),
@@ -87,7 +87,7 @@ SHORT: Mapping[str, tuple[Sequence[Row], Sequence[tuple[float, float | None]]]] 
         ),
         ((10, 15.5),),
     ),
-    "a view that was cut off told a full ISR all the time": (
+    "a view that was cut off reported a full ISR all the time": (
         (
             seen(1, "b1", 1, 4, ALL, until_s=9.5),
             seen(1, "b2", 1, 4, ALL, until_s=30),
@@ -96,7 +96,7 @@ SHORT: Mapping[str, tuple[Sequence[Row], Sequence[tuple[float, float | None]]]] 
         ),
         ((10, 15),),
     ),
-    "a view was killed while it told a short one, and tells another when it is back": (
+    "a view was killed while it reported a short one, and reports another when it is back": (
         (
             seen(1, "b1", 1, 4, ALL, until_s=9.5),
             seen(10, "b1", 1, 4, TWO, until_s=12),
@@ -107,7 +107,7 @@ SHORT: Mapping[str, tuple[Sequence[Row], Sequence[tuple[float, float | None]]]] 
         ),
         ((10, 14.5), (30, 30)),
     ),
-    "a view was killed while it told a short one, and never came back": (
+    "a view was killed while it reported a short one, and never came back": (
         (
             seen(10, "b1", 1, 4, TWO, until_s=12),
             seen(1, "b2", 1, 4, ALL, until_s=11.9),
@@ -125,7 +125,7 @@ SHORT: Mapping[str, tuple[Sequence[Row], Sequence[tuple[float, float | None]]]] 
         ),
         ((10, 11.2), (13, None)),
     ),
-    "one view tells a full ISR in the very answer in which another does no more": (
+    "one view reports a full ISR in the very answer in which another does no more": (
         (
             seen(10, "b1", 1, 4, TWO, until_s=11),
             seen(12, "b1", 1, 4, ALL, until_s=19),
@@ -140,8 +140,8 @@ SHORT: Mapping[str, tuple[Sequence[Row], Sequence[tuple[float, float | None]]]] 
 
 
 def test_an_isr_is_short_while_any_view_says_so(spark: SparkSession) -> None:
-    """Each of these, in a partition of its own; and those of `VIEWS`, told in an earlier form as well."""
-    told = [row | {"partition": n} for n, (rows, _) in enumerate(SHORT.values()) for row in rows]
+    """Each of these, in a partition of its own; and those of `VIEWS`, in an earlier form as well."""
+    states = [row | {"partition": n} for n, (rows, _) in enumerate(SHORT.values()) for row in rows]
     views = [row | {"topic": "views"} for row in VIEWS]
     earlier = [row | {"topic": "earlier", "until_ns": None} for row in VIEWS]
     expected: list[Row] = [
@@ -154,12 +154,12 @@ def test_an_isr_is_short_while_any_view_says_so(spark: SparkSession) -> None:
             {"topic": topic, "partition": 0, "start_ns": 2 * S, "end_ns": 5 * S},
             {"topic": topic, "partition": 1, "start_ns": 9 * S, "end_ns": None},
         ]
-    found = table_of(spark, "cluster_state", *told, *views, *earlier).transform(under_replicated)
+    found = table_of(spark, "cluster_state", *states, *views, *earlier).transform(under_replicated)
     assert_rows(found, UNDER_REPLICATED, *expected)
 
 
 def wandering(seed: int, partitions: int) -> History:
-    """What three brokers told, now and then silent, of partitions that change at random, come and go."""
+    """What three brokers reported, now and then silent, of partitions that change at random, come and go."""
     chance = random.Random(seed)
     views: dict[str, dict[int, list[Any]]] = {"b1": {}, "b2": {}, "b3": {}}
     operations: list[Operation] = []
@@ -174,8 +174,8 @@ def wandering(seed: int, partitions: int) -> History:
                     states[partition] = [partition, *state, None]
             answer = {"topics": {"t": [state for state in states.values() if chance.random() < 0.97]}}
             at_ns = second * S + chance.randrange(S)
-            told = (view, OperationType.OK, "observe", "partitions", {"began_ns": 0, **answer}, None, view)
-            operations.append(Operation(len(operations), at_ns, *told))
+            fields = (view, OperationType.OK, "observe", "partitions", {"began_ns": 0, **answer}, None, view)
+            operations.append(Operation(len(operations), at_ns, *fields))
     return History("r1", "", tuple(sorted(operations, key=lambda operation: operation.time_ns)))
 
 
@@ -206,7 +206,7 @@ def spans_of(stretches: Sequence[Row]) -> list[tuple[int, int | None]]:
     return [(start_ns, None if end_ns == inf else int(end_ns)) for start_ns, end_ns in merged]
 
 
-def test_stretches_tell_of_leadership_what_single_answers_do_and_of_isrs_what_a_plain_loop_does(
+def test_stretches_give_of_leadership_what_single_answers_do_and_of_isrs_what_a_plain_loop_does(
     spark: SparkSession,
 ) -> None:
     history = wandering(seed=7, partitions=40)
@@ -220,11 +220,11 @@ def test_stretches_tell_of_leadership_what_single_answers_do_and_of_isrs_what_a_
     assert len(answers) > 2 * len(stretches)
     state = table_of(spark, "cluster_state", *stretches, *answers)
 
-    told: dict[str, dict[int, list[Any]]] = {"r1": {}, "r2": {}}
+    figures: dict[str, dict[int, list[Any]]] = {"r1": {}, "r2": {}}
     for row in leadership(state).collect():
-        told[row.run_id][row.partition] = [row.epochs, row.elections, row.leader_changes, row.isr_shrinks]
-    assert told["r1"] == told["r2"]
-    assert len(told["r1"]) == 40
+        figures[row.run_id][row.partition] = [row.epochs, row.elections, row.leader_changes, row.isr_shrinks]
+    assert figures["r1"] == figures["r2"]
+    assert len(figures["r1"]) == 40
 
     found: dict[int, list[tuple[int, int | None]]] = defaultdict(list)
     for row in under_replicated(state.where("run_id = 'r1'")).orderBy("start_ns").collect():
@@ -276,7 +276,9 @@ def test_recovery_is_of_the_last_heal_of_each_kind_and_of_the_slowest_partition(
     )
     short = rows_of(spark, UNDER_REPLICATED, gap(0, 16_000, 21_000), gap(1, 29_000, 32_000))
     seen_partitions = {"subject": "partition", "topic": "t", "isr_shrinks": 1}
-    told = rows_of(spark, LEADERSHIP, seen_partitions | {"partition": 0}, seen_partitions | {"partition": 1})
+    leadership_rows = rows_of(
+        spark, LEADERSHIP, seen_partitions | {"partition": 0}, seen_partitions | {"partition": 1}
+    )
     both = {"partitions": 2, "unwritten": 0, "observed": 2, "incomplete": 0}
     nobody = {"partitions": 0, "unwritten": 0, "observed": 0, "incomplete": 0}
     assert_rows(
@@ -284,7 +286,7 @@ def test_recovery_is_of_the_last_heal_of_each_kind_and_of_the_slowest_partition(
             pulses=pulses,
             availability=gaps,
             under_replicated=short,
-            leadership=told,
+            leadership=leadership_rows,
             heals=heals(faults, runs),
             runs=runs,
         ),

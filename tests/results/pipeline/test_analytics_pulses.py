@@ -88,7 +88,7 @@ def rows(frame: DataFrame) -> list[tuple[Any, ...]]:
 
 
 def by_record(records: DataFrame) -> DataFrame:
-    """All kinds of records by the six columns that tell them apart, as they stand in `records`."""
+    """All kinds of records by the six columns that distinguish them, as they stand in `records`."""
     sent = F.col("kind") == "send"
     at_ns = F.coalesce("completed_ns", "invoked_ns")
     second = F.floor(at_ns / (PULSE_NS * PULSES_A_SECOND)) * PULSES_A_SECOND

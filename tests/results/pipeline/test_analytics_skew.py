@@ -24,7 +24,7 @@ def test_what_is_exchanged_of_a_hot_partition_is_as_much_as_of_a_cold_one(spark:
 def hot(spark: SparkSession) -> DataFrame:
     """Sends of a run, of which every task reads as many, all over its half second."""
     number = F.col("id")
-    told = {
+    given = {
         "run_id": F.lit("r1"),
         "kind": F.lit("send"),
         "topic": F.lit("t"),
@@ -32,9 +32,9 @@ def hot(spark: SparkSession) -> DataFrame:
         "partition": (number % 100 == 0).cast("int"),
         "completed_ns": F.floor(number / 100) % TENTHS * 100 * MS,
     }
-    others = {field.name: F.lit(None).cast(field.dataType) for field in RECORDS if field.name not in told}
+    others = {field.name: F.lit(None).cast(field.dataType) for field in RECORDS if field.name not in given}
     return spark.range(0, RECORDS_COUNT, 1, TASKS).select(
-        *(column.alias(name) for name, column in (told | others).items())
+        *(column.alias(name) for name, column in (given | others).items())
     )
 
 

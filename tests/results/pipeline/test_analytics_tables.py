@@ -1,4 +1,4 @@
-"""All analytics together: every column is told, and what is computed has names and places of its own."""
+"""All analytics together: every column is described, and what is computed has names and places of its own."""
 
 from results.pipeline.analytics.tables import ANALYTICS
 from results.pipeline.schemas import PARTITIONED_BY, TABLES

@@ -40,8 +40,8 @@ def refused() -> AbstractContextManager[SparkSession]:
 
 
 def sent(run_id: str, at_ms: int) -> Row:
-    told = {"run_id": run_id, "kind": "send", "topic": "t", "partition": 0, "outcome": "ok"}
-    return told | {"invoked_ns": at_ms * MS, "completed_ns": at_ms * MS}
+    call = {"run_id": run_id, "kind": "send", "topic": "t", "partition": 0, "outcome": "ok"}
+    return call | {"invoked_ns": at_ms * MS, "completed_ns": at_ms * MS}
 
 
 def add(spark: SparkSession, root: Path, run_id: str) -> None:
@@ -96,9 +96,9 @@ def test_one_table_that_fails_leaves_all_as_they_were(
     assert (tmp_path / CURRENT).resolve() == before
     assert not list(tmp_path.glob("building-*"))
     assert not (before / "flakes").exists()
-    told: list[tuple[str, int, int]] = []
-    compute(lambda: nullcontext(spark), tmp_path, lambda *step: told.append(step))
-    assert told == [("tables", done, len(ANALYTICS)) for done in range(1, len(ANALYTICS) + 1)]
+    steps: list[tuple[str, int, int]] = []
+    compute(lambda: nullcontext(spark), tmp_path, lambda *step: steps.append(step))
+    assert steps == [("tables", done, len(ANALYTICS)) for done in range(1, len(ANALYTICS) + 1)]
 
 
 def test_without_runs_there_is_nothing_to_compute(tmp_path: Path) -> None:

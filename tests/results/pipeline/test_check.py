@@ -87,10 +87,10 @@ def test_both_tables_are_those_of_one_process(
 ) -> None:
     runs = ingested_runs(tables)
     with next_snapshot(tables) as snapshot:
-        told = check_runs(spark, runs, snapshot.scratch.absolute(), share_bytes=share_bytes)
-        snapshot.place(snapshot.scratch, paths_of(told))
+        answers = check_runs(spark, runs, snapshot.scratch.absolute(), share_bytes=share_bytes)
+        snapshot.place(snapshot.scratch, paths_of(answers))
     assert rows_in(spark, tables) == tuple(map(by_place, rows_of_one_process(store)))
-    done = summed(told, runs)
+    done = summed(answers, runs)
     # The verdicts in the folders are compared as bytes.
     assert (done.runs, done.differing, done.skipped) == (len(HISTORIES), (), ())
 
@@ -131,7 +131,7 @@ def test_only_new_runs_are_judged_and_again_all_of_them(
     assert whole.count() == len(HISTORIES)
 
 
-def test_what_differs_and_what_is_gone_is_told(
+def test_what_differs_and_what_is_gone_is_reported(
     spark: SparkSession, tables: Path, store: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (differing,), (gone,) = ((store / name).iterdir() for name in ("lost", "cut"))
@@ -144,8 +144,8 @@ def test_what_differs_and_what_is_gone_is_told(
     finally:
         away.rename(gone)
         save_verdict(differing, kept)
-    told = capsys.readouterr()
-    judged, *lines = told.out.splitlines()
+    output = capsys.readouterr()
+    judged, *lines = output.out.splitlines()
     assert judged.startswith(f"judged     {len(HISTORIES) - 1} runs in ")
     assert lines == [
         "skipped    1 runs",
@@ -155,7 +155,7 @@ def test_what_differs_and_what_is_gone_is_told(
         f"tables     {tables / 'current'}",
         f"next       krucible pipeline tables --tables {tables}",
     ]
-    assert "100 %" in told.err
+    assert "100 %" in output.err
     assert "cut" not in {row.run_id for row in read_table(spark, tables, "verdicts").collect()}
 
 

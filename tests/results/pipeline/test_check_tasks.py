@@ -30,9 +30,9 @@ def found_in(root: Path) -> list[FoundRun]:
 
 
 class Answer(NamedTuple):
-    """What the driver is told of a run, and the rows of both tables."""
+    """The row that the driver gets of a run, and the rows of both tables."""
 
-    told: dict[str, Any]
+    row: dict[str, Any]
     verdicts: list[dict[str, Any]]
     anomalies: list[dict[str, Any]]
 
@@ -79,10 +79,10 @@ def test_many_units_make_the_rows_of_one(
             assert row.pop("seconds") > 0
         assert many == one
         assert one.anomalies
-        assert (one.told["validity"], one.told["stored"], one.told["differs"]) == ("invalid", "invalid", None)
+        assert (one.row["validity"], one.row["stored"], one.row["differs"]) == ("invalid", "invalid", None)
 
 
-def test_what_can_not_be_judged_is_told_in_its_row(tmp_path: Path) -> None:
+def test_what_can_not_be_judged_is_reported_in_its_row(tmp_path: Path) -> None:
     written(tmp_path, "correct", histories()["correct"])
     (run,) = found_in(tmp_path)
     gone = msgspec.structs.replace(run, folder=str(tmp_path / "none"))
@@ -90,10 +90,10 @@ def test_what_can_not_be_judged_is_told_in_its_row(tmp_path: Path) -> None:
     journal.write_bytes(journal.read_bytes().replace(b'"index":3', b'"index":"x"', 1))
     for rows in (in_one_unit, lambda run: in_many_units(run, 3000)):
         one, other = rows(run), rows(gone)
-        assert "Expected `int`, got `str`" in one.told["problem"]
-        assert other.told["problem"] == "its folder is gone"
+        assert "Expected `int`, got `str`" in one.row["problem"]
+        assert other.row["problem"] == "its folder is gone"
         assert one.verdicts == other.verdicts == []
-        assert one.told["validity"] is other.told["validity"] is None
+        assert one.row["validity"] is other.row["validity"] is None
 
 
 def test_what_nobody_expected_stops_no_other_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,7 +103,7 @@ def test_what_nobody_expected_stops_no_other_run(tmp_path: Path, monkeypatch: py
         raise KeyError("surprise")
 
     monkeypatch.setattr(judging, "units_of", broken)
-    assert in_one_unit(found_in(tmp_path)[0]).told["problem"] == "it can't be judged: KeyError: 'surprise'"
+    assert in_one_unit(found_in(tmp_path)[0]).row["problem"] == "it can't be judged: KeyError: 'surprise'"
 
 
 def test_what_goes_wrong_behind_the_checkers_stops_no_other_run_either(
@@ -117,8 +117,8 @@ def test_what_goes_wrong_behind_the_checkers_stops_no_other_run_either(
     monkeypatch.setattr(judging, "load_verdict", refused)
     (run,) = found_in(tmp_path)
     for answer in (in_one_unit(run), in_many_units(run, 3000)):
-        assert answer.told["problem"].startswith("it can't be judged: PermissionError")
-        assert answer.told["errno"] is None
+        assert answer.row["problem"].startswith("it can't be judged: PermissionError")
+        assert answer.row["errno"] is None
     bundle = Bundle(run.date, run.kafka_version, (run,))
     (ingested, *paths), (unjudged, *others) = (
         stage_bundle(bundle, tmp_path / "staged", judging=judging) for judging in (True, False)
@@ -147,8 +147,8 @@ def test_without_a_stored_verdict_there_is_nothing_to_differ(tmp_path: Path) -> 
     folder = written(tmp_path, "lost", histories()["lost"])
     (run,) = found_in(tmp_path)
     (folder / VERDICT_FILE).unlink()
-    told_of_it = in_one_unit(run).told
-    assert (told_of_it["validity"], told_of_it["stored"], told_of_it["differs"]) == ("invalid", None, None)
+    judged = in_one_unit(run).row
+    assert (judged["validity"], judged["stored"], judged["differs"]) == ("invalid", None, None)
 
 
 def test_a_large_run_and_its_hot_partition_hold_up_no_others(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def test_a_checker_that_raises_is_unknown(tmp_path: Path, monkeypatch: pytest.Mo
     assert verdict.results[0].unknown_because.startswith("the checker raised ValueError: no such thing (")
 
 
-def test_a_folder_without_journals_is_told(tmp_path: Path) -> None:
+def test_a_folder_without_journals_is_reported(tmp_path: Path) -> None:
     with pytest.raises(HistoryError):
         list(units_of(str(tmp_path), 1))
 
@@ -97,7 +97,7 @@ def test_the_same_failure_has_the_same_signature() -> None:
     assert len(one) == 16
 
 
-def test_long_names_of_exceptions_tell_failures_apart() -> None:
+def test_long_names_of_exceptions_distinguish_failures() -> None:
     texts = [
         f"n1 at 3.0 s: {name}" for name in ("java.io.UncheckedIOException", "java.lang.OutOfMemoryError")
     ]

@@ -37,7 +37,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def made(spark: SparkSession, runs: Path) -> tuple[Path, list[str]]:
-    """The tables that `all` makes, and what it tells; tests do not change them.
+    """The tables that `all` makes, and what it prints; tests do not change them.
 
     The store is named from its parent, and so, by default, is the folder of the tables.
     """
@@ -75,7 +75,7 @@ def test_all_is_the_three_in_one(
         printed_by(capsys, "tables", "--tables", three),
     ]
     assert together == [
-        *(line for told in apart for line in told if not line.startswith(("tables", "next"))),
+        *(line for output in apart for line in output if not line.startswith(("tables", "next"))),
         f"tables     {Path(one.name) / CURRENT},",
     ]
     assert together[1:3] == ["judged     3 runs: 2 invalid, 1 unknown", f"computed   {len(ANALYTICS)} tables"]
@@ -140,9 +140,9 @@ def test_a_run_of_several_shares_is_left_to_the_check(
         "ingested   3 runs"
     )
     assert sizes(tmp_path / "apart")["verdicts"] == 0
-    told = printed_by(capsys, "all", runs, "--tables", tmp_path / "tables")
-    assert "judged     3 runs: 2 invalid, 1 unknown" in told
-    assert not any(line.startswith("unchanged") for line in told)
+    output = printed_by(capsys, "all", runs, "--tables", tmp_path / "tables")
+    assert "judged     3 runs: 2 invalid, 1 unknown" in output
+    assert not any(line.startswith("unchanged") for line in output)
 
 
 def test_what_was_judged_during_and_after_an_ingest_is_summed_up() -> None:
@@ -154,7 +154,7 @@ def test_what_was_judged_during_and_after_an_ingest_is_summed_up() -> None:
     )
 
 
-def test_verdicts_of_another_validity_are_told_first_whoever_judged_them() -> None:
+def test_verdicts_of_another_validity_are_listed_first_whoever_judged_them() -> None:
     a, b, c, d = (Skipped(name, "") for name in "abcd")
     during, later = Checked(2, 0, {}, (c, a), 1, (d,)), Checked(2, 2, {}, (d, b), 1, (b,))
     assert together(during, later).differing == (c, d, a, b)

@@ -40,7 +40,7 @@ class Tables:
         self.spark = spark
         self.runs = place / "runs"
         self.folder = place / "tables"
-        self.told: list[tuple[str, int, int]] = []
+        self.steps: list[tuple[str, int, int]] = []
 
     def ingest(self) -> Ingested:
         return bring_up_to_date(lambda: nullcontext(self.spark), self.runs, self.folder, self._progress)
@@ -52,7 +52,7 @@ class Tables:
         return bring_up_to_date(none, self.runs, self.folder, self._progress)
 
     def _progress(self, doing: str, done: int, total: int) -> None:
-        self.told.append((doing, done, total))
+        self.steps.append((doing, done, total))
 
     def runs_in(self, name: str = "runs") -> set[str]:
         rows = read_table(self.spark, self.folder, name).select("run_id").distinct().collect()
@@ -102,8 +102,8 @@ def test_operations_are_counted_as_the_run_says(ingested: Tables) -> None:
     counted = (
         read_table(ingested.spark, ingested.folder, "operations").groupBy("run_id").sum("records").collect()
     )
-    told = read_table(ingested.spark, ingested.folder, "runs").select("run_id", "operations").collect()
-    assert dict(map(tuple, counted)) == dict(map(tuple, told))
+    recorded = read_table(ingested.spark, ingested.folder, "runs").select("run_id", "operations").collect()
+    assert dict(map(tuple, counted)) == dict(map(tuple, recorded))
 
 
 def test_pandas_reads_the_folders_as_they_are(ingested: Tables) -> None:
@@ -112,8 +112,8 @@ def test_pandas_reads_the_folders_as_they_are(ingested: Tables) -> None:
     assert {str(version) for version in frame["kafka_version"].unique()} == {"4.3.1", "3.10"}
 
 
-def test_progress_was_told_to_its_end(ingested: Tables) -> None:
-    doing, done, total = ingested.told[-1]
+def test_progress_was_reported_to_its_end(ingested: Tables) -> None:
+    doing, done, total = ingested.steps[-1]
     assert (doing, done) == ("ingest", total)
     assert total == 2
 
@@ -124,7 +124,7 @@ def test_a_second_ingest_changes_not_a_byte_and_needs_no_spark(ingested: Tables)
     assert tree(ingested.folder) == before
 
 
-def test_new_runs_come_in_changed_ones_anew_and_bad_ones_are_told(tables: Tables) -> None:
+def test_new_runs_come_in_changed_ones_anew_and_bad_ones_are_reported(tables: Tables) -> None:
     first = store(tables.runs, "b1")
     store(tables.runs, "b2")
     assert tables.ingest().runs == 2
@@ -215,7 +215,7 @@ def test_a_run_with_a_seeded_bug_is_not_ingested(tmp_path: Path) -> None:
     ("began_at", "version", "reason"),
     [("yesterday", "4.3.1", "isoformat"), ("2026-11-20T21:56:57Z", "", "no version")],
 )
-def test_an_identity_that_says_too_little_is_told(
+def test_an_identity_that_says_too_little_is_reported(
     tmp_path: Path, began_at: str, version: str, reason: str
 ) -> None:
     store(tmp_path, "d1", began_at=began_at, version=version)
@@ -251,16 +251,16 @@ def test_a_task_answers_with_a_manifest_of_what_it_wrote(tmp_path: Path) -> None
     bundle = Bundle("2026-11-20", "4.3/..1", (hostile, strange))
     numbers = pa.RecordBatch.from_pydict({"id": [0]})
     (manifest,) = staging_task([bundle], tmp_path / "staged")(iter([numbers]))
-    told = [ManifestRow(*row.values()) for row in manifest.to_pylist()]
+    answers = [ManifestRow(*row.values()) for row in manifest.to_pylist()]
     assert (
-        told[0].operations
+        answers[0].operations
         == tables_of(runs[0], read_history(Path(runs[0].folder)))["runs"].column("operations")[0].as_py()
     )
-    assert "no journal in this folder" in (told[1].problem or "")
+    assert "no journal in this folder" in (answers[1].problem or "")
     written = sorted(
         str(path.relative_to(tmp_path / "staged")) for path in (tmp_path / "staged").rglob("*.parquet")
     )
-    assert written == sorted(str(Path(t.path).relative_to(tmp_path / "staged")) for t in told if t.path)
+    assert written == sorted(str(Path(t.path).relative_to(tmp_path / "staged")) for t in answers if t.path)
     assert all("/kafka_version=4.3%2F..1/" in path for path in written)
 
 
@@ -281,7 +281,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         subprocess.run(["umount", "--lazy", str(place)], check=True)
 
 
-def test_a_full_disk_is_told_and_leaves_the_tables_as_they_were(
+def test_a_full_disk_is_reported_and_leaves_the_tables_as_they_were(
     spark: SparkSession, tmp_path: Path, small_disk: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert spark.version
@@ -290,9 +290,9 @@ def test_a_full_disk_is_told_and_leaves_the_tables_as_they_were(
     filler = small_disk / "filler"
     filler.write_bytes(b"x" * 40_000)
     assert cli.invoke(words) == 3
-    told = capsys.readouterr().err
-    assert "No space left on device" in told
-    assert "free space" in told
+    stderr = capsys.readouterr().err
+    assert "No space left on device" in stderr
+    assert "free space" in stderr
     assert not (small_disk / "tables" / CURRENT).exists()
     assert not list((small_disk / "tables").glob("building-*"))
 
@@ -301,5 +301,5 @@ def test_a_bundle_on_a_full_disk_answers_with_the_refusal(tmp_path: Path, small_
     store(tmp_path / "runs", "f1")
     (small_disk / "filler").write_bytes(b"x" * 60_000)
     runs, _ = find_runs(tmp_path / "runs")
-    (told,) = stage_bundle(Bundle("2026-11-20", "4.3.1", tuple(runs)), small_disk / "staged")
-    assert (told.errno, told.problem) == (28, "No space left on device")
+    (answer,) = stage_bundle(Bundle("2026-11-20", "4.3.1", tuple(runs)), small_disk / "staged")
+    assert (answer.errno, answer.problem) == (28, "No space left on device")

@@ -50,7 +50,7 @@ def held(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("tables", "building-*/scratch/*"),
     ],
 )
-def test_ctrl_c_is_told_in_a_line_and_leaves_the_tables_as_they_were(
+def test_ctrl_c_is_reported_in_a_line_and_leaves_the_tables_as_they_were(
     spark: SparkSession, held: Path, tmp_path: Path, step: str, begun: str
 ) -> None:
     runs, tables = held / "runs", tmp_path / "tables"
@@ -68,10 +68,10 @@ def test_ctrl_c_is_told_in_a_line_and_leaves_the_tables_as_they_were(
     ) as interrupted:
         wait_until(lambda: list(tables.glob(begun)) or interrupted.poll() is not None, BOUND_S)
         os.killpg(interrupted.pid, signal.SIGINT)
-        out, said = interrupted.communicate(timeout=BOUND_S)
-    assert interrupted.returncode == 130, (out, said)
-    assert said.splitlines()[-1] == "krucible: interrupted"
-    assert "Traceback" not in out + said
+        out, stderr = interrupted.communicate(timeout=BOUND_S)
+    assert interrupted.returncode == 130, (out, stderr)
+    assert stderr.splitlines()[-1] == "krucible: interrupted"
+    assert "Traceback" not in out + stderr
     assert tree(tables / CURRENT) == before
 
     assert compute(lambda: nullcontext(spark), tables, lambda *_: None).tables == tuple(ANALYTICS)

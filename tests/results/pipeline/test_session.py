@@ -1,4 +1,4 @@
-"""What Spark needs and does not find is said at once, with what to do about it."""
+"""What Spark needs and does not find is reported at once, with what to do about it."""
 
 import socket
 import stat
@@ -13,11 +13,11 @@ from results.pipeline.spark.java import JAVA_MIN, require_java
 from results.pipeline.spark.session import BYTES_PER_PARTITION, fit_shuffles, is_master, open_session, opened
 
 
-def java(folder: Path, says: str, code: int = 0) -> Path:
-    """A JAVA_HOME whose java says something."""
+def java(folder: Path, output: str, code: int = 0) -> Path:
+    """A JAVA_HOME whose java prints something."""
     program = folder / "bin" / "java"
     program.parent.mkdir()
-    program.write_text(f"#!/bin/sh\necho '{says}' >&2\nexit {code}\n")
+    program.write_text(f"#!/bin/sh\necho '{output}' >&2\nexit {code}\n")
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     return folder
 
@@ -29,7 +29,7 @@ def test_the_java_of_java_home_is_the_one(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("says", "code", "told"),
+    ("output", "code", "message"),
     [
         ('java version "1.8.0_392"', 0, "(?s)too old for Spark.*version 8.*openjdk-17-jre-headless"),
         ('openjdk version "11.0.21"', 0, f"(?s)version 11.*Java {JAVA_MIN} or newer"),
@@ -38,10 +38,10 @@ def test_the_java_of_java_home_is_the_one(monkeypatch: pytest.MonkeyPatch, tmp_p
     ],
 )
 def test_a_java_that_will_not_do_is_named(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, says: str, code: int, told: str
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, output: str, code: int, message: str
 ) -> None:
-    monkeypatch.setenv("JAVA_HOME", str(java(tmp_path, says, code)))
-    with pytest.raises(PipelineError, match=told):
+    monkeypatch.setenv("JAVA_HOME", str(java(tmp_path, output, code)))
+    with pytest.raises(PipelineError, match=message):
         require_java()
 
 
@@ -65,7 +65,7 @@ def test_what_is_no_master_is_refused(text: str) -> None:
     assert not is_master(text)
 
 
-def test_a_master_that_does_not_answer_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_master_that_does_not_answer_is_reported_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
@@ -94,7 +94,7 @@ def test_the_session_is_utc_and_fits_shuffles_to_sizes(spark: SparkSession) -> N
     spark.conf.set("spark.sql.shuffle.partitions", before or "2")
 
 
-def test_an_error_of_sparks_own_tells_the_cause_alone(spark: SparkSession) -> None:
+def test_an_error_of_sparks_own_shows_the_cause_alone(spark: SparkSession) -> None:
     with pytest.raises(PipelineError, match=r"could not count\n  got: .*DIVIDE_BY_ZERO") as raised, \
             spark_errors_named("count"):  # fmt: skip
         spark.range(1).selectExpr("1 / id").collect()

@@ -109,8 +109,8 @@ def test_two_commands_do_not_write_at_once(root: Path) -> None:
 def test_a_folder_of_something_else_is_refused_and_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("years of work")
     before = tree(tmp_path)
-    told = r"(?s)not a folder of tables.*thesis\.tex"
-    with pytest.raises(NotTablesError, match=told), next_snapshot(tmp_path):
+    message = r"(?s)not a folder of tables.*thesis\.tex"
+    with pytest.raises(NotTablesError, match=message), next_snapshot(tmp_path):
         pass
     with pytest.raises(NotTablesError, match="a file"), locked(tmp_path / "thesis.tex"):
         pass

@@ -1,4 +1,4 @@
-"""Tasks write rows where their day and version say, and tell what the operating system refused."""
+"""Tasks write rows where their day and version say, and report what the operating system refused."""
 
 import datetime as dt
 import errno
@@ -30,10 +30,10 @@ def manifest_rows(answers: list[pa.RecordBatch]) -> list[ManifestRow]:
 
 
 def test_rows_lie_by_day_and_version_without_these_columns(tmp_path: Path) -> None:
-    told = manifest_rows(list(writing("t", PARTITIONED_BY, tmp_path)(iter([ROWS, ROWS]))))
+    answers = manifest_rows(list(writing("t", PARTITIONED_BY, tmp_path)(iter([ROWS, ROWS]))))
     held = {
         str(path.parent.relative_to(tmp_path)): pq.ParquetFile(path).read().to_pydict()
-        for path in paths_of(told)
+        for path in paths_of(answers)
     }
     assert held == {
         "t/date=2026-11-20/kafka_version=4.3.1": {"n": [1, 1]},
@@ -65,10 +65,12 @@ def test_a_task_may_have_more_places_than_open_files(tmp_path: Path) -> None:
     open_files = len(list(Path("/proc/self/fd").iterdir()))
     resource.setrlimit(resource.RLIMIT_NOFILE, (open_files + 50, limits[1]))
     try:
-        told = manifest_rows(list(writing("t", PARTITIONED_BY, tmp_path)(iter([rows]))))
+        answers = manifest_rows(list(writing("t", PARTITIONED_BY, tmp_path)(iter([rows]))))
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
-    assert sorted(pq.ParquetFile(path).read()["n"][0].as_py() for path in paths_of(told)) == list(range(200))
+    assert sorted(pq.ParquetFile(path).read()["n"][0].as_py() for path in paths_of(answers)) == list(
+        range(200)
+    )
 
 
 def test_a_row_without_its_day_or_version_is_refused() -> None:
@@ -76,11 +78,11 @@ def test_a_row_without_its_day_or_version_is_refused() -> None:
         place_of("t", {"date": DAYS[0], "kafka_version": None})
 
 
-def test_what_the_operating_system_refuses_is_told_with_its_number(tmp_path: Path) -> None:
+def test_what_the_operating_system_refuses_is_reported_with_its_number(tmp_path: Path) -> None:
     (tmp_path / "t").write_text("in the way")
-    (told,) = manifest_rows(list(writing("t", (), tmp_path)(iter([ROWS]))))
-    assert told.errno == errno.EEXIST
+    (answer,) = manifest_rows(list(writing("t", (), tmp_path)(iter([ROWS]))))
+    assert answer.errno == errno.EEXIST
     with pytest.raises(OSError, match="File exists") as refusal:
-        answered([told])
-    assert refusal.value.filename == told.path
-    assert pa.Table.from_batches([manifest([told])]).num_rows == 1
+        answered([answer])
+    assert refusal.value.filename == answer.path
+    assert pa.Table.from_batches([manifest([answer])]).num_rows == 1

@@ -78,11 +78,11 @@ def test_a_master_with_two_workers_makes_the_same_tables(
 
     store(runs, "b1")
     submit: list[str | Path] = [SPARK / "bin" / "spark-submit", "--master", cluster.master, COMMANDS]
-    told = run([*submit, "pipeline", "all", runs, "--tables", there])
-    assert "ingested   1 runs" in told
-    assert "unchanged  4 runs" in told
-    assert "judged     5 runs" in told
-    assert f"computed   {len(ANALYTICS)} tables" in told
+    output = run([*submit, "pipeline", "all", runs, "--tables", there])
+    assert "ingested   1 runs" in output
+    assert "unchanged  4 runs" in output
+    assert "judged     5 runs" in output
+    assert f"computed   {len(ANALYTICS)} tables" in output
     assert all(len(applications) == 2 for applications in cluster.applications())
 
     bring_up_to_date(lambda: nullcontext(spark), runs, here, lambda *_: None)
@@ -124,13 +124,13 @@ def test_an_ingest_that_is_killed_leaves_the_tables_as_they_were(spark: SparkSes
 
 @pytest.mark.long
 def test_a_host_is_asked_by_its_name_and_says_what_it_can_not_import(cluster: Cluster) -> None:
-    told = run([sys.executable, "-c", ASKING, cluster.master])
-    assert told.startswith("host 127.0.0.1\nthere and back\n")
-    assert "No module named 'no_such_module' (for " in told
-    assert "Spark could not have zlib:decompress done on 127.0.0.1" in told
+    output = run([sys.executable, "-c", ASKING, cluster.master])
+    assert output.startswith("host 127.0.0.1\nthere and back\n")
+    assert "No module named 'no_such_module' (for " in output
+    assert "Spark could not have zlib:decompress done on 127.0.0.1" in output
 
 
-def test_what_a_host_lacks_is_told_before_anything_runs(cluster: Cluster, tmp_path: Path) -> None:
+def test_what_a_host_lacks_is_reported_before_anything_runs(cluster: Cluster, tmp_path: Path) -> None:
     words: list[str | Path] = [
         sys.executable,
         COMMANDS,

@@ -1,4 +1,4 @@
-"""What nodes told of partitions and the quorum: answers in a row that say the same are one row."""
+"""What nodes reported of partitions and the quorum: equal answers in a row are one row."""
 
 from collections import defaultdict
 from itertools import pairwise
@@ -14,10 +14,10 @@ from tests.results.pipeline.small_tables import S
 
 FULL, SHORT = [0, 1, 4, [1, 2], [1, 2], None], [0, 1, 4, [1, 2], [1], None]
 OTHER = [1, -1, 4, [1, 2], [2, 1], [2]]
-Told = tuple[float, str, dict[str, Any]]
+Observation = tuple[float, str, dict[str, Any]]
 
 
-def observed(key: str, *told: Told) -> History:
+def observed(key: str, *observations: Observation) -> History:
     """A history of (second, node, value)."""
     return History(
         "a1",
@@ -26,19 +26,21 @@ def observed(key: str, *told: Told) -> History:
             Operation(
                 i, int(at_s * S), f"observer-{node}", OperationType.OK, "observe", key, value, None, node
             )
-            for i, (at_s, node, value) in enumerate(told)
+            for i, (at_s, node, value) in enumerate(observations)
         ),
     )
 
 
-def of_topics(*told: Told) -> History:
-    return observed("partitions", *((at_s, node, {"began_ns": 0, "topics": v}) for at_s, node, v in told))
+def of_topics(*observations: Observation) -> History:
+    return observed(
+        "partitions", *((at_s, node, {"began_ns": 0, "topics": v}) for at_s, node, v in observations)
+    )
 
 
 def leads(epoch: int, high_watermark: int, voters: tuple[int, ...] = (1, 2)) -> dict[str, Any]:
-    told = {"leader_id": 1, "leader_epoch": epoch, "high_watermark": high_watermark, "wall_ms": 1}
+    leading = {"leader_id": 1, "leader_epoch": epoch, "high_watermark": high_watermark, "wall_ms": 1}
     ends = [[voter, None, high_watermark + 3, -1, -1] for voter in voters]
-    return {"began_ns": 1, "answer": "leader", "voters": ends, "observers": []} | told
+    return {"began_ns": 1, "answer": "leader", "voters": ends, "observers": []} | leading
 
 
 def rows_of(history: History, *names: str) -> list[tuple[Any, ...]]:
@@ -50,7 +52,7 @@ def rows_of(history: History, *names: str) -> list[tuple[Any, ...]]:
 
 
 def stretches_of(history: History) -> list[tuple[Any, ...]]:
-    """Who told it, from when to when, in how many answers, of which partition, and who was in sync."""
+    """Who reported it, from when to when, in how many answers, of which partition, and who was in sync."""
     return rows_of(history, "view", "time_ns", "until_ns", "answers", "topic", "partition", "isr")
 
 
@@ -84,8 +86,8 @@ def test_any_column_that_changes_begins_a_row() -> None:
         [0, 2, 5, [2, 1], [2, 1], None],
         [0, 2, 5, [2, 1], [2, 1], []],
     )
-    told = of_topics(*((i, "n1", {"t": [state]}) for i, state in enumerate((FULL, *others))))
-    assert rows_of(told, "time_ns", "answers") == [(at_s, 1) for at_s in range(6)]
+    history = of_topics(*((i, "n1", {"t": [state]}) for i, state in enumerate((FULL, *others))))
+    assert rows_of(history, "time_ns", "answers") == [(at_s, 1) for at_s in range(6)]
 
 
 def test_a_partition_that_vanishes_ends_its_row_and_a_topic_made_again_begins_one() -> None:
@@ -120,10 +122,10 @@ def test_views_do_not_end_one_another() -> None:
 
 
 def test_silence_ends_a_row() -> None:
-    """Between its answers a view that was killed told nothing, and what it tells then is news."""
+    """Between its answers a view that was killed reported nothing, and what it reports then is news."""
     gap_s = SILENCE_NS / S
-    told = of_topics(*((at_s, "n1", {"t": [SHORT]}) for at_s in (5, 5 + gap_s, 5.5 + 2 * gap_s)))
-    assert rows_of(told, "time_ns", "until_ns", "answers") == [
+    history = of_topics(*((at_s, "n1", {"t": [SHORT]}) for at_s in (5, 5 + gap_s, 5.5 + 2 * gap_s)))
+    assert rows_of(history, "time_ns", "until_ns", "answers") == [
         (5, 5 + gap_s, 2),
         (5.5 + 2 * gap_s, 5.5 + 2 * gap_s, 1),
     ]
@@ -151,7 +153,7 @@ def test_the_quorum_has_a_row_for_every_change_and_only_while_the_view_leads() -
 
 
 def test_of_answers_of_the_quorum_that_differ_in_no_column_a_row_is_made() -> None:
-    """When a voter fetched last, and what the wall clock said, is told anew by every answer."""
+    """When a voter fetched last, and the time of the wall clock are new in every answer."""
     later = leads(5, 10) | {"wall_ms": 9, "voters": [[1, None, 13, 7, 7], [2, None, 13, 8, 8]]}
     history = observed("quorum", (1, "n1", leads(5, 10)), (2, "n1", later))
     assert rows_of(history, "time_ns", "until_ns", "answers") == [(1, 2, 2)]
@@ -172,7 +174,7 @@ NODES, STEPS_NS = st.sampled_from(["n1", "n2"]), st.sampled_from([S // 4, S, SIL
 ANSWERS = st.lists(st.tuples(NODES, STEPS_NS, st.booleans(), TOPICS), max_size=12)
 Place = tuple[str, str, int]
 Laid = dict[Place, list[tuple[int, Any]]]
-"""What was told of each partition by each view: times and what was told."""
+"""What each view reported of each partition, with times."""
 
 
 @given(ANSWERS)
@@ -180,12 +182,12 @@ def test_rows_laid_out_are_the_answers_again_and_no_two_of_them_could_be_one(
     drawn: list[tuple[str, int, bool, dict[str, Any]]],
 ) -> None:
     last: dict[str, dict[str, Any]] = {}
-    time_ns, told = 0, []
+    time_ns, observations = 0, []
     for node, after_ns, again, topics in drawn:
         time_ns += after_ns
         last[node] = last.get(node, topics) if again else topics
-        told.append((time_ns / S, node, last[node]))
-    history = of_topics(*told)
+        observations.append((time_ns / S, node, last[node]))
+    history = of_topics(*observations)
     rows = cluster_state_of(history).to_pylist()
     heard_ns, answers = laid_out(history)
 
@@ -206,7 +208,7 @@ def test_rows_laid_out_are_the_answers_again_and_no_two_of_them_could_be_one(
 
 
 def laid_out(history: History) -> tuple[dict[str, list[int]], Laid]:
-    """When each view answered, and what it told of each partition."""
+    """When each view answered, and what it reported of each partition."""
     heard_ns: dict[str, list[int]] = defaultdict(list)
     answers: Laid = defaultdict(list)
     for operation in history.operations:

@@ -1,4 +1,4 @@
-"""A run's rows: what is told of every record, operation, fault and view, whatever the history's form."""
+"""A run's rows: what they have of every record, operation, fault and view, whatever the history's form."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -92,7 +92,7 @@ def test_a_batch_is_one_operation_and_many_records(tmp_path: Path) -> None:
         (None, None),
     ],
 )
-def test_a_run_tells_its_kafka_as_every_machine_knows_it(
+def test_a_run_has_its_kafka_as_every_machine_knows_it(
     tmp_path: Path, image: ImageIdentity | None, content: str | None
 ) -> None:
     folder = store(tmp_path, "a1", history_of((1, 0, "invoke", "poll", "log-0", READER)))
@@ -102,7 +102,7 @@ def test_a_run_tells_its_kafka_as_every_machine_knows_it(
     assert pick(in_rows(found)["runs"].to_pylist(), "kafka_content") == [(content,)]
 
 
-def test_reads_tell_who_read_and_what_nobody_sent(tmp_path: Path) -> None:
+def test_reads_have_who_read_and_what_nobody_sent(tmp_path: Path) -> None:
     final = READER | {"partition": 1, "start": 0, "end": 2, "position": 2}
     history = history_of(
         (5, 0, "invoke", "poll", "log-0", READER),
@@ -207,7 +207,7 @@ def test_faults_are_numbered_in_the_order_of_injection(tmp_path: Path) -> None:
         assert row["asked_ns"] < row["in_force_ns"] < row["heal_asked_ns"] < row["healed_ns"]
 
 
-def test_a_run_tells_what_ran(tmp_path: Path) -> None:
+def test_a_run_has_what_ran(tmp_path: Path) -> None:
     (run,) = rows_of(tmp_path, STORY)["runs"]
     assert run["began_at"] == datetime(2026, 11, 20, 21, 56, 57, tzinfo=UTC)
     assert (run["run_id"], run["scenario"], run["mode"], run["seed"]) == (

@@ -47,7 +47,7 @@ def test_worse_is_only_what_neither_chance_nor_the_margin_explains(
     assert of_kill(compare(gaps(candidate, baseline))) is finding
 
 
-def test_what_is_worse_is_told_with_its_figures() -> None:
+def test_what_is_worse_is_reported_with_its_figures() -> None:
     compared = compare(gaps(SLOW, USUAL))
     assert compared.worse() == ("unavailability under kill: median shifted by +4,575 ms",)
     assert compared.better() == ()

@@ -47,9 +47,9 @@ GOOD, RED, UNSURE = Decision.QUALIFIED, Decision.NOT_QUALIFIED, Decision.INCONCL
     ],
 )
 def test_the_rule(given: RuleInput, decision: Decision, reasons: list[str]) -> None:
-    decided, told = decide(given)
+    decided, found = decide(given)
     assert decided is decision
-    assert [reason.text for reason in told] == reasons
+    assert [reason.text for reason in found] == reasons
 
 
 def red(
@@ -105,12 +105,12 @@ def test_what_explains_an_anomaly(
 
 
 def test_an_anomaly_of_the_baseline_has_the_ticket_that_is_on_record() -> None:
-    told = "anomalies of this name are on record as KIP-966 (exploratory/chaos)"
+    on_record = "anomalies of this name are on record as KIP-966 (exploratory/chaos)"
     (both_sides,) = found_in([red(), red(2, QualificationRole.BASELINE)], (), (KNOWN,))
-    assert both_sides.because == f"the baseline has it in 1 of this scenario's runs; {told}"
+    assert both_sides.because == f"the baseline has it in 1 of this scenario's runs; {on_record}"
     other_runs = (OtherRun(CHAOS, "4.1.1", ("lost-write",)),)
     (elsewhere,) = found_in([red(), run(QualificationRole.BASELINE)], other_runs, (KNOWN,))
-    assert elsewhere.because == f"other runs of the store have it in this scenario on 4.1.1; {told}"
+    assert elsewhere.because == f"other runs of the store have it in this scenario on 4.1.1; {on_record}"
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,9 @@ def test_one_content_in_images_of_two_machines_is_one() -> None:
         ({}, "", "krucible/kafka:x"),
     ],
 )
-def test_jars_tell_one_content_from_another(checksums: dict[str, str], digest: str, content: str) -> None:
+def test_jars_distinguish_one_content_from_another(
+    checksums: dict[str, str], digest: str, content: str
+) -> None:
     assert of_content(run(), checksums, digest).content == content
     assert run(outcome=None).content == ""
 
@@ -253,13 +255,13 @@ def test_what_was_seen_decides(
     assert bool(decided.reasons) is bool(why)
 
 
-def test_a_candidate_alone_may_qualify_and_its_gap_is_told() -> None:
+def test_a_candidate_alone_may_qualify_and_its_gap_is_reported() -> None:
     decided = qualification_of((run(),), CONTROLS, msgspec.structs.replace(QUESTION, baseline=None))
     assert decided.decision is GOOD
     assert decided.gaps[0].startswith("there is no baseline")
 
 
-def test_without_counterparts_nothing_is_compared_and_that_is_told() -> None:
+def test_without_counterparts_nothing_is_compared_and_that_is_reported() -> None:
     others = qualification_of((run(mode="isolated"), run(QualificationRole.BASELINE)))
     assert "so no duration was compared" in "\n".join(others.gaps)
     alone = qualification_of((run(), run(QualificationRole.BASELINE, outcome=None)))
@@ -267,7 +269,7 @@ def test_without_counterparts_nothing_is_compared_and_that_is_told() -> None:
     assert "Against 4.1.1: nothing could be compared.\n" in render_text(alone)
 
 
-def test_gaps_are_told() -> None:
+def test_gaps_are_reported() -> None:
     runs = (
         *both(1),
         run(seed=2, outcome=UNKNOWN, reasons=("no traffic",)),

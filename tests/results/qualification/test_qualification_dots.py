@@ -1,4 +1,4 @@
-"""Charts of pairs: every pair is there, at its place, told in words, and at home on any screen."""
+"""Charts of pairs: every pair is there, at its place, described in words, and at home on any screen."""
 
 import re
 import xml.etree.ElementTree as ET
@@ -46,7 +46,7 @@ def test_each_pair_is_a_ring_and_a_dot_with_its_figures() -> None:
     assert [place(each.get("cx")) for each in mine] == [86.6, 20.8]
     assert [place(each.get("cx")) for each in other] == [49.0, 39.6]
     titles = [each.text or "" for each in chart.iter("title")]
-    assert [told for told in titles if told.startswith("seed")] == [
+    assert [title for title in titles if title.startswith("seed")] == [
         "seed 1: candidate 9.0 s, baseline 5.0 s",
         "seed 2: candidate 2.0 s, baseline 4.0 s",
     ]
@@ -83,11 +83,11 @@ def test_of_very_many_pairs_a_scenario_has_one_row(pairs: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("most", "told"), [(0, "1 ms"), (900, "1.0 s"), (1_001, "1.2 s"), (31_000, "40.0 s")]
+    ("most", "label"), [(0, "1 ms"), (900, "1.0 s"), (1_001, "1.2 s"), (31_000, "40.0 s")]
 )
-def test_the_axis_ends_at_a_round_figure(most: int, told: str) -> None:
+def test_the_axis_ends_at_a_round_figure(most: int, label: str) -> None:
     texts = [each.text for each in drawn(kill((most, 0))).iter("text")]
-    assert told in texts
+    assert label in texts
     assert "0" in texts
 
 

@@ -57,13 +57,13 @@ def test_signed_ranks_of_a_published_example() -> None:
     "figures", [(1, 1, 2, -2, 3), (5, 5, 5, 5, 5, 5, 5), (-1, 2, 2, -3, 0, 4, 4), (7,), (1, -1)]
 )
 def test_signed_ranks_with_ties_are_counted_out(figures: tuple[int, ...]) -> None:
-    told = [figure for figure in figures if figure]
-    sizes = sorted(map(abs, told))
-    ranks = [sum(i for i, s in enumerate(sizes, 1) if s == abs(f)) / sizes.count(abs(f)) for f in told]
-    observed = sum(rank for rank, figure in zip(ranks, told, strict=True) if figure > 0)
+    differences = [figure for figure in figures if figure]
+    sizes = sorted(map(abs, differences))
+    ranks = [sum(i for i, s in enumerate(sizes, 1) if s == abs(f)) / sizes.count(abs(f)) for f in differences]
+    observed = sum(rank for rank, figure in zip(ranks, differences, strict=True) if figure > 0)
     sums = [
         sum(rank for rank, sign in zip(ranks, signs, strict=True) if sign)
-        for signs in itertools.product((False, True), repeat=len(told))
+        for signs in itertools.product((False, True), repeat=len(differences))
     ]
     tail = min(sum(s <= observed for s in sums), sum(s >= observed for s in sums)) / len(sums)
     assert shift(figures).p == pytest.approx(min(1.0, 2 * tail))

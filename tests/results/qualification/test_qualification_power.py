@@ -28,8 +28,8 @@ def drawn(chance: random.Random, pairs: int, *, heavy: bool) -> list[float]:
 @pytest.mark.parametrize("pairs", [14, 30])
 def test_a_shift_of_that_size_is_called_worse_about_four_times_in_five(pairs: int, *, heavy: bool) -> None:
     chance = random.Random(f"{pairs}{heavy}")
-    told = [detectable_shift(drawn(chance, pairs, heavy=heavy), MARGIN_MS, TESTS) for _ in range(40)]
-    usual = sorted(least for least in told if least is not None)[len(told) // 2]
+    shifts = [detectable_shift(drawn(chance, pairs, heavy=heavy), MARGIN_MS, TESTS) for _ in range(40)]
+    usual = sorted(least for least in shifts if least is not None)[len(shifts) // 2]
     worse = sum(
         called_worse([each + usual for each in drawn(chance, pairs, heavy=heavy)]) for _ in range(TRIALS)
     )
@@ -54,14 +54,14 @@ def test_more_pairs_see_smaller_shifts_and_none_see_less_than_the_margin() -> No
 
 
 @pytest.mark.parametrize(
-    ("pairs", "tests", "told"), [(6, 1, True), (6, 2, False), (7, 4, False), (8, 4, True)]
+    ("pairs", "tests", "detectable"), [(6, 1, True), (6, 2, False), (7, 4, False), (8, 4, True)]
 )
 def test_with_too_few_pairs_for_the_correction_no_shift_is_detectable(
-    pairs: int, tests: int, *, told: bool
+    pairs: int, tests: int, *, detectable: bool
 ) -> None:
     """Of n pairs that all agree p is 2 in 2 to the n, so 7 of them say nothing of 4 tests."""
-    assert (2 / 2**pairs <= ALPHA / tests) is told
-    assert (detectable_shift([1.0] * pairs, MARGIN_MS, tests) is not None) is told
+    assert (2 / 2**pairs <= ALPHA / tests) is detectable
+    assert (detectable_shift([1.0] * pairs, MARGIN_MS, tests) is not None) is detectable
 
 
 @pytest.mark.parametrize(("of", "other", "of_other"), [(20, 0, 20), (40, 4, 38), (100, 1, 100)])

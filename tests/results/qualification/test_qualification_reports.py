@@ -157,7 +157,7 @@ def line_of(report: Qualification) -> str:
     return next(line for line in render_text(report).splitlines() if line.startswith("Against"))
 
 
-def test_nothing_worse_is_only_said_where_worse_would_have_been_seen() -> None:
+def test_nothing_worse_is_only_stated_where_worse_would_have_been_seen() -> None:
     assert line_of(qualification_of(both(*range(200)))) == (
         "Against 4.1.1: nothing worse (4 tests; could detect ≥ 1.0 s to 1.2 s, shares ≥ 7 %)."
     )
@@ -171,8 +171,8 @@ def test_where_only_a_large_difference_would_have_been_seen_the_mail_says_how_la
     weak = qualification_of(both(*range(30)))
     assert "shares ≥" in line_of(weak)
     assert "saw no difference" in line_of(weak)
-    told = "no difference was shown, and only a large one would have been: no recovery in time (≥ "
-    assert any(gap.startswith(told) for gap in weak.gaps)
+    weakness = "no difference was shown, and only a large one would have been: no recovery in time (≥ "
+    assert any(gap.startswith(weakness) for gap in weak.gaps)
 
 
 def test_tests_that_could_not_speak_say_so() -> None:
@@ -182,15 +182,15 @@ def test_tests_that_could_not_speak_say_so() -> None:
     assert any("for 4 tests: unavailability under kill, " in gap for gap in good().gaps)
 
 
-def test_the_time_that_was_spent_is_told_in_every_form() -> None:
+def test_the_time_that_was_spent_is_stated_in_every_form() -> None:
     report = good()
-    told = (
+    spent_text = (
         "14 of 16 runs took 14.0 min by their own clocks, from 2026-11-22T01:00:01Z to 2026-11-22T01:01:07Z, "
         "1.1 min of wall-clock time. Load, including faults and recovery, took 9.3 min of that; 33 % was "
         "outside of load."
     )
-    assert told in render_markdown(report)
-    assert told in structure(render_page(report)).text
+    assert spent_text in render_markdown(report)
+    assert spent_text in structure(render_page(report)).text
     spent = json.loads(encode_qualification(report))["spent"]
     assert spent == {
         "runs": 14,
@@ -293,13 +293,13 @@ def test_figures_lead_to_their_runs() -> None:
 
 
 def test_the_decision_has_a_reason_in_a_sentence() -> None:
-    told = (
+    why = (
         "Why: lost-write in exploratory/chaos (combined), 1 of 3 runs: neither on the baseline nor on record."
     )
-    assert told in render_text(bad()).replace("…", "") or render_text(bad()).splitlines()[1][:-1] in told
-    assert bad().why == told.removeprefix("Why: ")
+    assert why in render_text(bad()).replace("…", "") or render_text(bad()).splitlines()[1][:-1] in why
+    assert bad().why == why.removeprefix("Why: ")
     for text in (render_markdown(bad()), structure(render_page(bad())).text):
-        assert told in text.replace("\\", "")
+        assert why in text.replace("\\", "")
     two = msgspec.structs.replace(QUESTION, required=("elections", "voter_sets"))
     assert qualification_of(both(1), (), two).why == "no positive control was run (1 more reason)."
 

@@ -49,7 +49,7 @@ def test_a_load_that_one_run_did_not_record_is_not_guessed() -> None:
     assert "How much of that was load is not recorded." in spent_text(spent)
 
 
-def test_runs_that_do_not_tell_are_counted() -> None:
+def test_runs_without_times_are_counted() -> None:
     silent = msgspec.structs.replace(took(0), identity=None)
     spent = spent_on([took(0), took(0, began_at="at noon"), silent])
     assert (spent.runs, spent.of, spent.runs_ms) == (1, 3, 60_000)
@@ -58,7 +58,7 @@ def test_runs_that_do_not_tell_are_counted() -> None:
     assert spent_text(spent_on([silent])) == ""
 
 
-def test_times_of_another_zone_are_told_in_utc() -> None:
+def test_times_of_another_zone_are_shown_in_utc() -> None:
     elsewhere = took(0, began_at="2026-11-22T02:00:00+01:00")
     assert spent_on([elsewhere]).began_at == "2026-11-22T01:00:00Z"
     assert ended_at(elsewhere) == "2026-11-22T01:01:00Z"

@@ -123,7 +123,7 @@ def test_a_run_that_makes_another_one_smaller_has_its_own_schedule() -> None:
     assert odd(comparable(IDENTITY, "invalid"), comparable(again, "valid")) == (1, 2)
 
 
-def test_an_outcome_keeps_what_tells_the_content() -> None:
+def test_an_outcome_keeps_what_identifies_the_content() -> None:
     """A summary leaves out the checksums of a hundred files, and must not confuse two images for it."""
     image = ImageIdentity(reference="k", checksums={"a.jar": "1", "b.jar": "2"})
     whole = msgspec.structs.replace(IDENTITY, image=image)
@@ -139,12 +139,12 @@ def note(runs: Sequence[QualificationRun]) -> str:
     )
 
 
-def test_a_qualification_tells_its_flakes() -> None:
+def test_a_qualification_counts_its_flakes() -> None:
     assert (
         note(both(1, 2))
         == "No schedule ran twice on the same Kafka, so it is unknown whether there are flakes."
     )
-    told_twice = note((*both(1), run(seed=1)))
-    assert told_twice.startswith(
+    twice = note((*both(1), run(seed=1)))
+    assert twice.startswith(
         "Flakes, among runs whose schedule ran more than once on the same Kafka: 0 of 2 runs (0 %"
     )

@@ -79,19 +79,19 @@ def test_a_value_full_of_html_is_shown_as_text(chromium: Chromium, pages: dict[s
     assert chromium.evaluate("typeof ran") == "undefined"
     counts = "['img', 'b', 'script'].map((tag) => document.querySelectorAll(tag).length)"
     assert chromium.evaluate(counts) == [0, 0, 1]
-    told = chromium.evaluate("document.querySelector('main').textContent")
-    assert told.count(HOSTILE) > 20
+    text = chromium.evaluate("document.querySelector('main').textContent")
+    assert text.count(HOSTILE) > 20
 
 
-def test_a_page_without_times_tells_positions(chromium: Chromium, pages: dict[str, Path]) -> None:
+def test_a_page_without_times_shows_positions(chromium: Chromium, pages: dict[str, Path]) -> None:
     chromium.open(pages["file"])
     assert chromium.evaluate("typeof ran") == "undefined"
     chromium.evaluate("document.querySelector('.where .show-at').click()")
-    told = "document.querySelector('#timeline-shown').textContent"
-    assert chromium.becomes(f"{told}.endsWith('operation 3 is marked')")
+    shown = "document.querySelector('#timeline-shown').textContent"
+    assert chromium.becomes(f"{shown}.endsWith('operation 3 is marked')")
     assert chromium.evaluate("document.querySelector('.moment-time').textContent") == "operation 3"
     chromium.evaluate("document.querySelector('[data-act=in]').click()")
-    assert chromium.becomes(f"/^operation \\d to \\d, operation 3 is marked$/.test({told})")
+    assert chromium.becomes(f"/^operation \\d to \\d, operation 3 is marked$/.test({shown})")
 
 
 def test_dark_where_dark_is_wanted_and_light_on_paper(chromium: Chromium, red_page: Path) -> None:

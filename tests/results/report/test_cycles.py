@@ -44,8 +44,8 @@ def ring(size: int, text: str = "{append x 1}", first: int = 0, identity: str = 
 def cyclic(*cycles: DrawnCycle, **figures: Any) -> CheckerResult:
     """A result with an anomaly for each cycle."""
     found = [Anomaly(each.id, "s", "g", "s", witness=each.witness) for each in cycles]
-    told_cycles = msgspec.json.decode(msgspec.json.encode(cycles))
-    return result_of("transactions", found, figures={"cycles": told_cycles, **figures})
+    decoded = msgspec.json.decode(msgspec.json.encode(cycles))
+    return result_of("transactions", found, figures={"cycles": decoded, **figures})
 
 
 def found_in(result: CheckerResult, step: int = 0) -> Cards:

@@ -1,4 +1,4 @@
-"""Fields of objects in words: no braces, names of errors, units; what tells nothing is left out."""
+"""Fields of objects in words: no braces, names of errors, units; what has no meaning is left out."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ def op(f: str, key: Any, value: Any, kind: str = "ok") -> Operation:
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "expected"),
     [
         ({}, ""),
         ({"glyph": "M0", "client": "x", "message": None, "error": ""}, ""),
@@ -35,8 +35,8 @@ def op(f: str, key: Any, value: Any, kind: str = "ok") -> Operation:
         ({"a": {"b": {"c": {"d": 1}}}}, "a (b (c (1 field)))"),
     ],
 )
-def test_fields(value: dict[str, Any], told: str) -> None:
-    assert fields_text(value, 200) == told
+def test_fields(value: dict[str, Any], expected: str) -> None:
+    assert fields_text(value, 200) == expected
 
 
 def test_fields_that_do_not_fit_are_counted() -> None:
@@ -64,7 +64,7 @@ MOPS: list[list[Any]] = [
 
 
 @pytest.mark.parametrize(
-    ("operation", "told"),
+    ("operation", "expected"),
     [
         (op("share-poll", "shares-0", {"group": "share-0"}), "poll shares-0 for share group share-0"),
         (
@@ -87,12 +87,12 @@ MOPS: list[list[Any]] = [
         (op("assign", "t", []), "assigned nothing"),
     ],
 )
-def test_requests_of_groups_and_transactions(operation: Operation, told: str) -> None:
-    assert request_text(operation, HERE, 200) == told
+def test_requests_of_groups_and_transactions(operation: Operation, expected: str) -> None:
+    assert request_text(operation, HERE, 200) == expected
 
 
 @pytest.mark.parametrize(
-    ("operation", "told"),
+    ("operation", "expected"),
     [
         (op("acknowledge", "shares-0", ACKNOWLEDGED), THREE),
         (
@@ -131,8 +131,8 @@ def test_requests_of_groups_and_transactions(operation: Operation, told: str) ->
         ),
     ],
 )
-def test_answers_in_words(operation: Operation, told: str) -> None:
-    assert answered_text(operation, HERE, 200) == told
+def test_answers_in_words(operation: Operation, expected: str) -> None:
+    assert answered_text(operation, HERE, 200) == expected
 
 
 def test_a_share_poll_has_the_partition_of_its_records() -> None:
@@ -144,8 +144,8 @@ def test_a_share_poll_has_the_partition_of_its_records() -> None:
 def test_a_value_that_is_nested_deeper_than_python_can_follow(nested: bytes) -> None:
     value = msgspec.json.decode(b'{"inner":' + nested + b"}")
     for f in ("observe", "send", "txn", "acknowledge", "unheard-of"):
-        for tell in (request_text, answered_text):
-            assert "inner" in tell(op(f, "k", value), HERE, 120)
+        for text_of in (request_text, answered_text):
+            assert "inner" in text_of(op(f, "k", value), HERE, 120)
 
 
 def test_an_object_in_a_field_has_a_limit() -> None:

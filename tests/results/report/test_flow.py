@@ -29,8 +29,8 @@ from tests.results.story import MS, S, Story
 LOST = Anomaly("lost-write", "205 is gone", "g", "s", subject="log-0/3@205", time_ns=50 * S, witness=())
 
 
-def flow_of(told: Story, anomaly: Anomaly = LOST, checker: str = "log") -> Flow | None:
-    history = told.history()
+def flow_of(recording: Story, anomaly: Anomaly = LOST, checker: str = "log") -> Flow | None:
+    history = recording.history()
     witness = anomaly.witness or tuple(
         o.index for o in history.operations if isinstance(o.process, int) or o.process == "reader"
     )
@@ -39,51 +39,53 @@ def flow_of(told: Story, anomaly: Anomaly = LOST, checker: str = "log") -> Flow 
     return Flows(history, calls_of(history), observe(history)).of(cause, 60)
 
 
-def flow(told: Story, anomaly: Anomaly = LOST, checker: str = "log") -> Flow:
-    made = flow_of(told, anomaly, checker)
+def flow(recording: Story, anomaly: Anomaly = LOST, checker: str = "log") -> Flow:
+    made = flow_of(recording, anomaly, checker)
     assert made is not None
     return made
 
 
 def test_the_broker_in_a_request_is_the_one_that_was_asked() -> None:
-    told = Story()
-    told.setup()
-    told.add(18 * S, 1, "invoke", "fetch-offsets", "g-1", {"topic": "log-0", "to": 2})
-    told.add(19 * S, 1, "ok", "fetch-offsets", "g-1", {"topic": "log-0", "to": 2})
-    told.add(20 * S, 1, "invoke", "fetch-offsets", "g-1", {"topic": "log-0", "to": 99})
-    made = flow(told, msgspec.structs.replace(LOST, id="kept-offset-lost", subject="g-1 log-0/3"), "erasures")
+    recording = Story()
+    recording.setup()
+    recording.add(18 * S, 1, "invoke", "fetch-offsets", "g-1", {"topic": "log-0", "to": 2})
+    recording.add(19 * S, 1, "ok", "fetch-offsets", "g-1", {"topic": "log-0", "to": 2})
+    recording.add(20 * S, 1, "invoke", "fetch-offsets", "g-1", {"topic": "log-0", "to": 99})
+    made = flow(
+        recording, msgspec.structs.replace(LOST, id="kept-offset-lost", subject="g-1 log-0/3"), "erasures"
+    )
     assert [event.target for event in made.events if event.kind == "ask"] == ["n2", CLUSTER]
     assert not made.led
 
 
-def view(told: Story, at_s: int, leader: int, epoch: int) -> None:
+def view(recording: Story, at_s: int, leader: int, epoch: int) -> None:
     value = {"began_ns": at_s * S, "topics": {"log-0": [[3, leader, epoch, [1, 2, 3], [1, 2], []]]}}
-    told.add(at_s * S, "observer-partitions-n1", "ok", "observe", "partitions", value, node="n1")
+    recording.add(at_s * S, "observer-partitions-n1", "ok", "observe", "partitions", value, node="n1")
 
 
-def fault(told: Story, name: str, begin_s: float, end_s: float | None, *, node: str = "n1") -> None:
+def fault(recording: Story, name: str, begin_s: float, end_s: float | None, *, node: str = "n1") -> None:
     plan = {"kind": "pause", "spec": {"kind": "pause"}}
-    told.add(int(begin_s * S), f"nemesis-{name}", "invoke", "inject", name, plan)
-    told.add(int(begin_s * S) + 1, f"nemesis-{name}", "ok", "inject", name, plan | {"targets": [node]})
+    recording.add(int(begin_s * S), f"nemesis-{name}", "invoke", "inject", name, plan)
+    recording.add(int(begin_s * S) + 1, f"nemesis-{name}", "ok", "inject", name, plan | {"targets": [node]})
     if end_s is not None:
-        told.add(int(end_s * S) - 1, f"nemesis-{name}", "invoke", "heal", name, plan)
-        told.add(int(end_s * S), f"nemesis-{name}", "ok", "heal", name, plan)
+        recording.add(int(end_s * S) - 1, f"nemesis-{name}", "invoke", "heal", name, plan)
+        recording.add(int(end_s * S), f"nemesis-{name}", "ok", "heal", name, plan)
 
 
 def story() -> Story:
     """n1 leads, acknowledges and is paused; n2 is elected; a read does not return the record."""
-    told = Story()
-    told.setup()
-    view(told, 2, 1, 4)
-    told.add(18 * S, 7, "invoke", "send", "log-0", [[3, 205]])
-    told.add(19 * S, 7, "ok", "send", "log-0", [[3, 205, 205, "ok"]])
-    fault(told, "f1", 20, 30)
-    view(told, 22, 2, 5)
+    recording = Story()
+    recording.setup()
+    view(recording, 2, 1, 4)
+    recording.add(18 * S, 7, "invoke", "send", "log-0", [[3, 205]])
+    recording.add(19 * S, 7, "ok", "send", "log-0", [[3, 205, 205, "ok"]])
+    fault(recording, "f1", 20, 30)
+    view(recording, 22, 2, 5)
     asked = {"client": "kafka-python", "isolation": "read_committed", "partition": 3}
     read = {"start": 0, "end": 300, "position": 300, "records": [[3, [204, 206], [1, 2]]]}
-    told.add(48 * S, "reader", "invoke", "final-read", "log-0", asked)
-    told.add(49 * S, "reader", "ok", "final-read", "log-0", asked | read)
-    return told
+    recording.add(48 * S, "reader", "invoke", "final-read", "log-0", asked)
+    recording.add(49 * S, "reader", "ok", "final-read", "log-0", asked | read)
+    return recording
 
 
 def rows(made: Flow) -> list[tuple[Any, ...]]:
@@ -120,7 +122,7 @@ def test_messages_elections_and_faults_are_in_the_order_of_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "error", "told", "text"),
+    ("kind", "error", "answer_kind", "text"),
     [
         ("info", "KafkaTimeoutError: 30 s", "none", "client 7 got no answer, info: KafkaTimeoutError: 30 s"),
         ("info", "", "none", "client 7 got no answer, info: no error recorded"),
@@ -128,14 +130,14 @@ def test_messages_elections_and_faults_are_in_the_order_of_time() -> None:
         ("info", "REQUEST_TIMED_OUT: late", "info", "n1 to client 7: info, REQUEST_TIMED_OUT: late"),
     ],
 )
-def test_an_answer_is_one_only_if_kafka_gave_it(kind: str, error: str, told: str, text: str) -> None:
+def test_an_answer_is_one_only_if_kafka_gave_it(kind: str, error: str, answer_kind: str, text: str) -> None:
     made = Story()
     made.setup()
     view(made, 2, 1, 4)
     made.add(18 * S, 7, "invoke", "send", "log-0", [[3, 205]])
     made.add(19 * S, 7, kind, "send", "log-0", [[3, 205, None, kind]], error=error)
     answer = flow(made).events[2]
-    assert (answer.kind, re.sub(r" \(\d+\)$", "", answer.text)) == (told, text)
+    assert (answer.kind, re.sub(r" \(\d+\)$", "", answer.text)) == (answer_kind, text)
 
 
 def test_what_was_never_answered_comes_last() -> None:
@@ -170,12 +172,12 @@ def test_who_was_asked_is_not_invented() -> None:
 
 
 def test_reigns_of_the_quorum_overlap_where_two_lead() -> None:
-    told = story()
-    told.quorum(zombie=True)
-    history = told.history()
+    recording = story()
+    recording.quorum(zombie=True)
+    history = recording.history()
     seen = [o.index for o in history.operations if o.key == "quorum" and 9 * S < o.time_ns < 9_600 * MS]
     zombie = msgspec.structs.replace(LOST, subject="epoch 1", time_ns=9 * S, witness=tuple(seen))
-    made = flow(told, zombie, "quorum")
+    made = flow(recording, zombie, "quorum")
     assert {(e.kind, e.source, e.target) for e in made.events if e.kind == "observed"} == {
         ("observed", node, "observers") for node in ("n1", "n2", "n3")
     }
@@ -189,44 +191,46 @@ def test_reigns_of_the_quorum_overlap_where_two_lead() -> None:
 
 
 def test_a_client_asks_the_leader_of_the_partition_where_the_quorum_is_drawn() -> None:
-    told = story()
-    told.quorum()
-    made = flow(told, checker="metadata")
+    recording = story()
+    recording.quorum()
+    made = flow(recording, checker="metadata")
     assert [one.text for one in made.led] == ["leads epoch 3", "leads epoch 4"]
     assert [event.target for event in made.events if event.kind == "ask"] == ["n1", "n2"]
     assert made.guessed
 
 
 def test_a_witness_without_calls_and_a_cause_without_a_witness_have_no_flow() -> None:
-    told = story()
-    assert flow_of(told, msgspec.structs.replace(LOST, witness=(9_999,))) is None
+    recording = story()
+    assert flow_of(recording, msgspec.structs.replace(LOST, witness=(9_999,))) is None
     empty = Verdict(Validity.INVALID, (result_of("log", [], counts={"lost-write": 3}),))
-    history = told.history()
+    history = recording.history()
     flows = Flows(history, calls_of(history), observe(history))
     assert [flows.of(cause, 12) for cause in causes_of(empty)] == [None] * len(causes_of(empty))
 
 
-def test_an_operation_that_was_never_begun_is_told() -> None:
-    told = Story()
-    told.setup()
-    told.add(19 * S, 7, "ok", "send", "log-0", [[3, 205, 205, "ok"]])
-    (event,) = [event for event in flow(told).events if event.kind == "observed"]
+def test_an_operation_that_was_never_begun_is_shown() -> None:
+    recording = Story()
+    recording.setup()
+    recording.add(19 * S, 7, "ok", "send", "log-0", [[3, 205, 205, "ok"]])
+    (event,) = [event for event in flow(recording).events if event.kind == "observed"]
     assert event.text.startswith("client 7: send, 205 at offset 205")
     assert event.source == CLUSTER
 
 
 def crowded() -> Story:
-    told = story()
+    recording = story()
     for number in range(20):
-        told.add((19 * S) + number * 2, 20 + number, "invoke", "send", "log-0", [[3, number]])
-        told.add((19 * S) + number * 2 + 1, 20 + number, "ok", "send", "log-0", [[3, number, number, "ok"]])
+        recording.add((19 * S) + number * 2, 20 + number, "invoke", "send", "log-0", [[3, number]])
+        recording.add(
+            (19 * S) + number * 2 + 1, 20 + number, "ok", "send", "log-0", [[3, number, number, "ok"]]
+        )
     for number in range(30):
-        fault(told, f"x{number}", 19 + number * 0.1, 40, node=f"n{number % 3 + 1}")
-        view(told, 23 + number, number % 3 + 1, 6 + number)
-    return told
+        fault(recording, f"x{number}", 19 + number * 0.1, 40, node=f"n{number % 3 + 1}")
+        view(recording, 23 + number, number % 3 + 1, 6 + number)
+    return recording
 
 
-def test_what_does_not_fit_is_told_by_its_number() -> None:
+def test_what_does_not_fit_is_counted() -> None:
     made = flow(crowded())
     kinds = [event.kind for event in made.events]
     assert sum(kind in {"ask", "ok", "none", "observed"} for kind in kinds) == ARROWS_MAX
@@ -241,28 +245,30 @@ def test_what_does_not_fit_is_told_by_its_number() -> None:
 
 
 def test_a_fault_during_which_nothing_happens_is_one_row() -> None:
-    told = story()
-    fault(told, "blink", 33, 34, node="n3")
-    made = flow(told)
+    recording = story()
+    fault(recording, "blink", 33, 34, node="n3")
+    made = flow(recording)
     (row,) = [event for event in made.events if event.fault == "blink"]
     assert (row.kind, row.text) == ("passing", "fault blink pause n3, healed at 34.000 s")
 
 
 def test_a_fault_that_is_not_healed_lasts_to_the_end_and_one_before_is_not_drawn() -> None:
-    told = story()
-    fault(told, "over", 3, 4)
-    fault(told, "left", 21, None, node="n9")
-    made = flow(told)
+    recording = story()
+    fault(recording, "over", 3, 4)
+    fault(recording, "left", 21, None, node="n9")
+    made = flow(recording)
     assert [one.id for one in made.faults] == ["f1", "left"]
     bands = re.findall(r'class="flow-fault"', draw_flow(made))
     assert len(bands) == 1 + len(made.nodes)  # where no lane is its target, it is over all of them
 
 
 def test_bands_of_one_node_lie_within_each_other_and_those_of_others_are_as_wide() -> None:
-    told = story()
-    fault(told, "f2", 21, 23)
-    fault(told, "f3", 24, 26, node="n2")
-    widths = [float(w) for w in re.findall(r'width="([\d.]+)"[^>]*class="flow-fault"', draw_flow(flow(told)))]
+    recording = story()
+    fault(recording, "f2", 21, 23)
+    fault(recording, "f3", 24, 26, node="n2")
+    widths = [
+        float(w) for w in re.findall(r'width="([\d.]+)"[^>]*class="flow-fault"', draw_flow(flow(recording)))
+    ]
     assert widths[0] > widths[1]
     assert widths[0] == widths[2]
 
@@ -277,11 +283,11 @@ def places(drawn: str) -> list[tuple[float, float, str]]:
 
 @pytest.mark.parametrize("make", [story, crowded])
 def test_no_label_meets_another_one_or_leaves_the_drawing(make: Any) -> None:
-    told = make()
-    told.add(19 * S + 500 * MS, 3, "invoke", "send", "log-0", [[3, 9]])
+    recording = make()
+    recording.add(19 * S + 500 * MS, 3, "invoke", "send", "log-0", [[3, 9]])
     long = "KafkaTimeoutError: " + "a very long reason " * 20
-    told.add(19 * S + 500 * MS, 3, "info", "send", "log-0", [[3, 9, None, "info"]], error=long)
-    drawn = str(draw_flow(flow(told)))
+    recording.add(19 * S + 500 * MS, 3, "info", "send", "log-0", [[3, 9, None, "info"]], error=long)
+    drawn = str(draw_flow(flow(recording)))
     lines = sorted({y for _, y, _ in places(drawn)})
     assert all(below - above > 10 for above, below in pairwise(lines))
     column = max(x for x, _, _ in places(drawn))
@@ -317,10 +323,10 @@ def test_a_page_draws_the_flow_of_a_broken_promise_in_place_of_its_witness() -> 
 
 def test_hostile_texts_stay_text() -> None:
     text = '</svg><script>alert(1)</script>"\u202e\x1b[2J'
-    told = story()
-    told.add(19 * S + 5, text, "invoke", text, text, {text: text}, node=text)
-    told.add(19 * S + 6, text, "info", text, text, {text: text}, node=text, error=text)
-    history = told.history()
+    recording = story()
+    recording.add(19 * S + 5, text, "invoke", text, text, {text: text}, node=text)
+    recording.add(19 * S + 6, text, "info", text, text, {text: text}, node=text, error=text)
+    history = recording.history()
     found = msgspec.structs.replace(LOST, witness=tuple(range(len(history.operations))))
     (cause,) = causes_of(Verdict(Validity.INVALID, (result_of("log", [found]),)))
     made = Flows(history, calls_of(history), observe(history)).of(cause, 60)

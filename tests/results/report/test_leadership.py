@@ -1,4 +1,4 @@
-"""Who led from when on: by the metadata log, by what brokers told, by controllers' own answers."""
+"""Who led from when on: by the metadata log, by what brokers reported, by controllers' own answers."""
 
 from checkers.columns.tables import PartitionName
 from results.report.reading.leadership import partition_leaders, quorum_leaders
@@ -15,7 +15,7 @@ def view(time_ns: int, leader: int, epoch: int, isr: int = 3) -> PartitionView:
     return PartitionView(time_ns, "n1", ("log-0", 3), leader, epoch, isr)
 
 
-def test_the_metadata_log_tells_leaders_epochs_and_how_they_were_chosen() -> None:
+def test_the_metadata_log_has_leaders_epochs_and_how_they_were_chosen() -> None:
     led = partition_leaders(story().history(), [view(1, 3, 9)], NAMES, PLACE)
     assert [(one.node, one.text) for one in led] == [
         ("n1", "leads epoch 4, ISR [1, 2, 3]"),
@@ -25,7 +25,7 @@ def test_the_metadata_log_tells_leaders_epochs_and_how_they_were_chosen() -> Non
     assert [one.time_ns for one in led] == sorted(one.time_ns for one in led)
 
 
-def test_without_it_brokers_views_tell_one_leader_for_each_epoch() -> None:
+def test_without_it_brokers_views_give_one_leader_for_each_epoch() -> None:
     views = [view(1, 1, 4), view(2, 1, 4, isr=2), view(3, 7, 5), view(4, -1, 6)]
     led = partition_leaders(Story().history(), views, NAMES, PLACE)
     assert [(one.time_ns, one.node, one.text) for one in led] == [
@@ -36,8 +36,8 @@ def test_without_it_brokers_views_tell_one_leader_for_each_epoch() -> None:
     assert partition_leaders(Story().history(), [], NAMES, PLACE) == []
 
 
-def test_a_leader_that_was_eligible_is_told_so() -> None:
-    told = Story()
+def test_a_leader_that_was_eligible_is_shown_as_such() -> None:
+    recording = Story()
     records = [
         [0, 1, "TOPIC_RECORD", {"name": "log-0", "topicId": "T"}],
         [1, 1, "PARTITION_RECORD", {
@@ -49,13 +49,14 @@ def test_a_leader_that_was_eligible_is_told_so() -> None:
         }],
     ]  # fmt: skip
     seen = metadata([Batch(0, len(records))], records=records)
-    told.add(45 * S, "observer-n1", "ok", "observe", "metadata-log", seen, node="n1")
+    recording.add(45 * S, "observer-n1", "ok", "observe", "metadata-log", seen, node="n1")
     assert (
-        partition_leaders(told.history(), [], NAMES, PLACE)[-1].text == "leads epoch 5, ISR [2], from the ELR"
+        partition_leaders(recording.history(), [], NAMES, PLACE)[-1].text
+        == "leads epoch 5, ISR [2], from the ELR"
     )
 
 
-def test_controllers_answers_tell_when_each_began_and_ceased_to_lead() -> None:
+def test_controllers_answers_show_when_each_began_and_ceased_to_lead() -> None:
     claims = {
         "n2": [Claim(5 * S, 2), Claim(6 * S, 2)],
         "n1": [Claim(1 * S, 1), Claim(3 * S, 1), Claim(4 * S, None)],

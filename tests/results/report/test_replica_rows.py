@@ -42,9 +42,12 @@ def other(at: int, **fields: Any) -> list[Batch]:
 
 
 def table(
-    logs: Mapping[str, Sequence[Batch] | Mapping[str, Any]], offset: int | None, end: int = 20, **told: Any
+    logs: Mapping[str, Sequence[Batch] | Mapping[str, Any]],
+    offset: int | None,
+    end: int = 20,
+    **settings: Any,
 ) -> SideBySide:
-    made = ReplicaTables(replicated(logs, end, **told)).of(LOG, offset)
+    made = ReplicaTables(replicated(logs, end, **settings)).of(LOG, offset)
     assert made is not None
     return made
 
@@ -52,10 +55,10 @@ def table(
 def noted(history: History, node: str, entries: Sequence[Sequence[int]]) -> History:
     value = {"began_ns": 0, "topic": "log-0", "partition": 0, "entries": list(entries)}
     index = len(history.operations)
-    told = Operation(
+    observation = Operation(
         index, 6, "observer-replicas", OperationType.OK, "observe", "leader-epochs", value, node=node
     )
-    return msgspec.structs.replace(history, operations=(*history.operations, told))
+    return msgspec.structs.replace(history, operations=(*history.operations, observation))
 
 
 def kinds(made: SideBySide) -> list[tuple[str, str]]:
@@ -96,7 +99,7 @@ def test_the_first_difference_stands_among_some_rows_that_are_alike() -> None:
     ]
 
 
-def test_columns_tell_node_offsets_and_who_was_in_sync() -> None:
+def test_columns_show_node_offsets_and_who_was_in_sync() -> None:
     made = table({"n1": ALIKE, "n2": ALIKE[:15], "n3": ALIKE}, 15, isr=(1, 3), leader=3)
     assert [(column.node, *column.texts) for column in made.columns] == [
         ("n1", f"offsets 0{DASH}19", "in the ISR"),
@@ -111,7 +114,7 @@ def test_without_an_offset_the_first_difference_is_found() -> None:
     assert ReplicaTables(replicated({"n1": ALIKE, "n2": ALIKE}, 20)).of(LOG, None) is None
 
 
-def test_where_all_are_alike_that_is_said() -> None:
+def test_where_all_are_alike_that_is_stated() -> None:
     made = table({"n1": ALIKE, "n2": ALIKE}, 5)
     assert not [row for row in made.rows if row.kind == "batch"]
     assert made.summary[1].startswith("At 5 all hold: batch 5, epoch 0, 1 record, producer id 7 epoch 0")
@@ -166,7 +169,7 @@ def test_high_watermark_and_starts_of_epochs_are_marked() -> None:
     assert at.index("high watermark 12: offsets below are committed") > at.index("10")
 
 
-def test_what_is_not_recorded_is_told() -> None:
+def test_what_is_not_recorded_is_stated() -> None:
     compacted = {"topics": [{"name": "log-0", "partitions": 1, "config": {"cleanup.policy": "compact"}}]}
     notes = table({"n1": ALIKE, "n2": ALIKE, "n3": unread()}, 3, setup=compacted).notes
     assert notes == (
@@ -200,8 +203,8 @@ def test_one_log_alone_or_none_makes_no_table() -> None:
 
 
 def test_metadata_logs_stand_side_by_side_too() -> None:
-    told = [observed("n1", metadata(ALIKE)), observed("n2", metadata(other(6, crc=77)))]
-    made = ReplicaTables(history_of(recovered(), leads("n1", 9), *told)).of(METADATA_PARTITION, 6)
+    observations = [observed("n1", metadata(ALIKE)), observed("n2", metadata(other(6, crc=77)))]
+    made = ReplicaTables(history_of(recovered(), leads("n1", 9), *observations)).of(METADATA_PARTITION, 6)
     assert made is not None
     assert first(made).offsets == "6"
     assert made.notes == ("High watermark 9: as the last leader of the quorum reported it.",)
@@ -215,13 +218,13 @@ def test_more_replicas_than_there_is_room_for_are_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("control", "told"),
+    ("control", "label"),
     [(0, "abort marker"), (1, "commit marker"), (2, "leader change"), (99, "control batch")],
 )
-def test_control_batches_are_named(control: int, told: str) -> None:
+def test_control_batches_are_named(control: int, label: str) -> None:
     marked = other(5, attributes=0x30, control=control, producer_id=-1, base_sequence=-1)
     made = table({"n1": marked, "n2": ALIKE}, 5)
-    assert told in [part.text for part in first(made).cells[0]]
+    assert label in [part.text for part in first(made).cells[0]]
     assert "no producer id" in [part.text for part in first(made).cells[0]]
     transactional = table({"n1": other(5, attributes=0x10), "n2": ALIKE}, 5)
     assert "transactional" in [part.text for part in first(transactional).cells[0]]
@@ -276,8 +279,8 @@ def test_only_the_first_difference_is_called_so() -> None:
 
 def test_an_offset_that_no_log_reaches_is_not_taken_for_the_nearest_range() -> None:
     made = table({"n1": ALIKE, "n2": ALIKE}, 30)
-    said = f"None of these logs has a batch at offset 30; their batches span 0{DASH}19."
-    assert made.summary[0] == said
+    message = f"None of these logs has a batch at offset 30; their batches span 0{DASH}19."
+    assert made.summary[0] == message
     assert made.summary[2].startswith("At 19 all hold: batch 19")
 
 

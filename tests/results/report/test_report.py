@@ -1,4 +1,4 @@
-"""The report says what was found, in a page that is whole, bounded and asks nobody for anything."""
+"""The report shows what was found, in a page that is whole, bounded and asks nobody for anything."""
 
 import hashlib
 import re
@@ -115,9 +115,9 @@ def test_legal_findings_stand_apart(red_run: Run) -> None:
     assert "lost-write" not in folded
 
 
-def test_tables_tell_assumptions_faults_logs_and_identity(red: Outline) -> None:
-    for told in ("at least 5000 ms", "5700 ms", "2.3 s", "not known", "37 more lines", "Docker 20.10.24"):
-        assert told in red.text
+def test_tables_show_assumptions_faults_logs_and_identity(red: Outline) -> None:
+    for text in ("at least 5000 ms", "5700 ms", "2.3 s", "not known", "37 more lines", "Docker 20.10.24"):
+        assert text in red.text
     assert "[ReplicaManager broker=2] Error while writing to checkpoint <file> & shutting down" in red.text
 
 
@@ -130,14 +130,14 @@ def test_a_green_run_says_what_was_not_found(green_run: Run) -> None:
 
 def test_a_run_that_was_killed_in_mid_fault_is_readable(killed_run: Run) -> None:
     page = page_of(killed_run)
-    for told in (
+    for text in (
         "Unknown",
         "cut short after 17 bytes",
         "has no setup",
         "f1 kill (target not known)",
         "unmet",
     ):
-        assert told in page.text
+        assert text in page.text
     assert page.of_class("unproven") == 1
 
 
@@ -199,8 +199,8 @@ def hostile_run(text: str) -> Run:
     story.add(5 * S, 1, "info", "send", text, [[0, text, None, "info"]], error=text)
     story.add(6 * S, text, "ok", "observe", "node", {"status": text}, node=text)
     leads = {"began_ns": 0, "answer": "leader", "leader_id": 1, "leader_epoch": 1, "high_watermark": 0}
-    told = leads | {"wall_ms": 0, "voters": [[1, text, 0, 0, 0]]}
-    story.add(7 * S, text, "ok", "observe", "quorum", told, node=text)
+    answer = leads | {"wall_ms": 0, "voters": [[1, text, 0, 0, 0]]}
+    story.add(7 * S, text, "ok", "observe", "quorum", answer, node=text)
     views = {"began_ns": 0, "topics": {text: [[0, 1, 0, [1], [1], None]]}}
     story.add(7 * S, text, "ok", "observe", "partitions", views, node=text)
     line = {"line": 1, "at": text, "level": text, "text": text}
@@ -246,14 +246,14 @@ def hostile_identity(text: str) -> RunIdentity:
     )
 
 
-def test_tools_of_another_version_are_told_and_kafkas_own_are_not() -> None:
+def test_tools_of_another_version_are_named_and_kafkas_own_are_not() -> None:
     borrowed = hostile_identity("4.1.1")
     own = msgspec.structs.replace(borrowed, image=ImageIdentity(reference="krucible/kafka:4.3.1"))
     assert ("Tools", "4.1.1") in identity_rows(borrowed, STEPS[0])
     assert "Tools" not in dict(identity_rows(own, STEPS[0]))
 
 
-def test_images_of_all_versions_that_nodes_had_are_told() -> None:
+def test_images_of_all_versions_that_nodes_had_are_listed() -> None:
     older = ImageIdentity(reference="krucible/kafka:3.9.0", source="maven", digest="sha256:1")
     upgraded = msgspec.structs.replace(hostile_identity("x"), other_images={"3.9.0": older})
     assert ("Image of 3.9.0", "krucible/kafka:3.9.0 (maven), sha256:1") in identity_rows(upgraded, STEPS[0])
@@ -303,9 +303,9 @@ def test_causes_without_a_witness_are_few_lines_and_the_rest_is_counted() -> Non
     result = CheckerResult("log", Validity.INVALID, {"lost-write": 100_000}, tallies=tallies)
     page = render_report(History("", "", ()), Verdict(Validity.INVALID, (result,)))
     assert len(page.encode()) <= PAGE_BYTES_MAX
-    told = page.count("2 lost-write</bdi>")
-    assert told == STEPS[0].rows
-    assert f"{50_000 - told:,} more causes are in verdict.json." in page
+    shown = page.count("2 lost-write</bdi>")
+    assert shown == STEPS[0].rows
+    assert f"{50_000 - shown:,} more causes are in verdict.json." in page
     assert "No broken guarantee was found." not in page
 
 

@@ -259,16 +259,16 @@ def test_no_label_of_a_call_leaves_the_drawing() -> None:
     drawn = str(draw_witness(witnessed(story.history(), ()), tuple(range(9)), None))
     labels = re.findall(r'<text x="([\d.]+)" y="[\d.]+" class="told[^"]*">([^<]*)<', drawn)
     assert len(labels) == 5
-    for x, told in labels:
+    for x, label in labels:
         assert float(x) >= GUTTER
-        assert float(x) + len(told) * 6.3 <= WIDTH
+        assert float(x) + len(label) * 6.3 <= WIDTH
     assert "a process…" in re.findall(r'class="row"[^>]*>([^<]*)<', drawn)
 
 
 def test_a_call_that_fills_the_drawing_has_its_label_over_it() -> None:
     drawn = str(draw_witness(witnessed(lost().history(), ()), (2,), None))
-    ((x, told),) = re.findall(r'<text x="([\d.]+)" y="[\d.]+" class="told[^"]*">([^<]*)<', drawn)
+    ((x, label),) = re.findall(r'<text x="([\d.]+)" y="[\d.]+" class="told[^"]*">([^<]*)<', drawn)
     (bar,) = re.findall(r'<rect x="([\d.]+)"[^>]*class="call ok"', drawn)
-    assert told == "send log-0 ok (2 to 3)"
+    assert label == "send log-0 ok (2 to 3)"
     assert 'class="told in-ok"' in drawn
     assert float(x) == float(bar) + 4

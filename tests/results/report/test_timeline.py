@@ -26,7 +26,7 @@ from tests.results.story import MS, Run, S, Story
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "expected"),
     [
         (0.5, ".5"),
         (-0.25, "-.25"),
@@ -37,11 +37,11 @@ from tests.results.story import MS, Run, S, Story
         (3.14159, "3.14"),
     ],
 )
-def test_coordinates_have_no_needless_digits(value: float, told: str) -> None:
-    assert svg.number(value) == told
+def test_coordinates_have_no_needless_digits(value: float, expected: str) -> None:
+    assert svg.number(value) == expected
 
 
-def test_a_bar_that_is_drawn_wider_than_its_time_tells_its_width() -> None:
+def test_a_bar_that_is_drawn_wider_than_its_time_shows_its_width() -> None:
     frame = Frame(0, int(PLOT) * S)
     assert frame.bar(S, 11 * S) == {"x": GUTTER + 1, "width": 10.0, "data_w": None}
     narrow = frame.bar(S, S + 250 * MS)
@@ -92,8 +92,8 @@ def test_failures_that_lie_on_each_other_are_one_bar_with_their_number() -> None
     story.add(50 * S + 10 * MS, 0, "info", "send", "t")
     lane = operations(calls_of(story.history()), Frame(0, 100 * S), STEPS[0])
     assert lane is not None
-    told = re.findall(r"<title>(?:(\d+) )?send, process 0", lane.body)
-    counts = [int(number or 1) for number in told]
+    numbers = re.findall(r"<title>(?:(\d+) )?send, process 0", lane.body)
+    counts = [int(number or 1) for number in numbers]
     assert sum(counts) == 31
     assert len(counts) < 10
     assert counts[-1] == 1
@@ -148,7 +148,7 @@ def test_titles_of_bars_begin_with_what_labels_them_where_there_is_room(red_run:
         inside = re.findall(rf'class="{kind}"><title>([^<]*)<', drawn)
         before = re.findall(rf'<g><title>([^<]*)</title><rect [^>]*class="{kind}"', drawn)
         assert inside + before, kind
-        assert all(re.match(f"{label}, ", told) for told in inside + before), kind
+        assert all(re.match(f"{label}, ", title) for title in inside + before), kind
 
 
 def test_each_lane_belongs_to_a_group(red_run: Run) -> None:
@@ -158,7 +158,7 @@ def test_each_lane_belongs_to_a_group(red_run: Run) -> None:
     assert groups.count("Cluster") == 4
 
 
-def test_a_page_that_is_too_large_draws_less_before_it_tells_less(crowded_run: Run) -> None:
+def test_a_page_that_is_too_large_draws_less_before_it_shows_less(crowded_run: Run) -> None:
     assert PAGE_BYTES_MAX == 400_000
     first, second = STEPS[:2]
     assert second == msgspec.structs.replace(
@@ -192,8 +192,8 @@ def test_lines_that_differ_in_numbers_and_ids_are_one_row() -> None:
         ("n1", "2026-11-20T21:57:13Z", "[handler-2] fetch failed on 2nufeChjTJiHUnyImy9smw:log-0-11"),
     )
     table = log_table(observe(story.history()), STEPS[0], "2026-11-20T21:56:57Z")
-    told = [(row.node, row.line, row.alike, row.until, row.seconds) for row in table.rows]
-    assert told == [
+    rows = [(row.node, row.line, row.alike, row.until, row.seconds) for row in table.rows]
+    assert rows == [
         ("n1", 1, 1, "2026-11-20T21:57:12Z", "13.000"),
         ("n2", 3, 0, "2026-11-20T21:57:11Z", "14.000"),
         ("n1", 4, 0, "2026-11-20T21:57:13Z", "16.000"),
@@ -302,15 +302,15 @@ def test_points_of_a_long_run_stand_for_more_than_a_second(end_s: int, seconds: 
 
 
 @pytest.mark.parametrize(
-    ("count", "told"),
+    ("count", "expected"),
     [
         (1, "the shortest is not drawn"),
         (2, "the 2 shortest are not drawn"),
         (1_234, "the 1,234 shortest are"),
     ],
 )
-def test_one_that_is_left_out_is_told_in_the_singular(count: int, told: str) -> None:
-    assert left_out_text(count, "shortest", "drawn").startswith(told)
+def test_one_that_is_left_out_is_written_in_the_singular(count: int, expected: str) -> None:
+    assert left_out_text(count, "shortest", "drawn").startswith(expected)
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def click(page: Chromium, selector: str) -> None:
 
 
 def span(page: Chromium) -> tuple[float, float]:
-    """What is shown, in seconds, as it is told."""
+    """What is shown, in seconds, as the page has it."""
     begin, _, end = page.evaluate(SHOWN).partition(" s")[0].partition(" to ")
     return float(begin), float(end)
 
@@ -109,7 +109,7 @@ def test_zoom_ends_where_numbers_end(page: Chromium) -> None:
 
 
 def test_all_lanes_share_one_axis_whose_ticks_follow(page: Chromium) -> None:
-    """Shapes that began at one place are at one place, and the axis tells the time there."""
+    """Shapes that began at one place are at one place, and the axis shows the time there."""
     page.evaluate(
         "window.rects = [...document.querySelectorAll('#timeline rect')].filter((r) => !r.closest('defs'));"
         "window.xs = rects.map((r) => r.getAttribute('x'))"
@@ -178,13 +178,13 @@ def test_the_wheel_zooms_about_the_pointer_only_with_ctrl_or_the_focus(page: Chr
     assert page.evaluate(ZOOMED) is False
     page.evaluate("document.querySelector('#timeline').scrollIntoView()")
     mouse(page, "mouseMoved", 0.3)
-    told = float(page.evaluate(under).removesuffix(" s"))
+    under_pointer = float(page.evaluate(under).removesuffix(" s"))
     mouse(page, "mouseWheel", 0.3, deltaX=0, deltaY=-200, modifiers=2)
     assert page.becomes(ZOOMED)
     begin, end = span(page)
     assert end - begin < 50
     mouse(page, "mouseMoved", 0.3)
-    assert float(page.evaluate(under).removesuffix(" s")) == pytest.approx(told, abs=0.2)
+    assert float(page.evaluate(under).removesuffix(" s")) == pytest.approx(under_pointer, abs=0.2)
     focus(page)
     before = page.evaluate(SHOWN)
     mouse(page, "mouseWheel", 0.3, deltaX=0, deltaY=-200)
@@ -245,7 +245,7 @@ def test_an_anomaly_is_shown_on_the_timeline_and_leads_back(page: Chromium) -> N
     assert page.evaluate("document.querySelector('#moment').getAttribute('display')") == "none"
 
 
-def test_every_row_that_tells_a_time_leads_to_it(page: Chromium) -> None:
+def test_every_row_that_shows_a_time_leads_to_it(page: Chromium) -> None:
     for place in ("[aria-label=Faults]", "[aria-label='Node logs']", ".witness", ".chronology", ".where"):
         assert page.evaluate(f"document.querySelectorAll({place + ' .show-at'!r}).length") > 0, place
     click(page, "[aria-label=Faults] .show-at")

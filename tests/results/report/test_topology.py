@@ -64,8 +64,8 @@ def test_times_of_nodes_that_are_not_shown_are_counted() -> None:
     assert len(dead.split()) == limit
     assert not dead.startswith("1-2"), "the shortest is left out"
     page = render_report(history, Verdict(Validity.VALID, ()))
-    told = "Of the times in which nodes led, were dead or were paused, the 21 shortest are not shown here."
-    assert told in page
+    message = "Of the times in which nodes led, were dead or were paused, the 21 shortest are not shown here."
+    assert message in page
     assert "the 7 shortest are not drawn" in page, "the lane of the quorum's leader says so as well"
 
 

@@ -15,7 +15,7 @@ pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH (Debian: apt-get install chromium)"),
 ]
 HOSTILE = '"><img src=x onerror=ran=1>'
-TOLD = "document.querySelector('#topology-told').textContent"
+STATUS = "document.querySelector('#topology-told').textContent"
 LIVE = "document.querySelector('#topology-marked').textContent"
 FAULTS = (
     "[...document.querySelectorAll('#topology-faults li')].filter((l) => !l.hidden).map((l) => l.textContent)"
@@ -79,57 +79,57 @@ def press(page: Chromium, *keys: str) -> None:
 def test_the_cut_link_is_broken_while_the_partition_lasts_and_whole_after_it(page: Chromium) -> None:
     hover(page, 9)
     assert page.evaluate(CUT) == [["n1", "n2", "38px, 24px"], ["n1", "n3", "38px, 24px"]]
-    assert "Cut: n1 → n2, n1 → n3" in page.evaluate(TOLD)
+    assert "Cut: n1 → n2, n1 → n3" in page.evaluate(STATUS)
     assert page.evaluate(FAULTS) == ["f1 partition n1"]
     hover(page, 14)
     assert page.evaluate(CUT) == []
     dashes = page.evaluate(LINKS + ".map((l) => getComputedStyle(l).strokeDasharray)")
     assert dashes == ["none"] * 3
     assert page.evaluate(FAULTS) == []
-    assert "No link is cut, no node is dead or paused" in page.evaluate(TOLD)
+    assert "No link is cut, no node is dead or paused" in page.evaluate(STATUS)
 
 
 def test_a_dead_node_has_a_cross_a_paused_one_two_bars_and_a_leader_a_star(page: Chromium) -> None:
     hover(page, 21)
     assert [page.evaluate(displayed(mark)) for mark in ("cross", "bars", "crown")] == [["n2"], [], ["n3"]]
-    assert "Dead: n2" in page.evaluate(TOLD)
+    assert "Dead: n2" in page.evaluate(STATUS)
     hover(page, 33)
     assert [page.evaluate(displayed(mark)) for mark in ("cross", "bars", "crown")] == [[], ["n3"], ["n1"]]
-    assert "Leads by its own answer: n1 (epoch 4). Paused: n3." in page.evaluate(TOLD)
+    assert "Leads by its own answer: n1 (epoch 4). Paused: n3." in page.evaluate(STATUS)
 
 
 def test_two_nodes_that_say_that_they_lead_both_have_a_star(page: Chromium) -> None:
     hover(page, 10)
     assert page.evaluate(displayed("crown")) == ["n1", "n2"]
-    assert "Leads by its own answer: n1 (epoch 1), n2 (epoch 2)" in page.evaluate(TOLD)
+    assert "Leads by its own answer: n1 (epoch 1), n2 (epoch 2)" in page.evaluate(STATUS)
 
 
-def test_keys_mark_the_changes_one_after_the_other_and_tell_them(page: Chromium) -> None:
+def test_keys_mark_the_changes_one_after_the_other_and_announce_them(page: Chromium) -> None:
     assert page.evaluate(LIVE) == ""
     assert page.evaluate("document.querySelector('#topology-marked').getAttribute('aria-live')") == "polite"
-    told = []
+    announced = []
     for _ in range(40):
         press(page, ".")
-        told.append(page.evaluate(LIVE))
+        announced.append(page.evaluate(LIVE))
         if page.evaluate(CUT):
             break
-    assert told[-1].startswith("At 6.30 s. ")
-    assert len(set(told)) == len(told)
+    assert announced[-1].startswith("At 6.30 s. ")
+    assert len(set(announced)) == len(announced)
     press(page, ",")
-    assert page.evaluate(LIVE) == told[-2]
+    assert page.evaluate(LIVE) == announced[-2]
     assert page.evaluate(CUT) == []
 
 
 def test_without_the_cursor_the_marked_moment_is_shown(page: Chromium) -> None:
-    begun = page.evaluate(TOLD)
+    begun = page.evaluate(STATUS)
     hover(page, 21)
     assert page.evaluate(LIVE) == ""
     page.call("Input.dispatchMouseEvent", type="mouseMoved", x=5, y=5)
-    assert page.evaluate(TOLD) == begun
+    assert page.evaluate(STATUS) == begun
     page.evaluate("document.querySelector('[aria-label=Faults] .show-at').click()")
     page.evaluate(DRAWN)
-    assert page.evaluate(TOLD).startswith("At 6.00 s")
-    assert page.evaluate(LIVE) == page.evaluate(TOLD)
+    assert page.evaluate(STATUS).startswith("At 6.00 s")
+    assert page.evaluate(LIVE) == page.evaluate(STATUS)
 
 
 def test_the_drawing_stays_in_sight_of_lower_lanes_and_covers_no_more_than_a_third(page: Chromium) -> None:
@@ -172,7 +172,7 @@ def test_names_full_of_html_stay_text(chromium: Chromium, tmp_path: Path) -> Non
     run = hostile_run(HOSTILE)
     opened(chromium, write_report(tmp_path, story.history(), run.verdict, run.identity))
     hover(chromium, 5)
-    assert f"Cut: {HOSTILE} \u2013 n2" in chromium.evaluate(TOLD)
+    assert f"Cut: {HOSTILE} \u2013 n2" in chromium.evaluate(STATUS)
     assert chromium.evaluate("typeof ran") == "undefined"
     assert chromium.evaluate("document.querySelectorAll('img').length") == 0
     assert chromium.logged == []

@@ -23,7 +23,7 @@ def op(f: str, value: Any, key: Any = "log-0", kind: str = "ok") -> Operation:
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "expected"),
     [
         (None, ""),
         ("a\u202eb", "a\\u202eb"),
@@ -41,8 +41,8 @@ def op(f: str, value: Any, key: Any = "log-0", kind: str = "ok") -> Operation:
         ({"x" * 99: {"y": 1}, "z": "w" * 40, "v": "u" * 40}, '{"' + "x" * 40 + '": {1 field}, … 2 more}'),
     ],
 )
-def test_values_are_whole_or_counted_inside(value: Any, told: str) -> None:
-    assert value_text(value, 72) == told
+def test_values_are_whole_or_counted_inside(value: Any, expected: str) -> None:
+    assert value_text(value, 72) == expected
 
 
 def test_what_fits_in_no_way_is_counted() -> None:
@@ -53,7 +53,7 @@ def test_what_fits_in_no_way_is_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "told", "answered"),
+    ("error", "expected", "answered"),
     [
         ("[Error 45] OutOfOrderSequenceNumberError: no", "OUT_OF_ORDER_SEQUENCE_NUMBER (45): no", True),
         ("NOT_ENOUGH_REPLICAS: Broker: Not enough in-sync replicas", None, True),
@@ -63,15 +63,15 @@ def test_what_fits_in_no_way_is_counted() -> None:
         ("", None, False),
     ],
 )
-def test_errors_have_kafkas_names_and_tell_who_raised_them(
-    error: str, told: str | None, *, answered: bool
+def test_errors_have_kafkas_names_and_show_who_raised_them(
+    error: str, expected: str | None, *, answered: bool
 ) -> None:
-    assert error_text(error) == (error if told is None else told)
+    assert error_text(error) == (error if expected is None else expected)
     assert is_answer(error) is answered
 
 
 @pytest.mark.parametrize(
-    ("operation", "told"),
+    ("operation", "expected"),
     [
         (op("send", [[3, 205], [1, 9]]), "send 205 to log-0/3 and 1 more"),
         (op("send", [[1, 9]]), "send 9 to log-0/1"),
@@ -86,8 +86,8 @@ def test_errors_have_kafkas_names_and_tell_who_raised_them(
         (op("send", [[]]), "[[]]"),
     ],
 )
-def test_requests(operation: Operation, told: str) -> None:
-    assert request_text(operation, HERE, 100) == told
+def test_requests(operation: Operation, expected: str) -> None:
+    assert request_text(operation, HERE, 100) == expected
 
 
 READ = {
@@ -100,7 +100,7 @@ VIEW = {"topics": {"log-0": [[1, 2, 5, [1, 2], [1]], [3, 2, 7, [1, 2], [2]]]}}
 
 
 @pytest.mark.parametrize(
-    ("operation", "told"),
+    ("operation", "expected"),
     [
         (op("send", [[3, 205, 205, "ok"], [1, 9, 8, "ok"]]), "205 at offset 205, and 1 more"),
         (op("send", [[1, 9, None, "info"]]), "9 info"),
@@ -178,8 +178,8 @@ VIEW = {"topics": {"log-0": [[1, 2, 5, [1, 2], [1]], [3, 2, 7, [1, 2], [2]]]}}
         (op("observe", [1], "quorum"), "[1]"),
     ],
 )
-def test_answers(operation: Operation, told: str) -> None:
-    assert answered_text(operation, HERE, 100) == told
+def test_answers(operation: Operation, expected: str) -> None:
+    assert answered_text(operation, HERE, 100) == expected
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Causes that say the same of several places are told once; those that tell where records are stand alone."""
+"""Causes that are alike at several places are listed once; those that state where records are stand alone."""
 
 from pathlib import Path
 
@@ -13,8 +13,8 @@ FOLDER = Path("runs/smoke/partition/20261120T215657Z-7")
 
 
 def stuck(place: str, *, illegal: bool = True) -> Anomaly:
-    told = f"{place} had no leader 60 s after healing"
-    return Anomaly("not-recovered", told, "g", "s", subject=place, illegal=illegal)
+    summary = f"{place} had no leader 60 s after healing"
+    return Anomaly("not-recovered", summary, "g", "s", subject=place, illegal=illegal)
 
 
 def verdict_of(*found: Anomaly, expected: tuple[str, ...] = (), as_expected: bool = False) -> Verdict:
@@ -26,9 +26,9 @@ def test_places_with_the_same_words_are_one_line() -> None:
     verdict = verdict_of(*(stuck(f"log-0/{number}") for number in range(6)), stuck("log-1/0"))
     (group,) = alike(causes_of(verdict))
     assert group.line() == ("7 places alike (log-0/0, log-0/1, log-0/2, log-0/3 and 3 more): 7 not-recovered")
-    told = closing_text(FOLDER, verdict)
-    assert told.count("not-recovered") == 1
-    assert "log-0/0 had no leader 60 s after healing" in told
+    text = closing_text(FOLDER, verdict)
+    assert text.count("not-recovered") == 1
+    assert "log-0/0 had no leader 60 s after healing" in text
     assert render_issue(FOLDER, verdict, None).count("### ") == 1
 
 
@@ -55,7 +55,7 @@ def test_other_words_other_kinds_and_offsets_stand_alone() -> None:
     }
 
 
-def test_junit_tells_them_once() -> None:
+def test_junit_has_them_once() -> None:
     verdict = verdict_of(*(stuck(f"log-0/{number}") for number in range(3)))
     assert explained(verdict.results[0], verdict) == (
         "3 places alike (log-0/0, log-0/1, log-0/2): 3 not-recovered",

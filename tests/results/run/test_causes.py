@@ -44,10 +44,10 @@ def test_one_truncation_is_one_line_with_the_number_of_all() -> None:
     reused = [found("inconsistent-offsets", f"log-0/3@{offset}", 20) for offset in range(220, 417)]
     order = [found("realtime-order", f"log-0/3@{offset}", 21) for offset in range(220, 418)]
     (line,) = lines(log(*lost, *reused, *order, starts=((4, 0), (5, 220))))
-    name, told = line.split(": ")
+    name, counts = line.split(": ")
     assert name == "log-0/3, offsets 220–417, epoch 5"  # noqa: RUF001 - a range
     kinds = "198 lost-write, 197 inconsistent-offsets, 198 realtime-order"
-    assert told == f"593 anomalies of 3 kinds ({kinds})"
+    assert counts == f"593 anomalies of 3 kinds ({kinds})"
 
 
 def test_the_witness_is_the_earliest_of_the_most_severe_kind() -> None:
@@ -85,7 +85,7 @@ def test_what_belongs_together(one: Anomaly, other: Anomaly, *, apart: bool) -> 
     assert len(causes_of(log(one, other))) == 1 + apart
 
 
-def test_epochs_tell_apart_what_is_near() -> None:
+def test_epochs_distinguish_what_is_near() -> None:
     verdict = log(found("a", "log-0/3@219"), found("a", "log-0/3@220"), starts=((4, 100), (5, 220)))
     assert lines(verdict) == ["log-0/3, offset 219, epoch 4: 1 a", "log-0/3, offset 220, epoch 5: 1 a"]
     disordered = log(found("a", "log-0/3@160"), starts=((4, 180), (5, 150), (6, 300)))
@@ -135,7 +135,7 @@ def test_transactions_of_a_circle_have_no_place_of_their_own() -> None:
     assert lines(verdict) == ["txn-0/1, offset 3: 1 G1a", "transactions: 2 G2-item"]
 
 
-def test_numbers_without_a_place_are_told_too() -> None:
+def test_numbers_without_a_place_are_shown_too() -> None:
     some = [found("lost-write", f"log-0/3@{offset}") for offset in range(EXAMPLES_PER_ANOMALY)]
     legal = found("duplicate", "log-0/3@1", illegal=False)
     counts = {"lost-write": 1_000, "duplicate": 7}
@@ -159,10 +159,10 @@ def test_causes_without_a_line_are_counted() -> None:
     assert cause_lines(causes, 0) == ("and 3 more anomalies of 3 more causes",)
 
 
-def test_reasons_that_causes_tell_are_left_out() -> None:
+def test_reasons_that_causes_state_are_left_out() -> None:
     verdict = log(found("lost-write", "log-0/3@1"))
-    told = "log: 1 × lost-write, first: lost-write log-0/3@1"  # noqa: RUF001 - as the judge writes it
-    reasons = (told, "log: half a history.")
+    reason = "log: 1 × lost-write, first: lost-write log-0/3@1"  # noqa: RUF001 - as the judge writes it
+    reasons = (reason, "log: half a history.")
     assert other_reasons(Verdict(Validity.INVALID, verdict.results, reasons=reasons)) == reasons[1:]
 
 

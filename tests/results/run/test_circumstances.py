@@ -18,16 +18,16 @@ def cause_of(anomaly: Anomaly, checker: str = "log") -> Cause:
 
 def story(*, acknowledged_s: int = 25, heal_last: bool = True) -> Story:
     """A run with three faults in which record 205 is acknowledged."""
-    told = Story()
-    told.setup()
-    told.faults(heal_last=heal_last)
-    told.add(acknowledged_s * S, 1, "ok", "send", "log-0", [[3, 205, 205, "ok"]])
-    return told
+    recording = Story()
+    recording.setup()
+    recording.faults(heal_last=heal_last)
+    recording.add(acknowledged_s * S, 1, "ok", "send", "log-0", [[3, 205, 205, "ok"]])
+    return recording
 
 
-def lines(told: Story, anomaly: Anomaly, checker: str = "log") -> list[str]:
+def lines(recording: Story, anomaly: Anomaly, checker: str = "log") -> list[str]:
     """The lines of an anomaly whose witness is the acknowledgement."""
-    history = told.history()
+    history = recording.history()
     sent = tuple(operation.index for operation in history.operations if operation.f == "send")
     cause = cause_of(msgspec.structs.replace(anomaly, witness=sent), checker)
     return [*Circumstances(history, observe(history).faults).lines(cause)]
@@ -43,7 +43,7 @@ def test_faults_of_the_period_are_named_with_their_times() -> None:
     assert "f3 pause n3, from 30.0 s." in lines(story(heal_last=False), LOST)[0]
 
 
-def test_without_a_fault_in_the_period_that_is_said() -> None:
+def test_without_a_fault_in_the_period_that_is_stated() -> None:
     early = msgspec.structs.replace(LOST, time_ns=5 * S)
     assert lines(story(acknowledged_s=4), early)[0] == "No fault was in force from 0.0 s to 5.0 s."
 
@@ -71,9 +71,9 @@ def test_anomalies_of_other_checkers_have_faults_but_no_licence() -> None:
 
 
 def test_what_can_not_be_read_is_left_out() -> None:
-    told = story()
-    told.add(26 * S, "admin", "invoke", "elect-leaders", "unclean", 7)
-    told.add(47 * S, "observer-n1", "ok", "observe", "leader-epochs", {"entries": "x"}, node="n1")
-    told.add(48 * S, "observer-n1", "ok", "observe", "share-states", {"places": 7}, node="n1")
-    (line,) = lines(told, LOST)
+    recording = story()
+    recording.add(26 * S, "admin", "invoke", "elect-leaders", "unclean", 7)
+    recording.add(47 * S, "observer-n1", "ok", "observe", "leader-epochs", {"entries": "x"}, node="n1")
+    recording.add(48 * S, "observer-n1", "ok", "observe", "share-states", {"places": 7}, node="n1")
+    (line,) = lines(recording, LOST)
     assert line.startswith("Faults in force from 10.0 s to 40.0 s: f1 partition n1")

@@ -1,24 +1,24 @@
-"""Coverage counters: taken from verdicts, told of one run and of several."""
+"""Coverage counters: taken from verdicts, shown for one run and of several."""
 
 from checkers.verdict.verdict import Validity, Verdict, result_of
 from results.run.coverage import COUNTERS, Reached, coverage_line, coverage_of, reached
 
 
 def verdict(**figures: dict[str, object]) -> Verdict:
-    results = tuple(result_of(checker, [], figures=told) for checker, told in figures.items())
+    results = tuple(result_of(checker, [], figures=values) for checker, values in figures.items())
     return Verdict(Validity.VALID, results, None, (), as_expected=None)
 
 
 def test_counters_are_taken_from_the_checkers_that_have_them() -> None:
-    told = coverage_of(
+    coverage = coverage_of(
         verdict(
             quorum={"voter_sets": 3, "leader_changes": "many", "views": 9},
             elections={"unclean_elections": 0, "voter_sets": 7},
             log={"elections": 5},
         )
     )
-    assert told == {"voter_sets": 3, "unclean_elections": 0}
-    assert coverage_line(told) == "sets of voters: 3"
+    assert coverage == {"voter_sets": 3, "unclean_elections": 0}
+    assert coverage_line(coverage) == "sets of voters: 3"
 
 
 def test_of_several_runs_each_state_has_a_row() -> None:

@@ -78,12 +78,12 @@ def test_names_of_faults_stay_inside_of_code(red_run: Run) -> None:
     assert "\x1b" not in page
     assert "<b>" not in outside_of_code(page)
     assert "\n# x" not in page
-    told = [line for line in page.splitlines() if line.startswith("Faults in force")]
-    assert told
-    assert max(map(len, told)) < 1_100
+    lines = [line for line in page.splitlines() if line.startswith("Faults in force")]
+    assert lines
+    assert max(map(len, lines)) < 1_100
 
 
-def test_each_cause_is_told_once_unexpected_ones_first() -> None:
+def test_each_cause_is_listed_once_unexpected_ones_first() -> None:
     many = [Anomaly("known", f"k{n}", "g", "s", subject=f"n{n}", time_ns=n) for n in range(15)]
     many += [
         Anomaly("more", "also", "g", "s", subject="n0"),
@@ -91,9 +91,9 @@ def test_each_cause_is_told_once_unexpected_ones_first() -> None:
     ]
     news = Anomaly("news", "n", "g", "s", subject="n99")
     page = render_issue(FOLDER, of(*many, news, expected=("known", "more")), IDENTITY)
-    told = re.findall(r"^### \d+\. `(.*?)`", page, re.MULTILINE)
+    headings = re.findall(r"^### \d+\. `(.*?)`", page, re.MULTILINE)
     first = "n0: 3 anomalies of 2 kinds (2 known, 1 more)"
-    assert told == ["n99: 1 news", first, *(f"n{n}: 1 known" for n in range(1, CAUSES_MAX - 1))]
+    assert headings == ["n99: 1 news", first, *(f"n{n}: 1 known" for n in range(1, CAUSES_MAX - 1))]
     assert page.startswith("# `news` in ")
     assert "```text\nmore: also\n```" in page
     assert f"And {16 - CAUSES_MAX} more anomalies of {16 - CAUSES_MAX} more causes in `verdict.json`." in page
@@ -122,7 +122,7 @@ def test_a_cause_of_which_no_anomaly_is_listed_says_so() -> None:
     assert "`log-0/5, offsets 551–555: 5 lost-write`\n\nCounted, but not among the first of each kind" in page  # noqa: RUF001
 
 
-def test_a_doubt_is_told_with_what_was_missing() -> None:
+def test_a_doubt_is_shown_with_what_was_missing() -> None:
     unmet = Assumption("fault-held", met=False, expected="at least 5000 ms", observed="1 ms")
     verdict = Verdict(Validity.UNKNOWN, (result_of("assumptions", [], assumptions=(unmet,)),))
     page = render_issue(FOLDER, verdict, None)
@@ -210,15 +210,15 @@ def test_jira_has_the_same_in_its_own_markup(red_run: Run) -> None:
 HOSTILE = "}} {noformat} {code} [~admin] |x| !pic.png! *b* -s- _i_ \\ h1. &lt; <b>"
 
 
-def test_nothing_that_a_run_tells_is_markup_of_jira() -> None:
+def test_nothing_that_a_run_reports_is_markup_of_jira() -> None:
     anomaly = Anomaly(HOSTILE, HOSTILE, HOSTILE, HOSTILE, subject=HOSTILE, explanation=(HOSTILE,))
     identity = msgspec.structs.replace(IDENTITY, scenario=HOSTILE, config={HOSTILE: HOSTILE})
     page = render_issue(Path(HOSTILE.replace("/", "")), of(anomaly), identity, Format.JIRA)
     assert page.count("{noformat}") % 2 == 0
     outside = without_blocks(page)
     assert "{noformat}" not in outside
-    told = re.sub(r"\{\{.*?\}\}", "", outside)
-    assert not re.search(r"[{}!~]|\[|\\|<b>|code|admin|pic", told), told
+    text = re.sub(r"\{\{.*?\}\}", "", outside)
+    assert not re.search(r"[{}!~]|\[|\\|<b>|code|admin|pic", text), text
     spans = re.findall(r"\{\{(.*?)\}\}", outside)
     assert spans
     assert not any(re.search(r"[{}\[\]|!*_~<>\\]", span) for span in spans)

@@ -142,7 +142,7 @@ def test_many_causes_do_not_hide_an_assumption_that_is_not_met() -> None:
     )
 
 
-def test_properties_tell_a_run_from_others() -> None:
+def test_properties_distinguish_a_run_from_others() -> None:
     root = ET.fromstring(render_junit([suite_of(FOLDER, verdict(), IDENTITY, 50_500)]))  # noqa: S314 - our own
     found = {one.attrib["name"]: one.attrib["value"] for one in root.iter("property")}
     assert found == {

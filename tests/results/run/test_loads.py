@@ -1,4 +1,4 @@
-"""Loads: every form in which a history tells of records is counted record by record."""
+"""Loads: every form in which a history has records is counted record by record."""
 
 from typing import Any
 
@@ -31,22 +31,22 @@ def test_what_is_asked_is_counted_by_the_record(f: str, value: Any, count: int) 
     assert requested_records(operation(INVOKE, f, value)) == count
 
 
-def test_a_batch_is_told_by_the_record() -> None:
-    told = answer(operation(INFO, "send", [[0, 1, 9, "ok"], [0, 2, None, "info"], [1, 3]]))
-    assert told.outcomes == {"ok": 1, "info": 1}
-    assert told.acks == [("t", 0, 1)]
+def test_a_batch_is_counted_by_the_record() -> None:
+    load = answer(operation(INFO, "send", [[0, 1, 9, "ok"], [0, 2, None, "info"], [1, 3]]))
+    assert load.outcomes == {"ok": 1, "info": 1}
+    assert load.acks == [("t", 0, 1)]
 
 
-def test_a_stretch_is_acknowledged_as_a_whole_or_not_told() -> None:
-    told = answer(operation(OK, "send", {**STRETCH, "offsets": [[0, 500]]}))
-    assert (told.outcomes, told.acks) == ({"ok": 500}, [("t", 3, 500)])
+def test_a_stretch_is_acknowledged_as_a_whole_or_not_counted() -> None:
+    load = answer(operation(OK, "send", {**STRETCH, "offsets": [[0, 500]]}))
+    assert (load.outcomes, load.acks) == ({"ok": 500}, [("t", 3, 500)])
     assert answer(operation(INFO, "send", STRETCH)) == ({}, [])
 
 
 @pytest.mark.parametrize(("kind", "acks"), [(OK, [("a", 0, 1), ("b", 2, 1)]), (FAIL, []), (INFO, [])])
 def test_records_of_a_transaction_share_its_fate(kind: OperationType, acks: list[Any]) -> None:
-    told = answer(operation(kind, "txn", {"mops": SENDS}))
-    assert (told.outcomes, told.acks) == ({kind.value: 2}, acks)
+    load = answer(operation(kind, "txn", {"mops": SENDS}))
+    assert (load.outcomes, load.acks) == ({kind.value: 2}, acks)
 
 
 def test_a_register_has_no_records() -> None:

@@ -1,4 +1,4 @@
-"""What is drawn and counted is what the history says, whatever shape its values have."""
+"""What is drawn and counted is what the history has, whatever shape its values have."""
 
 from pathlib import Path
 from typing import Any
@@ -106,7 +106,7 @@ def test_a_fault_that_was_not_attempted_is_seen_and_not_measured() -> None:
     assert measure(seen, Verdict(Validity.UNKNOWN, ())).faults == ()
 
 
-def test_a_second_heal_of_a_fault_does_not_prolong_it_and_is_told() -> None:
+def test_a_second_heal_of_a_fault_does_not_prolong_it_and_is_shown() -> None:
     story = Story()
     value = {"kind": "kill", "spec": {}, "targets": ["n1"], "cut": []}
     story.add(1, "nemesis", "invoke", "inject", "f1", value)
@@ -119,7 +119,7 @@ def test_a_second_heal_of_a_fault_does_not_prolong_it_and_is_told() -> None:
     assert fault.error == "it is not in force"
 
 
-def test_a_heal_that_was_not_confirmed_tells_why() -> None:
+def test_a_heal_that_was_not_confirmed_has_the_reason() -> None:
     story = Story()
     plan = {"kind": "kill", "spec": {}}
     story.add(1, "nemesis", "invoke", "inject", "f1", plan)

@@ -57,24 +57,24 @@ def test_a_green_run_is_short(green_run: Run) -> None:
 
 
 def test_a_killed_run_says_what_it_did_not_come_to(killed_run: Run) -> None:
-    told = text_of(killed_run)
-    assert told.startswith("verdict    UNKNOWN (nothing was expected)\nwhy        the history is damaged\n")
-    assert "anomalies  none found" in told
-    assert "1 fault, 0 proven; longest unavailability not known" in told
-    assert "the run ended before the recovery" in told
-    assert "(open it in a browser: its assumptions say what happened)" in told
+    text = text_of(killed_run)
+    assert text.startswith("verdict    UNKNOWN (nothing was expected)\nwhy        the history is damaged\n")
+    assert "anomalies  none found" in text
+    assert "1 fault, 0 proven; longest unavailability not known" in text
+    assert "the run ended before the recovery" in text
+    assert "(open it in a browser: its assumptions say what happened)" in text
 
 
 def test_an_illegal_example_stands_before_a_legal_one_of_the_same_name() -> None:
     legal = Anomaly("duplicate", "a legal one", "g", "s", illegal=False)
     broken = Anomaly("duplicate", "a broken promise", "g", "s")
     verdict = Verdict(Validity.INVALID, (result_of("log", [legal, broken]),))
-    told = closing_text(FOLDER, verdict)
-    assert "anomalies  log: 1 duplicate\n             a broken promise\n" in told
-    assert "           1 duplicate (legal): a legal one\n" in told
+    text = closing_text(FOLDER, verdict)
+    assert "anomalies  log: 1 duplicate\n             a broken promise\n" in text
+    assert "           1 duplicate (legal): a legal one\n" in text
 
 
-def test_a_count_without_an_example_is_still_told() -> None:
+def test_a_count_without_an_example_is_still_shown() -> None:
     verdict = Verdict(Validity.INVALID, (result_of("log", [], counts={"duplicate": 1_234}),))
     assert "anomalies  log, places not recorded: 1,234 duplicate\n" in closing_text(FOLDER, verdict)
 
@@ -82,9 +82,9 @@ def test_a_count_without_an_example_is_still_told() -> None:
 def test_terminal_escapes_do_not_get_through() -> None:
     hostile = Anomaly("lost-write", "\x1b]0;owned\x07\x1b[2J value\n\nverdict    VALID", "g", "s")
     verdict = Verdict(Validity.INVALID, (result_of("log", [hostile]),), reasons=("\x1b[31m",))
-    told = closing_text(FOLDER, verdict)
-    assert "\x1b" not in told
-    assert len(told.splitlines()) == 8
+    text = closing_text(FOLDER, verdict)
+    assert "\x1b" not in text
+    assert len(text.splitlines()) == 8
 
 
 def test_checkers_that_had_nothing_to_judge_are_named() -> None:
@@ -92,18 +92,18 @@ def test_checkers_that_had_nothing_to_judge_are_named() -> None:
         result_of("log", []),
         *(result_of(name, [], exercised=False) for name in ("groups", "copying")),
     )
-    told = closing_text(FOLDER, Verdict(Validity.VALID, results))
-    assert "\ncheckers   1 valid; not exercised: groups, copying\n" in told
+    text = closing_text(FOLDER, Verdict(Validity.VALID, results))
+    assert "\ncheckers   1 valid; not exercised: groups, copying\n" in text
 
 
 def test_many_reasons_are_cut_short() -> None:
     verdict = Verdict(Validity.UNKNOWN, (), reasons=tuple(f"reason {i}" for i in range(50)))
-    told = closing_text(FOLDER, verdict)
-    assert "reason 5\n" in told
-    assert "and 44 more reasons in verdict.json" in told
+    text = closing_text(FOLDER, verdict)
+    assert "reason 5\n" in text
+    assert "and 44 more reasons in verdict.json" in text
 
 
-def test_expectations_are_told_in_words() -> None:
+def test_expectations_are_written_in_words() -> None:
     red = Verdict(
         Validity.VALID, (), expected=Validity.INVALID, expected_anomalies=("a", "b"), as_expected=False
     )
@@ -118,7 +118,7 @@ def test_figures_say_when_there_was_no_fault_and_no_recovery_in_time() -> None:
     assert figures(quiet)[1:] == ("no fault was injected", "not recovered within 60.0 s")
 
 
-def test_durations_are_told_in_their_size() -> None:
+def test_durations_are_written_in_their_size() -> None:
     assert [seconds(ms) for ms in (None, 0, 999, 1_000, 61_250)] == [
         "not known",
         "0 ms",

@@ -50,7 +50,7 @@ from results.sensitivity.sections import alarms_of, rate_text
         (Outcome.FAILED, None, BugOutcome.FAILED),
     ],
 )
-def test_a_miss_is_told_apart(outcome: Outcome, reach: BugReach | None, ending: BugOutcome) -> None:
+def test_a_miss_is_distinguished(outcome: Outcome, reach: BugReach | None, ending: BugOutcome) -> None:
     assert ending_of(outcome, reach) is ending
 
 
@@ -145,7 +145,7 @@ def test_the_rate_of_first_runs_is_of_the_bugs_that_had_one() -> None:
 
 
 RED = "krucible run exploratory/txn --seed 5"
-SAID = Sensitivity(
+BEFORE = Sensitivity(
     version="4.3.1",
     preset="nightly",
     budget="2x120",
@@ -202,27 +202,29 @@ PAGE = Path(__file__).parent / "sensitivity.md"
 
 
 def test_the_page_as_a_whole() -> None:
-    assert render_markdown(SAID) == PAGE.read_text()
+    assert render_markdown(BEFORE) == PAGE.read_text()
 
 
 def test_the_page_names_bugs_whose_runs_this_host_can_not_make() -> None:
-    lacking = msgspec.structs.replace(SAID, java_missing="java is not installed", needing_java=("one", "two"))
+    lacking = msgspec.structs.replace(
+        BEFORE, java_missing="java is not installed", needing_java=("one", "two")
+    )
     page = render_markdown(lacking)
     assert (
         "because they need kafka-clients, which this host does not offer (java is not installed): one, two."
         in page
     )
-    assert java_text(SAID) == ""
+    assert java_text(BEFORE) == ""
 
 
 def test_the_line_says_rate_and_false_alarms() -> None:
-    assert headline(SAID) == (
+    assert headline(BEFORE) == (
         "Seen: 1 of 4, 25 % (95 % interval 5-70 %); 1 false alarm in 2 decided control runs."
     )
 
 
 def test_the_page_of_html_stands_alone_and_trusts_no_run() -> None:
-    page = render_page(SAID)
+    page = render_page(BEFORE)
     assert page.startswith("<!doctype html>")
     assert "&lt;b&gt;a fault | was not proven" in page
     assert "<b>" not in page
@@ -257,8 +259,8 @@ COMPARED = Path(__file__).parent / "sensitivity-compared.md"
 
 
 def test_measurements_side_by_side() -> None:
-    assert render_comparison([SAID, AFTER]) == COMPARED.read_text()
-    page = render_comparison_page([SAID, AFTER])
+    assert render_comparison([BEFORE, AFTER]) == COMPARED.read_text()
+    page = render_comparison_page([BEFORE, AFTER])
     assert "with gambits: 1 of its 2 bugs is in no measurement before; seen in the first run 1 of 1" in page
     assert "&lt;b&gt;a fault | was not proven" in page
     assert "<b>" not in page
@@ -273,7 +275,7 @@ HELD_OUT = msgspec.structs.replace(
 
 
 def test_a_measurement_of_other_bugs_is_not_compared_with_those_before() -> None:
-    page = render_comparison([SAID, HELD_OUT])
+    page = render_comparison([BEFORE, HELD_OUT])
     assert (
         "- held out: none of its 1 bug is in a measurement before; seen in the first run 0 of 1, 0 %" in page
     )
@@ -289,34 +291,34 @@ def test_a_measurement_of_other_bugs_is_not_compared_with_those_before() -> None
 
 
 def test_scenarios_are_sorted_by_the_measurement_with_most_runs_wherever_it_stands() -> None:
-    for order in ([HELD_OUT, SAID], [SAID, HELD_OUT]):
+    for order in ([HELD_OUT, BEFORE], [BEFORE, HELD_OUT]):
         section = render_comparison(order).split("## Scenarios")[1].split("## ")[0]
         assert section.index("exploratory/chaos") < section.index("exploratory/txn")
 
 
 def test_measurements_of_the_same_bugs_have_no_warning_and_no_news() -> None:
-    page = render_comparison([SAID, msgspec.structs.replace(SAID, series="again")])
+    page = render_comparison([BEFORE, msgspec.structs.replace(BEFORE, series="again")])
     assert "do not have the same bugs" not in page
     assert "in a measurement before" not in page
     assert "in no measurement before;" not in page
     assert "without runs" not in page
 
 
-def test_bugs_whose_runs_were_made_again_are_also_told_as_not_seen() -> None:
+def test_bugs_whose_runs_were_made_again_are_also_counted_as_not_seen() -> None:
     again = (MadeAgain(bug="ack-early", why="the load <b>sends</b> more"), MadeAgain(bug="odd", why="x"))
-    said = msgspec.structs.replace(SAID, rerun=again)
-    fewer = rate_without_rerun(rate_of, said.bugs, again)
+    measurement = msgspec.structs.replace(BEFORE, rerun=again)
+    fewer = rate_without_rerun(rate_of, measurement.bugs, again)
     assert (fewer.seen, fewer.of) == (0, 4)
-    assert rate_without_rerun(rate_of, said.bugs, again[1:]) == rate_of(said.bugs)
+    assert rate_without_rerun(rate_of, measurement.bugs, again[1:]) == rate_of(measurement.bugs)
     rate, cells = "0 of 4, 0 % (95 % interval 0-49 %)", "4 | 0 | 0 % | 0 % | 49 %"
-    told = f"; without runs that were made again after a change for that bug: {rate}; 1 false"
-    assert f"25 % (95 % interval 5-70 %){told}" in headline(said)
-    assert f"| all, without runs made again | {cells} | {cells} |" in render_markdown(said)
-    page = render_comparison([said, AFTER])
-    assert f"within 2 runs 1 of 4, 25 % (95 % interval 5-70 %){told}" in page
+    without_reruns = f"; without runs that were made again after a change for that bug: {rate}; 1 false"
+    assert f"25 % (95 % interval 5-70 %){without_reruns}" in headline(measurement)
+    assert f"| all, without runs made again | {cells} | {cells} |" in render_markdown(measurement)
+    page = render_comparison([measurement, AFTER])
+    assert f"within 2 runs 1 of 4, 25 % (95 % interval 5-70 %){without_reruns}" in page
     assert "| all, without runs made again | 0 of 4, 0 % (0-49 %) | 0 of 4, 0 % (0-49 %) |  |\n" in page
     assert "## Runs made again: before gambits\n" in page
-    for html in (render_page(said), render_comparison_page([said, AFTER])):
+    for html in (render_page(measurement), render_comparison_page([measurement, AFTER])):
         assert "the load &lt;b&gt;sends&lt;/b&gt; more" in html
 
 
@@ -326,22 +328,24 @@ def test_runs_that_were_judged_again_are_counted_apart_from_those_of_which_it_is
         bug_of(f"b{number}", "storage", msgspec.structs.replace(MISSED, judged_again=again))
         for number, again in enumerate(verdicts)
     )
-    controls = tuple(msgspec.structs.replace(SAID.controls[0], judged_again=again) for again in verdicts)
+    controls = tuple(msgspec.structs.replace(BEFORE.controls[0], judged_again=again) for again in verdicts)
     failed = bug_of("failed", "storage", trial(1, BugOutcome.FAILED), trial(2))
-    said = msgspec.structs.replace(AFTER, bugs=(*bugs, failed), controls=controls)
-    assert "| 4 of 4 | 4 | 4 | 3 | 0 of 3 | 2, 2 not known | `0123456789ab" in render_comparison([said])
-    whole = msgspec.structs.replace(said, bugs=bugs[:2], controls=controls[:2])
+    measurement = msgspec.structs.replace(AFTER, bugs=(*bugs, failed), controls=controls)
+    assert "| 4 of 4 | 4 | 4 | 3 | 0 of 3 | 2, 2 not known | `0123456789ab" in render_comparison(
+        [measurement]
+    )
+    whole = msgspec.structs.replace(measurement, bugs=bugs[:2], controls=controls[:2])
     assert "| 0 of 2 | 2 | `0123456789ab" in render_comparison([whole])
 
 
-def test_no_measurement_is_told_as_such() -> None:
+def test_no_measurement_is_shown_as_such() -> None:
     assert render_comparison([]).endswith("No measurement is kept yet.\n")
     assert "No measurement is kept yet." in render_comparison_page([])
     assert encode_sensitivity([]) == b"[]\n"
 
 
 def test_what_a_scenario_allows_for_is_no_false_alarm() -> None:
-    allowed = msgspec.structs.replace(SAID.controls[1], allowed=True)
-    said = msgspec.structs.replace(SAID, controls=(SAID.controls[0], allowed))
-    assert alarms_of(said) == (0, 2)
-    assert "| invalid, as its scenario allows | G1a |" in render_markdown(said)
+    allowed = msgspec.structs.replace(BEFORE.controls[1], allowed=True)
+    measurement = msgspec.structs.replace(BEFORE, controls=(BEFORE.controls[0], allowed))
+    assert alarms_of(measurement) == (0, 2)
+    assert "| invalid, as its scenario allows | G1a |" in render_markdown(measurement)

@@ -134,14 +134,14 @@ def test_a_run_was_judged_again_if_another_commit_is_known_to_have_judged_it(
 
 def test_a_store_that_says_the_same_of_a_run_leaves_the_judge_that_a_file_names() -> None:
     bare = LINES[1]
-    told = msgspec.structs.replace(bare, origin=msgspec.structs.replace(ORIGIN, judged_by=AGAIN))
-    assert bare.judged_as(told) == told
+    rejudged = msgspec.structs.replace(bare, origin=msgspec.structs.replace(ORIGIN, judged_by=AGAIN))
+    assert bare.judged_as(rejudged) == rejudged
     assert bare.judged_as(None) == bare.judged_as(bare) == bare
-    assert told.judged_as(bare) == told
+    assert rejudged.judged_as(bare) == rejudged
     otherwise = msgspec.structs.replace(bare, ending=BugOutcome.UNKNOWN)
-    assert otherwise.judged_as(told) == otherwise
+    assert otherwise.judged_as(rejudged) == otherwise
     own = msgspec.structs.replace(bare, origin=msgspec.structs.replace(ORIGIN, judged_by="0" * 12))
-    assert own.judged_as(told) == own
+    assert own.judged_as(rejudged) == own
 
 
 def altered(**changes: object) -> bytes:
@@ -156,7 +156,7 @@ def doubled() -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("data", "told"),
+    ("data", "reason"),
     [
         (b"", "truncated"),
         (b"[]", "Expected `object`, got `array`"),
@@ -175,13 +175,13 @@ def doubled() -> bytes:
         (encode_outcomes(KEPT)[:-4], "truncated"),
     ],
 )
-def test_what_is_no_such_file_is_refused_with_the_reason(data: bytes, told: str) -> None:
+def test_what_is_no_such_file_is_refused_with_the_reason(data: bytes, reason: str) -> None:
     with pytest.raises(ValueError, match=r".") as refused:
         decode_outcomes(data)
-    assert told in str(refused.value)
+    assert reason in str(refused.value)
 
 
-def test_a_line_that_tells_no_outcome_can_not_be_made() -> None:
+def test_a_line_without_an_outcome_can_not_be_made() -> None:
     with pytest.raises(ValueError, match="the line of b 1 has no outcome"):
         OutcomeLine(
             bug="b", number=1, control=True, scenario="s", mode="m", command="c", ending=BugOutcome.SEEN

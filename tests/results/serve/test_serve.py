@@ -77,10 +77,10 @@ def ask(
 def raw(browser: Browser, request: bytes) -> bytes:
     with socket.create_connection(("127.0.0.1", browser.server_address[1]), timeout=60) as wire:
         wire.sendall(request)
-        said = b""
+        received = b""
         while piece := wire.recv(65536):
-            said += piece
-    return said
+            received += piece
+    return received
 
 
 def test_only_this_host_is_listened_to(browser: Browser) -> None:
@@ -88,13 +88,13 @@ def test_only_this_host_is_listened_to(browser: Browser) -> None:
     assert browser.url == f"http://127.0.0.1:{browser.server_address[1]}/"
 
 
-def test_the_table_tells_every_run(browser: Browser) -> None:
+def test_the_table_lists_every_run(browser: Browser) -> None:
     answer, body = ask(browser, "/")
     page = Outline(body.decode())
     assert answer.status == 200
     links = [attrs["href"] for tag, attrs in page.tags if tag == "a" and attrs.get("class") == "run"]
     assert links == ["/runs/kips/grow/20261121T100000Z-2", RUN]
-    for told in (
+    for text in (
         "2 runs",
         "smoke/partition",
         "invalid",
@@ -103,11 +103,11 @@ def test_the_table_tells_every_run(browser: Browser) -> None:
         "kill",
         "2026-11-20 10:00:00",
     ):
-        assert told in page.text
+        assert text in page.text
     assert (page.of_class("anomaly-illegal"), page.of_class("anomaly-legal")) == (1, 1)
     assert page.of_class("cause") == 1
-    for told in ("log: 1 lost-write", "1 offsets-reused"):
-        assert told in page.text
+    for text in ("log: 1 lost-write", "1 offsets-reused"):
+        assert text in page.text
     assert page.text.count("latest") == 1
 
 
@@ -162,8 +162,8 @@ def test_a_replay_says_that_it_is_one(tmp_path: Path) -> None:
     for target in ("/", "/runs/smoke/partition/20261120T110000Z-2"):
         assert Outline(site.answer(target).body.decode()).text.count("replay of run aB3x") == 1
     assert "replay of run" not in site.answer("/runs/smoke/partition/20261120T100000Z-1").body.decode()
-    told = json.loads(site.answer("/api/runs.json").body)["runs"]
-    assert [run["replay_of"] for run in told] == ["aB3x", ""]
+    runs = json.loads(site.answer("/api/runs.json").body)["runs"]
+    assert [run["replay_of"] for run in runs] == ["aB3x", ""]
     trends = Outline(site.answer("/trends").body.decode()).text
     assert "Other figures do not count replays" in trends
     assert "1 invalid" not in trends
@@ -184,8 +184,8 @@ def test_a_runs_page_has_its_report_and_its_files(browser: Browser) -> None:
     page = Outline(body.decode())
     (frame,) = [attrs for tag, attrs in page.tags if tag == "iframe"]
     assert (frame["src"], frame["sandbox"]) == (f"{RUN}/report.html", "allow-scripts")
-    for told in ("nodes/n1/server.log", "25.4 KiB", "nodes/n1/heap.bin", "7 files", "Download .tar.gz"):
-        assert told in page.text
+    for text in ("nodes/n1/server.log", "25.4 KiB", "nodes/n1/heap.bin", "7 files", "Download .tar.gz"):
+        assert text in page.text
     for hidden in ("outside.txt", "above", "itself", "pipe.log"):
         assert f"nodes/{hidden}" not in page.text
     links = [
@@ -282,8 +282,8 @@ def test_nothing_leaves_the_store(browser: Browser, path: str) -> None:
     "target", [b"http://127.0.0.1/", b"*", b"secret.txt", b"/[::1", b"/?" + b"a=1&" * 40]
 )
 def test_odd_targets_are_refused(browser: Browser, target: bytes) -> None:
-    said = raw(browser, b"GET %b HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n" % target)
-    assert re.match(rb"HTTP/1.1 (400|404) ", said)
+    answer = raw(browser, b"GET %b HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n" % target)
+    assert re.match(rb"HTTP/1.1 (400|404) ", answer)
 
 
 @pytest.mark.parametrize(
@@ -330,8 +330,8 @@ def test_head_answers_like_get_without_a_body(browser: Browser, path: str) -> No
 
 
 def test_what_is_no_http_is_refused_in_a_line(browser: Browser) -> None:
-    said = raw(browser, b"\x16\x03\x01 hello there\r\n\r\n")
-    assert said == b"Bad request version ('there')\n"
+    answer = raw(browser, b"\x16\x03\x01 hello there\r\n\r\n")
+    assert answer == b"Bad request version ('there')\n"
 
 
 def test_latest_leads_to_the_newest_run(browser: Browser) -> None:
@@ -414,8 +414,8 @@ def test_a_whole_run_is_downloaded_as_it_is(browser: Browser, root: Path) -> Non
 
 
 def test_an_old_client_gets_the_archive_until_the_connection_ends(browser: Browser) -> None:
-    said = raw(browser, b"GET /archives/%b.tar.gz HTTP/1.0\r\nHost: localhost\r\n\r\n" % RUN[6:].encode())
-    head, _, body = said.partition(b"\r\n\r\n")
+    answer = raw(browser, b"GET /archives/%b.tar.gz HTTP/1.0\r\nHost: localhost\r\n\r\n" % RUN[6:].encode())
+    head, _, body = answer.partition(b"\r\n\r\n")
     assert b"chunked" not in head
     assert len(gzip.decompress(body)) > 300_000
 
@@ -496,8 +496,8 @@ def test_hostile_names_and_values_stay_text(text: str, tmp_path: Path) -> None:
     folder = tmp_path / "runs/x/20261120T100000Z-1"
     folder.mkdir(parents=True)
     plain = text.encode("utf-8", "replace").decode()
-    told = msgspec.structs.replace(IDENTITY, scenario=plain, kafka_version=plain, began_at=plain)
-    (folder / "run.json").write_bytes(encode_identity(told))
+    identity = msgspec.structs.replace(IDENTITY, scenario=plain, kafka_version=plain, began_at=plain)
+    (folder / "run.json").write_bytes(encode_identity(identity))
     found = (result_of(plain, [Anomaly(plain, plain, plain, plain)]),)
     save_verdict(folder, Verdict(Validity.INVALID, found))
     (folder / "measures.json").write_text("<script>")

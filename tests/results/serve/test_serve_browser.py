@@ -15,10 +15,10 @@ from tests.results.story import Run
 RUN = "runs/smoke/partition/20261120T100000Z-1"
 HOSTILE = """<!doctype html><title>hostile</title><script>
 document.title = "ran";
-var told = [];
-try { told.push(String(parent.document.title)); } catch (error) { told.push(error.name); }
-try { told.push(String(localStorage.length)); } catch (error) { told.push(error.name); }
-fetch("/api/runs.json").then(() => told.push("fetched"), () => told.push("blocked"));
+var seen = [];
+try { seen.push(String(parent.document.title)); } catch (error) { seen.push(error.name); }
+try { seen.push(String(localStorage.length)); } catch (error) { seen.push(error.name); }
+fetch("/api/runs.json").then(() => seen.push("fetched"), () => seen.push("blocked"));
 </script><img src="/api/runs.json"><form action="/" id="f"></form><body>"""
 pytestmark = [
     pytest.mark.browser,
@@ -124,8 +124,8 @@ def test_a_report_by_itself_works_in_its_sandbox(chromium: Chromium, url: str) -
 def test_a_hostile_report_reaches_nothing(chromium: Chromium, url: str) -> None:
     """It may run, in a world of its own: no page of ours, no storage, no request, no form."""
     chromium.open(f"{url}runs/kips/grow/20261122T100000Z-3/report.html")
-    assert chromium.becomes("told.length === 3")
-    assert chromium.evaluate("told") == ["ran", "SecurityError", "blocked"]
+    assert chromium.becomes("seen.length === 3")
+    assert chromium.evaluate("seen") == ["ran", "SecurityError", "blocked"]
     assert chromium.evaluate("window.origin") == "null"
 
 

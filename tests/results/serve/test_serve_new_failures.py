@@ -1,4 +1,4 @@
-"""New signatures: what no earlier run of the store had; numbers tell no two failures apart."""
+"""New signatures: what no earlier run of the store had; numbers distinguish no two failures."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from tests.results.stores import VALID, broken, put_run
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_only_the_first_run_that_has_a_signature_is_told(order: int) -> None:
+def test_only_the_first_run_that_has_a_signature_is_named(order: int) -> None:
     runs = [
         Signed("a", "1", ()),
         Signed("b", "2", ("x",)),

@@ -30,7 +30,7 @@ def found_at(offset: int, kind: str = "lost-write", *, illegal: bool = True) -> 
     return Anomaly(kind, "s", "g", "s", illegal=illegal, subject=f"log-0/3@{offset}")
 
 
-def test_a_red_run_tells_its_causes_and_what_is_permitted(tmp_path: Path) -> None:
+def test_a_red_run_shows_its_causes_and_what_is_permitted(tmp_path: Path) -> None:
     found = [found_at(1_000 * n) for n in range(1, 6)]
     found += [found_at(1_001, "duplicate"), found_at(9, illegal=False), found_at(8, illegal=False)]
     put_run(tmp_path, "20261120T110000Z-2", Verdict(Validity.INVALID, (result_of("log", found),)))
@@ -202,7 +202,7 @@ def test_new_and_changed_runs_are_seen_and_others_not_read_again(
     assert [e.name for e in listing.entries() if e.outcome == "unjudged"] == ["20261121T110000Z-4"]
 
 
-def test_what_is_wrong_with_a_run_is_told(root: Path) -> None:
+def test_what_is_wrong_with_a_run_is_reported(root: Path) -> None:
     cut = put_run(root, "20261123T100000Z-6")
     (cut / "verdict.json").write_bytes(b'{"validity": "inv')
     (cut / "run.json").write_bytes(b"[]")
@@ -266,7 +266,7 @@ def test_replays_are_listed_and_no_trend_counts_them(root: Path) -> None:
     assert seeds(root, "text=replay+aB3x") == [9, 8, 7, 6, 5]
 
 
-def test_a_trend_tells_flakes_of_schedules_that_ran_again(root: Path) -> None:
+def test_a_trend_shows_flakes_of_schedules_that_ran_again(root: Path) -> None:
     put_run(root, "20261122T100000Z-31", run="r31")
     for number in (32, 33):
         put_run(root, f"20261122T100000Z-{number}", broken(), replay_of="r31")
@@ -282,7 +282,7 @@ def test_runs_with_a_seeded_bug_are_listed_and_no_trend_counts_them(root: Path) 
     assert RunListing(root).entries()[0].summary.seeded_bug == "forgets"
 
 
-def test_a_day_is_told_by_the_folder_where_there_is_no_identity(root: Path) -> None:
+def test_a_day_is_known_by_the_folder_where_there_is_no_identity(root: Path) -> None:
     bare = root / "smoke/partition/20261124T100000Z-9"
     bare.mkdir()
     entry = RunListing(root).entries()[0]

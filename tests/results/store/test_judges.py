@@ -59,8 +59,8 @@ def test_a_run_was_judged_again_if_both_commits_are_known_and_differ(
 
 
 def test_the_last_lines_and_the_report_say_who_judged_again(red_run: Run) -> None:
-    told = f"krucible   judged again by {OTHER.commit}, recorded by {RECORDER}\n"
-    assert told in closing_text(Path("r"), red_run.verdict, red_run.identity, by=OTHER)
+    line = f"krucible   judged again by {OTHER.commit}, recorded by {RECORDER}\n"
+    assert line in closing_text(Path("r"), red_run.verdict, red_run.identity, by=OTHER)
     assert ("Judged again by", OTHER.commit) in identity_rows(IDENTITY, STEPS[0], OTHER)
     assert OTHER.commit in render_report(red_run.history, red_run.verdict, red_run.identity, OTHER)
     for by in (SAME, UNKNOWN):

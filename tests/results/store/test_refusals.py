@@ -15,23 +15,23 @@ def store(tmp_path: Path) -> Path:
     return tmp_path / "runs"
 
 
-def told(store: Path, name: str) -> str:
+def refusal(store: Path, name: str) -> str:
     with pytest.raises(RunNotFoundError) as refused:
         find_run(store, name)
     return str(refused.value)
 
 
 def test_a_misspelt_scenario_is_named(store: Path) -> None:
-    assert "  got:      smoke/partitoin; did you mean smoke/partition?\n" in told(store, "smoke/partitoin")
+    assert "  got:      smoke/partitoin; did you mean smoke/partition?\n" in refusal(store, "smoke/partitoin")
 
 
 def test_a_file_of_a_run_leads_to_its_folder(store: Path) -> None:
     (file,) = store.glob("*/*/*/run.json")
-    assert f"  got:      a file; its folder is {file.parent}\n" in told(store, str(file))
+    assert f"  got:      a file; its folder is {file.parent}\n" in refusal(store, str(file))
 
 
 @pytest.mark.parametrize("name", ["999999", "x" * 5_000, "no\x00file"])
 def test_other_names_have_no_hint(store: Path, name: str) -> None:
-    text = told(store, name)
+    text = refusal(store, name)
     assert "got:" not in text
     assert "  next:     krucible list" in text

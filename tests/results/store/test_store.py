@@ -152,7 +152,7 @@ def test_a_dangling_link_is_no_obstacle(root: Path, whole: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["latest", "smoke/nothing", "/nowhere", "nul\0", "loop"])
-def test_an_unknown_run_is_told_with_where_and_what_next(root: Path, name: str) -> None:
+def test_an_unknown_run_is_reported_with_where_and_what_next(root: Path, name: str) -> None:
     root.mkdir()
     (root / "loop").symlink_to("loop")
     with pytest.raises(RunNotFoundError, match=r"no run is called(?s:.*)expected(?s:.*)where(?s:.*)next"):
@@ -268,12 +268,12 @@ def test_a_verdict_survives_its_file(root: Path, red_run: Run) -> None:
     assert [path.name for path in folder.iterdir()] == ["verdict.json"]
 
 
-def test_a_verdict_that_was_never_given_is_told(root: Path) -> None:
+def test_a_verdict_that_was_never_given_is_reported(root: Path) -> None:
     with pytest.raises(RunUnreadableError, match=r"verdict\.json is missing in"):
         load_verdict(run_folder(root))
 
 
-def test_an_identity_of_another_format_is_told(root: Path) -> None:
+def test_an_identity_of_another_format_is_reported(root: Path) -> None:
     folder = run_folder(root)
     other = msgspec.structs.replace(IDENTITY, krucible_run=9)
     (folder / "run.json").write_bytes(encode_identity(other))

@@ -239,13 +239,13 @@ class _Calls:
             call=number,
         )
 
-    def _observed(self, number: int, told: Operation) -> FlowEvent:
-        node, who = clean(told.node or CLUSTER, _NAME), _who(told)
-        text = f"{node} told {who}: {answered_text(told, self._around, _TEXT)} ({told.index})"
-        if told.f != "observe":
-            text = f"{who}: {clean(told.f, _NAME)}, {answered_text(told, self._around, _TEXT)} ({told.index})"
+    def _observed(self, number: int, seen: Operation) -> FlowEvent:
+        node, who = clean(seen.node or CLUSTER, _NAME), _who(seen)
+        text = f"{node} told {who}: {answered_text(seen, self._around, _TEXT)} ({seen.index})"
+        if seen.f != "observe":
+            text = f"{who}: {clean(seen.f, _NAME)}, {answered_text(seen, self._around, _TEXT)} ({seen.index})"
         return FlowEvent(
-            time_ns=told.time_ns,
+            time_ns=seen.time_ns,
             kind="observed",
             text=text,
             source=node,
