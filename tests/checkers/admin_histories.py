@@ -1,6 +1,6 @@
 """Histories of partitions under administration; times in milliseconds, brokers n1 to n3 with ids 1 to 3.
 
-The metadata log is told record by record; before and after each the quorum's leader tells where its log ends,
+The metadata log is given record by record; before and after each the quorum's leader reports its log's end,
 so that the record's time is known to within a millisecond.
 """
 
@@ -33,30 +33,30 @@ class AdminStory:
     """Collects operations in any order; `history` puts them in the order of their times."""
 
     def __init__(self, **setup: Any) -> None:
-        self._told: list[Operation] = []
+        self._operations: list[Operation] = []
         self.records: list[list[Any]] = []
         self.add(0, "runner", OperationType.OK, "setup", value=SETUP | setup)
 
     def add(self, at_ms: float, process: int | str, kind: OperationType, f: str, **fields: Any) -> None:
         """Add one operation."""
-        self._told.append(Operation(0, round(at_ms * MS), process, kind, f, **fields))
+        self._operations.append(Operation(0, round(at_ms * MS), process, kind, f, **fields))
 
     def both(
         self, at_ms: float, end_ms: float | None, f: str, asked: Any, *, answer: Any = None, **fields: Any
     ) -> None:
-        """Add an invocation and, where it ends, its completion; ``how`` says with which type."""
-        how, process = OperationType(fields.pop("how", "ok")), f"admin-{len(self._told)}"
+        """Add an invocation and, where it ends, its completion; ``how`` is its type."""
+        how, process = OperationType(fields.pop("how", "ok")), f"admin-{len(self._operations)}"
         self.add(at_ms, process, OperationType.INVOKE, f, value=asked, **fields)
         if end_ms is not None:
-            told = answer if how is OperationType.OK and answer is not None else asked
-            self.add(end_ms, process, how, f, value=told, **fields)
+            value = answer if how is OperationType.OK and answer is not None else asked
+            self.add(end_ms, process, how, f, value=value, **fields)
 
     def observe(self, at_ms: float, key: str, value: Any, *, node: str = "n1") -> None:
         """Add an observation."""
         self.add(at_ms, f"observer-{node}", OperationType.OK, "observe", key=key, value=value, node=node)
 
     def record(self, at_ms: float, kind: str, data: Mapping[str, Any]) -> None:
-        """Append a record to the metadata log; the quorum's leader tells of its log before and after."""
+        """Append a record to the metadata log; the quorum's leader reports its log's end before and after."""
         offset = len(self.records)
         self.records.append([offset, 1, kind, dict(data)])
         for when, end in ((at_ms - 0.4, offset), (at_ms + 0.4, offset + 1)):
@@ -78,8 +78,8 @@ class AdminStory:
         """Create the topic's one partition."""
         self.record(at_ms, "TOPIC_RECORD", {"name": TOPIC, "topicId": TOPIC_ID})
         leader = replicas[0] if leader is None else leader
-        told = {"replicas": list(replicas), "isr": list(replicas), "leader": leader, "leaderEpoch": 0}
-        self.record(at_ms + 1, "PARTITION_RECORD", {"partitionId": 0, "topicId": TOPIC_ID, **told})
+        partition = {"replicas": list(replicas), "isr": list(replicas), "leader": leader, "leaderEpoch": 0}
+        self.record(at_ms + 1, "PARTITION_RECORD", {"partitionId": 0, "topicId": TOPIC_ID, **partition})
 
     def changed(self, at_ms: float, **fields: Any) -> None:
         """Change the partition; fields as Kafka names them."""
@@ -178,7 +178,7 @@ class AdminStory:
             cut: pairs of nodes.
             spec: of the fault.
         """
-        key = f"f{sum(o.f == 'inject' and o.type is OperationType.INVOKE for o in self._told) + 1}"
+        key = f"f{sum(o.f == 'inject' and o.type is OperationType.INVOKE for o in self._operations) + 1}"
         plan = {"kind": kind, "spec": spec}
         done = plan | {
             "targets": list(nodes),
@@ -194,7 +194,7 @@ class AdminStory:
 
     def send(self, at_ms: float, value: int, offset: int, *, until_ms: float | None = None) -> None:
         """A record that was acknowledged at once, or at a later time."""
-        process = len(self._told)
+        process = len(self._operations)
         ended_ms = at_ms + 0.5 if until_ms is None else until_ms
         self.add(at_ms, process, OperationType.INVOKE, "send", key=TOPIC, value=[[0, value]])
         self.add(ended_ms, process, OperationType.OK, "send", key=TOPIC, value=[[0, value, offset, "ok"]])
@@ -202,18 +202,18 @@ class AdminStory:
     def final(self, *records: tuple[int, int], end: int, at_ms: float = 800) -> None:
         """A final read of the partition: offsets and values."""
         asked = READER | {"partition": 0}
-        told = {"start": 0, "end": end, "position": end}
+        bounds = {"start": 0, "end": end, "position": end}
         chunks = [[0, [offset for offset, _ in records], [value for _, value in records]]]
         self.add(at_ms, "reader", OperationType.INVOKE, "final-read", key=TOPIC, value=asked)
-        answer = asked | told | {"records": chunks}
+        answer = asked | bounds | {"records": chunks}
         self.add(at_ms + 0.5, "reader", OperationType.OK, "final-read", key=TOPIC, value=answer)
 
-    def history(self, *, metadata_log: bool = True, cut: int | None = None, **told: Any) -> History:
+    def history(self, *, metadata_log: bool = True, cut: int | None = None, **fields: Any) -> History:
         """All of it; without the metadata log, with its beginning alone, or some of its fields changed."""
-        operations = list(self._told)
+        operations = list(self._operations)
         if metadata_log:
             records = self.records[:cut]
-            value = metadata([Batch(0, len(records) or 1)], records=records) | told
+            value = metadata([Batch(0, len(records) or 1)], records=records) | fields
             log = Operation(
                 0,
                 900 * MS,

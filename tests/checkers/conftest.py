@@ -27,7 +27,7 @@ Every line is a time in seconds, who, and what:
     1.0 phase done
     9.0 recover ok 900/60000 log-0/0:1:1,2:acked log-0/1:-:1:-   took/bound[/load], leader, ISR of 1,2
 
-Node ``c1`` has the id 1.  A set-up is told first, unless there is to be none.
+Node ``c1`` has the id 1.  A set-up comes first, unless there is to be none.
 """
 
 from collections.abc import Callable, Iterator
@@ -58,7 +58,7 @@ SETUP: dict[str, Any] = {
     "expected_anomalies": [],
 }
 
-Told = tuple[float, dict[str, Any]]
+TimedFields = tuple[float, dict[str, Any]]
 """When, and the fields of the operation."""
 
 
@@ -71,10 +71,10 @@ def history_of(
 ) -> History:
     """The history of a story; `setup` overrides fields of the set-up's value."""
     lines = [line.split("#")[0].split() for line in text.splitlines()]
-    told = [each for words in lines if words for each in _records_of(float(words[0]), words[1], words[2:])]
+    entries = [each for words in lines if words for each in _records_of(float(words[0]), words[1], words[2:])]
     if not without_setup:
-        told.insert(0, (0, {"f": "setup", "value": SETUP | (setup or {})}))
-    ordered = sorted(told, key=lambda entry: entry[0])
+        entries.insert(0, (0, {"f": "setup", "value": SETUP | (setup or {})}))
+    ordered = sorted(entries, key=lambda entry: entry[0])
     usual: dict[str, Any] = {"process": "x", "type": OperationType.OK, "f": "observe"}
     operations = tuple(
         Operation(**(usual | {"index": i, "time_ns": ns(at)} | fields))
@@ -93,7 +93,7 @@ def story() -> Callable[..., History]:
     return history_of
 
 
-def _records_of(at: float, who: str, words: list[str]) -> Iterator[Told]:
+def _records_of(at: float, who: str, words: list[str]) -> Iterator[TimedFields]:
     if who in _OTHERS:
         yield from _OTHERS[who](at, words)
     elif who.startswith("f"):
@@ -103,11 +103,11 @@ def _records_of(at: float, who: str, words: list[str]) -> Iterator[Told]:
             yield at, {"node": who, **fields}
 
 
-def _phase(at: float, words: list[str]) -> Iterator[Told]:
+def _phase(at: float, words: list[str]) -> Iterator[TimedFields]:
     yield at, {"f": "phase", "key": words[0]}
 
 
-def _send(at: float, words: list[str]) -> Iterator[Told]:
+def _send(at: float, words: list[str]) -> Iterator[TimedFields]:
     (topic, partition), count, outcome = words[0].split("/"), int(words[1][1:]), words[2]
     asked = [[int(partition), i] for i in range(count)]
     send = {"f": "send", "key": topic}
@@ -118,7 +118,7 @@ def _send(at: float, words: list[str]) -> Iterator[Told]:
         yield at, send | {"type": OperationType(outcome), "value": asked, "error": "disconnected"}
 
 
-def _poll(at: float, words: list[str]) -> Iterator[Told]:
+def _poll(at: float, words: list[str]) -> Iterator[TimedFields]:
     (topic, partition), count = words[0].split("/"), int(words[1][1:])
     who = {"client": "kafka-python", "isolation": "read_committed"}
     yield at - 0.01, {"f": "poll", "type": OperationType.INVOKE, "key": topic, "value": who}
@@ -126,14 +126,14 @@ def _poll(at: float, words: list[str]) -> Iterator[Told]:
     yield at, {"f": "poll", "key": topic, "value": who | {"records": records}}
 
 
-def _recover(at: float, words: list[str]) -> Iterator[Told]:
+def _recover(at: float, words: list[str]) -> Iterator[TimedFields]:
     kind, numbers, *partitions = words
     took, bound, *load = numbers.split("/")
     value: dict[str, Any] = {"bound_ms": int(bound)}
     yield 0, {"f": "recover", "type": OperationType.INVOKE, "value": value}
     if partitions:
-        told = [_recovered(text) for text in partitions if text != "none"]
-        value = value | {"took_ms": int(took), "partitions": told}
+        recovered = [_recovered(text) for text in partitions if text != "none"]
+        value = value | {"took_ms": int(took), "partitions": recovered}
         value |= {"load_per_cpu": float(load[0])} if load else {}
     error = None if kind == "ok" else "it took too long"
     yield at, {"f": "recover", "type": OperationType(kind), "value": value, "error": error}
@@ -152,7 +152,7 @@ def _recovered(text: str) -> dict[str, Any]:
     }
 
 
-def _fault(at: float, name: str, words: list[str]) -> Iterator[Told]:
+def _fault(at: float, name: str, words: list[str]) -> Iterator[TimedFields]:
     kind, *others, outcome = words
     options = _options(others)
     targets = [word for word in others if "=" not in word]
@@ -189,8 +189,8 @@ def _leads(at: float, who: str, words: list[str]) -> Node:
     if "alone" not in words and not options:
         options = {name: str(at) for name in ("c1", "c2", "c3") if name != who}
     fetches = []
-    for name, told in options.items():
-        when, _, have = told.partition("@")
+    for name, fetched in options.items():
+        when, _, have = fetched.partition("@")
         fetches.append(
             [*_voter(name), int(have or high_watermark), -1 if when == "?" else _wall(float(when)), -1]
         )
@@ -237,8 +237,8 @@ def _logged(text: str) -> dict[str, Any]:
     return {"voterId": voter, "voterDirectoryId": directory, "endpoints": []}
 
 
-def _changed(f: str) -> Callable[[float, list[str]], Iterator[Told]]:
-    def change_of_voter(at: float, words: list[str]) -> Iterator[Told]:
+def _changed(f: str) -> Callable[[float, list[str]], Iterator[TimedFields]]:
+    def change_of_voter(at: float, words: list[str]) -> Iterator[TimedFields]:
         voter, directory = _voter(words[0])
         fields = {"process": f"admin-{at}", "f": f, "key": voter, "value": {"directory_id": directory}}
         yield at, fields | {"type": OperationType.INVOKE}
@@ -250,7 +250,7 @@ def _changed(f: str) -> Callable[[float, list[str]], Iterator[Told]]:
     return change_of_voter
 
 
-def _feature(at: float, words: list[str]) -> Iterator[Told]:
+def _feature(at: float, words: list[str]) -> Iterator[TimedFields]:
     fields = {"process": "admin", "f": "update-feature", "key": words[0]}
     yield at, fields | {"type": OperationType.INVOKE, "value": {"level": int(words[1])}}
 

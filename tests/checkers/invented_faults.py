@@ -16,8 +16,8 @@ _WORDS = {kind_of(word): word for word in get_args(Fault)}
 
 def invented(history: History, without: Iterable[str] = ()) -> History:
     """The history, with faults of which injections tell what they do, but for some properties."""
-    told = [_renamed(operation, frozenset(without)) for operation in history.operations]
-    return msgspec.structs.replace(history, operations=tuple(told))
+    renamed = [_renamed(operation, frozenset(without)) for operation in history.operations]
+    return msgspec.structs.replace(history, operations=tuple(renamed))
 
 
 def unsaid(history: History) -> History:
@@ -27,8 +27,8 @@ def unsaid(history: History) -> History:
 
 def stated(history: History) -> History:
     """The history, with faults whose injections state what they do, as every new run records them."""
-    told = [_renamed(operation, frozenset(), prefix="") for operation in history.operations]
-    return msgspec.structs.replace(history, operations=tuple(told))
+    renamed = [_renamed(operation, frozenset(), prefix="") for operation in history.operations]
+    return msgspec.structs.replace(history, operations=tuple(renamed))
 
 
 def _renamed(operation: Operation, without: frozenset[str], prefix: str = PREFIX) -> Operation:
@@ -38,6 +38,6 @@ def _renamed(operation: Operation, without: frozenset[str], prefix: str = PREFIX
         return operation
     word = _WORDS[value["kind"]]
     effects = {name: getattr(word, name) for name in _EFFECTS if name not in without}
-    said = {name: effect for name, effect in effects.items() if effect is not None}
+    declared = {name: effect for name, effect in effects.items() if effect is not None}
     cleared = {name: each for name, each in value.items() if name not in _EFFECTS}
-    return msgspec.structs.replace(operation, value=cleared | said | {"kind": prefix + value["kind"]})
+    return msgspec.structs.replace(operation, value=cleared | declared | {"kind": prefix + value["kind"]})

@@ -9,13 +9,13 @@ A record is ``partition@offset=value``; the offset is ``-`` (acknowledged withou
     p0 ! info                or the whole operation ended so
     p0 send 0@7=1            both, within the line
     p0 begin 0=1 0=2         process 0 begins a transaction that sends
-    p0 commit 0@7=1 0@8=2    and is told so; also ``abort``, and ``doubt`` where it does not know
+    p0 commit 0@7=1 0@8=2    and is answered so; also ``abort``, and ``doubt`` where it does not know
     p0 txn abort 0@7=1 <0@3=9    both, within the line; ``<`` is polled within the transaction
     r9 assign 0@0            process 9 begins to read at offset 0
     r9 poll 0@7=1 0@8=2      one poll, read_uncommitted; ``assigned:0@7``: its group assigned it anew
     r9 committed 0@7=1       one poll, read_committed
     a final 0 0..9 0@7=1     final read of partition 0, listed from 0 to 9; ``0..9:8`` stops at 8
-    epoch 0 5                a broker says that partition 0 is in leader epoch 5
+    epoch 0 5                a broker reports that partition 0 is in leader epoch 5
     p0 run 0=5x3 7x2 9x1     sends 5, 6 and 7, acknowledged at offsets 7, 8 and 9; ``!`` for offsets: info
     epochs 0 0@0 5@17        a replica noted of partition 0 that epoch 5 began at offset 17
     delete ok 0@5            records below offset 5 are deleted on request; also info, fail, lost
@@ -25,7 +25,7 @@ A record is ``partition@offset=value``; the offset is ``-`` (acknowledged withou
     setup cleanup=compact keys=2 tombstones=3 marks=1 retention=1000 durable=4 workers=5
 
 A text that begins with ``foreign`` has no set-up; elsewhere the set-up, with one partition, comes first where
-none is told.  Readers a, b, c, d are the two clients at the two isolation levels.
+none is given.  Readers a, b, c, d are the two clients at the two isolation levels.
 """
 
 from collections.abc import Callable
@@ -53,7 +53,7 @@ Type = OperationType
 
 
 class Story:
-    """Collects operations; `line` is the line being told."""
+    """Collects operations; `line` is the line being added."""
 
     def __init__(self) -> None:
         self.operations: list[Operation] = []
@@ -72,7 +72,7 @@ class Story:
         self.add(process, kind, f, TOPIC, answer, late=True)
 
     def add_line(self, text: str) -> None:
-        """Add what one line says."""
+        """Add what one line describes."""
         self.line += 1
         who, *words = text.split()
         if who in _SINGLE:
@@ -85,25 +85,25 @@ class Story:
             _VERBS[words[0]](self, int(who[1:]), words[1:])
 
     def setup(self, words: list[str]) -> None:
-        said = dict(word.split("=") for word in words)
+        options = dict(word.split("=") for word in words)
         name = "unclean.leader.election.enable"
         flags = {"yes": "true", "no": "false"}
-        config = {name: flags[said["unclean"]]} if "unclean" in said else {}
-        topic = {name: flags[said["topic_unclean"]]} if "topic_unclean" in said else {}
-        topic |= {key: said[word] for word, key in _TOPIC_CONFIG.items() if word in said}
-        partitions = int(said.get("partitions", "1"))
+        config = {name: flags[options["unclean"]]} if "unclean" in options else {}
+        topic = {name: flags[options["topic_unclean"]]} if "topic_unclean" in options else {}
+        topic |= {key: options[word] for word, key in _TOPIC_CONFIG.items() if word in options}
+        partitions = int(options.get("partitions", "1"))
         value = {
-            "kafka_version": said.get("version", "4.3.1"),
+            "kafka_version": options.get("version", "4.3.1"),
             "topics": [{"name": TOPIC, "partitions": partitions, "config": topic}],
             "config": config,
             "workload": {
-                "acks": said.get("acks", "all"),
-                "idempotent": said.get("idempotent") != "no",
-                "pipelined": said.get("pipelined") == "yes",
-                **({"keys": int(said["keys"])} if "keys" in said else {}),
-                **({"tombstones": int(said["tombstones"])} if "tombstones" in said else {}),
-                **({"durable_processes": [int(said["durable"])]} if "durable" in said else {}),
-                **({"workers": int(said["workers"])} if "workers" in said else {}),
+                "acks": options.get("acks", "all"),
+                "idempotent": options.get("idempotent") != "no",
+                "pipelined": options.get("pipelined") == "yes",
+                **({"keys": int(options["keys"])} if "keys" in options else {}),
+                **({"tombstones": int(options["tombstones"])} if "tombstones" in options else {}),
+                **({"durable_processes": [int(options["durable"])]} if "durable" in options else {}),
+                **({"workers": int(options["workers"])} if "workers" in options else {}),
             },
         }
         self.add("runner", Type.OK, "setup", None, value)
@@ -262,7 +262,7 @@ def _chunk(word: str) -> list[Any]:
 
 
 def history_of(text: str, damage: tuple[str, ...] = ()) -> History:
-    """The history that a text tells."""
+    """The history that a text describes."""
     story = Story()
     lines = [line for line in map(str.strip, text.splitlines()) if line]
     if not lines or not lines[0].startswith(("setup", "foreign")):
@@ -273,7 +273,7 @@ def history_of(text: str, damage: tuple[str, ...] = ()) -> History:
 
 
 def judged(text: str) -> CheckerResult:
-    """What the log checker says of a text."""
+    """The log checker's result for a text."""
     return check_log(history_of(text))
 
 

@@ -1,4 +1,4 @@
-"""Rules go by what a history says of a fault, so that they judge faults of which no checker knows."""
+"""Rules go by what a history records of a fault, so that they judge faults of which no checker knows."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -63,7 +63,9 @@ def illegal(history: History) -> dict[str, int]:
 
 @pytest.mark.parametrize("story", [returned, not_kept])
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_unknown_fault_is_judged_by_what_its_word_says(story: Callable[[str], History], kind: str) -> None:
+def test_an_unknown_fault_is_judged_by_what_its_word_means(
+    story: Callable[[str], History], kind: str
+) -> None:
     known = story(kind) if kind not in NEWER else stated(story(kind))
     assert illegal(invented(known)) == illegal(known)
 
@@ -75,7 +77,7 @@ def test_one_that_stops_processes_cleanly_licenses_nothing() -> None:
 
 @pytest.mark.parametrize("story", [returned, not_kept])
 @pytest.mark.parametrize("kind", ENDING)
-def test_one_that_ends_processes_and_says_no_more_licenses_all_that_it_may_have_done(
+def test_one_that_ends_processes_and_declares_no_more_licenses_all_that_it_may_have_done(
     story: Callable[[str], History], kind: str
 ) -> None:
     assert illegal(unsaid(story(kind))) == {}
@@ -92,7 +94,7 @@ def test_a_recorded_run_has_the_same_verdict(name: str) -> None:
 
 
 def results_by_checker(history: History) -> dict[str, str]:
-    """What each checker says, by the old names of the faults."""
+    """What each checker reports, by the old names of the faults."""
     return {result.checker: _text_of(result) for result in judge(history).results}
 
 

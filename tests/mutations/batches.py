@@ -58,7 +58,7 @@ def rewritten(
 
     Args:
         change: changes the columns, in place or by what it returns.
-        lost: offset of a record that its batch loses by it; the last ones where nobody tells.
+        lost: offset of a record that its batch loses by it; the last ones where none is given.
     """
 
     def changed(value: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""States of partitions as the metadata log tells them, and changes of that log and of brokers' views."""
+"""States of partitions as the metadata log has them, and changes of that log and of brokers' views."""
 
 from bisect import bisect_right, insort
 from collections import defaultdict
@@ -16,7 +16,7 @@ _FIELDS = ("leader", "isr", "replicas", "eligibleLeaderReplicas", "addingReplica
 
 
 class State(NamedTuple):
-    """What the log says of a partition from a record on.
+    """The state of a partition in the log from a record on.
 
     Attributes:
         topic: its name.
@@ -114,9 +114,9 @@ def gaps(history: History) -> tuple[int, ...]:
     """Offsets of records that say nothing (NO_OP_RECORD), each a batch of its own."""
     log = longest(history).value
     columns = unpacked(log)
-    told = {record[0] for record in log["records"]}
+    decoded = {record[0] for record in log["records"]}
     alone = (columns["count"] == 1) & (columns["control"] == -1)
-    return tuple(offset for offset in columns["base_offset"][alone].tolist() if offset not in told)
+    return tuple(offset for offset in columns["base_offset"][alone].tolist() if offset not in decoded)
 
 
 @once
@@ -125,20 +125,20 @@ def spans(history: History) -> Callable[[int], tuple[int, int]]:
     log = longest(history).value
     columns = unpacked(log)
     bases, epochs = columns["base_offset"].tolist(), columns["leader_epoch"].tolist()
-    told: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    ends: dict[int, list[tuple[int, int]]] = defaultdict(list)
     marks: list[tuple[int, int]] = []
     for o in history.observed("quorum"):
         if o.value["answer"] == "leader":
             leader, voters = o.value["leader_id"], o.value["voters"]
             least = min((v[2] for v in voters if v[0] == leader and v[2] >= 0), default=None)
             if least is not None:
-                told[o.value["leader_epoch"]].append((least, o.value["began_ns"]))
+                ends[o.value["leader_epoch"]].append((least, o.value["began_ns"]))
             marks.append((o.value["high_watermark"], o.time_ns))
 
     @cache
     def span(offset: int) -> tuple[int, int]:
         epoch = epochs[bisect_right(bases, offset) - 1]
-        before = [began_ns for end, began_ns in told[epoch] if end <= offset]
+        before = [began_ns for end, began_ns in ends[epoch] if end <= offset]
         after = [time_ns for high_watermark, time_ns in marks if high_watermark > offset]
         return max(before, default=0), min(after, default=2**62)
 
@@ -154,7 +154,7 @@ def epoch_at(history: History, offset: int) -> int:
 def insert_record(
     edit: Edit, offset: int, kind: str, data: dict[str, Any] | None, epoch: int | None = None
 ) -> None:
-    """Let every node's metadata log have a record at an offset where it has none that says anything."""
+    """Let every node's metadata log have a record at an offset where it has none with any content."""
     at = epoch_at(edit.original, offset) if epoch is None else epoch
     for log in metadata_logs(edit.original):
         if log.value["end"] > offset >= log.value["log_start"]:
@@ -238,9 +238,9 @@ def isr_is(edit: Edit, stretch: Stretch, isr: list[int], elr: list[int]) -> None
     """Let the ISR be another one for a stretch, in the metadata log and in all views."""
     state = stretch.state
     names = {"partitionId": state.partition, "topicId": state.topic_id}
-    told = {"eligibleLeaderReplicas": elr} if elr != state.elr else {}
-    insert_record(edit, stretch.first, CHANGE, names | {"isr": isr} | told)
-    back = {"eligibleLeaderReplicas": state.elr} if told else {}
+    eligible = {"eligibleLeaderReplicas": elr} if elr != state.elr else {}
+    insert_record(edit, stretch.first, CHANGE, names | {"isr": isr} | eligible)
+    back = {"eligibleLeaderReplicas": state.elr} if eligible else {}
     insert_record(edit, stretch.last, CHANGE, names | {"isr": state.isr} | back)
 
     def shown(entry: list[Any]) -> None:

@@ -1,4 +1,4 @@
-"""Mutations, the cases that they make of the recorded runs, and whether the judge says what it must."""
+"""Mutations, the cases that they make of the recorded runs, and whether the judge finds what it must."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -15,27 +15,27 @@ Change = Callable[[Edit], History | None]
 
 
 class Must(NamedTuple):
-    """What an honest judge says of a mutated history.
+    """How an honest judge judges a mutated history.
 
     Attributes:
         validity: the verdict.
         names: of an invalid one, illegal anomalies of which at least one is named.
-        says: of an unknown one, a regular expression that one of the reasons matches.
+        reason: of an unknown one, a regular expression that one of the reasons matches.
     """
 
     validity: Validity
     names: tuple[str, ...] = ()
-    says: str = ""
+    reason: str = ""
 
 
 def invalid(*names: str) -> Must:
-    """A promise of Kafka is broken; any of these names tells which."""
+    """A promise of Kafka is broken; any of these is its name."""
     return Must(Validity.INVALID, names=names)
 
 
-def unknown(says: str) -> Must:
-    """What would be needed to judge is not there; one reason says so, in words that match."""
-    return Must(Validity.UNKNOWN, says=says)
+def unknown(words: str) -> Must:
+    """What would be needed to judge is not there; one reason names it, in words that match."""
+    return Must(Validity.UNKNOWN, reason=words)
 
 
 VALID = Must(Validity.VALID)
@@ -49,7 +49,7 @@ class Mutation(NamedTuple):
         family: of what kind of evidence.
         name: unique among all.
         means: what it changes, in a sentence.
-        must: what has to be said of the result.
+        must: how the result has to be judged.
         runs: names of the recorded runs that it is made of.
         places: at how many places of each.
         change: makes the change.
@@ -84,7 +84,7 @@ class Case(NamedTuple):
 
     @no_collection()
     def wrong(self) -> str:
-        """What is wrong with what the judge says; empty where nothing is.
+        """What is wrong with the judge's verdict; empty where nothing is.
 
         Checkers that can't decide it are not asked: one invalid result makes the verdict invalid.
         """
@@ -93,7 +93,7 @@ class Case(NamedTuple):
 
     @no_collection()
     def wrong_by_all(self) -> str:
-        """What is wrong with what the judge says, every checker having been asked."""
+        """What is wrong with the judge's verdict, every checker having been asked."""
         return misjudged(self.mutation.must, judge(self.history()))
 
 
@@ -133,11 +133,11 @@ def is_named(must: Must, history: History) -> bool:
 def misjudged(must: Must, verdict: Verdict) -> str:
     """Why a verdict is not what it must be, in a line; empty where it is."""
     found = illegal_ids(verdict.results)
-    told = f"{verdict.validity}: {sorted(found) or list(verdict.reasons)[:4]}"
+    actual = f"{verdict.validity}: {sorted(found) or list(verdict.reasons)[:4]}"
     if verdict.validity is not must.validity:
-        return f"must be {must.validity} {list(must.names) or must.says or ''}, is {told}"
+        return f"must be {must.validity} {list(must.names) or must.reason or ''}, is {actual}"
     if must.names and not found & set(must.names):
-        return f"must name one of {list(must.names)}, is {told}"
-    if must.says and not any(re.search(must.says, reason) for reason in verdict.reasons):
-        return f"must say {must.says!r}, is {told}"
+        return f"must name one of {list(must.names)}, is {actual}"
+    if must.reason and not any(re.search(must.reason, reason) for reason in verdict.reasons):
+        return f"must say {must.reason!r}, is {actual}"
     return ""

@@ -105,8 +105,8 @@ class PartitionController:
             isr, elr = [leader], [r for r in elr if r != leader] if leader in elr else []
         if not isr and not self._eligible:
             isr = self._isr
-        told = self._write(leader, isr=isr, elr=elr, replicas=replicas, adding=adding, removing=removing)
-        self.held_up |= due and waits and leader >= 0 and "leader" not in told and bool(told - {_ELR})
+        written = self._write(leader, isr=isr, elr=elr, replicas=replicas, adding=adding, removing=removing)
+        self.held_up |= due and waits and leader >= 0 and "leader" not in written and bool(written - {_ELR})
 
     def _elected(self, isr: list[int], elr: list[int], replicas: list[int], *, unclean: bool) -> int:
         may = [r for r in (isr or elr) if r in self._active]

@@ -1,6 +1,6 @@
 """Admin operations whose answer never came: who asked was killed, or who was asked, or the network was cut.
 
-A journal that ends at the invocation says the same as one that goes on to ``info``: nobody knows.  It is for
+A journal that ends at the invocation means the same as one that goes on to ``info``: nobody knows.  It is for
 the metadata log to tell what became of it.
 """
 
@@ -116,9 +116,9 @@ def test_the_last_line_of_all_may_be_the_invocation() -> None:
     assert check_reassignments(history).figures["of_unknown_fate_resolved"] == {"open": 1}
 
 
-def resolved(story: AdminStory, **told: Any) -> dict[str, int]:
+def resolved(story: AdminStory, **options: Any) -> dict[str, int]:
     """Of elections, reassignments and configs together."""
-    history = story.history(**told)
+    history = story.history(**options)
     figures = check_elections(history).figures
     of_moves: dict[str, int] = check_reassignments(history).figures["of_unknown_fate_resolved"]
     return {**figures["requests_resolved"], **figures["configs_resolved"], **of_moves}
@@ -184,15 +184,15 @@ OFFLINE = {"isr": [1], "leader": -1}
         pytest.param(after(REQUESTS["config"]), Fate.NOT, id="config: not"),
     ],
 )
-def test_the_metadata_log_tells_what_became_of_it(story: AdminStory, fate: Fate) -> None:
+def test_the_metadata_log_shows_what_became_of_it(story: AdminStory, fate: Fate) -> None:
     assert resolved(story) == {str(fate): 1}
     assert resolved(story, metadata_log=False) == {"open": 1}
 
 
 def test_a_config_has_a_record_too() -> None:
     story = after(REQUESTS["config"])
-    told = {"resourceType": 2, "resourceName": TOPIC, "name": "unclean.leader.election.enable"}
-    story.record(70, "CONFIG_RECORD", told | {"value": "true"})
+    config = {"resourceType": 2, "resourceName": TOPIC, "name": "unclean.leader.election.enable"}
+    story.record(70, "CONFIG_RECORD", config | {"value": "true"})
     assert resolved(story) == {"happened": 1}
 
 

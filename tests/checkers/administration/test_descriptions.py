@@ -19,7 +19,7 @@ OPENED_MS, TIMEOUT_MS = 100, 500
 STATES_ID = "c3RhdGVzAAAAAAAAAAAAAA"
 
 
-class Told(AdminStory):
+class DescribedTransaction(AdminStory):
     """A transaction that broker 1 coordinates, with a record at offset 40 of what broker 2 leads."""
 
     def __init__(self, *, leaders: tuple[int, ...] = (), **fields: Any) -> None:
@@ -70,27 +70,27 @@ class Told(AdminStory):
         self.call((at_ms, at_ms + 5), 10, "abort-transaction", TOPIC, asked, asked | {"code": 0}, how=how)
 
 
-def judged(told: AdminStory) -> CheckerResult:
-    return check_descriptions(told.history())
+def judged(recording: AdminStory) -> CheckerResult:
+    return check_descriptions(recording.history())
 
 
-def found(told: AdminStory) -> list[str]:
-    return [f"{anomaly.id} {anomaly.subject}" for anomaly in judged(told).anomalies]
+def found(recording: AdminStory) -> list[str]:
+    return [f"{anomaly.id} {anomaly.subject}" for anomaly in judged(recording).anomalies]
 
 
-def test_a_history_without_descriptions_says_nothing() -> None:
+def test_a_history_without_descriptions_has_no_findings() -> None:
     assert judged(AdminStory()).validity is Validity.NOT_EXERCISED
 
 
-def test_a_transaction_that_is_told_as_it_is() -> None:
-    told = Told()
-    told.ends()
-    told.coordinator()
-    told.leader()
-    told.abort()
-    told.leader(180, start_offset=-1)
-    told.coordinator(700, state="CompleteAbort", told_epoch=4, partitions=[])
-    result = judged(told)
+def test_a_transaction_that_is_described_as_it_is() -> None:
+    recording = DescribedTransaction()
+    recording.ends()
+    recording.coordinator()
+    recording.leader()
+    recording.abort()
+    recording.leader(180, start_offset=-1)
+    recording.coordinator(700, state="CompleteAbort", told_epoch=4, partitions=[])
+    result = judged(recording)
     assert (result.anomalies, result.validity) == ((), Validity.VALID)
     assert result.figures["described_while_open"] == 1
     assert number_of(NAME, 1) == 0
@@ -108,34 +108,34 @@ def test_a_transaction_that_is_told_as_it_is() -> None:
     ],
 )
 def test_a_coordinator_that_has_forgotten(fields: dict[str, Any]) -> None:
-    told = Told()
-    told.ends()
-    told.coordinator(**fields)
-    assert found(told) == [f"open-transaction-unknown {NAME}"]
-    (anomaly,) = judged(told).anomalies
+    recording = DescribedTransaction()
+    recording.ends()
+    recording.coordinator(**fields)
+    assert found(recording) == [f"open-transaction-unknown {NAME}"]
+    (anomaly,) = judged(recording).anomalies
     assert anomaly.illegal
     assert len(anomaly.witness) == 4
 
 
 @pytest.mark.parametrize("at_ms", [118, 596])
-def test_before_its_records_and_after_its_timeout_nothing_is_said(at_ms: int) -> None:
-    told = Told()
-    told.ends()
-    told.coordinator(at_ms, state="Empty")
-    told.leader(at_ms, known=False)
-    assert found(told) == []
+def test_before_its_records_and_after_its_timeout_nothing_is_reported(at_ms: int) -> None:
+    recording = DescribedTransaction()
+    recording.ends()
+    recording.coordinator(at_ms, state="Empty")
+    recording.leader(at_ms, known=False)
+    assert found(recording) == []
 
 
-def test_once_its_end_was_asked_for_or_a_rival_began_nothing_is_said() -> None:
-    told = Told()
-    told.ends(200, ending_ns=140 * MS)
-    told.coordinator(state="CompleteAbort")
-    assert found(told) == []
-    told = Told()
-    told.ends()
-    told.add(140, 11, OperationType.INVOKE, "init-transactions", key=NAME, value={"client": CLIENT})
-    told.coordinator(state="Empty", told_epoch=4)
-    assert found(told) == []
+def test_once_its_end_was_asked_for_or_a_rival_began_nothing_is_reported() -> None:
+    recording = DescribedTransaction()
+    recording.ends(200, ending_ns=140 * MS)
+    recording.coordinator(state="CompleteAbort")
+    assert found(recording) == []
+    recording = DescribedTransaction()
+    recording.ends()
+    recording.add(140, 11, OperationType.INVOKE, "init-transactions", key=NAME, value={"client": CLIENT})
+    recording.coordinator(state="Empty", told_epoch=4)
+    assert found(recording) == []
 
 
 @pytest.mark.parametrize(
@@ -148,17 +148,17 @@ def test_once_its_end_was_asked_for_or_a_rival_began_nothing_is_said() -> None:
 def test_another_coordinator_counts_if_it_leads_for_the_first_time(
     leaders: tuple[int, ...], unknown: list[str]
 ) -> None:
-    told = Told(leaders=leaders)
-    told.ends()
-    told.coordinator(to=3, state="Empty")
-    assert [each.id for each in judged(told).anomalies] == unknown
+    recording = DescribedTransaction(leaders=leaders)
+    recording.ends()
+    recording.coordinator(to=3, state="Empty")
+    assert [each.id for each in judged(recording).anomalies] == unknown
 
 
 def test_where_nobody_knows_who_coordinates_only_the_same_broker_counts() -> None:
-    told = Told()
-    told.ends()
-    told.coordinator(to=3, state="Empty")
-    assert check_descriptions(told.history(metadata_log=False)).anomalies == ()
+    recording = DescribedTransaction()
+    recording.ends()
+    recording.coordinator(to=3, state="Empty")
+    assert check_descriptions(recording.history(metadata_log=False)).anomalies == ()
 
 
 @pytest.mark.parametrize(
@@ -166,27 +166,27 @@ def test_where_nobody_knows_who_coordinates_only_the_same_broker_counts() -> Non
     [{"known": False}, {"told_epoch": 2}, {"start_offset": -1}, {"start_offset": 39}, {"start_offset": 41}],
 )
 def test_a_leader_that_has_forgotten(fields: dict[str, Any]) -> None:
-    told = Told()
-    told.ends()
-    told.leader(**fields)
-    told.leader(190, to=3)
-    assert found(told) == [f"open-producer-unknown {NAME}"]
+    recording = DescribedTransaction()
+    recording.ends()
+    recording.leader(**fields)
+    recording.leader(190, to=3)
+    assert found(recording) == [f"open-producer-unknown {NAME}"]
 
 
 def test_a_leader_that_led_before_may_tell_what_was() -> None:
-    told = Told(leaders=(3, 1))
-    told.changed(-40, leader=3)
-    told.changed(-30, leader=2)
-    told.ends()
-    told.leader(to=3, known=False)
-    assert found(told) == []
+    recording = DescribedTransaction(leaders=(3, 1))
+    recording.changed(-40, leader=3)
+    recording.changed(-30, leader=2)
+    recording.ends()
+    recording.leader(to=3, known=False)
+    assert found(recording) == []
 
 
 def test_a_record_that_nobody_acknowledged_is_no_beginning() -> None:
-    told = Told(mops=[["send", TOPIC, 0, 5, None]])
-    told.ends()
-    told.leader(start_offset=-1)
-    assert found(told) == []
+    recording = DescribedTransaction(mops=[["send", TOPIC, 0, 5, None]])
+    recording.ends()
+    recording.leader(start_offset=-1)
+    assert found(recording) == []
 
 
 @pytest.mark.parametrize(
@@ -194,35 +194,35 @@ def test_a_record_that_nobody_acknowledged_is_no_beginning() -> None:
     [("ok", 2, True, True), ("ok", 1, True, True), ("info", 2, True, False), ("ok", 2, False, False)],
 )
 def test_an_aborted_transaction_is_open_no_more(how: str, to: int, is_open: bool, wrong: bool) -> None:  # noqa: FBT001
-    told = Told()
-    told.ends()
-    told.abort(how=how)
-    told.leader(200, to=to, start_offset=40 if is_open else -1)
-    assert found(told) == ([f"aborted-transaction-open {NAME}"] if wrong else [])
+    recording = DescribedTransaction()
+    recording.ends()
+    recording.abort(how=how)
+    recording.leader(200, to=to, start_offset=40 if is_open else -1)
+    assert found(recording) == ([f"aborted-transaction-open {NAME}"] if wrong else [])
 
 
 @pytest.mark.parametrize(
     ("told_epoch", "at_ms", "wrong"), [(4, 700, True), (3, 700, True), (2, 700, False), (4, 900, False)]
 )
-def test_no_commit_is_acknowledged_after_an_abort_was_told(told_epoch: int, at_ms: int, wrong: bool) -> None:  # noqa: FBT001
-    told = Told()
-    told.ends(850, how="ok", ended="commit", ending_ns=800 * MS)
-    told.coordinator(at_ms, state="CompleteAbort", told_epoch=told_epoch)
-    assert found(told) == ([f"commit-after-abort {NAME}"] if wrong else [])
+def test_no_commit_is_acknowledged_after_a_described_abort(told_epoch: int, at_ms: int, wrong: bool) -> None:  # noqa: FBT001
+    recording = DescribedTransaction()
+    recording.ends(850, how="ok", ended="commit", ending_ns=800 * MS)
+    recording.coordinator(at_ms, state="CompleteAbort", told_epoch=told_epoch)
+    assert found(recording) == ([f"commit-after-abort {NAME}"] if wrong else [])
 
 
 def test_libraries_transactions_and_ends_without_a_beginning_are_left_out() -> None:
-    told = Told()
-    told.add(90, 12, OperationType.OK, "txn", key=NAME, value={"client": "kafka-python", "mops": []})
-    told.call((95, 99), 9, "txn", NAME, *[{"client": "kafka-python", "mops": []}] * 2)
-    told.coordinator(state="Empty")
-    assert found(told) == []
+    recording = DescribedTransaction()
+    recording.add(90, 12, OperationType.OK, "txn", key=NAME, value={"client": "kafka-python", "mops": []})
+    recording.call((95, 99), 9, "txn", NAME, *[{"client": "kafka-python", "mops": []}] * 2)
+    recording.coordinator(state="Empty")
+    assert found(recording) == []
 
 
 @pytest.mark.parametrize(("at_ms", "excused"), [(115, True), (400, False)])
 def test_what_the_coordinators_topic_may_have_lost_by_then_excuses(at_ms: int, *, excused: bool) -> None:
-    told = Told()
-    told.record(
+    recording = DescribedTransaction()
+    recording.record(
         -45,
         "CONFIG_RECORD",
         {
@@ -233,15 +233,15 @@ def test_what_the_coordinators_topic_may_have_lost_by_then_excuses(at_ms: int, *
         },
     )
     change = {"partitionId": 0, "topicId": STATES_ID, "leader": 3, "isr": [3], "leaderRecoveryState": 1}
-    told.record(
+    recording.record(
         at_ms - 5,
         "PARTITION_CHANGE_RECORD",
         {"partitionId": 0, "topicId": STATES_ID, "isr": [1], "leader": -1},
     )
-    told.record(at_ms, "PARTITION_CHANGE_RECORD", change)
-    told.ends()
-    told.coordinator(state="Empty")
-    (anomaly,) = judged(told).anomalies
+    recording.record(at_ms, "PARTITION_CHANGE_RECORD", change)
+    recording.ends()
+    recording.coordinator(state="Empty")
+    (anomaly,) = judged(recording).anomalies
     assert (anomaly.illegal, anomaly.licence is not None) == (not excused, excused)
 
 
@@ -249,32 +249,32 @@ def test_what_the_coordinators_topic_may_have_lost_by_then_excuses(at_ms: int, *
 def test_producers_of_partitions_that_may_have_lost_records_by_then_are_left_out(
     at_ms: int, *, excused: bool
 ) -> None:
-    told = Told()
+    recording = DescribedTransaction()
     asked = {"config": "unclean.leader.election.enable", "value": "true", "to": "n1"}
-    told.both(2, 3, "alter-topic", asked, key=TOPIC)
-    told.record(
+    recording.both(2, 3, "alter-topic", asked, key=TOPIC)
+    recording.record(
         at_ms - 5,
         "PARTITION_CHANGE_RECORD",
         {"partitionId": 0, "topicId": TOPIC_ID, "isr": [2], "leader": -1},
     )
-    told.record(
+    recording.record(
         at_ms,
         "PARTITION_CHANGE_RECORD",
         {"partitionId": 0, "topicId": TOPIC_ID, "leader": 3, "isr": [3], "leaderRecoveryState": 1},
     )
-    told.ends()
-    told.leader(known=False)
-    assert (found(told) == []) is excused
+    recording.ends()
+    recording.leader(known=False)
+    assert (found(recording) == []) is excused
 
 
 @pytest.mark.parametrize("lacking", ["timeout_ms", "epoch"])
-def test_transactions_of_producers_that_nobody_told_are_left_out(lacking: str) -> None:
-    told = Told()
-    told.ends()
-    told.coordinator(state="Empty")
-    told.leader(known=False)
-    told.coordinator(170, how="fail")
-    history = told.history()
+def test_transactions_of_producers_that_nobody_described_are_left_out(lacking: str) -> None:
+    recording = DescribedTransaction()
+    recording.ends()
+    recording.coordinator(state="Empty")
+    recording.leader(known=False)
+    recording.coordinator(170, how="fail")
+    history = recording.history()
     some = tuple(
         msgspec.structs.replace(o, value={k: v for k, v in o.value.items() if k != lacking})
         if o.f == "init-transactions"

@@ -15,8 +15,8 @@ from tests.checkers.admin_histories import TOPIC_ID, AdminStory
 UNLICENSED, CONTRADICTION = "unclean-election-unlicensed", "election-contradicts-state"
 
 
-def judged(story: AdminStory, **told: Any) -> CheckerResult:
-    return check_elections(story.history(**told))
+def judged(story: AdminStory, **options: Any) -> CheckerResult:
+    return check_elections(story.history(**options))
 
 
 def leaderless(**setup: Any) -> AdminStory:
@@ -137,8 +137,8 @@ class TestUnlicensed:
         place = {"resourceType": 2, "resourceName": topic, "name": "unclean.leader.election.enable"}
         for value in own:
             story.record(2, "CONFIG_RECORD", place | {"value": value})
-        told = {"replicas": [1, 2, 3], "isr": [1, 2, 3], "leader": 1, "leaderEpoch": 0}
-        story.record(3, "PARTITION_RECORD", {"partitionId": 0, "topicId": TOPIC_ID, **told})
+        partition = {"replicas": [1, 2, 3], "isr": [1, 2, 3], "leader": 1, "leaderEpoch": 0}
+        story.record(3, "PARTITION_RECORD", {"partitionId": 0, "topicId": TOPIC_ID, **partition})
         story.changed(30, isr=[1])
         story.changed(40, leader=-1)
         if asked is not None:
@@ -264,7 +264,7 @@ class TestAnswers:
         assert result.figures["requests_of_unknown_fate"] == (how == "info")
 
     @pytest.mark.parametrize(("code", "unknown"), [(7, 1), (31, 0)])
-    def test_a_refusal_that_is_a_timeout_says_nothing(self, code: int, unknown: int) -> None:
+    def test_a_refusal_that_is_a_timeout_proves_nothing(self, code: int, unknown: int) -> None:
         story = leaderless()
         asked = {"partitions": None, "to": "n1"}
         story.add(60, "admin", OperationType.INVOKE, "elect-leaders", key="unclean", value=asked)
@@ -286,12 +286,12 @@ class TestEvidence:
         assert result.validity is Validity.UNKNOWN
         assert "no metadata log" in str(result.unknown_because)
 
-    @pytest.mark.parametrize("told", [{"error": "gone"}, {"decoder_error": "no tool"}])
-    def test_nor_with_one_that_can_not_be_read(self, told: dict[str, Any]) -> None:
+    @pytest.mark.parametrize("options", [{"error": "gone"}, {"decoder_error": "no tool"}])
+    def test_nor_with_one_that_can_not_be_read(self, options: dict[str, Any]) -> None:
         story = AdminStory()
         story.created()
         story.elect(60, 62)
-        assert judged(story, **told).validity is Validity.UNKNOWN
+        assert judged(story, **options).validity is Validity.UNKNOWN
 
     @pytest.mark.parametrize(("kind", "code"), [("unclean", 0), ("preferred", 84), ("unclean", 83)])
     def test_one_that_ends_before_an_answer_does_not_contradict_it(self, kind: str, code: int) -> None:

@@ -99,7 +99,7 @@ def test_a_directory_that_is_gone_may_be_why(kind: str, spec: dict[str, Any], co
     assert found(story) == counts
 
 
-def test_a_log_that_ends_early_tells_of_no_time_after_that() -> None:
+def test_a_log_that_ends_early_shows_no_time_after_that() -> None:
     story = leaderless()
     story.changed(9000, isr=[1])
     story.changed(30_000, isr=[1])

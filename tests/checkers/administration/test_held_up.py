@@ -63,13 +63,13 @@ class TestUntouched:
         )
         assert (anomaly.subject, anomaly.time_ns) == ("log-0/0", 80_400_000)
 
-    def test_it_is_told_that_the_log_ends_first(self) -> None:
+    def test_it_is_reported_that_the_log_ends_first(self) -> None:
         story = moving([1, 2, 3, 4], isr=[1, 3])
         story.changed(80, isr=[1, 3, 4])
         (anomaly,) = anomalies(story)
         assert anomaly.explanation[-1] == "It continued to the end of the log."
 
-    def test_of_records_without_times_no_time_is_told(self) -> None:
+    def test_of_records_without_times_no_time_is_reported(self) -> None:
         story = moving([1, 2, 3, 4], isr=[1, 3])
         story.changed(80, isr=[1, 3, 4])
         complete(story, 3080, [1, 2, 3, 4], [1, 2, 3, 4])
@@ -77,7 +77,7 @@ class TestUntouched:
         (anomaly,) = check_reassignments(History("run", "", untimed)).anomalies
         assert (anomaly.time_ns, anomaly.explanation[-1]) == (None, "It continued until offset 5.")
 
-    def test_one_reassignment_is_told_once_and_another_one_again(self) -> None:
+    def test_one_reassignment_is_reported_once_and_another_one_again(self) -> None:
         story = moving([1, 2, 3, 4], isr=[1, 3])
         story.changed(80, isr=[1, 3, 4])
         story.changed(90, isr=[1, 4])
@@ -105,11 +105,11 @@ class TestAwaited:
     def test_every_replica_if_there_will_be_fewer(self, isr: list[int], *, found: bool) -> None:
         story = moving([3, 4], isr=[1, 2])
         story.changed(80, isr=isr)
-        told = anomalies(story)
-        assert bool(told) is found
+        reported = anomalies(story)
+        assert bool(reported) is found
         if found:
-            assert "it waits for [3, 4], and" in told[0].summary
-            assert "did" not in told[0].explanation[1]
+            assert "it waits for [3, 4], and" in reported[0].summary
+            assert "did" not in reported[0].explanation[1]
 
     def test_every_replica_if_none_is_added(self) -> None:
         assert anomalies(moving([2, 3], isr=[1, 2])) == []
@@ -188,9 +188,9 @@ EVENT = st.one_of(
 )
 
 
-def played(events: Sequence[Sequence[Any]], **told: bool) -> tuple[PartitionController, AdminStory]:
+def played(events: Sequence[Sequence[Any]], **options: bool) -> tuple[PartitionController, AdminStory]:
     story = AdminStory()
-    controller = PartitionController(story, **told)
+    controller = PartitionController(story, **options)
     for name, *arguments in events:
         getattr(controller, name)(*arguments)
     return controller, story

@@ -19,8 +19,8 @@ WITHOUT_END, UNASKED = "reassignment-without-end", "reassignment-unasked"
 WITHOUT_RECORD, HELD_UP = "reassignment-without-record", "reassignment-held-up"
 
 
-def judged(story: AdminStory, **told: Any) -> CheckerResult:
-    return check_reassignments(story.history(**told))
+def judged(story: AdminStory, **options: Any) -> CheckerResult:
+    return check_reassignments(story.history(**options))
 
 
 def moving(
@@ -30,13 +30,13 @@ def moving(
 
     All replicas are in sync, or, from 20 ms on, only those that are named.
     """
-    told = AdminStory(**story)
-    told.created(replicas)
+    recording = AdminStory(**story)
+    recording.created(replicas)
     if isr:
-        told.changed(20, isr=list(isr))
-    begin(told, 51, replicas, target)
-    told.reassign(50, 52, target)
-    return told
+        recording.changed(20, isr=list(isr))
+    begin(recording, 51, replicas, target)
+    recording.reassign(50, 52, target)
+    return recording
 
 
 def begin(story: AdminStory, at_ms: float, replicas: Sequence[int], target: Sequence[int]) -> None:
@@ -300,7 +300,7 @@ class TestListed:
         [
             (60, MOVE, False),
             (60, (TOPIC, 0, (3, 2, 1, 4), (4,), (3, 2)), False),
-            (85, MOVE, False),  # told by who does not know yet that it is over
+            (85, MOVE, False),  # reported by who does not know yet that it is over
             (45, MOVE, True),
             (60, (TOPIC, 0, (1, 4, 2, 3), (4,), (2,)), True),
             (60, (TOPIC, 0, (1, 5, 2, 3), (5,), (2, 3)), True),
@@ -314,7 +314,7 @@ class TestListed:
         assert result.counts == ({WITHOUT_RECORD: 1} if found else {})
         assert result.figures["ongoing_listed"] == 1
 
-    def test_it_is_told_who_listed_it_and_what_there_was(self) -> None:
+    def test_the_anomaly_names_who_listed_it_and_what_there_was(self) -> None:
         story = self.listed(45, self.MOVE)
         (anomaly,) = judged(story, began_ns=1_000_000_000).anomalies
         assert anomaly.summary == (
@@ -332,9 +332,9 @@ class TestListed:
         counts = judged(story, began_ns=1_000_000_000).counts
         assert counts == ({WITHOUT_RECORD: 1} if found else {})
 
-    @pytest.mark.parametrize("told", [{"log_start": 1}, {"metadata_log": False}, {"began_ns": 1}])
-    def test_what_the_log_may_lack_is_not_judged(self, told: dict[str, Any]) -> None:
-        assert judged(self.listed(60, (TOPIC, 0, (9, 8), (9,), (8,))), **told).counts == {}
+    @pytest.mark.parametrize("options", [{"log_start": 1}, {"metadata_log": False}, {"began_ns": 1}])
+    def test_what_the_log_may_lack_is_not_judged(self, options: dict[str, Any]) -> None:
+        assert judged(self.listed(60, (TOPIC, 0, (9, 8), (9,), (8,))), **options).counts == {}
 
     def test_it_is_something_to_judge(self) -> None:
         story = AdminStory()

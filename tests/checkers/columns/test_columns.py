@@ -108,7 +108,7 @@ def test_values_that_only_look_alike_differ() -> None:
     assert len(set(columns_of(History("run", "", (sent,))).sends.value.tolist())) == 4
 
 
-def test_a_final_read_that_tells_nothing_covers_nothing_but_was_begun() -> None:
+def test_a_final_read_that_shows_nothing_covers_nothing_but_was_begun() -> None:
     who = {"client": "kafka-python", "isolation": "read_committed", "partition": 0}
     for kind, value in ((OperationType.INFO, who), (OperationType.FAIL, None)):
         loaded = columns_of(
@@ -150,10 +150,10 @@ def test_an_empty_history_has_empty_columns() -> None:
 
 def test_a_run_is_loaded_as_its_records() -> None:
     runs = "p0 send 0@0=1\n{}\np0 send 0@1=2 0@2=3\n{}\np1 > 0=9"
-    told_as_run = columns(runs.format("p1 run 0=5x3 7x2 20x1", "p1 run 0=8x2 !"))
-    told_singly = columns(runs.format("p1 send 0@7=5 0@8=6 0@20=7", "p1 send 0@?=8 0@?=9"))
+    as_run = columns(runs.format("p1 run 0=5x3 7x2 20x1", "p1 run 0=8x2 !"))
+    singly = columns(runs.format("p1 send 0@7=5 0@8=6 0@20=7", "p1 send 0@?=8 0@?=9"))
     for name in Sends.__slots__:
-        assert getattr(told_as_run.sends, name).tolist() == getattr(told_singly.sends, name).tolist(), name
+        assert getattr(as_run.sends, name).tolist() == getattr(singly.sends, name).tolist(), name
 
 
 def test_a_run_that_failed_in_part_is_answered_one_by_one() -> None:

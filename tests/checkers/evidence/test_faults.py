@@ -67,10 +67,10 @@ def test_unknown_targets_may_be_anybody(story: Story) -> None:
 
 
 def test_a_completion_need_not_repeat_what_was_planned() -> None:
-    told = [(INVOKE, {"kind": "kill"}), (OK, {"targets": ["c1"], "silences": None, "blink": None})]
+    records = [(INVOKE, {"kind": "kill"}), (OK, {"targets": ["c1"], "silences": None, "blink": None})]
     lines = [
         Operation(index, index, "nemesis", kind, "inject", "f1", value)
-        for index, (kind, value) in enumerate(told)
+        for index, (kind, value) in enumerate(records)
     ]
     (window,) = fault_windows(History("r", "2026-11-20T00:00:00Z", tuple(lines)))
     assert (window.kind, window.targets, window.silences, window.blink) == ("kill", ("c1",), True, False)
@@ -85,7 +85,7 @@ def test_overlap_includes_both_ends(story: Story, start: int, end: int, *, overl
 
 
 def window_of(kind: str, **more: object) -> FaultWindow:
-    """The window of a fault whose injection tells that."""
+    """The window of a fault whose injection has that value."""
     operation = Operation(0, 0, "nemesis", OperationType.INVOKE, "inject", "f1", {"kind": kind, **more})
     (window,) = fault_windows(History(run="r", began_at="2026-11-20T21:56:57Z", operations=(operation,)))
     return window
@@ -100,7 +100,7 @@ def window_of(kind: str, **more: object) -> FaultWindow:
         *((kind, False, False) for kind in ("partition", "packet-loss", "hold", "nobody-knows")),
     ],
 )
-def test_a_kind_says_what_an_injection_did_not_tell_yet(
+def test_a_kind_defines_what_an_injection_did_not_record_yet(
     kind: str, *, ends_processes: bool, silences: bool
 ) -> None:
     window = window_of(kind)
@@ -121,7 +121,7 @@ def test_a_kind_says_what_an_injection_did_not_tell_yet(
         ("nobody-knows", None, (True, True, True)),
     ],
 )
-def test_so_it_says_what_a_fault_does_to_disks(
+def test_so_it_defines_what_a_fault_does_to_disks(
     kind: str, *, ends_cleanly: bool | None, effects: tuple[bool, bool, bool]
 ) -> None:
     window = window_of(kind)
@@ -130,7 +130,7 @@ def test_so_it_says_what_a_fault_does_to_disks(
 
 
 @pytest.mark.parametrize(
-    ("said", "effects"),
+    ("declared", "effects"),
     [
         ({"ends_processes": True}, (True, True, True)),
         ({"silences": True}, (True, True, True)),
@@ -142,9 +142,9 @@ def test_so_it_says_what_a_fault_does_to_disks(
     ],
 )
 def test_an_unknown_fault_may_do_what_it_does_not_rule_out(
-    said: dict[str, bool], effects: tuple[bool, bool, bool]
+    declared: dict[str, bool], effects: tuple[bool, bool, bool]
 ) -> None:
-    window = window_of("melted", **said)
+    window = window_of("melted", **declared)
     assert (window.tears_writes, window.loses_unsynced, window.wipes) == effects
 
 
@@ -157,7 +157,7 @@ def test_an_unknown_fault_may_do_what_it_does_not_rule_out(
         *((False, ends_cleanly, (False, False, False)) for ends_cleanly in (True, False, None)),
     ],
 )
-def test_nobody_is_sure_how_a_process_ends_of_which_nothing_is_said(
+def test_nobody_is_sure_how_a_process_ends_of_which_nothing_is_declared(
     meant: tuple[bool, bool, bool], *, ends_processes: bool, ends_cleanly: bool | None
 ) -> None:
     window = window_of("melted", ends_processes=ends_processes, ends_cleanly=ends_cleanly)
@@ -180,7 +180,7 @@ def test_what_follows_of_it(kind: str, *, strikes: bool, fails_disk: bool, freez
     assert (window.hits_disks, window.fails_disk, window.freezes) == (strikes, fails_disk, freezes)
 
 
-def test_what_an_injection_tells_goes_for_any_kind() -> None:
+def test_what_an_injection_records_goes_for_any_kind() -> None:
     assert window_of("melted", ends_processes=True, silences=True).down
     frozen = window_of("frozen", ends_processes=False, silences=True)
     assert (frozen.ends_processes, frozen.silences, frozen.down) == (False, True, False)

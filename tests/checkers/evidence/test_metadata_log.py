@@ -1,4 +1,4 @@
-"""The metadata log that reaches farthest, and until when it tells everything."""
+"""The metadata log that reaches farthest, and until when it is complete."""
 
 from typing import Any
 
@@ -12,19 +12,19 @@ from tests.checkers.log_histories import MS
 from tests.checkers.logs.replicas.replica_histories import Batch, metadata
 
 
-def read(story: AdminStory, node: str, epochs: list[int], end: int | None = None, **told: Any) -> None:
+def read(story: AdminStory, node: str, epochs: list[int], end: int | None = None, **fields: Any) -> None:
     """A node's log has a record in each of these epochs."""
     records = [[offset, epoch, "LEADER_CHANGE", None] for offset, epoch in enumerate(epochs)]
-    value = metadata([Batch(0, end or len(epochs))], records=records, **told)
+    value = metadata([Batch(0, end or len(epochs))], records=records, **fields)
     story.observe(900, "metadata-log", value, node=node)
 
 
 def leads(story: AdminStory, at_ms: float, epoch: int, mark: int, end: int | None = None) -> None:
-    """A leader tells its high watermark, and where its log ends."""
-    told = {"began_ns": round((at_ms - 0.1) * MS), "leader_epoch": epoch, "high_watermark": mark}
+    """A leader reports its high watermark, and where its log ends."""
+    answer = {"began_ns": round((at_ms - 0.1) * MS), "leader_epoch": epoch, "high_watermark": mark}
     voters = [[1, None, mark if end is None else end, -1, -1]]
-    told |= {"leader_id": 1, "wall_ms": 0}
-    story.observe(at_ms, "quorum", told | {"answer": "leader", "voters": voters})
+    answer |= {"leader_id": 1, "wall_ms": 0}
+    story.observe(at_ms, "quorum", answer | {"answer": "leader", "voters": voters})
 
 
 def history(story: AdminStory) -> History:
@@ -32,10 +32,10 @@ def history(story: AdminStory) -> History:
 
 
 def until_ms(story: AdminStory) -> float:
-    told = history(story)
-    log = farthest(told)
+    recorded = history(story)
+    log = farthest(recorded)
     assert log is not None
-    until_ns = AppendTimes(told).complete_until_ns(log)
+    until_ns = AppendTimes(recorded).complete_until_ns(log)
     return NEVER if until_ns == NEVER else until_ns / MS
 
 
@@ -53,8 +53,8 @@ class TestFarthest:
         self, logs: list[tuple[str, list[int], int, dict[str, Any]]], node: str
     ) -> None:
         story = AdminStory()
-        for name, epochs, end, told in logs:
-            read(story, name, epochs, end, **told)
+        for name, epochs, end, fields in logs:
+            read(story, name, epochs, end, **fields)
         log = farthest(history(story))
         assert log is not None
         assert log.operation.node == node
@@ -67,7 +67,7 @@ class TestFarthest:
 
 
 class TestComplete:
-    def test_where_nobody_told_of_more_to_the_end(self) -> None:
+    def test_where_nobody_reported_more_to_the_end(self) -> None:
         story = AdminStory()
         read(story, "n1", [1, 1, 1])
         assert until_ms(story) == NEVER
@@ -82,7 +82,7 @@ class TestComplete:
             leads(story, at_ms, 1, mark)
         assert until_ms(story) == pytest.approx(19.9)
 
-    def test_what_was_not_committed_says_nothing_of_later_epochs(self) -> None:
+    def test_what_was_not_committed_proves_nothing_of_later_epochs(self) -> None:
         story = AdminStory()
         read(story, "n1", [1, 1, 1])
         for at_ms, mark, end in ((10, 1, 1), (20, 2, 2), (30, 2, 3)):
@@ -91,7 +91,7 @@ class TestComplete:
         leads(story, 25, 2, 3)
         assert until_ms(story) == pytest.approx(9.9)
 
-    def test_of_its_own_epoch_nobody_told(self) -> None:
+    def test_of_its_own_epoch_nobody_reported(self) -> None:
         story = AdminStory()
         read(story, "n1", [1, 1, 1])
         leads(story, 25, 2, 3)
@@ -135,7 +135,7 @@ class TestEnd:
         assert (log.epoch, log.end) == (-1, 0)
 
 
-def test_an_answer_that_contradicts_itself_tells_no_times() -> None:
+def test_an_answer_that_contradicts_itself_gives_no_times() -> None:
     story = AdminStory()
     read(story, "n1", [1, 1, 1])
     leads(story, 10, 1, 3, end=2)

@@ -1,4 +1,4 @@
-"""Metadata logs of which decoded records are missing are told from those that are whole."""
+"""Metadata logs of which decoded records are missing are distinguished from those that are whole."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ WHOLE = (0, 1, 2, 3, 5, 6)
 
 
 @pytest.mark.parametrize(
-    ("offsets", "told"),
+    ("offsets", "reports"),
     [
         pytest.param({"n1": WHOLE, "n2": WHOLE}, [], id="whole"),
         pytest.param({"n1": (1, 3, 6)}, [], id="no more is known of it"),
@@ -54,10 +54,10 @@ WHOLE = (0, 1, 2, 3, 5, 6)
         ),
     ],
 )
-def test_what_is_missing_of_a_log(offsets: dict[str, tuple[int, ...]], told: list[str]) -> None:
+def test_what_is_missing_of_a_log(offsets: dict[str, tuple[int, ...]], reports: list[str]) -> None:
     history = logs(**offsets).history(metadata_log=False)
-    assert [*thinned_logs(history).values()] == told
-    whole = [name for name in offsets if not any(f"of {name}'s" in each for each in told)]
+    assert [*thinned_logs(history).values()] == reports
+    whole = [name for name in offsets if not any(f"of {name}'s" in each for each in reports)]
     log = farthest(history)
     assert log is not None
     assert log.operation.node == (whole or ["n1"])[0]
@@ -85,7 +85,7 @@ CONTROL = [3, 1, "CONTROL", {"type": 7, "version": 0, "size": 3}]
 
 
 @pytest.mark.parametrize(
-    ("some", "snapshot", "told"),
+    ("some", "snapshot", "reports"),
     [
         (records(*WHOLE), None, []),
         ([[3, 1, "CONTROL", None]], None, []),  # as Kafka's own tool had it, of versions of before
@@ -111,8 +111,8 @@ CONTROL = [3, 1, "CONTROL", {"type": 7, "version": 0, "size": 3}]
         ),
     ],
 )
-def test_records_of_a_later_kafka(some: list[Any], snapshot: list[Any] | None, told: list[str]) -> None:
+def test_records_of_a_later_kafka(some: list[Any], snapshot: list[Any] | None, reports: list[str]) -> None:
     story = AdminStory()
     value = metadata(BATCHES, records=some) | {"checkpoint": snapshot}
     story.observe(900, "metadata-log", value, node="n1")
-    assert [*opaque_records(story.history(metadata_log=False))] == told
+    assert [*opaque_records(story.history(metadata_log=False))] == reports

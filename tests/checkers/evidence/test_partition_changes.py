@@ -33,7 +33,7 @@ def test_a_leader_that_is_named_begins_an_epoch_and_nothing_else_does() -> None:
 
 def test_a_partition_is_made_with_all_that_it_has() -> None:
     story = AdminStory()
-    told = {
+    partition = {
         "replicas": [1, 2, 3],
         "isr": [1],
         "leader": 1,
@@ -45,7 +45,7 @@ def test_a_partition_is_made_with_all_that_it_has() -> None:
         "leaderRecoveryState": 1,
     }
     story.record(1, "TOPIC_RECORD", {"name": TOPIC, "topicId": TOPIC_ID})
-    story.record(2, "PARTITION_RECORD", {"partitionId": 0, "topicId": TOPIC_ID, **told})
+    story.record(2, "PARTITION_RECORD", {"partitionId": 0, "topicId": TOPIC_ID, **partition})
     story.record(3, "PARTITION_RECORD", {"partitionId": 9, "topicId": "unnamed", "replicas": [1]})
     (state,) = states(story)
     assert (state.leader_epoch, state.elr, state.last_known, state.recovering) == (7, (2,), (3,), True)
@@ -67,7 +67,7 @@ def test_a_snapshot_names_topics_and_hides_the_beginnings_of_their_partitions() 
     assert list(changes.states) == [PartitionName(TOPIC, 1)]
 
 
-def test_of_a_topic_that_was_removed_nothing_is_told_nor_of_one_that_takes_its_name() -> None:
+def test_of_a_topic_that_was_removed_nothing_is_known_nor_of_one_that_takes_its_name() -> None:
     story = AdminStory()
     story.created([1, 2])
     story.record(20, "REMOVE_TOPIC_RECORD", {"topicId": TOPIC_ID})
@@ -78,7 +78,7 @@ def test_of_a_topic_that_was_removed_nothing_is_told_nor_of_one_that_takes_its_n
 
 
 class TestSpans:
-    def test_a_record_lies_between_what_leaders_told(self) -> None:
+    def test_a_record_lies_between_what_leaders_reported(self) -> None:
         story = AdminStory()
         story.created([1, 2], at_ms=1)
         story.changed(20, isr=[1])
@@ -104,7 +104,7 @@ class TestSpans:
             | {"voters": [], "wall_ms": 0},
         ],
     )
-    def test_who_does_not_lead_or_tells_nothing_bounds_nothing(self, answer: dict[str, object]) -> None:
+    def test_who_does_not_lead_or_answers_nothing_bounds_nothing(self, answer: dict[str, object]) -> None:
         story = AdminStory()
         story.created([1, 2])
         story.observe(0.1, "quorum", {"began_ns": 0} | answer)
@@ -128,7 +128,7 @@ class TestSpans:
         assert isr(0, 1) == []
 
 
-def test_states_are_told_until_the_log_ends() -> None:
+def test_states_are_known_until_the_log_ends() -> None:
     story = AdminStory()
     story.created([1, 2])
     story.changed(20, isr=[1])

@@ -146,7 +146,7 @@ def test_many_different_atoms_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize(
-    ("text", "place", "told"),
+    ("text", "place", "message"),
     [
         ("[1\n2", "line 2, column 1", "before [ is closed"),
         ("[{:a 1}\n {:a", "line 2, column 2", "before { is closed"),
@@ -177,11 +177,11 @@ def test_many_different_atoms_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) ->
     ],
 )
 @pytest.mark.parametrize("size", [1, 1000])
-def test_what_is_no_edn_is_refused_with_its_place(text: str, place: str, told: str, size: int) -> None:
+def test_what_is_no_edn_is_refused_with_its_place(text: str, place: str, message: str, size: int) -> None:
     with pytest.raises(HistoryError) as refused:
         elements(text, size)
     assert refused.value.place == f"history, {place}"
-    assert told in refused.value.problem
+    assert message in refused.value.problem
 
 
 @pytest.mark.parametrize("text", ['{:a "%s"}', "{:a [%s]}", "; %s", "%s"])

@@ -1,4 +1,4 @@
-"""Notations, compression and encodings: told apart, read alike, refused where damaged."""
+"""Notations, compression and encodings: distinguished, read alike, refused where damaged."""
 
 import gzip
 import json
@@ -73,7 +73,7 @@ def test_one_history_in_every_notation(text: str, notation: Notation, *, compres
     ]
 
 
-def test_lines_and_columns_are_told_in_every_notation() -> None:
+def test_lines_and_columns_are_reported_in_every_notation() -> None:
     for text, places in (
         (LOG, [(2, 1), (3, 1), (4, 1), (7, 1)]),
         (LINES, [(1, 1), (2, 1), (3, 1), (4, 1)]),
@@ -119,7 +119,7 @@ def test_a_log_may_end_with_anything_else() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "place", "told"),
+    ("content", "place", "message"),
     [
         ("", "history", "empty"),
         (" \n ", "history", "empty"),
@@ -149,10 +149,12 @@ def test_a_log_may_end_with_anything_else() -> None:
         ("INFO  jepsen.util - 1 :ok :read [3\n\n", "history, line 1, column 33", "before [ is closed"),
     ],
 )
-def test_what_cannot_be_read_is_refused_with_its_place(content: str | bytes, place: str, told: str) -> None:
+def test_what_cannot_be_read_is_refused_with_its_place(
+    content: str | bytes, place: str, message: str
+) -> None:
     with pytest.raises(HistoryError) as refused:
         source(content)
-    assert told in refused.value.problem
+    assert message in refused.value.problem
     assert refused.value.place == place
 
 

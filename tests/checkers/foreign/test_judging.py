@@ -90,7 +90,7 @@ def test_each_workload_has_its_checker(
         ("0 invoke subscribe [1]", ForeignWorkload.KAFKA),
     ],
 )
-def test_the_workload_is_told_by_what_was_done(lines: str, workload: ForeignWorkload) -> None:
+def test_the_workload_is_recognized_by_what_was_done(lines: str, workload: ForeignWorkload) -> None:
     assert workload_of(foreign(edn_of(lines))) is workload
 
 
@@ -196,11 +196,11 @@ def test_independent_keys_are_judged_apart() -> None:
 @pytest.mark.parametrize(
     "lines", ["0 invoke write 5\n0 ok write 7", "0 invoke cas [[1 2] [3 4]]\n0 ok cas [[1 2] [3 5]]"]
 )
-def test_what_was_written_is_told_alike(lines: str) -> None:
+def test_what_was_written_is_reported_alike(lines: str) -> None:
     with pytest.raises(HistoryError, match="with another value"):
         judged(lines)
-    nothing_told = judged("0 invoke write 5\n0 ok write nil\n1 invoke read nil\n1 ok read 5")
-    assert nothing_told.verdict.validity is Validity.VALID
+    unread_write = judged("0 invoke write 5\n0 ok write nil\n1 invoke read nil\n1 ok read 5")
+    assert unread_write.verdict.validity is Validity.VALID
 
 
 @pytest.mark.parametrize("answer", ["[2 5]", "5", "nil"])
@@ -232,7 +232,7 @@ def test_what_was_cut_off_makes_it_unknown_unless_it_is_invalid_already() -> Non
     assert bad.validity is Validity.INVALID
 
 
-def test_the_reading_tells_what_was_read() -> None:
+def test_the_reading_reports_what_was_read() -> None:
     result = judged('0 invoke send [[:send "a" 1]]\nnemesis info start nil').verdict.results[-1]
     assert result.figures == {
         "workload": "kafka",
@@ -245,7 +245,7 @@ def test_the_reading_tells_what_was_read() -> None:
     assert counts(judged(REGISTER.format(1))) == {}
 
 
-def test_a_checker_that_cannot_read_a_value_says_unknown() -> None:
+def test_a_checker_that_cannot_read_a_value_answers_unknown() -> None:
     verdict = judged("0 invoke cas 5\n0 ok cas 5").verdict
     assert verdict.validity is Validity.UNKNOWN
     assert (

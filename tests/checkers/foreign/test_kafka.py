@@ -26,14 +26,14 @@ def test_sends_and_polls_are_ours() -> None:
     0 ok send [[:send 3 [7 10]] [:send 5 11]]
     1 invoke poll [[:poll] [:poll]]
     1 ok poll [[:poll {3 [[7 10]], 5 []}] [:poll {3 [[8 12]]}]]"""
-    told_of = operations(lines)
-    assert [(o.f, o.key, o.index) for o in told_of] == [
+    converted = operations(lines)
+    assert [(o.f, o.key, o.index) for o in converted] == [
         ("send", "jepsen", 0),
         ("send", "jepsen", 1),
         ("poll", "jepsen", 2),
         ("poll", "jepsen", 3),
     ]
-    assert [o.value for o in told_of] == [
+    assert [o.value for o in converted] == [
         [[3, 10], [5, 11]],
         [[3, 10, 7, "ok"], [5, 11, None, "ok"]],
         READER,
@@ -75,13 +75,13 @@ def test_transactions_hold_what_they_sent_and_polled() -> None:
     1 info send [[:send 3 11]]
     2 invoke poll [[:poll]]
     2 ok poll [[:poll {}]]"""
-    told_of = operations(lines)
-    assert [(o.f, o.key) for o in told_of[::2]] == [
+    converted = operations(lines)
+    assert [(o.f, o.key) for o in converted[::2]] == [
         ("txn", "process 0"),
         ("txn", "process 1"),
         ("poll", "jepsen"),
     ]
-    assert [o.value for o in told_of] == [
+    assert [o.value for o in converted] == [
         COMMITTED | {"end": "commit", "mops": [["send", "jepsen", 3, 10], ["poll", "jepsen", []]]},
         COMMITTED
         | {
@@ -130,11 +130,11 @@ def test_a_subscriber_may_be_given_others_in_every_poll() -> None:
 
 def test_a_failed_transaction_loses_positions_where_it_does_not_tell_what_it_polled() -> None:
     failed = "1 invoke txn [[:poll] [:send 3 1]]\n1 fail txn [[:poll] [:send 3 1]]\n"
-    told_all = failed.replace("1 fail txn [[:poll]", "1 fail txn [[:poll {3 []}]")
+    with_offsets = failed.replace("1 fail txn [[:poll]", "1 fail txn [[:poll {3 []}]")
     committed = "1 invoke txn [[:poll] [:send 3 2]]\n1 ok txn [[:poll {3 []}] [:send 3 [0 2]]]\n"
     assert reassigned(failed + poll() + poll()) == [True, False]
     assert reassigned(failed + committed + poll()) == [True, False]
-    assert reassigned(told_all + committed + poll()) == [False, False]
+    assert reassigned(with_offsets + committed + poll()) == [False, False]
     assert reassigned(committed + poll()) == [False, False]
     assert reassigned(committed + "1 invoke poll [[:poll]]\n1 fail poll [[:poll]]\n" + poll()) == [
         False,
@@ -146,7 +146,7 @@ def test_a_failed_transaction_loses_positions_where_it_does_not_tell_what_it_pol
 @pytest.mark.parametrize(
     ("offset", "assigned"),
     [
-        # behind what was polled, even where something is passed over: nothing says that it went back
+        # behind what was polled, even where something is passed over: nothing shows that it went back
         (14, None),
         (12, None),
         # where the failed transaction began, or between there and its end, or before
@@ -215,17 +215,17 @@ def test_json_has_keys_as_texts_where_they_are_names() -> None:
         '{"process":1,"type":"invoke","f":"poll","value":[["poll"]]}\n'
         '{"process":1,"type":"ok","f":"poll","value":[["poll",{"3":[[7,10]]}]]}\n'
     )
-    told_of = kafka_history_of(foreign(text)).history.operations
-    assert told_of[3].value["records"] == [[3, [7], [10]]]
-    assert told_of[1].value == [[3, 10, 7, "ok"]]
+    converted = kafka_history_of(foreign(text)).history.operations
+    assert converted[3].value["records"] == [[3, [7], [10]]]
+    assert converted[1].value == [[3, 10, 7, "ok"]]
 
 
 def test_all_else_stays_what_it_is() -> None:
-    told_of = operations(
+    converted = operations(
         "0 invoke crash nil\nnemesis info kill [1]\n0 info crash nil\n1 invoke send []\n1 ok send []"
     )
-    assert [(o.process, o.f) for o in told_of[:3]] == [(0, "crash"), ("nemesis", "nemesis"), (0, "crash")]
-    assert [o.value for o in told_of[3:]] == [[], []]
+    assert [(o.process, o.f) for o in converted[:3]] == [(0, "crash"), ("nemesis", "nemesis"), (0, "crash")]
+    assert [o.value for o in converted[3:]] == [[], []]
 
 
 @pytest.mark.parametrize(

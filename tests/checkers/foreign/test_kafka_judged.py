@@ -1,4 +1,4 @@
-"""Small histories of Jepsen's kafka workload, written by hand, and what is said of them.
+"""Small histories of Jepsen's kafka workload, written by hand, and how they are judged.
 
 Among them are those on which jepsen.tests.kafka itself fails; ours must not.
 """
@@ -99,7 +99,7 @@ def test_reading_from_the_beginning_may_pass_nothing_over() -> None:
     assert counts(judged(THREE_SENT + OTHERS_SEE_ALL + seek.replace("true", "false") + poll)) == {}
 
 
-def test_what_nobody_saw_yet_is_told_and_legal() -> None:
+def test_what_nobody_saw_yet_is_reported_and_legal() -> None:
     judgement = judged(ONE_SENT)
     assert counts(judgement) == {"unseen": 1}
     assert judgement.verdict.validity is Validity.VALID
@@ -200,7 +200,7 @@ def test_a_key_that_stays_assigned_goes_on_where_it_was(
     [
         ("[:send 1 10]", "[:send 1 11]", {"nonmonotonic-send": 1}),
         ("[:send 1 10] [:send 1 11]", "", {"int-nonmonotonic-send": 1}),
-        # one value of two sends, and at two offsets, tells no place
+        # one value of two sends, and at two offsets, has no known place
         ("[:send 1 10]", "[:send 1 11] [:send 1 11]", {}),
         # another process
         ("[:send 1 10]", "[:send 2 5]]\n2 ok send [[:send 2 5]]\n3 invoke send [[:send 1 11]", {}),
@@ -217,7 +217,7 @@ def test_sends_out_of_order_are_found_by_what_was_polled(
     assert {name: count for name, count in seen.items() if "send" in name} == found
 
 
-def test_why_sends_are_out_of_order_is_told_by_readers() -> None:
+def test_why_sends_are_out_of_order_is_shown_by_readers() -> None:
     lines = "2 invoke send [[:send 1 10] [:send 1 11]]\n2 info send nil\n"
     judgement = judged(lines + "1 invoke poll [[:poll]]\n1 ok poll [[:poll {1 [[3 11] [7 10]]}]]")
     (anomaly,) = (a for result in judgement.verdict.results for a in result.anomalies)

@@ -23,7 +23,7 @@ def foreign(text: str | bytes) -> Foreign:
 
 
 def edn_of(lines: str) -> str:
-    """EDN of a history that is told in short: a process, a type, a function and a value a line.
+    """EDN of a history in short form: a process, a type, a function and a value a line.
 
     ``0 invoke read nil`` is process 0's; indices and times are their places.
     """
@@ -38,7 +38,7 @@ def _edn_line(number: int, line: str) -> str:
 
 
 def judged(lines: str, **asked: Any) -> ForeignJudgement:
-    """What is said of a history that is told in short."""
+    """The judgement of a history in short form."""
     return judge_foreign(foreign(edn_of(lines)), JudgingOptions(**asked))
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from checkers.history.operations import History
 from tests.checkers.groups.group_histories import FAIL, GROUP, OK, GroupStory
-from tests.checkers.groups.logged_histories import Held, Told, committed, group, member, target, wrote
+from tests.checkers.groups.logged_histories import Held, Record, committed, group, member, target, wrote
 
 PARTITIONS = range(4)
 AWAY = -2
@@ -62,7 +62,7 @@ class Coordinating:
         self._story = GroupStory()
         self._story.setup("another", modern=(GROUP,))
         self._state = State()
-        self._log: list[Told] = []
+        self._log: list[Record] = []
         self._saved: list[tuple[int, State]] = [(0, State())]
         self._written = 0
         self._leader_epoch, self._before = 0, -1

@@ -1,4 +1,4 @@
-"""Histories of consumer groups, told call by call; every operation happens 10 ms after the one before."""
+"""Histories of consumer groups, recorded call by call; every operation happens 10 ms after the one before."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -44,8 +44,8 @@ class GroupStory:
         workload = {"kind": kind, "groups": list(groups), "session_ms": 6_000}
         workload |= {"modern": list(modern), "mixed": list(mixed)}
         topics = [{"name": TOPIC, "partitions": 1}]
-        told = {"kafka_version": "4.3.1", "workload": workload, "config": config, "topics": topics}
-        self.add("runner", OK, "setup", None, told)
+        value = {"kafka_version": "4.3.1", "workload": workload, "config": config, "topics": topics}
+        self.add("runner", OK, "setup", None, value)
 
     def assigned(
         self, process: int, generation: int | None, starts: Mapping[int, int], given: Given | None = None
@@ -53,12 +53,12 @@ class GroupStory:
         """A poll in which a member is assigned partitions; the position of its completion."""
         if generation is not None:
             self.members[process] = (f"member-{process}", generation)
-        return self.polled(process, given or {}, starts, told=generation is not None)
+        return self.polled(process, given or {}, starts, member=generation is not None)
 
     def goes_on(self, process: int, generation: int) -> int:
         """A poll in which a member learns of another epoch alone; the position of its completion."""
         self.members[process] = (f"member-{process}", generation)
-        return self.polled(process, {}, told=True)
+        return self.polled(process, {}, member=True)
 
     def polled(
         self,
@@ -66,7 +66,7 @@ class GroupStory:
         given: Given,
         starts: Mapping[int, int] | None = None,
         *,
-        told: bool = False,
+        member: bool = False,
         group: str | None = GROUP,
     ) -> int:
         """A poll; the position of its completion."""
@@ -78,8 +78,8 @@ class GroupStory:
         answer = {**asked, "records": records}
         if starts is not None:
             answer["assigned"] = [list(pair) for pair in starts.items()]
-        if starts is not None or told:
-            answer["membership"] = list(self.members[process]) if told else None
+        if starts is not None or member:
+            answer["membership"] = list(self.members[process]) if member else None
         return self.add(process, OK, "poll", TOPIC, answer)
 
     def commits(

@@ -2,7 +2,7 @@
 
 A correct coordinator refuses commits of every generation but the current one and keeps those that it
 acknowledged.  Members poll, commit, crash, leave, stall and commit too late; commits may be lost on their
-way, be applied although nobody is told, or be applied late.  Without a defect every history is valid.
+way, be applied without an answer, or be applied late.  Without a defect every history is valid.
 """
 
 import random
@@ -159,7 +159,7 @@ class Simulation:
         self._accepts(late)
 
     def _accepts(self, commit: Late) -> bool:
-        """What the coordinator does with a commit; whether it says that it is done."""
+        """What the coordinator does with a commit; whether it answers that it is done."""
         fenced = commit.generation != self._generation
         if fenced and not (self._defects.no_fencing and self._random.random() < 0.5):
             return False

@@ -19,7 +19,7 @@ OK, FAIL, INFO, INVOKE = OperationType.OK, OperationType.FAIL, OperationType.INF
 def history_of(text: str, version: str = "4.3.1", operations: tuple[Operation, ...] = ()) -> History:
     """Lines such as ``commit 0 7 b1 ok``, ``delete 0 b1 ok``, ``group b1 info``, ``fetch 0 7 b2``; ``final``.
 
-    A fetch tells an offset or ``-``; a change that ends ``gone`` was refused as there is no such group;
+    A fetch returns an offset or ``-``; a change that ends ``gone`` was refused as there is no such group;
     without an ending nothing was answered.
     """
     setup = {
@@ -109,8 +109,8 @@ def test_a_change_of_unknown_fate_may_come_about_at_any_time(change: str) -> Non
     becomes = "8" if change.startswith("commit") else "-"
     for after in ("", "\ncommit 0 9 b1 ok"):
         kept = "9" if after else "7"
-        for told_offset in (kept, becomes):
-            assert found(f"commit 0 7 b1 ok\n{change}{after}\nfetch 0 {told_offset} b1") == []
+        for fetched in (kept, becomes):
+            assert found(f"commit 0 7 b1 ok\n{change}{after}\nfetch 0 {fetched} b1") == []
     assert found(f"commit 0 7 b1 ok\n{change}\nfetch 0 5 b1") == [LOST]
 
 
@@ -163,7 +163,7 @@ def test_a_group_that_has_offsets_is_there(text: str, change: str, *, wrong: boo
     assert found(text.format(change)) == ([LOST] if wrong else [])
 
 
-def test_a_commit_that_is_refused_tells_nothing() -> None:
+def test_a_commit_that_is_refused_shows_nothing() -> None:
     assert found("commit 0 7 b1 ok\ncommit 0 8 b1 gone\nfetch 0 7 b1") == []
 
 

@@ -206,7 +206,7 @@ def test_an_offset_that_is_committed_only_later() -> None:
     assert "3, but 1 had been" in only(judged(story), "committed-offset-lost").summary
 
 
-def test_a_commit_under_way_may_be_what_an_assignment_is_told() -> None:
+def test_a_commit_under_way_may_be_what_an_assignment_gets() -> None:
     story = GroupStory()
     story.assigned(1, 1, {0: 0}, {0: [0, 1, 2]})
     story.begins_commit(1, {0: 3})
@@ -216,7 +216,7 @@ def test_a_commit_under_way_may_be_what_an_assignment_is_told() -> None:
     assert judged(story).validity is Validity.VALID
 
 
-def test_a_member_of_an_old_generation_may_be_told_what_is_old() -> None:
+def test_a_member_of_an_old_generation_may_get_what_is_old() -> None:
     story = GroupStory()
     story.assigned(1, 1, {0: 0}, {0: [0]})
     story.commits(1, {0: 1})
@@ -269,7 +269,7 @@ def test_a_commit_that_is_not_acknowledged_is_no_zombies(outcome: OperationType 
     assert judged(story).validity is Validity.VALID
 
 
-def test_a_commit_that_began_before_the_next_generation_was_told_of() -> None:
+def test_a_commit_that_began_before_the_next_generation_was_known() -> None:
     story = GroupStory()
     story.commits(1, {0: 1})
     story.assigned(1, 1, {0: 1}, {0: [0]})
@@ -281,7 +281,7 @@ def test_a_commit_that_began_before_the_next_generation_was_told_of() -> None:
     assert judged(story).validity is Validity.VALID
 
 
-def test_a_commit_of_a_generation_that_nobody_was_told_of() -> None:
+def test_a_commit_of_a_generation_that_nobody_knew() -> None:
     story = GroupStory()
     story.assigned(1, 1, {0: 0}, {0: [0]})
     poll = story.assigned(2, 3, {1: 0})
@@ -314,7 +314,7 @@ def test_a_commit_of_a_generation_to_come_that_is_not_acknowledged(outcome: Oper
     assert result.figures[GROUP]["commits_premature"] == int(outcome is not None)
 
 
-def test_a_generation_that_a_poll_under_way_tells_of_may_be_known() -> None:
+def test_a_generation_that_a_poll_under_way_reports_may_be_known() -> None:
     story = GroupStory()
     story.assigned(1, 1, {0: 0}, {0: [0]})
     asked = {"client": "c", "isolation": "read_uncommitted", "group": GROUP}
@@ -326,7 +326,7 @@ def test_a_generation_that_a_poll_under_way_tells_of_may_be_known() -> None:
     assert judged(story).validity is Validity.VALID
 
 
-def test_who_told_of_a_generation_may_be_lost() -> None:
+def test_who_reported_a_generation_may_be_lost() -> None:
     story = GroupStory()
     story.setup(GROUP)
     story.assigned(1, 1, {0: 0}, {0: [0]})
@@ -339,7 +339,7 @@ def test_who_told_of_a_generation_may_be_lost() -> None:
 
 
 @pytest.mark.parametrize("assigned", [True, False])
-def test_where_generations_are_not_told_any_may_be_known(*, assigned: bool) -> None:
+def test_where_generations_are_not_recorded_any_may_be_known(*, assigned: bool) -> None:
     story = GroupStory()
     if assigned:
         story.assigned(1, None, {0: 0}, {0: [0]})
@@ -349,7 +349,7 @@ def test_where_generations_are_not_told_any_may_be_known(*, assigned: bool) -> N
     assert judged(story).validity is Validity.VALID
 
 
-def test_one_partition_for_two_members_of_a_generation_is_told_once() -> None:
+def test_one_partition_for_two_members_of_a_generation_is_reported_once() -> None:
     story = GroupStory()
     first = story.assigned(1, 1, {0: 0})
     story.assigned(1, 1, {0: 0})

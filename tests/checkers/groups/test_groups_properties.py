@@ -51,7 +51,7 @@ def test_a_defect_is_found_as_what_it_is(defects: Defects, allowed: set[str]) ->
         if defects.two_owners:
             assert ("two-owners" in result.counts) == bool(simulation.harmed)
         found += result.validity is Validity.INVALID
-    # What a defect did can be hidden: by a later commit, or because nobody was told.
+    # What a defect did can be hidden: by a later commit, or because nobody got an answer.
     assert found >= SHOWN_MIN
 
 
@@ -78,7 +78,7 @@ def test_a_record_that_is_taken_out_of_the_only_poll_that_returned_it(seed: int,
 
 @SOME
 @given(SEEDS, st.data())
-def test_a_commit_that_is_said_to_be_refused_explains_no_beginning(seed: int, data: st.DataObject) -> None:
+def test_a_commit_that_was_answered_as_refused_explains_no_beginning(seed: int, data: st.DataObject) -> None:
     history = Simulation(seed, STEPS).history()
     begun = {
         (partition, start)

@@ -1,4 +1,4 @@
-"""Epochs, owners and commits of groups in the log of the offsets topic, told record by record."""
+"""Epochs, owners and commits of groups in the log of the offsets topic, record by record."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from tests.checkers.groups.logged_histories import (
     PARTITION,
     TOPIC_ID,
     UNREADABLE,
-    Told,
+    Record,
     committed,
     found,
     group,
@@ -38,7 +38,7 @@ def story() -> GroupStory:
     return made
 
 
-def of(story: GroupStory, *records: Told) -> list[str]:
+def of(story: GroupStory, *records: Record) -> list[str]:
     wrote(story, *records)
     return list(found(story))
 
@@ -64,7 +64,7 @@ def of(story: GroupStory, *records: Told) -> list[str]:
         ([group(5), UNREADABLE, group(5)], []),
     ],
 )
-def test_epochs_grow(story: GroupStory, records: list[Told], ids: list[str]) -> None:
+def test_epochs_grow(story: GroupStory, records: list[Record], ids: list[str]) -> None:
     assert of(story, *records) == ids
 
 
@@ -82,7 +82,7 @@ def test_epochs_grow(story: GroupStory, records: list[Told], ids: list[str]) -> 
         ([group(6), target(5), member(1, None), member(1, -2)], []),
     ],
 )
-def test_nobody_is_ahead(story: GroupStory, records: list[Told], ids: list[str]) -> None:
+def test_nobody_is_ahead(story: GroupStory, records: list[Record], ids: list[str]) -> None:
     assert of(story, *records) == ids
 
 
@@ -103,7 +103,7 @@ def test_nobody_is_ahead(story: GroupStory, records: list[Told], ids: list[str])
     ],
 )
 def test_a_partition_is_released_before_it_is_assigned(
-    story: GroupStory, records: list[Told], ids: list[str]
+    story: GroupStory, records: list[Record], ids: list[str]
 ) -> None:
     assert of(story, *records) == ids
 
@@ -233,7 +233,7 @@ def test_a_loss_after_the_records_were_read_explains_nothing(
     ],
 )
 def test_an_acknowledged_commit_of_a_member(
-    story: GroupStory, records: list[Told], epoch: int, ids: list[str]
+    story: GroupStory, records: list[Record], epoch: int, ids: list[str]
 ) -> None:
     story.commits(1, {0: 7}, generation=epoch)
     wrote(story, *records, committed(0, 7), member(1, None))

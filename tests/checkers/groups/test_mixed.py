@@ -5,10 +5,10 @@ import pytest
 from checkers.groups import check_groups
 from checkers.verdict.verdict import CheckerResult
 from tests.checkers.groups.group_histories import GROUP, INFO, GroupStory
-from tests.checkers.groups.logged_histories import Told, committed, group, member, target, wrote
+from tests.checkers.groups.logged_histories import Record, committed, group, member, target, wrote
 
 
-def classic(generation: int | None, name: str = GROUP) -> Told:
+def classic(generation: int | None, name: str = GROUP) -> Record:
     """The generation of a classic group."""
     return ["classic", name, "", generation, []]
 
@@ -71,11 +71,11 @@ def test_after_numbers_began_again_they_are_not_compared(story: GroupStory) -> N
     assert (result.figures[GROUP]["ordered"], ids(story)) == (0.0, [])
 
 
-@pytest.mark.parametrize("told", ["nothing", "of another group", "not from its beginning"])
-def test_if_not_all_records_were_read_they_may_have_begun_again(story: GroupStory, told: str) -> None:
-    if told == "of another group":
+@pytest.mark.parametrize("lack", ["nothing", "of another group", "not from its beginning"])
+def test_if_not_all_records_were_read_they_may_have_begun_again(story: GroupStory, lack: str) -> None:
+    if lack == "of another group":
         wrote(story, classic(1, "another"))
-    elif told == "not from its beginning":
+    elif lack == "not from its beginning":
         wrote(story, classic(1), first=5, before=None)
     begun_again(story)
     result = judged(story)
@@ -137,7 +137,7 @@ def test_numbers_read_long_after_the_load_began_again_under_load_if_members_repo
 
 
 @pytest.mark.parametrize(("recovered", "found"), [(True, ["committed-offset-lost"]), (False, [])])
-def test_the_last_member_is_told_what_was_committed_under_load(
+def test_the_last_member_gets_what_was_committed_under_load(
     story: GroupStory,
     recovered: bool,  # noqa: FBT001 - a case
     found: list[str],

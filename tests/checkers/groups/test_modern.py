@@ -56,7 +56,7 @@ def test_a_commit_of_the_partition_in_a_later_epoch_or_by_the_same_member_is_non
     assert ids(story) == []
 
 
-def test_an_epoch_that_a_poll_told_alone_is_known(story: GroupStory) -> None:
+def test_an_epoch_that_a_poll_reported_alone_is_known(story: GroupStory) -> None:
     story.assigned(1, 5, {0: 0}, {0: [0]})
     story.goes_on(1, 6)
     story.commits(1, {0: 1}, generation=6)

@@ -13,7 +13,7 @@ from tests.checkers.groups.group_histories import CLIENT, GROUP, TOPIC, GroupSto
 FATAL = "_FATAL: Fatal error: Broker: Consumer group has reached maximum size: ConsumerGroupHeartbeat"
 
 
-def told(**changed: Any) -> dict[str, Any]:
+def full_group(**changed: Any) -> dict[str, Any]:
     """A set-up with a full group of static members."""
     workload = {"kind": "log", "modern": [GROUP], "static": [GROUP], "members": 3}
     workload |= changed.pop("workload", {})
@@ -49,7 +49,7 @@ def found(story: GroupStory) -> list[Anomaly]:
 
 
 def test_one_finding_for_each_process_with_its_first_and_its_last_refusal() -> None:
-    story = story_of(told())
+    story = story_of(full_group())
     story.assigned(1, 5, {0: 0}, {0: [0]})
     first = polls(story, 1, FATAL)
     polls(story, 1, "_TIMED_OUT: something else")
@@ -65,7 +65,7 @@ def test_one_finding_for_each_process_with_its_first_and_its_last_refusal() -> N
 
 
 def test_a_member_and_its_successors_are_one() -> None:
-    story = story_of(told(workload={"workers": 21}))
+    story = story_of(full_group(workload={"workers": 21}))
     story.assigned(1, 5, {0: 0}, {0: [0]})
     first = polls(story, 10, FATAL)
     last = polls(story, 31, FATAL)
@@ -77,10 +77,10 @@ def test_a_member_and_its_successors_are_one() -> None:
 @pytest.mark.parametrize(
     "setup",
     [
-        told(workload={"static": []}),
-        told(workload={"modern": []}),
-        told(workload={"members": 4}),
-        told(node_config={"b1": {"group.consumer.max.size": "2"}}),
+        full_group(workload={"static": []}),
+        full_group(workload={"modern": []}),
+        full_group(workload={"members": 4}),
+        full_group(node_config={"b1": {"group.consumer.max.size": "2"}}),
     ],
     ids=["dynamic members", "a classic group", "more members than permitted", "a broker permits fewer"],
 )
@@ -92,7 +92,7 @@ def test_a_group_that_may_be_too_full_may_refuse(setup: dict[str, Any]) -> None:
 
 
 def test_without_a_limit_a_group_is_never_full() -> None:
-    story = story_of(told(config={}))
+    story = story_of(full_group(config={}))
     story.assigned(1, 5, {0: 0}, {0: [0]})
     polls(story, 1, FATAL)
     assert len(found(story)) == 1
@@ -108,7 +108,7 @@ def test_without_a_limit_a_group_is_never_full() -> None:
     ],
 )
 def test_the_smallest_limit_at_any_time_counts(properties: dict[str, Any], number: int) -> None:
-    story = story_of(told())
+    story = story_of(full_group())
     story.assigned(1, 5, {0: 0}, {0: [0]})
     polls(story, 1, FATAL)
     story.add("moves", OperationType.INVOKE, "configure", "b1", {"properties": properties})

@@ -5,7 +5,7 @@ import pytest
 from tests.checkers.groups.group_histories import GROUP, GroupStory
 from tests.checkers.groups.logged_histories import (
     UNREADABLE,
-    Told,
+    Record,
     found,
     group,
     judged,
@@ -21,7 +21,7 @@ CLASSIC = ["classic", GROUP, "", 3, []]
 TWO = [group(5), target(5), member(1, 5, {0: 5}), member(2, 5, {1: 5})]
 
 
-def gone(number: int, name: str = GROUP) -> list[Told]:
+def gone(number: int, name: str = GROUP) -> list[Record]:
     """The records that delete a member; the one between them, of its target assignment, is not reported."""
     return [member(number, None, name=name), other(name), subscription(number, None, name)]
 
@@ -55,7 +55,7 @@ def story() -> GroupStory:
     ],
 )
 def test_removals_after_which_the_epoch_is_raised_or_needs_not_to_be(
-    story: GroupStory, after: list[Told]
+    story: GroupStory, after: list[Record]
 ) -> None:
     wrote(story, *TWO, *after)
     assert NOT_RAISED not in found(story)
@@ -73,12 +73,12 @@ def test_removals_after_which_the_epoch_is_raised_or_needs_not_to_be(
         pytest.param([*gone(1), other(), *gone(2), group(6)], id="another-one-leaves-later"),
     ],
 )
-def test_removals_after_which_the_epoch_is_not_raised(story: GroupStory, after: list[Told]) -> None:
+def test_removals_after_which_the_epoch_is_not_raised(story: GroupStory, after: list[Record]) -> None:
     wrote(story, *TWO, *after)
     assert found(story).count(NOT_RAISED) == 1
 
 
-def test_the_removal_is_told(story: GroupStory) -> None:
+def test_the_removal_is_reported(story: GroupStory) -> None:
     wrote(story, *TWO, *gone(1), target(6))
     (anomaly,) = (each for each in judged(story).anomalies if each.id == NOT_RAISED)
     assert anomaly.summary == (

@@ -99,9 +99,9 @@ def runs(count: int) -> list[dict[str, Any]]:
 
 def test_short_runs_of_very_many_records_are_refused(tmp_path: Path) -> None:
     write(tmp_path, *runs(1_000))
-    told = refusal(tmp_path)
-    assert "100,000,000 records are said to be sent, in journals of " in told
-    assert "records in journals of that size" in told
+    message = refusal(tmp_path)
+    assert "100,000,000 records are said to be sent, in journals of " in message
+    assert "records in journals of that size" in message
 
 
 @pytest.mark.parametrize("free", [bounds.RECORDS_FREE, 0])
@@ -120,7 +120,7 @@ def test_more_partitions_than_a_cluster_has_are_refused(tmp_path: Path) -> None:
     assert "setup (ok): Expected at most 200,000 partitions, got 200,000,000" in refusal(tmp_path)
 
 
-def test_of_partitions_of_which_nothing_is_recorded_little_is_told(tmp_path: Path) -> None:
+def test_of_partitions_of_which_nothing_is_recorded_little_is_reported(tmp_path: Path) -> None:
     """An eighth of those that a set-up may have, for tests are traced."""
     topics = [{"name": f"t{i}", "partitions": bounds.PARTITIONS_MAX // 800} for i in range(100)]
     value = SETUP | {"topics": topics, "scenario": "many", "evidence": ["replicas", "metadata-log"]}
@@ -145,7 +145,9 @@ def test_what_is_refused_costs_no_memory(tmp_path: Path) -> None:
         "    except HistoryError as error:\n        print(error)\n"
         "print(open('/proc/self/status').read().partition('VmHWM:')[2].split()[0])\n"
     )
-    told = subprocess.run([sys.executable, "-c", code, *folders], capture_output=True, text=True, check=True)
-    *refusals, peak_kib = told.stdout.splitlines()
+    finished = subprocess.run(
+        [sys.executable, "-c", code, *folders], capture_output=True, text=True, check=True
+    )
+    *refusals, peak_kib = finished.stdout.splitlines()
     assert len(refusals) == 3
     assert int(peak_kib) * 1024 < 300 * MIB

@@ -34,8 +34,8 @@ def state_columns(**change: str | None) -> dict[str, str]:
     ],
 )
 def test_states_of_transactions_must_fit(seen: dict[str, Any], problem: str | None) -> None:
-    told = states_problem(StatesSeen(**({"began_ns": 0, "partition": 0, "count": 1} | seen)))
-    assert told == problem if problem is None else (told or "").startswith(problem)
+    message = states_problem(StatesSeen(**({"began_ns": 0, "partition": 0, "count": 1} | seen)))
+    assert message == problem if problem is None else (message or "").startswith(problem)
 
 
 def share_columns(rows: int = 1, **change: str | None) -> dict[str, str]:
@@ -75,5 +75,5 @@ def test_states_of_share_partitions_must_fit(seen: dict[str, Any], problem: str 
         "batches": batches((1, 1, 0, 1)),
     }
     whole |= {"began_ns": 0, "partition": 0, "places": [("a", "AAECAwQFBgcICQoLDA0ODw", 0)]}
-    told = share_states_problem(ShareStatesSeen(**(whole | seen)))
-    assert told == problem if problem is None else (told or "").startswith(problem)
+    message = share_states_problem(ShareStatesSeen(**(whole | seen)))
+    assert message == problem if problem is None else (message or "").startswith(problem)

@@ -48,14 +48,14 @@ def test_observations_are_found_by_what_they_are_of() -> None:
 def test_values_of_observations_are_decoded_once() -> None:
     seen = [msgspec.structs.replace(each, value={"status": "paused"}) for each in _history().observed("node")]
     history = History("r", "", tuple(seen))
-    told = history.seen(NODE, NodeSeen)
-    assert told == [(operation, NodeSeen("paused")) for operation in seen]
-    assert history.seen(NODE, NodeSeen) is told
+    decoded = history.seen(NODE, NodeSeen)
+    assert decoded == [(operation, NodeSeen("paused")) for operation in seen]
+    assert history.seen(NODE, NodeSeen) is decoded
     assert nodes_seen(history, "n1") == []
     assert history.seen("quorum", NodeSeen) == []
 
 
-def test_a_value_of_another_shape_is_told() -> None:
+def test_a_value_of_another_shape_is_reported() -> None:
     with pytest.raises(msgspec.ValidationError, match="Expected `object`, got `null`"):
         _history().seen(NODE, NodeSeen)
 
@@ -87,7 +87,7 @@ def test_what_is_raised_is_raised_anew() -> None:
             answer(history)
 
 
-def test_functions_are_told_apart() -> None:
+def test_functions_are_distinguished() -> None:
     first, last = (
         once(lambda history: history.operations[0].f),
         once(lambda history: history.operations[-1].f),

@@ -83,7 +83,7 @@ def test_rows_of_another_width_are_refused(rows: Sequence[Sequence[int]]) -> Non
 )
 def test_what_is_no_such_table_is_refused(count: int, lacking: str, problem: str) -> None:
     packed = {name: text for name, text in packed_rows(ROWS, TYPES).items() if name != lacking}
-    assert problem_with(lambda told: unpacked_rows(told, count, TYPES, "batches"), packed) == problem
+    assert problem_with(lambda table: unpacked_rows(table, count, TYPES, "batches"), packed) == problem
 
 
 def test_more_rows_than_characters_are_refused() -> None:
@@ -107,5 +107,6 @@ def test_more_rows_than_characters_are_refused() -> None:
 def test_numbers_are_places_in_a_list(numbers: list[int], least: int, problem: str | None) -> None:
     columns = {"place": np.array(numbers, dtype=np.int32)}
     assert (
-        problem_with(lambda told: require_places(told, "place", ["a", "b"], least=least), columns) == problem
+        problem_with(lambda table: require_places(table, "place", ["a", "b"], least=least), columns)
+        == problem
     )

@@ -229,7 +229,7 @@ def test_a_line_that_is_not_utf_8(tmp_path: Path) -> None:
 
 
 def observed_line(index: int, key: str, row: list[int]) -> str:
-    """What a broker told of one partition of one topic."""
+    """What a broker reported of one partition of one topic."""
     return line(index, key=key, value={"began_ns": 0, "asked_ns": 0, "topics": {"t": [row]}})
 
 

@@ -117,7 +117,7 @@ def take_anothers(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         (remove, "the run listed it, and it is not there"),
         (empty, "empty, the run ended before its header was written"),
@@ -134,13 +134,13 @@ def take_anothers(path: Path) -> None:
 )
 @pytest.mark.parametrize("name", ["worker-1", "nemesis"])
 def test_a_journal_that_is_not_whole_is_damage_and_lacking(
-    tmp_path: Path, name: str, change: Callable[[Path], None], told: str
+    tmp_path: Path, name: str, change: Callable[[Path], None], message: str
 ) -> None:
     change(record(tmp_path) / f"history-{name}.jsonl")
     history = read_history(tmp_path)
     assert history.lacking == {name}
     assert history.damage[0].startswith(f"history-{name}.jsonl")
-    assert told in history.damage[0]
+    assert message in history.damage[0]
 
 
 @pytest.mark.parametrize("change", [remove, cut])
@@ -163,7 +163,7 @@ def old_run(
     folder: Path, phases: tuple[str, ...] = _PHASES, names: tuple[str, ...] = _ALL, **setup: Any
 ) -> Path:
     """A run of format 1: a worker of each kind, and everything that observes."""
-    told = {
+    value = {
         "scenario": "smoke/partition",
         "topics": [],
         "nodes": _NODES,
@@ -176,7 +176,7 @@ def old_run(
     for name in names:
         operations: list[dict[str, Any]] = [_ANYTHING]
         if name == "runner":
-            operations = [{"f": "setup", "value": told}, *({"f": "phase", "key": key} for key in phases)]
+            operations = [{"f": "setup", "value": value}, *({"f": "phase", "key": key} for key in phases)]
         written(folder, name, operations)
     return folder
 

@@ -12,7 +12,7 @@ from checkers.verdict.verdict import Validity
 Story = Callable[..., History]
 
 
-def test_what_the_run_said(story: Story) -> None:
+def test_what_the_run_recorded(story: Story) -> None:
     setup = setup_of(story("", setup={"planned_faults": 3, "expected": "invalid", "something": "new"}))
     assert setup is not None
     assert (setup.planned_faults, setup.expected) == (3, Validity.INVALID)
@@ -37,10 +37,10 @@ def test_malformed(story: Story) -> None:
 
 
 @pytest.mark.parametrize("name", ["kafka_version", "nodes", "assumptions", "observe_interval_ms"])
-def test_what_assumptions_are_judged_by_must_be_told(story: Story, name: str) -> None:
+def test_what_assumptions_are_judged_by_must_be_recorded(story: Story, name: str) -> None:
     history = story("")
     first = history.operations[0]
-    value = {field: told for field, told in first.value.items() if field != name}
+    value = {field: recorded for field, recorded in first.value.items() if field != name}
     operations = (msgspec.structs.replace(first, value=value), *history.operations[1:])
     bare = msgspec.structs.replace(history, operations=operations)
     with pytest.raises(msgspec.ValidationError, match=f"missing required field `{name}`"):
@@ -48,7 +48,7 @@ def test_what_assumptions_are_judged_by_must_be_told(story: Story, name: str) ->
     assert recorded_setup(bare).expected is Validity.VALID
 
 
-def test_roles_of_each_node_must_be_told(story: Story) -> None:
+def test_roles_of_each_node_must_be_recorded(story: Story) -> None:
     history = story("", setup={"nodes": [{"name": "c1", "id": 1}]})
     with pytest.raises(msgspec.ValidationError, match=r"`nodes\[0\]\.roles`"):
         setup_of(history)
@@ -56,11 +56,11 @@ def test_roles_of_each_node_must_be_told(story: Story) -> None:
 
 
 @pytest.mark.parametrize("without_setup", [True, False])
-def test_one_that_says_nothing_has_defaults(story: Story, *, without_setup: bool) -> None:
+def test_one_without_a_value_has_defaults(story: Story, *, without_setup: bool) -> None:
     history = story("1 phase load", without_setup=True)
     if not without_setup:
-        told = Operation(0, 0, "runner", OperationType.OK, "setup")
-        history = msgspec.structs.replace(history, operations=(told, *history.operations))
+        setup = Operation(0, 0, "runner", OperationType.OK, "setup")
+        history = msgspec.structs.replace(history, operations=(setup, *history.operations))
     assert recorded_setup(history) == Setup()
 
 
@@ -92,8 +92,8 @@ def test_fields_that_may_be_absent_are_the_only_ones_that_are_omitted() -> None:
 def test_the_oldest_and_the_newest_version_of_any_node_at_any_time(
     story: Story, setup: dict[str, object], oldest: tuple[int, ...], newest: tuple[int, ...]
 ) -> None:
-    told = recorded_setup(story("", setup=setup))
-    assert (told.oldest_version, told.newest_version) == (oldest, newest)
+    setup_read = recorded_setup(story("", setup=setup))
+    assert (setup_read.oldest_version, setup_read.newest_version) == (oldest, newest)
 
 
 def test_without_a_setup_no_version_is_known() -> None:

@@ -44,7 +44,7 @@ def test_each_journal_has_one_source(name: str, source: Source) -> None:
 
 def test_what_is_lacking_is_named() -> None:
     history = history_lacking("admin", "worker-3", "worker-1")
-    told_of = lacking(history, Source.CLIENTS, Source.FAULTS, Source.ADMIN)
+    message = lacking(history, Source.CLIENTS, Source.FAULTS, Source.ADMIN)
     expected = "clients (worker-1, worker-3) and admin operations (admin)"
-    assert told_of == f"the history lacks records of {expected}"
+    assert message == f"the history lacks records of {expected}"
     assert lacking(history, Source.FAULTS) is None

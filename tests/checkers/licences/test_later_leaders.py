@@ -90,8 +90,8 @@ class TestElection:
             story.send(70 + offset, 300 + offset, offset)
         for at_ms, sender, value, offset in ((120, 0, 319, 19), (150, process, 900, 12)):
             story.add(at_ms, sender, OperationType.INVOKE, "send", key=TOPIC, value=[[0, value]])
-            told = [[0, value, offset, "ok"]]
-            story.add(at_ms + 0.5, sender, OperationType.OK, "send", key=TOPIC, value=told)
+            acknowledged = [[0, value, offset, "ok"]]
+            story.add(at_ms + 0.5, sender, OperationType.OK, "send", key=TOPIC, value=acknowledged)
         story.view(200, 1, [1, 2], nodes=[1])
         kept = [*((offset, 100 + offset) for offset in range(7)), *((o, 300 + o) for o in range(7, 20))]
         story.final(*kept, end=20, at_ms=5_000)

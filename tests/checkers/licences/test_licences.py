@@ -107,7 +107,7 @@ def test_without_a_setup_nothing_is_permitted() -> None:
     assert Licences().of(HERE) == ()
 
 
-def test_every_rule_says_why() -> None:
+def test_every_rule_gives_its_reason() -> None:
     assert all(rule.name and rule.reason for rule in RULES)
 
 
@@ -135,7 +135,7 @@ LOSS = st.tuples(TIME, TIME, st.booleans(), st.integers(-1, 9), TIME)
 
 
 def _covers(permit: Permit, loss: tuple[int, int, bool, int, int], *, removable: bool) -> bool:
-    """The rule for one permit and one loss, as it is told in words."""
+    """The rule for one permit and one loss, as it is put in words."""
     event, (since_ns, until_ns, returned, offset, known_ns) = permit.event, loss
     if known_ns < event.known_from_ns:
         return False

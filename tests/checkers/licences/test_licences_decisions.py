@@ -24,8 +24,8 @@ def elected(**setup: Any) -> AdminStory:
     """The coordinators' topic has one partition; at 30 ms its leader was elected uncleanly, seen by all."""
     story = AdminStory(**setup)
     story.record(1, "TOPIC_RECORD", {"name": STATES, "topicId": TOPIC_ID})
-    told_of = {"replicas": MENDED, "isr": [1], "leader": 1, "leaderEpoch": 0}
-    story.record(2, "PARTITION_RECORD", {"partitionId": 0, "topicId": TOPIC_ID, **told_of})
+    partition = {"replicas": MENDED, "isr": [1], "leader": 1, "leaderEpoch": 0}
+    story.record(2, "PARTITION_RECORD", {"partitionId": 0, "topicId": TOPIC_ID, **partition})
     story.changed(20, leader=-1)
     story.changed(30, isr=[2], leader=2, leaderRecoveryState=1)
     for at_ms, leader, epoch in ((10, 1, 0), (40, 2, 2)):
@@ -49,9 +49,9 @@ def ended(
 ) -> AdminStory:
     asked = {"client": "c", "end": "commit", "mops": [["send", TOPIC, 0, value]], "consumed": []}
     story.add(at_ms, value, OperationType.INVOKE, "txn", key=key, value=asked)
-    told = asked | {"mops": [["send", TOPIC, 0, value, offset]], "ended": None if error else "commit"}
+    answer = asked | {"mops": [["send", TOPIC, 0, value, offset]], "ended": None if error else "commit"}
     kind = OperationType.INFO if error else OperationType.OK
-    story.add(at_ms + 1, value, kind, "txn", key=key, value=told, error=error)
+    story.add(at_ms + 1, value, kind, "txn", key=key, value=answer, error=error)
     return story
 
 

@@ -178,7 +178,7 @@ class TestWipes:
 
 
 class TestMetadataLog:
-    """Where it tells who was in sync or eligible, that decides, and not what brokers believed."""
+    """Where it shows who was in sync or eligible, that decides, and not what brokers believed."""
 
     @pytest.mark.parametrize(
         ("changes", "licensed"),
@@ -203,7 +203,7 @@ class TestMetadataLog:
         story.fault(20, 30, "wipe-disk", "n1", "n2", scope="all")
         assert bool(licences_of(story.history()).of(HERE)) is licensed
 
-    def test_what_a_broker_told_long_ago_does_not_make_another_the_last_one(self) -> None:
+    def test_what_a_broker_reported_long_ago_does_not_make_another_the_last_one(self) -> None:
         story = begun(**WITHOUT_ELR)
         story.created()
         story.changed(8, isr=[1])
@@ -387,7 +387,7 @@ def test_other_faults_are_no_strikes() -> None:
     assert permits(story) == ()
 
 
-def test_a_partition_that_nobody_told_of_is_not_known_to_be_hit() -> None:
+def test_a_partition_that_nobody_reported_is_not_known_to_be_hit() -> None:
     story = AdminStory()
     story.fault(20, 30, "wipe-disk", "n1", "n2", "n3", scope="all")
     assert permits(story) == ()

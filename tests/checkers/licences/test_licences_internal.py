@@ -26,8 +26,8 @@ def kept(**setup: Any) -> AdminStory:
     """The topic has one partition; brokers 2 and 3 are in sync at last."""
     story = AdminStory(**setup)
     story.record(1, "TOPIC_RECORD", {"name": OFFSETS_TOPIC, "topicId": TOPIC_ID})
-    told = {"replicas": [1, 2, 3], "isr": [1, 2, 3], "leader": 1, "leaderEpoch": 0}
-    story.record(2, "PARTITION_RECORD", {"partitionId": 0, "topicId": TOPIC_ID, **told})
+    partition = {"replicas": [1, 2, 3], "isr": [1, 2, 3], "leader": 1, "leaderEpoch": 0}
+    story.record(2, "PARTITION_RECORD", {"partitionId": 0, "topicId": TOPIC_ID, **partition})
     story.changed(20, isr=[2, 3], leader=2)
     return story
 
@@ -70,7 +70,7 @@ def test_where_the_log_ends_before_any_disk_may_have_been_the_last() -> None:
     assert "brokers [3]" in str(may_have_lost(story.history(cut=2), OFFSETS_TOPIC))
 
 
-def test_where_nothing_tells_of_the_topic_any_disk_may_have_been_the_last() -> None:
+def test_where_nothing_shows_the_topic_any_disk_may_have_been_the_last() -> None:
     story = AdminStory()
     assert may_have_lost(story.history(metadata_log=False), OFFSETS_TOPIC) is None
     story.fault(20, 25, "kill", "n2")
@@ -106,7 +106,7 @@ def test_before_an_unclean_election_nothing_was_lost(until_ms: float, *, lost: b
 
 
 def test_where_the_log_ends_early_another_election_may_have_followed() -> None:
-    """A broker told of the first one at once: what was asked for a second later it did not cost."""
+    """A broker reported the first one at once: what was asked for a second later it did not cost."""
     story = kept(config={"unclean.leader.election.enable": "true"})
     story.changed(50, isr=[1], leader=1, leaderRecoveryState=1)
     story.changed(60, isr=[1, 2])
@@ -137,7 +137,7 @@ def test_one_that_was_asked_for_everywhere() -> None:
         ("preferred", None, "ok", False),
     ],
 )
-def test_one_that_was_asked_for_where_nothing_tells(
+def test_one_that_was_asked_for_where_nothing_shows_it(
     kind: str, asked: list[Any] | None, how: str, *, lost: bool
 ) -> None:
     story = kept()
@@ -160,7 +160,7 @@ def test_one_that_was_asked_for_where_nothing_tells(
         ([[OFFSETS_TOPIC, 0]], None, 29, False),
     ],
 )
-def test_an_election_that_nothing_tells_of_happened_after_the_request_in_its_partition(
+def test_an_election_that_nothing_shows_happened_after_the_request_in_its_partition(
     asked: list[Any] | None, partition: int | None, until_ms: int, *, lost: bool
 ) -> None:
     story = kept()
@@ -170,7 +170,7 @@ def test_an_election_that_nothing_tells_of_happened_after_the_request_in_its_par
         assert (text is not None) is lost
 
 
-def test_an_answer_for_one_partition_says_nothing_of_another() -> None:
+def test_an_answer_for_one_partition_proves_nothing_of_another() -> None:
     """The request was refused for partition 7 and carried out in partition 8."""
     story = kept()
     for asked in (None, [[OFFSETS_TOPIC, 7], [OFFSETS_TOPIC, 8]]):
@@ -185,17 +185,17 @@ def test_an_answer_for_one_partition_says_nothing_of_another() -> None:
         assert may_have_lost(history, OFFSETS_TOPIC, 8) is not None
 
 
-def test_where_nothing_tells_configs_count_from_the_time_when_they_were_set() -> None:
+def test_where_nothing_shows_it_configs_count_from_the_time_when_they_were_set() -> None:
     story = AdminStory()
-    told = {"config": "unclean.leader.election.enable", "value": "true", "to": "n1"}
-    story.both(30, 31, "alter-topic", told, key=OFFSETS_TOPIC)
+    request = {"config": "unclean.leader.election.enable", "value": "true", "to": "n1"}
+    story.both(30, 31, "alter-topic", request, key=OFFSETS_TOPIC)
     history = story.history(metadata_log=False)
     assert may_have_lost(history, OFFSETS_TOPIC, until_ns=29_000_000) is None
     assert "configs allowed" in str(may_have_lost(history, OFFSETS_TOPIC, until_ns=31_000_000))
 
 
 @pytest.mark.parametrize(("node", "lost"), [("n1", True), ("stranger", False)])
-def test_one_that_configs_allowed_where_nothing_tells(node: str, *, lost: bool) -> None:
+def test_one_that_configs_allowed_where_nothing_shows_it(node: str, *, lost: bool) -> None:
     story = kept(node_config={node: {"unclean.leader.election.enable": "true"}})
     assert may_have_lost(story.history(), OFFSETS_TOPIC) is None
     assert (may_have_lost(story.history(metadata_log=False), OFFSETS_TOPIC) is not None) is lost
@@ -217,7 +217,7 @@ def test_so_groups_are_not_known_to_be_wrong() -> None:
     assert "damage to disks of replicas of" in str(result.unknown_because)
 
 
-def test_no_loss_makes_a_generation_known_that_nobody_was_told_of() -> None:
+def test_no_loss_makes_a_generation_known_that_nobody_had_seen() -> None:
     story = kept(workload={"kind": "groups", "groups": ["g"]})
     poll = {"client": "c", "isolation": "read_committed", "group": "g"}
     answer = {**poll, "records": [], "assigned": [[0, 0]], "membership": ["m", 1]}
@@ -249,29 +249,29 @@ def test_a_group_is_kept_in_one_partition(group: str, number: int) -> None:
 def test_the_state_of_a_share_group_is_kept_by_partition(topic: dict[str, Any], *, known: bool) -> None:
     story = AdminStory(topics=[topic])
     story.record(1, "TOPIC_RECORD", {"name": SHARES_TOPIC, "topicId": TOPIC_ID})
-    told = {"topicId": TOPIC_ID, "replicas": [1], "isr": [1], "leader": 1, "leaderEpoch": 0}
+    partition = {"topicId": TOPIC_ID, "replicas": [1], "isr": [1], "leader": 1, "leaderEpoch": 0}
     for each in range(3):
-        story.record(2 + each, "PARTITION_RECORD", {"partitionId": each, **told})
+        story.record(2 + each, "PARTITION_RECORD", {"partitionId": each, **partition})
     place = shares_partition(story.history(), GroupPartition("g", "log-0", 1))
     expected = PartitionName(SHARES_TOPIC, number_of(f"g:{TOPIC_ID}:1", 3)) if known else None
     assert place == expected
 
 
-def test_of_a_topic_that_is_not_told_whole_no_partition_is_known() -> None:
+def test_of_a_topic_that_is_not_listed_whole_no_partition_is_known() -> None:
     story = AdminStory()
     assert offsets_partition(story.history(), "g") is None
     story.record(1, "TOPIC_RECORD", {"name": OFFSETS_TOPIC, "topicId": TOPIC_ID})
-    told = {"topicId": TOPIC_ID, "replicas": [1], "isr": [1], "leader": 1, "leaderEpoch": 0}
-    story.record(2, "PARTITION_RECORD", {"partitionId": 1, **told})
+    partition = {"topicId": TOPIC_ID, "replicas": [1], "isr": [1], "leader": 1, "leaderEpoch": 0}
+    story.record(2, "PARTITION_RECORD", {"partitionId": 1, **partition})
     assert offsets_partition(story.history(), "g") is None
-    story.record(3, "PARTITION_RECORD", {"partitionId": 0, **told})
+    story.record(3, "PARTITION_RECORD", {"partitionId": 0, **partition})
     assert offsets_partition(story.history(), "g") == PartitionName(OFFSETS_TOPIC, 1)
 
 
-def test_one_partition_that_may_have_lost_records_says_nothing_of_another() -> None:
+def test_one_partition_that_may_have_lost_records_proves_nothing_of_another() -> None:
     story = kept()
-    told = {"topicId": TOPIC_ID, "replicas": [1], "isr": [1], "leader": 1, "leaderEpoch": 0}
-    story.record(21, "PARTITION_RECORD", {"partitionId": 1, **told})
+    partition = {"topicId": TOPIC_ID, "replicas": [1], "isr": [1], "leader": 1, "leaderEpoch": 0}
+    story.record(21, "PARTITION_RECORD", {"partitionId": 1, **partition})
     story.fault(30, 40, "wipe-disk", "n1", **ALL)
     assert may_have_lost(story.history(), OFFSETS_TOPIC, 0) is None
     assert may_have_lost(story.history(), OFFSETS_TOPIC, 1) is not None
@@ -322,8 +322,8 @@ def test_another_partition_that_may_have_lost_records_licenses_no_lost_offset(
     story.record(1, "TOPIC_RECORD", {"name": OFFSETS_TOPIC, "topicId": TOPIC_ID})
     for number in (0, 1):
         brokers = [1] if number == partition else [2, 3]
-        told = {"replicas": brokers, "isr": brokers, "leader": brokers[0], "leaderEpoch": 0}
-        story.record(2 + number, "PARTITION_RECORD", {"partitionId": number, "topicId": TOPIC_ID, **told})
+        state = {"replicas": brokers, "isr": brokers, "leader": brokers[0], "leaderEpoch": 0}
+        story.record(2 + number, "PARTITION_RECORD", {"partitionId": number, "topicId": TOPIC_ID, **state})
     story.fault(30, 40, "wipe-disk", "n1", **ALL)
     for at_ms, value in ((10, 1), (12, 2)):
         story.both(at_ms, at_ms + 1, "write", value, key="offset/g/log-0/0")

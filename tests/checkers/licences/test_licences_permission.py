@@ -143,15 +143,15 @@ def recorded(
     story: AdminStory, at_ms: float, value: str | None, name: str = UNCLEAN_CONFIG, kind: int = 2
 ) -> None:
     """The metadata log has a record of a config."""
-    told = {"resourceType": kind, "resourceName": TOPIC, "name": name, "value": value}
-    story.record(at_ms, "CONFIG_RECORD", told)
+    config = {"resourceType": kind, "resourceName": TOPIC, "name": name, "value": value}
+    story.record(at_ms, "CONFIG_RECORD", config)
 
 
 class TestAlteredTopicThatNobodyAnswered:
     """What became of the request is looked up in the metadata log."""
 
-    def spans(self, story: AdminStory, **told: Any) -> list[tuple[float, float]]:
-        facts = Facts(story.history(**told))
+    def spans(self, story: AdminStory, **options: Any) -> list[tuple[float, float]]:
+        facts = Facts(story.history(**options))
         found = permitted(facts, facts.setup.topics[0])
         return [(s.from_ns / MS, NEVER if s.to_ns == NEVER else s.to_ns / MS) for s in found]
 

@@ -33,8 +33,8 @@ def lossy(*, ends_ms: float = 800, **setup: Any) -> AdminStory:
     return story
 
 
-def judged(story: AdminStory, **told: Any) -> CheckerResult:
-    return check_log(story.history(**told))
+def judged(story: AdminStory, **options: Any) -> CheckerResult:
+    return check_log(story.history(**options))
 
 
 def illegal(result: CheckerResult) -> set[str]:
@@ -149,7 +149,7 @@ class TestRequest:
         found = {a.id: a.illegal for a in judged(story).anomalies}
         assert found["nonmonotonic-poll"] is not legal
 
-    def test_two_in_a_row_are_told_apart(self) -> None:
+    def test_two_in_a_row_are_distinguished(self) -> None:
         story = AdminStory()
         story.created()
         story.send(10, 100, 0)
@@ -236,7 +236,7 @@ class TestWithoutTheMetadataLog:
         story.fault(41, 45, "kill", "n1")
         assert len(licences_of(story.history(metadata_log=False)).of(HERE)) == 3
 
-    def test_partitions_that_it_tells_of_are_judged_by_it_all_the_same(self) -> None:
+    def test_partitions_that_it_has_are_judged_by_it_all_the_same(self) -> None:
         story = AdminStory(config=CONFIG, topics=[{"name": TOPIC, "partitions": 2}])
         story.created()
         for partition in (0, 1):
@@ -348,7 +348,7 @@ class TestWhoseNoteCounts:
         assert self.lost(story) == {"7": False, "8": False, "9": False}
         assert judged(story).validity is Validity.VALID
 
-    def test_nothing_that_is_told_is_a_doubt(self) -> None:
+    def test_nothing_that_is_reported_is_a_doubt(self) -> None:
         story = lossy()
         story.elect(60, 62)
         assert judged(story).validity is Validity.UNKNOWN
@@ -372,7 +372,7 @@ class TestWhoseNoteCounts:
         story.elect(60, 62)
         assert judged(story).validity is validity
 
-    def test_the_metadata_log_tells_who_leads_in_a_later_epoch(self) -> None:
+    def test_the_metadata_log_shows_who_leads_in_a_later_epoch(self) -> None:
         """Of a loss of power, which ends with the first epoch that nobody had seen."""
         story = AdminStory()
         story.created()
@@ -410,7 +410,7 @@ class TestWhatABrokerLogged:
         story.elect(60, 62)
         assert judged(story).validity is Validity.UNKNOWN
 
-    def test_one_that_starts_as_the_leader_tells_another_end(self) -> None:
+    def test_one_that_starts_as_the_leader_reports_another_end(self) -> None:
         story = lossy()
         story.begun(2, 9, node="n2", previous=-1)
         story.elect(60, 62)
@@ -427,13 +427,13 @@ class TestWhatABrokerLogged:
         story.elect(60, 62)
         assert judged(story).validity is Validity.UNKNOWN
 
-    @pytest.mark.parametrize(("what", "tells"), [("beginning", 0), ("epoch-begun", 0), ("loaded", 1)])
-    def test_a_node_of_which_lines_are_lacking_tells_nothing(self, what: str, tells: int) -> None:
+    @pytest.mark.parametrize(("what", "decided"), [("beginning", 0), ("epoch-begun", 0), ("loaded", 1)])
+    def test_a_node_of_which_lines_are_lacking_shows_nothing(self, what: str, decided: int) -> None:
         story = lossy()
         story.begun(2, 7, node="n2")
         story.observe(900, "log-lacking", {"what": what, "why": "some are left out"}, node="n2")
         story.elect(60, 62)
-        assert (judged(story).validity is not Validity.UNKNOWN) == tells
+        assert (judged(story).validity is not Validity.UNKNOWN) == decided
 
     def test_a_wiped_disk_does_not_change_it(self) -> None:
         story = lossy()
@@ -500,7 +500,7 @@ class TestMissedEpochs:
         assert ("lost-write" in illegal(judged(story))) == due
 
     def test_what_it_replaced_may_be_back_although_it_was_sent_earlier(self) -> None:
-        """Broker 2 has record 99 at offset 6, which nobody was told of; broker 3 has record 100 there."""
+        """Broker 2 has record 99 at offset 6, which nobody knows; broker 3 has record 100 there."""
         story = self.forked(sent_ms=41)
         story.add(11, 700, OperationType.INVOKE, "send", key=TOPIC, value=[[0, 99]])
         story.add(31, 700, OperationType.INFO, "send", key=TOPIC, value=[[0, 99, None, "info"]])
@@ -510,7 +510,7 @@ class TestMissedEpochs:
         assert "inconsistent-offsets" in {anomaly.id for anomaly in result.anomalies}
         assert illegal(result) == set()
 
-    def test_where_nothing_tells_where_it_began_there_is_a_doubt(self) -> None:
+    def test_where_nothing_shows_where_it_began_there_is_a_doubt(self) -> None:
         assert judged(self.forked()).validity is Validity.UNKNOWN
         assert "lost-write" in illegal(judged(self.forked(sent_ms=10)))
 
@@ -540,7 +540,7 @@ class TestMissedEpochs:
 
 
 class TestPossiblyMissedEpochs(TestMissedEpochs):
-    """The same, but all notes of broker 2 are gone, and its log tells of epoch 3."""
+    """The same, but all notes of broker 2 are gone, and its log has epoch 3."""
 
     def forked(self, *, sent_ms: float = 45, isr: tuple[int, ...] = (3,)) -> AdminStory:
         story = AdminStory()

@@ -40,9 +40,9 @@ def abort(
 ) -> None:
     """A transaction with a record that is aborted, and is known to have ended then if its id is used next."""
     mops: list[Any] = [["send", TOPIC, 0, 1]]
-    told = {"client": "kafka-python", "end": "abort"}
-    story.add(from_ms, 7, INVOKE, "txn", key="t-0", value={**told, "mops": mops})
-    done = {**told, "mops": [[*mops[0], offset]], "ended": "abort"}
+    transaction = {"client": "kafka-python", "end": "abort"}
+    story.add(from_ms, 7, INVOKE, "txn", key="t-0", value={**transaction, "mops": mops})
+    done = {**transaction, "mops": [[*mops[0], offset]], "ended": "abort"}
     story.add(to_ms, 7, FAIL, "txn", key="t-0", value=done)
     if known:
         story.both(to_ms, to_ms, "init-transactions", {"client": "kafka-python"}, key="t-0")
@@ -52,9 +52,9 @@ def read(story: AdminStory, records: list[list[Any]]) -> None:
     """Final reads at both isolation levels that return these records."""
     for isolation in ("read_committed", "read_uncommitted"):
         asked = {"client": "kafka-python", "isolation": isolation, "partition": 0}
-        told = {**asked, "start": 0, "end": 2, "position": 2, "records": records}
+        answer = {**asked, "start": 0, "end": 2, "position": 2, "records": records}
         story.add(100, isolation, INVOKE, "final-read", key=TOPIC, value=asked)
-        story.add(101, isolation, OK, "final-read", key=TOPIC, value=told)
+        story.add(101, isolation, OK, "final-read", key=TOPIC, value=answer)
 
 
 def transactions(history: History, which: str = "leaders") -> int:
@@ -84,7 +84,7 @@ def test_a_marker_is_missed_if_it_was_written_and_removed_meanwhile(
 def test_a_marker_is_written_before_the_next_transaction_of_its_id(
     next_ms: tuple[float, float], offset: int | None, *, missed: bool
 ) -> None:
-    """A coordinator answers before it writes markers, so the completion itself says nothing."""
+    """A coordinator answers before it writes markers, so the completion itself proves nothing."""
     story = story_of()
     abort(story, 9, 11, known=False)
     abort(story, *next_ms, offset, known=False)
@@ -145,9 +145,9 @@ def test_and_a_record_before_it_may_be_gone(leader: int, *, illegal: bool) -> No
     story = story_of(leader=leader)
     story.both(5, 6, "send", [[0, 5]], answer=[[0, 5, 0, "ok"]], key=TOPIC)
     mops: list[Any] = [["send", TOPIC, 0, 1]]
-    told = {"client": "kafka-python", "end": "abort", "mops": mops}
-    story.add(25, 7, INVOKE, "txn", key="t-0", value=told)
-    story.add(30, 7, FAIL, "txn", key="t-0", value={**told, "mops": [[*mops[0], 1]], "ended": "abort"})
+    transaction = {"client": "kafka-python", "end": "abort", "mops": mops}
+    story.add(25, 7, INVOKE, "txn", key="t-0", value=transaction)
+    story.add(30, 7, FAIL, "txn", key="t-0", value={**transaction, "mops": [[*mops[0], 1]], "ended": "abort"})
     read(story, [[0, [1], [1]]])
     lost = [each for each in check_log(story.history()).anomalies if each.id == "lost-write"]
     assert [each.illegal for each in lost] == [illegal]

@@ -1,9 +1,9 @@
 """Tells histories of registers in lines of text; the n-th event happens at n ms.
 
     0 w x 1          process 0 writes 1 to x, and it is acknowledged
-    0 r x 1          process 0 reads x and is told 1
+    0 r x 1          process 0 reads x and gets 1
     0 > w x 1        only the beginning; also ``0 > r x`` and ``0 > cas x 1 2``
-    0 ok             the end of what process 0 began; a read is told what: ``0 ok 1``
+    0 ok             the end of what process 0 began; a read returns a value: ``0 ok 1``
     0 fail           also ``0 info``
     setup offsets    the set-up of a run with that workload
     phase heal

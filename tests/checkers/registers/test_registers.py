@@ -261,7 +261,7 @@ def test_figures_count_registers_and_operations() -> None:
     assert (figures["registers"], figures["operations"]) == (2, 4)
 
 
-def test_registers_without_a_name_and_long_values_are_told_readably() -> None:
+def test_registers_without_a_name_and_long_values_are_shown_readably() -> None:
     assert only('0 r null "a"').subject == "the register"
     assert only("0 r [1,2] 3").subject == "[1, 2]"
     summary = only(f'0 r x "{"a" * 5000}"').summary

@@ -30,8 +30,8 @@ def kept(*, elected: bool = True, version: str | None = "4.3.1", later: tuple[st
     versions = {} if version is None else {"kafka_version": version}
     story = AdminStory(workload={"kind": "offsets"}, later_versions=later, **versions)
     story.record(1, "TOPIC_RECORD", {"name": OFFSETS_TOPIC, "topicId": TOPIC_ID})
-    told = {"replicas": [1, 2, 3], "isr": [1, 2, 3], "leader": 1, "leaderEpoch": 0}
-    story.record(2, "PARTITION_RECORD", {"partitionId": 0, "topicId": TOPIC_ID, **told})
+    partition = {"replicas": [1, 2, 3], "isr": [1, 2, 3], "leader": 1, "leaderEpoch": 0}
+    story.record(2, "PARTITION_RECORD", {"partitionId": 0, "topicId": TOPIC_ID, **partition})
     if elected:
         story.changed(100, leader=2)
         story.changed(101, isr=[2, 3])
@@ -49,7 +49,7 @@ def reads(story: AdminStory, at_ms: float, value: int | None, key: str = KEY) ->
 
 
 def judged(story: AdminStory, key: str = KEY, **history: Any) -> CheckerResult:
-    """After recovery, and a final read that tells the last value."""
+    """After recovery, and a final read that returns the last value."""
     story.add(900, "runner", INVOKE, "recover", value={})
     story.add(901, "runner", OK, "recover", value={})
     story.add(902, "runner", OK, "phase", key="final-read")
@@ -218,7 +218,7 @@ def test_a_fault_of_the_old_leader_may_keep_it_from_learning(hit: Hitting, *, st
         (150, 160, False),
     ],
 )
-def test_an_old_leader_that_is_down_tells_nothing(down_ms: float, up_ms: float, *, stale: bool) -> None:
+def test_an_old_leader_that_is_down_shows_nothing(down_ms: float, up_ms: float, *, stale: bool) -> None:
     story = kept()
     story.fault(down_ms, up_ms, "kill", "n1")
     writes(story, 20, 1)

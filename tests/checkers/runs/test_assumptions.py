@@ -39,8 +39,8 @@ def test_a_harness_that_something_hit_proves_nothing(story: Story) -> None:
     history = story(run())
     hit = msgspec.structs.replace(history, operations=(*history.operations, failed))
     assert unmet(hit) == {"harness-lasted"}
-    (told,) = (a for a in check_assumptions(hit).assumptions if not a.met)
-    assert told.observed == "during the load: worker producer-1 died"
+    (assumption,) = (a for a in check_assumptions(hit).assumptions if not a.met)
+    assert assumption.observed == "during the load: worker producer-1 died"
 
 
 def test_a_good_run_meets_all(story: Story) -> None:
@@ -80,8 +80,8 @@ def test_of_many_faults_those_that_lack_are_named_the_lowest_first(story: Story)
         for number, ms in enumerate(lengths_ms, start=1)
     ]
     found = observed_of(story("\n".join(lines)))
-    told = "f6: 100 ms, f4: 200 ms, f2: 300 ms, f5: 300 ms, f8: 1100 ms and 1 more, of 8 faults"
-    assert found["fault-held"] == (False, told)
+    observed = "f6: 100 ms, f4: 200 ms, f2: 300 ms, f5: 300 ms, f8: 1100 ms and 1 more, of 8 faults"
+    assert found["fault-held"] == (False, observed)
 
 
 def test_of_many_faults_the_lowest_is_named_if_none_lacks(story: Story) -> None:
@@ -145,12 +145,12 @@ def test_the_worst_fault_counts(story: Story) -> None:
     ("planned", "text", "met"),
     [
         pytest.param(0, "", True, id="none was planned"),
-        pytest.param(None, "", False, id="none, and nobody says that none was planned"),
+        pytest.param(None, "", False, id="none, and nothing shows that none was planned"),
         pytest.param(1, "", False, id="none, though one was planned"),
         pytest.param(1, run(), True, id="as planned"),
         pytest.param(0, run(), True, id="more than planned"),
         pytest.param(2, run(), False, id="fewer than planned"),
-        pytest.param(None, run(), True, id="some, and nobody says how many"),
+        pytest.param(None, run(), True, id="some, and nothing shows how many"),
     ],
 )
 def test_how_many_faults(story: Story, planned: int | None, text: str, *, met: bool) -> None:
@@ -158,14 +158,14 @@ def test_how_many_faults(story: Story, planned: int | None, text: str, *, met: b
     assert unmet(history) == (set() if met else {"faults-injected"})
 
 
-def test_a_fault_that_was_not_attempted_is_told(story: Story) -> None:
+def test_a_fault_that_was_not_attempted_is_reported(story: Story) -> None:
     result = check_assumptions(story("1 f1 kill c1 fail\n2 phase done", setup={"planned_faults": 1}))
     (injected,) = (a for a in result.assumptions if a.name == "faults-injected")
     assert injected.observed == "0 proven faults; f1 was not attempted (nobody left)"
 
 
 def with_spec_of_failed(history: History, spec: object) -> History:
-    """The history, its injections that failed told with a spec."""
+    """The history, its injections that failed recorded with a spec."""
     operations = tuple(
         msgspec.structs.replace(one, value={"kind": "wipe-disk", "spec": spec})
         if one.f == "inject" and one.type is OperationType.FAIL
@@ -296,7 +296,7 @@ def test_every_planned_reader_must_have_read_at_the_end(story: Story) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "observed", "met"),
+    ("endings", "observed", "met"),
     [
         ((), "it never ended", False),
         (((OperationType.INVOKE, None),), "it never ended", False),
@@ -310,14 +310,14 @@ def test_every_planned_reader_must_have_read_at_the_end(story: Story) -> None:
 )
 def test_every_script_must_have_been_played(
     story: Story,
-    told: tuple[tuple[OperationType, str | None], ...],
+    endings: tuple[tuple[OperationType, str | None], ...],
     observed: str,
     met: bool,  # noqa: FBT001 - pytest hands parameters over like this
 ) -> None:
     history = story(run(), setup={"controls": ["delayed"]})
     steps = tuple(
         Operation(9_000 + number, 20 * 10**9, "script", kind, "control", "delayed", error=error)
-        for number, (kind, error) in enumerate(told)
+        for number, (kind, error) in enumerate(endings)
     )
     whole = msgspec.structs.replace(history, operations=history.operations + steps)
     (found,) = (one for one in check_assumptions(whole).assumptions if one.name == "control-played")
@@ -400,11 +400,11 @@ def test_moves_must_all_have_been_made(story: Story, ops: str, observed: str) ->
         for number, (f, key, end) in enumerate(text.split() for text in ops.split(", "))
         for half, kind in enumerate((OperationType.INVOKE, OperationType(end)))
     ]
-    told = tuple(
+    operations = tuple(
         msgspec.structs.replace(step, error="it was not reached") if step.type is OperationType.INFO else step
         for step in steps
     )
-    whole = msgspec.structs.replace(history, operations=history.operations + told)
+    whole = msgspec.structs.replace(history, operations=history.operations + operations)
     (found,) = (one for one in check_assumptions(whole).assumptions if one.name == "script-played")
     assert (found.observed, found.met) == (observed, observed == "all moves as written")
 
@@ -412,9 +412,9 @@ def test_moves_must_all_have_been_made(story: Story, ops: str, observed: str) ->
 def test_topics_without_load_need_none(story: Story) -> None:
     topics = [{"name": "log-0", "partitions": 1}, {"name": "txn-0", "partitions": 2, "loaded": False}]
     result = check_assumptions(story(run(), setup={"topics": topics, "workload": {"consumers": 1}}))
-    told = {one.name: one.observed for one in result.assumptions}
-    assert told["partitions-loaded"] == "the only partition"
-    assert told["partitions-polled"] == "without any: log-0/0"
+    observed = {one.name: one.observed for one in result.assumptions}
+    assert observed["partitions-loaded"] == "the only partition"
+    assert observed["partitions-polled"] == "without any: log-0/0"
 
 
 def test_writes_to_registers_are_traffic(story: Story) -> None:

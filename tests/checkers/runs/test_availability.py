@@ -35,11 +35,11 @@ def test_gaps_lie_between_islands_of_acknowledgements(story: Story) -> None:
     ]
 
 
-def test_only_the_worst_partitions_are_told(story: Story) -> None:
+def test_only_the_worst_partitions_are_reported(story: Story) -> None:
     text = "\n".join(f"1 send a/{i} x1 ok\n{10 + i} send a/{i} x1 ok" for i in range(PARTITIONS_REPORTED + 5))
-    told_of = check_availability(story(text)).figures["partitions"]
-    assert [each["partition"] for each in told_of][:2] == ["a/24", "a/23"]
-    assert len(told_of) == PARTITIONS_REPORTED
+    partitions = check_availability(story(text)).figures["partitions"]
+    assert [each["partition"] for each in partitions][:2] == ["a/24", "a/23"]
+    assert len(partitions) == PARTITIONS_REPORTED
 
 
 def test_latency_of_what_was_acknowledged_in_and_out_of_faults() -> None:

@@ -13,10 +13,10 @@ from tests.checkers.conftest import ns
 Story = Callable[..., History]
 
 RECOVERED = "30 recover ok 900/60000 log-0/0:1:1,2:acked log-0/1:2:2,1:acked\n"
-Told = tuple[float, str, Sequence[str] | None, Sequence[str] | None]
+Answer = tuple[float, str, Sequence[str] | None, Sequence[str] | None]
 
 
-def found(story: Story, *told: Told, recovered: str = RECOVERED) -> list[Any]:
+def found(story: Story, *answers: Answer, recovered: str = RECOVERED) -> list[Any]:
     history = story(recovered)
     first = len(history.operations)
     seen = [
@@ -30,13 +30,13 @@ def found(story: Story, *told: Told, recovered: str = RECOVERED) -> list[Any]:
             {"began_ns": ns(at_s - 0.1), "groups": groups, "transactional_ids": ids},
             node=node,
         )
-        for place, (at_s, node, groups, ids) in enumerate(told)
+        for place, (at_s, node, groups, ids) in enumerate(answers)
     ]
     result = check_recovery(msgspec.structs.replace(history, operations=(*history.operations, *seen)))
     return [each for each in result.anomalies if each.id == "two-coordinators"]
 
 
-def each_second(node: str, groups: Sequence[str], ids: Sequence[str] = (), *, last: int = 52) -> list[Told]:
+def each_second(node: str, groups: Sequence[str], ids: Sequence[str] = (), *, last: int = 52) -> list[Answer]:
     return [(at_s, node, groups, ids) for at_s in range(40, last)]
 
 
@@ -56,7 +56,7 @@ BOTH = [*each_second("b1", ["g"]), *each_second("b2", ["g"])]
 
 
 @pytest.mark.parametrize(
-    "told",
+    "answers",
     [
         pytest.param(each_second("b1", ["g"]), id="one alone"),
         pytest.param([*each_second("b1", ["g"]), *each_second("b2", ["h"])], id="one each"),
@@ -73,10 +73,10 @@ BOTH = [*each_second("b1", ["g"]), *each_second("b2", ["g"])]
         ),
     ],
 )
-def test_what_is_no_second_coordinator(story: Story, told: list[Told]) -> None:
-    assert found(story, *told) == []
+def test_what_is_no_second_coordinator(story: Story, answers: list[Answer]) -> None:
+    assert found(story, *answers) == []
 
 
 @pytest.mark.parametrize("recovered", ["", RECOVERED.replace("ok", "info")])
-def test_without_a_recovery_nothing_is_told(story: Story, recovered: str) -> None:
+def test_without_a_recovery_nothing_is_reported(story: Story, recovered: str) -> None:
     assert found(story, *each_second("b1", ["g"]), *each_second("b2", ["g"]), recovered=recovered) == []

@@ -39,8 +39,8 @@ def judged(
 ) -> Assumption | None:
     setup = Operation(0, 0, "runner", OperationType.OK, "setup", None, SETUP | {"topics": list(topics)})
     finals = [read(*each, kind) for each in reads]
-    told = [setup, *(o for topic in topics for o in sent(str(topic["name"]), 5)), *finals]
-    history = History("run", "2023-11-14T22:13:20Z", tuple(told))
+    operations = [setup, *(o for topic in topics for o in sent(str(topic["name"]), 5)), *finals]
+    history = History("run", "2023-11-14T22:13:20Z", tuple(operations))
     found = [each for each in check_assumptions(history).assumptions if each.name == "compaction-ran"]
     return found[0] if found else None
 
@@ -60,23 +60,23 @@ def judged(
 def test_fewer_records_than_were_acknowledged_are_needed(
     reads: list[Final], observed: str, *, met: bool
 ) -> None:
-    told = judged(*reads)
-    assert told is not None
-    assert (told.met, told.observed) == (met, observed)
+    assumption = judged(*reads)
+    assert assumption is not None
+    assert (assumption.met, assumption.observed) == (met, observed)
 
 
-def test_a_read_that_did_not_end_says_nothing() -> None:
-    told = judged(("c-0", "a", [3]), kind=OperationType.INFO)
-    assert told is not None
-    assert told.observed == "c-0: not read"
+def test_a_read_that_did_not_end_proves_nothing() -> None:
+    assumption = judged(("c-0", "a", [3]), kind=OperationType.INFO)
+    assert assumption is not None
+    assert assumption.observed == "c-0: not read"
 
 
 def test_each_compacted_topic_is_asked_for() -> None:
-    told = judged(
+    assumption = judged(
         ("c-0", "a", [4]), ("c-1", "a", [0, 1, 2, 3, 4]), topics=(COMPACTED, {**COMPACTED, "name": "c-1"})
     )
-    assert told is not None
-    assert (told.met, told.observed) == (False, "c-0: 4 fewer, c-1: 0 fewer")
+    assert assumption is not None
+    assert (assumption.met, assumption.observed) == (False, "c-0: 4 fewer, c-1: 0 fewer")
 
 
 def aborted(
@@ -88,11 +88,11 @@ def aborted(
 ) -> Assumption | None:
     """Judge a run with a transaction whose record had an offset; final reads found record 4 alone."""
     setup = SETUP | {"topics": [COMPACTED], "workload": {"transactors": transactors}}
-    told = {"client": "a", "end": "abort", "mops": [["send", "c-0", 0, 9]]}
-    ended = {**told, "mops": [["send", "c-0", 0, 9, offset]], "ended": None}
+    transaction = {"client": "a", "end": "abort", "mops": [["send", "c-0", 0, 9]]}
+    ended = {**transaction, "mops": [["send", "c-0", 0, 9, offset]], "ended": None}
     operations = (
         Operation(0, 0, "runner", OperationType.OK, "setup", None, setup),
-        Operation(0, 0, 0, OperationType.INVOKE, "txn", "t", told),
+        Operation(0, 0, 0, OperationType.INVOKE, "txn", "t", transaction),
         Operation(0, 0, 0, kind, "txn", "t", ended),
         read("c-0", "a", [], OperationType.INVOKE, isolation),
         read("c-0", "a", [4], OperationType.OK, isolation),
@@ -113,15 +113,15 @@ def aborted(
 def test_a_record_of_an_aborted_transaction_must_have_been_removed(
     offset: int | None, kind: OperationType, observed: str
 ) -> None:
-    told = aborted(offset, 2, kind=kind)
-    assert told is not None
-    assert (told.met, told.observed) == (observed.startswith("1"), observed)
+    assumption = aborted(offset, 2, kind=kind)
+    assert assumption is not None
+    assert (assumption.met, assumption.observed) == (observed.startswith("1"), observed)
 
 
-def test_a_reader_of_committed_records_says_nothing_about_aborted_ones() -> None:
-    told = aborted(7, 2, isolation="read_committed")
-    assert told is not None
-    assert (told.met, told.observed) == (False, "0 of 0 removed")
+def test_a_reader_of_committed_records_proves_nothing_about_aborted_ones() -> None:
+    assumption = aborted(7, 2, isolation="read_committed")
+    assert assumption is not None
+    assert (assumption.met, assumption.observed) == (False, "0 of 0 removed")
 
 
 def test_without_transactors_none_is_asked_for() -> None:

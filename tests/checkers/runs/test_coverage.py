@@ -1,4 +1,4 @@
-"""What a run means to see and did not see is told; what nobody could see is not missed."""
+"""What a run means to see and did not see is reported; what nobody could see is not missed."""
 
 from typing import Any
 
@@ -57,8 +57,8 @@ def test_what_was_seen_all_the_time() -> None:
     assert unmet(history) == {}
     setup = setup_of(history)
     assert setup is not None
-    told = {one.name: one.observed for one in coverage_of(history, setup, ())}
-    assert (told["quorum-covered"], told["views-covered"]) == ("all seen", "all seen")
+    observed = {one.name: one.observed for one in coverage_of(history, setup, ())}
+    assert (observed["quorum-covered"], observed["views-covered"]) == ("all seen", "all seen")
 
 
 def test_of_other_harnesses_nothing_is_asked() -> None:
@@ -83,16 +83,16 @@ def test_a_run_without_load_has_nobody_to_watch() -> None:
     ("from_s", "to_s", "silent_ms"),
     [(10, 16, None), (10, 17, 9000), (1, 8, None), (1, 9, 9000), (34, 41, None), (33, 41, 9000)],
 )
-def test_a_silence_is_told(
+def test_a_silence_is_reported(
     what: tuple[str, str], name: str, from_s: int, to_s: int, silent_ms: int | None
 ) -> None:
-    told = unmet(watched(without=(what, from_s, to_s)))
-    assert told == ({name: f"not seen: {what[1]} for {silent_ms} ms"} if silent_ms else {})
+    reported = unmet(watched(without=(what, from_s, to_s)))
+    assert reported == ({name: f"not seen: {what[1]} for {silent_ms} ms"} if silent_ms else {})
 
 
-def test_what_was_never_seen_is_told() -> None:
-    told = unmet(watched(without=(("partitions", "b1"), 0, 99)))
-    assert told == {
+def test_what_was_never_seen_is_reported() -> None:
+    reported = unmet(watched(without=(("partitions", "b1"), 0, 99)))
+    assert reported == {
         "partitions-covered": "not seen: b1 for 40000 ms",
         "views-covered": "not seen: log-0/0, log-0/1",
     }
@@ -112,9 +112,9 @@ def test_what_was_never_seen_is_told() -> None:
     ],
 )
 def test_a_node_that_is_away_is_not_missed(lines: tuple[str, ...], *, excused: bool) -> None:
-    told = unmet(watched(*lines, without=(("partitions", "b1"), 10, 20)))
-    told.pop("faults-covered", None)
-    assert told == ({} if excused else {"partitions-covered": "not seen: b1 for 12000 ms"})
+    reported = unmet(watched(*lines, without=(("partitions", "b1"), 10, 20)))
+    reported.pop("faults-covered", None)
+    assert reported == ({} if excused else {"partitions-covered": "not seen: b1 for 12000 ms"})
 
 
 @pytest.mark.parametrize(
@@ -126,9 +126,9 @@ def test_before_a_fault_and_long_after_it_a_node_is_missed(
 ) -> None:
     monkeypatch.setattr("checkers.runs.coverage._RETURN_NS", ns(19.9))
     lines = (f"{begin_s} f1 kill b1 ok", f"{end_s} f1 heal ok")
-    told = unmet(watched(*lines, without=(("partitions", "b1"), 10, 99)))
+    reported = unmet(watched(*lines, without=(("partitions", "b1"), 10, 99)))
     expected = {"partitions-covered": f"not seen: b1 for {silent_ms} ms"} if silent_ms else {}
-    assert {name: text for name, text in told.items() if name != "faults-covered"} == expected
+    assert {name: text for name, text in reported.items() if name != "faults-covered"} == expected
 
 
 @pytest.mark.parametrize(
@@ -146,30 +146,30 @@ def test_what_a_workload_wants_to_know_at_the_end(kind: str, missing: set[str]) 
     questions = ("read", "list-topics", "committed-offsets", "share-offsets")
     early = [Operation(0, ns(30), 7, OK, f) for f in questions]
     asked = [Operation(0, ns(31), 8, OperationType.INVOKE, each.f) for each in early]
-    told = [msgspec.structs.replace(each, time_ns=ns(32)) for each in early]
+    observations = [msgspec.structs.replace(each, time_ns=ns(32)) for each in early]
 
     def of_kind(history: History, *operations: Operation) -> set[str]:
-        told = with_more(history, *operations)
-        setup = setup_of(told)
+        recorded = with_more(history, *operations)
+        setup = setup_of(recorded)
         assert setup is not None
         workload = msgspec.structs.replace(setup.workload, kind=kind)
         changed = msgspec.structs.replace(setup, workload=workload)
-        return {each.name for each in coverage_of(told, changed, ()) if not each.met}
+        return {each.name for each in coverage_of(recorded, changed, ()) if not each.met}
 
     assert of_kind(begun, *early, *asked) == missing
-    assert of_kind(begun, *told) == set()
+    assert of_kind(begun, *observations) == set()
     assert of_kind(watched(), *early) == set()
 
 
 @pytest.mark.parametrize(
-    ("probe", "told"),
+    ("probe", "reported"),
     [
         ({"seen": 1}, {}),
         ({}, {"faults-covered": "not seen: inject of f1"}),
         (None, {"faults-covered": "not seen: inject of f1"}),
     ],
 )
-def test_a_fault_without_what_its_probe_saw(probe: object, told: dict[str, str]) -> None:
+def test_a_fault_without_what_its_probe_saw(probe: object, reported: dict[str, str]) -> None:
     history = watched("5 f1 kill b1 ok", "9 f1 kill b1 info", "12 f1 heal info")
     operations = [
         msgspec.structs.replace(each, value=each.value | {"probe": probe})
@@ -177,7 +177,7 @@ def test_a_fault_without_what_its_probe_saw(probe: object, told: dict[str, str])
         else each
         for each in history.operations
     ]
-    assert unmet(msgspec.structs.replace(history, operations=tuple(operations))) == told
+    assert unmet(msgspec.structs.replace(history, operations=tuple(operations))) == reported
 
 
 def test_an_injection_without_a_value_saw_nothing() -> None:
@@ -212,12 +212,12 @@ def test_metadata_logs_reach_from_the_beginning_to_what_was_committed(
     }
     leads = {"answer": "leader", "leader_id": 1, "leader_epoch": 1, "high_watermark": 10, "wall_ms": 0}
     mark = seen("quorum", "c2", 20.5, leads | {"began_ns": 0, "voters": []})
-    told = unmet(with_more(watched(), seen("metadata-log", "b1", 41.5, value), mark))
-    assert told == ({"metadata-log-covered": f"missing: {missing}"} if missing else {})
+    reported = unmet(with_more(watched(), seen("metadata-log", "b1", 41.5, value), mark))
+    assert reported == ({"metadata-log-covered": f"missing: {missing}"} if missing else {})
 
 
 @pytest.mark.parametrize(
-    ("count", "noted", "told"),
+    ("count", "noted", "missing"),
     [
         (1, {0, 1, 2, 3, 4, 5, 6}, None),
         (0, set(), None),
@@ -225,17 +225,17 @@ def test_metadata_logs_reach_from_the_beginning_to_what_was_committed(
         (1, {6}, "log-0/0 on b1, log-0/1 on b1, log-0/2 on b1, log-0/3 on b1, log-0/4 on b1 and 1 more"),
     ],
 )
-def test_leader_epochs_of_logs_that_have_records(count: int, noted: set[int], told: str | None) -> None:
+def test_leader_epochs_of_logs_that_have_records(count: int, noted: set[int], missing: str | None) -> None:
     where = [{"topic": "log-0", "partition": number} for number in range(7)]
     log = {"began_ns": 1, "count": count, "batches": {}}
     replicas = [seen("replica", "b1", 41.5, {**each, **log}) for each in where]
     epochs = [seen("leader-epochs", "b1", 41.6, {**where[number], "entries": []}) for number in noted]
-    expected = {"leader-epochs-covered": f"not seen: {told}"} if told else {}
+    expected = {"leader-epochs-covered": f"not seen: {missing}"} if missing else {}
     assert unmet(with_more(watched(), *replicas, *epochs)) == expected
 
 
 @pytest.mark.parametrize(
-    ("told", "missing"),
+    ("lines", "missing"),
     [
         ((), None),
         ([{"line": None, "lines": 9, "further": 0}], None),
@@ -244,8 +244,8 @@ def test_leader_epochs_of_logs_that_have_records(count: int, noted: set[int], to
         ([{"line": None, "lines": 9, "further": 7}], "c2"),
     ],
 )
-def test_logs_are_read_for_votes_to_their_ends(told: list[dict[str, Any]], missing: str | None) -> None:
-    votes = [seen("vote", "c2", 42, value) for value in told]
+def test_logs_are_read_for_votes_to_their_ends(lines: list[dict[str, Any]], missing: str | None) -> None:
+    votes = [seen("vote", "c2", 42, value) for value in lines]
     expected = {"votes-covered": f"not seen: {missing}"} if missing else {}
     assert unmet(with_more(watched(), *votes)) == expected
 
@@ -256,13 +256,13 @@ def test_the_log_of_a_broker_needs_no_end() -> None:
 
 
 @pytest.mark.parametrize(
-    ("evidence", "told", "missing"),
+    ("evidence", "observed", "missing"),
     [(["folders"], {"b1"}, None), (["folders"], set(), "b1"), (["replicas"], set(), None)],
 )
-def test_folders_of_all_brokers(evidence: list[str], told: set[str], missing: str | None) -> None:
+def test_folders_of_all_brokers(evidence: list[str], observed: set[str], missing: str | None) -> None:
     setup = {"scenario": "smoke", "nodes": _NODES, "evidence": evidence}
     history = with_more(
-        history_of("1 phase evidence", setup=setup), *(seen("folders", node, 2) for node in told)
+        history_of("1 phase evidence", setup=setup), *(seen("folders", node, 2) for node in observed)
     )
     assert unmet(history) == ({"folders-covered": f"not seen: {missing}"} if missing else {})
 
@@ -270,15 +270,15 @@ def test_folders_of_all_brokers(evidence: list[str], told: set[str], missing: st
 @pytest.mark.parametrize(
     ("value", "missing"),
     [
-        pytest.param({"groups": [], "transactional_ids": []}, None, id="told"),
+        pytest.param({"groups": [], "transactional_ids": []}, None, id="reported"),
         pytest.param({"groups": None, "transactional_ids": []}, "b1", id="no groups"),
         pytest.param({"groups": [], "transactional_ids": None}, "b1", id="no transactions"),
     ],
 )
 def test_what_brokers_coordinate(value: dict[str, Any], missing: str | None) -> None:
     setup = {"scenario": "smoke", "nodes": _NODES, "evidence": ["coordinators"]}
-    told = seen("coordinators", "b1", 2, {"began_ns": 1, **value})
-    history = with_more(history_of("1 phase evidence", setup=setup), told)
+    answer = seen("coordinators", "b1", 2, {"began_ns": 1, **value})
+    history = with_more(history_of("1 phase evidence", setup=setup), answer)
     assert unmet(history) == ({"coordinators-covered": f"not seen: {missing}"} if missing else {})
 
 

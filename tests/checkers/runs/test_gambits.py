@@ -180,8 +180,8 @@ def test_of_many_gambits_those_without_enough_load_are_named_the_smallest_share_
         for o in history.operations
     ]
     found = assumptions_by_name(check_assumptions(msgspec.structs.replace(history, operations=tuple(own))))
-    told = "g3: 3 of 20 needed, g1: 19 of 20 needed, of 3 gambits"
-    assert found["gambits-loaded"] == (False, told)
+    observed = "g3: 3 of 20 needed, g1: 19 of 20 needed, of 3 gambits"
+    assert found["gambits-loaded"] == (False, observed)
 
 
 def test_faults_that_stand_alone_are_held_to_what_is_asked_of_them(story: Story) -> None:

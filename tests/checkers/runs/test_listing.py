@@ -20,8 +20,8 @@ def test_five_names_are_given(names: list[str], text: str) -> None:
 
 def test_one_is_no_plural() -> None:
     assert [number_of(count, "fault") for count in (0, 1, 31)] == ["0 faults", "1 fault", "31 faults"]
-    told = [all_of(count, "partition") for count in (0, 1, 6)]
-    assert told == ["no partitions", "the only partition", "all 6 partitions"]
+    texts = [all_of(count, "partition") for count in (0, 1, 6)]
+    assert texts == ["no partitions", "the only partition", "all 6 partitions"]
 
 
 @pytest.mark.parametrize(

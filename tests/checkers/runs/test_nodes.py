@@ -71,7 +71,7 @@ def test_a_node_that_dies_by_itself(story: Story) -> None:
             id="started and dead again between two looks",
         ),
         pytest.param("5 c1 running started=4\n6 c1 running started=5", 1, id="dead and started unseen"),
-        pytest.param("5 c1 running started=4\n6 c1 running", 0, id="nobody told when it was started"),
+        pytest.param("5 c1 running started=4\n6 c1 running", 0, id="nothing shows when it was started"),
         pytest.param(
             "4 c1 running started=1\n5 f1 kill c1 ok\n5.2 f1 heal ok\n6 c1 running started=5",
             0,
@@ -118,20 +118,20 @@ def test_which_ends_are_planned(story: Story, text: str, found: int) -> None:
     assert deaths(story(ALL + text)) == found
 
 
-def test_a_death_for_want_of_memory_says_so(story: Story) -> None:
+def test_a_death_for_want_of_memory_is_named(story: Story) -> None:
     (anomaly,) = check_nodes(story(ALL + "5 c1 exited 137 oom")).anomalies
     assert "out of memory" in anomaly.summary
 
 
-@pytest.mark.parametrize("told", [{}, {"oom": None, "exit_code": None, "started_at": None}])
-def test_a_node_of_which_only_the_status_is_told_is_judged(story: Story, told: dict[str, None]) -> None:
+@pytest.mark.parametrize("fields", [{}, {"oom": None, "exit_code": None, "started_at": None}])
+def test_a_node_of_which_only_the_status_is_recorded_is_judged(story: Story, fields: dict[str, None]) -> None:
     history = story(ALL + "5 c1 exited 1")
-    last = msgspec.structs.replace(history.operations[-1], value={"status": "exited", **told})
+    last = msgspec.structs.replace(history.operations[-1], value={"status": "exited", **fields})
     bare = msgspec.structs.replace(history, operations=(*history.operations[:-1], last))
     assert check_nodes(bare).counts["node-died"] == 1
 
 
-def test_a_death_tells_the_exception_that_was_fatal(story: Story) -> None:
+def test_a_death_names_the_exception_that_was_fatal(story: Story) -> None:
     text = """
         5 c1 exited 1
         5 c2 log ERROR Encountered fatal fault: another's
@@ -143,7 +143,7 @@ def test_a_death_tells_the_exception_that_was_fatal(story: Story) -> None:
 
 
 @pytest.mark.parametrize(
-    ("seen", "line", "told"),
+    ("seen", "line", "ending"),
     [
         pytest.param(5, "30 c1 log ERROR Encountered fatal fault: Error", "fault: Error", id="no exception"),
         pytest.param(20, "30 c1 log ERROR Encountered fatal fault: Error", "stopped.", id="long before"),
@@ -151,11 +151,11 @@ def test_a_death_tells_the_exception_that_was_fatal(story: Story) -> None:
         pytest.param(5, "30 c2 log ERROR Encountered fatal fault: Error", "stopped.", id="of another"),
     ],
 )
-def test_what_a_death_tells_of_a_log(story: Story, seen: int, line: str, told: str) -> None:
+def test_what_a_death_shows_of_a_log(story: Story, seen: int, line: str, ending: str) -> None:
     died = next(
         one for one in check_nodes(story(ALL + f"{seen} c1 exited 1\n{line}")).anomalies if one.illegal
     )
-    assert died.summary.endswith(told)
+    assert died.summary.endswith(ending)
 
 
 def test_a_node_that_was_never_observed_makes_it_unknown(story: Story) -> None:
@@ -213,7 +213,7 @@ def test_lines_that_are_listed_but_redden_nothing(story: Story, line: str, kind:
 
 @pytest.mark.parametrize("doing", ["while processing data for partition", "during truncation for"])
 @pytest.mark.parametrize(("fault", "expected"), [("pause", 1), ("kill", 1), ("stop", 0), ("wipe-disk", 0)])
-def test_a_fetcher_that_stops_is_red_unless_its_node_was_told_to_stop(
+def test_a_fetcher_that_stops_is_red_unless_its_node_was_asked_to_stop(
     story: Story, doing: str, fault: str, expected: int
 ) -> None:
     line = f"ERROR [ReplicaFetcher replicaId=1] Unexpected error occurred {doing} log-0-1 at offset 621"
@@ -263,7 +263,7 @@ def test_a_stopped_fetcher_names_partition_leader_and_exception(
     (found,) = result.anomalies
     assert (found.id, found.summary, found.subject) == ("fetcher-stopped", summary, subject)
     assert "Faults at that time: none." in found.explanation[-1]
-    assert not any("2026-11-28" in told for told in found.explanation)
+    assert not any("2026-11-28" in text for text in found.explanation)
 
 
 def test_ordinary_errors_are_counted_only(story: Story) -> None:

@@ -58,10 +58,10 @@ def test_what_a_dead_broker_held_can_not_come_back(story: Story, partition: str,
     assert result.unknown_because == (because if lack is None else None)
     found = [one.summary for one in result.anomalies]
     assert len(found) == (0 if lack is None else 1)
-    assert all(str(lack) in told and "[2]" not in told for told in found)
+    assert all(str(lack) in reason and "[2]" not in reason for reason in found)
 
 
-def test_every_partition_is_told(story: Story) -> None:
+def test_every_partition_is_reported(story: Story) -> None:
     result = check_recovery(story("30 recover info 60004/60000 log-0/0:-:1:acked log-0/1:-:1:-"))
     assert result.counts == {"not-recovered": 2}
     assert [one.summary for one in result.anomalies] == [
@@ -116,8 +116,8 @@ def test_a_crowd_excuses_what_is_late_and_nothing_else(story: Story, how: str, v
     ("text", "why"),
     [
         pytest.param("", "no recover operation", id="none"),
-        pytest.param("30 recover info 0/60000", "it took too long", id="nothing told"),
-        pytest.param("30 recover ok 0/60000", "no reason given", id="nothing told, no reason"),
+        pytest.param("30 recover info 0/60000", "it took too long", id="nothing reported"),
+        pytest.param("30 recover ok 0/60000", "no reason given", id="nothing reported, no reason"),
         pytest.param("30 recover ok 900/60000 none", "no partition", id="no partitions"),
         pytest.param(
             "30 recover info 900/60000 log-0/0:1:1,2:acked", "without success", id="info, yet all is well"

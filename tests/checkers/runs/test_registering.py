@@ -27,11 +27,11 @@ def observed(at: float, key: str, value: dict[str, Any], node: str = "c1") -> Op
 
 def leads(at: float, epoch: int, high_watermark: int = 10) -> Operation:
     voters = [[number, None, high_watermark, -1, -1] for number in (1, 2, 3)]
-    told = {"began_ns": ns(at - 0.01), "answer": "leader", "leader_id": 1, "leader_epoch": epoch}
+    answer = {"began_ns": ns(at - 0.01), "answer": "leader", "leader_id": 1, "leader_epoch": epoch}
     return observed(
         at,
         "quorum",
-        told
+        answer
         | {"high_watermark": high_watermark, "wall_ms": 1_700_000_000_000, "voters": voters, "observers": []},
     )
 
@@ -43,9 +43,9 @@ def logged(
     return observed(61, "node-log", {"line": 5, "at": at, "level": "ERROR", "text": text}, node)
 
 
-def log(records: list[list[Any]], batch: Batch = Batch(0), **told: Any) -> Operation:  # noqa: B008 - fixed
+def log(records: list[list[Any]], batch: Batch = Batch(0), **fields: Any) -> Operation:  # noqa: B008 - fixed
     return observed(
-        61, "metadata-log", metadata([batch], **{"records": records, "log_start": 0, "end": 10, **told})
+        61, "metadata-log", metadata([batch], **{"records": records, "log_start": 0, "end": 10, **fields})
     )
 
 
@@ -56,7 +56,7 @@ LED = (leads(5, 2), leads(20, 2), leads(60, 2))
 """One leader from 5 s to 60 s."""
 
 
-def told(*operations: Operation, text: str = CALM, evidence: float | None = 60) -> History:
+def recorded(*operations: Operation, text: str = CALM, evidence: float | None = 60) -> History:
     story = history_of(NODES + text + ("" if evidence is None else f"{evidence} phase evidence\n"))
     ordered = sorted((*story.operations, *operations), key=lambda operation: operation.time_ns)
     placed = [
@@ -72,7 +72,7 @@ def found(history: History) -> list[Anomaly]:
 
 
 def test_a_controller_that_failed_once_and_never_registered() -> None:
-    (anomaly,) = found(told(*LED, logged(), log([FORMER, LAST])))
+    (anomaly,) = found(recorded(*LED, logged(), log([FORMER, LAST])))
     assert (anomaly.subject, anomaly.illegal, anomaly.time_ns) == ("c3", True, ns(20))
     assert "did not register (failures: 1), although nothing hindered it for 40.0 s" in anomaly.summary
     assert "at most 18.2 s" in anomaly.explanation[1]
@@ -82,11 +82,11 @@ def test_a_controller_that_failed_once_and_never_registered() -> None:
     "history",
     [
         pytest.param(
-            told(*LED, logged(), observed(61, "node-log", FURTHER, "c2"), log([LAST])),
+            recorded(*LED, logged(), observed(61, "node-log", FURTHER, "c2"), log([LAST])),
             id="another node's log is not complete",
         ),
         pytest.param(
-            told(*LED, logged(), log([LAST]), text=WIPED.format("c1")), id="a wiped disk was filled again"
+            recorded(*LED, logged(), log([LAST]), text=WIPED.format("c1")), id="a wiped disk was filled again"
         ),
     ],
 )
@@ -97,56 +97,61 @@ def test_what_explains_nothing(history: History) -> None:
 @pytest.mark.parametrize(
     "history",
     [
-        pytest.param(told(*LED, logged(), log([FORMER, REGISTERED, LAST])), id="registered"),
-        pytest.param(told(*LED, log([FORMER, LAST])), id="nothing failed"),
-        pytest.param(told(*LED, logged(f"{MANAGER} other"), log([LAST])), id="another error"),
-        pytest.param(told(*LED, logged(at=None), log([LAST])), id="no time of the line"),
-        pytest.param(told(*LED, logged()), id="no metadata log"),
-        pytest.param(told(*LED, logged(), log([LAST]), evidence=None), id="no evidence"),
-        pytest.param(told(*LED, logged(), log([LAST]), evidence=38), id="it may still wait"),
-        pytest.param(told(*LED, *[logged()] * 6, log([LAST])), id="it may wait long"),
-        pytest.param(told(leads(50, 2), leads(60, 2), logged(), log([LAST])), id="a leader only at the end"),
+        pytest.param(recorded(*LED, logged(), log([FORMER, REGISTERED, LAST])), id="registered"),
+        pytest.param(recorded(*LED, log([FORMER, LAST])), id="nothing failed"),
+        pytest.param(recorded(*LED, logged(f"{MANAGER} other"), log([LAST])), id="another error"),
+        pytest.param(recorded(*LED, logged(at=None), log([LAST])), id="no time of the line"),
+        pytest.param(recorded(*LED, logged()), id="no metadata log"),
+        pytest.param(recorded(*LED, logged(), log([LAST]), evidence=None), id="no evidence"),
+        pytest.param(recorded(*LED, logged(), log([LAST]), evidence=38), id="it may still wait"),
+        pytest.param(recorded(*LED, *[logged()] * 6, log([LAST])), id="it may wait long"),
         pytest.param(
-            told(leads(20, 1), leads(60, 1), logged(), log([LAST])), id="the last leader was never seen"
+            recorded(leads(50, 2), leads(60, 2), logged(), log([LAST])), id="a leader only at the end"
         ),
-        pytest.param(told(*LED, leads(59, 2, 12), logged(), log([LAST])), id="the log is not complete"),
-        pytest.param(told(*LED, logged(), log([LAST], log_start=3)), id="the log begins later"),
-        pytest.param(told(leads(5, 2), logged(), log([LAST])), id="the leader was not seen any more"),
-        pytest.param(told(leads(5, 2), leads(37, 2), logged(), log([LAST])), id="it was seen once"),
         pytest.param(
-            told(leads(20, 2), leads(37, 2), logged(), log([LAST])), id="the leader was not seen for long"
+            recorded(leads(20, 1), leads(60, 1), logged(), log([LAST])), id="the last leader was never seen"
         ),
-        pytest.param(told(*LED, leads(50, 3, -1), logged(), log([LAST])), id="a later leader"),
+        pytest.param(recorded(*LED, leads(59, 2, 12), logged(), log([LAST])), id="the log is not complete"),
+        pytest.param(recorded(*LED, logged(), log([LAST], log_start=3)), id="the log begins later"),
+        pytest.param(recorded(leads(5, 2), logged(), log([LAST])), id="the leader was not seen any more"),
+        pytest.param(recorded(leads(5, 2), leads(37, 2), logged(), log([LAST])), id="it was seen once"),
         pytest.param(
-            told(leads(20, 2), leads(37, 2), leads(80, 2), logged(), log([LAST])),
+            recorded(leads(20, 2), leads(37, 2), logged(), log([LAST])), id="the leader was not seen for long"
+        ),
+        pytest.param(recorded(*LED, leads(50, 3, -1), logged(), log([LAST])), id="a later leader"),
+        pytest.param(
+            recorded(leads(20, 2), leads(37, 2), leads(80, 2), logged(), log([LAST])),
             id="the leader was seen after the evidence",
         ),
-        pytest.param(told(*LED, logged(), log([LAST], Batch(0, count=2))), id="records were not decoded"),
-        pytest.param(told(*LED, logged(), log([UNKNOWN, LAST])), id="a record has an unknown layout"),
+        pytest.param(recorded(*LED, logged(), log([LAST], Batch(0, count=2))), id="records were not decoded"),
+        pytest.param(recorded(*LED, logged(), log([UNKNOWN, LAST])), id="a record has an unknown layout"),
         pytest.param(
-            told(*LED, logged(), observed(61, "node-log", FURTHER, "c3"), log([LAST])), id="lines are missing"
+            recorded(*LED, logged(), observed(61, "node-log", FURTHER, "c3"), log([LAST])),
+            id="lines are missing",
         ),
         pytest.param(
-            told(*LED, logged(), observed(61, "node-log", FURTHER | {"unjudged": True}, "c3"), log([LAST])),
+            recorded(
+                *LED, logged(), observed(61, "node-log", FURTHER | {"unjudged": True}, "c3"), log([LAST])
+            ),
             id="other lines are missing",
         ),
         pytest.param(
-            told(*LED, logged(), observed(61, "log-lacking", BEGINNING, "c3"), log([LAST])),
+            recorded(*LED, logged(), observed(61, "log-lacking", BEGINNING, "c3"), log([LAST])),
             id="the log's beginning is missing",
         ),
         pytest.param(
-            told(*LED, logged(), log([LAST]), text=WIPED.format("c2")), id="the disk of a voter was wiped"
+            recorded(*LED, logged(), log([LAST]), text=WIPED.format("c2")), id="the disk of a voter was wiped"
         ),
         pytest.param(
-            told(*LED, logged(), log([LAST]), text=CALM + "50 f2 partition c1 ok\n56 f2 heal ok\n"),
+            recorded(*LED, logged(), log([LAST]), text=CALM + "50 f2 partition c1 ok\n56 f2 heal ok\n"),
             id="a fault until shortly before",
         ),
         pytest.param(
-            told(*LED, logged(), log([LAST]), text=CALM + "25 c3 paused\n26 c3 running\n"),
+            recorded(*LED, logged(), log([LAST]), text=CALM + "25 c3 paused\n26 c3 running\n"),
             id="it was frozen",
         ),
         pytest.param(
-            told(
+            recorded(
                 *LED,
                 logged(),
                 log([LAST]),

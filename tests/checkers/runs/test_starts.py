@@ -1,4 +1,4 @@
-"""Starts that came to nothing: told, a doubt where none became ready, illegal where a node died of itself."""
+"""Starts that failed: reported, a doubt where none became ready, illegal where a node died of itself."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ def history(*starts: dict[str, Any]) -> History:
     return History("run", "", tuple(operations))
 
 
-def test_a_history_of_before_tells_nothing_of_starts() -> None:
+def test_a_history_of_before_has_nothing_on_starts() -> None:
     assert check_starts(history()).validity is Validity.NOT_EXERCISED
 
 
@@ -39,7 +39,7 @@ def test_one_start_is_as_it_should_be() -> None:
     assert (result.validity, result.figures) == (Validity.VALID, {"starts": 1})
 
 
-def test_a_start_that_came_to_nothing_is_told_and_legal() -> None:
+def test_a_start_that_came_to_nothing_is_reported_and_legal() -> None:
     result = check_starts(history(TRUNCATED, READY))
     assert (result.validity, result.counts) == (Validity.VALID, {"cluster-not-ready": 1})
     (anomaly,) = result.anomalies
@@ -52,11 +52,11 @@ def test_a_start_that_came_to_nothing_is_told_and_legal() -> None:
     assert anomaly.explanation[-1] == "The host had 3.5 tasks for each CPU."
 
 
-def test_what_was_waited_for_is_told_where_nothing_stands_out() -> None:
+def test_what_was_waited_for_is_reported_where_nothing_stands_out() -> None:
     silent: dict[str, Any] = TRUNCATED | {"sentences": []}
     nothing = silent | {"waited_for": None}
-    told = [anomaly.summary for anomaly in check_starts(history(silent, nothing, READY)).anomalies]
-    assert [text.partition(": ")[2] for text in told] == [
+    summaries = [anomaly.summary for anomaly in check_starts(history(silent, nothing, READY)).anomalies]
+    assert [text.partition(": ")[2] for text in summaries] == [
         "not every broker is unfenced.",
         "nothing was recorded.",
     ]

@@ -109,7 +109,7 @@ def test_one_that_is_fenced_in_mid_transaction_counts_too() -> None:
     assert story.met()["instances-fenced"] is True
 
 
-def test_a_completion_without_a_value_tells_nothing() -> None:
+def test_a_completion_without_a_value_shows_nothing() -> None:
     story = Story()
     story.initialised(2)
     story.add(1, INFO, "txn", None)

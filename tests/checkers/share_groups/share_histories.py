@@ -1,4 +1,4 @@
-"""Histories of share groups, told call by call; every operation happens 10 ms after the one before."""
+"""Histories of share groups, recorded call by call; every operation happens 10 ms after the one before."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -44,11 +44,11 @@ class ShareStory:
         config = {"unclean.leader.election.enable": "true"} if unclean else {}
         workload = {"kind": kind, "groups": list(groups), "delivery_limit": limit, "lock_ms": LOCK_MS}
         topics = [{"name": TOPIC, "topic_id": TOPIC_ID, "partitions": 1}]
-        told = {"kafka_version": "4.3.1", "workload": workload, "config": config, "topics": topics}
-        self.add("runner", OK, "setup", None, told | more)
+        value = {"kafka_version": "4.3.1", "workload": workload, "config": config, "topics": topics}
+        self.add("runner", OK, "setup", None, value | more)
 
     def sends(self, *offsets: int) -> None:
-        """A producer sends records and is told their offsets."""
+        """A producer sends records and gets their offsets."""
         self.add(90, INVOKE, "send", TOPIC, [[0, value_at(o)] for o in offsets])
         self.add(90, OK, "send", TOPIC, [[0, value_at(o), o, "ok"] for o in offsets])
 
@@ -77,8 +77,8 @@ class ShareStory:
         """The completion of a poll; its position."""
         if kind is not OK:
             return self.add(process, kind, "share-poll", TOPIC, asked)
-        told = [(values or {}).get(offset, value_at(offset)) for offset in given]
-        records = [[0, list(given), told, list(given.values())]] if given else []
+        read_values = [(values or {}).get(offset, value_at(offset)) for offset in given]
+        records = [[0, list(given), read_values, list(given.values())]] if given else []
         return self.add(process, OK, "share-poll", TOPIC, {**asked, "records": records})
 
     def polls(self, process: int, given: Given, values: Mapping[int, Any] | None = None, **how: Any) -> int:
@@ -97,8 +97,8 @@ class ShareStory:
         asked = self.member(process) | {"acknowledgements": [[0, list(offsets), [kind] * len(offsets)]]}
         began = self.add(process, INVOKE, "acknowledge", TOPIC, asked)
         if outcome is OK:
-            told = asked | {"refused": [[0, refused]] if refused else []}
-            self.add(process, OK, "acknowledge", TOPIC, told)
+            answer = asked | {"refused": [[0, refused]] if refused else []}
+            self.add(process, OK, "acknowledge", TOPIC, answer)
         elif outcome is not None:
             self.add(process, outcome, "acknowledge", TOPIC, asked)
         return began
@@ -106,10 +106,10 @@ class ShareStory:
     def starts(self, start: int | None, outcome: OperationType = OK) -> int:
         """The group's start offset is asked for; the position of the answer."""
         self.add("lister", INVOKE, "share-offsets", GROUP, {"topic": TOPIC})
-        told: dict[str, Any] = {"topic": TOPIC}
+        answer: dict[str, Any] = {"topic": TOPIC}
         if outcome is OK:
-            told["offsets"] = [[0, start]]
-        return self.add("lister", outcome, "share-offsets", GROUP, told)
+            answer["offsets"] = [[0, start]]
+        return self.add("lister", outcome, "share-offsets", GROUP, answer)
 
     def lists(self, *offsets: int, client: str = CLIENT, isolation: str = "read_uncommitted") -> None:
         """A final read finds records."""
@@ -117,11 +117,11 @@ class ShareStory:
         self.add("reader", INVOKE, "final-read", TOPIC, asked)
         end = max(offsets, default=-1) + 1
         records = [[0, list(offsets), [value_at(o) for o in offsets]]] if offsets else []
-        told = {**asked, "start": 0, "end": end, "position": end, "records": records}
-        self.add("reader", OK, "final-read", TOPIC, told)
+        answer = {**asked, "start": 0, "end": end, "position": end, "records": records}
+        self.add("reader", OK, "final-read", TOPIC, answer)
 
     def fault(self, *, healed: bool = True) -> None:
-        """A node is paused, and resumed unless said otherwise."""
+        """A node is paused, and resumed unless asked otherwise."""
         plan = {"id": "f1", "kind": "pause", "target": "b1"}
         self.add("nemesis", INVOKE, "inject", "f1", plan)
         self.add("nemesis", OK, "inject", "f1", {**plan, "targets": ["b1"]})

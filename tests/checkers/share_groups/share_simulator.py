@@ -46,7 +46,7 @@ class Member:
 
 
 class Simulation:
-    """Runs members in a random order; `harmed` says how often a defect made a difference.
+    """Runs members in a random order; `harmed` counts how often a defect made a difference.
 
     Args:
         seed: of everything random.
@@ -119,8 +119,8 @@ class Simulation:
         offsets, member.given = member.given, []
         kind = self._random.choices(("accept", "release", "reject"), (6, 5, 1))[0]
         asked = self._story.member(member.number)
-        told = [[0, offsets, [kind] * len(offsets)]]
-        asked |= {"acknowledgements": told}
+        acknowledgements = [[0, offsets, [kind] * len(offsets)]]
+        asked |= {"acknowledgements": acknowledgements}
         self._story.add(member.number, INVOKE, "acknowledge", TOPIC, asked)
         held = all(member.number in self._records[offset].owners for offset in offsets)
         arrives = self._random.random() < 0.9

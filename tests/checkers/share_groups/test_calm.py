@@ -41,7 +41,7 @@ def test_the_metadata_log_shows_changes_of_the_leader(
 
 
 def test_reports_of_brokers_show_them_if_there_is_no_metadata_log() -> None:
-    def told() -> AdminStory:
+    def recording() -> AdminStory:
         story = AdminStory()
         for at_ms, epoch in ((500, 1), (600, 2)):
             state = [0, 1, epoch, [1, 2, 3], [1, 2, 3], None]
@@ -49,8 +49,8 @@ def test_reports_of_brokers_show_them_if_there_is_no_metadata_log() -> None:
             story.observe(at_ms, "partitions", value)
         return story
 
-    assert calm(told(), metadata_log=False) == [True, False, False, True]
-    assert calm(told(), PartitionName(TOPIC, 1), metadata_log=False) == [True] * 4
+    assert calm(recording(), metadata_log=False) == [True, False, False, True]
+    assert calm(recording(), PartitionName(TOPIC, 1), metadata_log=False) == [True] * 4
 
 
 def test_faults_concern_all_partitions() -> None:

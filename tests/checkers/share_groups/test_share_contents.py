@@ -26,8 +26,10 @@ class Story(ShareStory):
     def configured(self, workload: Mapping[str, Any] | None = None, **config: str) -> None:
         """The set-up of a run, with some config of the topic."""
         topics = [{"name": TOPIC, "partitions": 1, "config": config}]
-        told = {"kind": "shares", **(workload or {})}
-        self.add("runner", OK, "setup", None, {"kafka_version": "4.3.1", "workload": told, "topics": topics})
+        settings = {"kind": "shares", **(workload or {})}
+        self.add(
+            "runner", OK, "setup", None, {"kafka_version": "4.3.1", "workload": settings, "topics": topics}
+        )
 
     def sent(
         self, values: Mapping[int, Any], outcome: OperationType = OK, partition: int = 0, process: int = 90
@@ -35,8 +37,8 @@ class Story(ShareStory):
         """A producer sends values, each of which gets the offset that is given."""
         asked = [[partition, value] for value in values.values()]
         self.add(process, INVOKE, "send", TOPIC, asked)
-        told = [[partition, value, offset, "ok"] for offset, value in values.items()]
-        self.add(process, outcome, "send", TOPIC, told if outcome is OK else asked)
+        acknowledged = [[partition, value, offset, "ok"] for offset, value in values.items()]
+        self.add(process, outcome, "send", TOPIC, acknowledged if outcome is OK else asked)
 
     def reads(
         self, records: Mapping[int, Any], isolation: str = "read_uncommitted", *, start: int = 0, end: int = 0
@@ -46,8 +48,8 @@ class Story(ShareStory):
         self.add("reader", INVOKE, "final-read", TOPIC, asked)
         position = max(records, default=start - 1) + 1
         run = [[0, list(records), list(records.values())]] if records else []
-        told = {**asked, "start": start, "end": end or position, "position": position, "records": run}
-        return self.add("reader", OK, "final-read", TOPIC, told)
+        answer = {**asked, "start": start, "end": end or position, "position": position, "records": run}
+        return self.add("reader", OK, "final-read", TOPIC, answer)
 
     def asks(self, f: str, key: str, value: Any, outcome: OperationType = OK) -> None:
         """An administrator asks for something."""
@@ -196,8 +198,8 @@ def test_two_share_polls_that_contradict_each_other() -> None:
     anomaly = only(story)
     assert (anomaly.id, anomaly.witness) == (WRONG, (0, 1, at - 1, at))
     assert "was 'b'" in anomaly.summary
-    told = [line.partition(" s ")[2] for line in anomaly.explanation]
-    assert told == [
+    reported = [line.partition(" s ")[2] for line in anomaly.explanation]
+    assert reported == [
         "the share poll of operation 1 had 'a' there.",
         f"the share poll of operation {at} had 'b' there.",
     ]
@@ -441,8 +443,8 @@ def test_a_known_gap_of_kafka_permits_nothing(monkeypatch: pytest.MonkeyPatch) -
 def test_two_partitions_have_licences_of_their_own() -> None:
     story = Story()
     topics = [{"name": TOPIC, "partitions": 2}]
-    told = {"kafka_version": "4.3.1", "workload": {"kind": "shares"}, "topics": topics}
-    story.add("runner", OK, "setup", None, told)
+    value = {"kafka_version": "4.3.1", "workload": {"kind": "shares"}, "topics": topics}
+    story.add("runner", OK, "setup", None, value)
     for partition in (0, 1):
         story.sent({0: 70 + partition, 1: 80 + partition}, partition=partition)
     story.asks("elect-leaders", "unclean", {"partitions": [[TOPIC, 1]]}, INFO)

@@ -608,8 +608,8 @@ def test_an_operation_that_was_cut_off_is_left_out() -> None:
 def test_operations_of_other_functions_are_not_taken() -> None:
     history = ended(whole())
     more = Operation(len(history.operations), 10**12, 5, OperationType.INVOKE, "poll", TOPIC)
-    told = msgspec.structs.replace(history, operations=(*history.operations, more))
-    assert check_share_groups(told).validity is Validity.VALID
+    recorded = msgspec.structs.replace(history, operations=(*history.operations, more))
+    assert check_share_groups(recorded).validity is Validity.VALID
 
 
 # What the operations look like.
@@ -628,7 +628,7 @@ def test_operations_of_other_functions_are_not_taken() -> None:
 def test_values_that_do_not_have_their_shape(
     f: str, kind: OperationType, value: dict[str, Any], problem: str
 ) -> None:
-    told = ShareStory().member(1) | {"prefetches": False} | value
-    misfit = misfit_of(Operation(0, 0, 1, kind, f, TOPIC, told))
+    answer = ShareStory().member(1) | {"prefetches": False} | value
+    misfit = misfit_of(Operation(0, 0, 1, kind, f, TOPIC, answer))
     assert misfit is not None
     assert problem in misfit.problem

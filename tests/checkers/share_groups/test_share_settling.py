@@ -13,7 +13,7 @@ MEMBER = 7
 
 
 def recovered(*, kind: OperationType = OK, sent_before: bool = False) -> ShareStory:
-    """All of 12 records are accepted; two more are sent, after the recovery unless said otherwise."""
+    """All of 12 records are accepted; two more are sent, after the recovery unless asked otherwise."""
     story = whole()
     story.fault()
     if sent_before:
@@ -48,9 +48,9 @@ def test_a_record_that_nobody_gets_for_long_is_a_finding() -> None:
     (found,) = result.anomalies
     assert found.illegal
     assert found.subject == f"{GROUP}: shares-0/0@12"
-    asked, told = (story.operations[index] for index in found.witness)
-    assert (asked.type, told.type) == (INVOKE, OK)
-    assert told.time_ns - asked.time_ns >= STUCK_NS
+    asked, answered = (story.operations[index] for index in found.witness)
+    assert (asked.type, answered.type) == (INVOKE, OK)
+    assert answered.time_ns - asked.time_ns >= STUCK_NS
     assert "2 records" in found.explanation[0]
     assert found.explanation[1].startswith("A member polled from ")
     assert found.explanation[2].startswith("The highest start offset that the group reported was ")

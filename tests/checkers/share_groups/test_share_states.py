@@ -29,8 +29,8 @@ FREE, DONE, GONE = Delivery.AVAILABLE, Delivery.ACKNOWLEDGED, Delivery.ARCHIVED
 Batch = tuple[int, int, int, int]
 
 
-class Told(NamedTuple):
-    """A record of the log: an update unless it says otherwise; its offset is its place."""
+class Record(NamedTuple):
+    """A record of the log: an update unless its kind is another; its offset is its place."""
 
     batches: Sequence[Batch] = ()
     kind: Kind = Kind.UPDATE
@@ -43,27 +43,27 @@ class Told(NamedTuple):
 
 
 UNREAD = {"error": "gone", "columns": {}, "batches": {}, "count": 0, "batch_count": 0}
-MADE = Told(kind=Kind.SNAPSHOT, state=0, leader=-1)
+MADE = Record(kind=Kind.SNAPSHOT, state=0, leader=-1)
 
 
-def states(*records: Told, partition: int = 0, **changes: Any) -> dict[str, Any]:
+def states(*records: Record, partition: int = 0, **changes: Any) -> dict[str, Any]:
     """The value of an observation."""
     places: dict[tuple[str, str, int], int] = {}
     rows = [
         (
-            place if told.offset is None else told.offset,
+            place if record.offset is None else record.offset,
             0,
-            places.setdefault((GROUP, told.topic_id, 0), len(places)),
-            told.kind,
-            told.snapshot,
-            told.state,
-            told.leader,
-            told.start,
-            len(told.batches),
+            places.setdefault((GROUP, record.topic_id, 0), len(places)),
+            record.kind,
+            record.snapshot,
+            record.state,
+            record.leader,
+            record.start,
+            len(record.batches),
         )
-        for place, told in enumerate(records)
+        for place, record in enumerate(records)
     ]
-    batches = [batch for told in records for batch in told.batches]
+    batches = [batch for record in records for batch in record.batches]
     value = {"began_ns": 1, "partition": partition, "end": rows[-1][0] + 1 if rows else 0, "unread": []}
     value |= {"places": [[*place] for place in places], "count": len(rows), "error": None}
     value |= {"columns": packed_rows(rows, SHARE_STATE_TYPES), "batch_count": len(batches)}
@@ -72,17 +72,17 @@ def states(*records: Told, partition: int = 0, **changes: Any) -> dict[str, Any]
 
 def story(records: int = 12, **setup: Any) -> ShareStory:
     """A run whose records are there, at offsets from 0."""
-    told = ShareStory()
-    told.setup(GROUP, **setup)
-    told.sends(*range(records))
-    return told
+    recording = ShareStory()
+    recording.setup(GROUP, **setup)
+    recording.sends(*range(records))
+    return recording
 
 
-def seen(told: ShareStory, *values: dict[str, Any], records: int = 12) -> History:
+def seen(recording: ShareStory, *values: dict[str, Any], records: int = 12) -> History:
     """The history, whose final reads find all records, and the observations of the states."""
     for value in values:
-        told.add("observer-replicas", OK, "observe", "share-states", value)
-    return ended(told, records)
+        recording.add("observer-replicas", OK, "observe", "share-states", value)
+    return ended(recording, records)
 
 
 def found(history: History) -> list[tuple[str, str | None]]:
@@ -95,27 +95,27 @@ def named(offset: int) -> str:
     return f"{GROUP}: {TOPIC}/0@{offset}"
 
 
-def acknowledged(told: ShareStory, *offsets: int, kind: str = "accept", **how: Any) -> ShareStory:
+def acknowledged(recording: ShareStory, *offsets: int, kind: str = "accept", **how: Any) -> ShareStory:
     """Records are delivered and acknowledged one after the other."""
     for offset in offsets:
-        told.polls(1, {offset: 1})
-        told.acknowledges(1, [offset], kind, **how)
-    return told
+        recording.polls(1, {offset: 1})
+        recording.acknowledges(1, [offset], kind, **how)
+    return recording
 
 
-def done(*offsets: int, state: int = DONE, count: int = 1) -> Told:
-    return Told([(offset, offset, state, count) for offset in offsets])
+def done(*offsets: int, state: int = DONE, count: int = 1) -> Record:
+    return Record([(offset, offset, state, count) for offset in offsets])
 
 
 def test_states_that_follow_from_the_acknowledgements() -> None:
-    told = acknowledged(story(13), *range(10))
-    acknowledged(told, 10, kind="reject")
-    acknowledged(told, 11, kind="release")
-    acknowledged(told, 11, 12)
+    recording = acknowledged(story(13), *range(10))
+    acknowledged(recording, 10, kind="reject")
+    acknowledged(recording, 11, kind="release")
+    acknowledged(recording, 11, 12)
     log = [MADE, *(done(offset) for offset in range(10)), done(10, state=GONE), done(11, state=FREE)]
-    log.append(Told([(0, 9, DONE, 1), (10, 10, GONE, 1), (11, 11, FREE, 1)], Kind.SNAPSHOT, 1, 0))
-    log.append(Told([(11, 12, DONE, 2)], snapshot=1))
-    history = seen(told, states(*log), records=13)
+    log.append(Record([(0, 9, DONE, 1), (10, 10, GONE, 1), (11, 11, FREE, 1)], Kind.SNAPSHOT, 1, 0))
+    log.append(Record([(11, 12, DONE, 2)], snapshot=1))
+    history = seen(recording, states(*log), records=13)
     assert found(history) == []
     judged = judge_states(history, share_groups_of(history))
     assert (judged.records, judged.compared) == (15, 13)
@@ -124,8 +124,8 @@ def test_states_that_follow_from_the_acknowledgements() -> None:
 
 
 def test_an_acceptance_that_never_came_into_the_log() -> None:
-    told = acknowledged(story(), *range(12))
-    history = seen(told, states(MADE, *(done(offset) for offset in range(11))))
+    recording = acknowledged(story(), *range(12))
+    history = seen(recording, states(MADE, *(done(offset) for offset in range(11))))
     result = check_share_groups(history)
     assert result.counts == {"share-answered-early": 1}
     (anomaly,) = result.anomalies
@@ -134,8 +134,8 @@ def test_an_acceptance_that_never_came_into_the_log() -> None:
 
 
 def test_an_acceptance_that_came_into_the_log_after_a_later_one() -> None:
-    told = acknowledged(story(), *range(4))
-    history = seen(told, states(MADE, done(0), done(2), done(1), done(3)))
+    recording = acknowledged(story(), *range(4))
+    history = seen(recording, states(MADE, done(0), done(2), done(1), done(3)))
     assert found(history) == [("share-answered-early", named(1))]
     (anomaly,) = (each for _, each in judge_states(history, share_groups_of(history)).found)
     last = history.operations[anomaly.witness[2]]
@@ -144,53 +144,53 @@ def test_an_acceptance_that_came_into_the_log_after_a_later_one() -> None:
 
 
 def test_a_rejection_that_is_stored_late() -> None:
-    told = acknowledged(acknowledged(story(), 0, kind="reject"), 1)
-    assert found(seen(told, states(MADE, done(1), done(0, state=GONE)))) == [
+    recording = acknowledged(acknowledged(story(), 0, kind="reject"), 1)
+    assert found(seen(recording, states(MADE, done(1), done(0, state=GONE)))) == [
         ("share-answered-early", named(0))
     ]
 
 
 def test_acknowledgements_that_overlap_have_no_order() -> None:
-    told = story()
-    told.polls(1, {0: 1})
-    told.polls(2, {1: 1})
-    told.acknowledges(1, [0], outcome=None)
-    told.acknowledges(2, [1])
-    told.add(1, OK, "acknowledge", TOPIC, told.operations[-3].value | {"refused": []})
-    assert found(seen(told, states(MADE, done(1), done(0)))) == []
+    recording = story()
+    recording.polls(1, {0: 1})
+    recording.polls(2, {1: 1})
+    recording.acknowledges(1, [0], outcome=None)
+    recording.acknowledges(2, [1])
+    recording.add(1, OK, "acknowledge", TOPIC, recording.operations[-3].value | {"refused": []})
+    assert found(seen(recording, states(MADE, done(1), done(0)))) == []
 
 
 def test_a_release_that_is_stored_as_an_acceptance() -> None:
-    told = acknowledged(acknowledged(story(), 0), 1, kind="release")
-    history = seen(told, states(MADE, Told([(0, 1, DONE, 1)]), Told([(0, 1, DONE, 1)])))
+    recording = acknowledged(acknowledged(story(), 0), 1, kind="release")
+    history = seen(recording, states(MADE, Record([(0, 1, DONE, 1)]), Record([(0, 1, DONE, 1)])))
     assert found(history) == [("share-state-unasked", named(1))]
 
 
 def test_a_request_to_accept_counts_whatever_its_outcome() -> None:
-    told = acknowledged(story(), 0, outcome=INFO)
-    assert found(seen(told, states(MADE, done(0, 7)))) == []
+    recording = acknowledged(story(), 0, outcome=INFO)
+    assert found(seen(recording, states(MADE, done(0, 7)))) == []
 
 
 def test_an_acceptance_that_is_undone() -> None:
-    told = acknowledged(story(), 0, 1, 2)
+    recording = acknowledged(story(), 0, 1, 2)
     early, late = done(0, state=FREE, count=2), done(1, state=FREE, count=2)
-    history = seen(told, states(MADE, done(0), early, done(1), done(2), late))
+    history = seen(recording, states(MADE, done(0), early, done(1), done(2), late))
     assert found(history) == [("share-state-undone", named(1))]
 
 
 def test_a_delayed_write_with_a_lower_delivery_count_undoes_nothing() -> None:
-    told = acknowledged(story(), 0, 1, 2)
+    recording = acknowledged(story(), 0, 1, 2)
     late = done(1, state=FREE, count=2)
-    assert found(seen(told, states(MADE, done(0), done(1, count=2), done(2), late))) == []
+    assert found(seen(recording, states(MADE, done(0), done(1, count=2), done(2), late))) == []
 
 
 def test_a_confirmed_acceptance_below_the_start_offset_has_the_final_state_of_another_member() -> None:
-    told = story()
-    told.polls(1, {0: 1})
-    told.polls(2, {0: 1})
-    told.acknowledges(2, [0], "reject")
-    told.acknowledges(1, [0])
-    assert found(seen(told, states(MADE, done(0, state=GONE)))) == []
+    recording = story()
+    recording.polls(1, {0: 1})
+    recording.polls(2, {0: 1})
+    recording.acknowledges(2, [0], "reject")
+    recording.acknowledges(1, [0])
+    assert found(seen(recording, states(MADE, done(0, state=GONE)))) == []
 
 
 def test_a_refused_acknowledgement_is_not_compared() -> None:
@@ -198,10 +198,10 @@ def test_a_refused_acknowledgement_is_not_compared() -> None:
 
 
 def test_records_that_were_deleted_are_not_compared() -> None:
-    told = acknowledged(story(), 0)
-    told.add("observer-replicas", OK, "observe", "share-states", states(MADE))
-    told.lists(1, 2)
-    assert found(told.history()) == []
+    recording = acknowledged(story(), 0)
+    recording.add("observer-replicas", OK, "observe", "share-states", states(MADE))
+    recording.lists(1, 2)
+    assert found(recording.history()) == []
 
 
 @pytest.mark.parametrize(
@@ -211,21 +211,21 @@ def test_records_that_were_deleted_are_not_compared() -> None:
         ([MADE], {"end": 2}),
         ([MADE], {"unread": [1]}),
         ([MADE], UNREAD),
-        ([MADE, done(0, state=FREE), Told(kind=Kind.REMOVED, snapshot=-1)], {}),
+        ([MADE, done(0, state=FREE), Record(kind=Kind.REMOVED, snapshot=-1)], {}),
         ([MADE._replace(topic_id="BAECAwQFBgcICQoLDA0ODw")], {}),
     ],
 )
-def test_only_whole_logs_show_what_is_not_in_them(records: list[Told], changes: dict[str, Any]) -> None:
+def test_only_whole_logs_show_what_is_not_in_them(records: list[Record], changes: dict[str, Any]) -> None:
     assert found(seen(acknowledged(story(), 0), states(*records, **changes))) == []
 
 
 def lapsed(count: int, **setup: Any) -> ShareStory:
     """An acceptance is confirmed that may have come after the lock's end."""
-    told = story(**setup)
-    told.polls(1, {0: count})
-    told.now_ns += LOCK_MS * NS_PER_MS
-    told.acknowledges(1, [0])
-    return told
+    recording = story(**setup)
+    recording.polls(1, {0: count})
+    recording.now_ns += LOCK_MS * NS_PER_MS
+    recording.acknowledges(1, [0])
+    return recording
 
 
 @pytest.mark.parametrize(("count", "limit", "early"), [(3, 5, True), (4, 5, False), (1, 0, False)])
@@ -238,13 +238,13 @@ def test_a_leader_archives_a_record_before_that_is_in_the_log_if_its_last_lock_e
 
 
 def test_the_last_delivery_is_judged_while_it_is_locked() -> None:
-    told = story()
-    told.polls(1, {0: 5})
-    told.acknowledges(1, [0])
-    assert found(seen(told, states(MADE))) == [("share-answered-early", named(0))]
+    recording = story()
+    recording.polls(1, {0: 5})
+    recording.acknowledges(1, [0])
+    assert found(seen(recording, states(MADE))) == [("share-answered-early", named(0))]
 
 
-AGAIN = Told(kind=Kind.SNAPSHOT, snapshot=1, state=0)
+AGAIN = Record(kind=Kind.SNAPSHOT, snapshot=1, state=0)
 
 
 @pytest.mark.parametrize(
@@ -257,48 +257,51 @@ AGAIN = Told(kind=Kind.SNAPSHOT, snapshot=1, state=0)
     ],
     ids=["snapshot", "later start", "new state epoch", "earlier start"],
 )
-def test_a_state_that_begins_again_undoes_nothing(again: Told, *, judged: bool) -> None:
-    told = acknowledged(story(), 0, 1)
+def test_a_state_that_begins_again_undoes_nothing(again: Record, *, judged: bool) -> None:
+    recording = acknowledged(story(), 0, 1)
     undone = done(0, state=FREE, count=2)._replace(snapshot=1)
     log = [MADE, done(0), done(1), again, undone]
-    assert found(seen(told, states(*log))) == ([("share-state-undone", named(0))] if judged else [])
+    assert found(seen(recording, states(*log))) == ([("share-state-undone", named(0))] if judged else [])
 
 
-NEXT = Told(kind=Kind.SNAPSHOT, snapshot=1, state=0)
+NEXT = Record(kind=Kind.SNAPSHOT, snapshot=1, state=0)
 
 
 @pytest.mark.parametrize(
     ("records", "problem"),
     [
-        ([MADE, Told(leader=4), Told(leader=5), NEXT._replace(leader=5), Told(snapshot=1, leader=5)], None),
-        ([MADE, Told(leader=4), NEXT._replace(leader=-1), Told(snapshot=1, leader=4)], None),
-        ([MADE, Told(kind=Kind.REMOVED, snapshot=-1), MADE], None),
-        ([MADE._replace(snapshot=3), MADE._replace(offset=7)], None),
-        ([Told(snapshot=4), Told(snapshot=4)], None),
         (
-            [MADE, Told(leader=5), Told(leader=-1), Told(leader=4)],
+            [MADE, Record(leader=4), Record(leader=5), NEXT._replace(leader=5), Record(snapshot=1, leader=5)],
+            None,
+        ),
+        ([MADE, Record(leader=4), NEXT._replace(leader=-1), Record(snapshot=1, leader=4)], None),
+        ([MADE, Record(kind=Kind.REMOVED, snapshot=-1), MADE], None),
+        ([MADE._replace(snapshot=3), MADE._replace(offset=7)], None),
+        ([Record(snapshot=4), Record(snapshot=4)], None),
+        (
+            [MADE, Record(leader=5), Record(leader=-1), Record(leader=4)],
             "@3: the state of X has leader epoch 4, after 5",
         ),
-        ([MADE, Told(leader=5), NEXT, Told(snapshot=1), Told(snapshot=1, leader=6)], None),
+        ([MADE, Record(leader=5), NEXT, Record(snapshot=1), Record(snapshot=1, leader=6)], None),
         (
-            [MADE, Told(leader=5), NEXT, Told(snapshot=1, leader=6), Told(snapshot=1)],
+            [MADE, Record(leader=5), NEXT, Record(snapshot=1, leader=6), Record(snapshot=1)],
             "@4: the state of X has leader epoch 0, after 6",
         ),
         (
-            [MADE, Told(leader=5), NEXT._replace(batches=[(0, 0, DONE, 1)])],
+            [MADE, Record(leader=5), NEXT._replace(batches=[(0, 0, DONE, 1)])],
             "@2: the state of X has leader epoch 0, after 5",
         ),
-        ([MADE, Told(leader=5), Told()], "@2: the state of X has leader epoch 0, after 5"),
-        ([MADE, NEXT, Told()], "@2: the state of X has snapshot epoch 0 instead of 1"),
+        ([MADE, Record(leader=5), Record()], "@2: the state of X has leader epoch 0, after 5"),
+        ([MADE, NEXT, Record()], "@2: the state of X has snapshot epoch 0 instead of 1"),
         ([MADE, NEXT._replace(snapshot=2)], "@1: the state of X has snapshot epoch 2 instead of 1"),
-        ([MADE._replace(state=3), Told(), NEXT], "@2: the state of X has state epoch 0, after 3"),
+        ([MADE._replace(state=3), Record(), NEXT], "@2: the state of X has state epoch 0, after 3"),
     ],
 )
-def test_epochs_in_the_log(records: list[Told], problem: str | None) -> None:
+def test_epochs_in_the_log(records: list[Record], problem: str | None) -> None:
     history = seen(story(), states(*records))
     judged = judge_states(history, share_groups_of(history))
-    told = [each.summary.replace(f"{GROUP}: {TOPIC}/0", "X") for _, each in judged.found]
-    assert told == ([] if problem is None else ["__share_group_state/0" + problem])
+    reported = [each.summary.replace(f"{GROUP}: {TOPIC}/0", "X") for _, each in judged.found]
+    assert reported == ([] if problem is None else ["__share_group_state/0" + problem])
 
 
 def test_epochs_of_a_topic_that_the_run_did_not_create() -> None:
@@ -306,7 +309,7 @@ def test_epochs_of_a_topic_that_the_run_did_not_create() -> None:
     log = [
         MADE._replace(topic_id=other),
         NEXT._replace(topic_id=other),
-        Told([(0, 0, DONE, 1)], topic_id=other),
+        Record([(0, 0, DONE, 1)], topic_id=other),
     ]
     assert found(seen(story(), states(*log))) == [("share-state-epoch-back", f"{GROUP}: {other}/0")]
 
@@ -322,26 +325,26 @@ def test_epochs_of_a_topic_that_the_run_did_not_create() -> None:
     ],
 )
 def test_states_that_are_not_known(changes: dict[str, Any], why: str) -> None:
-    told = acknowledged(story(), *range(12))
-    result = check_share_groups(seen(told, states(MADE, Told([(0, 11, DONE, 1)]), **changes)))
+    recording = acknowledged(story(), *range(12))
+    result = check_share_groups(seen(recording, states(MADE, Record([(0, 11, DONE, 1)]), **changes)))
     assert (result.validity, result.unknown_because) == (Validity.UNKNOWN, "__share_group_state" + why)
 
 
 def test_no_loss_excuses_an_acceptance_that_no_member_asked_for() -> None:
-    told = acknowledged(acknowledged(story(13, unclean=True), *range(12)), 12, kind="release")
-    result = check_share_groups(seen(told, states(MADE, *map(done, range(13))), records=13))
+    recording = acknowledged(acknowledged(story(13, unclean=True), *range(12)), 12, kind="release")
+    result = check_share_groups(seen(recording, states(MADE, *map(done, range(13))), records=13))
     assert [each.id for each in result.anomalies if each.illegal] == ["share-state-unasked"]
 
 
 def test_a_permitted_unclean_election_leaves_it_open() -> None:
-    told = acknowledged(story(unclean=True), *range(12))
-    result = check_share_groups(seen(told, states(MADE)))
+    recording = acknowledged(story(unclean=True), *range(12))
+    result = check_share_groups(seen(recording, states(MADE)))
     assert not any(anomaly.illegal for anomaly in result.anomalies)
     assert result.validity is Validity.UNKNOWN
 
 
 def test_the_judge_drops_nothing_of_it() -> None:
-    told = acknowledged(story(), *range(12))
-    verdict = judge(seen(told, states(MADE, Told([(0, 10, DONE, 1)]))))
+    recording = acknowledged(story(), *range(12))
+    verdict = judge(seen(recording, states(MADE, Record([(0, 10, DONE, 1)]))))
     (result,) = (each for each in verdict.results if each.checker == "share-groups")
     assert result.counts == {"share-answered-early": 1}

@@ -30,8 +30,10 @@ def operation(process: int | str, kind: OperationType, f: str, key: object, valu
 
 
 def history(*lacking: str, setup: object = None) -> History:
-    told = [operation("runner", OperationType.OK, "setup", None, setup)] if setup is not None else []
-    return History("r", "", tuple(told), damage=("something",) if lacking else (), lacking=frozenset(lacking))
+    operations = [operation("runner", OperationType.OK, "setup", None, setup)] if setup is not None else []
+    return History(
+        "r", "", tuple(operations), damage=("something",) if lacking else (), lacking=frozenset(lacking)
+    )
 
 
 def shown(result: CheckerResult, lost: MissingParts | None) -> CheckerResult:
@@ -86,14 +88,14 @@ def test_a_checker_that_states_no_needs_decides_nothing_without_a_journal(
     holed = history("observer-ends", setup={"workload": {"kind": "log"}})
     stranger = result_of("stranger", list(anomalies))
     assert result_by("stranger", lambda _: stranger, whole) is stranger
-    told = result_by("stranger", lambda _: stranger, holed)
-    assert (told.validity, told.anomalies) == (Validity.UNKNOWN, ())
+    withheld = result_by("stranger", lambda _: stranger, holed)
+    assert (withheld.validity, withheld.anomalies) == (Validity.UNKNOWN, ())
 
 
 @pytest.mark.parametrize(
     ("workload", "validity"), [("compacted", Validity.UNKNOWN), ("log", Validity.INVALID)]
 )
-def test_what_is_gone_may_have_been_replaced_by_what_nobody_tells_of(
+def test_what_is_gone_may_have_been_replaced_by_what_nobody_reports(
     workload: str, validity: Validity
 ) -> None:
     result = result_of("log", [known_anomalies()["lost-write"].found("value 7 is gone")])
@@ -106,7 +108,7 @@ def test_a_whole_history_has_no_hole() -> None:
     assert shown(result, None) is result
 
 
-def test_a_checker_that_needs_nothing_says_what_it_says() -> None:
+def test_a_checker_that_needs_nothing_reports_what_it_found() -> None:
     result = result_of("availability", [])
     assert shown(result, MissingParts(frozenset({"worker-0"}), "log")) is result
 
@@ -122,10 +124,10 @@ def test_the_workload_is_that_of_the_set_up(setup: object, workload: str) -> Non
 
 def test_without_a_nemesis_journal_nobody_knows_whether_a_node_was_killed() -> None:
     result = result_of("nodes", [NODE_DIED.found("n1 ended."), NODE_DIED.found("n2 ended.")])
-    told = shown(result, MissingParts(frozenset({"nemesis"}), "log"))
-    assert (told.validity, told.anomalies, told.counts) == (Validity.UNKNOWN, (), {})
+    withheld = shown(result, MissingParts(frozenset({"nemesis"}), "log"))
+    assert (withheld.validity, withheld.anomalies, withheld.counts) == (Validity.UNKNOWN, (), {})
     why = "the history lacks records of faults (nemesis)"
-    assert told.unknown_because == f"node-died may only be a gap in the records: {why}"
+    assert withheld.unknown_because == f"node-died may only be a gap in the records: {why}"
 
 
 @pytest.mark.parametrize(
@@ -139,7 +141,7 @@ def test_without_a_nemesis_journal_nobody_knows_whether_a_node_was_killed() -> N
 def test_what_is_gone_may_have_been_deleted_by_who_lost_his_journal(
     rule: str, journal: str, validity: Validity
 ) -> None:
-    told = history(journal, setup={"workload": {"kind": "log"}})
+    recorded = history(journal, setup={"workload": {"kind": "log"}})
     opened = [
         operation("runner", OperationType.OK, "journal", name, value)
         for name, value in (
@@ -148,8 +150,8 @@ def test_what_is_gone_may_have_been_deleted_by_who_lost_his_journal(
             ("x", None),
         )
     ]
-    told = msgspec.structs.replace(told, operations=(*told.operations, *opened))
-    result = shown(result_of("log", [known_anomalies()[rule].found("value 7")]), missing_parts_of(told))
+    recorded = msgspec.structs.replace(recorded, operations=(*recorded.operations, *opened))
+    result = shown(result_of("log", [known_anomalies()[rule].found("value 7")]), missing_parts_of(recorded))
     assert result.validity is validity
     if validity is Validity.UNKNOWN:
         assert "records of deletions (worker-6)" in (result.unknown_because or "")
@@ -158,16 +160,20 @@ def test_what_is_gone_may_have_been_deleted_by_who_lost_his_journal(
 def test_what_rests_on_other_journals_stays() -> None:
     quorum = known_anomalies()
     found = [quorum["cluster-id-changed"].found("n1"), quorum["voter-unexplained"].found("n2")]
-    told = shown(result_of("quorum", found), MissingParts(frozenset({"admin"}), "log"))
-    assert (told.validity, told.counts) == (Validity.INVALID, {"cluster-id-changed": 1})
-    assert told.unknown_because is None
+    withheld = shown(result_of("quorum", found), MissingParts(frozenset({"admin"}), "log"))
+    assert (withheld.validity, withheld.counts) == (Validity.INVALID, {"cluster-id-changed": 1})
+    assert withheld.unknown_because is None
 
 
 def test_legal_findings_stay_and_their_number_is_exact() -> None:
     legal = msgspec.structs.replace(NODE_DIED.found("n1"), illegal=False)
     result = result_of("nodes", [legal] * 30)
-    told = shown(result, MissingParts(frozenset({"nodes"}), "log"))
-    assert (told.validity, told.counts, len(told.anomalies)) == (Validity.UNKNOWN, {"node-died": 30}, 20)
+    withheld = shown(result, MissingParts(frozenset({"nodes"}), "log"))
+    assert (withheld.validity, withheld.counts, len(withheld.anomalies)) == (
+        Validity.UNKNOWN,
+        {"node-died": 30},
+        20,
+    )
     mixed = result_of("nodes", [*[legal] * 3, NODE_DIED.found("n2")])
     assert shown(mixed, MissingParts(frozenset({"nemesis"}), "log")).counts == {"node-died": 3}
 
@@ -189,9 +195,9 @@ def test_what_has_nothing_to_look_at_is_not_in_doubt(
 
 
 def log_lacking(value: object, setup: object) -> History:
-    told = history(setup=setup)
+    recorded = history(setup=setup)
     lack = Operation(1, 1, "runner", OperationType.OK, "observe", LOG_LACKING, value, node="n1")
-    return msgspec.structs.replace(told, operations=(*told.operations, lack))
+    return msgspec.structs.replace(recorded, operations=(*recorded.operations, lack))
 
 
 @pytest.mark.parametrize(
@@ -213,16 +219,16 @@ def test_without_a_nodes_log_only_what_looks_at_it_is_unknown(roles: list[str], 
     )
 
 
-def with_entries(told: History, key: str, value: object, number: int = 1) -> History:
+def with_entries(recorded: History, key: str, value: object, number: int = 1) -> History:
     """A history with as many observations of n1's log more."""
-    size, done = len(told.operations), OperationType.OK
+    size, done = len(recorded.operations), OperationType.OK
     more = [Operation(size + n, 1, "runner", done, "observe", key, value, node="n1") for n in range(number)]
-    return msgspec.structs.replace(told, operations=(*told.operations, *more))
+    return msgspec.structs.replace(recorded, operations=(*recorded.operations, *more))
 
 
-def unknown_in(told: History) -> set[str]:
+def unknown_in(recorded: History) -> set[str]:
     """Checkers that are unknown where they found nothing, by what the history lacks."""
-    results = {name: shown(result_of(name, []), missing_parts_of(told)) for name in NEEDS}
+    results = {name: shown(result_of(name, []), missing_parts_of(recorded)) for name in NEEDS}
     return {name for name, result in results.items() if result.validity is Validity.UNKNOWN}
 
 
@@ -250,9 +256,11 @@ def test_where_lines_of_one_kind_are_lacking_only_what_looks_at_them_is_unknown(
 def test_an_older_run_at_its_limit_may_lack_lines(number: int, unknown: set[str]) -> None:
     setup = {"workload": _SETUP, "nodes": [{"name": "n1", "id": 1, "roles": ["controller", "broker"]}]}
     assert unknown_in(with_entries(history(setup=setup), "epoch-begun", None, 5_000)) == set()
-    told = with_entries(with_entries(history(setup=setup), "loaded", None, 2), "isr-shrunk", None, number - 2)
-    assert bool(unknown_in(told)) is bool(unknown)
-    assert unknown <= unknown_in(told)
+    recorded = with_entries(
+        with_entries(history(setup=setup), "loaded", None, 2), "isr-shrunk", None, number - 2
+    )
+    assert bool(unknown_in(recorded)) is bool(unknown)
+    assert unknown <= unknown_in(recorded)
 
 
 @pytest.mark.parametrize(
@@ -291,16 +299,16 @@ def test_a_duplicate_may_be_the_clients_by_a_log_that_nobody_read(rule: str, val
     assert result.validity is validity
 
 
-def test_a_doubt_of_the_checkers_own_is_told_too() -> None:
+def test_a_doubt_of_the_checkers_own_is_reported_too() -> None:
     result = result_of("nodes", [], unknown_because="it is dark")
-    told = shown(result, MissingParts(frozenset({"nodes"}), "log"))
-    assert str(told.unknown_because).endswith("(nodes); it is dark")
+    withheld = shown(result, MissingParts(frozenset({"nodes"}), "log"))
+    assert str(withheld.unknown_because).endswith("(nodes); it is dark")
 
 
 def test_without_the_set_up_nothing_illegal_can_be_known() -> None:
     found = [known_anomalies()["cluster-id-changed"].found("n1")]
-    told = shown(result_of("quorum", found), missing_parts_of(history("runner")))
-    assert (told.validity, told.anomalies) == (Validity.UNKNOWN, ())
+    withheld = shown(result_of("quorum", found), missing_parts_of(history("runner")))
+    assert (withheld.validity, withheld.anomalies) == (Validity.UNKNOWN, ())
 
 
 READ = """
@@ -314,8 +322,8 @@ c final 0 0..2 0@0=1 0@1={value}
 
 
 def judged(value: int | str, *lacking: str) -> CheckerResult:
-    told = story(READ.format(value=value))
-    return result_by("log", check_log, msgspec.structs.replace(told, lacking=frozenset(lacking)))
+    recorded = story(READ.format(value=value))
+    return result_by("log", check_log, msgspec.structs.replace(recorded, lacking=frozenset(lacking)))
 
 
 @pytest.mark.parametrize(
@@ -349,8 +357,8 @@ def test_a_value_is_a_phantom_only_where_its_workers_journal_is_whole(
 )
 def test_whose_values_nobody_can_know_of(workload: object, lacking: str, unheard: list[bool]) -> None:
     values = np.array([number * 10**9 + 7 for number in range(5)])
-    told = history(lacking, setup=None if workload is None else {"workload": workload})
-    assert is_unheard(told)(values).tolist() == unheard
+    recorded = history(lacking, setup=None if workload is None else {"workload": workload})
+    assert is_unheard(recorded)(values).tolist() == unheard
 
 
 def test_nothing_is_concluded_from_a_record_of_which_nobody_can_know() -> None:
@@ -371,7 +379,7 @@ def test_nothing_is_concluded_from_a_record_of_which_nobody_can_know() -> None:
     assert check_log(holed).counts == {}
 
 
-def test_a_doubt_that_the_checker_tells_itself_is_told_once() -> None:
+def test_a_doubt_that_the_checker_reports_itself_is_reported_once() -> None:
     why = "the history lacks records of states of the nodes' processes (nodes)"
     result = result_of("nodes", [], unknown_because=why)
     assert shown(result, MissingParts(frozenset({"nodes"}), "log")).unknown_because == why
@@ -391,11 +399,11 @@ def test_a_doubt_that_the_checker_tells_itself_is_told_once() -> None:
 def test_a_nemesis_of_whom_faults_are_missing_is_lacking(
     planned: int | None, tried: tuple[str, ...], phase: str, *, lacks: bool
 ) -> None:
-    told = history(setup={"planned_faults": planned})
+    recorded = history(setup={"planned_faults": planned})
     words = [each.split() for each in tried]
     more = [operation("nemesis", OperationType.INVOKE, f, key, None) for f, key in words]
     ended = operation("runner", OperationType.OK, "phase", phase, None)
-    whole = msgspec.structs.replace(told, operations=(*told.operations, *more, ended))
+    whole = msgspec.structs.replace(recorded, operations=(*recorded.operations, *more, ended))
     assert (lacking(whole, Source.FAULTS) is not None) is lacks
     assert (missing_parts_of(whole) is not None) is lacks
 

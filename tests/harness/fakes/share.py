@@ -80,7 +80,7 @@ class FakeShareConsumer:
     def acknowledge(self, acknowledgements: Sequence[Acknowledgement]) -> dict[int, str]:
         raise_if(self._log.on_acknowledge())
         if self._log.expires:
-            return self._expired(told)
+            return self._expired(acknowledgements)
         with self._log.lock:
             for partition, offset, kind in acknowledgements:
                 del self._log.held[partition, offset]
@@ -88,13 +88,13 @@ class FakeShareConsumer:
                     self._log.done.add((partition, offset))
         return self._log.refuses
 
-    def _expired(self, told: Sequence[Acknowledgement]) -> dict[int, str]:
+    def _expired(self, acknowledgements: Sequence[Acknowledgement]) -> dict[int, str]:
         self._log.expires = False
         with self._log.lock:
-            for partition, offset, _ in told:
+            for partition, offset, _ in acknowledgements:
                 del self._log.held[partition, offset]
                 self._log.done.add((partition, offset))
-        return {partition: "INVALID_RECORD_STATE: its lock has ended" for partition, *_ in told}
+        return {partition: "INVALID_RECORD_STATE: its lock has ended" for partition, *_ in acknowledgements}
 
     def close(self, timeout_s: float) -> None:
         assert timeout_s > 0

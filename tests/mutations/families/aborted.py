@@ -48,7 +48,7 @@ def _tell(
         edit: the history.
         change: changes one of the indexes in place.
         problem: what follows the entries of that index.
-        without: whether that index is not told.
+        without: whether that index is not recorded.
     """
     replicas = [o for o in edit.original.observed("replica") if o.value["error"] is None]
     indexes = [_indexed(replica) for replica in replicas]

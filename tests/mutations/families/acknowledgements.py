@@ -67,8 +67,8 @@ def of_a_record_that_is_nowhere(edit: Edit) -> None:
     ends = [read.value["end"] for read in final_reads(edit.original, record.topic, record.partition)]
     value, offset = 996_000_000_001, max(ends) + 5
     times_ns = (record.time_ns, record.time_ns + 1000)
-    told = [[record.partition, value, offset, "ok"]]
-    edit.add_call(930_000, "send", record.topic, times_ns, ([[record.partition, value]], told))
+    answer = [[record.partition, value, offset, "ok"]]
+    edit.add_call(930_000, "send", record.topic, times_ns, ([[record.partition, value]], answer))
 
 
 @mutation("acknowledgements", invalid("realtime-order", "inconsistent-offsets"), LISTED, 2)
@@ -132,18 +132,18 @@ def fate_becomes_unknown(edit: Edit) -> None:
     """A send that was acknowledged timed out instead; its records are in the log all the same."""
     known = {r.index for r in settled(edit.original)}
     _, ok = edit.chosen((i, o) for i, o in pairs(edit.original, "send") if o.index in known)
-    told = [[entry[0], entry[1], None, "info"] for entry in ok.value]
-    edit.set(ok.index, type=INFO, value=told, error="KafkaTimeoutError")
+    answer = [[entry[0], entry[1], None, "info"] for entry in ok.value]
+    edit.set(ok.index, type=INFO, value=answer, error="KafkaTimeoutError")
 
 
 @mutation("acknowledgements", VALID, LISTED, 2)
 def refused_without_a_trace(edit: Edit) -> None:
     """A send that certainly was not carried out is added; its record is nowhere."""
     record = edit.chosen(settled(edit.original))
-    asked, told = [[record.partition, 994_000_000_001]], [[record.partition, 994_000_000_001, None, "fail"]]
+    asked, answer = [[record.partition, 994_000_000_001]], [[record.partition, 994_000_000_001, None, "fail"]]
     times_ns = (record.time_ns, record.time_ns + 1000)
     edit.add_call(
-        950_000, "send", record.topic, times_ns, (asked, told), ended=FAIL, error="NotEnoughReplicasError"
+        950_000, "send", record.topic, times_ns, (asked, answer), ended=FAIL, error="NotEnoughReplicasError"
     )
 
 

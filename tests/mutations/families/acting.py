@@ -35,8 +35,8 @@ def _logged(edit: Edit, log: Operation, voters: list[int], line: int = 90_000) -
     before = timedelta(microseconds=log.value["began_ns"] / 1000) - _BEFORE_THE_READING
     at = (datetime.fromisoformat(edit.original.began_at) + before).isoformat()
     value: dict[str, Any] = {"line": line, "at": at, "state": "FollowerState", "epoch": _LATE}
-    told = value | {"voters": voters, "started": False}
-    edit.add(log, log.time_ns + 1, key=QUORUM_VIEW, value=told)
+    view = value | {"voters": voters, "started": False}
+    edit.add(log, log.time_ns + 1, key=QUORUM_VIEW, value=view)
 
 
 def _truncated(edit: Edit, log: Operation, line: int) -> None:

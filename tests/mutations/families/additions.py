@@ -1,4 +1,4 @@
-"""Partitions that were added to the loaded topic: the last one of a recorded run is told to be one."""
+"""Partitions that were added to the loaded topic: the last one of a recorded run is taken for one."""
 
 from typing import Any
 

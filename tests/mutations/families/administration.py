@@ -42,8 +42,8 @@ def a_reassignment_that_did_not_begin(edit: Edit) -> None:
     others = [r for r in (1, 2, 3, 4) if r not in state.replicas]
     target = ["log-0", 1, [*state.replicas[:-1], others[0] if others else state.replicas[0]]]
     asked = {"targets": [target], "throttle_bytes_per_s": None, "to": last.value["to"]}
-    told = asked | {"code": 0, "message": None, "results": [["log-0", 1, 0, None]], "took_ms": 1}
-    edit.add_call("admin-9", "alter-reassignments", None, (at_ns, at_ns + 1_000_000), (asked, told))
+    answer = asked | {"code": 0, "message": None, "results": [["log-0", 1, 0, None]], "took_ms": 1}
+    edit.add_call("admin-9", "alter-reassignments", None, (at_ns, at_ns + 1_000_000), (asked, answer))
 
 
 @mutation("administration", VALID, RUNS, 1)

@@ -35,14 +35,14 @@ def _refused(edit: Edit, error: str, *, before: str = "") -> None:
     """Let a producer's next send, to a partition that had acknowledged its last one, be refused."""
     began, ended, partition = edit.chosen([*last_sends(edit)])
     number = _NEW_VALUE + edit.place
-    asked, told = [[partition, number]], [[partition, number, None, "fail"]]
+    asked, answer = [[partition, number]], [[partition, number, None, "fail"]]
     at_ns = ended.time_ns + 1000
     edit.add_call(
         began.process,
         "send",
         began.key,
         (at_ns, at_ns + 1000),
-        (asked, told),
+        (asked, answer),
         ended=FAIL,
         error=before + error,
     )
@@ -91,9 +91,9 @@ def another_error(edit: Edit) -> None:
 def out_of_order_for_a_new_producer(edit: Edit) -> None:
     """A producer of which nothing had been acknowledged is told that it is out of order."""
     began, ended, partition = edit.chosen([*last_sends(edit)])
-    asked, told = [[partition, _NEW_VALUE]], [[partition, _NEW_VALUE, None, "fail"]]
+    asked, answer = [[partition, _NEW_VALUE]], [[partition, _NEW_VALUE, None, "fail"]]
     times_ns = (ended.time_ns + 1000, ended.time_ns + 2000)
-    edit.add_call(940_000, "send", began.key, times_ns, (asked, told), ended=FAIL, error=OUT_OF_ORDER)
+    edit.add_call(940_000, "send", began.key, times_ns, (asked, answer), ended=FAIL, error=OUT_OF_ORDER)
 
 
 @mutation("client-errors", VALID, RUNS, 1)

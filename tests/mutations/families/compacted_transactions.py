@@ -55,8 +55,8 @@ def _sent_in_transaction(edit: Edit, record: Acked, end: str) -> None:
         edit.change(operation.index, lambda value: [entry for entry in value if entry[1] != record.value])
     mop: list[Any] = ["send", record.topic, record.partition, record.value]
     asked: dict[str, Any] = {"client": "kafka-python", "end": "abort" if end == "abort" else "commit"}
-    told = {**asked, "mops": [[*mop, record.offset]], "ended": None if end == "doubt" else end}
-    values = ({**asked, "mops": [mop]}, told)
+    answer = {**asked, "mops": [[*mop, record.offset]], "ended": None if end == "doubt" else end}
+    values = ({**asked, "mops": [mop]}, answer)
     times_ns = (began.time_ns, ended.time_ns)
     edit.add_call(_PROCESS, "txn", "txn-0", times_ns, values, ended=_ENDS[end])
 

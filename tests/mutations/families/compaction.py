@@ -541,10 +541,10 @@ def a_send_of_unknown_fate_replaces_nothing(edit: Edit) -> None:
     unread_by(edit, record, reads_of(edit, record))
     cleaned_on(edit, record, disks_of(edit, record))
     value = _nobodys(edit, record)
-    asked, told = [[record.partition, value]], [[record.partition, value, None, "info"]]
+    asked, answer = [[record.partition, value]], [[record.partition, value, None, "info"]]
     times_ns = (record.time_ns, record.time_ns + 1000)
     edit.add_call(
-        920_000, "send", record.topic, times_ns, (asked, told), ended=INFO, error="KafkaTimeoutError"
+        920_000, "send", record.topic, times_ns, (asked, answer), ended=INFO, error="KafkaTimeoutError"
     )
 
 
@@ -645,8 +645,14 @@ def _tell_cleanings(edit: Edit, record: Acked, end: int) -> None:
     time_ns = last.time_ns + SECOND_NS
     for node in next(iter(edit.original.of("setup"))).value["nodes"]:
         value = {"began_ns": time_ns, "logs": [[record.topic, record.partition, end, 9_000]]}
-        told = {"process": "runner", "f": "observe", "key": "cleaned", "node": node["name"], "value": value}
-        edit.add(last, time_ns, **told)
+        observation = {
+            "process": "runner",
+            "f": "observe",
+            "key": "cleaned",
+            "node": node["name"],
+            "value": value,
+        }
+        edit.add(last, time_ns, **observation)
 
 
 @mutation("compaction", invalid("compacted-early"), RUNS, 3)
@@ -754,8 +760,8 @@ def a_tombstone_of_unknown_fate_deleted_a_key(edit: Edit) -> None:
     value = _nobodys(edit, record)
     while (value // _keys(edit) + 1) % _tombstones(edit):
         value += _keys(edit)
-    asked, told = [[record.partition, value]], [[record.partition, value, None, "info"]]
+    asked, answer = [[record.partition, value]], [[record.partition, value, None, "info"]]
     times_ns = (record.time_ns, record.time_ns + 1000)
     edit.add_call(
-        920_000, "send", record.topic, times_ns, (asked, told), ended=INFO, error="KafkaTimeoutError"
+        920_000, "send", record.topic, times_ns, (asked, answer), ended=INFO, error="KafkaTimeoutError"
     )

@@ -7,8 +7,8 @@ from tests.mutations.suite import VALID, invalid, mutation
 RUNS = ("offsets", "groups", "copy", "chaos")
 
 
-def _told(edit: Edit, node: str, groups: list[str], after_s: int) -> None:
-    """A broker tells, so long after the phase evidence began, which groups it coordinates."""
+def _listed(edit: Edit, node: str, groups: list[str], after_s: int) -> None:
+    """A broker reports, so long after the phase evidence began, which groups it coordinates."""
     at_ns = phase_ns(edit.original, "evidence") + after_s * SECOND_NS
     like = next(o for o in edit.original.of("phase") if o.key == "evidence")
     value = {"began_ns": at_ns - 1_000_000, "groups": groups, "transactional_ids": []}
@@ -24,7 +24,7 @@ def two_of_one_group(edit: Edit) -> None:
     """For twelve seconds after recovery two brokers tell that they coordinate one group."""
     for after_s in range(13):
         for node in _brokers(edit)[:2]:
-            _told(edit, node, ["group-0"], after_s)
+            _listed(edit, node, ["group-0"], after_s)
 
 
 @mutation("coordinators", VALID, RUNS, 1)
@@ -32,13 +32,13 @@ def one_lets_go(edit: Edit) -> None:
     """Two brokers tell that they coordinate one group, and one of them no more after five seconds."""
     first, second, *_ = _brokers(edit)
     for after_s in range(13):
-        _told(edit, first, ["group-0"], after_s)
-        _told(edit, second, ["group-0"] if after_s < 5 else [], after_s)
+        _listed(edit, first, ["group-0"], after_s)
+        _listed(edit, second, ["group-0"] if after_s < 5 else [], after_s)
 
 
 @mutation("coordinators", invalid("not-recovered"), ("copy",), 1)
 def nobody_is_told_what_a_group_committed(edit: Edit) -> None:
     """For 70 seconds after recovery nobody is told the offsets that the group had committed."""
-    ((asked, told),) = pairs(edit.original, "committed-offsets")
+    ((asked, answered),) = pairs(edit.original, "committed-offsets")
     late_ns = asked.time_ns + 70 * SECOND_NS
-    edit.set(told.index, type=INFO, value=asked.value, time_ns=late_ns, error="no coordinator answered")
+    edit.set(answered.index, type=INFO, value=asked.value, time_ns=late_ns, error="no coordinator answered")

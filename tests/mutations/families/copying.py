@@ -45,19 +45,19 @@ def two_transactions_copied_the_same_input(edit: Edit) -> None:
 @mutation("copying", invalid("copy-without-offsets", "committed-offset-unasked"), RUNS, 4)
 def the_groups_offset_is_nowhere(edit: Edit) -> None:
     """The group has no offset of a partition whose records committed transactions had copied."""
-    told = _offsets(edit)
+    answer = _offsets(edit)
 
     def change(value: dict[str, Any]) -> None:
         value["offsets"][edit.place][1] = None
 
-    edit.change(told.index, change)
+    edit.change(answer.index, change)
 
 
 @mutation("copying", invalid("copy-without-offsets"), RUNS, 4)
 def the_groups_offset_is_an_old_one(edit: Edit) -> None:
     """The group is to go on where a transaction of long ago had brought it."""
-    told = _offsets(edit)
-    partition, now = told.value["offsets"][edit.place]
+    answer = _offsets(edit)
+    partition, now = answer.value["offsets"][edit.place]
     asked = [
         offset
         for o in committed(edit)
@@ -70,18 +70,18 @@ def the_groups_offset_is_an_old_one(edit: Edit) -> None:
     def change(value: dict[str, Any]) -> None:
         value["offsets"][edit.place][1] = asked[len(asked) // 2]
 
-    edit.change(told.index, change)
+    edit.change(answer.index, change)
 
 
 @mutation("copying", invalid("committed-offset-unasked"), RUNS, 3)
 def the_groups_offset_is_between_two_transactions(edit: Edit) -> None:
     """The group is to go on one record beyond where any transaction brought it."""
-    told = _offsets(edit)
+    answer = _offsets(edit)
 
     def change(value: dict[str, Any]) -> None:
         value["offsets"][edit.place][1] += 1
 
-    edit.change(told.index, change)
+    edit.change(answer.index, change)
 
 
 @mutation("copying", invalid("G1a", "marker-against-answer"), RUNS, 3)
@@ -117,15 +117,15 @@ def an_attempt_that_was_aborted(edit: Edit) -> None:
     mops = [mop for mop in ok.value["mops"] if mop[0] != "send"]
     value = {"client": ok.value["client"], "end": "commit", "mops": mops, "consumed": []}
     times_ns = (ok.time_ns + 1, ok.time_ns + 2)
-    told = value | {"ended": "abort", "ending_ns": ok.time_ns + 1}
-    edit.add_call(988_000, "txn", ok.key, times_ns, (value, told), ended=FAIL, error=None)
+    answer = value | {"ended": "abort", "ending_ns": ok.time_ns + 1}
+    edit.add_call(988_000, "txn", ok.key, times_ns, (value, answer), ended=FAIL, error=None)
     del began
 
 
 @mutation("copying", VALID, RUNS, 1)
 def the_groups_offsets_are_asked_for_again(edit: Edit) -> None:
     """The group's offsets are asked for a second time, and are the same."""
-    told = _offsets(edit)
-    asked = {"topic": told.value["topic"]}
-    times_ns = (told.time_ns + 1, told.time_ns + 2)
-    edit.add_call(989_000, "committed-offsets", told.key, times_ns, (asked, told.value))
+    answer = _offsets(edit)
+    asked = {"topic": answer.value["topic"]}
+    times_ns = (answer.time_ns + 1, answer.time_ns + 2)
+    edit.add_call(989_000, "committed-offsets", answer.key, times_ns, (asked, answer.value))

@@ -165,5 +165,5 @@ def nothing_was_acknowledged_after_the_faults(edit: Edit) -> None:
     first_ns = min(o.time_ns for o in edit.original.of("inject"))
     for o in edit.original.of("send"):
         if o.type is OK and first_ns < o.time_ns:
-            told = [[entry[0], entry[1], None, "info"] for entry in o.value]
-            edit.set(o.index, type=INFO, value=told, error="_MSG_TIMED_OUT: Local: Message timed out")
+            answer = [[entry[0], entry[1], None, "info"] for entry in o.value]
+            edit.set(o.index, type=INFO, value=answer, error="_MSG_TIMED_OUT: Local: Message timed out")

@@ -51,7 +51,7 @@ def _lapsed(edit: Edit) -> list[Open]:
     return found
 
 
-def _told(edit: Edit, f: str) -> Iterator[Asked]:
+def _answered(edit: Edit, f: str) -> Iterator[Asked]:
     """Questions of one kind that were answered, with the transaction that they are about."""
     lapsed = {one.producer: one for one in reversed(_lapsed(edit))}
     for asked, answered in pairs(edit.original, f):
@@ -61,10 +61,10 @@ def _told(edit: Edit, f: str) -> Iterator[Asked]:
 
 
 def _of_coordinator(edit: Edit) -> list[Asked]:
-    """What the coordinator that added the partitions told while the transaction was open."""
+    """What the coordinator that added the partitions answered while the transaction was open."""
     return [
         (one, asked, answered)
-        for one, asked, answered in _told(edit, "describe-transaction")
+        for one, asked, answered in _answered(edit, "describe-transaction")
         if asked.value["to"] == one.ended.value["coordinator"]
         and asked.time_ns > one.from_ns
         and answered.time_ns < one.until_ns
@@ -72,11 +72,11 @@ def _of_coordinator(edit: Edit) -> list[Asked]:
 
 
 def _of_leader(edit: Edit) -> list[Asked]:
-    """What leaders that had acknowledged its record told while a transaction was open."""
+    """What leaders that had acknowledged its record answered while a transaction was open."""
     aborts = [o for o in edit.original.of("abort-transaction") if o.type is not OK]
     return [
         (one, asked, answered)
-        for one, asked, answered in _told(edit, "describe-producer")
+        for one, asked, answered in _answered(edit, "describe-producer")
         if one.ended.value["leaders"].get(str(asked.value["partition"])) == asked.value["to"]
         and asked.value["partition"] in one.offsets
         and asked.time_ns > one.from_ns
@@ -91,7 +91,7 @@ def _of_leader(edit: Edit) -> list[Asked]:
 
 
 def _after_abort(edit: Edit) -> list[Asked]:
-    """What leaders told after they had acknowledged an abort."""
+    """What leaders answered after they had acknowledged an abort."""
     done = [
         (*(o.value[name] for name in ("producer_id", "epoch", "partition", "to")), o.time_ns)
         for o in edit.original.of("abort-transaction")
@@ -99,7 +99,7 @@ def _after_abort(edit: Edit) -> list[Asked]:
     ]
     return [
         (one, asked, answered)
-        for one, asked, answered in _told(edit, "describe-producer")
+        for one, asked, answered in _answered(edit, "describe-producer")
         if any(
             tuple(asked.value[name] for name in ("producer_id", "epoch", "partition", "to")) == abort[:4]
             and asked.time_ns > abort[4]
@@ -109,10 +109,10 @@ def _after_abort(edit: Edit) -> list[Asked]:
 
 
 def _committed_late(edit: Edit) -> list[Asked]:
-    """What was told of transactions before their commit was asked for, which was acknowledged."""
+    """What was described of transactions before their commit was asked for, which was acknowledged."""
     return [
         (one, asked, answered)
-        for one, asked, answered in _told(edit, "describe-transaction")
+        for one, asked, answered in _answered(edit, "describe-transaction")
         if one.ended.type is OK and answered.time_ns < one.ended.value["ending_ns"]
     ]
 
@@ -204,8 +204,8 @@ def aborted_after_its_timeout(edit: Edit) -> None:
     one = edit.chosen(left)
     asked = {"producer_id": one.producer[0], "epoch": one.producer[1], "to": one.ended.value["coordinator"]}
     at_ns = one.until_ns + 1000
-    told = {"told_id": one.producer[0], "told_epoch": one.producer[1] + 1, "partitions": []}
-    answer = asked | {"state": "CompleteAbort"} | told
+    state = {"told_id": one.producer[0], "told_epoch": one.producer[1] + 1, "partitions": []}
+    answer = asked | {"state": "CompleteAbort"} | state
     edit.add_call(980_000, "describe-transaction", one.began.key, (at_ns, at_ns + 1000), (asked, answer))
 
 
@@ -279,7 +279,7 @@ def _without_code(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _while_load_goes_on(edit: Edit) -> Asked:
-    """What a coordinator told of an open transaction, in time for disks to die and heal."""
+    """What a coordinator answered of an open transaction, in time for disks to die and heal."""
     chosen: Asked = edit.chosen(each for each in _of_coordinator(edit) if before_the_end(edit, each[2]))
     return chosen
 

@@ -68,13 +68,13 @@ def a_member_with_all_that_was_acknowledged(edit: Edit) -> None:
     """The log of a follower in sync ends behind all that had been acknowledged, and before what came next."""
     stretch, _, look = _look(edit)
     state = stretch.state
-    told = [
+    acknowledged = [
         record
         for record in acked(edit.original)
         if (record.topic, record.partition) == (state.topic, state.partition)
         and record.time_ns <= look.time_ns
     ]
-    highest = max(record.offset for record in told)
+    highest = max(record.offset for record in acknowledged)
     name = _named(edit, next(one for one in state.isr if one != state.leader))
 
     def change(value: dict[str, Any]) -> None:

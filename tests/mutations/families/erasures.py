@@ -1,4 +1,4 @@
-"""Offsets that are deleted, alone or with their group: what is told of them afterwards is changed."""
+"""Offsets that are deleted, alone or with their group: what is answered of them afterwards is changed."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ class Seen(NamedTuple):
         asked: the fetch.
         answered: its answer.
         partition: the partition.
-        told: what the answer tells of it.
+        offset: its offset in the answer, if it has one.
         change: the last change of it, which was acknowledged.
         before: values that it had before that.
         final: whether it was asked for in the phase final-read.
@@ -30,7 +30,7 @@ class Seen(NamedTuple):
     asked: Operation
     answered: Operation
     partition: int
-    told: int | None
+    offset: int | None
     change: Operation
     before: tuple[int, ...]
     final: bool
@@ -52,14 +52,14 @@ def _seen(edit: Edit) -> Iterator[Seen]:
             elif answered.type is INFO:
                 unsure.update(places)
         elif answered.type is OK:
-            for partition, told in answered.value["offsets"]:
+            for partition, offset in answered.value["offsets"]:
                 place = (str(asked.key), partition)
                 done = changes.get(place, [])
                 named = any(each.value["partition"] is not None for each in done)
                 if done and named and place not in unsure:
                     values = tuple(each.value["offset"] for each in done[:-1] if each.f == COMMIT)
                     final = asked.time_ns > final_ns
-                    yield Seen(asked, answered, partition, told, done[-1], values, final)
+                    yield Seen(asked, answered, partition, offset, done[-1], values, final)
 
 
 def _by_who_knows(edit: Edit, f: str) -> list[Seen]:
@@ -99,7 +99,7 @@ def an_offset_of_a_deleted_group_is_told(edit: Edit) -> None:
 @mutation(FAMILY, invalid("deleted-offset-returned"), RUN, 2)
 def a_deleted_offset_is_back_in_the_end(edit: Edit) -> None:
     """After recovery an offset is told that was deleted, by whichever broker."""
-    seen = edit.chosen(each for each in _seen(edit) if each.final and each.told is None and each.before)
+    seen = edit.chosen(each for each in _seen(edit) if each.final and each.offset is None and each.before)
     _tell(edit, seen, seen.before[-1])
 
 
@@ -125,7 +125,7 @@ def an_offset_is_told_that_nobody_committed(edit: Edit) -> None:
 @mutation(FAMILY, invalid("kept-offset-lost"), RUN, 2)
 def a_committed_offset_is_lost_in_the_end(edit: Edit) -> None:
     """After recovery no offset is told of a group that had committed one, by whichever broker."""
-    _tell(edit, edit.chosen(each for each in _seen(edit) if each.final and each.told is not None), None)
+    _tell(edit, edit.chosen(each for each in _seen(edit) if each.final and each.offset is not None), None)
 
 
 @mutation(FAMILY, invalid("kept-offset-lost"), RUN, 2)

@@ -14,7 +14,7 @@ _NUMBERS = 2**31
 Producer = list[int]
 
 
-class _Told(NamedTuple):
+class _Answer(NamedTuple):
     """A partition in a broker's answer: whose it is, and the id, epoch and last number of each producer."""
 
     node: str
@@ -50,14 +50,14 @@ _COLUMNS = (
 )
 
 
-def _answers(edit: Edit) -> Iterator[_Told]:
+def _answers(edit: Edit) -> Iterator[_Answer]:
     for replica in edit.original.observed("replica"):
         if replica.value["error"] is None:
             value = replica.value
-            yield _Told(str(replica.node), value["topic"], value["partition"], _learned(replica))
+            yield _Answer(str(replica.node), value["topic"], value["partition"], _learned(replica))
 
 
-def _all_told(
+def _all_answered(
     edit: Edit,
     change: Callable[[Producer], Producer | None] | None = None,
     *,
@@ -67,7 +67,7 @@ def _all_told(
     """Let every broker answer after the disks were read, and before; `change` concerns one producer."""
     answers = [*_answers(edit)]
     if change is not None:
-        places = [(n, i) for n, told in enumerate(answers) for i in range(len(told.known))]
+        places = [(n, i) for n, answer in enumerate(answers) for i in range(len(answer.known))]
         place, number = edit.chosen(places)
         known = answers[place].known
         changed = change(known[number])
@@ -83,13 +83,13 @@ def _a_later_number(known: Producer) -> Producer:
     return [known[0], known[1], known[2] + 1]
 
 
-def _tell(edit: Edit, answers: list[_Told], at_ns: int) -> None:
+def _tell(edit: Edit, answers: list[_Answer], at_ns: int) -> None:
     like = next(o for o in edit.original.of("phase") if o.key == "evidence")
-    for node in sorted({told.node for told in answers}):
+    for node in sorted({answer.node for answer in answers}):
         topics: dict[str, list[object]] = {}
-        for told in answers:
-            if told.node == node:
-                topics.setdefault(told.topic, []).append([told.partition, 0, told.known])
+        for answer in answers:
+            if answer.node == node:
+                topics.setdefault(answer.topic, []).append([answer.partition, 0, answer.known])
         value = {"began_ns": at_ns, "topics": topics}
         edit.add(like, at_ns + 1_000, type=OK, f="observe", key="producers", value=value, node=node)
 
@@ -97,66 +97,66 @@ def _tell(edit: Edit, answers: list[_Told], at_ns: int) -> None:
 @mutation("forgotten", VALID, RUNS, 1)
 def all_producers_are_known(edit: Edit) -> None:
     """Every broker knows the producers that its logs have batches of."""
-    _all_told(edit)
+    _all_answered(edit)
 
 
 @mutation("forgotten", VALID, RUNS, 1)
 def later_numbers_are_known(edit: Edit) -> None:
     """One broker knows a later sequence number of a producer than its log had when it was read."""
-    _all_told(edit, _a_later_number)
+    _all_answered(edit, _a_later_number)
 
 
 @mutation("forgotten", VALID, ("chaos", "txn"), 1)
 def all_producers_are_known_before_the_disks_are_read(edit: Edit) -> None:
     """Every broker knows what its log has, before it is read and after."""
-    _all_told(edit, before=True)
+    _all_answered(edit, before=True)
 
 
 @mutation("forgotten", invalid("producer-ahead"), ("chaos", "groups", "deletions", "compacted"), 3)
 def a_later_number_was_known_before_the_disks_were_read(edit: Edit) -> None:
     """One broker knows a later number of a producer than its log has, before the log is read and after."""
-    _all_told(edit, _a_later_number, before=True)
+    _all_answered(edit, _a_later_number, before=True)
 
 
 @mutation("forgotten", VALID, ("chaos", "groups", "deletions", "compacted"), 1)
 def a_later_number_was_forgotten_when_the_disks_were_read(edit: Edit) -> None:
     """One broker truncated its log before it was read, and knew a later number of a producer before that."""
-    _all_told(edit, _a_later_number, before=True, after=False)
-    _all_told(edit)
+    _all_answered(edit, _a_later_number, before=True, after=False)
+    _all_answered(edit)
 
 
 @mutation("forgotten", unknown("did not answer which producers it knew"), ("chaos",), 2)
 def one_broker_was_not_asked_before_the_disks_were_read(edit: Edit) -> None:
     """All brokers answered after the disks were read, and all but one before as well."""
-    node = edit.chosen(sorted({told.node for told in _answers(edit)}))
+    node = edit.chosen(sorted({answer.node for answer in _answers(edit)}))
     replicas = edit.original.observed("replica")
     began_ns = min(operation.value["began_ns"] for operation in replicas) - 2_000
-    _tell(edit, [told for told in _answers(edit) if told.node != node], began_ns)
-    _all_told(edit)
+    _tell(edit, [answer for answer in _answers(edit) if answer.node != node], began_ns)
+    _all_answered(edit)
 
 
 @mutation("forgotten", _FORGOTTEN, RUNS, 3)
 def one_producer_is_not_known(edit: Edit) -> None:
     """One broker does not know a producer that its log has batches of."""
-    _all_told(edit, lambda _: None)
+    _all_answered(edit, lambda _: None)
 
 
 @mutation("forgotten", _FORGOTTEN, ("chaos", "groups", "compacted"), 2)
 def an_earlier_number_is_known(edit: Edit) -> None:
     """One broker knows a producer by an earlier sequence number than its log has."""
-    _all_told(edit, lambda known: [known[0], known[1], known[2] - 1])
+    _all_answered(edit, lambda known: [known[0], known[1], known[2] - 1])
 
 
 @mutation("forgotten", _FORGOTTEN, ("txn", "copy"), 2)
 def an_older_epoch_is_known(edit: Edit) -> None:
     """One broker knows a producer by an older epoch than its log has."""
-    _all_told(edit, lambda known: [known[0], known[1] - 1, known[2]])
+    _all_answered(edit, lambda known: [known[0], known[1] - 1, known[2]])
 
 
 @mutation("forgotten", VALID, ("chaos",), 1)
 def asked_before_the_disks_were_read(edit: Edit) -> None:
     """No broker knows any producer before the disks were read, and nobody is asked later."""
-    answers = [told._replace(known=[]) for told in _answers(edit)]
+    answers = [answer._replace(known=[]) for answer in _answers(edit)]
     _tell(edit, answers, phase_ns(edit.original, "evidence"))
 
 
@@ -165,6 +165,6 @@ def refused(edit: Edit) -> None:
     """Brokers refuse to tell which producers they know."""
     last_ns = max(operation.time_ns for operation in edit.original.observed("replica"))
     like = next(o for o in edit.original.of("phase") if o.key == "evidence")
-    for told in _answers(edit):
-        value = {"began_ns": last_ns, "topics": {told.topic: [[told.partition, 6, []]]}}
-        edit.add(like, last_ns + 1, type=OK, f="observe", key="producers", value=value, node=told.node)
+    for answer in _answers(edit):
+        value = {"began_ns": last_ns, "topics": {answer.topic: [[answer.partition, 6, []]]}}
+        edit.add(like, last_ns + 1, type=OK, f="observe", key="producers", value=value, node=answer.node)

@@ -40,7 +40,7 @@ def _on_disk(edit: Edit, node: str, partition: int, start: int) -> None:
 
 
 def _before_the_stop(edit: Edit, start: int, *, ended: bool = True) -> None:
-    """Delete records before the clean stop of a node, whose disk says at the end where the log begins."""
+    """Delete records before the clean stop of a node, whose disk shows at the end where the log begins."""
     partition = _partition(edit)
     _deleted(edit, _ended_ns(edit, "stop") - SECOND_NS // 10, partition, ended=ended)
     _on_disk(edit, STOPPED, partition, start)

@@ -1,4 +1,4 @@
-"""What leaders told of where their partitions begin, end, are stable, and what stands there at a time."""
+"""What leaders answered of where their partitions begin, end, are stable, and what stands there at a time."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ _MS = 1_000_000
 
 
 class Row(NamedTuple):
-    """What one answer tells of one partition."""
+    """What one answer has of one partition."""
 
     seen: Operation
     topic: str

@@ -15,7 +15,7 @@ RUNS = ("smoke", "elections", "votes", "bulk")
 _LATER_NS = 5_000_000_000
 
 
-def _told(edit: Edit, key: str, node: str, **value: Any) -> None:
+def _logged(edit: Edit, key: str, node: str, **value: Any) -> None:
     """Let a node's log have a line that was written a while after all else."""
     last: Operation = edit.original.operations[-1]
     time_ns = last.time_ns + _LATER_NS
@@ -38,7 +38,7 @@ def _last(edit: Edit) -> tuple[str, Acked]:
 def _load(edit: Edit, further: int) -> None:
     node, record = _last(edit)
     where = {"topic": record.topic, "partition": record.partition}
-    _told(edit, "loaded", node, **where, end=record.offset + further)
+    _logged(edit, "loaded", node, **where, end=record.offset + further)
 
 
 @mutation("log-ends", invalid("replica-end-regression"), RUNS, 3)
@@ -59,13 +59,13 @@ def _load_metadata(edit: Edit, further: int) -> None:
     last = views_of(edit.original).claims[-1]
     voter = edit.chosen(voter for voter in last.voters if voter.id in names)
     ends = [
-        min(told.log_end_offset, claim.high_watermark)
+        min(voter_state.log_end_offset, claim.high_watermark)
         for claim in views_of(edit.original).claims
-        for told in claim.voters
-        if told.id == voter.id
+        for voter_state in claim.voters
+        if voter_state.id == voter.id
     ]
     where = {"topic": "__cluster_metadata", "partition": 0}
-    _told(edit, "loaded", names[voter.id], **where, end=max(ends) + further)
+    _logged(edit, "loaded", names[voter.id], **where, end=max(ends) + further)
 
 
 @mutation("log-ends", invalid("voter-end-regression"), RUNS, 2)
@@ -95,7 +95,7 @@ def _shrink(edit: Edit, behind: int, passed: int = 1) -> None:
     mark = record.offset + passed
     ends = {"high_watermark": mark, "end": mark + 1, "isr": row["isr"]}
     where = {"topic": record.topic, "partition": record.partition}
-    _told(edit, "isr-shrunk", leader, **where, **ends, out=[[out, mark - behind]])
+    _logged(edit, "isr-shrunk", leader, **where, **ends, out=[[out, mark - behind]])
 
 
 @mutation("log-ends", invalid("high-watermark-beyond-member"), RUNS, 2)
@@ -121,7 +121,7 @@ def _truncate(edit: Edit, behind: int) -> None:
     node, record = _last(edit)
     where = {"topic": record.topic, "partition": record.partition}
     mark = record.offset + 1
-    _told(edit, "truncated", node, **where, end=mark - behind, high_watermark=mark)
+    _logged(edit, "truncated", node, **where, end=mark - behind, high_watermark=mark)
 
 
 @mutation("log-ends", invalid("truncated-below-high-watermark"), RUNS, 2)
@@ -140,7 +140,7 @@ def _cut(edit: Edit, behind: int) -> None:
     """A broker cuts off its log at, or a little below, the end of the last record that it had in sync."""
     node, record = _last(edit)
     where = {"topic": record.topic, "partition": record.partition}
-    _told(edit, "log-cut", node, **where, end=record.offset + 1 - behind)
+    _logged(edit, "log-cut", node, **where, end=record.offset + 1 - behind)
 
 
 @mutation("log-ends", invalid("truncated-committed"), RUNS, 2)

@@ -147,14 +147,14 @@ def _zombie(edit: Edit, late_ns: int) -> None:
 
 def _initialised(edit: Edit) -> list[tuple[Operation, Operation, Operation]]:
     """Initialisations that tell their epoch, and the next one of the same id from its beginning on."""
-    told = [
+    known = [
         (i, o)
         for i, o in pairs(edit.original, "init-transactions")
         if o.type is OK and o.value["epoch"] is not None and before_the_end(edit, o)
     ]
     found = []
-    for _, first in told:
-        after = [(i, o) for i, o in told if i.key == first.key and i.index > first.index]
+    for _, first in known:
+        after = [(i, o) for i, o in known if i.key == first.key and i.index > first.index]
         if after:
             found.append((first, *after[0]))
     return found
@@ -205,8 +205,10 @@ def an_older_epoch_is_given(edit: Edit) -> None:
 @mutation(FAMILY, invalid("producer-epoch-given-again"), RUNS, 2)
 def a_producer_id_is_given_to_two(edit: Edit) -> None:
     """Two transactional ids are given one producer id."""
-    told = [o for o in edit.original.of("init-transactions") if o.type is OK and o.value["epoch"] is not None]
-    pairs_ = [(a, b) for a in told for b in told if a.index < b.index and a.key != b.key]
+    known = [
+        o for o in edit.original.of("init-transactions") if o.type is OK and o.value["epoch"] is not None
+    ]
+    pairs_ = [(a, b) for a in known for b in known if a.index < b.index and a.key != b.key]
     first, second = edit.chosen(pairs_)
     edit.change(second.index, lambda value: value.update(producer_id=first.value["producer_id"]))
 

@@ -106,19 +106,19 @@ def a_change_of_a_topic_that_is_not_there(edit: Edit) -> None:
 def a_fenced_broker_joins_an_isr(edit: Edit) -> None:
     """A broker is fenced shortly before it joins an ISR, and unfenced after that."""
     history = edit.original
-    told: dict[int, tuple[int, int]] = {}
+    registered: dict[int, tuple[int, int]] = {}
     isrs: dict[tuple[str, int], list[int]] = {}
     joins = {state.offset: state for state in states(history)}
     places = []
     for offset, _, kind, data in longest(history).value["records"]:
         if kind in {REGISTERED, REGISTRATION}:
-            told[data["brokerId"]] = offset, data["brokerEpoch"]
+            registered[data["brokerId"]] = offset, data["brokerEpoch"]
         if offset in joins:
             state = joins[offset]
             joined = set(state.isr) - set(isrs.get((state.topic, state.partition), state.isr))
             isrs[state.topic, state.partition] = state.isr
-            for broker in joined & {*told}:
-                since, epoch = told[broker]
+            for broker in joined & {*registered}:
+                since, epoch = registered[broker]
                 before = [g for g in gaps(history) if since < g < offset][-1:]
                 after = [g for g in gaps(history) if g > offset][:1]
                 places += [(gap, back, broker, epoch) for gap in before for back in after]

@@ -50,19 +50,19 @@ def _change(edit: Edit, state: State, gap: int, **fields: object) -> None:
 def a_replica_for_a_cordoned_broker(edit: Edit) -> None:
     """All log directories of a broker are cordoned shortly before a reassignment makes it a replica."""
     history = edit.original
-    told: dict[int, tuple[int, dict[str, Any]]] = {}
+    registrations: dict[int, tuple[int, dict[str, Any]]] = {}
     replicas: dict[tuple[str, int], list[int]] = {}
     known = {state.offset: state for state in states(history)}
     places = []
     for offset, _, kind, data in longest(history).value["records"]:
         if kind == "REGISTER_BROKER_RECORD":
-            told[data["brokerId"]] = offset, data
+            registrations[data["brokerId"]] = offset, data
         state = known.get(offset)
         if state is not None:
             before = replicas.get((state.topic, state.partition), state.replicas)
             replicas[state.topic, state.partition] = state.replicas
             for broker in set(state.replicas) - set(before):
-                since, registered = told[broker]
+                since, registered = registrations[broker]
                 places += [(gap, registered) for gap in gaps(history) if since < gap < offset][-1:]
     gap, registered = edit.chosen(places)
     fields = {name: registered[name] for name in ("brokerId", "brokerEpoch")}
@@ -220,8 +220,8 @@ def the_script_never_ended(edit: Edit) -> None:
 def _asked(edit: Edit, f: str, key: Any, value: dict[str, Any], **ended: Any) -> None:
     """Let one admin operation more be asked for at the end of the load."""
     at_ns = phase_ns(edit.original, "heal") - SECOND_NS // 2
-    told = value | {"code": 0, "message": None, "took_ms": 1} | ended.pop("told", {})
-    edit.add_call("admin-9", f, key, (at_ns, at_ns + 1_000_000), (value, told), **ended)
+    answer = value | {"code": 0, "message": None, "took_ms": 1} | ended.pop("answer", {})
+    edit.add_call("admin-9", f, key, (at_ns, at_ns + 1_000_000), (value, answer), **ended)
 
 
 @mutation("administration", VALID, ASKED, 1)
@@ -234,7 +234,7 @@ def a_reassignment_of_unknown_fate(edit: Edit) -> None:
         "alter-reassignments",
         None,
         value,
-        told={"code": -1, "results": []},
+        answer={"code": -1, "results": []},
         ended=INFO,
         error="timeout",
     )
@@ -244,8 +244,8 @@ def a_reassignment_of_unknown_fate(edit: Edit) -> None:
 def a_reassignment_of_nothing_is_refused(edit: Edit) -> None:
     """A reassignment of a partition that does not exist is refused."""
     value = {"targets": [["no-such-topic", 0, [1, 2]]], "throttle_bytes_per_s": None, "to": "n1"}
-    told = {"results": [["no-such-topic", 0, 3, "This server does not host this topic-partition."]]}
-    _asked(edit, "alter-reassignments", None, value, told=told)
+    answer = {"results": [["no-such-topic", 0, 3, "This server does not host this topic-partition."]]}
+    _asked(edit, "alter-reassignments", None, value, answer=answer)
 
 
 @mutation("administration", VALID, ASKED, 1)
@@ -253,16 +253,16 @@ def nothing_is_there_to_be_cancelled(edit: Edit) -> None:
     """A cancellation is refused, for no reassignment is under way."""
     topic = max(own(edit.original))
     value = {"targets": [[topic, 0, None]], "throttle_bytes_per_s": None, "to": "n1"}
-    told = {"results": [[topic, 0, 85, "No partition reassignment is in progress."]]}
-    _asked(edit, "alter-reassignments", None, value, told=told)
+    answer = {"results": [[topic, 0, 85, "No partition reassignment is in progress."]]}
+    _asked(edit, "alter-reassignments", None, value, answer=answer)
 
 
 @mutation("administration", VALID, ASKED, 1)
 def an_election_is_not_answered(edit: Edit) -> None:
     """A preferred election is asked for, and not answered."""
     value = {"partitions": [[max(own(edit.original)), 0]], "to": "n1"}
-    told = {"code": -1, "results": []}
-    _asked(edit, "elect-leaders", "preferred", value, told=told, ended=INFO, error="timeout")
+    answer = {"code": -1, "results": []}
+    _asked(edit, "elect-leaders", "preferred", value, answer=answer, ended=INFO, error="timeout")
 
 
 @mutation("administration", VALID, ("elections", "voters"), 1)
@@ -270,5 +270,11 @@ def a_voter_that_is_one_is_not_added(edit: Edit) -> None:
     """The addition of a voter that is one already is refused."""
     added = next(o for o in edit.original.of("add-voter") if o.type is OK)
     _asked(
-        edit, "add-voter", added.key, added.value | {"to": "b1"}, told={"code": 126}, ended=FAIL, error="126"
+        edit,
+        "add-voter",
+        added.key,
+        added.value | {"to": "b1"},
+        answer={"code": 126},
+        ended=FAIL,
+        error="126",
     )

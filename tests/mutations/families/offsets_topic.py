@@ -193,14 +193,14 @@ def the_last_commit_is_compacted_away(edit: Edit) -> None:
 def a_deleted_commit_is_compacted_away(edit: Edit) -> None:
     """A commit is gone from all replicas, and a deletion of the same offset stands behind it."""
     partition, offset = edit.chosen(_last(edit))
-    told = next(
+    found = next(
         (o, stretch, record)
         for o in edit.original.observed(COMMITS)
         for stretch in o.value["stretches"]
         for record in stretch[5] or ()
         if (stretch[0], record[0]) == (partition, offset)
     )
-    o, stretch, record = told
+    o, stretch, record = found
     deletion = [partition, stretch[1], offset + 1, *record[1:4]]
     edit.change(o.index, lambda value: value["deleted"].append(deletion))
     _clean(edit, partition, offset)
@@ -220,8 +220,8 @@ def a_commit_that_a_committed_transaction_replaces(edit: Edit) -> None:
 
 def _deleted(edit: Edit) -> set[tuple[Any, ...]]:
     """Partition of the offsets topic, group, topic and partition of all offsets that were deleted once."""
-    told = edit.original.observed(COMMITS)
-    return {(row[0], *row[3:]) for o in told for row in o.value.get("deleted") or ()}
+    observations = edit.original.observed(COMMITS)
+    return {(row[0], *row[3:]) for o in observations for row in o.value.get("deleted") or ()}
 
 
 def _replaced_in_transaction(edit: Edit, how: str) -> None:

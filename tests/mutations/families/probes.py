@@ -74,14 +74,14 @@ def nobody_waited_for_recovery(edit: Edit) -> None:
 @mutation("probes", invalid("not-recovered"), RUNS, 1)
 def a_partition_did_not_recover(edit: Edit) -> None:
     """A partition had no leader when the time for recovery was over."""
-    told = next(o for o in edit.original.of("recover") if o.type is OK)
+    recovery = next(o for o in edit.original.of("recover") if o.type is OK)
 
     def change(value: dict[str, Any]) -> None:
         value["took_ms"], value["load_per_cpu"] = value["bound_ms"] + 1, 1.0
         value["partitions"][0].update(leader=None, write_acked=False)
 
-    edit.change(told.index, change)
-    edit.set(told.index, type=INFO, error="not recovered in time")
+    edit.change(recovery.index, change)
+    edit.set(recovery.index, type=INFO, error="not recovered in time")
 
 
 @mutation("probes", unknown("final"), FINAL, 2)

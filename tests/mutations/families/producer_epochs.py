@@ -52,8 +52,8 @@ def _in_log(columns: Columns, place: tuple[str, int], types: tuple[int, ...]) ->
         if flags & 0x10:
             rows[producer].append((offset, control, epoch))
     found = []
-    for producer, told in rows.items():
-        last = told[-len(types) :]
+    for producer, written in rows.items():
+        last = written[-len(types) :]
         if tuple(control for _, control, _ in last) == types and len({epoch for *_, epoch in last}) == 1:
             some = tuple((offset, control) for offset, control, _ in last)
             found.append(Ending(*place, producer, last[0][2], some))

@@ -270,8 +270,8 @@ def unknown_send_without_a_trace(edit: Edit) -> None:
     history = edit.original
     record = edit.chosen(settled(history))
     asked = [[record.partition, 997_000_000_001]]
-    told = [[record.partition, 997_000_000_001, None, "info"]]
+    answer = [[record.partition, 997_000_000_001, None, "info"]]
     times_ns = (record.time_ns, record.time_ns + 1000)
     edit.add_call(
-        920_000, "send", record.topic, times_ns, (asked, told), ended=INFO, error="KafkaTimeoutError"
+        920_000, "send", record.topic, times_ns, (asked, answer), ended=INFO, error="KafkaTimeoutError"
     )

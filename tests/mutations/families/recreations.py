@@ -17,7 +17,7 @@ class Again(NamedTuple):
 
     Attributes:
         name: the name of both.
-        old: the first one's id, which its creation told.
+        old: the first one's id, which its creation returned.
         new: the second one's.
         deletion: the call that deleted the first one.
         creation: the call that created the second one.
@@ -65,7 +65,7 @@ def _at_the_end(edit: Edit) -> list[Operation]:
 
 
 def _listed(edit: Edit, listing: Operation, name: str, topic_id: str | None) -> None:
-    """A list tells another id of a name; with none, it lacks the name."""
+    """A list has another id of a name; with none, it lacks the name."""
     others = [entry for entry in edit.now(listing.index).value if entry[0] != name]
     edit.set(listing.index, value=[*others, [name, topic_id]] if topic_id else others)
 
@@ -153,12 +153,12 @@ def the_new_topic_is_not_there_in_the_end(edit: Edit) -> None:
 def _quiet(edit: Edit, from_ns: int, to_ns: int) -> bool:
     """Whether no fault began or ended, and no node's process, near a time."""
     near = (from_ns - 2 * SECOND_NS, to_ns + 4 * SECOND_NS)
-    told = (o for o in edit.original.operations if o.f in ("inject", "heal") or o.key == "node")
+    events = (o for o in edit.original.operations if o.f in ("inject", "heal") or o.key == "node")
     forced = 0
     for o in edit.original.operations:
         if o.time_ns < from_ns and o.type is OK:
             forced += (o.f == "inject") - (o.f == "heal")
-    return not forced and not any(near[0] <= o.time_ns <= near[1] for o in told)
+    return not forced and not any(near[0] <= o.time_ns <= near[1] for o in events)
 
 
 @mutation("recreations", invalid("returned-topic-id"), RUN, 2)
@@ -167,9 +167,9 @@ def a_broker_goes_back_to_the_old_topic(edit: Edit) -> None:
     found = listings(edit)
     places = []
     for again in recreated(edit):
-        telling = [o for o in found if [again.name, again.new] in o.value]
-        for place, first in enumerate(telling):
-            later = (o for o in telling[place + 1 :] if o.key == first.key)
+        listed = [o for o in found if [again.name, again.new] in o.value]
+        for place, first in enumerate(listed):
+            later = (o for o in listed[place + 1 :] if o.key == first.key)
             second = next(later, None)
             if second and _quiet(edit, first.time_ns - SECOND_NS, second.time_ns):
                 places.append((again, second))

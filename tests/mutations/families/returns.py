@@ -22,7 +22,7 @@ def elected_by_returns(history: History) -> Iterator[int]:
     """Offsets of the first elections that directly follow the record that unfences a broker."""
     records = {offset: (kind, data) for offset, _, kind, data in longest(history).value["records"]}
     for offset, (kind, data) in records.items():
-        before, told = records.get(offset - 1, ("", {}))
-        back = before == REGISTRATION and told.get("fenced") == UNFENCED
-        if back and kind == CHANGE and data.get("leader") == told["brokerId"]:
+        before, registration = records.get(offset - 1, ("", {}))
+        back = before == REGISTRATION and registration.get("fenced") == UNFENCED
+        if back and kind == CHANGE and data.get("leader") == registration["brokerId"]:
             yield offset

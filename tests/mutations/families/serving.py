@@ -22,7 +22,7 @@ _MS = 1_000_000
 
 
 class Stretch(NamedTuple):
-    """A time in which a broker told the same of a partition, and was left alone."""
+    """A time in which a broker reported the same of a partition, and was left alone."""
 
     node: str
     topic: str
@@ -33,15 +33,15 @@ class Stretch(NamedTuple):
 
 def _stretches(edit: Edit, length_ns: int) -> Iterator[Stretch]:
     """All that are so long; of each partition and broker those in which nothing changed at all."""
-    told = [
+    observed = [
         ((view.node or "", topic, entry[0]), entry, view.time_ns)
         for view in edit.original.observed("partitions")
         for topic, rows in view.value["topics"].items()
         if topic in own(edit.original)
         for entry in rows
     ]
-    told.sort(key=lambda one: (one[0], one[2]))
-    for (place, _), some in groupby(told, key=lambda one: (one[0], one[1])):
+    observed.sort(key=lambda one: (one[0], one[2]))
+    for (place, _), some in groupby(observed, key=lambda one: (one[0], one[1])):
         same = [*some]
         (node, topic, _), entry = place, same[0][1]
         from_ns, to_ns = same[0][2] + _MARGIN_NS, same[-1][2] - _MARGIN_NS

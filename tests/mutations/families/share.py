@@ -18,7 +18,7 @@ SERVER_ERROR = "UNKNOWN_SERVER_ERROR: The server experienced an unexpected error
 
 
 class Given(NamedTuple):
-    """A record that a poll returned, and what its member then told the broker about it.
+    """A record that a poll returned, and how its member then settled it.
 
     Attributes:
         poll: the poll's completion.
@@ -27,7 +27,7 @@ class Given(NamedTuple):
         offset: where the record is.
         value: of the record.
         count: its delivery count.
-        told: invocation and completion of the acknowledgement; None if the member sent none.
+        settled_by: invocation and completion of the acknowledgement; None if the member sent none.
         type: of the acknowledgement.
         confirmed: whether a broker confirmed it.
     """
@@ -38,7 +38,7 @@ class Given(NamedTuple):
     offset: int
     value: int
     count: int  # type: ignore[assignment]  # the field has the name of a method of tuples
-    told: tuple[Operation, Operation] | None
+    settled_by: tuple[Operation, Operation] | None
     type: str
     confirmed: bool
 
@@ -47,7 +47,7 @@ class Given(NamedTuple):
 def given(history: History) -> tuple[Given, ...]:
     """Every record that a poll returned, in the order of the polls' completions."""
     found, last = [], dict[Any, tuple[Operation, Operation]]()
-    told: dict[tuple[int, int, int], tuple[tuple[Operation, Operation], str, bool]] = {}
+    acknowledgements: dict[tuple[int, int, int], tuple[tuple[Operation, Operation], str, bool]] = {}
     calls = sorted(pairs(history, "share-poll", "acknowledge"), key=lambda call: call[0].index)
     for asked, done in calls:
         if asked.f == "share-poll":
@@ -58,13 +58,13 @@ def given(history: History) -> tuple[Given, ...]:
         for number, offsets, types in asked.value["acknowledgements"]:
             confirmed = refused is not None and number not in refused
             for offset, kind in zip(offsets, types, strict=True):
-                told[poll, number, offset] = (asked, done), kind, confirmed
+                acknowledgements[poll, number, offset] = (asked, done), kind, confirmed
     for asked, done in sorted(pairs(history, "share-poll"), key=lambda call: call[1].index):
         if done.type is not OK:
             continue
         for number, offsets, values, counts in done.value["records"]:
             for offset, value, count in zip(offsets, values, counts, strict=True):
-                call, kind, confirmed = told.get((done.index, number, offset), (None, "", False))
+                call, kind, confirmed = acknowledgements.get((done.index, number, offset), (None, "", False))
                 found.append(Given(done, asked, number, offset, value, count, call, kind, confirmed))
     return tuple(found)
 
@@ -79,8 +79,8 @@ def finished(edit: Edit) -> Iterator[tuple[Given, Given]]:
     """Records that were accepted or rejected under load, each with a lower one that was delivered later."""
     rest = drained(edit)
     for one in given(edit.original):
-        if one.confirmed and one.type in FINAL and one.told is not None:
-            last_ns = one.told[1].time_ns + 10 * MS_NS
+        if one.confirmed and one.type in FINAL and one.settled_by is not None:
+            last_ns = one.settled_by[1].time_ns + 10 * MS_NS
             lower = (r for r in rest if r.partition == one.partition and r.offset < one.offset)
             later = next((r for r in lower if r.asked.time_ns > last_ns), None)
             if later is not None:
@@ -103,8 +103,8 @@ def tell(edit: Edit, like: Given, process: int, times_ns: tuple[int, int], kind:
 
 def refuse(edit: Edit, one: Given, error: str) -> None:
     """Let the acknowledgements of a partition be refused, of the request that has this record's."""
-    assert one.told is not None
-    edit.change(one.told[1].index, lambda value: value["refused"].append([one.partition, error]))
+    assert one.settled_by is not None
+    edit.change(one.settled_by[1].index, lambda value: value["refused"].append([one.partition, error]))
 
 
 def retype(edit: Edit, one: Given, kind: str) -> None:
@@ -115,8 +115,8 @@ def retype(edit: Edit, one: Given, kind: str) -> None:
             if number == one.partition and one.offset in offsets:
                 types[offsets.index(one.offset)] = kind
 
-    assert one.told is not None
-    for operation in one.told:
+    assert one.settled_by is not None
+    for operation in one.settled_by:
         edit.change(operation.index, change)
 
 
@@ -145,14 +145,14 @@ def withhold(edit: Edit, partition: int, offset: int) -> None:
     for one in given(edit.original):
         if (one.partition, one.offset) == (partition, offset):
             edit.change(one.poll.index, lambda value: without(value, "records"))
-            for operation in one.told or ():
+            for operation in one.settled_by or ():
                 edit.change(operation.index, lambda value: without(value, "acknowledgements"))
 
 
 def later_ns(one: Given, ms: int) -> int:
     """Some milliseconds after the acknowledgement of a record was answered."""
-    assert one.told is not None
-    return one.told[1].time_ns + ms * MS_NS
+    assert one.settled_by is not None
+    return one.settled_by[1].time_ns + ms * MS_NS
 
 
 def sent(edit: Edit, after_ns: int, before_ns: int) -> list[Given]:
@@ -212,9 +212,9 @@ def a_finished_record_is_released(edit: Edit) -> None:
 def two_members_accept_a_record(edit: Edit) -> None:
     """Two members get a record at the same time, and both acceptances are confirmed."""
     one, _ = edit.chosen(finished(edit))
-    assert one.told is not None
+    assert one.settled_by is not None
     edit.set(one.poll.index, time_ns=(one.asked.time_ns + one.poll.time_ns) // 2)
-    begin_ns, end_ns = one.poll.time_ns, one.told[1].time_ns
+    begin_ns, end_ns = one.poll.time_ns, one.settled_by[1].time_ns
     step_ns = (end_ns - begin_ns) // 5
     poll(edit, one, 960_000, (one.asked.time_ns + 1, begin_ns), one.count)
     tell(edit, one, 960_000, (begin_ns + step_ns, begin_ns + 4 * step_ns))
@@ -266,7 +266,7 @@ def a_record_that_a_member_holds_is_given_away(edit: Edit) -> None:
     lowest = first[one.poll.index]
     retype(edit, lowest, "release")
     again(edit, lowest, lowest.count + 1, 100)
-    assert one.told is not None
+    assert one.settled_by is not None
     step_ns = (one.poll.time_ns - one.asked.time_ns) // 3
     edit.set(one.poll.index, time_ns=one.asked.time_ns + step_ns)
     poll(edit, one, 970_000, (one.asked.time_ns + step_ns + MS_NS, one.poll.time_ns), one.count + 1)
@@ -377,10 +377,10 @@ def a_refused_acknowledgement_was_stored(edit: Edit) -> None:
 def the_fate_of_an_acknowledgement_is_unknown(edit: Edit) -> None:
     """An acknowledgement has no answer; the start offset passes its records later."""
     one = edit.chosen(o for o in under_load(edit) if o.confirmed)
-    assert one.told is not None
-    edit.set(one.told[1].index, type=INFO, value=one.told[0].value, error="TimeoutException")
+    assert one.settled_by is not None
+    edit.set(one.settled_by[1].index, type=INFO, value=one.settled_by[0].value, error="TimeoutException")
     for o in edit.original.operations:
-        if o.process == one.poll.process and o.index > one.told[1].index:
+        if o.process == one.poll.process and o.index > one.settled_by[1].index:
             edit.set(o.index, process=985_000)
 
 

@@ -20,12 +20,13 @@ def a_record_that_nobody_gets_although_the_last_member_polls_for_long(edit: Edit
     last = max((done for _, done in pairs(edit.original, "share-poll")), key=lambda done: done.index)
     later = last.time_ns + 61 * SECOND_NS
     asked = {name: last.value[name] for name in ("client", "group", "consumer", "prefetches")}
-    told = (asked, asked | {"records": []})
-    edit.add_call(last.process, "share-poll", last.key, (later, later + MS_NS), told)
+    values = (asked, asked | {"records": []})
+    edit.add_call(last.process, "share-poll", last.key, (later, later + MS_NS), values)
 
 
 def start_at_most(value: dict[str, Any], partition: int, start: int) -> None:
     """Let the start offset of a partition be no higher than this one."""
     value["offsets"] = [
-        [number, min(told, start) if number == partition else told] for number, told in value["offsets"]
+        [number, min(start_offset, start) if number == partition else start_offset]
+        for number, start_offset in value["offsets"]
     ]

@@ -41,19 +41,23 @@ def _row(partition: int, *batches: list[int], kind: Kind = Kind.UPDATE) -> Row:
 
 def _confirmed(history: History) -> list[Given]:
     """Records whose acknowledgement was confirmed, in the order of the confirmations."""
-    told = [(one.told[1].index, n, one) for n, one in enumerate(given(history)) if one.confirmed and one.told]
-    return [one for *_, one in sorted(told)]
+    confirmed = [
+        (one.settled_by[1].index, n, one)
+        for n, one in enumerate(given(history))
+        if one.confirmed and one.settled_by
+    ]
+    return [one for *_, one in sorted(confirmed)]
 
 
-def _log(told: list[Given], partitions: int) -> list[Row]:
+def _log(settled: list[Given], partitions: int) -> list[Row]:
     rows = [_row(partition, kind=Kind.SNAPSHOT) for partition in range(partitions)]
     return rows + [
-        _row(one.partition, [one.offset, one.offset, _STATES[one.type], one.count]) for one in told
+        _row(one.partition, [one.offset, one.offset, _STATES[one.type], one.count]) for one in settled
     ]
 
 
 def _tell(edit: Edit, change: Callable[[list[Row], int, Given], object] | None = None, **fields: Any) -> None:
-    """Let all logs be told, of which one has all records; `change` changes it in place.
+    """Let all logs be recorded, of which one has all records; `change` changes it in place.
 
     Args:
         edit: the history.
@@ -61,12 +65,12 @@ def _tell(edit: Edit, change: Callable[[list[Row], int, Given], object] | None =
         fields: other fields of the observation of this log.
     """
     topic = recorded_setup(edit.original).topics[0]
-    told = _confirmed(edit.original)
-    rows = _log(told, topic.partitions)
-    final = [n for n, one in enumerate(told) if one.type in FINAL and n < len(told) - 2 * _LATER]
+    settled = _confirmed(edit.original)
+    rows = _log(settled, topic.partitions)
+    final = [n for n, one in enumerate(settled) if one.type in FINAL and n < len(settled) - 2 * _LATER]
     place = edit.chosen(final)
     if change is not None:
-        change(rows, place + topic.partitions, told[place])
+        change(rows, place + topic.partitions, settled[place])
     replica = next(iter(edit.original.observed("replica")))
     at_ns = max(o.time_ns for o in edit.original.observed("replica"))
     numbers = {
@@ -86,7 +90,7 @@ def _tell(edit: Edit, change: Callable[[list[Row], int, Given], object] | None =
 
 def _lost(rows: list[Row], _: int, one: Given) -> None:
     """The record gets no final state, and is left as it is by others too."""
-    for _told, batches in rows:
+    for _fields, batches in rows:
         batches[:] = [b for b in batches if b[0] != one.offset or b[2] == Delivery.AVAILABLE]
 
 
@@ -130,12 +134,12 @@ def a_final_state_is_undone(edit: Edit) -> None:
 def a_rejection_is_stored_as_an_acceptance(edit: Edit) -> None:
     """In the share coordinator's log, a record is Acknowledged that was only rejected."""
     accepted = {(one.partition, one.offset) for one in given(edit.original) if one.type == "accept"}
-    told = _confirmed(edit.original)
-    rejected = [n for n, one in enumerate(told) if one.type == "reject"]
-    place = edit.chosen([n for n in rejected if (told[n].partition, told[n].offset) not in accepted])
+    settled = _confirmed(edit.original)
+    rejected = [n for n, one in enumerate(settled) if one.type == "reject"]
+    place = edit.chosen([n for n in rejected if (settled[n].partition, settled[n].offset) not in accepted])
 
     def changed(rows: list[Row], _: int, __: Given) -> None:
-        rows[place - len(told)][1][0][2] = Delivery.ACKNOWLEDGED
+        rows[place - len(settled)][1][0][2] = Delivery.ACKNOWLEDGED
 
     _tell(edit, changed)
 

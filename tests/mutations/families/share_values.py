@@ -27,8 +27,8 @@ UNSENT = 100_000_000
 def revalue(edit: Edit, one: Given, value: Any) -> None:
     """Let a poll return another value at the place of a record."""
 
-    def change(told: dict[str, Any]) -> None:
-        for number, offsets, values, _ in told["records"]:
+    def change(answer: dict[str, Any]) -> None:
+        for number, offsets, values, _ in answer["records"]:
             if number == one.partition and one.offset in offsets:
                 values[offsets.index(one.offset)] = value
 
@@ -43,8 +43,8 @@ def under_load(edit: Edit) -> list[Given]:
 
 def certain(edit: Edit) -> list[Given]:
     """Records under load whose sends were acknowledged."""
-    told = {(record.partition, record.offset) for record in acked(edit.original)}
-    return [one for one in under_load(edit) if (one.partition, one.offset) in told]
+    acknowledged = {(record.partition, record.offset) for record in acked(edit.original)}
+    return [one for one in under_load(edit) if (one.partition, one.offset) in acknowledged]
 
 
 def end_of(edit: Edit, one: Given) -> int:
@@ -97,7 +97,9 @@ def a_second_delivery_has_another_value(edit: Edit) -> None:
     """A member is given, at an offset that another one was given before, the value of the next record."""
     some = {(one.partition, one.offset): one for one in under_load(edit)}
     pairs = (
-        (one, some.get((one.partition, one.offset + 1))) for one in some.values() if one.told is not None
+        (one, some.get((one.partition, one.offset + 1)))
+        for one in some.values()
+        if one.settled_by is not None
     )
     one, after = edit.chosen(pair for pair in pairs if pair[1] is not None)
     poll(edit, one._replace(value=after.value), 960_000, (later_ns(one, 1), later_ns(one, 3)), one.count + 1)
@@ -106,7 +108,7 @@ def a_second_delivery_has_another_value(edit: Edit) -> None:
 @mutation("share", invalid("share-not-in-log"), RUNS, 3)
 def a_record_past_the_end_is_delivered(edit: Edit) -> None:
     """Under load a member is given a record again, at an offset above the end of the log, and accepts it."""
-    one = edit.chosen(o for o in certain(edit) if o.told is not None)
+    one = edit.chosen(o for o in certain(edit) if o.settled_by is not None)
     moved = one._replace(offset=end_of(edit, one) + 3)
     poll(edit, moved, 960_000, (later_ns(one, 1), later_ns(one, 3)), 1)
     tell(edit, moved, 960_000, (later_ns(one, 4), later_ns(one, 6)))

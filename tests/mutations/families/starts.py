@@ -1,4 +1,4 @@
-"""Starts of the cluster before the one that became ready, and what was told of them."""
+"""Starts of the cluster before the one that became ready, and what was recorded of them."""
 
 from typing import Any
 
@@ -63,11 +63,11 @@ def never_ready(edit: Edit) -> History:
     return _never_ready(edit, _NOT_READY)
 
 
-def _never_ready(edit: Edit, told: dict[str, Any]) -> History:
+def _never_ready(edit: Edit, value: dict[str, Any]) -> History:
     setup = next(iter(edit.original.of("setup")))
     edit.drop(*[o.index for o in edit.original.operations if o.f != "journal"])
     for number in range(1, 4):
-        edit.add(setup, setup.time_ns + number, process="runner", f="start", key=str(number), value=told)
+        edit.add(setup, setup.time_ns + number, process="runner", f="start", key=str(number), value=value)
     return edit.history()
 
 

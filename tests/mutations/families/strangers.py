@@ -21,13 +21,13 @@ def _emptied(edit: Edit) -> list[tuple[Operation, int, str, str]]:
     ids = {name: voter for voter, name in controllers(edit).items()}
     found = []
     for heal in edit.original.of("heal"):
-        told = recorded_fault(heal)
-        disk = told.of_disk if told is not None else None
-        if told is None or disk is None or not disk.directory_id_before or not disk.directory_id_after:
+        fault = recorded_fault(heal)
+        disk = fault.of_disk if fault is not None else None
+        if fault is None or disk is None or not disk.directory_id_before or not disk.directory_id_after:
             continue
-        if disk.directory_id_before != disk.directory_id_after and told.targets[0] in ids:
+        if disk.directory_id_before != disk.directory_id_after and fault.targets[0] in ids:
             found.append(
-                (heal, ids[told.targets[0]], disk.directory_id_before, disk.directory_id_after),
+                (heal, ids[fault.targets[0]], disk.directory_id_before, disk.directory_id_after),
             )
     return found
 

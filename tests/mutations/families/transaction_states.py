@@ -78,13 +78,13 @@ def _logs(history: History) -> Logs:
             )
         for status, named in states:
             place = len(sets) - 1 if named == 0 else -1
-            told = [len(rows), 0, ids.index(name), status, producer, epoch, -1, -1, -1, 1, 6000, place, 2, 1]
-            rows.append(told)
+            entry = [len(rows), 0, ids.index(name), status, producer, epoch, -1, -1, -1, 1, 6000, place, 2, 1]
+            rows.append(entry)
     return logs
 
 
 def _tell(edit: Edit, change: Callable[[list[Row], Row], object] | None = None, **fields: Any) -> None:
-    """Let all logs be told; `change` gets the rows of one log, and a decision of which all is told.
+    """Let all logs be recorded; `change` gets the rows of one log, and a decision of which all is known.
 
     Args:
         edit: the history.

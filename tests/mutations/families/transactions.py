@@ -94,20 +94,20 @@ def an_aborted_one_is_read(edit: Edit) -> None:
     """Final reads at read_committed return a record of a transaction that was aborted."""
     topic, number, value, offset = sent(edit.chosen(aborted(edit)))[0]
 
-    def change(told: dict[str, Any], number: int) -> None:
-        told["records"].append([number, [offset], [value]])
-        _sorted(told, number)
+    def change(answer: dict[str, Any], number: int) -> None:
+        answer["records"].append([number, [offset], [value]])
+        _sorted(answer, number)
 
     _for_committed_readers(edit, change, [(topic, number)])
 
 
-def _sorted(told: dict[str, Any], number: int) -> None:
+def _sorted(answer: dict[str, Any], number: int) -> None:
     flat = sorted(
         (offset, value)
-        for _, offsets, values in told["records"]
+        for _, offsets, values in answer["records"]
         for offset, value in zip(offsets, values, strict=True)
     )
-    told["records"] = [[number, [offset for offset, _ in flat], [value for _, value in flat]]]
+    answer["records"] = [[number, [offset for offset, _ in flat], [value for _, value in flat]]]
 
 
 @mutation("transactions", invalid("G1a"), ("txn",), 2)
@@ -127,8 +127,8 @@ def an_aborted_one_is_polled(edit: Edit) -> None:
                     places.append((poll, at, offset, value))
     poll, at, offset, value = edit.chosen(places)
 
-    def change(told: dict[str, Any]) -> None:
-        _, offsets, values = told["records"][at]
+    def change(answer: dict[str, Any]) -> None:
+        _, offsets, values = answer["records"][at]
         place = sum(o < offset for o in offsets)
         offsets.insert(place, offset)
         values.insert(place, value)
@@ -172,9 +172,9 @@ def fenced(edit: Edit, transaction: Operation) -> None:
     """Let a newer instance of its transactional id be initialised before a transaction began."""
     begun = {o.index: i for i, o in pairs(edit.original, "txn")}
     at_ns = begun[transaction.index].time_ns - 1_000_000
-    told = {"client": "kafka-python", "producer_id": None, "epoch": None}
+    none = {"client": "kafka-python", "producer_id": None, "epoch": None}
     times_ns = (at_ns - 1_000_000, at_ns)
-    edit.add_call(970_000, "init-transactions", transaction.key, times_ns, ({"client": "kafka-python"}, told))
+    edit.add_call(970_000, "init-transactions", transaction.key, times_ns, ({"client": "kafka-python"}, none))
 
 
 @mutation("transactions", invalid("hanging-transaction", "lost-write"), ("txn",), 2)
@@ -248,8 +248,8 @@ def undone(edit: Edit, transaction: Operation) -> None:
         lost = {offset for t, p, _, offset in sent(transaction) if (t, p) == (topic, number)}
         for poll in edit.original.of("poll"):
             if poll.type is OK and poll.key == topic and poll.value["isolation"] == "read_committed":
-                told = ({*offsets} for n, offsets, _ in poll.value["records"] if n == number)
-                if any(lost & offsets for offsets in told):
+                polled = ({*offsets} for n, offsets, _ in poll.value["records"] if n == number)
+                if any(lost & offsets for offsets in polled):
                     edit.change(poll.index, partial(without_offsets, partition=number, lost=lost))
 
 
@@ -382,17 +382,17 @@ def _behind(consumed: list[Any], count: int) -> list[Any]:
 @mutation("offsets", invalid(*_COPY), ("copy",), 4)
 def the_groups_offset_is_behind_its_copies(edit: Edit) -> None:
     """The group is to go on, after all, behind where a committed transaction had brought it."""
-    told = next(o for o in edit.original.of("committed-offsets") if o.type is OK)
-    place = edit.place % len(told.value["offsets"])
-    edit.change(told.index, lambda value: _by(value["offsets"][place], -7))
+    answered = next(o for o in edit.original.of("committed-offsets") if o.type is OK)
+    place = edit.place % len(answered.value["offsets"])
+    edit.change(answered.index, lambda value: _by(value["offsets"][place], -7))
 
 
 @mutation("offsets", invalid("committed-offset-unasked"), ("copy",), 4)
 def the_groups_offset_is_beyond_its_copies(edit: Edit) -> None:
     """The group is to go on beyond what any transaction copied."""
-    told = next(o for o in edit.original.of("committed-offsets") if o.type is OK)
-    place = edit.place % len(told.value["offsets"])
-    edit.change(told.index, lambda value: _by(value["offsets"][place], 7))
+    answered = next(o for o in edit.original.of("committed-offsets") if o.type is OK)
+    place = edit.place % len(answered.value["offsets"])
+    edit.change(answered.index, lambda value: _by(value["offsets"][place], 7))
 
 
 def _by(entry: list[int], by: int) -> None:

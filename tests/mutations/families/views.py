@@ -19,9 +19,9 @@ def entries(edit: Edit) -> list[tuple[Operation, str, list[Any]]]:
         (view, topic, entry)
         for view in history.observed("partitions")
         if view.time_ns < last_ns
-        for topic, told in view.value.get("topics", {}).items()
+        for topic, rows in view.value.get("topics", {}).items()
         if topic in own(history)
-        for entry in told
+        for entry in rows
         if entry[1] >= 0 and len(entry[4]) > 1
     ]
 

@@ -101,7 +101,7 @@ def for_a_log_that_is_empty(edit: Edit) -> None:
 
 
 def _with_known_bounds(edit: Edit) -> list[Operation]:
-    """Votes for others of voters that a leader of an earlier epoch had told to have fetched a lot."""
+    """Votes for others of voters that a leader of an earlier epoch had reported to have fetched a lot."""
     ids = {name: i for i, name in controllers(edit).items()}
     had = {
         (voter[0], claim.value["leader_epoch"])
@@ -263,12 +263,12 @@ def a_vote_that_the_winner_did_not_need(edit: Edit) -> None:
 def _written_down(edit: Edit, like: Operation, node: str) -> None:
     """Let the files of a node tell of a vote from then on until they tell of a later epoch."""
     voted_ns = next(vote.time_ns for vote in logs_of(edit.original).votes if vote.index == like.index)
-    told = {"leader_epoch": like.value["epoch"], "voted_id": like.value["candidate_id"]}
+    state = {"leader_epoch": like.value["epoch"], "voted_id": like.value["candidate_id"]}
     for o in edit.original.observed("quorum-state"):
         epoch = o.value["leader_epoch"] or 0
-        known = epoch == told["leader_epoch"] and o.value["leader_id"] is not None
-        if o.node == node and o.time_ns > voted_ns and epoch <= told["leader_epoch"] and not known:
-            edit.change(o.index, lambda value: value.update(told | {"leader_id": None}))
+        known = epoch == state["leader_epoch"] and o.value["leader_id"] is not None
+        if o.node == node and o.time_ns > voted_ns and epoch <= state["leader_epoch"] and not known:
+            edit.change(o.index, lambda value: value.update(state | {"leader_id": None}))
 
 
 @mutation("logged-votes", VALID, ("chaos",), 1)
@@ -330,8 +330,8 @@ def _pre_votes(edit: Edit, granting: int) -> None:
     own = [o for o in binding(edit) if o.value["last_offset"] is None]
     vote = edit.chosen(own)
     voters = sorted(controllers(edit), key=lambda i: i != vote.value["candidate_id"])[:3]
-    told = {"pre_voters": voters, "pre_granting": voters[:granting]}
-    edit.change(vote.index, lambda value: value.update(told))
+    line = {"pre_voters": voters, "pre_granting": voters[:granting]}
+    edit.change(vote.index, lambda value: value.update(line))
 
 
 @mutation("logged-votes", invalid("pre-vote-of-follower"), RUNS, 1)
@@ -348,8 +348,8 @@ def a_pre_vote_of_a_new_follower(edit: Edit) -> None:
 
 def _followed(edit: Edit, for_ms: int) -> None:
     vote = edit.chosen(to_others(edit, 1))
-    told = {"pre_vote": True, "following_ms": for_ms, "fetch_timeout_ms": 2_000}
-    _again(edit, vote, **told)
+    line = {"pre_vote": True, "following_ms": for_ms, "fetch_timeout_ms": 2_000}
+    _again(edit, vote, **line)
 
 
 @mutation("logged-votes", invalid("vote-not-kept"), RUNS, 1)

@@ -1,6 +1,6 @@
 """Tells histories of topics that come and go in lines of text; the n-th event happens at n ms.
 
-0 create t id1          process 0 creates t, acknowledged with this id; ``-`` where none was told
+0 create t id1          process 0 creates t, acknowledged with this id; ``-`` where the answer had none
 0 delete t              process 0 deletes t, acknowledged
 0 list b1 t=id1 u=-     process 0 asks b1, which lists t and u; a bare ``list b1`` lists nothing
 0 > create t            only the beginning; also ``0 > delete t`` and ``0 > list b1``

@@ -185,19 +185,19 @@ def test_only_the_first_final_phase_counts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told_why"),
+    ("text", "reason"),
     [
         ("0 > create t\n0 > list b1\n0 ok", "begins while another is outstanding"),
     ],
 )
-def test_a_shape_that_nobody_knows_is_unknown(text: str, told_why: str) -> None:
+def test_a_shape_that_nobody_knows_is_unknown(text: str, reason: str) -> None:
     result = judged(text)
     assert result.validity is Validity.UNKNOWN
-    assert told_why in str(result.unknown_because)
+    assert reason in str(result.unknown_because)
 
 
 @pytest.mark.parametrize(
-    ("at", "changes", "told_why"),
+    ("at", "changes", "reason"),
     [
         (1, {"key": 7}, "completes what was not begun"),
         (0, {"key": 7}, "the name of a topic is a text"),
@@ -207,13 +207,13 @@ def test_a_shape_that_nobody_knows_is_unknown(text: str, told_why: str) -> None:
         (0, {"f": "read"}, "completes what was not begun"),
     ],
 )
-def test_a_damaged_operation_is_unknown(at: int, changes: dict[str, object], told_why: str) -> None:
+def test_a_damaged_operation_is_unknown(at: int, changes: dict[str, object], reason: str) -> None:
     history = history_of("0 create t id1\n1 list b1 t=id1")
     operations = list(history.operations)
     operations[at] = msgspec.structs.replace(operations[at], **changes)
     result = check_metadata(msgspec.structs.replace(history, operations=tuple(operations)))
     assert result.validity is Validity.UNKNOWN
-    assert told_why in str(result.unknown_because)
+    assert reason in str(result.unknown_because)
 
 
 def test_a_damaged_history_is_never_valid() -> None:

@@ -14,7 +14,7 @@ ANOMALY = "config-change-blocked"
 
 
 def alter(
-    told: AdminStory,
+    recording: AdminStory,
     at_ms: float,
     config: str,
     message: str | None = None,
@@ -25,39 +25,39 @@ def alter(
     """A request that is answered 2 ms later: refused if there is a message."""
     asked: dict[str, Any] = {"config": config, "value": "1"}
     answer = asked | {"code": (40 if message else 0) if code is None else code, "message": message}
-    told.both(at_ms, at_ms + 1, "alter-topic", asked, answer=answer, key=topic)
+    recording.both(at_ms, at_ms + 1, "alter-topic", asked, answer=answer, key=topic)
 
 
-def found(told: AdminStory) -> list[Anomaly]:
-    return [anomaly for anomaly in check_metadata(told.history()).anomalies if anomaly.id == ANOMALY]
+def found(recording: AdminStory) -> list[Anomaly]:
+    return [anomaly for anomaly in check_metadata(recording.history()).anomalies if anomaly.id == ANOMALY]
 
 
 def test_a_removed_config_blocks_changes_of_others() -> None:
-    told = AdminStory()
-    alter(told, 8, OTHER)
-    alter(told, 10, REMOVED, topic="log-1")
-    alter(told, 12, REMOVED)
+    recording = AdminStory()
+    alter(recording, 8, OTHER)
+    alter(recording, 10, REMOVED, topic="log-1")
+    alter(recording, 12, REMOVED)
     for at_ms in (20, 30):
-        alter(told, at_ms, OTHER, REFUSAL)
-    (anomaly,) = found(told)
+        alter(recording, at_ms, OTHER, REFUSAL)
+    (anomaly,) = found(recording)
     assert (anomaly.subject, anomaly.illegal) == (TOPIC, True)
     assert anomaly.summary == (
         f"{OTHER} of {TOPIC} could not be changed: Kafka refused the request because of {REMOVED}, which is "
         "not in the request."
     )
     assert anomaly.explanation[0] == f"{REMOVED} was set at 0.0 s; Kafka accepted it."
-    operations = told.history().operations
+    operations = recording.history().operations
     asked = [(operations[index].value["config"], str(operations[index].type)) for index in anomaly.witness]
     assert asked == [(REMOVED, "invoke"), (REMOVED, "ok"), (OTHER, "invoke"), (OTHER, "ok")]
-    assert check_metadata(told.history()).validity == "invalid"
+    assert check_metadata(recording.history()).validity == "invalid"
 
 
 def test_where_it_was_set_by_nobody_in_the_history_the_proof_leaves_that_out() -> None:
-    told = AdminStory()
-    told.both(1, None, "alter-topic", {"config": REMOVED, "value": "1"}, key=TOPIC)
-    told.both(2, 3, "alter-topic", {"config": REMOVED, "value": "1"}, key=TOPIC, how="info")
-    alter(told, 20, OTHER, REFUSAL)
-    (anomaly,) = found(told)
+    recording = AdminStory()
+    recording.both(1, None, "alter-topic", {"config": REMOVED, "value": "1"}, key=TOPIC)
+    recording.both(2, 3, "alter-topic", {"config": REMOVED, "value": "1"}, key=TOPIC, how="info")
+    alter(recording, 20, OTHER, REFUSAL)
+    (anomaly,) = found(recording)
     assert len(anomaly.witness) == 2
     assert len(anomaly.explanation) == 3
 
@@ -74,6 +74,6 @@ def test_where_it_was_set_by_nobody_in_the_history_the_proof_leaves_that_out() -
     ],
 )
 def test_other_answers(config: str, message: str | None, code: int) -> None:
-    told = AdminStory()
-    alter(told, 20, config, message, code=code)
-    assert found(told) == []
+    recording = AdminStory()
+    alter(recording, 20, config, message, code=code)
+    assert found(recording) == []

@@ -17,32 +17,32 @@ ASKED_MS = 20_000
 
 def story(**setup: Any) -> AdminStory:
     """A topic with a config from its beginning, and one that is altered at 1 s and at 15 s."""
-    told = AdminStory(**setup)
-    told.created(at_ms=-20)
+    recording = AdminStory(**setup)
+    recording.created(at_ms=-20)
     for at_ms, name, value in ((-18, MIN_ISR, "2"), (1_000, AGE, "500"), (15_000, AGE, "4000")):
-        told.record(
+        recording.record(
             at_ms,
             "CONFIG_RECORD",
             {"resourceType": 2, "resourceName": TOPIC, "name": name, "value": value},
         )
-    return told
+    return recording
 
 
-def observe_configs(told: AdminStory, configs: dict[str, str], node: str = "n2") -> None:
+def observe_configs(recording: AdminStory, configs: dict[str, str], node: str = "n2") -> None:
     value = {"began_ns": ASKED_MS * MS, "topics": {TOPIC: configs}}
-    told.observe(ASKED_MS + 5, TOPIC_CONFIGS, value, node=node)
+    recording.observe(ASKED_MS + 5, TOPIC_CONFIGS, value, node=node)
 
 
-def found(told: AdminStory, **log: Any) -> list[str]:
-    result = check_metadata(told.history(**log))
+def found(recording: AdminStory, **log: Any) -> list[str]:
+    result = check_metadata(recording.history(**log))
     return [f"{anomaly.id} {anomaly.subject}" for anomaly in result.anomalies]
 
 
 @pytest.mark.parametrize("age", ["500", "4000"])
 def test_values_of_the_log_that_may_still_be_on_their_way(age: str) -> None:
-    told = story()
-    observe_configs(told, {MIN_ISR: "2", AGE: age})
-    result = check_metadata(told.history())
+    recording = story()
+    observe_configs(recording, {MIN_ISR: "2", AGE: age})
+    result = check_metadata(recording.history())
     assert result.anomalies == ()
     assert result.validity is Validity.VALID
     assert result.figures["configs_finally_told"] == 2
@@ -58,37 +58,39 @@ def test_values_of_the_log_that_may_still_be_on_their_way(age: str) -> None:
     ],
 )
 def test_another_value_than_the_log_has_had_for_long(configs: dict[str, str], name: str) -> None:
-    told = story()
-    observe_configs(told, {MIN_ISR: "2", AGE: "4000"}, "n1")
-    observe_configs(told, configs)
-    assert found(told) == [f"config-against-log {TOPIC} {name}"]
+    recording = story()
+    observe_configs(recording, {MIN_ISR: "2", AGE: "4000"}, "n1")
+    observe_configs(recording, configs)
+    assert found(recording) == [f"config-against-log {TOPIC} {name}"]
 
 
-def test_a_log_that_lacks_its_beginning_or_may_lack_its_end_tells_nothing() -> None:
-    told = story()
-    observe_configs(told, {MIN_ISR: "1"})
-    assert found(told, log_start=3) == []
-    assert found(told, cut=len(told.records) - 1) == []
+def test_a_log_that_lacks_its_beginning_or_may_lack_its_end_shows_nothing() -> None:
+    recording = story()
+    observe_configs(recording, {MIN_ISR: "1"})
+    assert found(recording, log_start=3) == []
+    assert found(recording, cut=len(recording.records) - 1) == []
 
 
 @pytest.mark.parametrize(("version", "expected"), [("4.0.0", []), ("3.9.2", ["config-against-log"])])
 def test_a_config_that_kafka_removed_need_not_be_reported(version: str, expected: list[str]) -> None:
-    told = story(kafka_version=version, node_versions={"n1": "3.9.0"})
+    recording = story(kafka_version=version, node_versions={"n1": "3.9.0"})
     removed = {"name": "message.format.version", "value": "3.0-IV1"}
-    told.record(1_500, "CONFIG_RECORD", {"resourceType": 2, "resourceName": TOPIC} | removed)
-    observe_configs(told, {MIN_ISR: "2", AGE: "4000"})
-    assert [each.split()[0] for each in found(told)] == expected
+    recording.record(1_500, "CONFIG_RECORD", {"resourceType": 2, "resourceName": TOPIC} | removed)
+    observe_configs(recording, {MIN_ISR: "2", AGE: "4000"})
+    assert [each.split()[0] for each in found(recording)] == expected
 
 
 def test_the_config_of_a_topic_that_was_removed_before_the_snapshot_and_is_in_neither() -> None:
-    told = AdminStory()
-    told.record(-60, "TOPIC_RECORD", {"name": TOPIC, "topicId": "earlier"})
-    told.record(-50, "CONFIG_RECORD", {"resourceType": 2, "resourceName": TOPIC, "name": AGE, "value": "500"})
-    told.record(-40, "REMOVE_TOPIC_RECORD", {"topicId": "earlier"})
-    told.created(at_ms=-20)
-    observe_configs(told, {})
-    told.records[0][2:] = ["NO_OP_RECORD", {}]
+    recording = AdminStory()
+    recording.record(-60, "TOPIC_RECORD", {"name": TOPIC, "topicId": "earlier"})
+    recording.record(
+        -50, "CONFIG_RECORD", {"resourceType": 2, "resourceName": TOPIC, "name": AGE, "value": "500"}
+    )
+    recording.record(-40, "REMOVE_TOPIC_RECORD", {"topicId": "earlier"})
+    recording.created(at_ms=-20)
+    observe_configs(recording, {})
+    recording.records[0][2:] = ["NO_OP_RECORD", {}]
     kept = ["00000000000000000003-0000000001.checkpoint", []]
-    result = check_metadata(told.history(log_start=1, checkpoint=kept))
+    result = check_metadata(recording.history(log_start=1, checkpoint=kept))
     assert result.anomalies == ()
     assert result.figures["configs_finally_told"] == 2

@@ -30,26 +30,26 @@ def fetch(
 
 def story(how: OperationType = OK) -> AdminStory:
     """A topic with record 7, deleted and created again, with record 8."""
-    told = AdminStory()
-    create(told, 10, "id1")
-    append(told, 20, 7, how)
-    told.both(30, 31, "delete-topic", None, key=NAME)
-    create(told, 40, "id2")
-    append(told, 50, 8)
-    return told
+    recording = AdminStory()
+    create(recording, 10, "id1")
+    append(recording, 20, 7, how)
+    recording.both(30, 31, "delete-topic", None, key=NAME)
+    create(recording, 40, "id2")
+    append(recording, 50, 8)
+    return recording
 
 
-def found(told: AdminStory) -> list[str]:
-    result = check_metadata(told.history(metadata_log=False))
+def found(recording: AdminStory) -> list[str]:
+    result = check_metadata(recording.history(metadata_log=False))
     return [anomaly.summary for anomaly in result.anomalies if anomaly.id == "deleted-topic-read"]
 
 
 @pytest.mark.parametrize("records", [[(0, 8)], []])
 def test_records_of_the_topic_itself(records: list[tuple[int, int]]) -> None:
-    told = story()
-    fetch(told, "id2", *records)
-    assert found(told) == []
-    figures = check_metadata(told.history(metadata_log=False)).figures
+    recording = story()
+    fetch(recording, "id2", *records)
+    assert found(recording) == []
+    figures = check_metadata(recording.history(metadata_log=False)).figures
     assert (figures["records_fetched"], figures["recreated_topics_fetched"]) == (len(records), 1)
 
 
@@ -65,53 +65,53 @@ def test_records_of_the_topic_itself(records: list[tuple[int, int]]) -> None:
     ],
 )
 def test_records_of_others(records: list[tuple[int, Any]], why: str) -> None:
-    told = story()
-    append(told, 60, 9, name="made-2")
-    fetch(told, "id2", *records)
-    (summary,) = found(told)
+    recording = story()
+    append(recording, 60, 9, name="made-2")
+    fetch(recording, "id2", *records)
+    (summary,) = found(recording)
     assert why in summary
 
 
 def test_a_log_that_does_not_begin_at_its_beginning() -> None:
-    told = story()
-    fetch(told, "id2", start=2)
-    assert "a log from offset 2 on" in found(told)[0]
+    recording = story()
+    fetch(recording, "id2", start=2)
+    assert "a log from offset 2 on" in found(recording)[0]
 
 
 def test_a_request_that_was_held_up_may_find_the_new_topic() -> None:
-    told = story(INFO)
-    fetch(told, "id2", (0, 8), (1, 7))
-    assert found(told) == []
+    recording = story(INFO)
+    fetch(recording, "id2", (0, 8), (1, 7))
+    assert found(recording) == []
 
 
 def test_one_that_was_refused_is_nowhere() -> None:
-    told = story(FAIL)
-    fetch(told, "id2", (0, 7))
-    assert len(found(told)) == 1
+    recording = story(FAIL)
+    fetch(recording, "id2", (0, 7))
+    assert len(found(recording)) == 1
 
 
 def test_the_old_topic_may_be_fetched_for_a_while() -> None:
-    told = story()
-    fetch(told, "id1", (0, 7))
-    assert found(told) == []
-    assert check_metadata(told.history(metadata_log=False)).figures["recreated_topics_fetched"] == 0
+    recording = story()
+    fetch(recording, "id1", (0, 7))
+    assert found(recording) == []
+    assert check_metadata(recording.history(metadata_log=False)).figures["recreated_topics_fetched"] == 0
 
 
 @pytest.mark.parametrize(("topic_id", "how"), [("id3", "ok"), ("id2", "fail")])
 def test_what_has_nothing_to_compare_with(topic_id: str, how: str) -> None:
-    told = story()
-    fetch(told, topic_id, (0, 7), how=how)
-    assert found(told) == []
+    recording = story()
+    fetch(recording, topic_id, (0, 7), how=how)
+    assert found(recording) == []
 
 
 def test_a_shape_that_nobody_knows_is_unknown() -> None:
-    told = story()
-    told.both(90, 91, "fetch-records", None, answer={"topic_id": 7}, key=NAME)
-    assert "topic_id" in str(check_metadata(told.history(metadata_log=False)).unknown_because)
+    recording = story()
+    recording.both(90, 91, "fetch-records", None, answer={"topic_id": 7}, key=NAME)
+    assert "topic_id" in str(check_metadata(recording.history(metadata_log=False)).unknown_because)
 
 
 def test_an_answer_to_what_nobody_asked_for() -> None:
-    told = story()
-    told.add(60, 99, OK, "append-record", key=NAME, value={"topic_id": "id2", "value": 9})
-    fetch(told, "id2", (0, 9))
-    assert "was never appended" in found(told)[0]
+    recording = story()
+    recording.add(60, 99, OK, "append-record", key=NAME, value={"topic_id": "id2", "value": 9})
+    fetch(recording, "id2", (0, 9))
+    assert "was never appended" in found(recording)[0]

@@ -125,7 +125,7 @@ def test_a_broker_does_not_go_back_to_an_older_topic(lists: str, ids: list[str])
 
 
 def change(story: AdminStory, at_ms: float, topic_id: str | None = None, *, how: str = "ok") -> None:
-    """A creation, of which an id is told, or without one a deletion; each takes 2 ms."""
+    """A creation, if an id is given, or without one a deletion; each takes 2 ms."""
     if topic_id is None:
         story.both(at_ms, at_ms + 2, "delete-topic", None, key=NAME, how=how)
     else:
@@ -170,8 +170,8 @@ def logged_lives(story: AdminStory, *offsets_ms: float) -> AdminStory:
     return story
 
 
-def judged(told: AdminStory | History) -> list[str]:
-    history = told.history() if isinstance(told, AdminStory) else told
+def judged(recorded: AdminStory | History) -> list[str]:
+    history = recorded.history() if isinstance(recorded, AdminStory) else recorded
     return [f"{anomaly.id} {anomaly.subject}" for anomaly in check_metadata(history).anomalies]
 
 

@@ -104,7 +104,7 @@ DYNAMIC = {"quorum": "dynamic", "features": {"kraft.version": 1}}
 
 
 @pytest.mark.parametrize("setup", [{}, DYNAMIC])
-def test_a_majority_is_one_of_the_voters_that_were_told(setup: dict[str, Any]) -> None:
+def test_a_majority_is_one_of_the_voters_that_were_reported(setup: dict[str, Any]) -> None:
     story = lost(**setup)
     observe_leader(story, 15, 9, more=())
     story.fault(20, 30, "wipe-disk", "n2", "n3", scope="all")
@@ -122,7 +122,7 @@ def test_of_more_voters_it_takes_more() -> None:
     assert not anomaly(story).illegal
 
 
-def test_voters_that_were_told_later_do_not_count() -> None:
+def test_voters_that_were_reported_later_do_not_count() -> None:
     story = lost(**DYNAMIC)
     story.fault(20, 30, "wipe-disk", "n2", "n3", scope="all")
     observe_leader(story, 35, 0, more=(3, 4, 5))

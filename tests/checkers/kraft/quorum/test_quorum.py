@@ -90,7 +90,7 @@ def test_one_leader_an_epoch(story: Story, text: str) -> None:
     ("text", "found"),
     [
         pytest.param("1 c1 file 4 vote=c1\n2 c1 file 4 vote=c2", 1, id="two votes"),
-        pytest.param("1 c1 file 4 vote=c1\n2 c1 file 4 vote=c2\n3 c1 file 4 vote=c3", 1, id="told once"),
+        pytest.param("1 c1 file 4 vote=c1\n2 c1 file 4 vote=c2\n3 c1 file 4 vote=c3", 1, id="reported once"),
         pytest.param("1 c1 file 4 vote=c1\n2 c1 file 5 vote=c2", 0, id="another epoch"),
         pytest.param("1 c1 file 4 vote=c1\n2 c1 file 4 leader=c2", 0, id="the vote is forgotten"),
         pytest.param("1 c1 file 4 vote=c1\n2 c2 file 4 vote=c2", 0, id="another node"),
@@ -109,7 +109,7 @@ def test_double_vote(story: Story, text: str, found: int) -> None:
     ("text", "found"),
     [
         pytest.param("1 c1 file 5\n2 c1 file 4", 1, id="went back"),
-        pytest.param("1 c1 file 5\n2 c1 file 4\n3 c1 file 3", 1, id="told once"),
+        pytest.param("1 c1 file 5\n2 c1 file 4\n3 c1 file 3", 1, id="reported once"),
         pytest.param("1 c1 file 4\n2 c1 file 4\n3 c1 file 5", 0, id="went forward"),
         pytest.param("1 c1 file 5\n2 c2 file 4", 0, id="another node"),
         pytest.param("1 c1 file 5 disk=d1\n2 c1 file 4 disk=d2", 0, id="another disk"),

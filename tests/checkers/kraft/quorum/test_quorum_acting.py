@@ -27,8 +27,8 @@ def at(second: float) -> str:
 
 
 def view(line: int, epoch: int, *ids: int, node: str = "c1", started: bool = False) -> Entry:
-    told = {"line": line, "at": at(line), "state": "FollowerState", "epoch": epoch, "voters": list(ids)}
-    return "quorum-view", node, told | {"started": started}
+    value = {"line": line, "at": at(line), "state": "FollowerState", "epoch": epoch, "voters": list(ids)}
+    return "quorum-view", node, value | {"started": started}
 
 
 def timeless(entry: Entry) -> Entry:
@@ -71,16 +71,16 @@ def power_loss(second: float, node: str = "c1") -> tuple[Operation, ...]:
     )
 
 
-def found(told: History) -> list[Anomaly]:
-    return [each for each in check_quorum(told).anomalies if each.id == "voters-not-in-log"]
+def found(recorded: History) -> list[Anomaly]:
+    return [each for each in check_quorum(recorded).anomalies if each.id == "voters-not-in-log"]
 
 
 FIRST = voters(1, 0, 101, 102, 103, 104)
 
 
 def test_a_set_that_was_cut_off_and_is_acted_by() -> None:
-    told = history(view(3, 5, 101, 102, 104), cut(4, 263), view(5, 7, 101, 102, 104), log(FIRST))
-    (one,) = found(told)
+    recorded = history(view(3, 5, 101, 102, 104), cut(4, 263), view(5, 7, 101, 102, 104), log(FIRST))
+    (one,) = found(recorded)
     assert (one.illegal, one.subject, one.witness, one.time_ns) == (True, "c1, epoch 7", (2, 3), 5 * 10**9)
     assert one.summary == (
         "c1 acted by the voters [101, 102, 104] in epoch 7; its metadata log has [101, 102, 103, 104]."
@@ -144,7 +144,7 @@ def test_the_set_must_be_the_newest_one_there(entries: tuple[Entry, ...]) -> Non
 
 
 def test_only_states_that_the_log_decides_on_are_compared() -> None:
-    told = history(
+    recorded = history(
         view(3, 5, 101, 102, 104),
         cut(4, 263),
         view(5, 7, 101, 102, 103, 104),
@@ -152,7 +152,7 @@ def test_only_states_that_the_log_decides_on_are_compared() -> None:
         view(7, 7, 101, node="c2"),
         log(FIRST),
     )
-    (one,) = compared_states(told, [])
+    (one,) = compared_states(recorded, [])
     assert (one.node, one.view.op, one.truncated_to) == ("c1", 2, 263)
     assert one.allowed == {(101, 102, 103, 104)}
 
@@ -173,14 +173,14 @@ def test_sets_of_an_old_snapshot_alone_say_nothing() -> None:
 def test_a_hit_disk_may_have_lost_what_the_node_acted_by(
     line: int, started: dict[str, Any], count: int
 ) -> None:
-    told = history(
+    recorded = history(
         view(3, 5, 101, 104), view(line, 7, 101, 102, **started), log(FIRST), faults=power_loss(10.5)
     )
-    anomalies = list(voters_not_in_logs(compared_states(told, disk_faults_of(told))))
+    anomalies = list(voters_not_in_logs(compared_states(recorded, disk_faults_of(recorded))))
     assert len(anomalies) == count
     elsewhere = history(view(30, 7, 101), log(FIRST), faults=power_loss(10.5, "c2"))
     assert len(list(voters_not_in_logs(compared_states(elsewhere, disk_faults_of(elsewhere))))) == 1
 
 
-def disk_faults_of(told: History) -> list[FaultWindow]:
-    return [window for window in fault_windows(told) if window.hits_disks]
+def disk_faults_of(recorded: History) -> list[FaultWindow]:
+    return [window for window in fault_windows(recorded) if window.hits_disks]

@@ -44,8 +44,8 @@ class TestMarks:
     )
     def test_what_no_majority_has(self, story: Story, text: str, why: str) -> None:
         again = text.replace("0.9@", "1.9@")
-        told = anomalies(story(f"1 c1 leads 1 {text}\n2 c1 leads 1 {again}"))
-        (first,) = (anomaly for anomaly in told if anomaly.id == "high-watermark-unfounded")
+        reported = anomalies(story(f"1 c1 leads 1 {text}\n2 c1 leads 1 {again}"))
+        (first,) = (anomaly for anomaly in reported if anomaly.id == "high-watermark-unfounded")
         assert first.subject == "c1, epoch 1"
         assert why in first.summary
         assert first.witness == (1,)
@@ -66,9 +66,9 @@ class TestMarks:
         assert found(story(f"1 c1 leads 1 {text}\n2 c1 leads 1 {again}")) == []
 
     def test_one_finding_for_a_leader(self, story: Story) -> None:
-        told = "hw=9 end=9 c2=0.9@8 c3=0.9@8\n"
+        state = "hw=9 end=9 c2=0.9@8 c3=0.9@8\n"
         text = "".join(
-            f"{at} c1 leads {1 + at // 4} {told.replace('0.9', str(at))}" for at in (1, 2, 3, 4, 5)
+            f"{at} c1 leads {1 + at // 4} {state.replace('0.9', str(at))}" for at in (1, 2, 3, 4, 5)
         )
         assert found(story(text)) == [
             "high-watermark-unfounded: c1, epoch 1",
@@ -122,7 +122,7 @@ class TestBeyond:
             "follower-beyond-leader: 4, epoch 1",
         ]
 
-    def test_where_the_leader_tells_no_end_nothing_is_known(self, story: Story) -> None:
+    def test_where_the_leader_reports_no_end_nothing_is_known(self, story: Story) -> None:
         assert found(story("1 c1 leads 1 hw=5 end=-1 c2=0.9@9 c3=0.9@8")) == []
 
 
@@ -161,12 +161,12 @@ class TestEnds:
         assert found(story(text)) == (["voter-end-regression: voter 2, epoch 2"] if regressed else [])
         assert found(story(text + f"2 {WIPED}\n2.5 f1 heal ok\n")) == []
 
-    def test_what_a_later_leader_committed_says_nothing_of_an_earlier_tail(self, story: Story) -> None:
+    def test_what_a_later_leader_committed_proves_nothing_of_an_earlier_tail(self, story: Story) -> None:
         text = "1 c1 leads 1 hw=5 end=9 c2=0.9@9 c3=0.9@5\n"
         text += "3 c3 leads 2 hw=9 end=9 c1=2.9@9 c2=2.9@5\n"
         assert found(story(text)) == []
 
-    def test_what_the_leader_lacks_is_told_once(self, story: Story) -> None:
+    def test_what_the_leader_lacks_is_reported_once(self, story: Story) -> None:
         text = "1 c1 leads 1 hw=9 end=9 c2=0.9@9 c3=0.9@9\n3 c3 leads 2 hw=5 end=6 c1=2.9@6 c2=2.9@5\n"
         text += "4 c3 leads 2 hw=9 end=12 c1=3.9@12 c2=3.9@6\n"
         assert found(story(text)) == []
@@ -189,8 +189,8 @@ class TestSets:
     )
     def test_two_of_one_epoch(self, story: Story, mark: int, end: int, epoch: int, *, both: bool) -> None:
         text = f"1 c1 leads {epoch} hw={mark} end={end} disk=d1 c2/d2=0.9@1\n"
-        told = found(story(text + text.replace("1 c1", "2 c1") + self.LOG, setup=DYNAMIC))
-        assert told == (["two-uncommitted-voter-sets: epoch 1"] if both else [])
+        reported = found(story(text + text.replace("1 c1", "2 c1") + self.LOG, setup=DYNAMIC))
+        assert reported == (["two-uncommitted-voter-sets: epoch 1"] if both else [])
 
     def test_two_of_two_epochs(self, story: Story) -> None:
         log = self.LOG.replace(" 1:1/d1,2/d2,3", " 2:1/d1,2/d2,3")

@@ -53,7 +53,7 @@ class TestAsked:
 
 class TestFollowers:
     @pytest.mark.parametrize(
-        ("told", "refuses"),
+        ("fields", "refuses"),
         [
             ({"following_ms": 4_000, "fetch_timeout_ms": 2_000}, True),
             ({"following_ms": 3_999, "fetch_timeout_ms": 2_000}, False),
@@ -62,8 +62,10 @@ class TestFollowers:
             ({}, False),
         ],
     )
-    def test_by_the_time_since_it_follows(self, story: Story, told: dict[str, int], *, refuses: bool) -> None:
-        granted = vote("c2", 2, 3, at=9, line=8, pre_vote=True, **told)
+    def test_by_the_time_since_it_follows(
+        self, story: Story, fields: dict[str, int], *, refuses: bool
+    ) -> None:
+        granted = vote("c2", 2, 3, at=9, line=8, pre_vote=True, **fields)
         assert found(with_log_entries(story(LED), granted)) == (
             ["pre-vote-of-follower: c2, epoch 2"] if refuses else []
         )
@@ -85,7 +87,7 @@ class TestFollowers:
         history = with_log_entries(story(f"{LED}\n{fault}"), granted)
         assert bool(found(history)) is certain
 
-    def test_the_line_is_told(self, story: Story) -> None:
+    def test_the_line_is_reported(self, story: Story) -> None:
         granted = vote("c2", 2, 3, at=9, line=8, pre_vote=True, following_ms=5_123, fetch_timeout_ms=2_000)
         (anomaly,) = (
             each for each in check_quorum(with_log_entries(story(LED), granted)).anomalies if each.id in RULES
@@ -111,12 +113,12 @@ class TestKept:
         history = with_log_entries(story(text), vote("c2", 2, 3, at=4))
         assert found(history) == ([] if kept else ["vote-not-kept: c2, epoch 2"])
 
-    @pytest.mark.parametrize("told_so", [{"pre_vote": True}, {"granted": False}, {"at": 8}])
-    def test_what_binds_nobody_or_may_come_later(self, story: Story, told_so: dict[str, Any]) -> None:
+    @pytest.mark.parametrize("fields", [{"pre_vote": True}, {"granted": False}, {"at": 8}])
+    def test_what_binds_nobody_or_may_come_later(self, story: Story, fields: dict[str, Any]) -> None:
         history = story("1 c1 leads 1\n9 c2 file 1\n")
-        assert found(with_log_entries(history, vote("c2", 2, 3, **({"at": 4} | told_so)))) == []
+        assert found(with_log_entries(history, vote("c2", 2, 3, **({"at": 4} | fields)))) == []
 
-    def test_each_node_is_told_once(self, story: Story) -> None:
+    def test_each_node_is_reported_once(self, story: Story) -> None:
         history = story("1 c1 leads 1\n9 c2 file 1\n9 c3 file 1\n20 c2 file 1\n")
         votes = [vote("c2", 2, 3, at=4), vote("c2", 3, 3, at=12), vote("c3", 2, 3, at=4)]
         assert found(with_log_entries(history, *votes)) == [

@@ -126,8 +126,8 @@ AGAIN = "".join(f"{10 + i * 0.25} c2 leads 2\n" for i in range(40))
 def test_a_leader_of_an_earlier_epoch_is_no_zombie_where_the_later_one_was_forgotten(
     story: Story, text: str, found: int
 ) -> None:
-    told = check_quorum(story("1 c1 leads 5\n" + AGAIN + text, setup=THREE)).counts
-    assert told.get("zombie-leader", 0) == found
+    counts = check_quorum(story("1 c1 leads 5\n" + AGAIN + text, setup=THREE)).counts
+    assert counts.get("zombie-leader", 0) == found
 
 
 def test_what_was_committed_in_an_epoch_that_was_used_again_is_no_loss_of_the_earlier(story: Story) -> None:
@@ -160,7 +160,7 @@ class Static:
     """A static quorum that keeps Raft's promises, as far as its disks let it.
 
     Elections are held among whoever can be reached; a voter votes once an epoch as far as it remembers.
-    Every leader tells of itself, and every new vote is read from its file.
+    Every leader reports itself, and every new vote is read from its file.
     """
 
     def __init__(self, seed: int, voters: int) -> None:

@@ -25,7 +25,7 @@ def found(history: History, name: str = "directory-id-changed") -> int:
         pytest.param("1 c1 file 4 disk=d1\n2 c1 file 4 disk=d1", 0, id="stays"),
         pytest.param("1 c1 file 4 disk=d1\n2 c2 file 4 disk=d2", 0, id="another node's"),
         pytest.param(CHANGED, 1, id="changed"),
-        pytest.param(CHANGED + "10 c1 file 5 disk=d1\n", 1, id="told once"),
+        pytest.param(CHANGED + "10 c1 file 5 disk=d1\n", 1, id="reported once"),
         pytest.param(CHANGED + KILLED, 1, id="over a restart"),
         pytest.param(CHANGED + WIPED, 0, id="wiped"),
         pytest.param(CHANGED + WIPED.replace("wipe-disk", "power-loss"), 0, id="what was not synced is lost"),
@@ -42,7 +42,7 @@ def test_directory_ids(story: Story, text: str, count: int) -> None:
     assert found(story(text)) == count
 
 
-def test_what_it_says(story: Story) -> None:
+def test_what_it_reports(story: Story) -> None:
     (anomaly,) = (a for a in check_quorum(story(CHANGED)).anomalies if a.id == "directory-id-changed")
     assert anomaly.summary == "The directory of c1 had the id d1, and then d2."
     assert (anomaly.subject, anomaly.witness, anomaly.illegal) == ("c1", (1, 2), True)
@@ -57,7 +57,7 @@ def test_what_it_says(story: Story) -> None:
         pytest.param("1 c1 file 1 cluster=a\n9 c1 file 1 cluster=b\n" + KILLED, 1, id="over a restart"),
         pytest.param("1 c1 file 1 cluster=a\n2 c2 file 1 cluster=b", 1, id="another node's"),
         pytest.param(
-            "1 c1 file 1 cluster=a\n2 c1 file 1 cluster=b\n3 c1 file 1 cluster=c", 1, id="told once"
+            "1 c1 file 1 cluster=a\n2 c1 file 1 cluster=b\n3 c1 file 1 cluster=c", 1, id="reported once"
         ),
         pytest.param("1 c1 file 1 cluster=a\n2 c1 file 1 disk=d9 cluster=b", 1, id="on a new disk"),
         pytest.param("1 c1 file 1\n2 c1 file 1 cluster=b", 0, id="not read"),

@@ -1,4 +1,4 @@
-"""What was told to be committed, and what the voters' metadata logs have of it at the end."""
+"""What was reported as committed, and what the voters' metadata logs have of it at the end."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -20,15 +20,15 @@ WHOLE = [*SHORT, Batch(7, 2, 2)]
 REPLACED = [*SHORT, Batch(7, 6, 3)]
 
 
-def decoded(log: Sequence[Batch], **told: Any) -> dict[str, Any]:
+def decoded(log: Sequence[Batch], **fields: Any) -> dict[str, Any]:
     """A log of which each batch has a record that was decoded."""
     records = [[batch.last_offset, batch.leader_epoch, "TOPIC_RECORD", {}] for batch in log]
-    return metadata(log, **{"records": records, **told})
+    return metadata(log, **{"records": records, **fields})
 
 
 def read(history: History, *logs: Sequence[Batch] | dict[str, Any], read_s: float = READ_S) -> History:
     """The history, at whose end the logs of c1, c2 and so on were read."""
-    told = [log if isinstance(log, dict) else decoded(log) for log in logs]
+    values = [log if isinstance(log, dict) else decoded(log) for log in logs]
     last = len(history.operations)
     operations = [
         Operation(
@@ -41,7 +41,7 @@ def read(history: History, *logs: Sequence[Batch] | dict[str, Any], read_s: floa
             value | {"began_ns": int(read_s * 1e9)},
             node=f"c{i + 1}",
         )
-        for i, value in enumerate(told)
+        for i, value in enumerate(values)
     ]
     return msgspec.structs.replace(history, operations=(*history.operations, *operations))
 
@@ -87,7 +87,7 @@ def test_where_a_majority_may_have_it_nothing_is_found(story: Story, logs: list[
     assert lost(read(story(TOLD), *logs)) == []
 
 
-def test_a_log_of_which_decoded_records_are_missing_says_nothing(story: Story) -> None:
+def test_a_log_of_which_decoded_records_are_missing_proves_nothing(story: Story) -> None:
     assert len(lost(read(story(TOLD), SHORT, SHORT, WHOLE))) == 1
     assert lost(read(story(TOLD), SHORT, decoded(SHORT, records=[]), WHOLE)) == []
 
@@ -96,9 +96,9 @@ def test_logs_that_were_read_before_say_nothing(story: Story) -> None:
     assert lost(read(story(TOLD), SHORT, SHORT, SHORT, read_s=0.5)) == []
 
 
-def test_an_answer_that_contradicts_itself_says_nothing(story: Story) -> None:
-    untold = "1 c1 leads 2 hw=9 end=-1 c2=0.9@9 c3=0.9@7\n"
-    assert len(lost(read(story(untold), SHORT, SHORT, SHORT))) == 1
+def test_an_answer_that_contradicts_itself_proves_nothing(story: Story) -> None:
+    unknown_end = "1 c1 leads 2 hw=9 end=-1 c2=0.9@9 c3=0.9@7\n"
+    assert len(lost(read(story(unknown_end), SHORT, SHORT, SHORT))) == 1
     assert lost(read(story("1 c1 leads 2 hw=9 end=8\n"), SHORT, SHORT, SHORT)) == []
 
 

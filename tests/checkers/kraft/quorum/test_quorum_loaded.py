@@ -1,4 +1,4 @@
-"""Where voters' metadata logs ended when they were loaded, and what leaders had told that they had."""
+"""Where voters' metadata logs ended when they were loaded, and what leaders had reported that they had."""
 
 from collections.abc import Callable
 
@@ -39,7 +39,7 @@ def found(history: History) -> list[Anomaly]:
     ("node", "end", "lost"),
     [("c2", 9, False), ("c2", 8, True), ("c3", 7, False), ("c3", 6, True), ("c1", 8, True)],
 )
-def test_what_its_leader_had_told_that_it_has(story: Story, node: str, end: int, *, lost: bool) -> None:
+def test_what_its_leader_had_reported_that_it_has(story: Story, node: str, end: int, *, lost: bool) -> None:
     assert bool(found(loading(story(TOLD), node, end))) is lost
 
 
@@ -57,7 +57,7 @@ def test_what_was_not_committed_may_go(story: Story) -> None:
     assert found(loading(story(TOLD.replace("hw=9", "hw=5")), "c2", 5)) == []
 
 
-def test_what_may_have_been_told_later_and_other_logs_and_nodes_say_nothing(story: Story) -> None:
+def test_what_may_have_been_reported_later_and_other_logs_and_nodes_say_nothing(story: Story) -> None:
     assert found(loading(story(TOLD), "c2", 0, at_s=2)) == []
     assert found(loading(story(TOLD), "c2", 0, topic="log-0")) == []
     assert found(loading(story(TOLD), "b7", 0)) == []

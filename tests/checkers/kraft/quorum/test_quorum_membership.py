@@ -29,7 +29,7 @@ def count(history: History, name: str) -> int:
         pytest.param("1 c1 leads 1 disk=d1 c2/d2=1 c3/d3=1", 0, id="controllers"),
         pytest.param("1 c1 leads 1 disk=d1 c2/d2=1 c3/d3=1 +b4/d4=9", 0, id="an observer"),
         pytest.param("1 c1 leads 1 disk=d1 c2/d2=1 c3/d3=1 b4/d4=1", 1, id="a voter"),
-        pytest.param("1 c1 leads 1 c2=1 b4=1\n2 c1 leads 1 c2=1 b4=2", 1, id="told once"),
+        pytest.param("1 c1 leads 1 c2=1 b4=1\n2 c1 leads 1 c2=1 b4=2", 1, id="reported once"),
         pytest.param("1 add 4/d4 ok 2", 1, id="its adding was acknowledged"),
         pytest.param("1 add 4/d4 info 2", 0, id="its adding was not"),
         pytest.param("1 remove 4/d4 ok 2", 0, id="its removal"),
@@ -147,7 +147,7 @@ def wiped(nodes: str, at: int = 2, *, was: str = "d1", now: str = "d9", fault: s
             for answer, licensed, what in (
                 ("3 c3 leads 1 hw=9 c1=2.9@9 c2=2.9@9", False, "it is filled again"),
                 ("3 c3 leads 1 hw=9 c1=2.9@8 c2=2.9@9", True, "it lacks something"),
-                ("3 c3 leads 1 hw=8 c1=2.9@8 c2=2.9@8", True, "it lacks what others told"),
+                ("3 c3 leads 1 hw=8 c1=2.9@8 c2=2.9@8", True, "it lacks what others reported"),
                 ("3 c3 leads 1 hw=9 c1=1.9@9 c2=2.9@9", True, "what it had before"),
                 ("2.55 c3 leads 1 hw=9 c1=2.9@9 c2=2.5@9", True, "before the end of the heal"),
                 ("7 c3 leads 1 hw=9 c1=6.9@9 c2=6.9@9", True, "too late"),

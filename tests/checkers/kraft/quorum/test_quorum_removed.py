@@ -41,7 +41,7 @@ def acts(history: History) -> int:
         pytest.param("20 add 3/d3 ok 21\n10 c3 file 2 leader=c3", 1, id="added again later"),
         pytest.param("0.5 add 3/d3 info 0.6\n10 c3 file 2 leader=c3", 0, id="an earlier request is open"),
         pytest.param("0.5 add 3/d3 ok 0.6\n10 c3 file 2 leader=c3", 1, id="added before"),
-        pytest.param("10 c3 file 2 leader=c3\n11 c3 file 3 leader=c3", 1, id="told once"),
+        pytest.param("10 c3 file 2 leader=c3\n11 c3 file 3 leader=c3", 1, id="reported once"),
     ],
 )
 def test_leading_after_the_removal(story: Story, text: str, found: int) -> None:
@@ -70,7 +70,7 @@ def test_without_the_log_the_epoch_is_that_which_nodes_had_seen(story: Story, te
     assert acts(story(REMOVED + text, setup=DYNAMIC)) == found
 
 
-def test_the_log_tells_the_epoch(story: Story) -> None:
+def test_the_log_has_the_epoch(story: Story) -> None:
     text = REMOVED + "6 c2 file 5\n10 c3 file 5 leader=c3\n"
     assert acts(story(text + LOG, setup=DYNAMIC)) == 1
     assert acts(story(text + "30 c1 metadata 1:1/d1,2/d2,3/d3 5:1/d1,2/d2\n", setup=DYNAMIC)) == 0
@@ -102,9 +102,14 @@ def test_the_log_tells_the_epoch(story: Story) -> None:
             KNOWS.replace("+c3", "c3/d3=4 +c3"), "10 c3 file 2 vote=c2 disk=d3", 0, id="that leader has it"
         ),
         pytest.param(
-            KNOWS.replace("leads 1", "leads 0"), "10 c3 file 2 vote=c2 disk=d3", 0, id="an older leader tells"
+            KNOWS.replace("leads 1", "leads 0"),
+            "10 c3 file 2 vote=c2 disk=d3",
+            0,
+            id="an older leader answers",
         ),
-        pytest.param(KNOWS.replace("4 c1", "2.5 c1"), "10 c3 file 2 vote=c2 disk=d3", 0, id="told before"),
+        pytest.param(
+            KNOWS.replace("4 c1", "2.5 c1"), "10 c3 file 2 vote=c2 disk=d3", 0, id="reported before"
+        ),
         pytest.param(
             KNOWS.replace("c3/d3", "c3/d9"), "10 c3 file 2 vote=c2 disk=d3", 0, id="of another disk"
         ),

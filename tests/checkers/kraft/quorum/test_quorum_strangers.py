@@ -16,9 +16,9 @@ LED = "1 c1 leads 1 disk=d1 c2/d2=1 c3/d3=1\n"
 WIPED = "5 f1 wipe-disk c3 was=d3 now=d9 ok\n6 f1 heal ok\n"
 
 
-def asks(disk: str | None = "d9", node: str = "c1", candidate: int = 3, **told: Any) -> Entry:
+def asks(disk: str | None = "d9", node: str = "c1", candidate: int = 3, **fields: Any) -> Entry:
     """A node logs that a candidate with a disk asked for its vote."""
-    return vote(node, 2, candidate, **({"candidate_directory_id": disk, "granted": False, "at": 9} | told))
+    return vote(node, 2, candidate, **({"candidate_directory_id": disk, "granted": False, "at": 9} | fields))
 
 
 def anomalies(history: History) -> list[Anomaly]:
@@ -44,13 +44,14 @@ def test_a_new_disk_asks_for_votes(story: Story) -> None:
 
 
 @pytest.mark.parametrize(
-    "told", [{}, {"granted": True}, {"pre_vote": True}, {"node": "c3", "directory_id": "d9", "granted": True}]
+    "fields",
+    [{}, {"granted": True}, {"pre_vote": True}, {"node": "c3", "directory_id": "d9", "granted": True}],
 )
-def test_by_any_line_about_a_vote(story: Story, told: dict[str, Any]) -> None:
-    assert found(story, LED + WIPED, asks(**told)) == ["c3, disk d9"]
+def test_by_any_line_about_a_vote(story: Story, fields: dict[str, Any]) -> None:
+    assert found(story, LED + WIPED, asks(**fields)) == ["c3, disk d9"]
 
 
-def test_each_disk_is_told_once(story: Story) -> None:
+def test_each_disk_is_reported_once(story: Story) -> None:
     again = "11 f2 wipe-disk c3 was=d9 now=d8 ok\n12 f2 heal ok\n"
     entries = [asks(), asks(at=9.1), asks("d8", at=14)]
     assert found(story, LED + WIPED + again, *entries) == ["c3, disk d9", "c3, disk d8"]

@@ -73,7 +73,7 @@ def unexplained(history: History) -> int:
             0,
             id="requests are used by their deadlines",
         ),
-        pytest.param(two(1) + three(4) + two(5) + three(6), 2, id="each direction is told once"),
+        pytest.param(two(1) + three(4) + two(5) + three(6), 2, id="each direction is reported once"),
         pytest.param("1 c1 leads 1 disk=d1 c2/d2=1\n2 c1 leads 1 disk=d1 c2/d9=1", 2, id="another disk"),
         pytest.param("1 c1 leads 1 c2=1\n2 c1 leads 1 disk=d1 c2/d2=1", 0, id="disks become known"),
     ],
@@ -131,7 +131,7 @@ OTHERS = (
 )
 
 
-def test_the_explanation_tells_sets_and_requests(story: Story) -> None:
+def test_the_explanation_names_sets_and_requests(story: Story) -> None:
     result = check_quorum(story(two(1) + "2 add 3/d3 fail 3\n" + three(4), setup=DYNAMIC))
     (anomaly,) = result.anomalies
     assert anomaly.subject == "voter 3"
@@ -238,8 +238,8 @@ def test_controllers_that_join_by_themselves(
     ],
 )
 def test_changes_in_the_log(story: Story, log: str, text: str, found: dict[str, int]) -> None:
-    told = f"9 c1 metadata {log}\n{text}"
-    assert counts(story(told, setup=DYNAMIC)) == found
+    lines = f"9 c1 metadata {log}\n{text}"
+    assert counts(story(lines, setup=DYNAMIC)) == found
 
 
 def test_the_most_advanced_log_counts(story: Story) -> None:
@@ -275,7 +275,7 @@ def test_figures(story: Story) -> None:
 
 
 class Quorum:
-    """A quorum of up to five that changes its voters as KIP-853 says.
+    """A quorum of up to five that changes its voters as in KIP-853.
 
     A request may be refused, acknowledged, or end without an answer, and then its record may be lost with its
     leader, or committed later.  Observers look now and then, so that changes go by unseen; the log has all.
@@ -302,8 +302,10 @@ class Quorum:
         """The leader, for whom any voter will do, answers."""
         self.at += 0.5
         leader, *others = sorted(self.voters)
-        told = " ".join(f"c{other}/d{other}={self.at:.2f}" for other in others) or "alone"
-        self.lines.append(f"{self.at:.2f} c{leader} leads {10 * self.epoch + leader} disk=d{leader} {told}")
+        fetches = " ".join(f"c{other}/d{other}={self.at:.2f}" for other in others) or "alone"
+        self.lines.append(
+            f"{self.at:.2f} c{leader} leads {10 * self.epoch + leader} disk=d{leader} {fetches}"
+        )
 
     def change(self) -> None:
         joins = sorted({1, 2, 3, 4, 5} - self.voters)

@@ -15,9 +15,9 @@ Entry = tuple[str, str, dict[str, Any]]
 RULES = {"double-vote", "stale-vote", "leader-without-majority"}
 
 
-def vote(node: str, epoch: int, candidate: int, **told: Any) -> Entry:
+def vote(node: str, epoch: int, candidate: int, **fields: Any) -> Entry:
     """A node granted its vote; with `at`: at which second after 22:13."""
-    at = f"2023-11-14T22:13:{20 + told.pop('at', epoch):06.3f}Z"
+    at = f"2023-11-14T22:13:{20 + fields.pop('at', epoch):06.3f}Z"
     usual = {
         "line": 1,
         "at": at,
@@ -26,14 +26,14 @@ def vote(node: str, epoch: int, candidate: int, **told: Any) -> Entry:
         "granted": True,
         "pre_vote": False,
     }
-    return "vote", node, usual | told
+    return "vote", node, usual | fields
 
 
 def elected(node: str, epoch: int, *granting: int | None, voters: tuple[int, ...] = (1, 2, 3)) -> Entry:
     at = f"2023-11-14T22:13:{20 + epoch:06.3f}Z"
     by = None if None in granting else list(granting)
-    told = {"line": 7, "at": at, "epoch": epoch, "granting": by, "voters": list(voters)}
-    return "elected", node, told
+    value = {"line": 7, "at": at, "epoch": epoch, "granting": by, "voters": list(voters)}
+    return "elected", node, value
 
 
 def ending(node: str, further: int = 0) -> Entry:
@@ -129,9 +129,9 @@ class TestStale:
         self, story: Story, last_epoch: int | None, last_offset: int | None, *, stale: bool
     ) -> None:
         cast = vote("c2", 2, 3, last_epoch=last_epoch, last_offset=last_offset)
-        told_so = with_log_entries(self.history(story, self.CLAIM, (0, 1)), cast)
-        assert found(told_so) == (["stale-vote: c2, epoch 2"] if stale else [])
-        figures = check_quorum(told_so).figures
+        recorded = with_log_entries(self.history(story, self.CLAIM, (0, 1)), cast)
+        assert found(recorded) == (["stale-vote: c2, epoch 2"] if stale else [])
+        figures = check_quorum(recorded).figures
         assert (figures["votes_judged"], figures["votes_with_known_bounds"]) == (
             1,
             int(last_epoch is not None),
@@ -206,13 +206,13 @@ class TestMajority:
         assert anomaly.explanation[-1] == "The whole log of c3 has no such vote."
 
     @pytest.mark.parametrize("last", [(), (ending("c3", further=1),)])
-    def test_a_log_that_is_not_whole_says_nothing(self, story: Story, last: tuple[Entry, ...]) -> None:
+    def test_a_log_that_is_not_whole_proves_nothing(self, story: Story, last: tuple[Entry, ...]) -> None:
         entries = (*self.VOTES, *self.WHOLE[:2], *last, elected("c1", 2, 1, 3))
         history = with_log_entries(story("1 c1 leads 1"), *entries)
         assert found(history) == []
         assert check_quorum(history).figures["vote_lines_left_out"] == len(last)
 
-    def test_a_log_whose_beginning_may_be_gone_says_nothing(self, story: Story) -> None:
+    def test_a_log_whose_beginning_may_be_gone_proves_nothing(self, story: Story) -> None:
         entries = (*self.VOTES[:2], vote("c3", 2, 3, granted=False), *self.WHOLE, elected("c1", 2, 1, 3))
         assert found(with_log_entries(story("1 c1 leads 1"), *entries)) == []
 

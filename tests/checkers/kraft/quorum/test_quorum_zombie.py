@@ -153,10 +153,10 @@ def test_a_stale_leader_is_not_counted_as_visible(story: Story) -> None:
     [
         pytest.param("", "c1 leads 1 leaving c2=9 c3=9 hw=20 +c1=20", 1, id="committed by the same answer"),
         pytest.param("", "c1 leads 1 leaving c2=9 c3=9 hw=19 +c1=20", 0, id="it may not be committed"),
-        pytest.param("", "c1 leads 1 leaving c2=9 c3=9 hw=20", 0, id="nothing tells where its log ends"),
+        pytest.param("", "c1 leads 1 leaving c2=9 c3=9 hw=20", 0, id="nothing shows where its log ends"),
         pytest.param("", "c1 leads 1 leaving c2=9 c3=9 hw=20 +c1=-1", 0, id="the end is unknown"),
         pytest.param("", "c1 leads 1 c2=9 c3=9 hw=20 +c1=20", 0, id="it is a voter"),
-        pytest.param("", "c1 leads 1 leaving alone hw=20 +c1=20", 0, id="no voters are told"),
+        pytest.param("", "c1 leads 1 leaving alone hw=20 +c1=20", 0, id="no voters are reported"),
         pytest.param(
             "3 c1 leads 1 leaving c2=3 c3=3 hw=18 +c1=20\n",
             "c1 leads 1 leaving c2=9 c3=9 hw=20 +c1=25",
@@ -177,7 +177,7 @@ def test_a_leader_that_is_no_voter_by_its_own_answers(
     assert zombies(story(before + answers(4.5, 10, words))) == found
 
 
-def test_what_is_said_of_a_leader_that_is_no_voter(story: Story) -> None:
+def test_what_is_reported_of_a_leader_that_is_no_voter(story: Story) -> None:
     words = "c1 leads 1 leaving c2=9 c3=9 hw=20 +c1=20"
     (anomaly,) = check_quorum(story(answers(4.5, 10, words))).anomalies
     assert "by its own answers it was no longer a voter" in anomaly.explanation[0]

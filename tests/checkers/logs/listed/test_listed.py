@@ -121,7 +121,7 @@ def test_an_end_below_what_was_acknowledged(what: str) -> None:
     assert "end offset 1 of log-0/0, but 2 had been acknowledged" in anomaly.summary
 
 
-def test_an_end_below_what_another_leader_had_told() -> None:
+def test_an_end_below_what_another_leader_had_listed() -> None:
     asked = Asked()
     asked.add_answer(10, "latest", 7)
     asked.leads(20, 2)
@@ -144,7 +144,7 @@ def test_a_former_leader_may_tell_what_was_when_it_led() -> None:
     assert found(asked) == [END_BEHIND]
 
 
-def test_where_no_log_tells_of_epochs_nothing_is_due() -> None:
+def test_where_no_log_has_epochs_nothing_is_due() -> None:
     asked = Asked()
     asked.send(10, 5, 0)
     asked.add_answer(40, "latest", 0)
@@ -193,11 +193,11 @@ def test_what_lies_behind_what_was_sent_later(what: str, offset: int, *, wrong: 
 
 
 def opened(until: str) -> Asked:
-    """A transaction with a record at offset 3 that is open until 500 ms, or as long as nothing else says."""
+    """A transaction with a record at offset 3 that is open until 500 ms, or as long as nothing ends it."""
     asked = Asked()
     asked.initialises(5, timeout_ms=400 if until == "timeout" else 60_000)
     ending_ms = 500 if until == "end" else None
-    if until == "untold":
+    if until == "unreported":
         asked.transacts(100, 600, 3)
         asked.add(101, 10, INVOKE, "txn", key="u", value={"client": "raw", "end": "commit", "mops": []})
     else:
@@ -481,8 +481,8 @@ def test_a_log_that_was_truncated_may_hide_what_comes_after_that_from_a_search_b
     asked.send(600, 8, 3)
     asked.add_answer(700, "since", offset, node="n2", epoch=1, since_ms=since_ms, stamp_ms=600)
     assert found(asked) == ([TIME] if wrong else [])
-    (told,) = judged(asked).anomalies
-    assert wrong or "restarted and truncated" in (told.licence or "")
+    (anomaly,) = judged(asked).anomalies
+    assert wrong or "restarted and truncated" in (anomaly.licence or "")
 
 
 def test_records_that_are_too_old_are_not_due_by_time() -> None:
@@ -500,7 +500,7 @@ def test_records_that_may_be_compacted_are_not_due_by_time() -> None:
     assert found(asked) == []
 
 
-def test_a_clock_that_was_set_says_nothing() -> None:
+def test_a_clock_that_was_set_proves_nothing() -> None:
     asked = dated()
     asked.add_answer(700, "since", -1, since_ms=200)
     asked.add_answer(710, "latest", 3, clock_ms=5_000)

@@ -33,18 +33,18 @@ class Story(AdminStory):
         self.observe(at_ms + 1, "starts", value, node=node)
 
 
-def judged(told: AdminStory) -> CheckerResult:
-    return check_listed(told.history())
+def judged(recording: AdminStory) -> CheckerResult:
+    return check_listed(recording.history())
 
 
-def found(told: AdminStory) -> int:
-    return judged(told).counts.get(EARLY, 0)
+def found(recording: AdminStory) -> int:
+    return judged(recording).counts.get(EARLY, 0)
 
 
 def early(**made: object) -> Story:
-    told = Story(**made)  # type: ignore[arg-type]
-    told.starts(12, 49)
-    return told
+    recording = Story(**made)  # type: ignore[arg-type]
+    recording.starts(12, 49)
+    return recording
 
 
 def test_a_follower_that_begins_too_low() -> None:
@@ -61,30 +61,30 @@ def test_a_follower_that_begins_too_low() -> None:
 
 
 def test_one_finding_for_each_partition() -> None:
-    told = early()
-    told.starts(12, 40, "n3")
-    assert (found(told), judged(told).figures["starts_of_followers"]) == (1, 2)
+    recording = early()
+    recording.starts(12, 40, "n3")
+    assert (found(recording), judged(recording).figures["starts_of_followers"]) == (1, 2)
 
 
 def test_followers_that_have_moved() -> None:
-    told = Story()
-    told.starts(12, 50)
-    told.starts(12, 51, "n3")
-    result = judged(told)
+    recording = Story()
+    recording.starts(12, 50)
+    recording.starts(12, 51, "n3")
+    result = judged(recording)
     assert (result.validity, result.figures) == (Validity.VALID, {"starts_of_followers": 2})
 
 
 @pytest.mark.parametrize("after_ms", [-100, 5, 9.9])
 def test_who_was_asked_before_the_answer_need_not_have_moved(after_ms: float) -> None:
-    told = Story()
-    told.starts(after_ms, 0)
-    assert found(told) == 0
+    recording = Story()
+    recording.starts(after_ms, 0)
+    assert found(recording) == 0
 
 
 def test_what_was_deleted_long_ago_is_not_asked_for() -> None:
-    told = Story()
-    told.starts(70_000, 0)
-    assert found(told) == 0
+    recording = Story()
+    recording.starts(70_000, 0)
+    assert found(recording) == 0
 
 
 @pytest.mark.parametrize("how", ["info", "fail"])
@@ -92,19 +92,19 @@ def test_what_was_not_acknowledged(how: str) -> None:
     assert found(early(how=how)) == 0
 
 
-def test_what_was_not_told() -> None:
-    told = Story()
-    told.starts(12, -1, error=6)
-    assert judged(told).validity is Validity.NOT_EXERCISED
-    told.starts(12, 0, node="n9")
-    told.starts(12, 0, partition=1)
-    assert found(told) == 0
+def test_what_was_not_reported() -> None:
+    recording = Story()
+    recording.starts(12, -1, error=6)
+    assert judged(recording).validity is Validity.NOT_EXERCISED
+    recording.starts(12, 0, node="n9")
+    recording.starts(12, 0, partition=1)
+    assert found(recording) == 0
 
 
 def test_the_leader_is_judged_elsewhere() -> None:
-    told = Story()
-    told.starts(12, 0, "n1")
-    assert found(told) == 0
+    recording = Story()
+    recording.starts(12, 0, "n1")
+    assert found(recording) == 0
 
 
 def test_where_records_go_by_themselves() -> None:
@@ -112,13 +112,13 @@ def test_where_records_go_by_themselves() -> None:
 
 
 def test_an_offset_that_somebody_had_asked_for_before_may_be_remembered_of_another_process() -> None:
-    told = early()
-    told.deletes(100, 50, "info")
-    assert found(told) == 0
-    told = early()
-    told.deletes(100, 49, "info")
-    told.deletes(ASKED_MS + 1, 60, "info")
-    assert found(told) == 1
+    recording = early()
+    recording.deletes(100, 50, "info")
+    assert found(recording) == 0
+    recording = early()
+    recording.deletes(100, 49, "info")
+    recording.deletes(ASKED_MS + 1, 60, "info")
+    assert found(recording) == 1
 
 
 @pytest.mark.parametrize(
@@ -135,25 +135,25 @@ def test_an_offset_that_somebody_had_asked_for_before_may_be_remembered_of_anoth
 )
 @pytest.mark.parametrize("at_ms", [BEFORE_MS + 1, ASKED_MS + 5, ASKED_MS + 12])
 def test_who_may_not_have_been_waited_for(change: dict[str, object], at_ms: float) -> None:
-    told = early()
-    told.changed(at_ms, **change)
-    assert found(told) == 0
+    recording = early()
+    recording.changed(at_ms, **change)
+    assert found(recording) == 0
 
 
 def test_who_came_back_in_time_was() -> None:
-    told = early()
-    told.changed(100, isr=[1, 3])
-    told.changed(200, isr=[1, 2, 3])
-    told.changed(ASKED_MS + 50, isr=[1, 3])
-    assert found(told) == 1
+    recording = early()
+    recording.changed(100, isr=[1, 3])
+    recording.changed(200, isr=[1, 2, 3])
+    recording.changed(ASKED_MS + 50, isr=[1, 3])
+    assert found(recording) == 1
 
 
 @pytest.mark.parametrize("change", [{"leader": 1, "isr": [1], "leaderRecoveryState": 1}])
 def test_after_an_unclean_election_nobody_knows(change: dict[str, object]) -> None:
-    told = early()
-    told.changed(100, **change)
-    told.changed(200, isr=[1, 2, 3], leaderRecoveryState=0)
-    assert found(told) == 0
+    recording = early()
+    recording.changed(100, **change)
+    recording.changed(200, isr=[1, 2, 3], leaderRecoveryState=0)
+    assert found(recording) == 0
 
 
 @pytest.mark.parametrize(
@@ -167,19 +167,19 @@ def test_after_an_unclean_election_nobody_knows(change: dict[str, object]) -> No
     ],
 )
 def test_who_was_started_anew_may_have_lost_its_start(kind: str, node: str, number: int) -> None:
-    told = early()
-    told.fault(ASKED_MS - 500, ASKED_MS - 400, kind, node)
-    assert found(told) == number
+    recording = early()
+    recording.fault(ASKED_MS - 500, ASKED_MS - 400, kind, node)
+    assert found(recording) == number
 
 
 def test_whose_process_was_seen_to_change() -> None:
-    told = early()
-    told.observe(ASKED_MS - 300, "node", {"status": "running"}, node="n2")
-    assert found(told) == 0
+    recording = early()
+    recording.observe(ASKED_MS - 300, "node", {"status": "running"}, node="n2")
+    assert found(recording) == 0
 
 
 def test_where_the_metadata_log_does_not_tell() -> None:
     assert check_listed(early().history(metadata_log=False)).counts == {}
-    told = early()
-    told.record(7000, "REMOVE_TOPIC_RECORD", {"topicId": TOPIC_ID})
-    assert found(told) == 0
+    recording = early()
+    recording.record(7000, "REMOVE_TOPIC_RECORD", {"topicId": TOPIC_ID})
+    assert found(recording) == 0

@@ -19,7 +19,7 @@ class Send(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """One source that says what stands where."""
+    """One source of what stands where."""
 
     offset: int
     value: Any
@@ -114,7 +114,7 @@ def sends_of(history: History) -> list[Send]:
 
 
 def claims_of(history: History) -> list[Claim]:
-    """Everything that says what stands where."""
+    """All sources of what stands where."""
     claims = [
         Claim(send.offset, send.value, send.completed_ns or 0, final=False)
         for send in sends_of(history)
@@ -131,6 +131,6 @@ def claims_of(history: History) -> list[Claim]:
 
 
 def _views(history: History) -> tuple[list[dict[str, Any]], int]:
-    """What final reads told, and the time before which none of them listed its offsets."""
+    """What final reads returned, and the time before which none of them listed its offsets."""
     pairs = [(begun, done) for begun, done in _pairs(history, "final-read") if done is not None]
     return [done.value for _, done in pairs], min((begun.time_ns for begun, _ in pairs), default=0)

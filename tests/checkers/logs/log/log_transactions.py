@@ -1,6 +1,6 @@
-"""Simulates a log with transactions, correct or with one defect, and says which anomalies that may show.
+"""Simulates a log with transactions, correct or with one defect, and knows which anomalies that may show.
 
-Writers begin transactions over several partitions, then commit or abort them; what they are told may be that
+Writers begin transactions over several partitions, then commit or abort them; the answer may be that
 nobody knows.  A transaction's records stand in the log at once, its marker takes an offset of every partition
 that it wrote to, and read_committed readers see nothing from the first open transaction on.
 """

@@ -48,7 +48,7 @@ class View(NamedTuple):
 
 
 class Oracle:
-    """Everything that a history tells."""
+    """Everything that a history shows."""
 
     def __init__(self, history: History) -> None:
         self.attempts: dict[Any, Attempt] = {}

@@ -242,7 +242,7 @@ class TestAbortedRead:
 
 
 class TestLicences:
-    def test_what_a_licence_covers_is_legal_and_says_so(self) -> None:
+    def test_what_a_licence_covers_is_legal_and_reported_as_such(self) -> None:
         result = judged(
             "setup unclean=yes\nepoch 0 1\np0 send 0@0=1\nepoch 0 2\na final 0 0..0\nepochs 0 2@0"
         )
@@ -313,7 +313,7 @@ class TestLicences:
         assert result.validity is Validity.VALID
         assert result.counts == {"int-poll-skip": 1, "lost-write": 1}
 
-    def test_with_acks_0_an_offset_tells_of_the_write_probe_whose_record_stays(self) -> None:
+    def test_with_acks_0_an_offset_gives_away_the_write_probe_whose_record_stays(self) -> None:
         result = judged("setup acks=0\np0 send 0@0=1\na final 0 0..0")
         assert result.counts == {"lost-write": 1}
         assert result.validity is Validity.INVALID

@@ -52,7 +52,7 @@ class TestLostWrite:
         counts = judged("foreign\np0 send 0@0=1 0@?=2\nr9 poll 0@0=2 0@1=1").counts
         assert "lost-write" not in counts
 
-    def test_another_partition_says_nothing(self) -> None:
+    def test_another_partition_proves_nothing(self) -> None:
         result = judged("foreign\np0 send 0@0=1 1@1=2\nr9 poll 1@1=2")
         assert result.counts == {"unseen": 1}
 
@@ -76,7 +76,7 @@ class TestUnseen:
     def test_nobody_ever_read_anything(self) -> None:
         assert judged(SENT).counts == {"unseen": 3}
 
-    def test_without_an_offset_nothing_tells_whether_it_was_passed(self) -> None:
+    def test_without_an_offset_nothing_shows_whether_it_was_passed(self) -> None:
         assert judged("foreign\np0 send 0@-=1 0@7=2\nr9 poll 0@7=2").counts == {"unseen": 1}
 
 

@@ -1,4 +1,4 @@
-"""What the log checker says of order: of polls within an assignment, and of sends in real time."""
+"""What the log checker reports of order: of polls within an assignment, and of sends in real time."""
 
 import pytest
 

@@ -36,7 +36,7 @@ def same_without(history: History) -> None:
 
 @settings(QUICK, max_examples=200)
 @given(tiny_texts(), st.sampled_from(["", "foreign\n"]))
-def test_of_whatever_is_told(text: str, prefix: str) -> None:
+def test_of_whatever_history(text: str, prefix: str) -> None:
     same_without(history_of(prefix + text))
 
 

@@ -38,7 +38,7 @@ def same_in_shares(history: History) -> None:
 @FEW
 @given(tiny_texts(), st.sampled_from(["", "foreign\n"]))
 @example("r9 poll 0@0=2\np0 > 0=2\np0 < 0@1=2", "")  # a duplicate, whose cause is looked for on the disks
-def test_of_whatever_is_told(text: str, prefix: str) -> None:
+def test_of_whatever_history(text: str, prefix: str) -> None:
     same_in_shares(history_of(prefix + text))
 
 

@@ -54,8 +54,8 @@ def tiny_texts(draw: st.DrawFn) -> str:
             outcome = draw(st.sampled_from([place, "x", "?"]))
             lines.append(f"p{value} send 0@{'?' if outcome == '-' else outcome}={value}")
         else:
-            told_at = "0" if (fate, place) == ("commit", "-") else place
-            lines.append(f"p{value} txn {fate} 0@{told_at}={value}")
+            at = "0" if (fate, place) == ("commit", "-") else place
+            lines.append(f"p{value} txn {fate} 0@{at}={value}")
     for _ in range(draw(st.integers(0, 4))):
         records = " ".join(f"0@{offset}={value}" for offset, value in draw(PLACES))
         kind = draw(st.sampled_from(["r8 poll", "r9 committed", "a final", "b final", "c final", "d final"]))

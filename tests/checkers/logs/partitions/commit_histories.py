@@ -17,22 +17,22 @@ def record(offset: int, committed: int = 77) -> list[Any]:
     return [offset, "g", "t", 2, committed]
 
 
-def read(told: AdminStory, *stretches: Stretch, at_ms: float = 150, **others: list[list[Any]]) -> None:
+def read(recording: AdminStory, *stretches: Stretch, at_ms: float = 150, **others: list[list[Any]]) -> None:
     """What was read of the offsets topic's one partition; the other fields by their names."""
     stretched = {"began_ns": round((at_ms - 0.1) * MS), "stretches": [[0, *each] for each in stretches]}
     value = stretched | {name: [[0, *each] for each in some] for name, some in others.items()}
-    told.add(at_ms, "observer-commits", OperationType.OK, "observe", key="commits", value=value)
+    recording.add(at_ms, "observer-commits", OperationType.OK, "observe", key="commits", value=value)
 
 
-def look(told: AdminStory, at_ms: float, **ends: int) -> None:
+def look(recording: AdminStory, at_ms: float, **ends: int) -> None:
     """Where the logs of some nodes ended."""
     nodes = {node: {OFFSETS_TOPIC: [[0, end]]} for node, end in ends.items()}
     value = {"began_ns": round((at_ms - 0.1) * MS), "nodes": nodes}
-    told.add(at_ms, "observer-ends", OperationType.OK, "observe", key="ends", value=value)
+    recording.add(at_ms, "observer-ends", OperationType.OK, "observe", key="ends", value=value)
 
 
 def add_commit(
-    told: AdminStory,
+    recording: AdminStory,
     at_ms: float = 100,
     *,
     f: str = "write",
@@ -42,19 +42,19 @@ def add_commit(
     process: int = 4,
 ) -> None:
     """A commit, answered half a millisecond later."""
-    told.add(at_ms, process, OperationType.INVOKE, f, key=key, value=value)
+    recording.add(at_ms, process, OperationType.INVOKE, f, key=key, value=value)
     if how is not None:
-        told.add(at_ms + 0.5, process, how, f, key=key, value=value)
+        recording.add(at_ms + 0.5, process, how, f, key=key, value=value)
 
 
 def led(**setup: Any) -> AdminStory:
     """The offsets topic has one partition, which broker 1 leads in epoch 0."""
-    told = AdminStory(**setup)
-    told.record(1, "TOPIC_RECORD", {"name": OFFSETS_TOPIC, "topicId": TOPIC_ID})
+    recording = AdminStory(**setup)
+    recording.record(1, "TOPIC_RECORD", {"name": OFFSETS_TOPIC, "topicId": TOPIC_ID})
     state = {"replicas": [1, 2, 3], "isr": [1, 2, 3], "leader": 1, "leaderEpoch": 0}
-    told.record(2, "PARTITION_RECORD", {"partitionId": 0, "topicId": TOPIC_ID, **state})
-    return told
+    recording.record(2, "PARTITION_RECORD", {"partitionId": 0, "topicId": TOPIC_ID, **state})
+    return recording
 
 
-def history_of(told: AdminStory) -> History:
-    return told.history(began_ns=20_000 * MS)
+def history_of(recording: AdminStory) -> History:
+    return recording.history(began_ns=20_000 * MS)

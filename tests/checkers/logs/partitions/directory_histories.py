@@ -20,9 +20,9 @@ class Story(AdminStory):
         super().__init__(nodes=NODES)
         self._pending: list[tuple[float, str, dict[str, Any]]] = []
         self.record(1, "TOPIC_RECORD", {"name": TOPIC, "topicId": TOPIC_ID})
-        told = {"replicas": [1, 2, 3], "isr": [1, 2, 3], "leader": 1, "leaderEpoch": 0}
+        partition = {"replicas": [1, 2, 3], "isr": [1, 2, 3], "leader": 1, "leaderEpoch": 0}
         placed = {} if directories == [] else {"directories": directories or DIRECTORIES}
-        self.record(2, "PARTITION_RECORD", {"partitionId": 0, "topicId": TOPIC_ID, **told, **placed})
+        self.record(2, "PARTITION_RECORD", {"partitionId": 0, "topicId": TOPIC_ID, **partition, **placed})
 
     def observe_leading(
         self, at_ms: float, error: int = STORAGE, leader: int = 1, epoch: int = 0, node: str = "n1"
@@ -43,19 +43,19 @@ class Story(AdminStory):
         for at_ms in range(from_ms + 200, to_ms, 500):
             self.record(at_ms, "NO_OP_RECORD", {})
 
-    def history(self, **told: Any) -> History:
+    def history(self, **options: Any) -> History:
         for at_ms, kind, data in sorted(self._pending, key=lambda one: one[0]):
             super().record(at_ms, kind, data)
         self._pending.clear()
-        return super().history(**told)
+        return super().history(**options)
 
     def dies(self, at_ms: float, heal_ms: float | None, **probe: Any) -> None:
-        """The directory of broker 1 dies, and the broker runs on, as the probe tells."""
+        """The directory of broker 1 dies, and the broker runs on, as the probe shows."""
         self.fault(at_ms, heal_ms, "dead-disk", "n1", log_dir=2)
-        told = {"error": "EIO", "running": True, "directory_ids": [DIRECTORIES[0]]} | probe
-        for operation in self._told:
+        proof = {"error": "EIO", "running": True, "directory_ids": [DIRECTORIES[0]]} | probe
+        for operation in self._operations:
             if operation.f == "inject" and operation.type is OperationType.OK:
-                operation.value["probe"] = told
+                operation.value["probe"] = proof
 
     def sends(
         self, at_ms: float, process: int, value: int, end_ms: float | None = None, **acked: int

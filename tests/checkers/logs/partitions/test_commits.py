@@ -27,14 +27,14 @@ FOUND = {"committed-without-member": 1}
 
 def committed(**setup: Any) -> AdminStory:
     """A commit is acknowledged at 100.5 ms; its record stands at offset 4."""
-    told = led(**setup)
-    add_commit(told)
-    read(told, (0, 0, 9, -1, [record(4)]))
-    return told
+    recording = led(**setup)
+    add_commit(recording)
+    read(recording, (0, 0, 9, -1, [record(4)]))
+    return recording
 
 
-def counts(told: AdminStory) -> dict[str, int]:
-    return check_partitions(history_of(told)).counts
+def counts(recording: AdminStory) -> dict[str, int]:
+    return check_partitions(history_of(recording)).counts
 
 
 @pytest.mark.parametrize(
@@ -49,9 +49,9 @@ def counts(told: AdminStory) -> dict[str, int]:
     ],
 )
 def test_a_member_without_a_commit(at_ms: float, node: str, end: int, *, found: bool) -> None:
-    told = committed()
-    look(told, at_ms, **{node: end})
-    result = check_partitions(history_of(told))
+    recording = committed()
+    look(recording, at_ms, **{node: end})
+    result = check_partitions(history_of(recording))
     assert result.counts == (FOUND if found else {})
     assert result.validity is (Validity.INVALID if found else Validity.VALID)
     figures = ("acknowledged_commits", "commits_with_records", "commit_records_read")
@@ -59,14 +59,12 @@ def test_a_member_without_a_commit(at_ms: float, node: str, end: int, *, found: 
 
 
 def test_the_finding_convinces() -> None:
-    told = committed()
-    look(told, 300, n1=9, n2=9, n3=4)
-    history = history_of(told)
+    recording = committed()
+    look(recording, 300, n1=9, n2=9, n3=4)
+    history = history_of(recording)
     (anomaly,) = check_partitions(history).anomalies
-    told_of = (
-        f"The commit of offset 77 of t/2 by group g, in {OFFSETS_TOPIC}/0, at offset 4, was acknowledged"
-    )
-    assert anomaly.summary.startswith(told_of)
+    commit = f"The commit of offset 77 of t/2 by group g, in {OFFSETS_TOPIC}/0, at offset 4, was acknowledged"
+    assert anomaly.summary.startswith(commit)
     assert "the log of n3, which was in sync, ended at 4." in anomaly.summary
     assert "Broker 1 led from" in anomaly.explanation[0]
     assert [history.operations[i].f for i in anomaly.witness] == ["write", "observe"]
@@ -86,67 +84,67 @@ def test_the_finding_convinces() -> None:
     ],
 )
 def test_by_kinds_of_commits(f: str, key: Any, value: Any, *, found: bool) -> None:
-    told = led()
-    add_commit(told, f=f, key=key, value=value)
-    read(told, (0, 0, 9, -1, [record(4)]))
-    look(told, 300, n2=4)
-    assert counts(told) == (FOUND if found else {})
+    recording = led()
+    add_commit(recording, f=f, key=key, value=value)
+    read(recording, (0, 0, 9, -1, [record(4)]))
+    look(recording, 300, n2=4)
+    assert counts(recording) == (FOUND if found else {})
 
 
 @pytest.mark.parametrize("how", [OperationType.FAIL, OperationType.INFO, None])
-def test_what_was_not_acknowledged_says_nothing(how: OperationType | None) -> None:
-    told = led()
-    add_commit(told, how=how)
-    read(told, (0, 0, 9, -1, [record(4)]))
-    look(told, 300, n2=0)
-    assert counts(told) == {}
+def test_what_was_not_acknowledged_proves_nothing(how: OperationType | None) -> None:
+    recording = led()
+    add_commit(recording, how=how)
+    read(recording, (0, 0, 9, -1, [record(4)]))
+    look(recording, 300, n2=0)
+    assert counts(recording) == {}
 
 
-def test_an_answer_to_nothing_says_nothing() -> None:
-    told = led()
-    told.add(100, 4, OperationType.OK, "write", key=REGISTER, value=77)
-    read(told, (0, 0, 9, -1, [record(4)]))
-    look(told, 300, n2=0)
-    assert counts(told) == {}
+def test_an_answer_to_nothing_proves_nothing() -> None:
+    recording = led()
+    recording.add(100, 4, OperationType.OK, "write", key=REGISTER, value=77)
+    read(recording, (0, 0, 9, -1, [record(4)]))
+    look(recording, 300, n2=0)
+    assert counts(recording) == {}
 
 
 @pytest.mark.parametrize("config", ["config", "node_config"])
 def test_brokers_that_do_not_wait_for_followers(config: str) -> None:
     acks = {"offsets.commit.required.acks": "1"}
-    told = committed(**{config: acks if config == "config" else {"n1": acks}})
-    look(told, 300, n2=0)
-    assert counts(told) == {}
+    recording = committed(**{config: acks if config == "config" else {"n1": acks}})
+    look(recording, 300, n2=0)
+    assert counts(recording) == {}
 
 
 def test_a_run_in_which_nothing_was_read_of_it() -> None:
-    told = led()
-    add_commit(told)
-    look(told, 300, n2=0)
-    result = check_partitions(history_of(told))
+    recording = led()
+    add_commit(recording)
+    look(recording, 300, n2=0)
+    result = check_partitions(history_of(recording))
     assert result.counts == {}
     assert "acknowledged_commits" not in result.figures
 
 
-def test_a_topic_of_which_no_metadata_log_tells() -> None:
-    told = AdminStory()
-    told.created()
-    add_commit(told)
-    read(told, (0, 0, 9, -1, [record(4)]))
-    look(told, 300, n2=0)
-    result = check_partitions(history_of(told))
+def test_a_topic_that_no_metadata_log_has() -> None:
+    recording = AdminStory()
+    recording.created()
+    add_commit(recording)
+    read(recording, (0, 0, 9, -1, [record(4)]))
+    look(recording, 300, n2=0)
+    result = check_partitions(history_of(recording))
     assert (result.counts, result.figures["commits_with_records"]) == ({}, 0)
 
 
 def test_a_partition_of_which_nothing_was_read() -> None:
-    told = led()
+    recording = led()
     for number in range(1, 6):
         state = {"replicas": [1, 2], "isr": [1, 2], "leader": 1, "leaderEpoch": 0}
         data = {"partitionId": number, "topicId": TOPIC_ID, **state}
-        told.record(3 + number, "PARTITION_RECORD", data)
-    add_commit(told)  # of the group g, whose partition is number 1
-    read(told, (0, 0, 9, -1, [record(4)]))
-    look(told, 300, n2=0)
-    assert counts(told) == {}
+        recording.record(3 + number, "PARTITION_RECORD", data)
+    add_commit(recording)  # of the group g, whose partition is number 1
+    read(recording, (0, 0, 9, -1, [record(4)]))
+    look(recording, 300, n2=0)
+    assert counts(recording) == {}
 
 
 class TestSeveralRecords:
@@ -154,31 +152,33 @@ class TestSeveralRecords:
 
     @pytest.mark.parametrize(("end", "found"), [(5, False), (4, True)])
     def test_a_client_that_asked_again(self, end: int, *, found: bool) -> None:
-        told = led()
-        add_commit(told)
-        read(told, (0, 0, 9, -1, [record(8), record(4)]))
-        look(told, 300, n2=end)
-        assert counts(told) == (FOUND if found else {})
+        recording = led()
+        add_commit(recording)
+        read(recording, (0, 0, 9, -1, [record(8), record(4)]))
+        look(recording, 300, n2=end)
+        assert counts(recording) == (FOUND if found else {})
 
     def test_an_offset_that_two_commit(self) -> None:
-        told = committed()
-        add_commit(told, 200, process=5)
-        read(told, (0, 9, 12, 0, [record(11)]), at_ms=250)
-        look(told, 201, n2=5)
-        assert counts(told) == {}
-        look(told, 300, n2=4)
-        assert counts(told) == FOUND
+        recording = committed()
+        add_commit(recording, 200, process=5)
+        read(recording, (0, 9, 12, 0, [record(11)]), at_ms=250)
+        look(recording, 201, n2=5)
+        assert counts(recording) == {}
+        look(recording, 300, n2=4)
+        assert counts(recording) == FOUND
 
     @pytest.mark.parametrize("first", [0, 2])
     def test_a_record_that_was_truncated_hides_one_that_was_not(self, first: int) -> None:
-        told = led()
-        told.changed(50, leader=2)
-        add_commit(told)
+        recording = led()
+        recording.changed(50, leader=2)
+        add_commit(recording)
         read(
-            told, (0, 0, 4, -1, [record(3)] if first else []), (1, first, 9, 0 if first else -1, [record(5)])
+            recording,
+            (0, 0, 4, -1, [record(3)] if first else []),
+            (1, first, 9, 0 if first else -1, [record(5)]),
         )
-        look(told, 300, n3=5)
-        assert counts(told) == ({} if first else FOUND)
+        look(recording, 300, n3=5)
+        assert counts(recording) == ({} if first else FOUND)
 
 
 class TestReach:
@@ -198,11 +198,11 @@ class TestReach:
         ],
     )
     def test_within_one_epoch(self, stretches: list[Stretch], *, found: bool) -> None:
-        told = led()
-        add_commit(told)
-        read(told, *stretches)
-        look(told, 300, n2=4)
-        assert counts(told) == (FOUND if found else {})
+        recording = led()
+        add_commit(recording)
+        read(recording, *stretches)
+        look(recording, 300, n2=4)
+        assert counts(recording) == (FOUND if found else {})
 
     @pytest.mark.parametrize(
         ("stretches", "found"),
@@ -216,12 +216,12 @@ class TestReach:
         ],
     )
     def test_from_epoch_to_epoch(self, stretches: list[Stretch], *, found: bool) -> None:
-        told = led()
-        told.changed(50, leader=2)
-        add_commit(told)
-        read(told, *stretches)
-        look(told, 300, n3=4)
-        assert counts(told) == (FOUND if found else {})
+        recording = led()
+        recording.changed(50, leader=2)
+        add_commit(recording)
+        read(recording, *stretches)
+        look(recording, 300, n3=4)
+        assert counts(recording) == (FOUND if found else {})
 
     def test_a_record_outside_of_what_was_read(self) -> None:
         written = Written()
@@ -237,52 +237,52 @@ class TestLeaderships:
 
     @pytest.mark.parametrize("at_ms", [150, 99])
     def test_another_leader_since(self, at_ms: float) -> None:
-        told = committed()
-        told.changed(at_ms, leader=2)
-        look(told, 300, n1=0, n3=0)
-        assert counts(told) == {}
+        recording = committed()
+        recording.changed(at_ms, leader=2)
+        look(recording, 300, n1=0, n3=0)
+        assert counts(recording) == {}
 
     @pytest.mark.parametrize("epoch", [0, 2])
     def test_a_record_of_another_leadership(self, epoch: int) -> None:
-        told = led()
-        told.changed(50, leader=2)
-        add_commit(told)
-        read(told, (epoch, 0, 9, -1, [record(4)]))
-        look(told, 300, n3=0)
-        assert counts(told) == {}
+        recording = led()
+        recording.changed(50, leader=2)
+        add_commit(recording)
+        read(recording, (epoch, 0, 9, -1, [record(4)]))
+        look(recording, 300, n3=0)
+        assert counts(recording) == {}
 
     def test_the_same_leader_in_a_new_epoch(self) -> None:
-        told = committed()
-        told.changed(150, leader=1, isr=[1, 2])
-        look(told, 300, n2=4)
-        assert counts(told) == FOUND
+        recording = committed()
+        recording.changed(150, leader=1, isr=[1, 2])
+        look(recording, 300, n2=4)
+        assert counts(recording) == FOUND
 
     def test_one_that_had_left_the_isr(self) -> None:
-        told = committed()
-        told.changed(150, isr=[1, 2])
-        look(told, 300, n3=0)
-        assert counts(told) == {}
+        recording = committed()
+        recording.changed(150, isr=[1, 2])
+        look(recording, 300, n3=0)
+        assert counts(recording) == {}
 
     def test_an_unclean_election(self) -> None:
-        told = led()
-        told.changed(10, isr=[2], leader=2, leaderRecoveryState=1)
-        add_commit(told)
-        read(told, (1, 0, 9, -1, [record(4)]))
-        look(told, 300, n2=0)
-        assert counts(told) == {}
+        recording = led()
+        recording.changed(10, isr=[2], leader=2, leaderRecoveryState=1)
+        add_commit(recording)
+        read(recording, (1, 0, 9, -1, [record(4)]))
+        look(recording, 300, n2=0)
+        assert counts(recording) == {}
 
     @pytest.mark.parametrize("kind", ["wipe-disk", "power-loss", "dead-disk"])
     def test_a_disk_that_was_struck(self, kind: str) -> None:
-        told = committed()
-        told.fault(200, 250, kind, "n2")
-        look(told, 300, n2=0)
-        assert counts(told) == {}
+        recording = committed()
+        recording.fault(200, 250, kind, "n2")
+        look(recording, 300, n2=0)
+        assert counts(recording) == {}
 
 
 def test_where_commits_are_lacking_nothing_is_found() -> None:
-    told = committed()
-    look(told, 300, n2=4)
-    history = history_of(told)
+    recording = committed()
+    look(recording, 300, n2=4)
+    history = history_of(recording)
     broken = History(
         run=history.run,
         began_at=history.began_at,

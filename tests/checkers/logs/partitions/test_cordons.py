@@ -14,30 +14,30 @@ CHANGE = "BROKER_REGISTRATION_CHANGE_RECORD"
 
 def story(cordoned: Any = ("d3",), *, directories: Any = ("d3",)) -> AdminStory:
     """A partition is on brokers 1 and 2; broker 3 registers, and reports which directories are cordoned."""
-    told = AdminStory()
-    registered(told, 0.1, directories)
-    told.created((1, 2))
-    changed(told, 5, cordonedLogDirs=cordoned)
-    return told
+    recording = AdminStory()
+    registered(recording, 0.1, directories)
+    recording.created((1, 2))
+    changed(recording, 5, cordonedLogDirs=cordoned)
+    return recording
 
 
-def registered(told: AdminStory, at_ms: float, directories: Any, **fields: Any) -> None:
-    epoch = {"brokerId": 3, "brokerEpoch": len(told.records), "incarnationId": "i", "fenced": True}
-    told.record(at_ms, "REGISTER_BROKER_RECORD", epoch | {"logDirs": directories} | fields)
+def registered(recording: AdminStory, at_ms: float, directories: Any, **fields: Any) -> None:
+    epoch = {"brokerId": 3, "brokerEpoch": len(recording.records), "incarnationId": "i", "fenced": True}
+    recording.record(at_ms, "REGISTER_BROKER_RECORD", epoch | {"logDirs": directories} | fields)
 
 
-def changed(told: AdminStory, at_ms: float, **fields: Any) -> None:
-    told.record(at_ms, CHANGE, {"brokerId": 3, "brokerEpoch": 0, **fields})
+def changed(recording: AdminStory, at_ms: float, **fields: Any) -> None:
+    recording.record(at_ms, CHANGE, {"brokerId": 3, "brokerEpoch": 0, **fields})
 
 
-def ids(told: AdminStory) -> dict[str, int]:
-    return check_partitions(told.history()).counts
+def ids(recording: AdminStory) -> dict[str, int]:
+    return check_partitions(recording.history()).counts
 
 
 def test_a_reassignment_to_it() -> None:
-    told = story()
-    told.changed(10, replicas=[1, 2, 3], addingReplicas=[3])
-    result = check_partitions(told.history())
+    recording = story()
+    recording.changed(10, replicas=[1, 2, 3], addingReplicas=[3])
+    result = check_partitions(recording.history())
     assert result.counts == FOUND
     (anomaly,) = result.anomalies
     text = "all log directories of broker 3 are cordoned, but it becomes a replica"
@@ -45,10 +45,10 @@ def test_a_reassignment_to_it() -> None:
 
 
 def test_an_assignment_to_it() -> None:
-    told = AdminStory()
-    registered(told, 0.1, ("d3", "e3"), cordonedLogDirs=["e3", "d3"])
-    told.created((1, 2, 3))
-    assert ids(told) == FOUND
+    recording = AdminStory()
+    registered(recording, 0.1, ("d3", "e3"), cordonedLogDirs=["e3", "d3"])
+    recording.created((1, 2, 3))
+    assert ids(recording) == FOUND
 
 
 @pytest.mark.parametrize(
@@ -62,9 +62,9 @@ def test_an_assignment_to_it() -> None:
     ],
 )
 def test_a_broker_that_may_get_replicas(cordoned: Any, directories: Any) -> None:
-    told = story(cordoned, directories=directories)
-    told.changed(10, replicas=[1, 2, 3], addingReplicas=[3])
-    assert ids(told) == {}
+    recording = story(cordoned, directories=directories)
+    recording.changed(10, replicas=[1, 2, 3], addingReplicas=[3])
+    assert ids(recording) == {}
 
 
 @pytest.mark.parametrize(
@@ -77,53 +77,53 @@ def test_a_broker_that_may_get_replicas(cordoned: Any, directories: Any) -> None
     ],
 )
 def test_a_change_of_its_registration(fields: dict[str, Any], found: dict[str, int]) -> None:
-    told = story()
-    changed(told, 6, **fields)
-    told.changed(10, replicas=[1, 2, 3], addingReplicas=[3])
-    assert ids(told) == found
+    recording = story()
+    changed(recording, 6, **fields)
+    recording.changed(10, replicas=[1, 2, 3], addingReplicas=[3])
+    assert ids(recording) == found
 
 
 def test_a_new_process_has_not_reported_yet() -> None:
-    told = story()
-    registered(told, 6, ("d3",))
-    told.changed(10, replicas=[1, 2, 3], addingReplicas=[3])
-    assert ids(told) == {}
+    recording = story()
+    registered(recording, 6, ("d3",))
+    recording.changed(10, replicas=[1, 2, 3], addingReplicas=[3])
+    assert ids(recording) == {}
 
 
 def test_of_a_broker_that_is_not_registered_nothing_is_known() -> None:
-    told = story()
-    told.record(6, "UNREGISTER_BROKER_RECORD", {"brokerId": 3, "brokerEpoch": 0})
-    changed(told, 7, cordonedLogDirs=["d3"])
-    told.changed(10, replicas=[1, 2, 3], addingReplicas=[3])
-    assert ids(told) == {}
+    recording = story()
+    recording.record(6, "UNREGISTER_BROKER_RECORD", {"brokerId": 3, "brokerEpoch": 0})
+    changed(recording, 7, cordonedLogDirs=["d3"])
+    recording.changed(10, replicas=[1, 2, 3], addingReplicas=[3])
+    assert ids(recording) == {}
 
 
 def test_a_replica_that_it_had_before_stays() -> None:
-    told = AdminStory()
-    registered(told, 0.1, ("d3",))
-    told.created((1, 2, 3))
-    changed(told, 5, cordonedLogDirs=["d3"])
-    told.changed(10, replicas=[3, 1, 2])
-    assert ids(told) == {}
+    recording = AdminStory()
+    registered(recording, 0.1, ("d3",))
+    recording.created((1, 2, 3))
+    changed(recording, 5, cordonedLogDirs=["d3"])
+    recording.changed(10, replicas=[3, 1, 2])
+    assert ids(recording) == {}
 
 
 def test_a_change_of_an_unknown_partition_adds_nobody() -> None:
-    told = story()
-    told.record(10, "PARTITION_CHANGE_RECORD", {"partitionId": 7, "topicId": "unknown", "replicas": [3]})
-    assert "assigned-to-cordoned" not in ids(told)
+    recording = story()
+    recording.record(10, "PARTITION_CHANGE_RECORD", {"partitionId": 7, "topicId": "unknown", "replicas": [3]})
+    assert "assigned-to-cordoned" not in ids(recording)
 
 
 def test_after_a_record_that_could_not_be_decoded_nothing_is_known() -> None:
-    told = story()
-    told.record(8, "OPAQUE_RECORD", {"type": 27, "version": 9, "size": 30})
-    told.changed(10, replicas=[1, 2, 3], addingReplicas=[3])
-    assert ids(told) == {}
+    recording = story()
+    recording.record(8, "OPAQUE_RECORD", {"type": 27, "version": 9, "size": 30})
+    recording.changed(10, replicas=[1, 2, 3], addingReplicas=[3])
+    assert ids(recording) == {}
 
 
 def test_in_a_log_that_lacks_records_nothing_is_known() -> None:
-    told = story()
-    told.changed(10, replicas=[1, 2, 3], addingReplicas=[3])
-    end = len(told.records)
+    recording = story()
+    recording.changed(10, replicas=[1, 2, 3], addingReplicas=[3])
+    end = len(recording.records)
     lacking: dict[str, Any] = {"batches": packed([Batch(0, end), Batch(end, 2)]), "count": 2, "end": end + 2}
-    assert ids(told) == FOUND
-    assert check_partitions(told.history(**lacking)).counts == {}
+    assert ids(recording) == FOUND
+    assert check_partitions(recording.history(**lacking)).counts == {}

@@ -1,4 +1,4 @@
-"""A broker that tells that a disk failed soon leads no partition there, unless something prevents that."""
+"""A broker that reports that a disk failed soon leads no partition there, unless something prevents that."""
 
 from typing import Any
 
@@ -16,26 +16,26 @@ UNTIL_MS = FROM_MS + BOUND_NS / 1e6 + 1
 UNASSIGNED = "AAAAAAAAAAAAAAAAAAAAAA"
 
 
-def fails(told: Story, until_ms: float = UNTIL_MS) -> None:
+def fails(recording: Story, until_ms: float = UNTIL_MS) -> None:
     """It answers that its disk has failed, every second and at the end."""
     for at_ms in range(FROM_MS, round(until_ms), 1000):
-        told.observe_leading(at_ms)
-    told.observe_leading(until_ms)
+        recording.observe_leading(at_ms)
+    recording.observe_leading(until_ms)
 
 
-def judged(told: Story) -> CheckerResult:
-    return check_partitions(told.history(began_ns=10**12))
+def judged(recording: Story) -> CheckerResult:
+    return check_partitions(recording.history(began_ns=10**12))
 
 
 def failing(**made: Any) -> Story:
-    told = Story(**made)
-    told.commits()
-    fails(told)
-    return told
+    recording = Story(**made)
+    recording.commits()
+    fails(recording)
+    return recording
 
 
-def found(told: Story) -> int:
-    return judged(told).counts.get(LED, 0)
+def found(recording: Story) -> int:
+    return judged(recording).counts.get(LED, 0)
 
 
 def test_who_leads_on() -> None:
@@ -51,28 +51,28 @@ def test_who_leads_on() -> None:
 
 
 def test_once_for_each_epoch() -> None:
-    told = failing()
-    told.observe_leading(8000)
-    assert found(told) == 1
+    recording = failing()
+    recording.observe_leading(8000)
+    assert found(recording) == 1
 
 
 def test_who_leads_no_more_in_time() -> None:
-    told = Story()
-    told.commits()
-    fails(told, UNTIL_MS - 2)
-    assert judged(told).counts == {}
-    told = failing()
-    told.changed(3000, leader=2, isr=[2, 3])
-    assert found(told) == 0
+    recording = Story()
+    recording.commits()
+    fails(recording, UNTIL_MS - 2)
+    assert judged(recording).counts == {}
+    recording = failing()
+    recording.changed(3000, leader=2, isr=[2, 3])
+    assert found(recording) == 0
 
 
 def test_another_epoch_is_another_leadership() -> None:
-    told = Story()
-    told.commits()
+    recording = Story()
+    recording.commits()
     for at_ms in range(1000, 13_000, 1000):
-        told.observe_leading(at_ms, epoch=int(at_ms >= 6000))
-    told.changed(5500, leader=1)
-    assert found(told) == 0
+        recording.observe_leading(at_ms, epoch=int(at_ms >= 6000))
+    recording.changed(5500, leader=1)
+    assert found(recording) == 0
 
 
 @pytest.mark.parametrize(
@@ -84,19 +84,19 @@ def test_another_epoch_is_another_leadership() -> None:
         {"leader": 2, "error": AS_LEADER},
     ],
 )
-def test_an_answer_between_that_tells_otherwise_begins_anew(between: dict[str, Any]) -> None:
-    told = failing()
-    told.observe_leading(3500, **between)
-    assert found(told) == 0
+def test_an_answer_between_that_differs_begins_anew(between: dict[str, Any]) -> None:
+    recording = failing()
+    recording.observe_leading(3500, **between)
+    assert found(recording) == 0
 
 
 def test_of_a_replica_that_does_not_lead_it_may_go_on() -> None:
-    told = Story()
-    told.commits()
+    recording = Story()
+    recording.commits()
     for at_ms in range(1000, 13_000, 1000):
-        told.observe_leading(at_ms, node="n2")
-        told.observe_leading(at_ms, node="n9", leader=-1)
-    result = judged(told)
+        recording.observe_leading(at_ms, node="n2")
+        recording.observe_leading(at_ms, node="n9", leader=-1)
+    result = judged(recording)
     assert (result.counts, result.figures.get("storage_errors_of_leaders")) == ({}, None)
 
 
@@ -109,9 +109,9 @@ def test_where_nobody_knows_in_which_directory_it_lies(directories: list[str]) -
 
 
 def test_while_it_is_moved_to_another_directory() -> None:
-    told = failing()
-    told.changed(3000, directories=DIRECTORIES[::-1])
-    assert found(told) == 0
+    recording = failing()
+    recording.changed(3000, directories=DIRECTORIES[::-1])
+    assert found(recording) == 0
 
 
 @pytest.mark.parametrize(
@@ -125,24 +125,24 @@ def test_while_it_is_moved_to_another_directory() -> None:
     ],
 )
 def test_faults_at_it_or_at_controllers_excuse_it(kind: str, node: str, number: int) -> None:
-    told = failing()
-    told.fault(2000, 2500, kind, node)
-    assert found(told) == number
+    recording = failing()
+    recording.fault(2000, 2500, kind, node)
+    assert found(recording) == number
 
 
 def test_a_fault_does_not_excuse_what_lasts_longer_than_itself_and_the_bound() -> None:
-    told = Story()
-    told.commits()
-    fails(told, UNTIL_MS + 501)
-    told.fault(2000, 2500, "pause", "n1")
-    assert found(told) == 1
+    recording = Story()
+    recording.commits()
+    fails(recording, UNTIL_MS + 501)
+    recording.fault(2000, 2500, "pause", "n1")
+    assert found(recording) == 1
 
 
 def test_a_cut_concerns_whom_it_cuts() -> None:
     for pairs, number in ((["n2", "n1"], 0), (["n2", "n2"], 1)):
-        told = failing()
-        told.fault(2000, None, "partition", "n2")
-        history = told.history(began_ns=10**12)
+        recording = failing()
+        recording.fault(2000, None, "partition", "n2")
+        history = recording.history(began_ns=10**12)
         for operation in history.of("inject"):
             if operation.value.get("targets"):
                 operation.value["cut"] = [pairs]
@@ -150,25 +150,25 @@ def test_a_cut_concerns_whom_it_cuts() -> None:
 
 
 def test_a_process_that_ended_excuses_it() -> None:
-    told = failing()
-    told.observe(3000, "node", {"status": "exited"})
-    assert found(told) == 0
+    recording = failing()
+    recording.observe(3000, "node", {"status": "exited"})
+    assert found(recording) == 0
 
 
 def test_where_nobody_could_elect() -> None:
-    told = Story()
-    fails(told)
-    assert found(told) == 0
+    recording = Story()
+    fails(recording)
+    assert found(recording) == 0
     gap_ms = COMMITTING_NS // 1_000_000
-    told = Story()
-    fails(told)
-    told.commits(0, 3000)
-    told.commits(3000 + gap_ms, 20_000)
-    assert found(told) == 0
-    told = failing()
+    recording = Story()
+    fails(recording)
+    recording.commits(0, 3000)
+    recording.commits(3000 + gap_ms, 20_000)
+    assert found(recording) == 0
+    recording = failing()
     value = {"answer": "leader", "leader_id": 3, "leader_epoch": 2, "high_watermark": 9, "voters": []}
-    told.observe(4000, "quorum", {"began_ns": 1, "wall_ms": 0, "observers": []} | value, node="n3")
-    assert found(told) == 0
+    recording.observe(4000, "quorum", {"began_ns": 1, "wall_ms": 0, "observers": []} | value, node="n3")
+    assert found(recording) == 0
 
 
 def test_where_the_metadata_log_does_not_tell() -> None:

@@ -17,11 +17,11 @@ EARLY = {"commit-compacted-early": 1}
 Left = list[list[int]]
 
 
-def left(told: AdminStory, stretches: Left, *, node: str = "n1", **fields: Any) -> None:
+def left(recording: AdminStory, stretches: Left, *, node: str = "n1", **fields: Any) -> None:
     """What a replica has left at the end; its log ends at offset 9."""
     whole = {"began_ns": 1, "partition": 0, "log_start": 0, "end": 9, "epoch": 0, "active": 8, "error": None}
     value = whole | {"left": stretches} | fields
-    told.add(
+    recording.add(
         890, "observer-replicas", OperationType.OK, "observe", key="commits-left", value=value, node=node
     )
 
@@ -30,13 +30,13 @@ def written(
     *records: list[Any], deleted: list[list[Any]] | None = None, transactional: list[list[Any]] | None = None
 ) -> AdminStory:
     """All that was ever written to the log, offsets 0 to 8."""
-    told = led()
-    read(told, (0, 0, 9, -1, list(records)), deleted=deleted or [], transactional=transactional or [])
-    return told
+    recording = led()
+    read(recording, (0, 0, 9, -1, list(records)), deleted=deleted or [], transactional=transactional or [])
+    return recording
 
 
-def counts(told: AdminStory) -> dict[str, int]:
-    return check_partitions(history_of(told)).counts
+def counts(recording: AdminStory) -> dict[str, int]:
+    return check_partitions(history_of(recording)).counts
 
 
 @pytest.mark.parametrize(
@@ -52,18 +52,18 @@ def counts(told: AdminStory) -> dict[str, int]:
     ],
 )
 def test_the_last_commit_of_a_key(stretches: Left, found: int) -> None:
-    told = written(record(2), record(5, committed=78))
-    left(told, stretches)
-    result = check_partitions(history_of(told))
+    recording = written(record(2), record(5, committed=78))
+    left(recording, stretches)
+    result = check_partitions(history_of(recording))
     assert result.counts == (FOUND if found else {})
     assert result.validity is (Validity.INVALID if found else Validity.VALID)
     assert result.figures["kept_commits_looked_for"] == 1
 
 
 def test_the_finding_convinces() -> None:
-    told = written(record(5))
-    left(told, [], node="n2")
-    history = history_of(told)
+    recording = written(record(5))
+    left(recording, [], node="n2")
+    history = history_of(recording)
     (anomaly,) = check_partitions(history).anomalies
     assert anomaly.summary == (
         "__consumer_offsets/0: n2 has no record at offset 5, where group g committed offset 77 of "
@@ -78,16 +78,16 @@ def test_the_finding_convinces() -> None:
 
 def test_keys_that_differ_in_one_part_replace_nothing() -> None:
     others = [[6, "h", "t", 2, 7], [7, "g", "u", 2, 7], [8, "g", "t", 3, 7]]
-    told = written(record(5), *others)
-    left(told, [[6, 9]])
-    assert counts(told) == FOUND
+    recording = written(record(5), *others)
+    left(recording, [[6, 9]])
+    assert counts(recording) == FOUND
 
 
 @pytest.mark.parametrize(("offset", "found"), [(6, False), (4, True)])
 def test_a_deletion_replaces_what_stands_before_it(offset: int, *, found: bool) -> None:
-    told = written(record(5), deleted=[[0, offset, "g", "t", 2]])
-    left(told, [])
-    assert counts(told) == (FOUND if found else {})
+    recording = written(record(5), deleted=[[0, offset, "g", "t", 2]])
+    left(recording, [])
+    assert counts(recording) == (FOUND if found else {})
 
 
 def data(offset: int, *records: list[Any], producer: int = 9, epoch: int = 0) -> list[Any]:
@@ -119,25 +119,25 @@ class TestTransactions:
         ],
     )
     def test_whether_it_replaces_one_outside(self, transactional: list[list[Any]], *, found: bool) -> None:
-        told = written(record(2), transactional=transactional)
-        left(told, [[5, 6]])
-        assert counts(told) == (FOUND if found else {})
+        recording = written(record(2), transactional=transactional)
+        left(recording, [[5, 6]])
+        assert counts(recording) == (FOUND if found else {})
 
     @pytest.mark.parametrize(("how", "found"), [("commit", True), ("abort", False)])
     def test_whether_it_must_be_left(self, how: str, *, found: bool) -> None:
-        told = written(transactional=[data(5, record(5)), ended(6, how)])
-        left(told, [])
-        assert counts(told) == (FOUND if found else {})
+        recording = written(transactional=[data(5, record(5)), ended(6, how)])
+        left(recording, [])
+        assert counts(recording) == (FOUND if found else {})
 
     def test_what_is_open_at_the_end_stays_with_all_behind_it(self) -> None:
-        told = written(record(6), record(8), transactional=[data(5, record(5))])
-        left(told, [[8, 9]])
-        assert counts(told) == {"commit-compacted-away": 2}
+        recording = written(record(6), record(8), transactional=[data(5, record(5))])
+        left(recording, [[8, 9]])
+        assert counts(recording) == {"commit-compacted-away": 2}
 
     def test_one_that_could_not_be_read(self) -> None:
-        told = written(record(2), transactional=[[0, 5, 9, "data", None], ended(6)])
-        left(told, [])
-        assert counts(told) == {}
+        recording = written(record(2), transactional=[[0, 5, 9, "data", None], ended(6)])
+        left(recording, [])
+        assert counts(recording) == {}
 
 
 class TestReach:
@@ -152,50 +152,50 @@ class TestReach:
         ],
     )
     def test_a_log_with_a_gap(self, stretches: list[Stretch]) -> None:
-        told = led()
-        read(told, *stretches, deleted=[], transactional=[])
-        left(told, [])
-        result = check_partitions(history_of(told))
+        recording = led()
+        read(recording, *stretches, deleted=[], transactional=[])
+        left(recording, [])
+        result = check_partitions(history_of(recording))
         assert (result.counts, result.figures["kept_commits_looked_for"]) == ({}, 0)
 
     def test_a_gap_before_the_commit(self) -> None:
-        told = led()
-        read(told, (0, 1, 9, None, [record(2)]), deleted=[], transactional=[])
-        left(told, [])
-        assert counts(told) == FOUND
+        recording = led()
+        read(recording, (0, 1, 9, None, [record(2)]), deleted=[], transactional=[])
+        left(recording, [])
+        assert counts(recording) == FOUND
 
     def test_what_was_truncated_is_not_asked_for(self) -> None:
-        told = led()
+        recording = led()
         stretches: list[Stretch] = [(0, 0, 6, -1, [record(2), record(5)]), (1, 5, 9, 0, [])]
-        read(told, *stretches, deleted=[], transactional=[])
-        left(told, [[2, 3]], epoch=1)
-        assert counts(told) == {}
+        read(recording, *stretches, deleted=[], transactional=[])
+        left(recording, [[2, 3]], epoch=1)
+        assert counts(recording) == {}
 
     def test_what_was_truncated_replaces_nothing(self) -> None:
-        told = led()
+        recording = led()
         stretches: list[Stretch] = [(0, 0, 6, -1, [record(2), record(5)]), (1, 5, 9, 0, [])]
-        read(told, *stretches, deleted=[[0, 5, "g", "t", 2]], transactional=[])
-        left(told, [[5, 6]], epoch=1)
-        assert counts(told) == FOUND
+        read(recording, *stretches, deleted=[[0, 5, "g", "t", 2]], transactional=[])
+        left(recording, [[5, 6]], epoch=1)
+        assert counts(recording) == FOUND
 
     @pytest.mark.parametrize("field", ["deleted", "transactional"])
-    def test_an_older_run_tells_not_all(self, field: str) -> None:
-        told = led()
+    def test_an_older_run_does_not_record_all(self, field: str) -> None:
+        recording = led()
         others: dict[str, Any] = {field: []}
-        read(told, (0, 0, 9, -1, [record(2)]), **others)
-        left(told, [])
-        assert counts(told) == {}
+        read(recording, (0, 0, 9, -1, [record(2)]), **others)
+        left(recording, [])
+        assert counts(recording) == {}
 
     def test_a_run_in_which_nothing_was_read(self) -> None:
-        told = led()
-        left(told, [])
-        result = check_partitions(history_of(told))
+        recording = led()
+        left(recording, [])
+        result = check_partitions(history_of(recording))
         assert (result.counts, "kept_commits_looked_for" in result.figures) == ({}, False)
 
     def test_a_partition_of_which_nothing_was_read(self) -> None:
-        told = written(record(2))
-        left(told, [], partition=1)
-        assert counts(told) == {}
+        recording = written(record(2))
+        left(recording, [], partition=1)
+        assert counts(recording) == {}
 
 
 class TestReplicas:
@@ -210,30 +210,30 @@ class TestReplicas:
             {"log_start": 6},
         ],
     )
-    def test_a_log_that_tells_nothing_of_it(self, fields: dict[str, Any]) -> None:
-        told = written(record(5))
-        left(told, [], **fields)
-        assert counts(told) == {}
+    def test_a_log_that_records_nothing_of_it(self, fields: dict[str, Any]) -> None:
+        recording = written(record(5))
+        left(recording, [], **fields)
+        assert counts(recording) == {}
 
     def test_each_that_ends_where_the_farthest_does(self) -> None:
-        told = written(record(5))
+        recording = written(record(5))
         for node in ("n1", "n2", "n3"):
-            left(told, [[5, 6]] if node == "n2" else [], node=node)
-        assert counts(told) == {"commit-compacted-away": 2}
+            left(recording, [[5, 6]] if node == "n2" else [], node=node)
+        assert counts(recording) == {"commit-compacted-away": 2}
 
     @pytest.mark.parametrize("lagging", [{"end": 7, "active": 0}, {"epoch": -1}])
     def test_one_that_lags_may_have_fetched_what_was_cleaned(self, lagging: dict[str, Any]) -> None:
-        told = written(record(2), record(7))
-        left(told, [[7, 8]])
-        left(told, [], node="n2", **lagging)
-        assert counts(told) == {}
+        recording = written(record(2), record(7))
+        left(recording, [[7, 8]])
+        left(recording, [], node="n2", **lagging)
+        assert counts(recording) == {}
 
     @pytest.mark.parametrize(("kind", "found"), [("wipe-disk", False), ("dead-disk", False), ("kill", True)])
     def test_one_whose_disk_was_struck(self, kind: str, *, found: bool) -> None:
-        told = written(record(5))
-        told.fault(200, 250, kind, "n1")
-        left(told, [])
-        assert counts(told) == (FOUND if found else {})
+        recording = written(record(5))
+        recording.fault(200, 250, kind, "n1")
+        left(recording, [])
+        assert counts(recording) == (FOUND if found else {})
 
 
 class TestActiveSegments:
@@ -254,31 +254,31 @@ class TestActiveSegments:
     def test_the_last_record_before_it(
         self, records: list[list[Any]], stretches: Left, found: dict[str, int]
     ) -> None:
-        told = written(*records)
-        left(told, stretches)
-        assert counts(told) == found
+        recording = written(*records)
+        left(recording, stretches)
+        assert counts(recording) == found
 
     def test_what_is_looked_for(self) -> None:
-        told = written(record(2), record(5), record(8))
-        left(told, [[5, 6], [8, 9]])
-        left(told, [[8, 9]], node="n2")
-        figures = check_partitions(history_of(told)).figures
+        recording = written(record(2), record(5), record(8))
+        left(recording, [[5, 6], [8, 9]])
+        left(recording, [[8, 9]], node="n2")
+        figures = check_partitions(history_of(recording)).figures
         assert (figures["kept_commits_looked_for"], figures["commits_not_yet_replaced"]) == (2, 1)
 
     def test_a_deletion_in_it_replaces_nothing_either(self) -> None:
-        told = written(record(5), deleted=[[0, 8, "g", "t", 2]])
-        left(told, [])
-        assert counts(told) == EARLY
+        recording = written(record(5), deleted=[[0, 8, "g", "t", 2]])
+        left(recording, [])
+        assert counts(recording) == EARLY
 
     def test_nor_does_a_transaction(self) -> None:
-        told = written(record(2), transactional=[data(5, record(5)), ended(6)])
-        left(told, [[5, 6]], active=5)
-        assert counts(told) == EARLY
+        recording = written(record(2), transactional=[data(5, record(5)), ended(6)])
+        left(recording, [[5, 6]], active=5)
+        assert counts(recording) == EARLY
 
     def test_one_that_follows_may_have_fetched_what_was_cleaned(self) -> None:
-        told = written(record(5), record(8))
-        left(told, [[8, 9]], node="n2")
-        assert counts(told) == {}
+        recording = written(record(5), record(8))
+        left(recording, [[8, 9]], node="n2")
+        assert counts(recording) == {}
 
     @pytest.mark.parametrize(
         ("leaders", "found"),
@@ -290,30 +290,30 @@ class TestActiveSegments:
         ],
     )
     def test_the_epoch_is_that_of_the_leadership(self, leaders: tuple[int, ...], *, found: bool) -> None:
-        told = written(record(5), record(8))
+        recording = written(record(5), record(8))
         for number, leader in enumerate(leaders):
-            told.changed(160 + 10 * number, leader=leader)
-        left(told, [[8, 9]], began_ns=880 * MS)
-        assert counts(told) == (EARLY if found else {})
+            recording.changed(160 + 10 * number, leader=leader)
+        left(recording, [[8, 9]], began_ns=880 * MS)
+        assert counts(recording) == (EARLY if found else {})
 
     def test_a_later_leader_judges_what_it_appended(self) -> None:
-        told = led()
-        told.changed(150, leader=2)
+        recording = led()
+        recording.changed(150, leader=2)
         stretches: list[Stretch] = [(0, 0, 7, -1, [record(2), record(5)]), (1, 7, 9, 0, [record(8)])]
-        read(told, *stretches, at_ms=160, deleted=[], transactional=[])
-        left(told, [[8, 9]], node="n2", epoch=1, began_ns=880 * MS)
-        assert counts(told) == EARLY
+        read(recording, *stretches, at_ms=160, deleted=[], transactional=[])
+        left(recording, [[8, 9]], node="n2", epoch=1, began_ns=880 * MS)
+        assert counts(recording) == EARLY
 
     def test_while_the_leader_changes_nobody_is_judged(self) -> None:
-        told = written(record(5), record(8))
-        told.changed(880, leader=2)
-        left(told, [[8, 9]], began_ns=1)
-        assert counts(told) == {}
+        recording = written(record(5), record(8))
+        recording.changed(880, leader=2)
+        left(recording, [[8, 9]], began_ns=1)
+        assert counts(recording) == {}
 
     def test_the_finding_convinces(self) -> None:
-        told = written(record(5), record(8))
-        left(told, [[8, 9]])
-        (anomaly,) = check_partitions(history_of(told)).anomalies
+        recording = written(record(5), record(8))
+        left(recording, [[8, 9]])
+        (anomaly,) = check_partitions(history_of(recording)).anomalies
         assert anomaly.summary == (
             "__consumer_offsets/0: n1 has no record at offset 5, where group g committed offset 77 of t/2, "
             "and what replaces it was not cleaned yet."
@@ -321,19 +321,19 @@ class TestActiveSegments:
         assert anomaly.explanation[2] == "n1 led, and its active segment begins at 8."
 
     def test_without_the_end_of_the_metadata_log_nobody_knows_the_leader(self) -> None:
-        told = written(record(5), record(8))
-        left(told, [[8, 9]])
+        recording = written(record(5), record(8))
+        left(recording, [[8, 9]])
         more = {"began_ns": 870 * MS, "answer": "leader", "leader_id": 1, "leader_epoch": 1, "wall_ms": 0}
         ends = {"high_watermark": 99, "voters": [[1, None, 99, -1, -1]], "observers": []}
-        told.observe(871, "quorum", more | ends)
-        assert counts(told) == {}
+        recording.observe(871, "quorum", more | ends)
+        assert counts(recording) == {}
 
 
-def cleaned(told: AdminStory, end: int, *, nodes: str = "123", began_ms: int = 895) -> None:
+def cleaned(recording: AdminStory, end: int, *, nodes: str = "123", began_ms: int = 895) -> None:
     """What all nodes logged of cleanings: n2 cleaned the partition up to an offset."""
     for number in nodes:
         logs = [["__consumer_offsets", 0, end, 4]] if number == "2" else []
-        told.observe(896, "cleaned", {"began_ns": began_ms * MS, "logs": logs}, node=f"n{number}")
+        recording.observe(896, "cleaned", {"began_ns": began_ms * MS, "logs": logs}, node=f"n{number}")
 
 
 class TestCleanings:
@@ -349,35 +349,35 @@ class TestCleanings:
         ],
     )
     def test_the_last_record_before_their_end(self, end: int, stretches: Left, found: dict[str, int]) -> None:
-        told = written(record(2), record(5), record(7))
-        left(told, stretches, node="n3")
-        cleaned(told, end)
-        assert counts(told) == found
+        recording = written(record(2), record(5), record(7))
+        left(recording, stretches, node="n3")
+        cleaned(recording, end)
+        assert counts(recording) == found
 
     def test_on_the_leader_both_bounds_count(self) -> None:
-        told = written(record(2), record(5), record(8))
-        left(told, [[5, 6], [8, 9]])
-        cleaned(told, 4)
-        assert counts(told) == EARLY
-        told = written(record(2), record(5), record(8))
-        left(told, [[2, 3], [8, 9]])
-        cleaned(told, 9)
-        assert counts(told) == EARLY
+        recording = written(record(2), record(5), record(8))
+        left(recording, [[5, 6], [8, 9]])
+        cleaned(recording, 4)
+        assert counts(recording) == EARLY
+        recording = written(record(2), record(5), record(8))
+        left(recording, [[2, 3], [8, 9]])
+        cleaned(recording, 9)
+        assert counts(recording) == EARLY
 
     @pytest.mark.parametrize(
-        "told_of", [{"nodes": "12"}, {"nodes": "13"}, {"began_ms": 889}], ids=["lacking", "none", "before"]
+        "fields", [{"nodes": "12"}, {"nodes": "13"}, {"began_ms": 889}], ids=["lacking", "none", "before"]
     )
-    def test_where_nobody_knows_them_nothing_is_found(self, told_of: dict[str, Any]) -> None:
-        told = written(record(2), record(5), record(7))
-        left(told, [[7, 8]], node="n3")
-        cleaned(told, 7, **told_of)
-        assert counts(told) == {}
+    def test_where_nobody_knows_them_nothing_is_found(self, fields: dict[str, Any]) -> None:
+        recording = written(record(2), record(5), record(7))
+        left(recording, [[7, 8]], node="n3")
+        cleaned(recording, 7, **fields)
+        assert counts(recording) == {}
 
     def test_the_finding_convinces(self) -> None:
-        told = written(record(5), record(7))
-        left(told, [[7, 8]], node="n3")
-        cleaned(told, 6)
-        (anomaly,) = check_partitions(history_of(told)).anomalies
+        recording = written(record(5), record(7))
+        left(recording, [[7, 8]], node="n3")
+        cleaned(recording, 6)
+        (anomaly,) = check_partitions(history_of(recording)).anomalies
         assert anomaly.explanation[2] == (
             "By their logs, no broker had compacted it beyond 6; n2 had up to there (line 4)."
         )
@@ -387,14 +387,14 @@ class TestLicences:
     """What had replaced a commit may be lost legally."""
 
     def judged(self, *, epoch: int) -> list[tuple[bool, str | None]]:
-        told = led(config={"unclean.leader.election.enable": "true"})
-        told.changed(150, isr=[2], leader=2, leaderRecoveryState=1)
+        recording = led(config={"unclean.leader.election.enable": "true"})
+        recording.changed(150, isr=[2], leader=2, leaderRecoveryState=1)
         stretches: list[Stretch] = [(0, 0, 5, -1, [record(4)]), (1, 5, 9, 0, [])]
         if epoch:
             stretches = [(0, 0, 2, -1, []), (1, 2, 9, 0, [record(4)])]
-        read(told, *stretches, deleted=[], transactional=[])
-        left(told, [], epoch=1)
-        found = check_partitions(history_of(told)).anomalies
+        read(recording, *stretches, deleted=[], transactional=[])
+        left(recording, [], epoch=1)
+        found = check_partitions(history_of(recording)).anomalies
         return [(one.illegal, one.licence) for one in found if one.id == "commit-compacted-away"]
 
     def test_by_an_unclean_election(self) -> None:
@@ -404,20 +404,20 @@ class TestLicences:
         assert self.judged(epoch=1) == [(True, None)]
 
     def test_by_disks_of_all_that_were_in_sync(self) -> None:
-        told = written(record(5))
-        told.changed(100, isr=[2, 3], leader=2)
-        told.fault(200, 250, "power-loss", "n2", "n3")
-        left(told, [], node="n1")
-        result = check_partitions(history_of(told))
+        recording = written(record(5))
+        recording.changed(100, isr=[2, 3], leader=2)
+        recording.fault(200, 250, "power-loss", "n2", "n3")
+        left(recording, [], node="n1")
+        result = check_partitions(history_of(recording))
         (anomaly,) = result.anomalies
         assert (result.validity, anomaly.illegal) == (Validity.VALID, False)
         assert "damage to disks" in (anomaly.licence or "")
 
 
 def test_where_the_disks_are_lacking_nothing_is_found() -> None:
-    told = written(record(5))
-    left(told, [])
-    history = history_of(told)
+    recording = written(record(5))
+    left(recording, [])
+    history = history_of(recording)
     for lacking in ("observer-commits", "replicas"):
         broken = History(history.run, history.began_at, history.operations, lacking=frozenset({lacking}))
         (result,) = (one for one in judge(broken).results if one.checker == "partitions")

@@ -18,36 +18,38 @@ STRANGE, BACK = {"view-without-record": 1}, {"view-went-back": 1}
 
 def story() -> AdminStory:
     """The first partition is made at 2 ms, a second one of the same topic at 50 ms."""
-    told = AdminStory()
-    told.created()
-    made(told, 50, TOPIC_ID, 1)
-    return told
+    recording = AdminStory()
+    recording.created()
+    made(recording, 50, TOPIC_ID, 1)
+    return recording
 
 
-def made(told: AdminStory, at_ms: float, topic_id: str, partition: int) -> None:
+def made(recording: AdminStory, at_ms: float, topic_id: str, partition: int) -> None:
     state = {"leader": 1, "leaderEpoch": 0, "replicas": [1, 2, 3], "isr": [1, 2, 3]}
-    told.record(at_ms, "PARTITION_RECORD", {"partitionId": partition, "topicId": topic_id, **state})
+    recording.record(at_ms, "PARTITION_RECORD", {"partitionId": partition, "topicId": topic_id, **state})
 
 
-def observe_partitions(told: AdminStory, at_ms: float, *partitions: tuple[str, int], node: int = 1) -> None:
-    """A broker tells of these partitions, all in the state in which they are made."""
+def observe_partitions(
+    recording: AdminStory, at_ms: float, *partitions: tuple[str, int], node: int = 1
+) -> None:
+    """A broker reports these partitions, all in the state in which they are made."""
     topics: dict[str, list[Any]] = {}
     for topic, number in partitions:
         topics.setdefault(topic, []).append([number, *STATE])
-    told.observe(
+    recording.observe(
         at_ms, "partitions", {"began_ns": round((at_ms - 0.1) * 1e6), "topics": topics}, node=f"n{node}"
     )
 
 
-def judged(told: AdminStory, **changed: Any) -> CheckerResult:
-    return check_partitions(told.history(**{"began_ns": READ_NS} | changed))
+def judged(recording: AdminStory, **changed: Any) -> CheckerResult:
+    return check_partitions(recording.history(**{"began_ns": READ_NS} | changed))
 
 
 A, B, OTHER = (TOPIC, 0), (TOPIC, 1), ("other", 0)
 
 
 class TestStrangers:
-    """A broker tells of a topic, or of a partition, that was never made, or not yet."""
+    """A broker reports a topic, or a partition, that was never made, or not yet."""
 
     @pytest.mark.parametrize(
         ("at_ms", "partitions", "found"),
@@ -63,30 +65,30 @@ class TestStrangers:
     def test_against_the_log(
         self, at_ms: float, partitions: list[tuple[str, int]], found: dict[str, int]
     ) -> None:
-        told = story()
-        observe_partitions(told, at_ms, *partitions)
-        observe_partitions(told, at_ms + 1, *partitions)
-        observe_partitions(told, at_ms + 1, *partitions, node=2)
-        assert judged(told).counts == found
+        recording = story()
+        observe_partitions(recording, at_ms, *partitions)
+        observe_partitions(recording, at_ms + 1, *partitions)
+        observe_partitions(recording, at_ms + 1, *partitions, node=2)
+        assert judged(recording).counts == found
 
-    def test_says_who_told_it_when(self) -> None:
-        told = story()
-        observe_partitions(told, 60, OTHER)
-        (anomaly,) = judged(told).anomalies
+    def test_names_who_reported_it_when(self) -> None:
+        recording = story()
+        observe_partitions(recording, 60, OTHER)
+        (anomaly,) = judged(recording).anomalies
         assert anomaly.summary == "n1 reported other/0 at 0.060 s, but the metadata log never created it."
         assert (anomaly.subject, anomaly.time_ns, len(anomaly.witness)) == ("other/0", 60_000_000, 2)
 
     def test_of_a_topic_that_was_removed_any_of_its_name_may_be_meant(self) -> None:
-        told = story()
+        recording = story()
         for at_ms, topic_id in ((100, "first"), (200, "second")):
-            told.record(at_ms, "TOPIC_RECORD", {"name": "other", "topicId": topic_id})
-            made(told, at_ms + 1, topic_id, 0)
-            told.record(at_ms + 50, "REMOVE_TOPIC_RECORD", {"topicId": topic_id})
-        observe_partitions(told, 105, OTHER)
-        observe_partitions(told, 500, OTHER, node=2)
-        assert judged(told).counts == {}
-        observe_partitions(told, 90, OTHER, node=3)
-        result = judged(told)
+            recording.record(at_ms, "TOPIC_RECORD", {"name": "other", "topicId": topic_id})
+            made(recording, at_ms + 1, topic_id, 0)
+            recording.record(at_ms + 50, "REMOVE_TOPIC_RECORD", {"topicId": topic_id})
+        observe_partitions(recording, 105, OTHER)
+        observe_partitions(recording, 500, OTHER, node=2)
+        assert judged(recording).counts == {}
+        observe_partitions(recording, 90, OTHER, node=3)
+        result = judged(recording)
         assert result.counts == STRANGE
         assert "the metadata log did not create it before 0.100 s" in result.anomalies[0].summary
 
@@ -99,37 +101,40 @@ class TestStrangers:
         ],
     )
     def test_what_the_log_may_lack_is_not_judged(self, changed: dict[str, Any]) -> None:
-        told = story()
-        observe_partitions(told, 60, OTHER)
-        assert judged(told, **changed).counts == {}
+        recording = story()
+        observe_partitions(recording, 60, OTHER)
+        assert judged(recording, **changed).counts == {}
 
-    def test_nor_where_leaders_told_of_more_than_it_has(self) -> None:
-        told = story()
-        observe_partitions(told, 60, OTHER)
-        told.record(70, "TOPIC_RECORD", {"name": "late", "topicId": "late"})
-        told.record(80, "TOPIC_RECORD", {"name": "later", "topicId": "later"})
-        assert judged(told, cut=2).counts == {}
+    def test_nor_where_leaders_reported_more_than_it_has(self) -> None:
+        recording = story()
+        observe_partitions(recording, 60, OTHER)
+        recording.record(70, "TOPIC_RECORD", {"name": "late", "topicId": "late"})
+        recording.record(80, "TOPIC_RECORD", {"name": "later", "topicId": "later"})
+        assert judged(recording, cut=2).counts == {}
 
     def test_nor_where_records_are_missing(self) -> None:
-        told = story()
-        observe_partitions(told, 60, OTHER)
+        recording = story()
+        observe_partitions(recording, 60, OTHER)
         batches = [Batch(0, 1), Batch(1, 2)]
-        for node, records in (("n1", told.records[:2]), ("n2", [told.records[0], told.records[2]])):
+        for node, records in (
+            ("n1", recording.records[:2]),
+            ("n2", [recording.records[0], recording.records[2]]),
+        ):
             more = {"records": records, "began_ns": READ_NS}
-            told.observe(900, "metadata-log", metadata([*batches, Batch(3, 2)], **more), node=node)
-        assert check_partitions(told.history(metadata_log=False)).counts == {}
+            recording.observe(900, "metadata-log", metadata([*batches, Batch(3, 2)], **more), node=node)
+        assert check_partitions(recording.history(metadata_log=False)).counts == {}
 
     @pytest.mark.parametrize(("node", "found"), [("n1", {}), ("n9", STRANGE)])
     def test_nor_where_a_wiped_disk_explains_it(self, node: str, found: dict[str, int]) -> None:
-        told = story()
-        observe_partitions(told, 60, OTHER)
-        told.fault(70, 80, "wipe-disk", node, scope="all", new_directory_id=False)
-        assert judged(told).counts == found
+        recording = story()
+        observe_partitions(recording, 60, OTHER)
+        recording.fault(70, 80, "wipe-disk", node, scope="all", new_directory_id=False)
+        assert judged(recording).counts == found
 
     def test_without_the_nemesis_nobody_knows_of_wiped_disks(self) -> None:
-        told = story()
-        observe_partitions(told, 60, OTHER)
-        whole = told.history(began_ns=READ_NS)
+        recording = story()
+        observe_partitions(recording, 60, OTHER)
+        whole = recording.history(began_ns=READ_NS)
         history = History("run", "", whole.operations, lacking=frozenset(["nemesis"]))
         result = result_by("partitions", check_partitions, history)
         assert (result.validity, result.counts) == (Validity.UNKNOWN, {})
@@ -137,14 +142,14 @@ class TestStrangers:
 
 
 class TestForgetting:
-    """A broker told of both partitions at 60 ms, and of fewer at 70 ms."""
+    """A broker reported both partitions at 60 ms, and fewer at 70 ms."""
 
     def forgetful(self, *left: tuple[str, int]) -> AdminStory:
-        told = story()
-        observe_partitions(told, 60, A, B)
-        observe_partitions(told, 70, *left)
-        observe_partitions(told, 80, *left)
-        return told
+        recording = story()
+        observe_partitions(recording, 60, A, B)
+        observe_partitions(recording, 70, *left)
+        observe_partitions(recording, 80, *left)
+        return recording
 
     def test_a_partition(self) -> None:
         result = judged(self.forgetful(A))
@@ -159,47 +164,47 @@ class TestForgetting:
         assert judged(self.forgetful(B, A)).counts == {}
 
     def test_another_broker_may_not_have_known_it(self) -> None:
-        told = story()
-        observe_partitions(told, 60, A, B)
-        observe_partitions(told, 70, A, node=2)
-        assert judged(told).counts == {}
+        recording = story()
+        observe_partitions(recording, 60, A, B)
+        observe_partitions(recording, 70, A, node=2)
+        assert judged(recording).counts == {}
 
     @pytest.mark.parametrize(("removed_ms", "found"), [(65, {}), (75, BACK)])
     def test_what_was_removed_before(self, removed_ms: float, found: dict[str, int]) -> None:
-        told = story()
-        told.record(removed_ms, "REMOVE_TOPIC_RECORD", {"topicId": TOPIC_ID})
-        observe_partitions(told, 60, A, B)
-        observe_partitions(told, 70, B)
-        assert judged(told).counts == found
+        recording = story()
+        recording.record(removed_ms, "REMOVE_TOPIC_RECORD", {"topicId": TOPIC_ID})
+        observe_partitions(recording, 60, A, B)
+        observe_partitions(recording, 70, B)
+        assert judged(recording).counts == found
 
     def test_a_topic_that_is_made_again_may_not_be_known_yet(self) -> None:
-        told = story()
-        told.record(62, "REMOVE_TOPIC_RECORD", {"topicId": TOPIC_ID})
-        told.record(64, "TOPIC_RECORD", {"name": TOPIC, "topicId": "next"})
-        made(told, 65, "next", 0)
-        observe_partitions(told, 60, A, B)
-        observe_partitions(told, 70)
-        observe_partitions(told, 80, A)
-        assert judged(told).counts == {}
+        recording = story()
+        recording.record(62, "REMOVE_TOPIC_RECORD", {"topicId": TOPIC_ID})
+        recording.record(64, "TOPIC_RECORD", {"name": TOPIC, "topicId": "next"})
+        made(recording, 65, "next", 0)
+        observe_partitions(recording, 60, A, B)
+        observe_partitions(recording, 70)
+        observe_partitions(recording, 80, A)
+        assert judged(recording).counts == {}
 
     def test_what_never_was_is_forgotten_with_reason(self) -> None:
-        told = story()
-        observe_partitions(told, 60, A, B, OTHER)
-        observe_partitions(told, 70, A, B)
-        assert judged(told).counts == STRANGE
+        recording = story()
+        observe_partitions(recording, 60, A, B, OTHER)
+        observe_partitions(recording, 70, A, B)
+        assert judged(recording).counts == STRANGE
 
     @pytest.mark.parametrize(
         ("kind", "node", "found"), [("kill", "n1", {}), ("pause", "n1", BACK), ("kill", "n2", BACK)]
     )
     def test_one_that_was_restarted_begins_anew(self, kind: str, node: str, found: dict[str, int]) -> None:
-        told = self.forgetful(A)
-        told.fault(62, 66, kind, node)
-        assert judged(told).counts == found
+        recording = self.forgetful(A)
+        recording.fault(62, 66, kind, node)
+        assert judged(recording).counts == found
 
     def test_one_that_ended_by_itself_too(self) -> None:
-        told = self.forgetful(A)
-        told.observe(90, "node", {"status": "running"}, node="n1")
-        assert judged(told).counts == {}
+        recording = self.forgetful(A)
+        recording.observe(90, "node", {"status": "running"}, node="n1")
+        assert judged(recording).counts == {}
 
     @pytest.mark.parametrize("changed", [{"log_start": 1}, {"metadata_log": False}, {"began_ns": 1}])
     def test_where_the_log_may_lack_its_removal_it_is_not_judged(self, changed: dict[str, Any]) -> None:

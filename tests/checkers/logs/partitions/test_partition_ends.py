@@ -14,31 +14,31 @@ BEYOND = {"high-watermark-beyond-member": 1}
 LINE = {"line": 9, "at": "", "topic": TOPIC, "partition": 0}
 
 
-def loaded(told: AdminStory, at_ms: float, end: int, *, node: str = "n2", topic: str = TOPIC) -> None:
-    told.observe(at_ms, "loaded", LINE | {"topic": topic, "end": end}, node=node)
+def loaded(recording: AdminStory, at_ms: float, end: int, *, node: str = "n2", topic: str = TOPIC) -> None:
+    recording.observe(at_ms, "loaded", LINE | {"topic": topic, "end": end}, node=node)
 
 
 class TestLoaded:
     """Offset 3 is acknowledged at 200 ms; broker 2, in sync, starts again and loads its log at 5000 ms."""
 
     def story(self) -> AdminStory:
-        told = AdminStory()
-        told.created()
-        sent(told, 100, 200)
-        return told
+        recording = AdminStory()
+        recording.created()
+        sent(recording, 100, 200)
+        return recording
 
     @pytest.mark.parametrize(("end", "found"), [(4, False), (3, True), (0, True)])
     def test_a_log_ends_behind_what_was_acknowledged(self, end: int, *, found: bool) -> None:
-        told = self.story()
-        loaded(told, 5000, end)
-        result = judged(told)
+        recording = self.story()
+        loaded(recording, 5000, end)
+        result = judged(recording)
         assert result.counts == (LOST if found else {})
         assert result.figures["logs_loaded"] == 1
 
     def test_what_shows_it(self) -> None:
-        told = self.story()
-        loaded(told, 5000, 3)
-        (anomaly,) = judged(told).anomalies
+        recording = self.story()
+        loaded(recording, 5000, 3)
+        (anomaly,) = judged(recording).anomalies
         assert anomaly.summary == (
             "n2 loaded its log of log-0/0, which ended at 3, but 7 had been acknowledged at 3 "
             "while it was in sync."
@@ -54,17 +54,17 @@ class TestLoaded:
         ],
     )
     def test_who_was_not_in_sync_may_lack_it(self, fields: dict[str, object]) -> None:
-        told = self.story()
-        told.changed(50, **fields)
-        loaded(told, 5000, 0)
-        assert judged(told).counts == {}
+        recording = self.story()
+        recording.changed(50, **fields)
+        loaded(recording, 5000, 0)
+        assert judged(recording).counts == {}
 
     def test_who_had_no_copy_for_a_while_begins_anew(self) -> None:
-        told = self.story()
-        told.changed(1000, replicas=[1, 3], isr=[1, 3])
-        told.changed(1500, replicas=[1, 2, 3])
-        loaded(told, 5000, 0)
-        assert "replica-end-regression" not in judged(told).counts
+        recording = self.story()
+        recording.changed(1000, replicas=[1, 3], isr=[1, 3])
+        recording.changed(1500, replicas=[1, 2, 3])
+        loaded(recording, 5000, 0)
+        assert "replica-end-regression" not in judged(recording).counts
 
     @pytest.mark.parametrize(
         ("kind", "node", "found"),
@@ -76,34 +76,34 @@ class TestLoaded:
         ],
     )
     def test_a_disk_that_was_struck_may_have_lost_it(self, kind: str, node: str, *, found: bool) -> None:
-        told = self.story()
-        told.fault(300, 4000, kind, node)
-        loaded(told, 5000, 3)
-        assert ("replica-end-regression" in judged(told).counts) is found
+        recording = self.story()
+        recording.fault(300, 4000, kind, node)
+        loaded(recording, 5000, 3)
+        assert ("replica-end-regression" in judged(recording).counts) is found
 
     def test_what_may_have_been_acknowledged_later_is_not_known(self) -> None:
-        told = self.story()
-        loaded(told, 2100, 3)
-        loaded(told, 5000, 3, topic="another")
-        assert judged(told).counts == {}
+        recording = self.story()
+        loaded(recording, 2100, 3)
+        loaded(recording, 5000, 3, topic="another")
+        assert judged(recording).counts == {}
 
     def test_without_a_metadata_log_nobody_knows_who_was_in_sync(self) -> None:
-        told = self.story()
-        loaded(told, 5000, 3)
-        assert check_partitions(told.history(metadata_log=False)).counts == {}
+        recording = self.story()
+        loaded(recording, 5000, 3)
+        assert check_partitions(recording.history(metadata_log=False)).counts == {}
 
 
 class TestShrunk:
     def judged(
         self, *out: tuple[int, int], fault: tuple[str, str] | None = None, version: str = "4.3.1"
     ) -> CheckerResult:
-        told = AdminStory(kafka_version=version)
-        told.created()
+        recording = AdminStory(kafka_version=version)
+        recording.created()
         if fault is not None:
-            told.fault(300, 4000, *fault)
+            recording.fault(300, 4000, *fault)
         value = {"isr": [1, 2, 3], "high_watermark": 50, "end": 60, "out": [list(each) for each in out]}
-        told.observe(6000, "isr-shrunk", LINE | value)
-        return check_partitions(told.history(began_ns=ENDED_MS * 1_000_000))
+        recording.observe(6000, "isr-shrunk", LINE | value)
+        return check_partitions(recording.history(began_ns=ENDED_MS * 1_000_000))
 
     @pytest.mark.parametrize(
         ("replica", "end", "found"),
@@ -128,7 +128,7 @@ class TestShrunk:
     ) -> None:
         assert bool(self.judged((2, 40), fault=fault).counts) is found
 
-    def test_of_before_the_lock_nothing_is_said(self) -> None:
+    def test_of_before_the_lock_nothing_is_reported(self) -> None:
         assert self.judged((2, 40), version="3.7.1").counts == {}
 
 
@@ -138,14 +138,14 @@ class TestAckedBeyond:
     def judged(
         self, mark: int, *, at_ms: float = 5000, node: str = "n1", topic: str = TOPIC, **change: object
     ) -> CheckerResult:
-        told = AdminStory()
-        told.created()
-        sent(told, 100, 200)
+        recording = AdminStory()
+        recording.created()
+        sent(recording, 100, 200)
         if change:
-            told.changed(1000, **change)
+            recording.changed(1000, **change)
         value = {"isr": [1, 2, 3], "high_watermark": mark, "end": 9, "out": [], "topic": topic}
-        told.observe(at_ms, "isr-shrunk", LINE | value, node=node)
-        return judged(told)
+        recording.observe(at_ms, "isr-shrunk", LINE | value, node=node)
+        return judged(recording)
 
     @pytest.mark.parametrize(("mark", "found"), [(4, False), (3, True), (0, True)])
     def test_a_mark_that_did_not_pass_what_was_acknowledged(self, mark: int, *, found: bool) -> None:
@@ -155,7 +155,7 @@ class TestAckedBeyond:
             assert anomaly.summary.endswith(f"but later the high watermark of its leader n1 was {mark}.")
 
     @pytest.mark.parametrize(
-        "told",
+        "options",
         [
             {"at_ms": 2100},
             {"node": "n2"},
@@ -164,8 +164,8 @@ class TestAckedBeyond:
             {"topic": "another"},
         ],
     )
-    def test_another_leadership_or_time_says_nothing(self, told: dict[str, Any]) -> None:
-        assert "acked-beyond-high-watermark" not in self.judged(0, **told).counts
+    def test_another_leadership_or_time_proves_nothing(self, options: dict[str, Any]) -> None:
+        assert "acked-beyond-high-watermark" not in self.judged(0, **options).counts
 
 
 class TestTruncated:
@@ -174,12 +174,12 @@ class TestTruncated:
     def judged(
         self, end: int = 49, *, topic: str = TOPIC, more: AdminStory | None = None, **setup: Any
     ) -> CheckerResult:
-        told = AdminStory(**setup) if more is None else more
+        recording = AdminStory(**setup) if more is None else more
         if more is None:
-            told.created()
+            recording.created()
         value = {"topic": topic, "end": end, "high_watermark": 50}
-        told.observe(5000, "truncated", LINE | value, node="n2")
-        return check_partitions(told.history(began_ns=ENDED_MS * 1_000_000))
+        recording.observe(5000, "truncated", LINE | value, node="n2")
+        return check_partitions(recording.history(began_ns=ENDED_MS * 1_000_000))
 
     @pytest.mark.parametrize(("end", "found"), [(49, True), (0, True), (50, False)])
     def test_what_was_committed_is_not_cut_off(self, end: int, *, found: bool) -> None:
@@ -199,16 +199,16 @@ class TestTruncated:
         ],
     )
     def test_after_an_unclean_election_it_is(self, fields: dict[str, object], *, found: bool) -> None:
-        told = AdminStory()
-        told.created()
-        told.changed(1000, **fields)
-        assert bool(self.judged(more=told).counts) is found
+        recording = AdminStory()
+        recording.created()
+        recording.changed(1000, **fields)
+        assert bool(self.judged(more=recording).counts) is found
 
     def test_one_that_comes_later_explains_nothing(self) -> None:
-        told = AdminStory()
-        told.created()
-        told.changed(9000, leader=3, isr=[3], leaderRecoveryState=1)
-        assert self.judged(more=told).counts == {"truncated-below-high-watermark": 1}
+        recording = AdminStory()
+        recording.created()
+        recording.changed(9000, leader=3, isr=[3], leaderRecoveryState=1)
+        assert self.judged(more=recording).counts == {"truncated-below-high-watermark": 1}
 
     @pytest.mark.parametrize(
         ("kind", "at_ms", "found"),
@@ -221,16 +221,16 @@ class TestTruncated:
         ],
     )
     def test_where_a_disk_was_struck_it_may_be(self, kind: str, at_ms: float, *, found: bool) -> None:
-        told = AdminStory()
-        told.created()
-        told.fault(at_ms, at_ms + 500, kind, "n3")
-        assert bool(self.judged(more=told).counts) is found
+        recording = AdminStory()
+        recording.created()
+        recording.fault(at_ms, at_ms + 500, kind, "n3")
+        assert bool(self.judged(more=recording).counts) is found
 
-    def test_of_a_topic_that_was_deleted_nothing_is_said(self) -> None:
-        told = AdminStory()
-        told.created()
-        told.both(200, 210, "delete-topic", None, key=TOPIC)
-        assert "truncated-below-high-watermark" not in self.judged(more=told).counts
+    def test_of_a_topic_that_was_deleted_nothing_is_reported(self) -> None:
+        recording = AdminStory()
+        recording.created()
+        recording.both(200, 210, "delete-topic", None, key=TOPIC)
+        assert "truncated-below-high-watermark" not in self.judged(more=recording).counts
 
-    def test_nor_of_one_of_which_nobody_tells(self) -> None:
+    def test_nor_of_one_that_nobody_reports(self) -> None:
         assert self.judged(topic="another").counts == {}

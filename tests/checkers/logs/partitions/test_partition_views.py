@@ -15,24 +15,24 @@ ENDED_MS = 20_000
 
 def story() -> AdminStory:
     """Broker 1 leads; from 10 ms on broker 3 is out of sync, from 20 ms on broker 2 leads."""
-    told = AdminStory()
-    told.created()
-    told.changed(10, isr=[1, 2])
-    told.changed(20, leader=2)
-    return told
+    recording = AdminStory()
+    recording.created()
+    recording.changed(10, isr=[1, 2])
+    recording.changed(20, leader=2)
+    return recording
 
 
 def observe_partition(
-    told: AdminStory, at_ms: float, leader: int, epoch: int, isr: list[int], **other: Any
+    recording: AdminStory, at_ms: float, leader: int, epoch: int, isr: list[int], **other: Any
 ) -> None:
-    """A broker tells how the partition stands."""
+    """A broker reports the partition's state."""
     state = [0, leader, epoch, other.get("replicas", [1, 2, 3]), isr, other.get("elr")]
     value = {"began_ns": round((at_ms - 0.1) * 1e6), "topics": {other.get("topic", TOPIC): [state]}}
-    told.observe(at_ms, "partitions", value, node=f"n{other.get('node', 1)}")
+    recording.observe(at_ms, "partitions", value, node=f"n{other.get('node', 1)}")
 
 
-def judged(told: AdminStory, **changed: Any) -> CheckerResult:
-    return check_partitions(told.history(**{"began_ns": ENDED_MS * 1_000_000} | changed))
+def judged(recording: AdminStory, **changed: Any) -> CheckerResult:
+    return check_partitions(recording.history(**{"began_ns": ENDED_MS * 1_000_000} | changed))
 
 
 class TestAgainstTheLog:
@@ -52,18 +52,18 @@ class TestAgainstTheLog:
             (30_000, 2, 1, [3], False),  # later than the log was read
         ],
     )
-    def test_what_it_never_had_can_not_be_told(
+    def test_what_it_never_had_can_not_be_reported(
         self, at_ms: float, leader: int, epoch: int, isr: list[int], *, found: bool
     ) -> None:
-        told = story()
-        observe_partition(told, at_ms, leader, epoch, isr)
-        observe_partition(told, at_ms, leader, epoch, isr, node=2)
-        assert judged(told).counts == ({"view-without-record": 1} if found else {})
+        recording = story()
+        observe_partition(recording, at_ms, leader, epoch, isr)
+        observe_partition(recording, at_ms, leader, epoch, isr, node=2)
+        assert judged(recording).counts == ({"view-without-record": 1} if found else {})
 
     def test_nor_other_replicas(self) -> None:
-        told = story()
-        observe_partition(told, 15, 1, 0, [1, 2], replicas=[1, 2])
-        result = judged(told)
+        recording = story()
+        observe_partition(recording, 15, 1, 0, [1, 2], replicas=[1, 2])
+        result = judged(recording)
         assert result.counts == {"view-without-record": 1}
         (anomaly,) = result.anomalies
         assert (
@@ -83,30 +83,30 @@ class TestAgainstTheLog:
         ],
     )
     def test_nor_other_eligible_ones(self, at_ms: float, epoch: int, elr: list[int], *, found: bool) -> None:
-        told = story()
-        told.changed(30, eligibleLeaderReplicas=[3])
-        told.changed(40, leader=1, eligibleLeaderReplicas=[])
-        observe_partition(told, at_ms, 2 if epoch == 1 else 1, epoch, [1, 2], elr=elr)
-        counts = judged(told).counts
+        recording = story()
+        recording.changed(30, eligibleLeaderReplicas=[3])
+        recording.changed(40, leader=1, eligibleLeaderReplicas=[])
+        observe_partition(recording, at_ms, 2 if epoch == 1 else 1, epoch, [1, 2], elr=elr)
+        counts = judged(recording).counts
         assert counts.get("view-without-record", 0) == found
 
-    def test_of_partitions_that_were_removed_it_says_nothing(self) -> None:
-        told = story()
-        told.record(30, "REMOVE_TOPIC_RECORD", {"topicId": TOPIC_ID})
-        observe_partition(told, 15, 1, 0, [9])
-        result = judged(told)
+    def test_of_partitions_that_were_removed_it_proves_nothing(self) -> None:
+        recording = story()
+        recording.record(30, "REMOVE_TOPIC_RECORD", {"topicId": TOPIC_ID})
+        observe_partition(recording, 15, 1, 0, [9])
+        result = judged(recording)
         assert result.counts == {}
         assert (result.figures["answers_of_brokers"], result.figures["states_told"]) == (1, 1)
 
 
 class TestTwoLeaders:
     def two(self, topic: str = TOPIC) -> AdminStory:
-        told = AdminStory()
-        observe_partition(told, 15, 1, 4, [1, 2], topic=topic)
-        observe_partition(told, 16, 2, 4, [1, 2], node=2, topic=topic)
-        observe_partition(told, 17, 3, 5, [1, 2], node=2, topic=topic)
-        observe_partition(told, 18, -1, 4, [1, 2], node=3, topic=topic)
-        return told
+        recording = AdminStory()
+        observe_partition(recording, 15, 1, 4, [1, 2], topic=topic)
+        observe_partition(recording, 16, 2, 4, [1, 2], node=2, topic=topic)
+        observe_partition(recording, 17, 3, 5, [1, 2], node=2, topic=topic)
+        observe_partition(recording, 18, -1, 4, [1, 2], node=3, topic=topic)
+        return recording
 
     def test_in_one_epoch(self) -> None:
         result = check_partitions(self.two().history(metadata_log=False))
@@ -117,52 +117,52 @@ class TestTwoLeaders:
         )
 
     def test_of_a_topic_that_was_deleted_they_may_be_of_another_one_of_its_name(self) -> None:
-        told = self.two()
-        told.both(1, 2, "delete-topic", None, key=TOPIC)
-        assert check_partitions(told.history(metadata_log=False)).counts == {}
-        told = self.two()
-        told.created()
-        told.record(30, "REMOVE_TOPIC_RECORD", {"topicId": TOPIC_ID})
-        assert judged(told).counts == {}
+        recording = self.two()
+        recording.both(1, 2, "delete-topic", None, key=TOPIC)
+        assert check_partitions(recording.history(metadata_log=False)).counts == {}
+        recording = self.two()
+        recording.created()
+        recording.record(30, "REMOVE_TOPIC_RECORD", {"topicId": TOPIC_ID})
+        assert judged(recording).counts == {}
 
 
 class TestGoingBack:
     def back(self) -> AdminStory:
-        told = story()
-        observe_partition(told, 30, 2, 1, [1, 2])
-        observe_partition(told, 31, 1, 0, [1, 2])
-        observe_partition(told, 32, 1, 0, [1, 2])
-        return told
+        recording = story()
+        observe_partition(recording, 30, 2, 1, [1, 2])
+        observe_partition(recording, 31, 1, 0, [1, 2])
+        observe_partition(recording, 32, 1, 0, [1, 2])
+        return recording
 
     def test_to_an_older_epoch(self) -> None:
         assert judged(self.back()).counts == {"view-went-back": 1}
 
     def test_another_broker_may_be_behind(self) -> None:
-        told = story()
-        observe_partition(told, 30, 2, 1, [1, 2])
-        observe_partition(told, 31, 1, 0, [1, 2], node=2)
-        assert judged(told).counts == {}
+        recording = story()
+        observe_partition(recording, 30, 2, 1, [1, 2])
+        observe_partition(recording, 31, 1, 0, [1, 2], node=2)
+        assert judged(recording).counts == {}
 
     @pytest.mark.parametrize(
         ("kind", "node", "found"), [("kill", "n1", False), ("pause", "n1", True), ("kill", "n2", True)]
     )
     def test_one_that_was_restarted_may_begin_anew(self, kind: str, node: str, *, found: bool) -> None:
-        told = self.back()
-        told.fault(30.2, 30.6, kind, node)
-        assert judged(told).counts == ({"view-went-back": 1} if found else {})
+        recording = self.back()
+        recording.fault(30.2, 30.6, kind, node)
+        assert judged(recording).counts == ({"view-went-back": 1} if found else {})
 
     @pytest.mark.parametrize(
         ("at_ms", "node", "found"), [(31, "n1", False), (31, "n2", True), (5000, "n1", True)]
     )
     def test_one_that_ended_by_itself_too(self, at_ms: float, node: str, *, found: bool) -> None:
-        told = self.back()
-        told.observe(at_ms, "node", {"status": "running"}, node=node)
-        assert judged(told).counts == ({"view-went-back": 1} if found else {})
+        recording = self.back()
+        recording.observe(at_ms, "node", {"status": "running"}, node=node)
+        assert judged(recording).counts == ({"view-went-back": 1} if found else {})
 
     def test_of_a_topic_that_was_removed_it_is_another_one(self) -> None:
-        told = self.back()
-        told.record(40, "REMOVE_TOPIC_RECORD", {"topicId": TOPIC_ID})
-        assert judged(told).counts == {}
+        recording = self.back()
+        recording.record(40, "REMOVE_TOPIC_RECORD", {"topicId": TOPIC_ID})
+        assert judged(recording).counts == {}
 
     def test_where_it_may_have_been_restarted_unseen_nothing_is_decided(self) -> None:
         whole = self.back().history(began_ns=ENDED_MS * 1_000_000)
@@ -172,17 +172,17 @@ class TestGoingBack:
 
 
 class TestRecovery:
-    """Recovery is asked for at 100 ms and told at 200 ms."""
+    """Recovery is asked for at 100 ms and reported at 200 ms."""
 
     def recovered(self, *, back_ms: float | None = 150, how: str = "ok", **claim: Any) -> AdminStory:
-        told = story()
+        recording = story()
         if back_ms is not None:
-            told.changed(back_ms, isr=[1, 2, 3])
+            recording.changed(back_ms, isr=[1, 2, 3])
         state = {"topic": TOPIC, "partition": 0, "leader": 2, "isr": [1, 2, 3], "replicas": [1, 2, 3]}
         asked = {"bound_ms": 60_000}
         answer = asked | {"took_ms": 100, "partitions": [state | {"write_acked": True} | claim]}
-        told.both(100, 200, "recover", asked, answer=answer, how=how)
-        return told
+        recording.both(100, 200, "recover", asked, answer=answer, how=how)
+        return recording
 
     @pytest.mark.parametrize(("back_ms", "found"), [(50, False), (150, False), (250, False), (None, True)])
     def test_that_the_log_denies_to_its_end(self, back_ms: float | None, *, found: bool) -> None:
@@ -190,20 +190,20 @@ class TestRecovery:
         assert result.counts == ({"recovery-denied": 1} if found else {})
 
     def test_of_one_without_a_leader(self) -> None:
-        told = story()
-        told.changed(50, leader=-1, isr=[1, 2, 3])
+        recording = story()
+        recording.changed(50, leader=-1, isr=[1, 2, 3])
         state = {"topic": TOPIC, "partition": 0, "leader": 2, "isr": [1, 2, 3], "replicas": [1, 2, 3]}
         answer = {"bound_ms": 1, "took_ms": 1, "partitions": [state | {"write_acked": True}]}
-        told.both(100, 200, "recover", {"bound_ms": 1}, answer=answer)
-        assert judged(told).counts == {"recovery-denied": 1}
+        recording.both(100, 200, "recover", {"bound_ms": 1}, answer=answer)
+        assert judged(recording).counts == {"recovery-denied": 1}
 
-    def test_one_that_was_not_told(self) -> None:
+    def test_one_that_was_not_reported(self) -> None:
         assert judged(self.recovered(back_ms=None, how="info")).counts == {}
         assert judged(self.recovered(back_ms=None, topic="other")).counts == {}
         assert judged(self.recovered(back_ms=None), began_ns=199_000_000).counts == {}
-        told = story()
-        told.add(200, "runner", OperationType.OK, "recover", value={})
-        assert judged(told).counts == {}
+        recording = story()
+        recording.add(200, "runner", OperationType.OK, "recover", value={})
+        assert judged(recording).counts == {}
 
     @pytest.mark.parametrize(
         ("at_ms", "isrs", "found"),
@@ -216,27 +216,27 @@ class TestRecovery:
     def test_that_all_brokers_deny_at_last(
         self, at_ms: float, isrs: tuple[list[int], list[int]], *, found: bool
     ) -> None:
-        told = self.recovered()
-        told.record(160, "TOPIC_RECORD", {"name": "other", "topicId": "o"})
+        recording = self.recovered()
+        recording.record(160, "TOPIC_RECORD", {"name": "other", "topicId": "o"})
         made = {"leader": 1, "leaderEpoch": 1, "replicas": [1], "isr": [1]}
-        told.record(161, "PARTITION_RECORD", {"partitionId": 0, "topicId": "o"} | made)
+        recording.record(161, "PARTITION_RECORD", {"partitionId": 0, "topicId": "o"} | made)
         for node, isr in enumerate(isrs, 1):
             state, other = [0, 2, 1, [1, 2, 3], isr, None], [0, 1, 1, [1], [1], None]
             topics = {TOPIC: [state], "other": [other]}
             began_ns = round((at_ms - 0.1) * 1e6)
-            told.observe(at_ms, "partitions", {"began_ns": began_ns, "topics": topics}, node=f"n{node}")
-        result = judged(told)
+            recording.observe(at_ms, "partitions", {"began_ns": began_ns, "topics": topics}, node=f"n{node}")
+        result = judged(recording)
         assert result.counts == ({"recovery-denied": 1} if found else {})
 
     def test_what_was_lost_again_is_no_denial(self) -> None:
-        told = self.recovered()
-        told.changed(500, isr=[1, 2])
-        observe_partition(told, 800, 2, 1, [1, 2])
-        assert judged(told).counts == {}
+        recording = self.recovered()
+        recording.changed(500, isr=[1, 2])
+        observe_partition(recording, 800, 2, 1, [1, 2])
+        assert judged(recording).counts == {}
 
     def test_without_all_answers_nothing_is_decided(self) -> None:
-        told = self.recovered(back_ms=None)
-        whole = told.history(began_ns=ENDED_MS * 1_000_000)
+        recording = self.recovered(back_ms=None)
+        whole = recording.history(began_ns=ENDED_MS * 1_000_000)
         lacking = frozenset(["observer-partitions-n1"])
         history = History("run", "", whole.operations, lacking=lacking)
         result = result_by("partitions", check_partitions, history)

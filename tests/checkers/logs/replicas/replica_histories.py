@@ -45,8 +45,8 @@ def packed(batches: Sequence[Batch]) -> dict[str, str]:
     }
 
 
-def replica(batches: Sequence[Batch], **told: Any) -> dict[str, Any]:
-    """The value of a ``replica`` observation; `told` overrides."""
+def replica(batches: Sequence[Batch], **fields: Any) -> dict[str, Any]:
+    """The value of a ``replica`` observation; `fields` override its fields."""
     return {
         "began_ns": 0,
         "topic": "log-0",
@@ -61,26 +61,26 @@ def replica(batches: Sequence[Batch], **told: Any) -> dict[str, Any]:
         "corrupt": [],
         "error": None,
         "batches": packed(batches),
-        **told,
+        **fields,
     }
 
 
-def unread(error: str = "PermissionError: Permission denied", **told: Any) -> dict[str, Any]:
+def unread(error: str = "PermissionError: Permission denied", **fields: Any) -> dict[str, Any]:
     """The same where the log could not be read."""
     usual = {"began_ns": 0, "topic": "log-0", "partition": 0, "count": 0, "batches": {}, "error": error}
-    return {**usual, **told}
+    return {**usual, **fields}
 
 
-def metadata(batches: Sequence[Batch], **told: Any) -> dict[str, Any]:
+def metadata(batches: Sequence[Batch], **fields: Any) -> dict[str, Any]:
     """The value of a ``metadata-log`` observation."""
-    return replica(batches, **{"topic": METADATA_TOPIC, "records": [], **told})
+    return replica(batches, **{"topic": METADATA_TOPIC, "records": [], **fields})
 
 
 def final_read(end: int | None, *, kind: str = "info", partition: int = 0, start: int = 0) -> Operation:
     """A final read that listed this start and end, and did not come to it."""
     asked = {"client": "c", "isolation": "read_uncommitted", "partition": partition}
-    told = asked if end is None else {**asked, "start": start, "end": end, "position": end, "records": []}
-    return Operation(0, 0, "reader", OperationType(kind), "final-read", "log-0", told)
+    value = asked if end is None else {**asked, "start": start, "end": end, "position": end, "records": []}
+    return Operation(0, 0, "reader", OperationType(kind), "final-read", "log-0", value)
 
 
 def recovered(isr: Sequence[int] = (1, 2, 3), leader: int | None = 1) -> Operation:
@@ -108,7 +108,7 @@ def leads(
 
 
 def observed(node: str, value: Mapping[str, Any]) -> Operation:
-    """What was told of one log on one node."""
+    """What was observed of one log on one node."""
     key = METADATA_LOG if value["topic"] == METADATA_TOPIC else REPLICA
     return Operation(0, 5, "observer-replicas", OperationType.OK, "observe", key, value, node=node)
 
@@ -137,5 +137,5 @@ def replicated(
     """
     values = {node: log if isinstance(log, Mapping) else replica(log) for node, log in logs.items()}
     start = max((value.get("log_start") or 0 for value in values.values()), default=0)
-    told = [observed(node, value) for node, value in values.items()]
-    return history_of(recovered(isr, leader), final_read(end, start=start), *told, setup=setup)
+    observations = [observed(node, value) for node, value in values.items()]
+    return history_of(recovered(isr, leader), final_read(end, start=start), *observations, setup=setup)

@@ -55,13 +55,13 @@ INDEX: Segments = {0: [(7, 0, 5), (8, 2, 7)], 10: [(7, 12, 14)]}
 
 
 def index(
-    segments: Segments, *, node: str = "n1", problems: Mapping[int, str] | None = None, **told: Any
+    segments: Segments, *, node: str = "n1", problems: Mapping[int, str] | None = None, **fields: Any
 ) -> Operation:
     rows = [
         [base, [[*entry, entry[2] + 1] for entry in entries], (problems or {}).get(base)]
         for base, entries in segments.items()
     ]
-    value = {"began_ns": 6, "topic": "log-0", "partition": 0, "segments": rows, "error": None} | told
+    value = {"began_ns": 6, "topic": "log-0", "partition": 0, "segments": rows, "error": None} | fields
     return Operation(0, 7, "observer-replicas", OK, "observe", "aborted-transactions", value, node=node)
 
 
@@ -74,10 +74,10 @@ def run(
     setup: Mapping[str, Any] | None = None,
     before: Sequence[Operation] = (),
     others: Sequence[Operation] = (),
-    **told: Any,
+    **fields: Any,
 ) -> History:
     """A run whose first two nodes have the same log at the end, with these indexes."""
-    logs = [observed(node, replica(log, **told)) for node in ("n1", "n2")]
+    logs = [observed(node, replica(log, **fields)) for node in ("n1", "n2")]
     meant = {"evidence": ["replicas", "aborted-transactions"], **(setup or {})}
     return history_of(
         *before,
@@ -188,7 +188,7 @@ class TestNotIndexed:
         assert found(judged(INDEX, **cut)) == []
         assert found(judged(without((8, 2, 7)), **cut)) == [("abort-not-indexed", "log-0/0@2")]
 
-    def test_the_highest_start_counts_that_anything_tells(self) -> None:
+    def test_the_highest_start_counts_that_anything_shows(self) -> None:
         assert found(judged(without((8, 2, 7)), start=4)) == [("abort-not-indexed", "log-0/0@2")]
         assert found(judged({0: [(7, 0, 5), (8, 3, 7)], 10: INDEX[10]}, start=5)) == []
         assert found(judged(without((8, 2, 7)), start=5)) == []
@@ -206,7 +206,7 @@ class TestNotIndexed:
 
 class TestInError:
     @pytest.mark.parametrize(
-        ("segments", "at", "says"),
+        ("segments", "at", "message"),
         [
             pytest.param(
                 {0: [*INDEX[0], (7, 6, 8)], 10: INDEX[10]},
@@ -237,11 +237,11 @@ class TestInError:
             ),
         ],
     )
-    def test_one_is_wrong(self, segments: Segments, at: int, says: str) -> None:
+    def test_one_is_wrong(self, segments: Segments, at: int, message: str) -> None:
         (anomaly,) = judged(segments).anomalies
         assert (anomaly.id, anomaly.subject) == ("indexed-in-error", f"log-0/0@{at}")
-        assert says in anomaly.summary
-        assert says in anomaly.explanation[2]
+        assert message in anomaly.summary
+        assert message in anomaly.explanation[2]
         assert anomaly.explanation[3].startswith(
             "A consumer at read_committed that fetches from n1 leaves out"
         )
@@ -309,7 +309,7 @@ class TestUnread:
         result = check_replicas(run())
         assert result.unknown_because == "the index of aborted transactions of log-0/0 on n1 was not recorded"
 
-    def test_nothing_is_said_of_histories_without_indexes(self) -> None:
+    def test_nothing_is_reported_of_histories_without_indexes(self) -> None:
         logs = [observed(node, replica(LOG)) for node in ("n1", "n2")]
         result = check_replicas(history_of(recovered((1, 2)), final_read(16), *logs))
         assert (result.validity, result.unknown_because) == (Validity.VALID, None)
@@ -345,9 +345,9 @@ class TestUnread:
         result = check_replicas(run(index(INDEX, problems=damage)))
         assert (result.validity, result.unknown_because) == (Validity.VALID, None)
 
-    @pytest.mark.parametrize("told", [[], [index({}, error="gone")]])
-    def test_no_index_is_due_of_a_log_without_aborts(self, told: Sequence[Operation]) -> None:
-        result = check_replicas(run(*told, log=[data(0, 7), marker(1, 7, kind=1)], end=2, isr=(1,)))
+    @pytest.mark.parametrize("observations", [[], [index({}, error="gone")]])
+    def test_no_index_is_due_of_a_log_without_aborts(self, observations: Sequence[Operation]) -> None:
+        result = check_replicas(run(*observations, log=[data(0, 7), marker(1, 7, kind=1)], end=2, isr=(1,)))
         assert result.unknown_because is None
 
 

@@ -1,4 +1,4 @@
-"""What clients were told against the disks: final reads, and the ends of transactions."""
+"""What clients were answered against the disks: final reads, and the ends of transactions."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -53,11 +53,11 @@ def read(
     """A final read; the value of a record is its offset and partition."""
     asked = {"client": "c", "isolation": isolation, "partition": partition}
     records = [[partition, list(offsets), [100 * partition + offset for offset in offsets]]]
-    told = {**asked, "start": start, "end": end, "position": end, "records": records}
+    answer = {**asked, "start": start, "end": end, "position": end, "records": records}
     who = f"reader-{isolation}-{partition}"
     return [
         Operation(0, 2, who, INVOKE, "final-read", "log-0", asked),
-        Operation(0, 3, who, kind, "final-read", "log-0", told),
+        Operation(0, 3, who, kind, "final-read", "log-0", answer),
     ]
 
 
@@ -72,9 +72,9 @@ def judged(
     *reads: list[Operation], log: Any = LOG, others: Sequence[Operation] = (), **setup: Any
 ) -> CheckerResult:
     value = log if isinstance(log, dict) else replica(log)
-    told = [operation for each in reads for operation in each]
+    read_operations = [operation for each in reads for operation in each]
     logs = [observed(node, value) for node in ("n1", "n2")]
-    return check_replicas(history_of(*others, in_sync(), *told, *logs, setup=setup))
+    return check_replicas(history_of(*others, in_sync(), *read_operations, *logs, setup=setup))
 
 
 class TestFinalReads:
@@ -189,14 +189,14 @@ class TestFinalReads:
 
 def test_a_partition_whose_log_is_damaged_leaves_the_others_to_be_compared() -> None:
     damaged = replica([Batch(0)], partition=1, corrupt=[["0.log", 61, 1, "x"]])
-    told = history_of(
+    recorded = history_of(
         in_sync(2),
         *read(DATA[1:]),
         *read((), partition=1, end=1),
         *(observed(node, value) for node in ("n1", "n2") for value in (replica(LOG), damaged)),
         setup=TWO,
     )
-    assert check_replicas(told).counts == {"corrupt-batch": 2, "on-disk-not-read": 1}
+    assert check_replicas(recorded).counts == {"corrupt-batch": 2, "on-disk-not-read": 1}
 
 
 def txn(
@@ -212,8 +212,8 @@ def txn(
     if kind is None:
         return [begun]
     ended = {OK: "commit", FAIL: "abort"}.get(kind)
-    told = [["send", "log-0", partition, value, offset] for partition, value, offset in sends]
-    return [begun, Operation(0, 0, 7, kind, "txn", name, {**asked, "mops": told, "ended": ended})]
+    acknowledged = [["send", "log-0", partition, value, offset] for partition, value, offset in sends]
+    return [begun, Operation(0, 0, 7, kind, "txn", name, {**asked, "mops": acknowledged, "ended": ended})]
 
 
 class TestMarkers:

@@ -39,9 +39,9 @@ class Span(Batch):
         return self.last
 
 
-def left(base: int, last: int, count: int, **told: Any) -> Batch:
+def left(base: int, last: int, count: int, **fields: Any) -> Batch:
     """What cleaning left of a batch."""
-    batch = Span(base, count, **{"producer_id": 7, "base_sequence": base, **told})
+    batch = Span(base, count, **{"producer_id": 7, "base_sequence": base, **fields})
     batch.last = last
     return batch
 
@@ -60,20 +60,26 @@ def read(
 ) -> list[Operation]:
     """A final read between two times, that came to the end of the log."""
     asked = {"client": "c", "isolation": isolation, "partition": 0}
-    told = {**asked, "start": 0, "end": end, "position": end, "records": [[0, list(offsets), list(offsets)]]}
+    answer = {
+        **asked,
+        "start": 0,
+        "end": end,
+        "position": end,
+        "records": [[0, list(offsets), list(offsets)]],
+    }
     who = f"reader-{isolation}-{at_ns}"
     return [
         Operation(0, at_ns[0], who, INVOKE, "final-read", "log-0", asked),
-        Operation(0, at_ns[1], who, OK, "final-read", "log-0", told),
+        Operation(0, at_ns[1], who, OK, "final-read", "log-0", answer),
     ]
 
 
 def sending(offset: int, at_ns: int, outcome: str = "ok", *, placed: bool = True) -> list[Operation]:
     """The sending of the record that stands at an offset, begun and acknowledged at a time."""
-    asked, told = [[0, offset]], [[0, offset, offset if placed else None, outcome]]
+    asked, answer = [[0, offset]], [[0, offset, offset if placed else None, outcome]]
     return [
         Operation(0, at_ns, offset, INVOKE, "send", "log-0", asked),
-        Operation(0, at_ns, offset, OK, "send", "log-0", told),
+        Operation(0, at_ns, offset, OK, "send", "log-0", answer),
     ]
 
 
@@ -126,14 +132,14 @@ def judged(
     workload = {"acks": acks, "tombstones": tombstones, **({"keys": keys} if keys else {})}
     config = {"cleanup.policy": "compact", **({"delete.retention.ms": retention_ms} if retention_ms else {})}
     sends = [operation for offset, at_ns in sent for operation in sending(offset, at_ns)]
-    told = [operation for each in reads for operation in each]
+    read_operations = [operation for each in reads for operation in each]
     disks = [
         observed(f"n{number}", log if isinstance(log, dict) else replica(log, log_start=0, end=9))
         for number, log in enumerate(logs, start=1)
     ]
     first = elected(1) if others is None else others
     meant = {"topics": [COMPACTED | {"config": config}], "workload": workload, **(setup or {})}
-    done = (*first, *sends, recovered((1, 2)), *told, *disks, *cleaned)
+    done = (*first, *sends, recovered((1, 2)), *read_operations, *disks, *cleaned)
     return check_replicas(history_of(*done, setup=meant))
 
 
@@ -244,19 +250,19 @@ class TestLastRecords:
         assert judged(read(ALL), logs=(FULL, log), keys=None).figures["keys_compared"] == 0
 
     @pytest.mark.parametrize("reads", [[], [read(ALL)[:1]]])
-    def test_nothing_is_said_without_a_final_read(self, reads: list[list[Operation]]) -> None:
+    def test_nothing_is_reported_without_a_final_read(self, reads: list[list[Operation]]) -> None:
         listed = read((), at_ns=(2, 3))
         value = listed[1].value | {"position": 0}
         open_ended = [Operation(0, 3, "reader", OperationType.INFO, "final-read", "log-0", value)]
         log = [batch for batch in FULL if batch.base_offset != 4]
         assert judged(*reads, open_ended, logs=(FULL, log)).validity is Validity.VALID
 
-    def test_nothing_is_said_where_records_came_after_the_final_reads(self) -> None:
+    def test_nothing_is_reported_where_records_came_after_the_final_reads(self) -> None:
         log = [batch for batch in FULL if batch.base_offset != 4]
         logs = [replica(some, log_start=0, end=9) for some in (FULL, log)]
         assert judged(read(ALL[:-1], end=7), logs=logs).validity is Validity.VALID
 
-    def test_nothing_is_said_after_an_unclean_election(self) -> None:
+    def test_nothing_is_reported_after_an_unclean_election(self) -> None:
         log = [batch for batch in FULL if batch.base_offset != 4]
         result = judged(read(ALL), logs=(FULL, log), others=elected(1, 2, unclean=True))
         assert "compacted-away" not in result.counts
@@ -308,10 +314,10 @@ class TestBroughtBack:
         assert result.validity is Validity.VALID
 
 
-def kept(log: Sequence[Batch], offsets: Sequence[int], **told: Any) -> dict[str, Any]:
-    """A log of which it is told which records its batches have left."""
+def kept(log: Sequence[Batch], offsets: Sequence[int], **fields: Any) -> dict[str, Any]:
+    """A log of which it is recorded which records its batches have left."""
     packed = pack(np.array(offsets, dtype=np.int64), "base_offset", COLUMN_TYPES)
-    return replica(log, **{"log_start": 0, "end": 9, "left": packed, **told})
+    return replica(log, **{"log_start": 0, "end": 9, "left": packed, **fields})
 
 
 class TestRecordsLeft:
@@ -363,10 +369,10 @@ class TestActiveSegment:
         result = judged(read((0, 2, 3, 4, 5, 6, 7, 8)), logs=logs, others=elected(1, 2, 1))
         assert "compacted-early" not in result.counts
 
-    def test_nothing_is_said_where_acknowledged_records_may_be_lost(self) -> None:
+    def test_nothing_is_reported_where_acknowledged_records_may_be_lost(self) -> None:
         assert self.judged(read(range(9)), acks="1").figures["active_records_due"] == 0
 
-    def test_nothing_is_said_of_transactions(self) -> None:
+    def test_nothing_is_reported_of_transactions(self) -> None:
         log = replica([left(0, 8, 9, attributes=0x10)], log_start=0, end=9, active=5)
         assert judged(read(range(9)), logs=(log, log)).figures["active_records_due"] == 0
 
@@ -411,35 +417,35 @@ class TestCleanings:
         assert result.counts["compacted-early"] == 2
 
     @pytest.mark.parametrize(
-        "told",
+        "operations",
         [cleaned(4, nodes="12"), cleaned(4, began_ns=4), []],
         ids=["not by all", "before the disk was read", "by nobody"],
     )
-    def test_nothing_is_said_where_not_all_is_told(self, told: list[Operation]) -> None:
-        result = judged(read(range(9)), logs=(self.WHOLE, self.LACKING), cleaned=told)
+    def test_nothing_is_reported_where_not_all_is_known(self, operations: list[Operation]) -> None:
+        result = judged(read(range(9)), logs=(self.WHOLE, self.LACKING), cleaned=operations)
         assert "compacted-early" not in result.counts
         assert result.figures["uncleaned_records_due"] == 0
 
     @pytest.mark.parametrize(("outcome", "due"), [("ok", 4), ("info", 4), ("fail", 5)])
-    def test_a_tombstone_may_have_been_anywhere_if_nobody_tells_its_offset(
+    def test_a_tombstone_may_have_been_anywhere_if_nobody_knows_its_offset(
         self, outcome: str, due: int
     ) -> None:
         """It is that of value 21, of key 1."""
-        told = [*cleaned(2), *sending(21, 1, outcome, placed=False)]
-        result = judged(read(range(9)), logs=(self.WHOLE,), tombstones=3, cleaned=told)
+        operations = [*cleaned(2), *sending(21, 1, outcome, placed=False)]
+        result = judged(read(range(9)), logs=(self.WHOLE,), tombstones=3, cleaned=operations)
         assert result.figures["uncleaned_records_due"] == due
 
-    def test_nothing_is_said_where_versions_may_word_it_in_other_ways(self) -> None:
+    def test_nothing_is_reported_where_versions_may_word_it_in_other_ways(self) -> None:
         mixed = {"kafka_version": "4.3.1", "node_versions": {"n2": "3.9.0"}}
         result = judged(read(range(9)), logs=(self.WHOLE, self.LACKING), cleaned=cleaned(4), setup=mixed)
         assert "compacted-early" not in result.counts
 
-    def test_nor_of_a_log_of_which_no_cleaning_is_told(self) -> None:
-        told = [
+    def test_nor_of_a_log_of_which_no_cleaning_is_logged(self) -> None:
+        operations = [
             Operation(0, 7, "runner", OK, "observe", "cleaned", {"began_ns": 6, "logs": []}, node=f"n{n}")
             for n in (1, 2, 3)
         ]
-        result = judged(read(range(9)), logs=(self.WHOLE, self.LACKING), cleaned=told)
+        result = judged(read(range(9)), logs=(self.WHOLE, self.LACKING), cleaned=operations)
         assert "compacted-early" not in result.counts
 
 

@@ -49,12 +49,12 @@ class Entry(NamedTuple):
 
 
 class Log:
-    """A log, and what its producers were told of it."""
+    """A log, and the operations of its producers."""
 
     def __init__(self, draw: Random) -> None:
         self.draw = draw
         self.entries: list[Entry] = []
-        self.told: list[Operation] = []
+        self.operations: list[Operation] = []
         self.now = 0
         self._next = 0
 
@@ -97,20 +97,20 @@ class Log:
         end = "abort" if aborts and known else "commit"
         asked: dict[str, Any] = {"client": "c", "end": end, "mops": sends}
         mops = [[*send, offset if placed else None] for send, offset in zip(sends, offsets, strict=True)]
-        told = {**asked, "mops": mops, "ended": None}
+        answer = {**asked, "mops": mops, "ended": None}
         self._call(
-            ("txn", f"t-{producer}"), began, asked, INFO if not known else FAIL if aborts else OK, told
+            ("txn", f"t-{producer}"), began, asked, INFO if not known else FAIL if aborts else OK, answer
         )
 
     def _tick(self) -> int:
         self.now += 1
         return self.now
 
-    def _call(self, what: tuple[str, str], began: int, asked: Any, kind: OperationType, told: Any) -> None:
+    def _call(self, what: tuple[str, str], began: int, asked: Any, kind: OperationType, answer: Any) -> None:
         who = f"{what[1]}-{began}"
-        self.told += [
+        self.operations += [
             Operation(0, began, who, INVOKE, *what, asked),
-            Operation(0, self._tick(), who, kind, *what, told),
+            Operation(0, self._tick(), who, kind, *what, answer),
         ]
 
 
@@ -154,9 +154,9 @@ class Replica:
         given = [e for e in self.left if e.value != MARKER and not (isolation == COMMITTED and e.aborted)]
         records = [[0, [e.offset for e in given], [e.value for e in given]]] if given else []
         asked = {"client": "c", "isolation": isolation, "partition": 0}
-        told = {**asked, "start": 0, "end": end, "position": end, "records": records}
+        answer = {**asked, "start": 0, "end": end, "position": end, "records": records}
         yield Operation(0, at_ns, isolation, INVOKE, "final-read", "log-0", asked)
-        yield Operation(0, at_ns + 1, isolation, OK, "final-read", "log-0", told)
+        yield Operation(0, at_ns + 1, isolation, OK, "final-read", "log-0", answer)
 
     def disk(self, node: str, end: int, active: int, at_ns: int) -> Operation:
         """What is on the disk."""
@@ -190,17 +190,17 @@ def simulated(seed: int, *, expires: bool, takes_aborted: bool = False) -> Histo
 
     read_ns = log.now + 10
     clean()
-    told = [*elected(1), *sorted(log.told, key=lambda each: each.time_ns), recovered((1, 2))]
-    told += copies[0].read(COMMITTED, end, read_ns)
+    operations = [*elected(1), *sorted(log.operations, key=lambda each: each.time_ns), recovered((1, 2))]
+    operations += copies[0].read(COMMITTED, end, read_ns)
     clean()
-    told += copies[0].read(UNCOMMITTED, end, read_ns + 2)
+    operations += copies[0].read(UNCOMMITTED, end, read_ns + 2)
     clean()
-    told += [each.disk(f"n{n}", end, active, read_ns + 10) for n, each in enumerate(copies, start=1)]
+    operations += [each.disk(f"n{n}", end, active, read_ns + 10) for n, each in enumerate(copies, start=1)]
     kept_ms = "0" if expires else "86400000"
     config = {"cleanup.policy": "compact", "delete.retention.ms": kept_ms}
     topic = {"name": "log-0", "topic_id": TOPIC_ID, "partitions": 1, "config": config}
     workload = {"acks": "all", "keys": KEYS, "tombstones": TOMBSTONES}
-    return history_of(*told, setup={"topics": [topic], "workload": workload})
+    return history_of(*operations, setup={"topics": [topic], "workload": workload})
 
 
 def illegal(history: History) -> set[str]:

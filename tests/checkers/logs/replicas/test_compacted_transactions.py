@@ -34,18 +34,18 @@ def txn(end: str, *values: int) -> list[Operation]:
     """A transaction whose records stand at the offsets of their values."""
     sends = [["send", "log-0", 0, value] for value in values]
     asked: dict[str, Any] = {"client": "c", "end": "commit", "mops": sends}
-    told = {**asked, "mops": [[*send, send[-1]] for send in sends], "ended": None}
+    answer = {**asked, "mops": [[*send, send[-1]] for send in sends], "ended": None}
     return [
         Operation(0, 1, "t", OperationType.INVOKE, "txn", "t-0", asked),
-        Operation(0, 1, "t", OUTCOMES[end], "txn", "t-0", told),
+        Operation(0, 1, "t", OUTCOMES[end], "txn", "t-0", answer),
     ]
 
 
-def marked(batches: Sequence[Batch], end: str = "abort", **told: Any) -> dict[str, Any]:
+def marked(batches: Sequence[Batch], end: str = "abort", **fields: Any) -> dict[str, Any]:
     """A log that ends with a record of a transaction and its marker."""
     record = left(8, 8, 1, producer_id=9, attributes=0x10)
     marker = Batch(9, producer_id=9, attributes=0x30, control=ENDS[end])
-    return replica([*batches, record, marker], **{"log_start": 0, "end": 10, **told})
+    return replica([*batches, record, marker], **{"log_start": 0, "end": 10, **fields})
 
 
 def reads(committed: Sequence[int], everything: Sequence[int], *, end: int = 10) -> list[list[Operation]]:
@@ -92,14 +92,14 @@ def test_an_aborted_record_that_was_returned_as_committed_displaces_nothing() ->
     assert [lost.subject for lost in found(result, "compacted-away")] == ["log-0/0@4"]
 
 
-def test_nothing_is_said_where_a_transaction_was_open_when_the_end_was_listed() -> None:
+def test_nothing_is_reported_where_a_transaction_was_open_when_the_end_was_listed() -> None:
     logs = [marked(WITHOUT_4, "commit")] * 2
     result = judged(txn("doubt", 8), *reads(ALL, (*ALL, 8), end=8), logs=logs)
     assert (found(result, "compacted-away"), result.figures["keys_compared"]) == ([], 0)
 
 
 @pytest.mark.parametrize(("retention_ms", "lost"), [("1000", 0), ("3000", 1)])
-def test_nothing_is_said_of_a_key_whose_marker_a_replica_may_have_missed(
+def test_nothing_is_reported_of_a_key_whose_marker_a_replica_may_have_missed(
     retention_ms: str, lost: int
 ) -> None:
     logs = (marked(FULL[:4]), marked(WITHOUT_4))
@@ -203,8 +203,8 @@ class TestCleanings:
     def judged(self, end: str, *values: int, cleaned_to: int = 4) -> CheckerResult:
         marker = Batch(9, producer_id=9, attributes=0x30, control=0)
         logs = [replica([*some, marker], log_start=0, end=10) for some in (self.WHOLE, self.LACKING)]
-        told = cleaned(cleaned_to)
-        return judged(txn(end, *values), *reads(self.GIVEN, self.GIVEN), logs=logs, cleaned=told)
+        cleanings = cleaned(cleaned_to)
+        return judged(txn(end, *values), *reads(self.GIVEN, self.GIVEN), logs=logs, cleaned=cleanings)
 
     def test_records_are_judged_beside_transactions(self) -> None:
         result = self.judged("abort", 8)
@@ -231,14 +231,14 @@ class TestCleanings:
 
     def test_an_aborted_tombstone_was_nowhere(self) -> None:
         """That of key 1 at 21 would leave out the key if it was unknown what became of it."""
-        told = txn("abort", 21)
-        told[1].value["mops"] = [["send", "log-0", 0, 21, None]]
+        aborted = txn("abort", 21)
+        aborted[1].value["mops"] = [["send", "log-0", 0, 21, None]]
         log = kept(
             [left(0, 7, 7), Batch(9, producer_id=9, attributes=0x30, control=0)], (0, 2, 3, 4, 5, 6, 7)
         )
         log["end"] = 10
         result = judged(
-            told, *reads(self.GIVEN, self.GIVEN), logs=(log, log), tombstones=3, cleaned=cleaned(4)
+            aborted, *reads(self.GIVEN, self.GIVEN), logs=(log, log), tombstones=3, cleaned=cleaned(4)
         )
         assert len(found(result, "compacted-early")) == 2
 

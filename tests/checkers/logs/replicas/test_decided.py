@@ -30,15 +30,15 @@ from tests.checkers.transactional.states.state_histories import (
     EMPTY,
     ONGOING,
     TOPIC,
-    Told,
+    Record,
     states,
 )
 
 UNDECIDED, UNMARKED = "marker-without-decision", "completed-without-marker"
 STATES_ID = "AAAAAAAAAAAAAAAAAAAAAQ"
-BEGUN = (Told(EMPTY), Told(ONGOING, partitions=[0]))
-COMMIT = (*BEGUN, Told(COMMITTING, 1, 7, [0]), Told(COMMITTED, 1))
-ABORT = (*BEGUN, Told(ABORTING, 1, 7, [0]), Told(ABORTED, 1))
+BEGUN = (Record(EMPTY), Record(ONGOING, partitions=[0]))
+COMMIT = (*BEGUN, Record(COMMITTING, 1, 7, [0]), Record(COMMITTED, 1))
+ABORT = (*BEGUN, Record(ABORTING, 1, 7, [0]), Record(ABORTED, 1))
 DATA = ("d", 0)
 
 
@@ -48,9 +48,9 @@ def created(partitions: int, *, removed: bool = False) -> dict[str, Any]:
     for topic, topic_id, number in (("log-0", TOPIC_ID, 1), (TOPIC, STATES_ID, partitions)):
         records.append([len(records), 1, "TOPIC_RECORD", {"name": topic, "topicId": topic_id}])
         for each in range(number):
-            told = {"partitionId": each, "topicId": topic_id, "leader": 1, "leaderEpoch": 0}
-            told |= {"replicas": [1, 2], "isr": [1, 2]}
-            records.append([len(records), 1, "PARTITION_RECORD", told])
+            partition = {"partitionId": each, "topicId": topic_id, "leader": 1, "leaderEpoch": 0}
+            partition |= {"replicas": [1, 2], "isr": [1, 2]}
+            records.append([len(records), 1, "PARTITION_RECORD", partition])
     if removed:
         records.append([len(records), 1, "REMOVE_TOPIC_RECORD", {"topicId": TOPIC_ID}])
     return metadata([Batch(0, len(records) - 1)], records=records)
@@ -62,7 +62,7 @@ def judged(
     others: Sequence[Operation] = (),
     partitions: int = 1,
     removed: bool = False,
-    told: dict[str, Any] | None = None,
+    fields: dict[str, Any] | None = None,
     **setup: Any,
 ) -> CheckerResult:
     """Two nodes have this log; the coordinators' logs are those."""
@@ -73,7 +73,7 @@ def judged(
             Operation(0, 1, "runner", OperationType.OK, "recover", "log-0", {"partitions": [state]}),
             *read_to(log[-1].last_offset + 1, 0),
             *others,
-            *(observed(node, replica_of(log, partition=0, **(told or {}))) for node in ("n1", "n2")),
+            *(observed(node, replica_of(log, partition=0, **(fields or {}))) for node in ("n1", "n2")),
             *(observed_states(value) for value in coordinators),
             observed_metadata(created(partitions, removed=removed)),
             setup={**SETUP, "topics": [topic], **setup},
@@ -95,7 +95,7 @@ def found(result: CheckerResult) -> list[str]:
     return [anomaly.id for anomaly in result.anomalies if anomaly.id in {UNDECIDED, UNMARKED}]
 
 
-def coordinator(*records: Told, settled: int | None = 99, **changes: Any) -> dict[str, Any]:
+def coordinator(*records: Record, settled: int | None = 99, **changes: Any) -> dict[str, Any]:
     return states(*records, settled=settled, **changes)
 
 
@@ -112,15 +112,15 @@ def coordinator(*records: Told, settled: int | None = 99, **changes: Any) -> dic
         ([DATA, ("c", 2)], COMMIT, [UNDECIDED, UNMARKED]),
         ([DATA], ABORT, [UNMARKED]),
         ([DATA, ("c", 1)], (), [UNDECIDED]),
-        ([DATA], (*COMMIT[:-1], Told(COMMITTED, 0, 8)), []),
-        ([DATA], (*BEGUN, Told(COMMITTING, 1, 7, [0], 8), Told(COMMITTED, 0, 8)), [UNMARKED]),
-        ([DATA], (Told(EMPTY), Told(ABORTING, 1), Told(ABORTED, 1)), []),
-        ([DATA], (*BEGUN, Told(COMMITTING, 1, 7, [3]), Told(COMMITTED, 1)), []),
-        ([DATA], (*BEGUN, Told(COMMITTING, 1, 7, [0], topic="x"), Told(COMMITTED, 1)), []),
+        ([DATA], (*COMMIT[:-1], Record(COMMITTED, 0, 8)), []),
+        ([DATA], (*BEGUN, Record(COMMITTING, 1, 7, [0], 8), Record(COMMITTED, 0, 8)), [UNMARKED]),
+        ([DATA], (Record(EMPTY), Record(ABORTING, 1), Record(ABORTED, 1)), []),
+        ([DATA], (*BEGUN, Record(COMMITTING, 1, 7, [3]), Record(COMMITTED, 1)), []),
+        ([DATA], (*BEGUN, Record(COMMITTING, 1, 7, [0], topic="x"), Record(COMMITTED, 1)), []),
         ([DATA], (*COMMIT, COMMIT[-1]), [UNMARKED]),
     ],
 )
-def test_decisions_and_markers(log: list[tuple[str, int]], records: Sequence[Told], ids: list[str]) -> None:
+def test_decisions_and_markers(log: list[tuple[str, int]], records: Sequence[Record], ids: list[str]) -> None:
     result = judged(log_of(*log), coordinator(*records))
     assert sorted(found(result)) == sorted(ids)
 
@@ -146,12 +146,12 @@ def test_a_completion_that_may_have_come_after_the_replicas_were_read() -> None:
     assert found(judged(log_of(DATA), coordinator(*COMMIT, settled=None))) == []
 
 
-def moved(*records: Told, by: int) -> list[Told]:
+def moved(*records: Record, by: int) -> list[Record]:
     """These records at later offsets."""
-    return [told._replace(offset=place + by) for place, told in enumerate(records)]
+    return [record._replace(offset=place + by) for place, record in enumerate(records)]
 
 
-EARLY, LATE = Told(EMPTY, 0), Told(EMPTY, 4)
+EARLY, LATE = Record(EMPTY, 0), Record(EMPTY, 4)
 """Records of the producer with lower epochs than the marker's, and with certainly higher ones."""
 
 
@@ -166,26 +166,26 @@ EARLY, LATE = Told(EMPTY, 0), Told(EMPTY, 4)
         ([EARLY, *moved(LATE, by=2)], {}, []),
         (moved(LATE, by=2), {}, []),
         (moved(LATE, by=0), {"end": 9}, [UNDECIDED]),
-        (moved(Told(EMPTY, 1), by=2), {}, []),
+        (moved(Record(EMPTY, 1), by=2), {}, []),
         ([EARLY, LATE._replace(epoch=3)], {"end": 9}, []),
         (moved(*BEGUN, by=1), {"error": "gone"}, []),
     ],
 )
 def test_a_decision_is_missed_only_where_no_record_is_missing(
-    records: Sequence[Told], changes: dict[str, Any], ids: list[str]
+    records: Sequence[Record], changes: dict[str, Any], ids: list[str]
 ) -> None:
     """The marker has epoch 1; another partition's log was not gathered."""
     one = coordinator(*records, **changes)
     assert found(judged(log_of(DATA, ("c", 1)), one, partitions=2)) == ids
 
 
-@pytest.mark.parametrize("coordinators", [[], [coordinator(Told(EMPTY, producer=8))]])
+@pytest.mark.parametrize("coordinators", [[], [coordinator(Record(EMPTY, producer=8))]])
 def test_the_decision_of_a_producer_that_no_log_has_may_be_anywhere(
     coordinators: list[dict[str, Any]],
 ) -> None:
     log = log_of(DATA, ("c", 1))
     assert found(judged(log, *coordinators, partitions=2)) == []
-    both = [coordinator(Told(EMPTY, producer=8)), coordinator(partition=1)]
+    both = [coordinator(Record(EMPTY, producer=8)), coordinator(partition=1)]
     assert found(judged(log, *both, partitions=2)) == [UNDECIDED]
 
 
@@ -193,12 +193,12 @@ def test_the_decision_of_a_producer_that_no_log_has_may_be_anywhere(
     ("records", "ids"),
     [
         (moved(*COMMIT, by=3), [UNMARKED]),
-        ([Told(EMPTY), *moved(*COMMIT[2:], by=3)], [UNMARKED]),
+        ([Record(EMPTY), *moved(*COMMIT[2:], by=3)], [UNMARKED]),
         ([*COMMIT[:3], *moved(COMMIT[3], by=9)], []),
     ],
 )
 def test_a_completion_counts_if_nothing_is_missing_since_the_decision(
-    records: Sequence[Told], ids: list[str]
+    records: Sequence[Record], ids: list[str]
 ) -> None:
     assert found(judged(log_of(DATA), coordinator(*records))) == ids
 
@@ -211,15 +211,15 @@ def test_a_loss_is_a_gap_in_its_partition(
     monkeypatch: pytest.MonkeyPatch, epoch: int | None, ids: list[str]
 ) -> None:
     """The completion was appended in leader epoch 2, the records before it in epoch 1."""
-    records = [told._replace(leader_epoch=1 + (told is COMMIT[3])) for told in COMMIT]
-    told = [coordinator(*records), coordinator(partition=1)]
+    records = [record._replace(leader_epoch=1 + (record is COMMIT[3])) for record in COMMIT]
+    observations = [coordinator(*records), coordinator(partition=1)]
 
     def losses(_: History, __: str, partition: int | None = None) -> tuple[Loss, ...]:
         return () if partition == 1 else (Loss("a loss", NEVER, 0, epoch),)
 
     monkeypatch.setattr(coordinated, "losses", losses)
-    assert found(judged(log_of(DATA), *told, partitions=2)) == ids
-    assert UNDECIDED not in found(judged(log_of(DATA, ("a", 1)), *told, partitions=2))
+    assert found(judged(log_of(DATA), *observations, partitions=2)) == ids
+    assert UNDECIDED not in found(judged(log_of(DATA, ("a", 1)), *observations, partitions=2))
 
 
 def test_a_loss_in_another_partition_excuses_no_marker(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,8 +227,8 @@ def test_a_loss_in_another_partition_excuses_no_marker(monkeypatch: pytest.Monke
         return () if partition == 0 else (Loss("a loss", NEVER),)
 
     monkeypatch.setattr(coordinated, "losses", losses)
-    told = [coordinator(*COMMIT), coordinator(partition=1)]
-    assert sorted(found(judged(log_of(DATA, ("a", 1)), *told, partitions=2))) == [UNMARKED, UNDECIDED]
+    observations = [coordinator(*COMMIT), coordinator(partition=1)]
+    assert sorted(found(judged(log_of(DATA, ("a", 1)), *observations, partitions=2))) == [UNMARKED, UNDECIDED]
 
 
 def test_all_coordinators_count() -> None:
@@ -244,7 +244,7 @@ INITIALISED = (
 
 
 @pytest.mark.parametrize(
-    ("told", "others", "lost_in", "judges"),
+    ("observations", "others", "lost_in", "judges"),
     [
         ([coordinator(*BEGUN)], (), 1, True),
         ([coordinator(*BEGUN)], (), 0, False),
@@ -259,7 +259,7 @@ INITIALISED = (
 def test_epochs_of_producers_in_other_partitions_than_the_loss_are_judged(
     monkeypatch: pytest.MonkeyPatch,
     log: list[Batch],
-    told: list[dict[str, Any]],
+    observations: list[dict[str, Any]],
     others: Sequence[Operation],
     lost_in: int,
     *,
@@ -270,7 +270,7 @@ def test_epochs_of_producers_in_other_partitions_than_the_loss_are_judged(
 
     monkeypatch.setattr(coordinated, "losses", losses)
     assert number_of("t", 2) == 0
-    counts = judged(log, *told, others=others, partitions=2).counts
+    counts = judged(log, *observations, others=others, partitions=2).counts
     assert bool({"marker-of-another-transaction", "marker-shared"} & counts.keys()) is judges
 
 
@@ -282,8 +282,8 @@ def test_a_permitted_loss_excuses_all() -> None:
 
 def lost() -> Operation:
     """A fault that wiped the disks of both nodes."""
-    told = {"kind": "disk-loss", "targets": ["n1", "n2"]}
-    return Operation(0, 2, "nemesis", OperationType.INVOKE, "inject", "disk-loss", told)
+    value = {"kind": "disk-loss", "targets": ["n1", "n2"]}
+    return Operation(0, 2, "nemesis", OperationType.INVOKE, "inject", "disk-loss", value)
 
 
 def test_an_administrator_may_abort() -> None:
@@ -296,7 +296,7 @@ def test_an_administrator_may_abort() -> None:
     "changes",
     [
         {"removed": True},
-        {"told": {"corrupt": [["0.log", 0, 0, "wrong"]]}},
+        {"fields": {"corrupt": [["0.log", 0, 0, "wrong"]]}},
         {"config": {"transactional.id.expiration.ms": "1000"}},
     ],
 )
@@ -305,7 +305,7 @@ def test_logs_that_may_lack_markers(changes: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "changes", [{}, {"told": {"log_start": 1}}, {"config": {"log.retention.ms": "1000"}}]
+    "changes", [{}, {"fields": {"log_start": 1}}, {"config": {"log.retention.ms": "1000"}}]
 )
 def test_a_log_from_which_nothing_was_removed_has_all_markers(changes: dict[str, Any]) -> None:
     assert found(judged(log_of(DATA), coordinator(*COMMIT), **changes)) == [UNMARKED]

@@ -42,7 +42,7 @@ def noted_history(
     setup: Mapping[str, Any] | None = None,
     start: int = 0,
 ) -> History:
-    """All replicas hold `LOG` unless `logs` says otherwise, and noted this."""
+    """All replicas hold `LOG` unless `logs` has others, and noted this."""
     values = {node: replica(LOG) for node in ALL} | dict(logs or {})
     read = final_read(10)
     begun = Operation(0, 0, read.process, read.type, read.f, read.key, {**read.value, "start": start})
@@ -161,7 +161,7 @@ class TestAgainstEachOther:
 
 
 class TestAgainstElections:
-    def elected(self, *changes: Mapping[str, Any], **told_of: Any) -> Operation:
+    def elected(self, *changes: Mapping[str, Any], **fields: Any) -> Operation:
         """The metadata log: node 1 leads in epoch 0, then these changes."""
         topic = {"name": "log-0", "topicId": TOPIC_ID}
         partition = {"partitionId": 0, "topicId": TOPIC_ID}
@@ -174,7 +174,7 @@ class TestAgainstElections:
                 for place, change in enumerate(changes)
             ),
         ]
-        return observed("n1", metadata([Batch(0, len(records))], records=records, **told_of))
+        return observed("n1", metadata([Batch(0, len(records))], records=records, **fields))
 
     WHOLE = ({"leader": 2}, {"leader": -1}, {"leader": 3})
 

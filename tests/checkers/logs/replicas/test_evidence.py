@@ -1,4 +1,4 @@
-"""What became of a record, by the logs that were told: against an answer looked up batch by batch."""
+"""What became of a record, by the logs that were observed: against an answer looked up batch by batch."""
 
 from itertools import pairwise
 
@@ -34,10 +34,10 @@ def logs(draw: st.DrawFn) -> list[Batch]:
 
 
 @given(st.lists(logs(), max_size=3))
-def test_fates_are_those_of_the_batch_that_spans_the_offset(told: list[list[Batch]]) -> None:
-    nodes = [f"n{place}" for place in range(len(told))]
+def test_fates_are_those_of_the_batch_that_spans_the_offset(stored: list[list[Batch]]) -> None:
+    nodes = [f"n{place}" for place in range(len(stored))]
     batches = batches_of(
-        history_of(*(observed(node, replica(log)) for node, log in zip(nodes, told, strict=True)))
+        history_of(*(observed(node, replica(log)) for node, log in zip(nodes, stored, strict=True)))
     )
     offsets = np.arange(40)
 
@@ -46,7 +46,7 @@ def test_fates_are_those_of_the_batch_that_spans_the_offset(told: list[list[Batc
     assert fates.nodes == tuple(nodes)
     assert fates.held.shape == (len(nodes), 40)
     for offset in range(40):
-        spans = [[b for b in log if b.base_offset <= offset <= b.last_offset] for log in told]
+        spans = [[b for b in log if b.base_offset <= offset <= b.last_offset] for log in stored]
         assert fates.held[:, offset].tolist() == [bool(found) for found in spans]
         first = next((found[0] for found in spans if found), Batch(0, leader_epoch=-1))
         assert fates.producer_id[offset] == first.producer_id
@@ -76,7 +76,7 @@ def test_a_batch_out_of_order_is_found_all_the_same() -> None:
     assert batches.logs[0].rows_at(np.array([0, 1, 4, 6])).tolist() == [2, -1, -1, 0]
 
 
-def test_a_log_that_could_not_be_read_tells_of_nothing() -> None:
+def test_a_log_that_could_not_be_read_shows_nothing() -> None:
     batches = batches_of(history_of(observed("n2", unread()), observed("n1", replica([Batch(0)]))))
 
     assert [log.node for log in batches.of(HERE)] == ["n1", "n2"]
@@ -86,7 +86,7 @@ def test_a_log_that_could_not_be_read_tells_of_nothing() -> None:
     assert (batches.logs[1].start, batches.logs[1].end, len(batches.logs[1])) == (0, 0, 0)
 
 
-def test_what_is_told_last_counts_and_metadata_is_apart() -> None:
+def test_what_is_observed_last_counts_and_metadata_is_apart() -> None:
     batches = batches_of(
         history_of(
             observed("n1", replica([Batch(0)])),
@@ -101,7 +101,7 @@ def test_what_is_told_last_counts_and_metadata_is_apart() -> None:
     assert [str(log.partition) for log in batches.metadata_logs] == ["__cluster_metadata/0"]
 
 
-def test_a_history_that_tells_of_no_replica_has_no_fates() -> None:
+def test_a_history_without_any_replica_has_no_fates() -> None:
     fates = batches_of(history_of()).fates(HERE, np.array([1, 2]))
 
     assert fates.held.shape == (0, 2)

@@ -43,11 +43,11 @@ def run(
     end: int = 8,
     isr: Sequence[int] = (1, 2),
     setup: Mapping[str, Any] | None = None,
-    **told: Any,
+    **fields: Any,
 ) -> History:
     """A run whose first two nodes have the same log at the end."""
-    logs = [observed(node, replica(log, **told)) for node in ("n1", "n2")]
-    start = told.get("log_start", 0)
+    logs = [observed(node, replica(log, **fields)) for node in ("n1", "n2")]
+    start = fields.get("log_start", 0)
     return history_of(recovered(isr), final_read(end, start=start), *logs, *answers, setup=setup)
 
 
@@ -62,7 +62,7 @@ class TestForgotten:
         assert result.figures["producers_known"] == 4
 
     @pytest.mark.parametrize(
-        ("known", "says"),
+        ("known", "message"),
         [
             pytest.param(
                 KNOWN[:1], "epoch 1 and sequence number 1 of producer 8 at offset 4", id="one unknown"
@@ -72,10 +72,10 @@ class TestForgotten:
             pytest.param(((7, 0, 4), (8, 0, 9)), "and the broker knows epoch 0 and number 9", id="older"),
         ],
     )
-    def test_one_is_not(self, known: Known, says: str) -> None:
+    def test_one_is_not(self, known: Known, message: str) -> None:
         ((subject, summary),) = found(run(answered("n1", KNOWN), answered("n2", known)))
         assert str(subject).startswith("log-0/0@")
-        assert says in summary
+        assert message in summary
         assert summary.startswith("the log of log-0/0 on n2 has epoch ")
 
     @pytest.mark.parametrize("known", [((7, 0, 9), (8, 1, 1)), ((7, 1, -1), (8, 2, 0)), (*KNOWN, (9, 0, 0))])

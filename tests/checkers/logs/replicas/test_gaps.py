@@ -22,10 +22,10 @@ TRANSACTIONAL, MARKER = 0x10, 0x30
 NODES = ("n1", "n2", "n3")
 
 
-def everywhere(*log: Batch, **told: Any) -> CheckerResult:
+def everywhere(*log: Batch, **options: Any) -> CheckerResult:
     """All replicas hold the same log."""
     end = max(batch.last_offset for batch in log) + 1
-    return check_replicas(replicated(dict.fromkeys(NODES, log), end, **told))
+    return check_replicas(replicated(dict.fromkeys(NODES, log), end, **options))
 
 
 def topic(**config: str) -> dict[str, Any]:
@@ -86,8 +86,8 @@ class TestOffsets:
     def test_a_config_that_was_altered_counts(
         self, config: str, value: str, kind: str, *, found: bool
     ) -> None:
-        told = {"config": config, "value": value}
-        altered = Operation(0, 0, "admin", OperationType(kind), "alter-topic", "log-0", told)
+        request = {"config": config, "value": value}
+        altered = Operation(0, 0, "admin", OperationType(kind), "alter-topic", "log-0", request)
         log = observed("n1", replica(self.HOLED))
         history = history_of(recovered((1,)), final_read(10), altered, log)
         assert ("offset-gap" in check_replicas(history).counts) is found
@@ -171,8 +171,8 @@ class TestSequences:
         assert everywhere(made(0, last, 3), made(3, 0)).counts == {}
 
     def test_compaction_makes_gaps(self) -> None:
-        told = topic(**{"cleanup.policy": "compact"})
-        assert everywhere(made(0, 0), made(1, 2), setup=told).counts == {}
+        compacted = topic(**{"cleanup.policy": "compact"})
+        assert everywhere(made(0, 0), made(1, 2), setup=compacted).counts == {}
 
     @pytest.mark.parametrize("where", ["config", "node_config"])
     def test_brokers_that_forget_producers_early_take_what_comes(self, where: str) -> None:

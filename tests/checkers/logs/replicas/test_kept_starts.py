@@ -29,10 +29,10 @@ def deleted(below: int = 5, *, how: str = "ok", at_ms: float = 10_000, **setup: 
 
 
 def on_disk(
-    story: AdminStory, start: int | None, *, node: str = "n2", at_ms: float = END_MS, **told: Any
+    story: AdminStory, start: int | None, *, node: str = "n2", at_ms: float = END_MS, **fields: Any
 ) -> AdminStory:
     """What lies on a node's disk: a log that begins there."""
-    value = replica([Batch(0, 9)], began_ns=round(at_ms * MS), log_start=start, topic_id=TOPIC_ID) | told
+    value = replica([Batch(0, 9)], began_ns=round(at_ms * MS), log_start=start, topic_id=TOPIC_ID) | fields
     story.observe(at_ms + 1, "replica", value, node=node)
     return story
 
@@ -147,7 +147,7 @@ class TestCleanStop:
         observe_process(story, "n2", 13_000, "exited", 143)
         assert len(judged(on_disk(story, 4, at_ms=30_000))[0]) == 1
 
-    def test_a_stop_of_another_node_says_nothing(self) -> None:
+    def test_a_stop_of_another_node_proves_nothing(self) -> None:
         assert judged(on_disk(stopped(deleted()), 0, node="n3", at_ms=30_000)) == ([], 0)
 
     def test_one_that_had_to_be_killed_writes_nothing(self) -> None:
@@ -221,14 +221,14 @@ class TestLoaded:
         story.fault(12_000, 17_000, "stop", "n2")
         assert len(judged(loaded(story, 4))[0]) == 1
 
-    def test_nor_does_an_end_of_which_nobody_tells_whose_it_is(self) -> None:
+    def test_nor_does_an_end_of_which_nobody_knows_whose_it_is(self) -> None:
         story = deleted()
         story.fault(12_000, 17_000, "stop", "n2")
         value = {"status": "exited", "exit_code": 143, "oom": False}
         story.observe(13_000, "node", value, node="n2")
         assert judged(loaded(story, 4)) == ([], 0)
 
-    def test_an_end_of_another_process_says_nothing(self) -> None:
+    def test_an_end_of_another_process_proves_nothing(self) -> None:
         story = deleted()
         observe_process(story, "n2", 11_000, "running")
         assert judged(loaded(stopped(story), 4)) == ([], 0)
@@ -237,7 +237,7 @@ class TestLoaded:
         ("start", "fields"),
         [(None, {}), (0, {"at_ms": 11_900}), (0, {"topic": "log-9"}), (0, {"node": "n3"})],
     )
-    def test_what_says_nothing(self, start: int | None, fields: dict[str, Any]) -> None:
+    def test_what_proves_nothing(self, start: int | None, fields: dict[str, Any]) -> None:
         assert judged(loaded(stopped(deleted()), start, **fields)) == ([], 0)
 
     def test_after_a_kill_it_may_begin_earlier(self) -> None:
@@ -333,7 +333,7 @@ class TestNotJudged:
         assert judged(on_disk(story, 0)) == ([], 0)
 
 
-def test_the_checker_tells_it() -> None:
+def test_the_checker_reports_it() -> None:
     result = check_replicas(on_disk(deleted(), 4).history())
     assert result.counts["deletion-not-kept"] == 1
     assert result.figures["deletions_on_disk"] == 1

@@ -36,7 +36,7 @@ def changed(*isrs: Sequence[int]) -> Operation:
 
 
 def ends_at(time_ns: int, end: int) -> Operation:
-    """The quorum's leader tells where its log ends, and that all of it is committed."""
+    """The quorum's leader reports where its log ends, and that all of it is committed."""
     value = {
         "began_ns": time_ns,
         "answer": "leader",
@@ -70,7 +70,7 @@ def run(
     log: bool = True,
     left_ns: int = 200,
     setup: Mapping[str, Any] | None = None,
-    **told: Any,
+    **fields: Any,
 ) -> History:
     """All are in sync at the end of recovery; `isrs` follow at `left_ns`."""
     state = {"topic": "log-0", "partition": 0, "leader": 1, "isr": [1, 2, 3]}
@@ -89,7 +89,7 @@ def run(
         *([msgspec.structs.replace(changed(*isrs), time_ns=500)] if log else []),
     ]
     history = history_of(*sorted(operations, key=lambda each: each.time_ns), setup=setup)
-    return msgspec.structs.replace(history, **told)
+    return msgspec.structs.replace(history, **fields)
 
 
 def logs(third: Sequence[Batch] | dict[str, Any]) -> dict[str, Any]:
@@ -108,8 +108,8 @@ OTHER = (Batch(0, 3), Batch(3, 2, crc=9), Batch(5, 2))
 
 
 class TestLeft:
-    def judged(self, third: Any, *others: Operation, **told: Any) -> CheckerResult:
-        return check_replicas(run(logs(third), *sent(6), *others, **told))
+    def judged(self, third: Any, *others: Operation, **fields: Any) -> CheckerResult:
+        return check_replicas(run(logs(third), *sent(6), *others, **fields))
 
     def test_one_that_has_what_was_committed_is_valid(self) -> None:
         result = self.judged(LOG)
@@ -157,10 +157,10 @@ class TestLeft:
     @pytest.mark.parametrize(
         "third", [replica(OTHER, topic_id="AAAAAAAAAAAAAAAAAAAAAA"), {**replica([]), "error": "x"}]
     )
-    def test_a_log_that_tells_nothing_of_it_is_not_judged(self, third: dict[str, Any]) -> None:
+    def test_a_log_that_records_nothing_of_it_is_not_judged(self, third: dict[str, Any]) -> None:
         assert self.judged(third).figures["left_compared"] == 0
 
-    def test_a_run_that_tells_of_no_recovery_phase_knows_of_nothing_committed(self) -> None:
+    def test_a_run_without_a_recovery_phase_knows_of_nothing_committed(self) -> None:
         history = run(logs(LOG[:2]), *sent(6))
         kept = tuple(o for o in history.operations if o.f != "phase")
         placed = tuple(msgspec.structs.replace(o, index=i) for i, o in enumerate(kept))
@@ -179,7 +179,7 @@ class TestMembers:
         assert counts(run(logs(OTHER), viewed([1, 2, 3]), isrs=back)) == {"replica-divergence": 1}
         assert counts(run(logs(OTHER), viewed([1, 2]), isrs=back)) == {}
 
-    def test_where_views_were_lost_the_log_tells(self) -> None:
+    def test_where_views_were_lost_the_log_decides(self) -> None:
         lacking = frozenset({"observer-partitions-n1"})
         known = check_replicas(run(logs(OTHER), isrs=(), lacking=lacking))
         assert known.counts == {"replica-divergence": 1}

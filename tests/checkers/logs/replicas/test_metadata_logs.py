@@ -44,8 +44,10 @@ def fault(kind: str, node: str) -> list[Operation]:
 
 
 def metadata_judged(*operations: Operation, **logs: Any) -> CheckerResult:
-    told = [observed(node, log if isinstance(log, dict) else metadata(log)) for node, log in logs.items()]
-    return check_replicas(history_of(*operations, *told, setup={"evidence": ["metadata-log"]}))
+    observations = [
+        observed(node, log if isinstance(log, dict) else metadata(log)) for node, log in logs.items()
+    ]
+    return check_replicas(history_of(*operations, *observations, setup={"evidence": ["metadata-log"]}))
 
 
 def test_equal_metadata_is_valid() -> None:
@@ -81,25 +83,25 @@ def test_a_node_is_held_to_what_its_leader_knows_it_has_fetched(ends: dict[int, 
         {"name": "n2", "id": 4},
     ]
     logs = {"n1": LOG, "n2": apart(2), "n3": LOG}
-    told = [observed(node, metadata(log)) for node, log in logs.items()]
+    observations = [observed(node, metadata(log)) for node, log in logs.items()]
     setup = {"evidence": ["metadata-log"], "nodes": nodes}
 
-    result = check_replicas(history_of(leads("n1", END, ends=ends), *told, setup=setup))
+    result = check_replicas(history_of(leads("n1", END, ends=ends), *observations, setup=setup))
 
     assert result.validity is (INVALID if len(ends) == 4 else VALID)
 
 
 def test_a_node_that_is_known_twice_is_held_to_the_less() -> None:
     nodes = [{"name": "n1", "id": 1}, {"name": "n2", "id": 2}, {"name": "n2", "id": 3}]
-    told = [observed("n1", metadata(LOG)), observed("n2", metadata(apart(2)))]
+    observations = [observed("n1", metadata(LOG)), observed("n2", metadata(apart(2)))]
     setup = {"evidence": ["metadata-log"], "nodes": nodes}
 
-    history = history_of(leads("n1", END, ends={1: 7, 2: 7, 3: 3}), *told, setup=setup)
+    history = history_of(leads("n1", END, ends={1: 7, 2: 7, 3: 3}), *observations, setup=setup)
 
     assert check_replicas(history).validity is VALID
 
 
-def test_the_last_leader_of_the_highest_epoch_tells_what_is_committed() -> None:
+def test_the_last_leader_of_the_highest_epoch_decides_what_is_committed() -> None:
     logs = SAME | {"n2": apart(1)}
     zombie, leader = leads("n2", 7, epoch=1), leads("n1", 2, epoch=4)
 
@@ -146,7 +148,7 @@ def test_metadata_that_nobody_meant_to_gather_may_be_missing() -> None:
     assert check_replicas(replicated(SAME, END, setup=BOTH)).validity is UNKNOWN
 
 
-def test_logs_with_a_batch_of_one_epoch_are_alike_up_to_it_whatever_was_told() -> None:
+def test_logs_with_a_batch_of_one_epoch_are_alike_up_to_it_whatever_was_read() -> None:
     result = metadata_judged(leads("n1", 2, ends={1: 2, 2: 2, 3: 2}), **SAME | {"n2": changed(1, crc=0)})
 
     assert result.counts == {"metadata-divergence": 1}
@@ -156,13 +158,13 @@ def test_logs_with_a_batch_of_one_epoch_are_alike_up_to_it_whatever_was_told() -
 
 
 def test_where_votes_were_lost_two_leaders_may_have_had_one_epoch() -> None:
-    logs, told = SAME | {"n2": changed(1, crc=0)}, leads("n1", 2, ends={1: 2, 2: 2, 3: 2})
+    logs, answer = SAME | {"n2": changed(1, crc=0)}, leads("n1", 2, ends={1: 2, 2: 2, 3: 2})
 
-    assert metadata_judged(*fault("wipe-disk", "n2"), told, **logs).validity is VALID
-    assert metadata_judged(*fault("kill", "n2"), told, **logs).validity is INVALID
+    assert metadata_judged(*fault("wipe-disk", "n2"), answer, **logs).validity is VALID
+    assert metadata_judged(*fault("kill", "n2"), answer, **logs).validity is INVALID
 
 
-def test_a_log_that_has_nothing_in_common_is_compared_as_far_as_it_was_told() -> None:
+def test_a_log_that_has_nothing_in_common_is_compared_as_far_as_it_was_read() -> None:
     logs = SAME | {"n2": [Batch(7, 1, 5)]}
 
     assert metadata_judged(leads("n1", END, ends={1: 7}), **logs).validity is VALID
@@ -177,13 +179,13 @@ def test_a_batch_that_is_missing_on_all_nodes_is_found_once() -> None:
     assert result.anomalies[0].explanation[-1] == "n2, n3: the same."
 
 
-@pytest.mark.parametrize("told", [{"segments": 1}, {"segments": 2}])
-def test_a_node_without_power_may_lose_the_end_of_a_segment_that_was_full(told: dict[str, int]) -> None:
-    logs = SAME | {"n3": metadata([LOG[0], *LOG[2:]], **told)}
+@pytest.mark.parametrize("fields", [{"segments": 1}, {"segments": 2}])
+def test_a_node_without_power_may_lose_the_end_of_a_segment_that_was_full(fields: dict[str, int]) -> None:
+    logs = SAME | {"n3": metadata([LOG[0], *LOG[2:]], **fields)}
     leader = leads("n1", 2, ends={1: 2, 2: 2, 3: 2})
 
     powerless = metadata_judged(*fault("power-loss", "n3"), leader, **logs)
-    assert powerless.counts.get("offset-gap", 0) == 2 - told["segments"]
+    assert powerless.counts.get("offset-gap", 0) == 2 - fields["segments"]
     assert metadata_judged(leader, **logs).counts["offset-gap"] == 1
 
 

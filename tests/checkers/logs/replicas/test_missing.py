@@ -21,20 +21,20 @@ def story(
     node: str = "n2",
     recovered: str = "ok",
     recovered_ms: float = 5_000,
-    **told_too: list[str],
+    **fields: list[str],
 ) -> AdminStory:
     """A topic is created at 1 ms, recovery ends later, and a broker's folders are read after that."""
-    told = AdminStory()
-    told.observe(0.1, "node", {"status": "running"}, node=node)
-    told.created()
-    told.both(4_000, recovered_ms, "recover", {"bound_ms": 60_000}, key="log-0", how=recovered)
-    value = {"began_ns": round(read_ms * MS), "folders": [list(each) for each in folders]} | told_too
-    told.observe(read_ms + 1, "folders", value, node=node)
-    return told
+    recording = AdminStory()
+    recording.observe(0.1, "node", {"status": "running"}, node=node)
+    recording.created()
+    recording.both(4_000, recovered_ms, "recover", {"bound_ms": 60_000}, key="log-0", how=recovered)
+    value = {"began_ns": round(read_ms * MS), "folders": [list(each) for each in folders]} | fields
+    recording.observe(read_ms + 1, "folders", value, node=node)
+    return recording
 
 
-def judged(told: AdminStory) -> CheckerResult:
-    return check_replicas(told.history())
+def judged(recording: AdminStory) -> CheckerResult:
+    return check_replicas(recording.history())
 
 
 def test_of_a_partition_of_which_it_is_a_replica() -> None:
@@ -64,11 +64,13 @@ def test_by_name_and_topic_id(folders: tuple[tuple[str, str], ...], found: dict[
 
 
 def test_of_a_broker_whose_container_nobody_reported_nothing_is_due() -> None:
-    told = AdminStory()
-    told.created()
-    told.both(4_000, 5_000, "recover", {"bound_ms": 60_000}, key="log-0")
-    told.observe(20_001, "folders", {"began_ns": 20_000 * MS, "folders": [["other-0", "other"]]}, node="n2")
-    assert judged(told).counts == {}
+    recording = AdminStory()
+    recording.created()
+    recording.both(4_000, 5_000, "recover", {"bound_ms": 60_000}, key="log-0")
+    recording.observe(
+        20_001, "folders", {"began_ns": 20_000 * MS, "folders": [["other-0", "other"]]}, node="n2"
+    )
+    assert judged(recording).counts == {}
 
 
 @pytest.mark.parametrize(("unread", "found"), [([], GONE), (["log-0-0"], {}), (["data-2"], {})])
@@ -94,9 +96,9 @@ def test_nothing_is_due_where_the_cluster_did_not_recover(how: str) -> None:
 
 
 def test_nothing_is_due_before_it_recovered() -> None:
-    told = story()
-    told.both(20_002, 20_003, "recover", {"bound_ms": 60_000}, key="log-0")
-    assert judged(told).counts == {}
+    recording = story()
+    recording.both(20_002, 20_003, "recover", {"bound_ms": 60_000}, key="log-0")
+    assert judged(recording).counts == {}
 
 
 def test_nothing_is_due_a_moment_after_it_was_created() -> None:
@@ -104,9 +106,9 @@ def test_nothing_is_due_a_moment_after_it_was_created() -> None:
 
 
 def test_nothing_is_due_of_a_topic_that_was_removed() -> None:
-    told = story()
-    told.record(19_000, "REMOVE_TOPIC_RECORD", {"topicId": TOPIC_ID})
-    assert judged(told).counts == {}
+    recording = story()
+    recording.record(19_000, "REMOVE_TOPIC_RECORD", {"topicId": TOPIC_ID})
+    assert judged(recording).counts == {}
 
 
 @pytest.mark.parametrize(
@@ -120,23 +122,23 @@ def test_nothing_is_due_of_a_topic_that_was_removed() -> None:
 def test_of_a_partition_that_was_moved(
     at_ms: float, replicas: tuple[int, ...], found: dict[str, int]
 ) -> None:
-    told = story()
-    told.changed(100, replicas=[1, 3], isr=[1, 3])
-    told.changed(at_ms, replicas=list(replicas), isr=list(replicas))
-    assert judged(told).counts == found
+    recording = story()
+    recording.changed(100, replicas=[1, 3], isr=[1, 3])
+    recording.changed(at_ms, replicas=list(replicas), isr=list(replicas))
+    assert judged(recording).counts == found
 
 
 def test_what_happened_after_the_log_ends_is_not_known() -> None:
-    told = story()
-    told.changed(300, isr=[1, 3])
-    told.changed(400, replicas=[1, 3])
-    assert check_replicas(told.history(cut=3)).counts == {}
+    recording = story()
+    recording.changed(300, isr=[1, 3])
+    recording.changed(400, replicas=[1, 3])
+    assert check_replicas(recording.history(cut=3)).counts == {}
 
 
 def test_where_a_wiped_disk_may_have_taken_records_nothing_is_decided() -> None:
-    told = story()
-    told.fault(300, 310, "wipe-disk", "n1", scope="all", new_directory_id=False)
-    assert judged(told).counts == {}
+    recording = story()
+    recording.fault(300, 310, "wipe-disk", "n1", scope="all", new_directory_id=False)
+    assert judged(recording).counts == {}
 
 
 @pytest.mark.parametrize(
@@ -152,30 +154,30 @@ def test_where_a_wiped_disk_may_have_taken_records_nothing_is_decided() -> None:
 def test_a_fault_keeps_a_broker_from_creating_it(
     kind: str, healed_ms: float | None, node: str, found: dict[str, int]
 ) -> None:
-    told = story(recovered_ms=max(healed_ms or 0, 5_000) + 100)
-    told.fault(50, healed_ms, kind, node)
-    assert judged(told).counts == found
+    recording = story(recovered_ms=max(healed_ms or 0, 5_000) + 100)
+    recording.fault(50, healed_ms, kind, node)
+    assert judged(recording).counts == found
 
 
 @pytest.mark.parametrize(("recovered_ms", "found"), [(5_000, {}), (8_500, GONE)])
 def test_a_broker_that_started_after_recovery_may_still_load_its_logs(
     recovered_ms: float, found: dict[str, int]
 ) -> None:
-    told = story(recovered_ms=recovered_ms)
-    told.observe(8_000, "node", {"status": "running"}, node="n2")
-    assert judged(told).counts == found
+    recording = story(recovered_ms=recovered_ms)
+    recording.observe(8_000, "node", {"status": "running"}, node="n2")
+    assert judged(recording).counts == found
 
 
 def test_a_fault_after_recovery_may_have_undone_it() -> None:
-    told = story()
-    told.fault(8_000, 8_500, "partition", "n2")
-    assert judged(told).counts == {}
+    recording = story()
+    recording.fault(8_000, 8_500, "partition", "n2")
+    assert judged(recording).counts == {}
 
 
 def test_without_folders_nothing_is_decided() -> None:
-    told = AdminStory()
-    told.created()
-    assert judged(told).figures["folders_due"] == 0
+    recording = AdminStory()
+    recording.created()
+    assert judged(recording).figures["folders_due"] == 0
 
 
 @pytest.mark.parametrize("journal", ["nemesis", "nodes", "runner"])

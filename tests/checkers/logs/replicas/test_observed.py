@@ -14,7 +14,7 @@ from checkers.history.replicas import COLUMN_TYPES, METADATA_LOG, REPLICA, Repli
 from tests.checkers.logs.replicas.replica_histories import Batch, metadata, packed, replica, unread
 
 
-def test_a_short_text_unpacks_no_more_than_is_said(tmp_path: Path) -> None:
+def test_a_short_text_unpacks_no_more_than_is_declared(tmp_path: Path) -> None:
     many = 200_000_000
     batches = dict.fromkeys(COLUMN_TYPES, pack(np.zeros(10**6), "base_offset", COLUMN_TYPES))
     with pytest.raises(

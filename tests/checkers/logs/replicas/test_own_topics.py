@@ -39,10 +39,10 @@ def elected(*leaders: int, isr: Sequence[int] = (1, 2, 3), late: int | None = No
     for leader in leaders[1:]:
         records.append([len(records), 1, "PARTITION_CHANGE_RECORD", {**partition, "leader": leader}])
     records.append([len(records), 1, "PARTITION_CHANGE_RECORD", {**partition, "isr": list(isr)}])
-    told = leads("n1", len(records))
+    answer = leads("n1", len(records))
     if late is not None:
         records.append([len(records), 1, "PARTITION_CHANGE_RECORD", {**partition, "leader": late}])
-    return [observed("n1", metadata([Batch(0, len(records))], records=records)), told]
+    return [observed("n1", metadata([Batch(0, len(records))], records=records)), answer]
 
 
 def recovered() -> Operation:
@@ -53,9 +53,9 @@ def judged(
     notes: Mapping[str, Entries], others: Sequence[Operation] | None = None, **setup: Any
 ) -> CheckerResult:
     first = elected(1, 2, 1, 2) if others is None else others
-    told = [noted(node, entries) for node, entries in notes.items()]
+    observations = [noted(node, entries) for node, entries in notes.items()]
     return check_replicas(
-        history_of(*first, recovered(), *told, setup={"evidence": [], "topics": []} | setup)
+        history_of(*first, recovered(), *observations, setup={"evidence": [], "topics": []} | setup)
     )
 
 
@@ -121,6 +121,8 @@ def test_a_node_that_lost_power_may_have_an_older_file() -> None:
 
 
 def test_without_an_end_of_recovery_nobody_is_compared() -> None:
-    told = [noted("n2", SAME), noted("n3", OTHER)]
-    result = check_replicas(history_of(*elected(1, 2, 1, 2), *told, setup={"evidence": [], "topics": []}))
+    observations = [noted("n2", SAME), noted("n3", OTHER)]
+    result = check_replicas(
+        history_of(*elected(1, 2, 1, 2), *observations, setup={"evidence": [], "topics": []})
+    )
     assert result.validity is Validity.VALID

@@ -45,13 +45,13 @@ def polled(story: AdminStory, *offsets: int, assigned_ms: float = 200, at_ms: fl
     return story
 
 
-def found(story: AdminStory | History, **told: Any) -> list[Anomaly]:
-    history = story if isinstance(story, History) else story.history(**told)
+def found(story: AdminStory | History, **options: Any) -> list[Anomaly]:
+    history = story if isinstance(story, History) else story.history(**options)
     return list(find_returned(history, Counter()))
 
 
-def licence(story: AdminStory, **told: Any) -> str:
-    (one,) = found(final(story, 0), **told)
+def licence(story: AdminStory, **options: Any) -> str:
+    (one,) = found(final(story, 0), **options)
     assert not one.illegal
     return str(one.licence)
 
@@ -107,7 +107,7 @@ class TestFinalReads:
     def test_without_deletions_there_is_nothing_to_judge(self) -> None:
         assert found(final(AdminStory(), 0)) == []
 
-    def test_the_checker_tells_it(self) -> None:
+    def test_the_checker_reports_it(self) -> None:
         result = check_replicas(final(deleted(), 0).history())
         assert result.counts["deleted-records-returned"] == 1
         assert result.figures["deletions_judged"] == 1
@@ -115,8 +115,8 @@ class TestFinalReads:
     @pytest.mark.parametrize(("journal", "kept"), [("nodes", 0), ("nemesis", 0), ("worker-1", 1)])
     def test_what_may_be_a_hole_is_withheld(self, journal: str, kept: int) -> None:
         result = check_replicas(final(deleted(), 0).history())
-        told = withheld(result, NEEDS, MissingParts(frozenset({journal}), "log"))
-        assert told.counts.get("deleted-records-returned", 0) == kept
+        shown = withheld(result, NEEDS, MissingParts(frozenset({journal}), "log"))
+        assert shown.counts.get("deleted-records-returned", 0) == kept
 
 
 class TestLicences:
@@ -143,7 +143,7 @@ class TestLicences:
         story.fault(300, 400, kind, node)
         assert found(final(story, 0))[0].illegal
 
-    def test_where_replicas_are_not_told_any_node_may_have_one(self) -> None:
+    def test_where_replicas_are_not_known_any_node_may_have_one(self) -> None:
         story = deleted(created=False, **NO_ELR)
         story.fault(300, 400, "kill", "n3")
         assert "kill of n3" in licence(story, metadata_log=False)
@@ -252,15 +252,15 @@ class TestPolls:
         story = deleted()
         story.changed(150, leader=2)
         assert "several leaders" in str(found(polled(story, 4))[0].licence)
-        untold = deleted(created=False, **NO_ELR)
-        assert "several leaders" in str(found(polled(untold, 4), metadata_log=False)[0].licence)
+        not_created = deleted(created=False, **NO_ELR)
+        assert "several leaders" in str(found(polled(not_created, 4), metadata_log=False)[0].licence)
 
     def test_what_permits_an_older_start_permits_it_too(self) -> None:
         story = deleted()
         story.fault(300, 400, "power-loss", "n2")
         assert "power-loss" in str(found(polled(story, 4))[0].licence)
 
-    def test_a_poll_without_an_assignment_says_nothing(self) -> None:
+    def test_a_poll_without_an_assignment_proves_nothing(self) -> None:
         story = deleted()
         story.add(210, 9, INVOKE, "poll", key=TOPIC, value=READER)
         story.add(211, 9, OK, "poll", key=TOPIC, value=READER | {"records": [[0, [1], [1]]]})

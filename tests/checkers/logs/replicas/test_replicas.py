@@ -30,8 +30,8 @@ TRANSACTIONAL, MARKER = 0x10, 0x30
 BOTH = {"evidence": ["replicas", "metadata-log"]}
 
 
-def judged(logs: dict[str, Any], end: int = END, **told: Any) -> CheckerResult:
-    return check_replicas(replicated(logs, end, **told))
+def judged(logs: dict[str, Any], end: int = END, **options: Any) -> CheckerResult:
+    return check_replicas(replicated(logs, end, **options))
 
 
 def changed(place: int, **fields: Any) -> list[Batch]:
@@ -149,19 +149,19 @@ def partitions_seen(isr: list[int], *, began_ns: int, topic: str = "log-0", node
 def test_a_replica_that_is_out_of_the_isr_at_the_end_is_not_judged(
     seen: list[Operation], validity: Validity
 ) -> None:
-    told = [observed(node, replica(log)) for node, log in (SAME | {"n3": LOG[:2]}).items()]
+    observations = [observed(node, replica(log)) for node, log in (SAME | {"n3": LOG[:2]}).items()]
 
-    result = check_replicas(history_of(recovered(), *seen, final_read(7), *told))
+    result = check_replicas(history_of(recovered(), *seen, final_read(7), *observations))
 
     assert result.validity is validity
     assert result.figures["left_isr"] == (validity is VALID)
 
 
 def test_what_was_seen_before_recovery_does_not_matter() -> None:
-    told = [observed(node, replica(LOG)) for node in ("n1", "n2")]
+    observations = [observed(node, replica(LOG)) for node in ("n1", "n2")]
     seen = partitions_seen([1], began_ns=9)
 
-    result = check_replicas(history_of(seen, recovered((1, 2)), final_read(7), *told))
+    result = check_replicas(history_of(seen, recovered((1, 2)), final_read(7), *observations))
 
     assert result.figures["partitions_compared"] == 1
 
@@ -187,9 +187,11 @@ def begins_late(config: dict[str, str], *deletions: Operation) -> list[str]:
     """What is found where the log on n2 begins at 3, and final reads listed that all begin at 0."""
     logs = SAME | {"n2": replica([batch for batch in LOG if batch.base_offset >= 3])}
     topics = [SETUP["topics"][0] | {"config": config}]
-    told = [observed(node, log if isinstance(log, dict) else replica(log)) for node, log in logs.items()]
+    observations = [
+        observed(node, log if isinstance(log, dict) else replica(log)) for node, log in logs.items()
+    ]
     reads = (final_read(None, kind="invoke"), final_read(7))
-    history = history_of(recovered(), *reads, *told, *deletions, setup={"topics": topics})
+    history = history_of(recovered(), *reads, *observations, *deletions, setup={"topics": topics})
     return [anomaly.summary for anomaly in check_replicas(history).anomalies]
 
 
@@ -214,8 +216,10 @@ def deletion(kind: str, below: int) -> list[Operation]:
 def test_a_log_that_begins_above_what_anybody_deleted(
     config: dict[str, str], deletions: list[Operation], *, found: bool
 ) -> None:
-    told = begins_late(config, *deletions)
-    assert ["begins at 3, but the records to keep begin at" in summary for summary in told] == [True] * found
+    summaries = begins_late(config, *deletions)
+    assert ["begins at 3, but the records to keep begin at" in summary for summary in summaries] == [
+        True
+    ] * found
 
 
 def test_a_short_replica_is_found() -> None:
@@ -320,7 +324,7 @@ def test_a_history_without_a_setup_does_not_exercise_it() -> None:
         ),
     ],
 )
-def test_what_nobody_told_is_unknown(operations: list[Operation], missing: str) -> None:
+def test_what_nobody_reported_is_unknown(operations: list[Operation], missing: str) -> None:
     logs = [observed(node, replica(LOG)) for node in SAME]
 
     result = check_replicas(history_of(*operations, *logs))

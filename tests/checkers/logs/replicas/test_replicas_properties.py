@@ -105,9 +105,9 @@ def test_every_change_of_one_replica_is_found(change: str, seed: int, data: st.D
     ]
     assume(rows)
     changed, expected = CHANGES[change]
-    told = changed(log, data.draw(st.sampled_from(rows)))
+    changed_replica = changed(log, data.draw(st.sampled_from(rows)))
 
-    result = check_replicas(replicated(made.replicas | {node: told}, made.end))
+    result = check_replicas(replicated(made.replicas | {node: changed_replica}, made.end))
 
     assert result.validity is Validity.INVALID
     assert result.counts.get(expected, 0) > 0, result.counts
@@ -130,14 +130,14 @@ def test_a_sequence_that_comes_again_is_found(seed: int, place: int, distance: i
 
 @FEW
 @given(SEEDS)
-def test_the_order_of_what_was_told_does_not_matter(seed: int) -> None:
+def test_the_order_of_replicas_does_not_matter(seed: int) -> None:
     made = Replication(seed)
     log = made.replicas["n2"]
     made.replicas["n2"] = [log[0]._replace(crc=0), *log[1:]]
-    told = {node: replica(batches) for node, batches in made.replicas.items()}
-    turned = dict(reversed(told.items()))
+    replicas = {node: replica(batches) for node, batches in made.replicas.items()}
+    turned = dict(reversed(replicas.items()))
 
-    first, second = (check_replicas(replicated(each, made.end)) for each in (told, turned))
+    first, second = (check_replicas(replicated(each, made.end)) for each in (replicas, turned))
 
     assert first.counts == second.counts
     assert first.figures == second.figures

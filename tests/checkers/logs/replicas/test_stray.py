@@ -18,19 +18,19 @@ def story(
     read_ms: float = 20_000, *, folder: str = "log-0-0", removed: bool = True, started: bool = True
 ) -> AdminStory:
     """A topic is removed at 100 ms; a broker's folders are read later."""
-    told = AdminStory()
+    recording = AdminStory()
     if started:
-        told.observe(0.1, "node", {"status": "running"}, node="n2")
-    told.created()
+        recording.observe(0.1, "node", {"status": "running"}, node="n2")
+    recording.created()
     if removed:
-        told.record(100, "REMOVE_TOPIC_RECORD", {"topicId": TOPIC_ID})
+        recording.record(100, "REMOVE_TOPIC_RECORD", {"topicId": TOPIC_ID})
     value = {"began_ns": round(read_ms * MS), "folders": [[folder, TOPIC_ID], ["other-0", "other"]]}
-    told.observe(read_ms + 1, "folders", value, node="n2")
-    return told
+    recording.observe(read_ms + 1, "folders", value, node="n2")
+    return recording
 
 
-def judged(told: AdminStory) -> CheckerResult:
-    return check_replicas(told.history())
+def judged(recording: AdminStory) -> CheckerResult:
+    return check_replicas(recording.history())
 
 
 def test_of_a_topic_that_was_removed() -> None:
@@ -43,7 +43,7 @@ def test_of_a_topic_that_was_removed() -> None:
 
 
 @pytest.mark.parametrize(
-    "told",
+    "recording",
     [
         pytest.param(story(folder="log-0-0.3f2a-delete"), id="to be deleted"),
         pytest.param(story(folder="log-0-0.3f2a-stray"), id="found at the start"),
@@ -52,19 +52,19 @@ def test_of_a_topic_that_was_removed() -> None:
         pytest.param(story(10_090), id="removed a moment ago"),
     ],
 )
-def test_what_a_broker_may_have(told: AdminStory) -> None:
-    assert judged(told).counts == {}
+def test_what_a_broker_may_have(recording: AdminStory) -> None:
+    assert judged(recording).counts == {}
 
 
 class TestElsewhere:
     """The partition's replicas are brokers 1 to 3, from 100 ms on 1 and 3, from 200 ms on others."""
 
     def moved(self, read_ms: float = 20_000, after: tuple[int, ...] = (1, 3), **folder: Any) -> AdminStory:
-        told = story(read_ms, removed=False, **folder)
-        told.changed(100, replicas=[1, 3], isr=[1, 3])
-        told.changed(200, replicas=list(after), isr=list(after))
-        told.record(210, "PARTITION_CHANGE_RECORD", {"partitionId": 9, "topicId": "unknown", "isr": [1]})
-        return told
+        recording = story(read_ms, removed=False, **folder)
+        recording.changed(100, replicas=[1, 3], isr=[1, 3])
+        recording.changed(200, replicas=list(after), isr=list(after))
+        recording.record(210, "PARTITION_CHANGE_RECORD", {"partitionId": 9, "topicId": "unknown", "isr": [1]})
+        return recording
 
     def test_of_a_partition_that_was_moved(self) -> None:
         result = judged(self.moved())
@@ -73,12 +73,12 @@ class TestElsewhere:
         assert result.anomalies[0].summary == text
 
     def test_of_one_that_was_never_there(self) -> None:
-        told = AdminStory()
-        told.observe(0.1, "node", {"status": "running"}, node="n2")
-        told.created([1, 3])
+        recording = AdminStory()
+        recording.observe(0.1, "node", {"status": "running"}, node="n2")
+        recording.created([1, 3])
         value = {"began_ns": 20_000 * MS, "folders": [["log-0-0", TOPIC_ID]]}
-        told.observe(20_001, "folders", value, node="n2")
-        assert judged(told).counts == KEPT
+        recording.observe(20_001, "folders", value, node="n2")
+        assert judged(recording).counts == KEPT
 
     @pytest.mark.parametrize(
         ("read_ms", "after", "folder"),
@@ -86,7 +86,7 @@ class TestElsewhere:
             (20_000, (1, 2, 3), "log-0-0"),  # it came back
             (10_090, (1, 3), "log-0-0"),  # a moment ago
             (20_000, (1, 3), "log-0-0.3f2a-delete"),
-            (20_000, (1, 3), "log-0-7"),  # of which nobody tells
+            (20_000, (1, 3), "log-0-7"),  # which nobody reports
             (20_000, (1, 3), "log-1-0"),  # of another name than the topic with this id
         ],
     )
@@ -94,21 +94,21 @@ class TestElsewhere:
         assert judged(self.moved(read_ms, after, folder=folder)).counts == {}
 
     def test_what_happened_after_the_log_ends_is_not_known(self) -> None:
-        told = self.moved()
-        told.changed(300, replicas=[1, 2, 3], isr=[1, 3])
-        told.changed(400, isr=[1, 2, 3])
-        assert check_replicas(told.history(cut=4)).counts == {}
+        recording = self.moved()
+        recording.changed(300, replicas=[1, 2, 3], isr=[1, 3])
+        recording.changed(400, isr=[1, 2, 3])
+        assert check_replicas(recording.history(cut=4)).counts == {}
 
     def test_where_a_wiped_disk_may_have_taken_records_nothing_is_decided(self) -> None:
-        told = self.moved()
-        told.fault(300, 310, "wipe-disk", "n1", scope="all", new_directory_id=False)
-        assert judged(told).counts == {}
+        recording = self.moved()
+        recording.fault(300, 310, "wipe-disk", "n1", scope="all", new_directory_id=False)
+        assert judged(recording).counts == {}
 
 
-def test_a_removal_that_nobody_told_to_be_committed_may_be_unknown() -> None:
-    told = story(removed=False)
-    told.records.append([2, 1, "REMOVE_TOPIC_RECORD", {"topicId": TOPIC_ID}])
-    assert judged(told).counts == {}
+def test_a_removal_that_nobody_reported_to_be_committed_may_be_unknown() -> None:
+    recording = story(removed=False)
+    recording.records.append([2, 1, "REMOVE_TOPIC_RECORD", {"topicId": TOPIC_ID}])
+    assert judged(recording).counts == {}
 
 
 def test_without_a_metadata_log_nothing_is_known() -> None:
@@ -120,7 +120,7 @@ def test_without_a_metadata_log_nothing_is_known() -> None:
     [
         ("partition", 9_000, "n2", KEPT),
         ("partition", 11_000, "n2", {}),
-        ("partition", 11_000, "n1", {}),  # nobody may have led, or told of what was committed
+        ("partition", 11_000, "n1", {}),  # nobody may have led, or reported what was committed
         ("kill", None, "n2", {}),
         ("dead-disk", 9_000, "n2", {}),
         ("dead-disk", 9_000, "n1", KEPT),
@@ -129,9 +129,9 @@ def test_without_a_metadata_log_nothing_is_known() -> None:
 def test_a_fault_keeps_a_broker_from_applying_it(
     kind: str, healed_ms: float | None, node: str, found: dict[str, int]
 ) -> None:
-    told = story()
-    told.fault(50, healed_ms, kind, node)
-    assert judged(told).counts == found
+    recording = story()
+    recording.fault(50, healed_ms, kind, node)
+    assert judged(recording).counts == found
 
 
 @pytest.mark.parametrize(
@@ -146,9 +146,9 @@ def test_a_fault_keeps_a_broker_from_applying_it(
 def test_a_broker_that_did_not_run_long_enough(
     at_ms: float, status: str, node: str, found: dict[str, int]
 ) -> None:
-    told = story()
-    told.observe(at_ms, "node", {"status": status}, node=node)
-    assert judged(told).counts == found
+    recording = story()
+    recording.observe(at_ms, "node", {"status": status}, node=node)
+    assert judged(recording).counts == found
 
 
 @pytest.mark.parametrize("journal", ["nemesis", "nodes"])

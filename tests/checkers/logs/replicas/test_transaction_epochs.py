@@ -27,11 +27,11 @@ from tests.checkers.logs.replicas.replica_histories import (
 TRANSACTIONAL, MARKER = 0x10, 0x30
 ABORT, COMMIT = 0, 1
 OTHER, SHARED = "marker-of-another-transaction", "marker-shared"
-Told = tuple[str, int]
+Entry = tuple[str, int]
 """A batch (``d``), a commit marker (``c``) or an abort marker (``a``), and its epoch."""
 
 
-def log_of(*told: Told, producer: int = 7) -> list[Batch]:
+def log_of(*entries: Entry, producer: int = 7) -> list[Batch]:
     kinds = {"c": COMMIT, "a": ABORT}
     return [
         Batch(
@@ -41,7 +41,7 @@ def log_of(*told: Told, producer: int = 7) -> list[Batch]:
             attributes=MARKER if kind in kinds else TRANSACTIONAL,
             control=kinds.get(kind, -1),
         )
-        for offset, (kind, epoch) in enumerate(told)
+        for offset, (kind, epoch) in enumerate(entries)
     ]
 
 
@@ -83,16 +83,16 @@ def transaction(*records: tuple[int, int | None]) -> list[Operation]:
     """A committed transaction with records in these partitions, at these offsets."""
     asked = {"client": "c", "end": "commit", "consumed": []}
     mops = [["send", "log-0", number, 10 * number + (offset or 5)] for number, offset in records]
-    told = [[*mop, offset] for mop, (_, offset) in zip(mops, records, strict=True)]
+    answered = [[*mop, offset] for mop, (_, offset) in zip(mops, records, strict=True)]
     return [
         Operation(0, 0, 7, OperationType.INVOKE, "txn", "t-1", {**asked, "mops": mops}),
-        Operation(0, 0, 7, OperationType.OK, "txn", "t-1", {**asked, "mops": told, "ended": "commit"}),
+        Operation(0, 0, 7, OperationType.OK, "txn", "t-1", {**asked, "mops": answered, "ended": "commit"}),
     ]
 
 
 class TestLegal:
     @pytest.mark.parametrize(
-        ("told", "second"),
+        ("entries", "second"),
         [
             pytest.param((("d", 0), ("c", 0), ("d", 0), ("a", 0), ("d", 0), ("c", 0)), 0, id="version 1"),
             pytest.param((("d", 0), ("c", 1), ("d", 1), ("c", 2), ("d", 2)), 2, id="version 2"),
@@ -103,10 +103,10 @@ class TestLegal:
             pytest.param((("d", 32766), ("c", 32767)), 1, id="the last epoch"),
         ],
     )
-    def test_what_coordinators_write_is_valid(self, told: Sequence[Told], second: int) -> None:
-        result = judged(log_of(*told))
+    def test_what_coordinators_write_is_valid(self, entries: Sequence[Entry], second: int) -> None:
+        result = judged(log_of(*entries))
         assert result.counts == {}
-        ended = sum(one[0] == "d" != other[0] for one, other in pairwise(told))
+        ended = sum(one[0] == "d" != other[0] for one, other in pairwise(entries))
         assert result.figures["ends_by_epochs"] == ended
         assert result.figures["commits_of_version_2"] == second
 
@@ -184,7 +184,7 @@ class TestFound:
         assert len(result.anomalies[0].witness) == 2
 
     @pytest.mark.parametrize("marker", [("a", 0), ("a", 1), ("a", 2), ("c", 0)])
-    def test_a_transaction_that_is_committed_elsewhere(self, marker: Told) -> None:
+    def test_a_transaction_that_is_committed_elsewhere(self, marker: Entry) -> None:
         result = judged(log_of(("d", 0), ("c", 1)), log_of(("d", 0), marker))
         assert result.counts == {OTHER: 1}
         (found,) = result.anomalies
@@ -192,7 +192,7 @@ class TestFound:
         assert "another partition has the commit marker of that epoch" in found.summary
 
     @pytest.mark.parametrize(
-        ("end", "says", "subject"),
+        ("end", "message", "subject"),
         [
             ((("c", 2),), "the marker at 2 ends both", "log-0/0@2"),
             ((("a", 5),), "the marker at 2 ends both", "log-0/0@2"),
@@ -200,12 +200,12 @@ class TestFound:
         ],
     )
     def test_batches_of_two_epochs_without_a_marker_between(
-        self, end: Sequence[Told], says: str, subject: str
+        self, end: Sequence[Entry], message: str, subject: str
     ) -> None:
         result = judged(log_of(("d", 0), ("d", 1), *end))
         assert result.counts == {SHARED: 1}
         (found,) = result.anomalies
-        assert says in found.summary
+        assert message in found.summary
         assert found.subject == subject
 
     def test_one_that_answers_of_clients_show_is_found_once(self) -> None:
@@ -248,8 +248,8 @@ class TestSharedEpochs:
         assert result.figures["transactions_of_version_2"] == 0
 
     def test_records_that_were_not_acknowledged_or_have_no_batch_are_left_out(self) -> None:
-        told = [*transaction((0, 0)), *transaction((1, None), (1, 9), (4, 0))]
-        assert judged(*self.LOGS[:2], others=told).counts == {}
+        transactions = [*transaction((0, 0)), *transaction((1, None), (1, 9), (4, 0))]
+        assert judged(*self.LOGS[:2], others=transactions).counts == {}
 
 
 class TestLeftOut:
@@ -280,7 +280,7 @@ class Coordinator:
     """Transactions of one transactional id over some partitions, with clients of both versions in turn."""
 
     def __init__(self, partitions: int) -> None:
-        self.logs: list[list[Told]] = [[] for _ in range(partitions)]
+        self.logs: list[list[Entry]] = [[] for _ in range(partitions)]
         self.epoch = 0
         self.places: list[tuple[int, int]] = []
 
@@ -313,7 +313,7 @@ def made(steps: Sequence[tuple[int, bool, set[int]]]) -> Coordinator:
 
 
 def counts_of(coordinator: Coordinator) -> dict[str, int]:
-    return judged(*(log_of(*told) for told in coordinator.logs if told)).counts
+    return judged(*(log_of(*entries) for entries in coordinator.logs if entries)).counts
 
 
 @settings(max_examples=40, deadline=None)

@@ -27,7 +27,7 @@ _WORDS = {
 
 
 def history_of(text: str, *, damage: tuple[str, ...] = ()) -> History:
-    """The history that a text tells."""
+    """The history that a text describes."""
     rows = [row for line in text.splitlines() if line.strip() for row in _rows(line.split(maxsplit=3))]
     return history(rows, damage=damage)
 

@@ -149,7 +149,7 @@ def test_an_initial_value_of_another_shape_is_refused(kind: str, initial: Any) -
         MODELS[kind](initial)
 
 
-def test_the_witness_is_as_small_as_it_can_be_and_tells_why() -> None:
+def test_the_witness_is_as_small_as_it_can_be_and_explained() -> None:
     text = """
         3 write 7
         3 read 7
@@ -184,7 +184,7 @@ def test_the_witness_is_as_small_as_it_can_be_and_tells_why() -> None:
     )
 
 
-def test_a_long_witness_is_not_told_in_full() -> None:
+def test_a_long_witness_is_not_shown_in_full() -> None:
     perhaps = "\n".join(f"{n} > release" for n in range(30))
     turns = "\n".join(f"{n} acquire" for n in range(100, 132))
     (anomaly,) = judged("mutex", f"{perhaps} \n {turns}").anomalies
@@ -212,7 +212,7 @@ def test_figures_and_the_known_kind() -> None:
     assert known_anomalies()["nonlinearizable"] is NONLINEARIZABLE
 
 
-def test_every_wrong_key_counts_and_twenty_are_told() -> None:
+def test_every_wrong_key_counts_and_twenty_are_reported() -> None:
     text = "\n".join(f"key{n}/1 read {n}" for n in range(25))
     result = judged("register", text)
     assert result.counts == {"nonlinearizable": 25}
@@ -269,7 +269,7 @@ def test_a_read_of_what_nobody_wrote_needs_no_search() -> None:
     )
 
 
-def test_a_witness_that_is_too_long_to_shorten_says_so() -> None:
+def test_a_witness_that_is_too_long_to_shorten_is_reported_as_such() -> None:
     text = "\n".join(f"1 write {n} \n 1 read {n}" for n in range(3000))
     result = judged("register", f"{text} \n 1 read 7")
     (anomaly,) = result.anomalies

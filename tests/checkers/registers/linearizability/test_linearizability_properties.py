@@ -50,7 +50,9 @@ def answers(kind: str, f: str, asked: Any) -> st.SearchStrategy[Any]:
     """Results that an operation could tell, right or wrong."""
     if kind == "multi-register":
         results = [VALUES | st.none() if part[0] == "r" else st.just(part[2]) for part in asked]
-        return st.tuples(*results).map(lambda told: [[*p[:2], v] for p, v in zip(asked, told, strict=True)])
+        return st.tuples(*results).map(
+            lambda values: [[*p[:2], v] for p, v in zip(asked, values, strict=True)]
+        )
     if f == "read" and kind == "set":
         return st.lists(VALUES, unique=True)
     if f in ("read", "dequeue"):

@@ -1,4 +1,4 @@
-"""Errors that Kafka promises not to give: illegal where nothing explains them, told where a doubt is left."""
+"""Errors that Kafka promises not to give: illegal where nothing explains them, otherwise a doubt."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ GONE = "_FATAL: Local: Fatal error (the producer gave up; earlier attempts are o
 
 
 class Story:
-    """A history told operation by operation, a second after each other."""
+    """A history recorded operation by operation, a second after each other."""
 
     def __init__(self, **workload: Any) -> None:
         self.operations: list[Operation] = []
@@ -69,14 +69,14 @@ class Story:
         self, *entries: tuple[int, str], process: int = 1, error: str | None = None, key: str = "log-0"
     ) -> "Story":
         values = [[partition, index] for index, (partition, _) in enumerate(entries)]
-        told = [
+        acknowledged = [
             [*pair, index if outcome == "ok" else None, outcome]
             for index, (pair, (_, outcome)) in enumerate(zip(values, entries, strict=True))
         ]
         outcomes = {outcome for _, outcome in entries}
         kind = OperationType(outcomes.pop()) if len(outcomes) == 1 else INFO
         self.put(process, INVOKE, "send", key, values)
-        return self.put(process, kind, "send", key, told, error)
+        return self.put(process, kind, "send", key, acknowledged, error)
 
     def initialise(
         self, process: int, kind: OperationType | None = OK, *, took_s: float = 0.1, **who: int
@@ -148,7 +148,7 @@ def test_codes_are_found_in_the_words_of_either_library(text: str, codes: set[in
         ("", False),
     ],
 )
-def test_other_trouble_is_told_from_what_follows(text: str, alone: bool) -> None:  # noqa: FBT001 - a parameter
+def test_other_trouble_is_distinguished_from_what_follows(text: str, alone: bool) -> None:  # noqa: FBT001 - a parameter
     assert nothing_but(text, {45}) is alone
 
 
@@ -170,8 +170,8 @@ def test_acknowledged_records_are_as_they_should_be() -> None:
 class TestSequences:
     @pytest.mark.parametrize("error", [LOST, LOST_PYTHON, f"{LOST}; {GONE}", "UNKNOWN_PRODUCER_ID: gone"])
     def test_a_sequence_that_nobody_knows_after_an_acknowledgement_is_illegal(self, error: str) -> None:
-        told = Story().send((0, "ok"), (1, "ok")).send((0, "info"), (0, "info"), error=error)
-        result = check_client_errors(told.history())
+        recording = Story().send((0, "ok"), (1, "ok")).send((0, "info"), (0, "info"), error=error)
+        result = check_client_errors(recording.history())
         assert (result.validity, result.counts) == (Validity.INVALID, {"sequence-lost": 1})
         (anomaly,) = result.anomalies
         assert anomaly.witness == (2, 4)
@@ -183,37 +183,39 @@ class TestSequences:
         assert anomaly.witness == (4, 6)
 
     def test_each_partition_has_its_own_acknowledgement_as_a_witness(self) -> None:
-        told = Story().send((0, "ok")).send((1, "ok")).send((0, "info"), (1, "info"), error=LOST)
-        anomaly = told.anomaly()
+        recording = Story().send((0, "ok")).send((1, "ok")).send((0, "info"), (1, "info"), error=LOST)
+        anomaly = recording.anomaly()
         assert anomaly is not None
         assert anomaly.illegal
         assert anomaly.witness == (2, 4, 6)
 
     def test_a_run_of_which_every_record_is_listed_counts_as_well(self) -> None:
-        told = Story()
+        recording = Story()
         run = {"partition": 0, "first": 1, "count": 2}
-        told.put(1, INVOKE, "send", "log-0", run).put(1, OK, "send", "log-0", run | {"offsets": [[0, 2]]})
-        anomaly = told.send((0, "info"), error=LOST).anomaly()
+        recording.put(1, INVOKE, "send", "log-0", run).put(
+            1, OK, "send", "log-0", run | {"offsets": [[0, 2]]}
+        )
+        anomaly = recording.send((0, "info"), error=LOST).anomaly()
         assert anomaly is not None
         assert anomaly.illegal
 
-    def test_without_a_word_on_records_nothing_is_said(self) -> None:
-        told = Story().send((0, "ok"))
-        told.put(1, INVOKE, "send", "log-0", [[0, 1]]).put(1, INFO, "send", "log-0", [[0, 1]], LOST)
+    def test_without_a_word_on_records_nothing_is_reported(self) -> None:
+        recording = Story().send((0, "ok"))
+        recording.put(1, INVOKE, "send", "log-0", [[0, 1]]).put(1, INFO, "send", "log-0", [[0, 1]], LOST)
         run = {"partition": 0, "first": 1, "count": 2}
-        told.put(2, INVOKE, "send", "log-0", run).put(2, INFO, "send", "log-0", run, LOST)
-        assert told.anomaly() is None
+        recording.put(2, INVOKE, "send", "log-0", run).put(2, INFO, "send", "log-0", run, LOST)
+        assert recording.anomaly() is None
 
     def test_other_trouble_leaves_a_doubt(self) -> None:
-        told = Story().send((0, "ok")).send((0, "info"), (0, "info"), error=f"{TIMED_OUT}; {LOST}")
-        assert "other errors are reported" in told.doubt()
+        recording = Story().send((0, "ok")).send((0, "info"), (0, "info"), error=f"{TIMED_OUT}; {LOST}")
+        assert "other errors are reported" in recording.doubt()
 
     def test_records_that_were_acknowledged_beside_it_leave_a_doubt(self) -> None:
-        told = Story().send((0, "ok")).send((0, "ok"), (0, "info"), error=LOST)
-        assert "out of order" in told.doubt()
+        recording = Story().send((0, "ok")).send((0, "ok"), (0, "info"), error=LOST)
+        assert "out of order" in recording.doubt()
         run = {"partition": 0, "first": 1, "count": 2, "offsets": [[0, 2]]}
-        told = Story().put(1, INVOKE, "send", "log-0", run).put(1, FAIL, "send", "log-0", run, LOST)
-        assert "out of order" in told.doubt()
+        recording = Story().put(1, INVOKE, "send", "log-0", run).put(1, FAIL, "send", "log-0", run, LOST)
+        assert "out of order" in recording.doubt()
 
     @pytest.mark.parametrize(
         "before",
@@ -230,38 +232,38 @@ class TestSequences:
 
     @pytest.mark.parametrize("workload", [{"acks": "1"}, {"acks": 0}, {"idempotent": False}])
     def test_who_does_not_wait_for_all_is_promised_nothing(self, workload: dict[str, Any]) -> None:
-        told = Story(**workload).send((0, "ok")).send((0, "info"), error=LOST)
-        assert "did not wait for all replicas" in told.doubt()
+        recording = Story(**workload).send((0, "ok")).send((0, "info"), error=LOST)
+        assert "did not wait for all replicas" in recording.doubt()
 
     def test_the_probe_has_a_new_producer_for_each_attempt(self) -> None:
-        told = Story().send((0, "ok"), process=50).send((0, "info"), process=50, error=LOST)
-        assert "new producer" in told.doubt()
+        recording = Story().send((0, "ok"), process=50).send((0, "info"), process=50, error=LOST)
+        assert "new producer" in recording.doubt()
 
     @pytest.mark.parametrize(("partition", "illegal"), [(0, False), (1, True)])
     def test_a_loss_that_is_permitted_there_explains_it(self, *, partition: int, illegal: bool) -> None:
-        told = Story().send((0, "ok"), (1, "ok"))
-        told.put("admin", INVOKE, "delete-records", "log-0", [[0, 5]]).put(
+        recording = Story().send((0, "ok"), (1, "ok"))
+        recording.put("admin", INVOKE, "delete-records", "log-0", [[0, 5]]).put(
             "admin", OK, "delete-records", "log-0", [[0, 5]]
         )
-        anomaly = told.send((partition, "info"), error=LOST).anomaly()
+        anomaly = recording.send((partition, "info"), error=LOST).anomaly()
         assert anomaly is not None
         assert anomaly.illegal is illegal
         assert illegal or "DeleteRecords" in (anomaly.licence or "")
 
     def test_what_had_ended_before_the_last_records_were_sent_explains_nothing(self) -> None:
-        told = Story().send((0, "ok"))
-        told.put("admin", INVOKE, "delete-records", "log-0", [[0, 5]]).put(
+        recording = Story().send((0, "ok"))
+        recording.put("admin", INVOKE, "delete-records", "log-0", [[0, 5]]).put(
             "admin", OK, "delete-records", "log-0", [[0, 5]]
         )
-        told.send((1, "ok")).send((0, "ok")).send((0, "info"), error=LOST)
-        anomaly = told.anomaly()
+        recording.send((1, "ok")).send((0, "ok")).send((0, "info"), error=LOST)
+        anomaly = recording.anomaly()
         assert anomaly is not None
         assert anomaly.illegal
 
     def test_what_came_later_explains_nothing(self) -> None:
-        told = Story().send((0, "ok")).send((0, "info"), error=LOST)
-        told.put("admin", INVOKE, "delete-records", "log-0", [[0, 5]], after_s=5)
-        anomaly = told.anomaly()
+        recording = Story().send((0, "ok")).send((0, "info"), error=LOST)
+        recording.put("admin", INVOKE, "delete-records", "log-0", [[0, 5]], after_s=5)
+        anomaly = recording.anomaly()
         assert anomaly is not None
         assert anomaly.illegal
 
@@ -308,7 +310,7 @@ class TestSequencesOfTransactions:
         )
 
     def test_a_batch_that_was_sent_twice_leaves_a_doubt(self) -> None:
-        # As told when requests were held on some connections (exploratory/gambits-held, seed 1).
+        # As recorded when requests were held on some connections (exploratory/gambits-held, seed 1).
         error = (
             "OUT_OF_ORDER_SEQUENCE_NUMBER: ProduceRequest for txn-0 [3] with 2 message(s) failed "
             "due to sequence desynchronization with broker 2 (PID{Id:1000,Epoch:25}, base seq 8, "
@@ -330,11 +332,11 @@ class TestSequencesOfTransactions:
         self, *, took_s: float, level: int, illegal: bool
     ) -> None:
         story = Story().initialise(7).transact(client="kafka-clients")
-        told = self.failed_commit(
+        recording = self.failed_commit(
             story, f"{LOST_NAMED}; its commit was never asked for", took_s=took_s, client="kafka-clients"
         )
-        told.operations[0].value["features"] = {"transaction.version": level}
-        anomaly = told.anomaly()
+        recording.operations[0].value["features"] = {"transaction.version": level}
+        anomaly = recording.anomaly()
         assert anomaly is not None
         assert anomaly.illegal is illegal
         assert illegal or "does not report" in (anomaly.licence or "")
@@ -354,10 +356,10 @@ class TestSequencesOfTransactions:
 
     def test_scripts_and_answers_without_a_word_on_records_are_passed_over(self) -> None:
         assert self.failed_commit(Story().transact(), client="raw").anomaly() is None
-        told = (
+        recording = (
             Story().transact().put(7, INVOKE, "txn", "txn-0", None).put(7, INFO, "txn", "txn-0", None, LOST)
         )
-        assert told.anomaly() is None
+        assert recording.anomaly() is None
 
 
 class TestTransactions:
@@ -375,8 +377,8 @@ class TestTransactions:
 
     @pytest.mark.parametrize("kind", [OK, INFO, None])
     def test_a_rival_explains_it(self, kind: OperationType | None) -> None:
-        told = Story().initialise(7).transact().initialise(9, kind).transact(7, INFO, FENCED)
-        assert told.anomaly() is None
+        recording = Story().initialise(7).transact().initialise(9, kind).transact(7, INFO, FENCED)
+        assert recording.anomaly() is None
 
     def test_one_of_unknown_fate_may_come_late(self) -> None:
         assert (
@@ -385,20 +387,20 @@ class TestTransactions:
 
     @pytest.mark.parametrize(("kind", "process"), [(FAIL, 9), (OK, 7)])
     def test_who_came_before_or_never_asked_is_no_rival(self, kind: OperationType, process: int) -> None:
-        told = Story().initialise(8, kind).initialise(process, OK).transact(process)
-        anomaly = told.transact(process, INFO, FENCED).anomaly()
+        recording = Story().initialise(8, kind).initialise(process, OK).transact(process)
+        anomaly = recording.transact(process, INFO, FENCED).anomaly()
         assert anomaly is not None
         assert anomaly.illegal
 
     def test_another_id_is_no_rival(self) -> None:
-        told = Story().initialise(7).transact()
-        told.put(9, INVOKE, "init-transactions", "txn-1", {})
-        assert told.transact(7, INFO, FENCED).anomaly() is not None
+        recording = Story().initialise(7).transact()
+        recording.put(9, INVOKE, "init-transactions", "txn-1", {})
+        assert recording.transact(7, INFO, FENCED).anomaly() is not None
 
     @pytest.mark.parametrize(("took_s", "explained"), [(9.9, False), (10.0, True)])
     def test_a_timeout_explains_it(self, *, took_s: float, explained: bool) -> None:
-        told = Story().initialise(7).transact().transact(7, INFO, STATE, took_s=took_s)
-        assert (told.anomaly() is None) is explained
+        recording = Story().initialise(7).transact().transact(7, INFO, STATE, took_s=took_s)
+        assert (recording.anomaly() is None) is explained
 
     @pytest.mark.parametrize(
         ("own_ms", "took_s", "explained"), [(3_000, 2.9, False), (3_000, 3.0, True), (20_000, 10.0, False)]
@@ -406,12 +408,14 @@ class TestTransactions:
     def test_the_timeout_that_its_producer_asked_for_counts(
         self, *, own_ms: int, took_s: float, explained: bool
     ) -> None:
-        told = Story().initialise(7, timeout_ms=own_ms).transact().transact(7, INFO, STATE, took_s=took_s)
-        assert (told.anomaly() is None) is explained
+        recording = (
+            Story().initialise(7, timeout_ms=own_ms).transact().transact(7, INFO, STATE, took_s=took_s)
+        )
+        assert (recording.anomaly() is None) is explained
 
     def test_a_timeout_that_nobody_knows_explains_it(self) -> None:
-        told = Story(transaction_timeout_ms=None).initialise(7).transact().transact(7, INFO, STATE)
-        assert told.anomaly() is None
+        recording = Story(transaction_timeout_ms=None).initialise(7).transact().transact(7, INFO, STATE)
+        assert recording.anomaly() is None
 
     @pytest.mark.parametrize(("error", "asked_after"), [(FENCED, 3), (STATE, 3)])
     def test_a_lost_state_of_transactions_explains_it(
@@ -420,19 +424,19 @@ class TestTransactions:
         """What matters is what was lost since the end of the transaction before was asked for."""
         asked: list[Any] = []
 
-        def lost(_: History, *told: Any) -> str:
-            asked.append(told)
+        def lost(_: History, *arguments: Any) -> str:
+            asked.append(arguments)
             return "a wiped disk"
 
         monkeypatch.setattr("checkers.transactional.client_errors.fencing.lost_state", lost)
-        told = Story().initialise(7).transact().transact(7, INFO, error)
-        assert told.doubt() == "a wiped disk"
-        times_ns = [operation.time_ns for operation in told.operations]
+        recording = Story().initialise(7).transact().transact(7, INFO, error)
+        assert recording.doubt() == "a wiped disk"
+        times_ns = [operation.time_ns for operation in recording.operations]
         assert asked == [("txn-0", times_ns[asked_after], times_ns[6])]
 
     def test_scripts_ask_for_what_no_library_would(self) -> None:
-        told = Story().initialise(7).transact().transact(7, INFO, FENCED, client="raw")
-        assert told.anomaly() is None
+        recording = Story().initialise(7).transact().transact(7, INFO, FENCED, client="raw")
+        assert recording.anomaly() is None
 
     def test_an_answer_without_a_question_is_passed_over(self) -> None:
         assert Story().put(7, INFO, "txn", "txn-0", None, FENCED).anomaly() is None
@@ -441,23 +445,23 @@ class TestTransactions:
         assert "no acknowledged initialisation" in Story().transact(7, INFO, FENCED).doubt()
 
     def test_other_trouble_leaves_a_doubt(self) -> None:
-        told = Story().initialise(7).transact().transact(7, FAIL, f"{TIMED_OUT}; abort: {FENCED}")
-        assert "KIP-360" in told.doubt()
+        recording = Story().initialise(7).transact().transact(7, FAIL, f"{TIMED_OUT}; abort: {FENCED}")
+        assert "KIP-360" in recording.doubt()
 
     @pytest.mark.parametrize("process", [7, 9])
     @pytest.mark.parametrize("after_s", [0.1, 19.3])
     def test_an_earlier_producer_that_may_raise_the_epoch_late_leaves_a_doubt(
         self, process: int, after_s: float
     ) -> None:
-        told = Story().initialise(process).transact(process, FAIL, TIMED_OUT)
-        told.put("runner", OK, "mark", after_s=after_s)
-        assert "arrived late" in told.initialise(7).transact().transact(7, INFO, FENCED).doubt()
+        recording = Story().initialise(process).transact(process, FAIL, TIMED_OUT)
+        recording.put("runner", OK, "mark", after_s=after_s)
+        assert "arrived late" in recording.initialise(7).transact().transact(7, INFO, FENCED).doubt()
 
     def test_the_earlier_producer_may_still_have_its_transaction(self) -> None:
         asked = {"client": "kafka-python", "end": "commit", "mops": [["send", "log-0", 0, 1]]}
-        told = Story().initialise(9).put(9, INVOKE, "txn", "txn-0", asked).initialise(7).transact()
-        told.put(9, FAIL, "txn", "txn-0", asked, TIMED_OUT)
-        assert "arrived late" in told.transact(7, INFO, FENCED).doubt()
+        recording = Story().initialise(9).put(9, INVOKE, "txn", "txn-0", asked).initialise(7).transact()
+        recording.put(9, FAIL, "txn", "txn-0", asked, TIMED_OUT)
+        assert "arrived late" in recording.transact(7, INFO, FENCED).doubt()
 
     @pytest.mark.parametrize(
         ("process", "error", "client", "after_s"),
@@ -465,34 +469,34 @@ class TestTransactions:
             pytest.param(7, TIMED_OUT, "kafka-python", 19.5, id="longer ago than a request is delivered"),
             pytest.param(7, FENCED, "kafka-python", 0.1, id="a fenced producer does not raise its epoch"),
             pytest.param(7, None, "kafka-python", 0.1, id="no error"),
-            pytest.param(7, TIMED_OUT, "raw", 0.1, id="a script sends what it says"),
+            pytest.param(7, TIMED_OUT, "raw", 0.1, id="a script sends what is in it"),
         ],
     )
     def test_an_earlier_producer_without_such_a_request_explains_nothing(
         self, process: int, error: str | None, client: str, after_s: float
     ) -> None:
-        told = Story().initialise(process).transact(process, FAIL, error, client=client)
-        told.put("runner", OK, "mark", after_s=after_s)
-        told.initialise(7).transact().transact(7, INFO, FENCED_PYTHON)
-        anomalies = check_client_errors(told.history()).anomalies
+        recording = Story().initialise(process).transact(process, FAIL, error, client=client)
+        recording.put("runner", OK, "mark", after_s=after_s)
+        recording.initialise(7).transact().transact(7, INFO, FENCED_PYTHON)
+        anomalies = check_client_errors(recording.history()).anomalies
         assert anomalies[-1].illegal
 
     def test_errors_of_another_id_or_without_an_end_explain_nothing(self) -> None:
-        told = Story().put(9, INVOKE, "txn", "txn-1", {}).put(9, FAIL, "txn", "txn-1", {}, TIMED_OUT)
-        told.put(10, INVOKE, "txn", "txn-0", None).initialise(7).transact()
-        anomaly = told.transact(7, INFO, FENCED).anomaly()
+        recording = Story().put(9, INVOKE, "txn", "txn-1", {}).put(9, FAIL, "txn", "txn-1", {}, TIMED_OUT)
+        recording.put(10, INVOKE, "txn", "txn-0", None).initialise(7).transact()
+        anomaly = recording.transact(7, INFO, FENCED).anomaly()
         assert anomaly is not None
         assert anomaly.illegal
 
     def test_errors_since_its_own_initialisation_explain_nothing(self) -> None:
-        told = Story().initialise(7).transact().transact(7, FAIL, TIMED_OUT).transact(7, INFO, FENCED)
-        anomaly = told.anomaly()
+        recording = Story().initialise(7).transact().transact(7, FAIL, TIMED_OUT).transact(7, INFO, FENCED)
+        anomaly = recording.anomaly()
         assert anomaly is not None
         assert anomaly.illegal
 
     def test_a_request_to_raise_the_epoch_explains_no_forgotten_transaction(self) -> None:
-        told = Story().initialise(7).transact(7, FAIL, TIMED_OUT).initialise(7).transact()
-        anomaly = told.transact(7, INFO, STATE).anomaly()
+        recording = Story().initialise(7).transact(7, FAIL, TIMED_OUT).initialise(7).transact()
+        anomaly = recording.transact(7, INFO, STATE).anomaly()
         assert anomaly is not None
         assert anomaly.illegal
 
@@ -508,22 +512,22 @@ class TestTransactions:
     def test_an_answer_that_hides_the_epoch_may_be_due_to_it(
         self, level: int, client: str, error: str, *, doubted: bool
     ) -> None:
-        told = Story().initialise(9).transact(9, FAIL, TIMED_OUT).initialise(7).transact()
-        told.operations[0].value["features"] = {"transaction.version": level}
-        anomaly = told.transact(7, INFO, error, client=client).anomaly()
+        recording = Story().initialise(9).transact(9, FAIL, TIMED_OUT).initialise(7).transact()
+        recording.operations[0].value["features"] = {"transaction.version": level}
+        anomaly = recording.transact(7, INFO, error, client=client).anomaly()
         assert anomaly is not None
         assert anomaly.illegal is not doubted
 
     def test_a_slow_initialisation_leaves_a_doubt(self) -> None:
-        told = Story().initialise(7, took_s=1.5).transact().transact(7, INFO, FENCED)
-        assert "took long" in told.doubt()
+        recording = Story().initialise(7, took_s=1.5).transact().transact(7, INFO, FENCED)
+        assert "took long" in recording.doubt()
 
     def test_the_first_transaction_leaves_a_doubt(self) -> None:
         assert "first transaction" in Story().initialise(7).transact(7, INFO, FENCED).doubt()
 
     def test_a_transaction_that_need_not_have_been_there_leaves_a_doubt(self) -> None:
-        told = Story().initialise(7).transact().transact(7, INFO, STATE, offset=None)
-        assert "may not have been ongoing" in told.doubt()
+        recording = Story().initialise(7).transact().transact(7, INFO, STATE, offset=None)
+        assert "may not have been ongoing" in recording.doubt()
 
 
 class TestEvidence:
@@ -533,8 +537,8 @@ class TestEvidence:
 
     @pytest.mark.parametrize("journal", ["worker-3", "nemesis", "admin", "replicas"])
     def test_what_may_permit_an_error_is_needed_where_there_is_one(self, journal: str) -> None:
-        told = Story().send((0, "ok")).send((0, "info"), error=LOST)
-        result = check_client_errors(told.history(journal))
+        recording = Story().send((0, "ok")).send((0, "info"), error=LOST)
+        result = check_client_errors(recording.history(journal))
         assert (result.validity, result.anomalies) == (Validity.UNKNOWN, ())
         assert journal in (result.unknown_because or "")
 
@@ -542,6 +546,6 @@ class TestEvidence:
         assert check_client_errors(Story().send((0, "ok")).history("nemesis")).validity is Validity.VALID
 
     def test_without_a_setup_there_is_a_doubt(self) -> None:
-        told = Story().send((0, "ok")).send((0, "info"), error=LOST)
-        result = check_client_errors(History("run", "", told.history().operations[1:]))
+        recording = Story().send((0, "ok")).send((0, "info"), error=LOST)
+        result = check_client_errors(History("run", "", recording.history().operations[1:]))
         assert result.validity is Validity.UNKNOWN

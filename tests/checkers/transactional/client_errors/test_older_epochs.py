@@ -40,10 +40,10 @@ class Script:
         self, epoch: int, producer_id: int = 1000, *, kind: OperationType = FAIL, key: str = ID
     ) -> "Script":
         value = {"client": "raw", "raises": [producer_id, epoch]}
-        told = value | {"producer_id": 1000, "epoch": epoch + 3} if kind is OK else value
+        answer = value | {"producer_id": 1000, "epoch": epoch + 3} if kind is OK else value
         error = None if kind is OK else "InitProducerId was answered [51, 90]"
         self.put(OLDER, INVOKE, "init-transactions", value, key=key)
-        return self.put(OLDER, kind, "init-transactions", told, error, key)
+        return self.put(OLDER, kind, "init-transactions", answer, error, key)
 
     def begin(self, client: str = "raw") -> "Script":
         sends = [["send", "txn-0", 0, 7]]
@@ -86,8 +86,8 @@ def test_an_older_epoch_that_was_raised_fences_it_as_well(kind: OperationType) -
 
 
 def test_requests_before_the_transaction_count_as_well() -> None:
-    told = Script().initialise(OLDER, 0).initialise(NEWEST, 1).raises(0).begin().raises(0).end()
-    (anomaly,) = told.found()
+    script = Script().initialise(OLDER, 0).initialise(NEWEST, 1).raises(0).begin().raises(0).end()
+    (anomaly,) = script.found()
     assert anomaly.witness == (4, 5, 8, 7, 10)
 
 
@@ -97,7 +97,7 @@ def test_a_commit_that_is_acknowledged_is_as_it_must_be() -> None:
 
 
 @pytest.mark.parametrize(
-    "told",
+    "script",
     [
         pytest.param(begun().end(), id="nobody asked"),
         pytest.param(begun().raises(1).end(), id="the newest epoch"),
@@ -116,20 +116,20 @@ def test_a_commit_that_is_acknowledged_is_as_it_must_be() -> None:
         ),
     ],
 )
-def test_what_may_explain_it_otherwise_is_no_finding(told: Script) -> None:
-    assert told.found() == []
+def test_what_may_explain_it_otherwise_is_no_finding(script: Script) -> None:
+    assert script.found() == []
 
 
 def test_a_new_instance_that_sent_nothing_explains_nothing() -> None:
-    told = begun().put(OLDER, INVOKE, "init-transactions", {"client": "raw"})
-    told.put(OLDER, FAIL, "init-transactions", {"client": "raw"}, NOT_SENT).raises(0).end()
-    (anomaly,) = told.found()
+    script = begun().put(OLDER, INVOKE, "init-transactions", {"client": "raw"})
+    script.put(OLDER, FAIL, "init-transactions", {"client": "raw"}, NOT_SENT).raises(0).end()
+    (anomaly,) = script.found()
     assert anomaly.witness == (4, 8, 5, 10)
 
 
 def test_a_library_does_not_tell_that_it_raised_an_epoch() -> None:
-    told = Script().initialise(OLDER, 0).initialise(NEWEST, 1)
-    history = told.begin("kafka-python").raises(0).end(client="kafka-python").history()
+    script = Script().initialise(OLDER, 0).initialise(NEWEST, 1)
+    history = script.begin("kafka-python").raises(0).end(client="kafka-python").history()
     assert "fenced-by-older-epoch" not in check_client_errors(history).counts
 
 
@@ -140,8 +140,8 @@ def test_a_transaction_without_an_end_is_passed_over() -> None:
 def test_a_lost_state_of_transactions_explains_it(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
 
-    def lost(_: History, *told: Any) -> str:
-        asked.append(told)
+    def lost(_: History, *arguments: Any) -> str:
+        asked.append(arguments)
         return "a wiped disk"
 
     monkeypatch.setattr("checkers.transactional.client_errors.older_epochs.lost_state", lost)
@@ -151,11 +151,11 @@ def test_a_lost_state_of_transactions_explains_it(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize(
-    ("told", "validity"),
+    ("script", "validity"),
     [(begun().raises(0).end(), Validity.UNKNOWN), (begun().raises(0, key="other").end(), Validity.VALID)],
 )
 def test_what_may_permit_it_is_needed_only_where_an_epoch_was_raised(
-    told: Script, validity: Validity
+    script: Script, validity: Validity
 ) -> None:
-    lacking = History("run", "", told.history().operations, lacking=frozenset({"nemesis"}))
+    lacking = History("run", "", script.history().operations, lacking=frozenset({"nemesis"}))
     assert check_client_errors(lacking).validity is validity

@@ -1,4 +1,4 @@
-"""A producer with an old epoch that is told of an invalid state, in the answers of a script."""
+"""A producer with an old epoch that gets the error of an invalid state, in the answers of a script."""
 
 from typing import Any
 
@@ -27,8 +27,8 @@ def history_of(errors: list[int] | None, kind: OperationType = OperationType.OK)
 
 
 def history_of_commit(error: int | None, newer_by: int | None) -> History:
-    told = {"late_commit_error": error, "newer_by": newer_by}
-    value = {"transaction_version": 2} | {name: each for name, each in told.items() if each is not None}
+    figures = {"late_commit_error": error, "newer_by": newer_by}
+    value = {"transaction_version": 2} | {name: each for name, each in figures.items() if each is not None}
     operations = (
         Operation(0, 0, "runner", OperationType.OK, "setup", None, SETUP),
         Operation(1, 5, "script", OperationType.INVOKE, "control", "late-commit", {"transaction_version": 2}),
@@ -57,7 +57,7 @@ def test_a_script_that_failed_shows_nothing() -> None:
     assert found(history_of([48, 47], OperationType.INFO)) == []
 
 
-def test_a_late_commit_that_is_told_of_an_invalid_state_hides_the_epoch() -> None:
+def test_a_late_commit_that_fails_with_an_invalid_state_hides_the_epoch() -> None:
     (anomaly,) = found(history_of_commit(48, 1))
     assert (anomaly.id, anomaly.illegal, anomaly.witness) == ("old-epoch-hidden", True, (2,))
     assert "newer by 1" in anomaly.explanation[0]

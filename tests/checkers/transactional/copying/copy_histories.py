@@ -54,10 +54,10 @@ class CopyStory:
         if positions:
             mops.append(["offsets", GROUP, SOURCE, [list(pair) for pair in positions.items()]])
         consumed = [[SOURCE, p, [offset], [self.inputs[p, offset]]] for p, offset in inputs]
-        told = {"client": READERS[0], "end": "commit", "mops": mops, "consumed": consumed}
-        self.attempts.append(Operation(0, 0, process, INVOKE, "txn", "copy-0", told))
+        transaction = {"client": READERS[0], "end": "commit", "mops": mops, "consumed": consumed}
+        self.attempts.append(Operation(0, 0, process, INVOKE, "txn", "copy-0", transaction))
         if outcome is not None:
-            ended = {**told, "ended": "commit" if outcome is OK else None}
+            ended = {**transaction, "ended": "commit" if outcome is OK else None}
             self.attempts.append(Operation(0, 0, process, outcome, "txn", "copy-0", ended))
         if outcome is OK if visible is None else visible:
             for (p, _), value in zip(inputs, values, strict=True):
@@ -87,9 +87,9 @@ class CopyStory:
             for partition in {p for p, _ in self.inputs}
         ]
         if self.committed is not None:
-            told = {"topic": SOURCE, "offsets": [list(pair) for pair in self.committed.items()]}
+            answer = {"topic": SOURCE, "offsets": [list(pair) for pair in self.committed.items()]}
             operations.append(Operation(0, 0, 99, INVOKE, "committed-offsets", GROUP, {"topic": SOURCE}))
-            operations.append(Operation(0, 0, 99, OK, "committed-offsets", GROUP, told))
+            operations.append(Operation(0, 0, 99, OK, "committed-offsets", GROUP, answer))
         numbered = (
             Operation(index, index, o.process, o.type, o.f, o.key, o.value)
             for index, o in enumerate(operations)
@@ -121,8 +121,8 @@ def _of_everything(partition: int, attempts: list[Operation], end: int) -> Opera
     sends = [mop for o in attempts if o.type is INVOKE for mop in o.value["mops"] if mop[0] == "send"]
     records = {(mop[2], offset): mop[3] for offset, mop in enumerate(sends)}
     read = _final_read(TARGET, partition, READERS[0], records)
-    told = {**read.value, "isolation": "read_uncommitted", "end": end, "position": end}
-    return Operation(0, 0, 51, OK, "final-read", TARGET, told)
+    answer = {**read.value, "isolation": "read_uncommitted", "end": end, "position": end}
+    return Operation(0, 0, 51, OK, "final-read", TARGET, answer)
 
 
 def _final_read(topic: str, partition: int, client: str, records: dict[tuple[int, int], Any]) -> Operation:

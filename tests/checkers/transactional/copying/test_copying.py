@@ -118,7 +118,7 @@ def test_a_committed_copy_without_offsets_of_its_own_must_be_there() -> None:
     assert lost.explanation == ("1 transactions tried to copy it. None of the copies is visible.",)
 
 
-def test_without_the_groups_offsets_no_copy_is_said_to_be_ahead_of_them() -> None:
+def test_without_the_groups_offsets_no_copy_is_reported_ahead_of_them() -> None:
     story = small()
     story.committed = None
     story.attempt(INFO, [(0, 0)], visible=True)
@@ -280,8 +280,8 @@ def test_a_deletion_explains_a_missing_copy_alone(
 ) -> None:
     story = small()
     change(story)
-    told = [[0, 1]]
-    deletion = Operation(0, 0, "admin", OperationType.INVOKE, "delete-records", topic, told)
+    offsets = [[0, 1]]
+    deletion = Operation(0, 0, "admin", OperationType.INVOKE, "delete-records", topic, offsets)
     topics = [{"name": name, "partitions": 2} for name in (SOURCE, TARGET)]
     story.setup = {"kafka_version": "4.3.1", "topics": topics, "workload": {"kind": "copy"}}
     history = story.history()
@@ -382,8 +382,8 @@ def test_each_record_that_was_consumed_is_answered_by_one_send(
 
 
 def test_a_groups_offsets_have_a_shape() -> None:
-    told = {"topic": "t", "offsets": [[0, 5], [1, None]]}
-    assert misfit_of(Operation(0, 0, 1, OK, "committed-offsets", "g", told)) is None
+    answer = {"topic": "t", "offsets": [[0, 5], [1, None]]}
+    assert misfit_of(Operation(0, 0, 1, OK, "committed-offsets", "g", answer)) is None
     assert misfit_of(Operation(0, 0, 1, OK, "committed-offsets", "g", {"topic": "t"})) is not None
 
 
@@ -406,7 +406,7 @@ def test_an_offset_that_an_aborted_transaction_asked_for_was_asked_for() -> None
     assert "committed-offset-unasked" not in judged(story).counts
 
 
-def test_of_partitions_without_commits_and_answers_without_an_offset_nothing_is_said() -> None:
+def test_of_partitions_without_commits_and_answers_without_an_offset_nothing_is_reported() -> None:
     story = small()
     story.attempt(OK, [(0, 0)])
     story.committed = {0: None, 5: 3}

@@ -1,4 +1,4 @@
-"""Histories with records of ``__transaction_state``; each record is told by its state and what matters."""
+"""Histories with records of ``__transaction_state``; each record is given by its state and what matters."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -19,8 +19,8 @@ EMPTY, ONGOING, COMMITTING, ABORTING, COMMITTED, ABORTED = (
 REMOVED = Status.REMOVED
 
 
-class Told(NamedTuple):
-    """A record of the log; its offset is its place, unless it says another one."""
+class Record(NamedTuple):
+    """A record of the log; its offset is its place, unless it has another one."""
 
     status: int
     epoch: int = 0
@@ -36,21 +36,20 @@ class Told(NamedTuple):
     started_ms: int = 2
 
 
-def states(*records: Told, partition: int = 0, **changes: Any) -> dict[str, Any]:
+def states(*records: Record, partition: int = 0, **changes: Any) -> dict[str, Any]:
     """The value of an observation."""
     ids: dict[str, int] = {}
     sets: list[Mapping[str, Sequence[int]]] = []
     rows = []
-    for place, told in enumerate(records):
-        offset = place if told.offset is None else told.offset
-        if told.partitions:
-            sets.append({told.topic: list(told.partitions)})
-        where = len(sets) - 1 if told.partitions else -1
-        name = ids.setdefault(told.name, len(ids))
-        producer = (told.producer, told.epoch, -1, told.next_id, -1, told.version, 6000)
-        rows.append(
-            (offset, told.leader_epoch, name, told.status, *producer, where, told.updated_ms, told.started_ms)
-        )
+    for place, record in enumerate(records):
+        offset = place if record.offset is None else record.offset
+        if record.partitions:
+            sets.append({record.topic: list(record.partitions)})
+        where = len(sets) - 1 if record.partitions else -1
+        name = ids.setdefault(record.name, len(ids))
+        producer = (record.producer, record.epoch, -1, record.next_id, -1, record.version, 6000)
+        times = (record.updated_ms, record.started_ms)
+        rows.append((offset, record.leader_epoch, name, record.status, *producer, where, *times))
     value = {"began_ns": 1, "partition": partition, "end": rows[-1][0] + 1 if rows else 0, "unread": []}
     value |= {"ids": [*ids], "sets": sets, "count": len(rows), "error": None}
     value |= {"columns": packed_rows(rows, STATE_TYPES)}

@@ -3,7 +3,7 @@
 p0 init a                          process 0 initialises transactional id a; ``p0 > init a`` only begins
 p0 txn a 0@7=1 1@3=2               a transaction that commits: partition@offset=value, ``-`` for no offset
 p0 txn a 0@7=1 fail                or ``info``, or ``open``: it is never complete
-p0 txn a 1@3=2 <0@7=1              polled within the transaction; ``(0@7`` is what it says that it consumed
+p0 txn a 1@3=2 <0@7=1              polled within the transaction; ``(0@7`` is what it reports as consumed
 p0 txn a 0@7=1 asked=5            its end was asked for at 5 ms, the time of operation 5
 p0 > txn a 0@7=1                   only begins; the next ``p0 < txn …`` completes it
 p0 send 0@5=9                      one record by itself
@@ -11,7 +11,7 @@ p9 assign 0@0                      process 9 begins to read
 p9 poll 0@5=9                      at read_committed
 c final 0 0..9 0@7=1               final read of partition 0; c reads committed records, u all of them
 phase                              of the final reads begins
-setup unclean=yes compact=yes      comes first where it is told
+setup unclean=yes compact=yes      comes first where it is given
 """
 
 from typing import Any
@@ -55,9 +55,9 @@ class Story:
             getattr(self, verb)(int(who[1:]), rest, stages)
 
     def setup(self, words: list[str]) -> None:
-        said = dict(word.split("=") for word in words)
-        topic = {"cleanup.policy": "compact"} if "compact" in said else {}
-        config = {"unclean.leader.election.enable": "true"} if "unclean" in said else {}
+        options = dict(word.split("=") for word in words)
+        topic = {"cleanup.policy": "compact"} if "compact" in options else {}
+        config = {"unclean.leader.election.enable": "true"} if "unclean" in options else {}
         topics = [{"name": TOPIC, "partitions": 2, "config": topic}]
         workload = {"acks": "all", "keys": 5}
         value = {"kafka_version": "4.3.1", "topics": topics, "config": config, "workload": workload}
@@ -122,7 +122,7 @@ def _chunk(word: str) -> list[Any]:
 
 
 def history_of(text: str) -> History:
-    """The history that a text tells."""
+    """The history that a text describes."""
     story = Story()
     for line in filter(None, map(str.strip, text.splitlines())):
         story.add_line(line)
@@ -130,7 +130,7 @@ def history_of(text: str) -> History:
 
 
 def judged(text: str) -> CheckerResult:
-    """What the transaction checker says of a text."""
+    """The transaction checker's result for a text."""
     return check_transactions(history_of(text))
 
 

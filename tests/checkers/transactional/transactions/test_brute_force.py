@@ -97,7 +97,7 @@ _CHAIN = (
 
 @pytest.mark.parametrize(("notation", "text", "strongest"), WEAKEST)
 def test_textbook_histories(notation: str, text: str, strongest: ConsistencyModel | None) -> None:
-    """What the oracle says of them is what the books say, and so is what the checkers say."""
+    """The oracle judges them as the books do, and so do the checkers."""
     registers = notation == "registers"
     history = history_of(text, registers=registers)
     allowed = () if strongest is None else _CHAIN[: _CHAIN.index(strongest) + 1]

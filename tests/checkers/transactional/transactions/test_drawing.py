@@ -70,7 +70,7 @@ def test_every_arc_ends_in_a_head_at_the_edge_of_a_box() -> None:
         )
 
 
-def test_every_arrow_tells_its_reason_in_text_and_to_a_pointer() -> None:
+def test_every_arrow_shows_its_reason_in_text_and_to_a_pointer() -> None:
     result = lists("0 > ax1 ry\n 1 > ay1 rx\n 0 < ax1 ry\n 1 < ay1 rx\n 2 rx1 ry1")
     (cycle,) = result.figures["cycles"]
     (anomaly,) = result.anomalies
@@ -106,8 +106,8 @@ def test_no_box_or_text_meets_another_one() -> None:
     for text in svg.iter("text"):
         lines.setdefault(float(text.attrib["y"]), []).append((float(text.attrib["x"]), text.text or ""))
     for line in lines.values():
-        for (x, told), (next_x, _) in pairwise(sorted(line)):
-            assert x + len(told) * 7.3 <= next_x
+        for (x, label), (next_x, _) in pairwise(sorted(line)):
+            assert x + len(label) * 7.3 <= next_x
 
 
 def test_arrows_that_go_around_are_few_and_apart() -> None:
@@ -126,13 +126,13 @@ def test_the_second_arrow_to_the_next_box_goes_around() -> None:
     assert len(places) == len(set(places))
 
 
-def test_a_cycle_is_told_with_the_witness_of_its_anomaly() -> None:
+def test_a_cycle_is_drawn_with_the_witness_of_its_anomaly() -> None:
     result = lists("0 > ax1 ry\n 1 > ay1 rx\n 0 < ax1 ry\n 1 < ay1 rx\n 2 rx1 ry1")
     assert [cycle["witness"] for cycle in result.figures["cycles"]] == [[0, 1, 2, 3]]
     assert [anomaly.witness for anomaly in result.anomalies] == [(0, 1, 2, 3)]
 
 
-def test_a_long_cycle_is_cut_and_says_so() -> None:
+def test_a_long_cycle_is_cut_and_reported_as_such() -> None:
     svg = draw_cycle(ring(100))
     assert "and 88 transactions more" in texts(svg)
     assert svg.count("<rect") == SHOWN

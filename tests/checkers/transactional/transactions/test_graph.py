@@ -1,4 +1,4 @@
-"""The kernel: graphs, whoever finds the edges; components, cycles, and what is told of them."""
+"""The kernel: graphs, whoever finds the edges; components, cycles, and what is reported of them."""
 
 import numpy as np
 import pytest
@@ -56,7 +56,7 @@ def test_a_graph_without_edges() -> None:
     assert result.figures == {"edges": {}, "components": 0, "largest_component": 0}
 
 
-def test_an_edge_to_itself_says_nothing() -> None:
+def test_an_edge_to_itself_proves_nothing() -> None:
     assert judged(builder_of(1, WW=[(0, 0)]).graph()).counts == {}
 
 
@@ -82,7 +82,7 @@ def test_a_component_is_named_by_the_strongest_cycle_in_it() -> None:
     assert judged(graph).counts == {"G0": 1}
 
 
-def test_the_shortest_cycle_is_told() -> None:
+def test_the_shortest_cycle_is_reported() -> None:
     graph = builder_of(6, WW=[*ring(6), (2, 0)]).graph()
     (anomaly,) = judged(graph).anomalies
     assert anomaly.witness == (0, 1, 2)
@@ -111,8 +111,8 @@ def test_a_long_proof_is_cut() -> None:
     assert any(line.startswith("However, T100 < T1, because") for line in lines)
 
 
-def test_a_search_that_is_cut_short_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The one read skew hides among many anti-dependencies; the component is still told by what it shows."""
+def test_a_search_that_is_cut_short_is_reported_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one read skew hides among many anti-dependencies; the component is still classified by it."""
     monkeypatch.setattr(cycle, "VISITS", 1)
     wr = [(n, n + 1) for n in range(0, 40, 2)]
     rw = [(n + 1, (n + 2) % 40) for n in range(0, 40, 2)]

@@ -27,9 +27,9 @@ class Story(AdminStory):
         key: str = "t-0",
         **how: str,
     ) -> "Story":
-        told = {"client": "kafka-python", "producer_id": producer_id, "epoch": epoch}
+        answer = {"client": "kafka-python", "producer_id": producer_id, "epoch": epoch}
         asked = {"client": "kafka-python"}
-        self.both(at_ms, end_ms, "init-transactions", asked, answer=told, key=key, **how)
+        self.both(at_ms, end_ms, "init-transactions", asked, answer=answer, key=key, **how)
         return self
 
     def transacted(self) -> "Story":
@@ -48,7 +48,7 @@ def test_the_same_epoch_twice() -> None:
     assert "with producer id 5 with epoch 3" in found.summary
 
 
-def test_an_older_epoch_is_told_against_the_latest_that_was_newer() -> None:
+def test_an_older_epoch_is_compared_with_the_latest_that_was_newer() -> None:
     story = Story().given(10, 11, 5, 9).given(20, 21, 5, 4).given(30, 31, 5, 3)
     assert [one.witness for one in story.found()] == [(1, 2, 3, 4), (3, 4, 5, 6)]
 
@@ -89,13 +89,13 @@ def test_what_is_as_it_should_be(story: Story) -> None:
     assert story.found() == []
 
 
-def test_an_answer_without_a_value_tells_nothing() -> None:
+def test_an_answer_without_a_value_shows_nothing() -> None:
     story = Story()
     story.both(10, 11, "init-transactions", None, key="t-0")
     assert given_epochs(story.history()) == []
 
 
-def test_the_checker_tells_it() -> None:
+def test_the_checker_reports_it() -> None:
     history = Story().given(10, 11, 5, 3).given(20, 21, 5, 3).transacted().history()
     result = check_transactions(history)
     assert (result.validity, result.counts) == (Validity.INVALID, {RULE: 1})
@@ -112,7 +112,7 @@ def test_the_checker_tells_it() -> None:
     ],
 )
 def test_it_rests_on_what_may_permit_a_loss(lacking: str, validity: Validity) -> None:
-    """Whatever else clients did, two that were told the same were told the same."""
+    """Whatever else clients did, two that got the same epoch got the same epoch."""
     story = Story(workload={"kind": "txn"}).given(10, 11, 5, 3).given(20, 21, 5, 3).transacted()
     history = msgspec.structs.replace(story.history(), lacking=frozenset({lacking}))
     assert result_by("transactions", CHECKERS["transactions"], history).validity is validity

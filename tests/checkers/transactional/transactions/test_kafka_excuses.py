@@ -19,8 +19,8 @@ def elected(**setup: object) -> AdminStory:
     """The coordinators' topic has one partition; its last leader but one was elected uncleanly."""
     story = AdminStory(**setup)
     story.record(1, "TOPIC_RECORD", {"name": STATES, "topicId": TOPIC_ID})
-    told = {"replicas": [1, 2, 3], "isr": [1], "leader": 1, "leaderEpoch": 0}
-    story.record(2, "PARTITION_RECORD", {"partitionId": 0, "topicId": TOPIC_ID, **told})
+    partition = {"replicas": [1, 2, 3], "isr": [1], "leader": 1, "leaderEpoch": 0}
+    story.record(2, "PARTITION_RECORD", {"partitionId": 0, "topicId": TOPIC_ID, **partition})
     story.changed(20, leader=-1)
     story.changed(30, isr=[2], leader=2, leaderRecoveryState=1)
     return story
@@ -120,8 +120,8 @@ def test_a_transaction_hangs_by_a_loss_of_an_id_that_wrote_to_its_partition(
     """The id t-1 is in partition 0 of two, which elected a leader uncleanly at 30 ms."""
     assert [number_of(each, 2) for each in ("t-0", "t-1")] == [1, 0]
     story = elected(config=ENABLE)
-    told = {"replicas": [1, 2, 3], "isr": [1], "leader": 1, "leaderEpoch": 0}
-    story.record(31, "PARTITION_RECORD", {"partitionId": 1, "topicId": TOPIC_ID, **told})
+    state = {"replicas": [1, 2, 3], "isr": [1], "leader": 1, "leaderEpoch": 0}
+    story.record(31, "PARTITION_RECORD", {"partitionId": 1, "topicId": TOPIC_ID, **state})
     asked = {"client": "c", "end": "commit", "mops": [["send", TOPIC, partition, 7]], "consumed": []}
     story.add(21, 7, OperationType.INVOKE, "txn", key=key, value=asked)
     found = ANOMALIES["hanging-transaction"].found("it hangs", subject=f"{TOPIC}/0", time_ns=seen_ms * 10**6)
@@ -145,9 +145,9 @@ def test_so_a_run_is_not_known_to_be_wrong(validity: Validity, *, permitted: boo
     story.add(41, 7, OperationType.OK, "txn", key="t-0", value=done)
     for isolation, end in (("read_uncommitted", 2), ("read_committed", 1)):
         reader = READER | {"isolation": isolation, "partition": 0}
-        told = reader | {"start": 0, "end": end, "position": end, "records": [[0, [0], [7]]]}
+        answer = reader | {"start": 0, "end": end, "position": end, "records": [[0, [0], [7]]]}
         story.add(800, isolation, OperationType.INVOKE, "final-read", key=TOPIC, value=reader)
-        story.add(801, isolation, OperationType.OK, "final-read", key=TOPIC, value=told)
+        story.add(801, isolation, OperationType.OK, "final-read", key=TOPIC, value=answer)
     result = check_transactions(story.history())
     assert (result.validity, result.counts["hanging-transaction"]) == (validity, 1)
     assert ("elected uncleanly" in str(result.unknown_because)) is permitted

@@ -101,7 +101,7 @@ def test_an_unclean_election_may_tear_a_transaction() -> None:
 
 
 CUT = 5
-"""Offset at which a log was truncated, as a permit tells: what stood below it is still due."""
+"""Offset at which a log was truncated, as a permit records: what stood below it is still due."""
 
 
 @pytest.mark.parametrize("cut", [0, 1])
@@ -111,7 +111,7 @@ CUT = 5
         pytest.param({0: 1, 1: 1}, True, id="both stand below the cut"),
         pytest.param({0: 6, 1: 6}, False, id="what ended it stood behind the cut, if there was any"),
         pytest.param({0: None, 1: None}, False, id="no marker is left"),
-        pytest.param({}, False, id="no disk tells"),
+        pytest.param({}, False, id="no disk shows it"),
     ],
 )
 def test_a_marker_that_was_truncated_may_tear_a_transaction(
@@ -174,7 +174,7 @@ def test_what_is_no_hanging_transaction(change: tuple[str, str]) -> None:
         pytest.param([Batch(0)], 1, id="the disk does not tell"),
     ],
 )
-def test_what_a_disk_tells_of_a_hanging_transaction(batches: list[Batch], found: int) -> None:
+def test_what_a_disk_shows_of_a_hanging_transaction(batches: list[Batch], found: int) -> None:
     assert _hanging(history_of(HANGING), batches) == found
 
 
@@ -258,7 +258,7 @@ def test_what_is_no_zombie(text: str) -> None:
     assert "zombie-accepted" not in judged(text).counts
 
 
-def test_the_last_who_fenced_a_zombie_is_told() -> None:
+def test_the_last_who_fenced_a_zombie_is_named() -> None:
     text = "p0 init a\n p1 init a\n p2 init a\n p0 txn a 0@0=1"
     assert of(judged(text), "zombie-accepted").witness == (4, 5, 6, 7)
 

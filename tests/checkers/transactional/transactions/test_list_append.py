@@ -94,7 +94,7 @@ def test_what_one_order_explains_is_valid(text: str) -> None:
         ("0 ax1\n 0 ry\n 1 ay1\n 1 rx", "G-nonadjacent-process"),
     ],
 )
-def test_a_circle_that_needs_an_order_beside_the_data_says_so(text: str, name: str) -> None:
+def test_a_circle_that_needs_an_order_beside_the_data_is_reported_as_such(text: str, name: str) -> None:
     assert name in lists(text).counts
 
 
@@ -257,7 +257,7 @@ def test_a_legal_circle_does_not_hide_an_illegal_one() -> None:
     assert result.validity is Validity.INVALID
 
 
-def test_the_proof_says_who_why_and_what_it_rules_out() -> None:
+def test_the_proof_names_who_why_and_what_it_rules_out() -> None:
     anomaly = only(lists(G_SINGLE))
     assert anomaly.explanation == (
         "T1 = {append x 1, append y 1}",
@@ -283,9 +283,10 @@ def test_figures() -> None:
     assert figures["cycles"][0]["arcs"] == [[0, 1, "wr"], [1, 0, "rw"]]
 
 
-def operations(*told: tuple[int, str, object]) -> History:
+def operations(*steps: tuple[int, str, object]) -> History:
     made = (
-        Operation(n, n, p, OperationType(kind), "txn", None, value) for n, (p, kind, value) in enumerate(told)
+        Operation(n, n, p, OperationType(kind), "txn", None, value)
+        for n, (p, kind, value) in enumerate(steps)
     )
     return History("run", "", tuple(made))
 
@@ -402,7 +403,7 @@ def test_four_that_keep_to_no_order_without_a_read_skew() -> None:
     assert lists("2 > ax2\n 4 > ay1 rx\n 2 < ax2\n 4 < ay1 rx").counts == {}
 
 
-def test_an_unread_append_is_told_behind_its_own_key() -> None:
+def test_an_unread_append_is_ordered_behind_its_own_key() -> None:
     """The same transaction also wrote to the key behind, which is none of the proof's."""
     result = lists("""
         0 > ax1 az9

@@ -14,7 +14,7 @@ FOLLOWING = Declared(writes_follow_reads=True)
 BACKWARDS = "0 > wx1\n 1 > wx2\n 2 rx1\n 2 rx2\n 3 rx2\n 3 rx{}\n 0 < wx1\n 1 < wx2"
 """Process 2 meets 1 and then 2; process 3 meets 2 and then what comes last."""
 ALONE = "0 wx1\n 1 > rx ry\n 0 wx2\n 2 > wy1 rx\n 2 < wy1 rx2\n 1 < rx1 ry1"
-"""Only the process of the writes tells that who read 1 missed 2, and that of another who saw 2."""
+"""Only the process of the writes shows that who read 1 missed 2, and that of another who saw 2."""
 
 
 def declared(text: str, what: Declared, model: ConsistencyModel = _M.STRICT_SERIALIZABLE) -> CheckerResult:
@@ -68,7 +68,7 @@ def test_what_is_declared_of_keys_holds_at_every_level(
     assert result.validity is Validity.INVALID
 
 
-def test_why_a_declared_order_holds_is_said() -> None:
+def test_why_a_declared_order_holds_is_explained() -> None:
     result = declared(BACKWARDS.format(1), LINEARIZABLE, _M.READ_UNCOMMITTED)
     lines = [line for anomaly in result.anomalies if anomaly.id == "G0" for line in anomaly.explanation]
     assert any("wrote 2 later, as the order of its versions is declared to be" in line for line in lines)

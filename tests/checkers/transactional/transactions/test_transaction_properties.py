@@ -139,7 +139,7 @@ def test_the_same_history_gives_the_same_result(seed: int) -> None:
 @MANY
 @given(SEEDS, st.booleans())
 def test_whatever_is_read_there_is_a_verdict(seed: int, registers: bool) -> None:  # noqa: FBT001 - drawn
-    """Reads of anything, values written twice, an operation missing: told, never raised."""
+    """Reads of anything, values written twice, an operation missing: reported, never raised."""
     rng = random.Random(seed)
     operations = msgspec.json.decode(
         msgspec.json.encode(tiny(seed, registers=registers).operations), type=list[Operation]

@@ -1,4 +1,4 @@
-"""Orders of versions that nothing settles: each is tried, and where none explains a history that is said."""
+"""Orders of versions that nothing settles: each is tried; where none explains a history that is reported."""
 
 import pytest
 
@@ -56,7 +56,7 @@ def test_orders_that_only_together_are_impossible_are_found() -> None:
 
 
 @pytest.mark.parametrize("limit", ["TRIES_MAX", "PAIRS_MAX"])
-def test_beyond_the_budget_nothing_is_said(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_beyond_the_budget_nothing_is_reported(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(version_orders, limit, 1)
     assert registers(BRANCHING.format(1), _M.SERIALIZABLE).validity is Validity.VALID
 

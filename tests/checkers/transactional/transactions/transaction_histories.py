@@ -38,7 +38,7 @@ def register_operation(word: str) -> list[Any]:
 
 
 def history_of(text: str, *, registers: bool = False) -> History:
-    """The history that a text tells."""
+    """The history that a text describes."""
     shape = register_operation if registers else list_operation
     operations: list[Operation] = []
 
@@ -58,12 +58,12 @@ def history_of(text: str, *, registers: bool = False) -> History:
 
 
 def lists(text: str, model: ConsistencyModel = ConsistencyModel.STRICT_SERIALIZABLE) -> CheckerResult:
-    """What the list-append checker says of a text."""
+    """The list-append checker's result for a text."""
     return check_list_append(history_of(text), model)
 
 
 def registers(text: str, model: ConsistencyModel = ConsistencyModel.STRICT_SERIALIZABLE) -> CheckerResult:
-    """What the rw-register checker says of a text."""
+    """The rw-register checker's result for a text."""
     return check_rw_register(history_of(text, registers=True), model)
 
 
