@@ -1,9 +1,9 @@
-"""Share groups after the recovery: what their last member must be given."""
+"""Share groups after the recovery: what their last member must be given, and may acknowledge."""
 
 from typing import Any
 
-from tests.mutations.edits import Edit
-from tests.mutations.families.share import MS_NS, RUNS, sent, withhold
+from tests.mutations.edits import Edit, replaced
+from tests.mutations.families.share import MS_NS, RUNS, drained, sent, withhold
 from tests.mutations.looking import OK, SECOND_NS, pairs, phase_ns
 from tests.mutations.suite import invalid, mutation
 
@@ -22,6 +22,16 @@ def a_record_that_nobody_gets_although_the_last_member_polls_for_long(edit: Edit
     asked = {name: last.value[name] for name in ("client", "group", "consumer", "prefetches")}
     values = (asked, asked | {"records": []})
     edit.add_call(last.process, "share-poll", last.key, (later, later + MS_NS), values)
+
+
+@mutation("share", invalid("share-lock-lost"), RUNS, 3)
+def a_member_does_not_hold_what_it_was_given(edit: Edit) -> None:
+    """An acknowledgement is refused at once, because its member does not hold the records."""
+    error = "InvalidRecordStateException: The record state is invalid."
+    place, partition = edit.chosen(
+        (one.settled_by[1].index, one.partition) for one in drained(edit) if one.confirmed and one.settled_by
+    )
+    edit.change(place, lambda value: replaced(value, refused=[[partition, error]]))
 
 
 def start_at_most(value: dict[str, Any], partition: int, start: int) -> None:

@@ -27,7 +27,9 @@ _STATES = {
     "release": Delivery.AVAILABLE,
     "reject": Delivery.ARCHIVED,
 }
-_EPOCH = [*SHARE_STATE_TYPES].index("share_epoch")
+_EPOCH, _PARTITION, _SNAPSHOT = (
+    [*SHARE_STATE_TYPES].index(name) for name in ("share_epoch", "place", "snapshot_epoch")
+)
 _LATER = 200
 """By how many records a state is late; the run has a few members, so their requests overlap by fewer."""
 Row = tuple[list[int], list[list[int]]]
@@ -106,6 +108,19 @@ def _older(rows: list[Row], place: int, _: Given) -> None:
     rows[place][0][_EPOCH] -= 1
 
 
+def _snapshot(rows: list[Row], partition: int, *without: int) -> None:
+    """A snapshot is written at the end, with all final states except some."""
+    finals = {
+        batch[0]: batch
+        for fields, batches in rows
+        for batch in batches
+        if fields[_PARTITION] == partition and batch[2] != Delivery.AVAILABLE
+    }
+    row = _row(partition, *(finals[o] for o in sorted(finals) if o not in without), kind=Kind.SNAPSHOT)
+    row[0][_SNAPSHOT] = 1
+    rows.append(row)
+
+
 @mutation(FAMILY, VALID, RUNS, 2)
 def all_states_are_as_they_were_confirmed(edit: Edit) -> None:
     """The share coordinators' logs have a state for each confirmed acknowledgement."""
@@ -168,3 +183,15 @@ def no_states_were_gathered(edit: Edit) -> None:
     """The run had to gather the share coordinators' logs, and there is none."""
     (setup,) = edit.original.of("setup")
     edit.change(setup.index, lambda value: value | {"evidence": [*value["evidence"], EVIDENCE_SHARES]})
+
+
+@mutation(FAMILY, VALID, RUNS, 2)
+def a_snapshot_has_all_final_states(edit: Edit) -> None:
+    """The share coordinator writes a snapshot at the end, with all final states."""
+    _tell(edit, lambda rows, _, one: _snapshot(rows, one.partition))
+
+
+@mutation(FAMILY, invalid("share-snapshot-incomplete"), RUNS, 3)
+def a_snapshot_lacks_a_final_state(edit: Edit) -> None:
+    """The share coordinator writes a snapshot at the end, without one of the final states."""
+    _tell(edit, lambda rows, _, one: _snapshot(rows, one.partition, one.offset))

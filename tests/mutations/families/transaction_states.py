@@ -19,8 +19,9 @@ from tests.mutations.suite import VALID, invalid, mutation, unknown
 
 FAMILY = "transaction-states"
 RUNS = ("txn", "copy")
-_OFFSET, _STATUS, _PRODUCER, _EPOCH, _SET = (
-    [*STATE_TYPES].index(name) for name in ("offset", "status", "producer_id", "producer_epoch", "partitions")
+_OFFSET, _STATUS, _PRODUCER, _EPOCH, _SET, _STARTED = (
+    [*STATE_TYPES].index(name)
+    for name in ("offset", "status", "producer_id", "producer_epoch", "partitions", "started_ms")
 )
 _COMMIT = 1
 _PREPARED = {False: Status.PREPARE_ABORT, True: Status.PREPARE_COMMIT}
@@ -74,11 +75,11 @@ def _logs(history: History) -> Logs:
         sets.append(topics)
         for raised in range(before + 1, epoch + 1):
             rows.append(
-                [len(rows), 0, ids.index(name), Status.EMPTY, producer, raised, -1, -1, -1, 1, 6000, -1, 2, 1]
+                [len(rows), 0, ids.index(name), Status.EMPTY, producer, raised, -1, -1, -1, 1, 6000, -1, 2, 2]
             )
         for status, named in states:
             place = len(sets) - 1 if named == 0 else -1
-            entry = [len(rows), 0, ids.index(name), status, producer, epoch, -1, -1, -1, 1, 6000, place, 2, 1]
+            entry = [len(rows), 0, ids.index(name), status, producer, epoch, -1, -1, -1, 1, 6000, place, 2, 2]
             rows.append(entry)
     return logs
 
@@ -193,3 +194,14 @@ def a_record_can_not_be_decoded(edit: Edit) -> None:
 def no_states_were_gathered(edit: Edit) -> None:
     """The run had to gather the coordinators' logs, and there is none."""
     edit.change(0, lambda setup: setup | {"evidence": [*setup["evidence"], EVIDENCE_STATES]})
+
+
+@mutation(FAMILY, invalid("transaction-start-wrong"), RUNS, 3)
+def a_transaction_has_an_earlier_start(edit: Edit) -> None:
+    """In the coordinator's log, a transaction has a start time that is earlier than its first record."""
+
+    def started(rows: list[Row], row: Row) -> None:
+        for place in range(row[_OFFSET] - 1, row[_OFFSET] + 2):
+            rows[place][_STARTED] -= 1
+
+    _tell(edit, started)

@@ -98,12 +98,12 @@ RESTARTED = O1._replace(updated_ms=9, started_ms=9)
         ([E, O2, PC._replace(started_ms=9)], [START]),
         ([E, O2, PC, CC._replace(started_ms=9)], [START]),
         ([E, O1, E._replace(started_ms=-1)], []),
-        ([E, NONE._replace(started_ms=-1), Told(ABORTED, 1, started_ms=-1)], []),
+        ([E, NONE._replace(started_ms=-1), Record(ABORTED, 1, started_ms=-1)], []),
         ([E, O1, RESTARTED, O2], []),
     ],
 )
 def test_a_transaction_starts_when_its_first_partition_is_added(
-    records: list[Told], found: list[str]
+    records: list[Record], found: list[str]
 ) -> None:
     assert ids(*records) == found
 
