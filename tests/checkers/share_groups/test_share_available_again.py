@@ -20,13 +20,27 @@ def held(
     count: int = 1,
     kind: str = "accept",
     recover: OperationType = OK,
+    late: bool = False,
 ) -> ShareStory:
-    """The last member receives the last two of 14 records, and its acknowledgement ends as given."""
+    """The last member receives the last two of 14 records, and its acknowledgement ends as given.
+
+    A late acknowledgement of another member ends in the final phase, too.
+    """
     story = whole()
     story.sends(12, 13)
     story.add("runner", INVOKE, "recover", None, {"bound_ms": 60_000})
     story.add("runner", recover, "recover", None, {"took_ms": 10, "complaints": []})
+    asked = {
+        "client": "kafka-clients",
+        "group": GROUP,
+        "consumer": 0,
+        "acknowledgements": [[0, [0], ["accept"]]],
+    }
+    if late:
+        story.add(8, INVOKE, "acknowledge", "shares-0", asked)
     story.add("runner", INFO, "phase", "final-read")
+    if late:
+        story.add(8, OK, "acknowledge", "shares-0", asked | {"refused": []})
     story.polls(MEMBER, {12: count, 13: count})
     story.acknowledges(MEMBER, (12, 13), kind, outcome, refused)
     return story
@@ -58,6 +72,12 @@ def test_records_whose_lock_ended_and_that_do_not_come_back_are_a_finding() -> N
     assert found.explanation[0] == (
         f"2 records of {GROUP}: shares-0/0 were released, or their locks ended, and were not returned again."
     )
+
+
+def test_an_acknowledgement_that_began_before_the_final_phase_does_not_matter() -> None:
+    story = held(late=True)
+    polled_on(story)
+    assert counts(story) == {"share-stuck": 1}
 
 
 def test_a_released_record_must_come_back_as_well() -> None:

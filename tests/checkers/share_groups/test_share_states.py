@@ -1,13 +1,11 @@
 """Acknowledgements are compared with the log of the share coordinator, and the log with itself."""
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 from checkers.history.operations import History
-from checkers.history.packing import packed_rows
-from checkers.history.share_states import SHARE_BATCH_TYPES, SHARE_STATE_TYPES, Delivery, Kind
+from checkers.history.share_states import Kind
 from checkers.history.units import NS_PER_MS
 from checkers.history.validity import Validity
 from checkers.judge import judge
@@ -20,54 +18,12 @@ from tests.checkers.share_groups.share_histories import (
     LOCK_MS,
     OK,
     TOPIC,
-    TOPIC_ID,
     ShareStory,
     ended,
 )
-
-FREE, DONE, GONE = Delivery.AVAILABLE, Delivery.ACKNOWLEDGED, Delivery.ARCHIVED
-Batch = tuple[int, int, int, int]
-
-
-class Record(NamedTuple):
-    """A record of the log: an update unless its kind is another; its offset is its place."""
-
-    batches: Sequence[Batch] = ()
-    kind: Kind = Kind.UPDATE
-    snapshot: int = 0
-    state: int = -1
-    leader: int = 0
-    offset: int | None = None
-    topic_id: str = TOPIC_ID
-    start: int = 0
-
+from tests.checkers.share_groups.share_state_histories import DONE, FREE, GONE, MADE, Record, done, states
 
 UNREAD = {"error": "gone", "columns": {}, "batches": {}, "count": 0, "batch_count": 0}
-MADE = Record(kind=Kind.SNAPSHOT, state=0, leader=-1)
-
-
-def states(*records: Record, partition: int = 0, **changes: Any) -> dict[str, Any]:
-    """The value of an observation."""
-    places: dict[tuple[str, str, int], int] = {}
-    rows = [
-        (
-            place if record.offset is None else record.offset,
-            0,
-            places.setdefault((GROUP, record.topic_id, 0), len(places)),
-            record.kind,
-            record.snapshot,
-            record.state,
-            record.leader,
-            record.start,
-            len(record.batches),
-        )
-        for place, record in enumerate(records)
-    ]
-    batches = [batch for record in records for batch in record.batches]
-    value = {"began_ns": 1, "partition": partition, "end": rows[-1][0] + 1 if rows else 0, "unread": []}
-    value |= {"places": [[*place] for place in places], "count": len(rows), "error": None}
-    value |= {"columns": packed_rows(rows, SHARE_STATE_TYPES), "batch_count": len(batches)}
-    return value | {"batches": packed_rows(batches, SHARE_BATCH_TYPES)} | changes
 
 
 def story(records: int = 12, **setup: Any) -> ShareStory:
@@ -101,10 +57,6 @@ def acknowledged(recording: ShareStory, *offsets: int, kind: str = "accept", **h
         recording.polls(1, {offset: 1})
         recording.acknowledges(1, [offset], kind, **how)
     return recording
-
-
-def done(*offsets: int, state: int = DONE, count: int = 1) -> Record:
-    return Record([(offset, offset, state, count) for offset in offsets])
 
 
 def test_states_that_follow_from_the_acknowledgements() -> None:
