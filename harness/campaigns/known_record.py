@@ -14,7 +14,7 @@ from harness.campaigns.known_runs import RecordedScenario, by_now
 from harness.errors import UsageError, disk_errors_named
 from harness.plan.planning import RunPlan
 from results.campaigns.summary import Outcome, RunOutcome
-from results.store.runs import RunUnreadableError, load_record, save_record
+from results.store.runs import RunUnreadableError, load_record, write_whole
 
 _DECIDED = frozenset((Outcome.INVALID, Outcome.VALID))
 
@@ -25,7 +25,7 @@ class RecordedRun(msgspec.Struct, frozen=True):
     Attributes:
         command: the command that plans the same run again.
         scenario: its schedule, topology, workload and assumptions.
-        run: its outcome.
+        run: its outcome, without what its checkers judged.
     """
 
     command: str
@@ -98,12 +98,18 @@ class KnownRecord:
             plan = plans[seed]
             counted[seed] = max(counted.get(seed, run), run, key=lambda each: _weight(each, plan))
             if counted[seed].outcome is not Outcome.FAILED:
-                scenario = RecordedScenario.of(plan)
-                self._recorded[plan.reproduce] = RecordedRun(plan.reproduce, scenario, counted[seed])
+                kept = msgspec.structs.replace(counted[seed], looked=None)
+                self._recorded[plan.reproduce] = RecordedRun(plan.reproduce, RecordedScenario.of(plan), kept)
         if self._path is not None and self._recorded != before:
             with disk_errors_named():
-                save_record(self._path, _Document(1, tuple(one for _, one in sorted(self._recorded.items()))))
+                write_whole(self._path, _encoded(one for _, one in sorted(self._recorded.items())))
         return counted
+
+
+def _encoded(runs: Iterable[RecordedRun]) -> bytes:
+    """The document with one run on a line."""
+    lines = b",\n".join(map(msgspec.json.encode, runs))
+    return b'{"krucible_known_runs":1,"runs":[\n' + lines + b"\n]}\n"
 
 
 def _weight(run: RunOutcome, plan: RunPlan) -> int:
