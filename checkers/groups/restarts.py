@@ -9,8 +9,10 @@ for the log of the offsets topic are applied: they see the deletion.
 
 The group's records in that log show whether this happened before the load ended.  If not all of them were
 read, it may have happened.  What happens after the load, when all members have left, concerns only the last
-member.  Records are read some time after they were written: those of the load are certainly among what the
-first observation reads that began after it, and what that one reads counts as written under load.
+member.  Records are read some time after they were written, and an observation may lack some partitions.
+What was read by the end of the first observation that began after the load counts as written under load.
+What was read later may have been written under load, too: it was if a member reported it there.  Then the
+first number of that member is smaller than one that another member had reported before.
 """
 
 from bisect import bisect_left

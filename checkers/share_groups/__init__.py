@@ -54,7 +54,7 @@ from checkers.share_groups.anomalies import (
 from checkers.share_groups.calm import Calm
 from checkers.share_groups.contents import compared_with_log
 from checkers.share_groups.deliveries import Found, found_in
-from checkers.share_groups.loading import RELEASE, ShareGroups, share_groups_of
+from checkers.share_groups.loading import RELEASE, ShareGroups, share_groups_of, times_of
 from checkers.share_groups.locks import locks_lost
 from checkers.share_groups.passing import Passed, Passing
 from checkers.share_groups.settling import Settling
@@ -114,7 +114,7 @@ def check_share_groups(history: History) -> CheckerResult:
         return result_of(CHECKER, [], exercised=False)
     judged = _Judged(doubts=list(unassigned_damage(history)))
     excuses = _Excuses(history)
-    times_ns = np.fromiter((o.time_ns for o in history.operations), np.int64)
+    times_ns = times_of(history)
     calm = Calm(history)
     for found in (*found_in(groups, calm, workload.delivery_limit), locks_lost(history, groups, calm)):
         some = range(min(len(found.place), EXAMPLES_PER_ANOMALY))

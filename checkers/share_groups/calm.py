@@ -21,6 +21,7 @@ from checkers.columns.tables import NEVER, NONE, Booleans, Integers, PartitionNa
 from checkers.history.operations import History
 from checkers.licences.disturbances import faults, leader_moves
 from checkers.licences.facts import Facts
+from checkers.share_groups.loading import times_of
 
 SETTLED_NS = 10_000_000_000
 """How long after a fault or an election a deposed leader may still answer."""
@@ -56,7 +57,7 @@ class Calm:
     def __init__(self, history: History) -> None:
         self._facts = Facts(history)
         self._leaderships: dict[PartitionName, list[Leadership]] = {}
-        self._times_ns: Integers = np.fromiter((o.time_ns for o in history.operations), np.int64)
+        self._times_ns = times_of(history)
 
     def between(self, partition: PartitionName, begin: Integers, end: Integers) -> Booleans:
         """Whether a partition's leader was undisputed all the time.

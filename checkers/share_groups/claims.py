@@ -15,7 +15,7 @@ from checkers.columns.tables import NEVER, NONE, Booleans, Columns, Integers, Pa
 from checkers.evidence.loading import columns_of
 from checkers.history.journals import is_unheard
 from checkers.history.operations import History
-from checkers.share_groups.loading import ShareGroups
+from checkers.share_groups.loading import ShareGroups, times_of
 from checkers.share_groups.sequences import codes_of
 
 ACKNOWLEDGEMENT, READ, SHARE_POLL = range(3)
@@ -215,7 +215,7 @@ class Comparison:
         all_, rows = self.groups.deliveries, self._heard()
         codes = {name: code for code, name in enumerate(self.partitions)}
         places = (codes[PartitionName(place.topic, place.partition)] for place in self.groups.places)
-        times_ns = np.fromiter((o.time_ns for o in self.history.operations), np.int64)
+        times_ns = times_of(self.history)
         return Reports(
             partition=np.fromiter(places, np.int64)[all_.place[rows]],
             offset=all_.offset[rows],

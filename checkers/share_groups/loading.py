@@ -21,7 +21,7 @@ import numpy as np
 from checkers.columns.rows import Codes, ValueCodes, transposed
 from checkers.columns.tables import NONE, Booleans, GroupPartition, Integers
 from checkers.evidence.loading import columns_of
-from checkers.history.operations import INVOKE, OK, History, Operation
+from checkers.history.operations import INVOKE, OK, History, Operation, once
 from checkers.share_groups.sequences import codes_of, highest_before
 
 ACCEPT, RELEASE, REJECT = range(3)
@@ -218,7 +218,7 @@ class _Loader:
             chunk = (place, self._processes[operation.process], asked.index, operation.index)
             if not confirmed or error is not None:
                 self._unconfirmed += len(offsets)
-            if error is not None and is_expired(error):
+            if error is not None and is_not_held(error):
                 self._refused.add(chunk, offsets)
                 self._refused_types.extend(types)
             elif confirmed and error is None:
@@ -275,7 +275,14 @@ class _Loader:
         )
 
 
-def is_expired(error: str) -> bool:
+@once
+def times_of(history: History) -> Integers:
+    """The times of all operations, in nanoseconds; shape (n,)."""
+    times_ns: Integers = np.fromiter((o.time_ns for o in history.operations), np.int64)
+    return times_ns
+
+
+def is_not_held(error: str) -> bool:
     """Whether an error says that the member does not hold the records that it acknowledges."""
     return error.startswith(_NOT_HELD)
 

@@ -24,7 +24,7 @@ from checkers.history.units import NS_PER_MS
 from checkers.share_groups import anomalies as kinds
 from checkers.share_groups.calm import Calm
 from checkers.share_groups.deliveries import Found
-from checkers.share_groups.loading import ShareGroups
+from checkers.share_groups.loading import ShareGroups, times_of
 
 
 def locks_lost(history: History, groups: ShareGroups, calm: Calm) -> Found:
@@ -37,7 +37,7 @@ def locks_lost(history: History, groups: ShareGroups, calm: Calm) -> Found:
     """
     all_, refused = groups.deliveries, groups.refused
     since, ended = all_.since[refused.delivery], refused.ended
-    times_ns = np.fromiter((operation.time_ns for operation in history.operations), np.int64)
+    times_ns = times_of(history)
     lock_ns = recorded_setup(history).workload.lock_ms * NS_PER_MS
     rows = np.flatnonzero((since != NONE) & (times_ns[ended] - times_ns[since] < lock_ns))
     kept = np.zeros(len(rows), np.bool_)

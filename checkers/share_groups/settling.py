@@ -24,7 +24,7 @@ from checkers.history.phases import PHASE, Phase
 from checkers.history.setup import LoadSetup
 from checkers.history.units import NS_PER_MS, NS_PER_S
 from checkers.share_groups.anomalies import STUCK
-from checkers.share_groups.loading import RELEASE, ShareGroups, is_expired
+from checkers.share_groups.loading import RELEASE, ShareGroups, is_not_held, times_of
 from checkers.share_groups.passing import Passed, listed_offsets
 from checkers.verdict.verdict import Anomaly
 
@@ -69,7 +69,7 @@ class Settling:
         self._recovered_ns = _recovered_ns(history)
         self._listed = listed_offsets(self._columns)
         self._polls = final_polls(history)
-        self._times_ns: Integers = np.fromiter((o.time_ns for o in history.operations), np.int64)
+        self._times_ns = times_of(history)
         self._final_acknowledgements = final_acknowledgements(history)
         self._limit = workload.delivery_limit
         self._stuck_ns = max(STUCK_NS, 2 * (workload.lock_ms + workload.session_ms) * NS_PER_MS)
@@ -125,7 +125,7 @@ class Settling:
             errors = dict(done.value["refused"]) if done is not None and done.type is OK else None
             for partition, offsets, _ in asked.value["acknowledgements"]:
                 error = "" if errors is None else errors.get(partition)
-                if partition == name.partition and error is not None and not is_expired(error):
+                if partition == name.partition and error is not None and not is_not_held(error):
                     found += offsets
         return np.array(found, np.int64)
 

@@ -43,7 +43,7 @@ from checkers.history.setup import recorded_setup
 from checkers.history.share_states import SHARE_BATCH_TYPES, Delivery, Kind
 from checkers.history.units import NS_PER_MS
 from checkers.share_groups import anomalies as kinds
-from checkers.share_groups.loading import RELEASE, ShareGroups
+from checkers.share_groups.loading import RELEASE, ShareGroups, times_of
 from checkers.share_groups.passing import listed_offsets
 from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import Anomaly
@@ -372,7 +372,7 @@ def _answered(history: History, groups: ShareGroups) -> dict[GroupPartition, _An
 def _unspent(history: History, groups: ShareGroups) -> Booleans:
     """Which acknowledgements were answered before the end of a last lock can have archived the record."""
     acks, all_, workload = groups.acknowledgements, groups.deliveries, recorded_setup(history).workload
-    times_ns = np.fromiter((operation.time_ns for operation in history.operations), np.int64)
+    times_ns = times_of(history)
     since, ended = all_.since[acks.delivery], acks.ended
     locked = times_ns[ended] - times_ns[since] < workload.lock_ms * NS_PER_MS
     _, record = np.unique(all_.record, return_inverse=True)
