@@ -1,9 +1,8 @@
 """The load of a run: starts, supervises and stops the workers of its workload."""
 
-import time
 from collections.abc import Sequence
 
-from harness.workloads.worker import Worker, join_all, raise_failures
+from harness.workloads.worker import Worker, await_end, complaints_of, raise_failures
 
 STOP_BOUND_S = 30.0
 
@@ -31,18 +30,15 @@ class Load:
     def stop(self, bound_s: float = STOP_BOUND_S) -> list[str]:
         """Let the workers finish and end; returns complaints about clients that did not close.
 
-        The others go on until those that end first have ended.
+        The others go on until those that end first have ended, or have had `bound_s`.
 
         Raises:
             JournalError: a worker could not write its history.
-            WorkloadError: one died of another error, or did not end within `bound_s`.
+            WorkloadError: one died of another error, or did not end within `bound_s` of its stop.
         """
-        deadline = time.monotonic() + bound_s
-        first = [worker for worker in self._workers if worker.ends_first]
-        for worker in first:
-            worker.stopping.set()
-        for worker in first:
-            worker.join(max(0.0, deadline - time.monotonic()))
-        for worker in self._workers:
-            worker.stopping.set()
-        return join_all(self._workers, max(0.0, deadline - time.monotonic()))
+        for ends_first in (True, False):
+            workers = [worker for worker in self._workers if worker.ends_first is ends_first]
+            for worker in workers:
+                worker.stopping.set()
+            await_end(workers, bound_s)
+        return complaints_of(self._workers, bound_s)

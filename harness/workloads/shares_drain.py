@@ -100,13 +100,16 @@ class ShareDrain(Sharing):
     def _accepted(self, consumer: ShareConsumer, records: Sequence[SharedRecord]) -> bool:
         """Accept records; whether the consumer may go on. The first new ones are held until they expire.
 
-        Records that were returned as often as the limit allows are archived when their lock ends.
+        None are held if the time until the deadline may be too short to receive them again.  Records that
+        were returned as often as the limit allows are archived when their lock ends.
         """
         self._expired.difference_update((record.partition, record.offset) for record in records)
+        hold_s = STALL * self._context.workload.lock_ms / MS_PER_S
         holds = not self._held and all(record.delivery_count == 1 for record in records)
+        holds &= time.monotonic() + hold_s + self._quiet_s < self._deadline
         if holds:
             self._held = True
-            self.stopping.wait(STALL * self._context.workload.lock_ms / MS_PER_S)
+            self.stopping.wait(hold_s)
         refused = self.acknowledge(consumer, records, ["accept"] * len(records))
         if holds and refused:
             limit = self._context.workload.delivery_limit

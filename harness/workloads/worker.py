@@ -74,9 +74,24 @@ def join_all(workers: Sequence[Worker], bound_s: float) -> list[str]:
         JournalError: one could not write its history.
         WorkloadError: one died of another error, or did not end within `bound_s`.
     """
+    await_end(workers, bound_s)
+    return complaints_of(workers, bound_s)
+
+
+def await_end(workers: Sequence[Worker], bound_s: float) -> None:
+    """Wait until workers have ended, together no longer than `bound_s`."""
     deadline = time.monotonic() + bound_s
     for worker in workers:
         worker.join(max(0.0, deadline - time.monotonic()))
+
+
+def complaints_of(workers: Sequence[Worker], bound_s: float) -> list[str]:
+    """Return the complaints of workers that have had `bound_s` to end.
+
+    Raises:
+        JournalError: one could not write its history.
+        WorkloadError: one died of another error, or has not ended.
+    """
     raise_failures(workers)
     late = [worker.name for worker in workers if worker.is_alive()]
     if late:

@@ -4,7 +4,6 @@ import pytest
 
 from harness.workloads.load import Load
 from harness.workloads.worker import Worker, WorkloadError
-from tests.harness.waiting import BOUND_S
 
 
 class Waiting(Worker):
@@ -48,8 +47,7 @@ def test_a_worker_that_does_not_end_does_not_keep_the_others() -> None:
     stuck, producer = Stuck(), Waiting("producer", ended)
     load = Load([producer, stuck])
     load.start()
-    with pytest.raises(WorkloadError, match="workers did not stop"):
-        load.stop(bound_s=0.1)
+    with pytest.raises(WorkloadError, match="workers did not stop") as raised:
+        load.stop(bound_s=0.5)
     stuck.released = True
-    producer.join(BOUND_S)
-    assert ended == ["producer"]
+    assert (raised.value.got, ended) == ("stuck", ["producer"])
