@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from harness.workloads.worker import Worker, await_end, complaints_of, raise_failures
 
 STOP_BOUND_S = 30.0
+ALONE_S = 1.0
+"""How long the others go on after those that end first, so that these leave work undone."""
 
 
 class Load:
@@ -30,15 +32,22 @@ class Load:
     def stop(self, bound_s: float = STOP_BOUND_S) -> list[str]:
         """Let the workers finish and end; returns complaints about clients that did not close.
 
-        The others go on until those that end first have ended, or have had `bound_s`.
+        The others go on until those that end first have ended, or have had `bound_s`, and for `ALONE_S` more.
 
         Raises:
             JournalError: a worker could not write its history.
             WorkloadError: one died of another error, or did not end within `bound_s` of its stop.
         """
-        for ends_first in (True, False):
-            workers = [worker for worker in self._workers if worker.ends_first is ends_first]
-            for worker in workers:
-                worker.stopping.set()
-            await_end(workers, bound_s)
+        first = [worker for worker in self._workers if worker.ends_first]
+        others = [worker for worker in self._workers if not worker.ends_first]
+        if first:
+            _stop(first, bound_s)
+            await_end(others, ALONE_S)
+        _stop(others, bound_s)
         return complaints_of(self._workers, bound_s)
+
+
+def _stop(workers: Sequence[Worker], bound_s: float) -> None:
+    for worker in workers:
+        worker.stopping.set()
+    await_end(workers, bound_s)

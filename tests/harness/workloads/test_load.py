@@ -1,8 +1,10 @@
 """The load of a run ends its workers in their order."""
 
+import time
+
 import pytest
 
-from harness.workloads.load import Load
+from harness.workloads.load import ALONE_S, Load
 from harness.workloads.worker import Worker, WorkloadError
 
 
@@ -38,8 +40,10 @@ def test_workers_that_end_first_have_ended_before_others_are_stopped() -> None:
     ended: list[str] = []
     load = Load([Waiting("producer", ended), Waiting("member", ended, first=True)])
     load.start()
+    began_s = time.monotonic()
     assert load.stop() == []
     assert ended == ["member", "producer"]
+    assert time.monotonic() - began_s >= ALONE_S, "the producer went on alone"
 
 
 def test_a_worker_that_does_not_end_does_not_keep_the_others() -> None:
