@@ -74,7 +74,7 @@ def write_store(root: Path, runs: int, operations: int = OPERATIONS) -> None:
 
 
 def remove_store(root: Path) -> None:
-    """All of it."""
+    """Delete the store with all its runs."""
     shutil.rmtree(root)
 
 

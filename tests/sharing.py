@@ -28,7 +28,7 @@ SHARED_CLUSTER = tuple(
 )
 """Files whose tests share a cluster, the fixture `three_nodes`; they are begun last."""
 SHARED = "tests on a shared cluster"
-"""Their group."""
+"""The group of these files, for pytest-xdist."""
 _OF_A_RUN = re.compile(r"tests/mutations/.*\[.*-(?P<run>[a-z]+|\d)-\d+\]")
 """A mutation of a recorded run at one place, as its id ends; of a name with dashes it takes the last word."""
 NICENESS = 10

@@ -6,6 +6,7 @@ import shlex
 import subprocess
 import tomllib
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import click
@@ -25,6 +26,8 @@ ROOT = Path(__file__).parent.parent
 ROOMS = ("checkers", "compose", "harness", "results", "scenarios")
 MODULES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
 FORBIDDEN_NAMES = {"utils", "util", "helpers", "common", "misc", "manager", "base_classes"}
+WORDS_MIN = 3
+"""The least number of words of a docstring."""
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 
 
@@ -60,11 +63,11 @@ def test_files_and_functions_stay_small() -> None:
     assert sizes[len(sizes) // 2] <= 10
 
 
-def test_no_module_is_a_drawer() -> None:
+def test_no_catch_all_modules() -> None:
     assert not [path for path in MODULES if path.stem in FORBIDDEN_NAMES]
 
 
-def test_docker_is_spoken_in_two_rooms_only() -> None:
+def test_docker_is_imported_only_by_cluster_and_faults() -> None:
     for package in ("docker", "testcontainers"):
         assert importing(package) <= {"harness/cluster", "harness/faults"}
 
@@ -78,11 +81,42 @@ def test_every_module_says_what_it_is_for() -> None:
     assert not [str(path) for path in MODULES if not ast.get_docstring(ast.parse(path.read_text()))]
 
 
+def docstrings(path: Path) -> Iterator[str]:
+    """Docstrings of a file's module, classes and functions, and the strings below its attributes."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
+            text = ast.get_docstring(node)
+            if text is not None:
+                yield text
+        body = getattr(node, "body", None)
+        for before, after in pairwise(body if isinstance(body, list) else []):
+            if isinstance(before, ast.Assign | ast.AnnAssign):
+                match after:
+                    case ast.Expr(ast.Constant(str(below))):
+                        yield below
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('"""A module\'s own docstring."""', ["A module's own docstring."]),
+        ('A = 1\n"""Unit."""', ["Unit."]),
+        ('class A:\n    x: int = 1\n    """Unit."""', ["Unit."]),
+        ('def f():\n    """Do it."""', ["Do it."]),
+        ('A = 1\nprint("Unit.")', []),
+    ],
+)
+def test_docstrings_of_attributes_are_found(text: str, found: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "module.py"
+    path.write_text(text)
+    assert list(docstrings(path)) == found
+
+
 def test_docstrings_have_three_words_at_least() -> None:
-    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)
-    nodes = [(path, node) for path in MODULES for node in ast.walk(ast.parse(path.read_text()))]
-    docstrings = [(path, ast.get_docstring(node)) for path, node in nodes if isinstance(node, kinds)]
-    assert not [(str(path), text) for path, text in docstrings if text is not None and len(text.split()) < 3]
+    files = [*MODULES, *(ROOT / "tests").rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py")]
+    found = [(str(path), text) for path in files for text in docstrings(path)]
+    assert len(found) > len(MODULES)
+    assert not [each for each in found if len(each[1].split()) < WORDS_MIN]
 
 
 def subclasses() -> dict[str, set[str]]:

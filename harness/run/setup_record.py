@@ -22,7 +22,7 @@ from harness.workloads.context import final_readers_of, workers_of
 OBSERVE_INTERVAL_MS = 250
 CONTROLLER_FETCH_TIMEOUT_KEY = "controller.quorum.fetch.timeout.ms"
 CONTROLLER_FETCH_TIMEOUT_MS = 2_000
-"""Kafka's default."""
+"""Kafka's default of `controller.quorum.fetch.timeout.ms` (``QuorumConfig``)."""
 
 
 def wanted_topics(workload: Workload) -> Iterator[NewTopic]:

@@ -52,7 +52,7 @@ class Quorum:
         self.cluster_id = cluster.description.layout.cluster_id
 
     def view(self) -> QuorumView:
-        """The leader's."""
+        """The leader's view of the quorum."""
         found = find_leader(list(self.cluster.controller_listeners.values()), BOUND_MS)
         assert not isinstance(found, dict), found
         return view_of(found[1], {}, time.time_ns() // 1_000_000)

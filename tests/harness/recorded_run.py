@@ -67,7 +67,7 @@ class Recording:
         self.add(at_ms, OperationType.FAIL, "inject", name, plan, error=why)
 
     def write(self, folder: Path) -> None:
-        """Its journal."""
+        """Write the journal of the process."""
         lines = (msgspec.json.encode(each) + b"\n" for each in (HEADER, *self.operations))
         (folder / f"history-{self.process}.jsonl").write_bytes(b"".join(lines))
 

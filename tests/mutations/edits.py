@@ -82,7 +82,7 @@ class Edit:
         self.set(index, value=value if changed is None else changed)
 
     def drop(self, *indices: int) -> None:
-        """Take operations out."""
+        """Remove operations from a history."""
         for index in indices:
             self._changed[index] = None
 

@@ -76,7 +76,7 @@ class Coordinating:
         self._flush()
 
     def history(self) -> History:
-        """All of it."""
+        """The history of all operations so far."""
         return self._story.history()
 
     def _join(self) -> None:

@@ -144,5 +144,5 @@ class GroupStory:
         self.add(99, kind, "final-read", TOPIC, {**asked, **found, "records": records})
 
     def history(self, damage: tuple[str, ...] = ()) -> History:
-        """All of it."""
+        """The history of all operations so far."""
         return History("run", "2026-11-20T00:00:00Z", tuple(self.operations), damage)

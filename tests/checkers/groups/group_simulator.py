@@ -70,7 +70,7 @@ class Simulation:
         """How many commits of generations that were over were acknowledged."""
 
     def history(self) -> History:
-        """A whole run."""
+        """Simulate a whole run; returns its history."""
         self.story.setup(GROUP, kind="log")
         self._rebalance()
         for _ in range(self._steps):

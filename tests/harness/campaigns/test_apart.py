@@ -55,10 +55,10 @@ class Engine:
         monkeypatch.setattr(healing, "remove_run", lambda _client, run, _folder: self.removed.append(run))
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing, because nothing is open."""
 
     def nodes(self) -> dict[str, object]:
-        """None."""
+        """No nodes are running."""
         return {}
 
     def _connect(self) -> "Engine":

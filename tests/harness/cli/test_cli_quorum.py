@@ -282,7 +282,7 @@ def test_of_a_cluster_of_ours_disks_and_layout_are_read(
 
 class FakeEngine:
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing, because nothing is open."""
 
 
 def folder_of(tmp_path: Path, where: str, **logs: bytes) -> Path:

@@ -10,7 +10,7 @@ Record = tuple[bytes | None, bytes | None]
 
 
 def key(group: str, topic: str, partition: int, *, version: int = 1) -> bytes:
-    """An OffsetCommitKey."""
+    """An OffsetCommitKey: version, group, topic, partition."""
     texts = b"".join(struct.pack(">h", len(text)) + text.encode() for text in (group, topic))
     return struct.pack(">h", version) + texts + struct.pack(">i", partition)
 

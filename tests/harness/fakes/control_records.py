@@ -18,7 +18,7 @@ def change(leader: int, *voters: int, version: int = 0) -> bytes:
 
 
 def kraft_version(level: int) -> bytes:
-    """The finalized level."""
+    """A KRaftVersion record with a finalized kraft.version."""
     return bytes(KRaftVersionRecord(record_version=0, k_raft_version=level).encode(version=0, header=False))
 
 

@@ -15,7 +15,7 @@ def group_key(group: str, kind: int = 3) -> bytes:
 
 
 def member_key(group: str, member: str) -> bytes:
-    """A ConsumerGroupCurrentMemberAssignmentKey."""
+    """A ConsumerGroupCurrentMemberAssignmentKey: kind 8, group, member id."""
     return group_key(group, 8) + _text(member)
 
 

@@ -41,7 +41,7 @@ def snapshot(state: ShareState, version: int = 0, end: bytes = b"\0") -> bytes:
 
 
 def update(state: ShareState) -> bytes:
-    """A ShareUpdateValue."""
+    """A ShareUpdateValue of version 0, without tagged fields."""
     return struct.pack(">hiiq", 0, state.snapshot, state.leader, state.start) + _batches(state) + b"\0"
 
 

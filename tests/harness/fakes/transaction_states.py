@@ -29,7 +29,7 @@ class State(NamedTuple):
 
 
 def key(name: str, version: int = 0) -> bytes:
-    """A TransactionLogKey."""
+    """A TransactionLogKey: version, transactional id."""
     return struct.pack(">hh", version, len(name.encode())) + name.encode()
 
 

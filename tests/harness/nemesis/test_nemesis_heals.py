@@ -21,17 +21,17 @@ from tests.harness.snapshots import led
 
 
 class Fault:
-    """A fault of which nothing comes but that it is there."""
+    """A fault that changes nothing and whose probes succeed."""
 
     targets = ("n1",)
     cut = ()
     undo = ()
 
     def inject(self) -> None:
-        """Nothing to do."""
+        """Do nothing; the probe succeeds nevertheless."""
 
     def heal(self) -> None:
-        """Nothing to do."""
+        """Do nothing, as `inject`."""
 
     def took_effect(self) -> dict[str, Any]:
         return {}

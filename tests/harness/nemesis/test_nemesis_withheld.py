@@ -36,7 +36,7 @@ class Wiping:
         self._seen.extend(self.targets)
 
     def heal(self) -> None:
-        """Nothing to do."""
+        """Do nothing, because `inject` changes no cluster."""
 
     def took_effect(self) -> dict[str, Any]:
         return {}

@@ -141,7 +141,7 @@ class Fake:
         self.targets = (target,)
 
     def inject(self) -> None:
-        """Nothing is done."""
+        """Do nothing, so that the cluster does not change."""
 
     def took_effect(self) -> dict[str, Any]:
         return {"seen": True}

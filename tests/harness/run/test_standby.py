@@ -86,7 +86,7 @@ def cancelled() -> threading.Event:
 
 
 def ignore_event(_event: Event) -> None:
-    """Hear nothing."""
+    """A listener that does nothing."""
 
 
 def test_the_next_stage_is_opened_when_the_load_is_off_and_taken_by_its_run(

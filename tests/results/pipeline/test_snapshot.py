@@ -35,7 +35,7 @@ def put(snapshot: Snapshot, name: str, *runs: str) -> None:
 
 
 def held(root: Path, name: str = "current") -> dict[str, list[Any]]:
-    """Runs by file."""
+    """The ids of the runs that each file holds."""
     paths = files.of(root / name / PLACE)
     return {path.stem: pq.ParquetFile(path).read().column("run_id").to_pylist() for path in paths}
 

@@ -12,7 +12,7 @@ from checkers.transactional.transactions.graph.dependencies import EdgeKind, Kin
 Rows = npt.NDArray[np.int64]
 
 RW_KINDS = (EdgeKind.RW, EdgeKind.RW_BY_TIME, EdgeKind.RW_BY_PROCESS)
-"""Anti-dependencies."""
+"""The kinds of edges that are anti-dependencies."""
 
 
 class Components(NamedTuple):

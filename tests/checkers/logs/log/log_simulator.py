@@ -30,7 +30,7 @@ class Simulation:
         self._steps = steps
 
     def history(self) -> History:
-        """Run it."""
+        """Simulate all steps; returns the history."""
         workload = {"acks": "all", "idempotent": True}
         topics = [{"name": TOPIC, "partitions": len(self._logs)}]
         setup = {"kafka_version": "4.3.1", "topics": topics, "workload": workload}

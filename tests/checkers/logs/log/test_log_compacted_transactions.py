@@ -8,7 +8,7 @@ from tests.checkers.log_histories import judged
 
 SETUP = "setup cleanup=compact keys=2\n"
 OLD = "p0 send 0@0=1\n"
-"""Key 1."""
+"""A record with key 1, outside a transaction."""
 MARKS = "setup cleanup=compact keys=2 tombstones=2 marks=1\n"
 """Values 2 and 3 are tombstones, 5 is none; they are kept for 1 ms."""
 

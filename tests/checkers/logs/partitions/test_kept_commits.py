@@ -96,7 +96,7 @@ def data(offset: int, *records: list[Any], producer: int = 9, epoch: int = 0) ->
 
 
 def ended(offset: int, how: str = "commit", producer: int = 9, epoch: int = 0) -> list[Any]:
-    """A marker."""
+    """The marker that ends a transaction."""
     return [epoch, offset, producer, how, []]
 
 

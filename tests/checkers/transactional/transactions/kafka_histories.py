@@ -28,7 +28,7 @@ _T = OperationType
 
 
 class Story:
-    """Collects operations."""
+    """Collects the operations of a history."""
 
     def __init__(self) -> None:
         self.operations: list[Operation] = []
