@@ -11,10 +11,11 @@ from checkers.evidence.partition_changes import NOBODY, PartitionChanges, Partit
 
 
 class Fate(StrEnum):
-    """What the evidence shows about a request without an answer.
+    """What the metadata log shows about a request without an answer.
 
-    Only *not* is certain.  A request has *happened* if a record does what it requested, even if something
-    else caused that record.  It is *open* if the evidence does not reach to the end.
+    * *happened*: a record makes the requested change.  Another event may have caused that record.
+    * *not*: all records are known, and none makes the requested change, so the request had no effect.
+    * *open*: no known record makes the requested change, but some records are not known.
     """
 
     HAPPENED = "happened"

@@ -144,7 +144,7 @@ class PartitionChange(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """The record's type."""
+        """Type of the metadata record, such as ``PARTITION_CHANGE_RECORD``."""
         return self.record[2]
 
 

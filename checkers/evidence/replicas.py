@@ -72,7 +72,7 @@ class ReplicaLog:
         return self.columns[name].astype(np.int64)
 
     def __len__(self) -> int:
-        """Number of batches."""
+        """Number of batches of the log."""
         return len(self.columns["base_offset"])
 
     @property

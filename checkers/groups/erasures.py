@@ -153,7 +153,7 @@ def _change(places: _Places, call: _Call, *, durable: bool) -> None:
 
 
 def _changed(asked: Operation) -> OffsetCommitted | OffsetsDeleted:
-    """The requested change."""
+    """The commit or the deletion that was requested."""
     if asked.f == COMMIT:
         return msgspec.convert(asked.value, OffsetCommitted)
     return msgspec.convert(asked.value, OffsetsDeleted)

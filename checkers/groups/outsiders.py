@@ -1,4 +1,4 @@
-"""No outsider may commit the offsets of a group that has members, or delete the group.
+"""Finds committed offsets of clients that are no members, and deletions, of groups that have members.
 
 An administrator who sets a group's offsets (KIP-396) commits without a member id and generation, which a
 coordinator accepts only for an empty group.  The members' operations show whether the group was empty:

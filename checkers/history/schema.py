@@ -302,7 +302,7 @@ _ADMIN: Shapes = {
     # A client of the workload also creates partitions, and records no code.
     **_request("create-partitions", str, requested.PartitionsAdded, requested.PartitionsAdded),
 }
-"""Requests of operators."""
+"""Operations of administrators: their requests to the cluster."""
 _RUNNER: Shapes = {
     (SETUP, OK): Shape(Any, Setup, _few_partitions),
     (START, OK): Shape(str, StartSeen),

@@ -40,7 +40,7 @@ SHARE_BATCH_TYPES: Types = {
 
 
 class Kind(IntEnum):
-    """Kinds of records."""
+    """Kinds of records in ``__share_group_state``."""
 
     REMOVED = -1
     """A record without a value: the state is deleted."""

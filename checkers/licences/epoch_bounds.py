@@ -14,8 +14,8 @@ separately (`checkers.logs.replicas`).  There are three special cases:
     may have started below its log's end; records that were appended in them were truncated there (KIP-279).
     If its entries of earlier epochs are missing, it may have missed each epoch that another broker led after
     the last epoch that it led itself, or in which it joined the ISR.  It had all records that were committed
-    while it was in the ISR.  An epoch whose leader never began it has no records: the controller may appoint
-    a leader and replace it before the broker hears of it.
+    while it was in the ISR.  An epoch whose leader never began it has no records: the controller may elect
+    a broker and replace it before that broker applies the record of its election.
 3.  It may have led before, and may have overwritten records that another replica kept.  If that other replica
     is elected uncleanly in between, these records return, and may be lost again.
 

@@ -43,7 +43,8 @@ class Permit(NamedTuple):
         event: what happened, when, and where.
         covers_returned: whether records that a consumer had received may be lost too.
         text: the licence, as a verdict states it.
-        gap: whether it explains the loss without permitting it, by a known gap of Kafka's promises.
+        gap: whether the event only explains the loss and does not permit it, because it is a known gap in
+            Kafka's guarantees.
     """
 
     event: LicenceEvent
@@ -61,7 +62,7 @@ class LicenceRule(NamedTuple):
         events: finds the events that it needs.
         covers_returned: whether it covers records that a consumer had received.
         reason: why the loss is permitted.
-        gap: whether it only explains the loss, see `Permit`.
+        gap: whether the event only explains the loss and does not permit it, see `Permit`.
     """
 
     name: str

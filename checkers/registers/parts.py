@@ -29,7 +29,7 @@ from checkers.registers.zones import Zones, zones_of
 from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly, CheckerResult, result_of
 
 CHECKER = "registers"
-"""The checker's name."""
+"""Name of the checker, as in verdicts."""
 _NAMED_MAX = 3
 
 Losing = Callable[[Anomaly], str | None]

@@ -22,7 +22,7 @@ from checkers.verdict.needs import NOTHING
 from checkers.verdict.verdict import CheckerResult, result_of
 
 CHECKER = "availability"
-"""The checker's name."""
+"""Name of the checker, as in verdicts."""
 ISLAND_NS = 1_000_000_000
 """Longest time between two acknowledgements that does not count as a gap."""
 PARTITIONS_REPORTED = 20

@@ -88,8 +88,9 @@ class Command(click.Command):
 class _Reader:
     """Reads a command line of which some options are unknown.
 
-    If a known option has a similar name, the unknown one is taken for it: this shows whether the next word is
-    its value.  If none has, the next word may be its value or an argument, and no argument is judged.
+    If a known option has a similar name, the reader assumes that this option was meant.  Then it is known
+    whether the next word is a value.  If no option has a similar name, the next word may be a value or an
+    argument, and no argument is judged.
 
     Attributes:
         problems: the unknown options, and those that lack a value.

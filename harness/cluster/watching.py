@@ -12,9 +12,9 @@ from harness.errors import EngineError
 from harness.record.journal import Journal, Recorder
 
 POLL_S = 1.0
-"""Time between two looks if the engine reports no event meanwhile."""
+"""Poll interval while Docker's stream of events is open."""
 EVENTLESS_POLL_S = 0.4
-"""The same while the engine reports no events at all."""
+"""Poll interval while there is no stream of events."""
 STOP_BOUND_S = 30.0
 
 

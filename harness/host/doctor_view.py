@@ -14,7 +14,7 @@ _SHAPES = {
 
 
 def show(report: DoctorReport, console: Console) -> None:
-    """Print a report."""
+    """Print the tables of a report, the commands that fix what is missing, and whether the host is ready."""
     console.print(_checks(report))
     console.print(_capabilities(report))
     fixable = [check for check in report.checks if check.fix]

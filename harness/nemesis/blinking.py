@@ -1,4 +1,4 @@
-"""Injects blinks: short faults at given times, at nodes that no other fault affects.
+"""Injects blinks: faults of less than a second, at given times, on nodes that have no other fault.
 
 If another fault affects a blink's nodes, the blink is refused at once.  A blink ends early if a fault of the
 schedule begins on its nodes, so no fault waits long for a blink.
@@ -30,7 +30,7 @@ from harness.vocabulary.scenario import Step
 
 
 class Blinking(Timed):
-    """One thread; a blink that takes long delays later ones.
+    """Injects one blink after the other, in one thread.  A blink that takes long delays later ones.
 
     Args:
         blinks: blinks with their names, sorted by time.

@@ -50,9 +50,9 @@ _LAG_MS = 2_000
 _TARGETS = (Target.ACTIVE_CONTROLLER, Target.VOTER, Target.PARTITION_LEADER, Target.RANDOM)
 """Targets that schedules are drawn from; an additional target would change the schedule of every seed."""
 _AMONG = (Among.ALL, Among.CONTROLLERS)
-"""As for `_TARGETS`."""
+"""Sets of nodes that partitions are drawn from; an additional set would change every schedule, too."""
 _PATTERNS = tuple(pattern for pattern in Pattern if not pattern.of_link)
-"""As for `_TARGETS`."""
+"""Patterns that partitions are drawn from; an additional pattern would change every schedule, too."""
 _KINDS: dict[str, Callable[..., Fault]] = {kind_of(word): word for word in get_args(Fault) if word.drawn}
 KINDS = ("partition", *_KINDS, "packet-loss")
 """Kinds of faults, without those of disks, by their names in `RandomSchedule.kinds`."""

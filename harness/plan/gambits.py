@@ -165,7 +165,7 @@ def _last_in_sync(source: random.Random, _: Topology) -> Script:
 
 
 def _isr_and_controller(source: random.Random, _: Topology) -> Script:
-    """An ISR changes, and its leader and the controller that wrote the change are killed together."""
+    """A follower leaves the ISR; right after that, the leader and the active controller are killed."""
     out = source.choice((Stop(), Pause(), isolated_one(source)))
     gone = faults_at([(part, Kill()) for part in shuffled(source, ("controller", "leader"))], first=2)
     return (

@@ -46,8 +46,8 @@ class Clock:
     """Nanoseconds since the run began, by the host's CLOCK_MONOTONIC.
 
     Attributes:
-        began_ns: reading of the source at the run's beginning; the same for all processes of a host, so
-            it can be handed to another one.
+        began_ns: what `source` (by default CLOCK_MONOTONIC) returned at the start of the run.  All processes
+            of a host have the same CLOCK_MONOTONIC, so this value can be passed to another process.
     """
 
     def __init__(self, began_ns: int | None = None, source: Callable[[], int] = time.monotonic_ns) -> None:

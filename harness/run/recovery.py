@@ -24,7 +24,7 @@ a partition that accepts writes must not be recorded as one that does not.
 WriteProbe = Callable[[str, Sequence[int], float], dict[int, bool]]
 """Writes to partitions of a topic within a deadline (monotonic seconds) and reports which acknowledged."""
 View = Mapping[str, tuple[PartitionAnswer, ...]]
-"""Partitions by topic."""
+"""What a broker reported about partitions, by topic."""
 
 
 def await_recovery(

@@ -294,7 +294,7 @@ def _await_throttles_removed(stage: Stage, execution: Execution, cancelled: thre
 
 
 def _all_brokers_ended(stage: Stage) -> bool:
-    """Whether every broker ended by itself: they are not restarted, so nothing can recover."""
+    """Whether every broker exited by itself.  They are not restarted, so the cluster can't recover."""
     brokers = set(stage.cluster.observe_listeners)
     return bool(brokers) and brokers <= set(stage.cluster.ended)
 

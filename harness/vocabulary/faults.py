@@ -183,7 +183,7 @@ class LossPattern(StrEnum):
     NODE = "node"
     """Between the target and every other node, in both directions."""
     MESH = "mesh"
-    """Between all nodes."""
+    """Between every two nodes, in both directions."""
     CLIENTS = "clients"
     """From clients to the target, which is a broker.  Packets from other nodes are not lost."""
 

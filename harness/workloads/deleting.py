@@ -108,7 +108,7 @@ class DeletingWorker(_Deletes):
         self._random = random.Random(number)
 
     def work(self) -> None:
-        """Delete until stopped."""
+        """Delete records at irregular times, until stopped."""
         while not self.stopping.wait(self._random.uniform(0.5, 1.5) * self._mean_s):
             self.do_once()
 
@@ -131,7 +131,7 @@ class OneDeletion(_Deletes):
         self._share = share
 
     def work(self) -> None:
-        """Delete records once."""
+        """Delete the oldest records of the partition once."""
         self.delete(*self._where, self._share)
 
 

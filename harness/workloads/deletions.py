@@ -4,7 +4,7 @@ import threading
 from queue import SimpleQueue
 
 Deleted = tuple[str, int]
-"""Topic and partition."""
+"""Topic and partition whose records were deleted."""
 
 
 class DeletionListeners:

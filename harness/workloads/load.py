@@ -6,7 +6,10 @@ from harness.workloads.worker import Worker, await_end, complaints_of, raise_fai
 
 STOP_BOUND_S = 30.0
 ALONE_S = 1.0
-"""How long the others go on after those that end first, so that these leave work undone."""
+"""How long the other workers run after those with `ends_first` have ended, seconds.
+
+The other workers then leave work that nobody does, such as records that no share group acquires.
+"""
 
 
 class Load:
@@ -30,9 +33,13 @@ class Load:
         raise_failures(self._workers)
 
     def stop(self, bound_s: float = STOP_BOUND_S) -> list[str]:
-        """Let the workers finish and end; returns complaints about clients that did not close.
+        """Stop the workers after their current operations.
 
-        The others go on until those that end first have ended, or have had `bound_s`, and for `ALONE_S` more.
+        Workers with `ends_first` are stopped first, and get up to `bound_s` to end.  The other workers are
+        stopped `ALONE_S` later.
+
+        Returns:
+            Complaints about clients that did not close.
 
         Raises:
             JournalError: a worker could not write its history.

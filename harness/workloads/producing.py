@@ -19,11 +19,11 @@ _ERRORS_RECORDED_MAX = 3
 
 
 class Pace:
-    """Turns at a fixed interval; a few of the missed turns are taken later.
+    """Times of sends at a fixed interval; a few of the missed sends are made up for.
 
     Args:
-        interval_s: time between turns.
-        offset_s: time of the first turn, so that workers do not have their turns at the same time.
+        interval_s: time between two sends.
+        offset_s: time until the first send, so that workers do not send at the same time.
     """
 
     def __init__(self, interval_s: float, offset_s: float = 0.0) -> None:
@@ -31,7 +31,7 @@ class Pace:
         self._next_s = time.monotonic() + offset_s
 
     def turn(self, stopping: Event) -> bool:
-        """Wait for the next turn; returns False if stopped meanwhile."""
+        """Wait until the next send is due; False if the worker was stopped."""
         now_s = time.monotonic()
         stopped = stopping.wait(max(0.0, self._next_s - now_s))
         self._next_s = max(self._next_s, now_s - _CATCH_UP * self._interval_s) + self._interval_s
@@ -58,7 +58,7 @@ class ProducerWorker(Worker):
         self._home: tuple[int, ...] = ()
 
     def work(self) -> None:
-        """Send at every turn."""
+        """Send whenever a send is due, until stopped."""
         try:
             while self._pace.turn(self.stopping):
                 if not self.send_once():

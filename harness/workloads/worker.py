@@ -35,7 +35,8 @@ class Worker(threading.Thread):
     Attributes:
         failure: the exception that ended it, if any.
         complaints: clients that could not be closed; they are reported, but do not end the worker.
-        ends_first: whether it ends before others at the end of the load, so that these leave work undone.
+        ends_first: whether it is stopped before the other workers, so that these leave work that nobody does;
+            see `harness.workloads.load.ALONE_S`.
     """
 
     ends_first = False

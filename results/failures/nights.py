@@ -32,7 +32,7 @@ LEFT_OUT_FILE = "left-out.json"
 
 
 class _LeftOut(msgspec.Struct, frozen=True):
-    """Ids of signatures."""
+    """Content of `LEFT_OUT_FILE`: the ids of these signatures."""
 
     signatures: tuple[str, ...]
 

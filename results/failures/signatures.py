@@ -42,7 +42,7 @@ class FailureSignature(msgspec.Struct, frozen=True, order=True):
 
     @property
     def id(self) -> str:
-        """Twelve hexadecimal digits."""
+        """The first twelve hexadecimal digits of the SHA-256 over all fields."""
         text = f"{self.checker}\n{self.anomaly}\n{self.words}"
         return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:_DIGITS]
 

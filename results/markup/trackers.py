@@ -18,7 +18,7 @@ _ALL = 1 << 20
 
 
 class Format(StrEnum):
-    """A tracker's markup."""
+    """The markup language of an issue tracker."""
 
     MARKDOWN = "markdown"
     JIRA = "jira"

@@ -108,7 +108,7 @@ class Shares(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Comparisons(msgspec.Struct, frozen=True):
-    """All comparisons of a report, corrected together."""
+    """All comparisons of a report.  Holm's correction of their p-values is over all of them."""
 
     durations: tuple[Durations, ...] = ()
     shares: tuple[Shares, ...] = ()

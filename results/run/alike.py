@@ -43,9 +43,10 @@ class AlikeCauses(msgspec.Struct, frozen=True):
 
 
 def alike(causes: Sequence[Cause]) -> tuple[AlikeCauses, ...]:
-    """Gather causes, each group at the place of its first one.
+    """Group causes that differ only in their places; groups are ordered by their first causes.
 
-    A cause with offsets stands alone, because it names the places of records; so does one without a witness.
+    A cause with offsets is a group of its own, because its offsets identify records.  So is a cause without a
+    witness, because it has no words to compare.
     """
     groups: dict[object, list[Cause]] = {}
     for number, cause in enumerate(causes):

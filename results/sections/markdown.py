@@ -1,4 +1,4 @@
-"""Sections as Markdown."""
+"""Writes the sections of a page as Markdown."""
 
 from collections.abc import Iterator
 

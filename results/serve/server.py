@@ -148,7 +148,7 @@ class _Chunks:
         self._wire = wire
 
     def write(self, data: bytes) -> None:
-        """Send one chunk."""
+        """Send data as one chunk; an empty chunk would end the response, so it is not sent."""
         if data:
             self._wire.write(b"%x\r\n%b\r\n" % (len(data), data))
 

@@ -8,8 +8,8 @@ from scenarios.upgrading import HELD, LOAD, OLDEST, WHOLE, WRITTEN
 SCENARIO = Scenario(
     summary="Upgrade all nodes from 3.9.0 under load, with faults in between, or undo it half way.",
     why=(
-        "While nodes of two versions serve one cluster, each reads what the other wrote. Which node goes "
-        "first, and which one a fault hits meanwhile, decides who depends on whom."
+        "While nodes of two versions serve one cluster, each reads what the other wrote. The order of the "
+        "upgrades and the faults between them decide which version leads and which one follows."
     ),
     schedule=RollingSchedule(between=WHOLE, during=(WRITTEN,)),
     topology=Topology(mode=Mode.ISOLATED, start_version=OLDEST),

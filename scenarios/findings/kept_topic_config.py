@@ -16,9 +16,9 @@ from harness.vocabulary import (
 SCENARIO = Scenario(
     summary="Restart a broker while topics with configs of their own are deleted and created again.",
     why=(
-        "A broker that starts replays the metadata log since its last snapshot in one go. A config that was "
-        "set and the deletion of its topic are then in one delta, which keeps the config: the broker uses it "
-        "for the next topic of that name, and the other brokers do not."
+        "A broker that starts applies all records since its last snapshot as one delta. If that delta has a "
+        "topic's config and the deletion of the topic, the broker keeps the config. It uses this config for "
+        "the next topic of that name, and the other brokers do not."
     ),
     schedule=FixedSchedule(steps=(Step(28_000, 5_000, Stop(broker(1))),), duration_ms=42_000),
     topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=3),

@@ -51,7 +51,7 @@ SCENARIO = Scenario(
         Expectation(
             Validity.INVALID,
             ("reassignment-without-end",),
-            why="the second request is acknowledged, and the move never ends",
+            why="the second request is acknowledged, but the reassignment never completes",
         ),
     ),
     ticket="KIP-455",

@@ -38,9 +38,9 @@ def _cut(name: str, pattern: Pattern, *, inward: bool) -> tuple[Move, ...]:
 SCENARIO = Scenario(
     summary="Cut the leader's calls to the other controllers, then theirs to it, then its packets each way.",
     why=(
-        "A leader that can send requests but receives none tells everybody that it leads, while no majority "
-        "fetches from it. It has to resign all the same. A leader that only receives requests may stay. "
-        "There must never be two leaders."
+        "A leader that can send requests but receives none still tells the voters that it leads "
+        "(BeginQuorumEpoch), but no majority fetches from it, so it must resign. A leader that receives "
+        "requests but can't send any may stay. There must never be two leaders."
     ),
     schedule=ScriptedSchedule(
         moves=(

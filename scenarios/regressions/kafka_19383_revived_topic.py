@@ -12,8 +12,8 @@ from scenarios.lagging import TOPOLOGY, lagging_while_elrs_are_cleared, topics_p
 SCENARIO = Scenario(
     summary="Pause a broker while topics are deleted, and then min.insync.replicas is set for all brokers.",
     why=(
-        "The broker reads the deletions and the record that clears all ELRs in one go. It must not keep the "
-        "deleted topics: no later record removes them, so it would report them until it restarts."
+        "The broker applies the deletions and the record that clears all ELRs as one delta. It must not keep "
+        "the deleted topics: no later record removes them, so it would report them until it restarts."
     ),
     # The oldest topics are deleted, and none that is created meanwhile (KAFKA-19497).
     schedule=lagging_while_elrs_are_cleared(7_000),

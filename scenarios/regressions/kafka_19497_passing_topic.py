@@ -15,8 +15,9 @@ SCENARIO = Scenario(
         "brokers."
     ),
     why=(
-        "The broker reads the creations, the deletions and the record that clears all ELRs in one go. What "
-        "it does not apply now it never will: later records change topics and partitions that it lacks."
+        "The broker applies the creations, the deletions and the record that clears all ELRs as one delta. "
+        "If that fails, it does not try again: until it restarts, it lacks topics and partitions that later "
+        "records change."
     ),
     # Longer than a topic lives.
     schedule=lagging_while_elrs_are_cleared(8_000),

@@ -22,9 +22,9 @@ from scenarios.quorum import cut_off
 SCENARIO = Scenario(
     summary="Cut a follower among the controllers off from the others, twice, for 20 s each.",
     why=(
-        "A follower that hears of no leader asks for votes again and again, each time in a higher epoch. "
-        "When it is back, its epoch deposes a leader that never failed. With pre-vote it asks first whether "
-        "it would be elected."
+        "A follower that can't reach a leader becomes a candidate again and again, each time in a higher "
+        "epoch. When the cut is healed, a leader that never failed has to resign because of that epoch. With "
+        "pre-vote, the follower first asks whether it would be elected, and keeps its epoch until then."
     ),
     schedule=ScriptedSchedule(
         moves=(

@@ -56,7 +56,7 @@ from checkers.verdict.verdict import Anomaly, CheckerResult, result_of
 __all__ = ["ENTRY", "check_descriptions"]
 
 CHECKER = "descriptions"
-"""The checker's name."""
+"""Name of the checker, as in verdicts."""
 _ONGOING = "Ongoing"
 _ABORTED = frozenset({"PrepareAbort", "CompleteAbort", "PrepareEpochFence"})
 _NOWHERE = -1

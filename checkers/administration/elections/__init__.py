@@ -32,7 +32,7 @@ from checkers.verdict.verdict import Anomaly, CheckerResult, result_of
 __all__ = ["ENTRY", "check_elections"]
 
 CHECKER = "elections"
-"""The checker's name."""
+"""Name of the checker, as in verdicts."""
 _RESIGNS_SINCE = (3, 7)
 """First version in which a quorum leader resigns when it loses its majority (KAFKA-15489)."""
 _BEHIND = 2

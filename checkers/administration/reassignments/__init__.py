@@ -42,7 +42,7 @@ from checkers.verdict.verdict import CheckerResult, result_of
 __all__ = ["ENTRY", "check_reassignments"]
 
 CHECKER = "reassignments"
-"""The checker's name."""
+"""Name of the checker, as in verdicts."""
 
 
 def check_reassignments(history: History) -> CheckerResult:

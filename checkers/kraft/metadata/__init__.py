@@ -42,7 +42,7 @@ from checkers.verdict.verdict import Assumption, CheckerResult, result_of
 __all__ = ["ENTRY", "check_metadata"]
 
 CHECKER = "metadata"
-"""The checker's name."""
+"""Name of the checker, as in verdicts."""
 WORKLOAD = "metadata"
 CREATED_MIN = 10
 DELETED_MIN = 5

@@ -9,7 +9,7 @@ from checkers.kraft.quorum.views import NONE, LeaderClaim, views_of
 
 
 class Marks:
-    """Answers by epoch, in the order of the requests.
+    """The answers of each epoch's leader, in the order of the requests.
 
     Args:
         claims: answers of leaders.
@@ -17,12 +17,13 @@ class Marks:
 
     def __init__(self, claims: Iterable[LeaderClaim]) -> None:
         self._by_epoch: dict[int, list[LeaderClaim]] = {}
-        self._fallen: set[int] = set()
+        # Answers whose high watermark is below that of an earlier answer of the same epoch.
+        self._decreased: set[int] = set()
         highest: dict[int, int] = {}
         for claim in sorted(claims, key=lambda claim: (claim.began_ns, claim.index)):
             self._by_epoch.setdefault(claim.epoch, []).append(claim)
             if claim.high_watermark < highest.get(claim.epoch, NONE):
-                self._fallen.add(claim.index)
+                self._decreased.add(claim.index)
             highest[claim.epoch] = max(highest.get(claim.epoch, NONE), claim.high_watermark)
 
     def not_appended(self, record: LoggedRecord) -> int | None:
@@ -45,7 +46,7 @@ class Marks:
             if epoch >= record.epoch:
                 place = bisect_right(claims, after_ns, key=_asked_ns)
                 marked = (claim for claim in claims[place:] if claim.high_watermark > NONE)
-                first = next((claim for claim in marked if claim.index not in self._fallen), None)
+                first = next((claim for claim in marked if claim.index not in self._decreased), None)
                 if first is not None and first.high_watermark <= record.offset:
                     return first.index
         return None

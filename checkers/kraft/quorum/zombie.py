@@ -48,7 +48,10 @@ class StaleClaim(msgspec.Struct, frozen=True):
 
 
 class StaleRun(msgspec.Struct, frozen=True):
-    """Consecutive stale claims of one node in one epoch, with no excuse between them; never empty."""
+    """Stale claims of one node in one epoch, in a row; at least one.
+
+    Between them the node gave no up-to-date answer, and was not paused, killed or stopped.
+    """
 
     claims: tuple[StaleClaim, ...]
 

@@ -37,7 +37,7 @@ from checkers.verdict.verdict import Anomaly, CheckerResult, result_of
 __all__ = ["ENTRY", "check_listed"]
 
 CHECKER = "listed-offsets"
-"""The checker's name."""
+"""Name of the checker, as in verdicts."""
 _RULES = (find_behind, find_ahead, find_stable_ahead, find_starts_ahead, find_starts_behind)
 
 

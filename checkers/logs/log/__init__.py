@@ -57,7 +57,7 @@ from checkers.verdict.verdict import CheckerResult, result_of
 __all__ = ["ENTRY", "check_columns", "check_log", "check_part", "put_together"]
 
 CHECKER = "log"
-"""The checker's name."""
+"""Name of the checker, as in verdicts."""
 
 
 def check_log(history: History) -> CheckerResult:

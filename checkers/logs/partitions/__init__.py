@@ -62,7 +62,7 @@ from checkers.verdict.verdict import CheckerResult, result_of
 __all__ = ["ENTRY", "check_partitions"]
 
 CHECKER = "partitions"
-"""The checker's name."""
+"""Name of the checker, as in verdicts."""
 
 
 def check_partitions(history: History) -> CheckerResult:

@@ -1,6 +1,6 @@
-"""Whether a broker had the same process all the time, and how long that process stalled.
+"""Whether a broker's process ran without a restart, and how long faults may have held it up.
 
-A process that restarts may know less than before, and a paused process does nothing.
+After a restart a broker may know less than it did before.
 """
 
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ def is_one_life(facts: Facts, before: BrokerAnswer, after: BrokerAnswer) -> bool
 
 
 def one_life(facts: Facts, node: str, from_ns: int, until_ns: int) -> bool:
-    """Whether a broker's process certainly was the same at two times."""
+    """Whether a broker's process certainly was not restarted between two times."""
     to_ns = until_ns + _SEEN_WITHIN_NS
     ended = (w for w in facts.windows if w.ends_processes and w.concerns(node))
     lives = (o for o in facts.history.observed(NODE) if o.node == node)
@@ -31,10 +31,10 @@ def one_life(facts: Facts, node: str, from_ns: int, until_ns: int) -> bool:
 
 
 def one_process(facts: Facts, node: str, from_ns: int, until_ns: int) -> bool:
-    """Whether a broker's process certainly was the same at two answers, according to its container alone.
+    """Whether a broker's process certainly was not restarted between two times, according to its container.
 
-    Pauses and failed disks do not end a process.  The end of a process is observed before its successor
-    answers.
+    Faults do not count here: pauses and failed disks do not end a process.  The end of a process is observed
+    before the next process answers.
     """
     lives = [each for each in nodes_seen(facts.history, node) if each.operation.time_ns <= until_ns]
     before = [each.value for each in lives if each.operation.time_ns < from_ns][-1:]

@@ -90,7 +90,7 @@ from checkers.verdict.entry import Entry
 from checkers.verdict.verdict import Anomaly, CheckerResult, result_of
 
 CHECKER = "replicas"
-"""The checker's name."""
+"""Name of the checker, as in verdicts."""
 REASONS_NAMED = 3
 
 

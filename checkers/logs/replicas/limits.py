@@ -20,7 +20,7 @@ _DAY_MS = 24 * 60 * 60 * 1_000
 
 
 class Limits(NamedTuple):
-    """Nodes and topics with weaker promises of Kafka.
+    """Nodes and topics for which Kafka guarantees less, so that some rules on replicas do not apply.
 
     Attributes:
         unsynced: names of nodes that may have lost data that they had not synced.

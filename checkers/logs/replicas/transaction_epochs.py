@@ -1,15 +1,16 @@
 """Judges transactions in logs by the epochs of producers in batches and markers (KIP-890, part 2).
 
-A coordinator writes a commit marker with the epoch of the request to commit.  If the client speaks
-transactions of version 2, it writes the next epoch, and tells it to that client alone, which uses it for its
-next transaction (``TransactionMetadata.prepareAbortOrCommit``).  Batches have the epoch of the request too,
-because a leader asks the coordinator before it appends the first of them.  Abort markers may have any later
-epoch: timeouts and initialisations raise it too, once or twice (KAFKA-19367).
+With transactions of version 1, a commit marker has the producer epoch of the EndTxn request.  With version 2
+it has the next epoch.  The coordinator returns that epoch only to the client that sent the request, and this
+client uses it for its next transaction (``TransactionMetadata.prepareAbortOrCommit``).  In both versions the
+batches of the transaction have the epoch of the request, because a leader asks the coordinator before it
+appends the first batch.  Abort markers may have any later epoch: timeouts and InitProducerId raise it too,
+once or twice (KAFKA-19367).
 
-So a commit marker with the epoch after that of its batches shows that the client speaks version 2.  Their
-epoch is that of one transaction, in all partitions: a client that changes to version 2 raises its epoch first
-(``TransactionManager.maybeUpdateTransactionV2Enabled``), and no run changes back.  The epoch of the marker is
-that of one transaction of the same client, or of none.  It follows that
+So a commit marker with the epoch after that of its batches shows that the client uses version 2.  The batches
+of two transactions never have the same epoch of version 2: a client that changes to version 2 raises its
+epoch first (``TransactionManager.maybeUpdateTransactionV2Enabled``), and no run changes back.  At most one
+later transaction, of the same client, has the epoch of the marker.  It follows that
 
 1. a commit marker never has an epoch beyond the next one of the batches that it ends;
 2. a marker does not have the epoch of batches that were sent with an epoch of version 2: it is that of the

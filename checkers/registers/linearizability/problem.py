@@ -19,8 +19,8 @@ _COMPLETION_BYTES = 60
 _OPEN_BYTES = 8
 
 Option = tuple[int, int, int, bool]
-"""A certain call that is open: the bit of its slot, the number of its action, its own number, and whether it
-only observes."""
+"""An open call that certainly happened: the bit of its slot, the index of its action, the index of the call,
+and whether its action only reads."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ INITIAL = 0
 """Number of the initial state."""
 
 REFUSED = -1
-"""The value for an inconsistent step."""
+"""Stands for the next state if an action is impossible in a state."""
 
 _STATE_BYTES = 400
 _ITEM_BYTES = 50

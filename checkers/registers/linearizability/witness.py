@@ -169,7 +169,10 @@ def _is_over(model: Model, call: ObjectCall, since: int) -> bool:
 
 
 def _since(call: ObjectCall, since: int) -> ObjectCall:
-    """A call after an operation: a call that was open may have happened before it."""
+    """The call as it constrains the states after an operation.
+
+    A call that began before the operation may have taken effect before it, so it need not take effect later.
+    """
     return _freed(call) if call.invoked < since else call
 
 

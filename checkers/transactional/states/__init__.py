@@ -61,7 +61,7 @@ from checkers.verdict.verdict import Anomaly, CheckerResult, result_of
 __all__ = ["ENTRY", "check_states"]
 
 CHECKER = "transaction-states"
-"""The checker's name."""
+"""Name of the checker, as in verdicts."""
 _NOWHERE = -1
 _DONE = frozenset({Status.EMPTY, Status.COMPLETE_COMMIT, Status.COMPLETE_ABORT})
 """States of ids without a transaction."""

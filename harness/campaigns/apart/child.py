@@ -1,7 +1,7 @@
-"""The child process: carries out the runs that its parent orders, as long as the parent lives.
+"""The child process: executes runs for its parent process, and exits when the parent exits.
 
-It has its own session, so that Ctrl-C reaches only the parent, which decides what to do then.  If the parent
-is killed during a run, this process ends at once too; `krucible heal` cleans up.
+The child has its own session, so Ctrl-C reaches only the parent, which decides what to do then.  If the
+parent is killed during a run, the child exits at once, and `krucible heal` cleans up.
 """
 
 import faulthandler
@@ -24,7 +24,7 @@ from harness.run.standby import Standby
 
 
 def main(words: list[str]) -> int:
-    """Carry out the parent's orders.
+    """Execute the runs that the parent orders.
 
     Args:
         words: file descriptor of the connection, and the store.

@@ -80,7 +80,10 @@ def start_of(recorded: RecordedActions, verdict: Verdict, asked: str | None) -> 
 
 
 def _guess(recorded: RecordedActions, verdict: Verdict, whole: Scenario, wanted: str) -> Trial | None:
-    """The scenario with what had begun before the anomaly's first example; roles are resolved again."""
+    """The scenario without the steps that began after the anomaly first occurred; roles are resolved again.
+
+    None if the time of the anomaly is unknown, or if no shorter schedule can be made.
+    """
     moments = [each.time_ns for each in _illegal(verdict) if each.id == wanted and each.time_ns is not None]
     if not moments or is_resolved(recorded.identity):
         return None

@@ -69,7 +69,7 @@ class Shard(click.ParamType[tuple[int, int]]):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[int, int]:
-        """Read both numbers."""
+        """The numbers I and N of a value."""
         found = re.fullmatch(r"([0-9]{1,3})/([0-9]{1,3})", str(value))
         number_, count = map(int, found.groups()) if found else (0, 0)
         if not 1 <= number_ <= count <= SHARDS_MAX:

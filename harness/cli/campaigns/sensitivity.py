@@ -52,7 +52,7 @@ class BudgetShape(click.ParamType[RunsPerBug]):
     name = "NxS"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> RunsPerBug:
-        """Read both numbers."""
+        """The runs and seconds of a value."""
         if isinstance(value, RunsPerBug):
             return value
         found = re.fullmatch(r"([0-9]{1,4})x([0-9]{1,5})", str(value))

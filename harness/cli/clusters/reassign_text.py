@@ -21,7 +21,7 @@ class StatusDisplay(Protocol):
         """Show the latest statuses of a request."""
 
     def __enter__(self) -> Self:
-        """Start the display."""
+        """Begin to show statuses; a display with bars draws them until `__exit__`."""
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

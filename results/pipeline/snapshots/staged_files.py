@@ -39,7 +39,7 @@ MANIFEST_COLUMNS = (
     "run_id string, operations long, problem string, path string, errno int, "
     "validity string, stored string, differs string"
 )
-"""`MANIFEST` for Spark."""
+"""The same schema as `MANIFEST`, as a DDL string of Spark."""
 
 _COUNT: Any = [([], "count_all")]
 

@@ -43,7 +43,7 @@ _UNIT_TYPES: dict[str, pa.DataType] = {
 UNITS = pa.schema(_UNIT_TYPES)
 """Schema of units of runs; the bytes of a unit are split into chunks."""
 UNIT_COLUMNS = "run_id string, unit string, chunk int, content binary"
-"""`UNITS` for Spark."""
+"""The same schema as `UNITS`, as a DDL string of Spark."""
 
 
 class JudgedRunRows(NamedTuple):

@@ -25,7 +25,8 @@ _LEFT_OUT = frozenset(
 _UNITS = {"ms": "ms", "s": "s", "ns": "ns", "bytes": "bytes"}
 _ENTRIES_MAX, _FIELDS_MAX, _WORD_MAX = 6, 20, 60
 _DEPTH_MAX = 2
-"""Deeper lists and objects are counted, not read: a value may be nested deeper than Python can follow."""
+"""Deeper lists and objects are described by their sizes alone: values may be nested deeper than Python's
+recursion limit."""
 _MORE = len(", and 99 more fields")
 
 

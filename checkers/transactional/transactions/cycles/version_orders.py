@@ -92,7 +92,10 @@ def unexplained(graph: Graph, contested: Sequence[Contested], model: Consistency
 def _contradicts(
     graph: Graph, contested: Sequence[Contested], model: ConsistencyModel, chosen: frozenset[int]
 ) -> bool:
-    """Whether certainly no order explains some of the transactions alone."""
+    """Whether no version order explains the chosen transactions, even if there were no others.
+
+    False also if the budget is exhausted before that is known.
+    """
     snapshots = "G2-item" not in RULES[model].anomalies
     order = _Order(graph, RULES[model].layer, chosen, snapshots=snapshots)
     ends = np.where(graph.end == NONE, NEVER, graph.end)

@@ -40,7 +40,7 @@ from checkers.verdict.entry import Entry
 from checkers.verdict.verdict import Anomaly, CheckerResult, result_of
 
 CHECKER = "transactions"
-"""The checker's name."""
+"""Name of the checker, as in verdicts."""
 
 
 def check_transactions(history: History) -> CheckerResult:

@@ -28,7 +28,7 @@ from checkers.transactional.transactions.proofs.words import result_with, shown
 from checkers.verdict.verdict import CheckerResult, result_of
 
 CHECKER = "list-append"
-"""The checker's name."""
+"""Name of the checker, as in verdicts."""
 
 
 def check_list_append(

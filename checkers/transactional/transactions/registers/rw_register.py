@@ -32,7 +32,7 @@ from checkers.transactional.transactions.registers.versions import registers_of
 from checkers.verdict.verdict import CheckerResult, result_of
 
 CHECKER = "rw-register"
-"""The checker's name."""
+"""Name of the checker, as in verdicts."""
 
 
 def check_rw_register(
