@@ -1,4 +1,4 @@
-"""Errors a person can act upon.
+"""Errors whose message tells the user what to do next.
 
     Exception
     └── KrucibleError                the harness could not do its work; exit code 3
@@ -13,7 +13,7 @@
         ├── WorkloadError            a worker of the load died, or did not stop in time
         └── JournalError             the history can't be written any further
 
-Every one says what went wrong, what was found, what was expected, where, and what to do next.
+Each error says what went wrong, what was found, what was expected, where, and what to do next.
 A traceback that reaches a user is a defect.  `tests/test_house.py` compares this tree with the classes.
 
 The harness's other exceptions, such as `WireError`, are expected and handled by their callers.
@@ -48,7 +48,7 @@ _NEXT_STEPS = {
 
 
 class KrucibleError(Exception):
-    """Something the harness can't work around.
+    """An error that ends what the harness was doing, with a message for the user.
 
     Attributes:
         what: what went wrong, in a few words.
@@ -77,7 +77,7 @@ class KrucibleError(Exception):
         self.next_step = next_step
 
     def __str__(self) -> str:
-        """One line a fact, empty ones left out."""
+        """What went wrong, then one line for each fact that is known."""
         facts = (
             ("got", self.got),
             ("expected", self.expected),
@@ -88,18 +88,18 @@ class KrucibleError(Exception):
 
 
 class UsageError(KrucibleError):
-    """What was asked for does not exist or does not fit together."""
+    """The command is wrong: what it names does not exist, or its options contradict each other."""
 
     exit_code = 64
 
 
 class EngineError(KrucibleError):
-    """The Docker engine is missing, can't be reached, or refused."""
+    """The Docker engine is missing, can't be reached, or refused a request."""
 
 
 @contextmanager
 def disk_errors_named() -> Iterator[None]:
-    """Whatever the operating system refuses in the block becomes an error that names file and next step."""
+    """Turn an `OSError` in the block into a `KrucibleError` that names the file and the next step."""
     try:
         yield
     except OSError as error:
@@ -107,7 +107,7 @@ def disk_errors_named() -> Iterator[None]:
 
 
 def refused(error: OSError) -> KrucibleError:
-    """Make an error from a refusal of the operating system."""
+    """The error for an `OSError`, such as a full disk or a missing permission."""
     return KrucibleError(
         "the operating system refused",
         got=error.strerror or str(error) or type(error).__name__,

@@ -1,6 +1,7 @@
-"""Compaction that meets the topics that brokers keep for themselves within a run.
+"""Settings of brokers with which internal topics are compacted during a run.
 
-Their segments are of 1 MiB at least (KIP-1030), which no run fills, so that age has to close them.
+Since KIP-1030 a segment has at least 1 MiB.  No run fills a segment of an internal topic, so segments must be
+rolled by age.
 """
 
 OFTEN_CLEANED = {
@@ -8,4 +9,4 @@ OFTEN_CLEANED = {
     "log.cleaner.backoff.ms": "500",
     "log.cleaner.min.cleanable.ratio": "0.05",
 }
-"""Settings of brokers: logs without settings of their own are rolled by age, and cleaned once dirty."""
+"""Logs of topics without such configs are rolled after 4 s, and cleaned as soon as 5 % of a log is dirty."""

@@ -1,4 +1,4 @@
-"""Drawn schedules that are mostly gambits."""
+"""Random schedules that consist mostly of gambits."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,15 +8,15 @@ from scenarios.blinks import NONE_LATE
 
 
 def mostly_gambits(weights: Mapping[str, int], **more: Any) -> RandomSchedule:
-    """A minute of gambits one right after the other, and now and then a single fault or a preferred election.
+    """A minute of gambits without breaks, with a few single faults and preferred elections between them.
 
     Args:
         weights: how often each kind of gambit is drawn.
-        more: whatever else the schedule has, or has in the place of that.
+        more: other fields of the schedule; they replace the defaults of this function.
     """
     usual: dict[str, Any] = {
         "duration_ms": 60_000,
-        # What a gambit ends with is a cluster that is in sync, so little time is needed between two.
+        # At the end of a gambit all replicas are in sync, so little time is needed between two gambits.
         "gap_ms": (0, 1_000),
         "gambit_share": 0.92,
         "operations": {"elect-preferred": 1},

@@ -1,4 +1,4 @@
-"""Brokers and gambits for consumer groups, as several scenarios of them have."""
+"""Settings of brokers, and weights of gambits, that scenarios with consumer groups share."""
 
 from collections.abc import Mapping
 
@@ -12,13 +12,13 @@ GROUP_GAMBITS: Mapping[str, int] = {
     "rolling-bounce": 1,
     "isr-and-controller": 1,
 }
-"""How often each gambit is drawn while members consume: most take coordinators away."""
+"""How often each gambit is drawn while members consume; most of them make a coordinator fail."""
 GROUP_BROKERS = {"offsets.topic.num.partitions": "6", "min.insync.replicas": "2"}
-"""Few partitions of ``__consumer_offsets``, and commits that two replicas have."""
+"""``__consumer_offsets`` has few partitions, and a commit is acknowledged once two replicas have it."""
 SHORT_SESSIONS = {
     "group.consumer.session.timeout.ms": "6000",
     "group.consumer.min.session.timeout.ms": "6000",
     "group.consumer.heartbeat.interval.ms": "1000",
     "group.consumer.min.heartbeat.interval.ms": "1000",
 }
-"""Sessions of KIP-848's protocol that end within a run, as those of classic members do."""
+"""Sessions of KIP-848's protocol are short enough to expire during a run, as those of classic members."""

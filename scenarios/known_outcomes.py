@@ -1,4 +1,4 @@
-"""Known outcomes: where Kafka must be seen to break a promise, and where to keep it.
+"""Known outcomes: versions in which a scenario must show a bug of Kafka, and versions in which it must not.
 
 `discovered_by` comes from the texts of tickets, pull requests and KIPs, or from another public report.  Where
 these do not say who or what found a bug, it is left out.
@@ -13,7 +13,7 @@ _JEPSEN = "Jepsen (analysis of Bufstream 0.1.0, 2024)"
 def _fixed(  # noqa: PLR0917 - a table, which is read by its columns
     ticket: str, scenario: str, red: str, green: str, tries: int = 1, discovered_by: str = ""
 ) -> KnownOutcome:
-    """A bug that one version has and a later one has not."""
+    """A bug that the version `red` has, and that is fixed in the version `green`."""
     sides = (Side(version=red, expected_red=True), Side(version=green, expected_red=False))
     return KnownOutcome(ticket, f"regressions/{scenario}", sides, tries, discovered_by)
 
@@ -99,4 +99,4 @@ KNOWN = (
     ),
     KnownOutcome("KAFKA-19850", "kips/kip-853-remove-leader", (Side(version="4.3.1", expected_red=False),)),
 )
-"""Every one is run on each of its sides; where there is no green one, no release without it is known."""
+"""Each scenario is run on all its sides.  Without a green side, no release is known that has the fix."""

@@ -1,4 +1,4 @@
-"""A broker that lags while topics come and go, as scripts of several scenarios let it."""
+"""Scripts in which a broker lags behind the metadata log while topics are created and deleted."""
 
 from harness.vocabulary import (
     AlterBrokers,
@@ -23,9 +23,12 @@ _BEFORE_MS, _AFTER_MS = 8_000, 5_000
 
 
 def topics_pass(topics_kept: int) -> MetadataWorkload:
-    """Topics that are created and deleted, each after as many others; no name is used again.
+    """Topics are created and deleted; no name is used again.
 
-    With names that are used again, a broker might report the old or the new topic of a name.
+    If a name were used again, a broker might report the old or the new topic with that name.
+
+    Args:
+        topics_kept: number of topics that exist at a time.
     """
     return MetadataWorkload(
         assignments=((1, 2, 3), (2, 1, 3)), topic_rate=6, topics_kept=topics_kept, recreated_share=0.0
@@ -38,7 +41,7 @@ def lagging_while_elrs_are_cleared(paused_ms: int) -> ScriptedSchedule:
     The broker applies all records that it missed as one delta.
 
     Args:
-        paused_ms: how long topics come and go between the pause and the clearing.
+        paused_ms: how long topics are created and deleted between the pause and the change of the config.
     """
     return ScriptedSchedule(
         moves=(

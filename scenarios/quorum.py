@@ -1,4 +1,4 @@
-"""What scripts of several scenarios do to the quorum: voters are added and removed, controllers cut off."""
+"""Moves on the quorum that several scripts share: add and remove voters, cut controllers off."""
 
 from collections.abc import Sequence
 
@@ -24,7 +24,7 @@ def cut_off(controller: Member | Target) -> Partition:
 
 
 def added(newcomer: Member, voters: Sequence[Member]) -> tuple[Perform | Await, ...]:
-    """Let an observer vote, and wait until the leader reports these voters."""
+    """Add an observer to the voters, and wait until the leader reports these voters."""
     return (
         Perform(AddVoter(newcomer), expect=(ErrorCode.NONE, ErrorCode.DUPLICATE_VOTER), until_ms=30_000),
         Await(VotersAre(tuple(voters))),
@@ -32,7 +32,7 @@ def added(newcomer: Member, voters: Sequence[Member]) -> tuple[Perform | Await, 
 
 
 def joined(controllers: Sequence[Member], count: int) -> tuple[Perform | Await, ...]:
-    """Wait for a controller to follow, let it vote, and wait until the leader reports it.
+    """Wait until a controller is an observer, add it to the voters, and wait until the leader reports it.
 
     Args:
         controllers: in the order in which they join.

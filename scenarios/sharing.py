@@ -1,10 +1,10 @@
-"""Brokers for share groups (KIP-932), as scenarios of them have."""
+"""Properties of brokers that scenarios with share groups (KIP-932) share."""
 
 from harness.vocabulary import ShareWorkload
 
 
 def share_brokers(workload: ShareWorkload) -> dict[str, str]:
-    """Properties of brokers that keep the state of share groups on three of them, in few partitions."""
+    """The state of share groups has few partitions and three replicas; two must be in sync."""
     return {
         "min.insync.replicas": "2",
         "share.coordinator.state.topic.num.partitions": "6",

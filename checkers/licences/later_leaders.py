@@ -23,7 +23,7 @@ from checkers.licences.unclean import recorded_election
 
 
 def later_leaders(facts: Facts) -> Iterator[LicenceEvent]:
-    """Every election of another leader than before, or all that may have been one."""
+    """Elections of new leaders; if the metadata log is incomplete, also events that may have been one."""
     for partition, states in facts.changes.states.items():
         for before, state in pairwise(states):
             if state.elected and state.leader not in {NOBODY, before.leader}:

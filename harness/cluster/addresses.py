@@ -66,7 +66,10 @@ def _first_free(pool: IPv4Network, taken: list[IPv4Network], folder: Path) -> IP
 
 
 def _is_reserved(reservation: Path) -> bool:
-    """Whether a live process holds it; an incomplete one, after a kill or on a full disk, does not count."""
+    """Whether a live process holds the reservation.
+
+    An incomplete file does not count; a kill or a full disk may leave one.
+    """
     try:
         return owner_from_label(reservation.read_text()).is_alive
     except (FileNotFoundError, ValueError):

@@ -145,7 +145,7 @@ class Cluster:
         return self._containers.ended()
 
     def changes(self) -> "CancellableStream[str]":
-        """The engine's events of the nodes' processes, until it is closed.
+        """A stream of Docker's events of the nodes' processes; it continues until it is closed.
 
         Raises:
             EngineError: if the engine refuses.

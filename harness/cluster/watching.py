@@ -65,7 +65,7 @@ class NodeWatcher:
             )
 
     def _listen(self) -> None:
-        """Report events until the stream ends.  An engine that can't be reached is noticed by the looks."""
+        """Report events until the stream ends.  `_look` notices if the engine can't be reached."""
         with suppress(EngineError):
             events = self._cluster.changes()
             self._events = events

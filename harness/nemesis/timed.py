@@ -10,7 +10,7 @@ class TimedError(KrucibleError):
 
 
 class Timed(Worker):
-    """One thread.
+    """A thread that acts at given times.
 
     Args:
         name: name of the thread.

@@ -11,7 +11,7 @@ TIMEOUT_MS = 8_000
 
 
 class TimedOperations(Timed):
-    """One thread; an operation that takes long delays later ones.
+    """Performs admin operations at their times, in one thread; a long operation delays later ones.
 
     Args:
         operator: performs the operations.

@@ -55,7 +55,7 @@ _TURN_MS = (200, 900)
 
 
 def held_shrink(source: random.Random, topology: Topology) -> Script:
-    """A leader can't report that a follower lags; the leader fails, and the follower continues before it.
+    """A leader can't report that a follower lags; then the leader fails, and the follower is healed first.
 
     The controllers still count the follower as in sync, so it may lead next, and the leader must acknowledge
     nothing that the follower lacks.  The leader can't reach the active controller, or this one is frozen, or

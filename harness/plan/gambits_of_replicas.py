@@ -271,7 +271,7 @@ def torn_writes(source: random.Random, _: Topology) -> Script:
 
 
 def late_reports(source: random.Random, _: Topology) -> Script:
-    """A leader requests a change of the ISR, and this arrives after its next process has registered.
+    """A leader's AlterPartition request arrives after the leader has restarted and registered again.
 
     The request is to add a follower, which often is down by then.  The leader first requests an ISR without
     the follower.  This opens the connection that is delayed later, because only existing ones are delayed.

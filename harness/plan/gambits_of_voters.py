@@ -192,7 +192,13 @@ def lagging_candidate(source: random.Random, topology: Topology) -> Script:
 
 
 def _lagging(source: random.Random, topology: Topology, first: int) -> Script:
-    """One repetition; the names of its faults begin with the number `first`."""
+    """A voter lags behind an acknowledged change, and the active controller fails before it catches up.
+
+    Args:
+        source: of random choices.
+        topology: has the voters.
+        first: number in the name of the first fault.
+    """
     ends: tuple[Fault, ...] = (Kill(), Pause(), _CUT_OFF)
     power = () if topology.disk is DiskKind.FOLDER else (PowerLoss(),)
     lag = FaultAt(f"f{first}", "voter-1", source.choice((Pause(), _CUT_OFF)))
@@ -225,9 +231,9 @@ def _spared(topology: Topology) -> int:
 
 
 def _one_vote_short(source: random.Random, topology: Topology, first: int, *, leader: bool) -> Script:
-    """So many voters fail that, without the wiped one, one vote is missing.
+    """Voters fail, as many that the rest is a majority only with the wiped voter's vote.
 
-    With `leader` the leader is among them; otherwise they are chosen at random.
+    With `leader` the leader is among the voters that fail; otherwise they are chosen at random.
     """
     others = shuffled(source, ("controller", *(f"voter-{n}" for n in range(2, len(topology.voters())))))
     away = sorted(others, key=lambda part: leader and part != "controller")[: _spared(topology)]

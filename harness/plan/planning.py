@@ -323,7 +323,7 @@ def _assignor_problems(workload: GroupsWorkload) -> Iterator[str]:
 
 
 def _config_problems(workload: ShareWorkload, topology: Topology) -> Iterator[str]:
-    """Share groups are judged by the workload's limits, so that brokers must have the same."""
+    """Configs of brokers that differ from the limits of the workload, by which share groups are judged."""
     for name, expected in workload.broker_config.items():
         for where, config in {"the topology": topology.config, **topology.node_config}.items():
             given = config.get(name) if where == "the topology" else config.get(name, expected)

@@ -21,7 +21,7 @@ _REMAKE_PAUSE_S = 0.25
 
 
 class ConsumerWorker(Worker):
-    """One process that polls; a new client, process and assignment after an error."""
+    """Polls as one process; after an error, with a new client and assignment, and as a new process."""
 
     def __init__(self, context: LogContext, index: int, topic: str | None = None) -> None:
         number = context.workload.producers + index
@@ -38,7 +38,7 @@ class ConsumerWorker(Worker):
         self._lost: frozenset[int] = frozenset()
 
     def work(self) -> None:
-        """Poll until stopped."""
+        """Poll all partitions until stopped."""
         try:
             while not self.stopping.is_set():
                 self._take_up()

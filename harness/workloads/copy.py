@@ -37,9 +37,9 @@ _OFFSETS_S = 5.0
 _LATE_S = (0.0, 3.0)
 """Long enough for coordinators that look for timeouts once a second; a group waits longer for its members."""
 _HANDOVERS_S = (10.0, 20.0)
-"""Time between transactions of one member that leaves during them."""
+"""Time between two transactions of a member during which the member leaves the group."""
 _HANDED_OVER_S = (0.2, 2.0)
-"""How long they stay open then, less than their timeout."""
+"""How long such a transaction stays open, which is less than its timeout."""
 
 CopyContext = WorkloadContext[CopyWorkload]
 Join = Callable[[ClientKind, GroupOptions], GroupConsumer]
@@ -105,7 +105,7 @@ class CopyingWorker(Worker):
             self._transactor.give_up()
 
     def _opened(self) -> GroupConsumer | None:
-        """The member, made where there is none; None if it or its producer can't be made."""
+        """The current member or a new one; None if the member or its producer can't be made."""
         if not self._transactor.ready and not self._transactor.initialise():
             return None
         if self._member is None:
@@ -116,7 +116,7 @@ class CopyingWorker(Worker):
         return self._member
 
     def _copy_once(self, member: GroupConsumer) -> bool:
-        """Copy what one poll returns; whether this member may continue."""
+        """Copy the records of one poll; returns whether this member may continue."""
         try:
             messages = member.poll(_POLL_WAIT_S)
             if not messages:
@@ -147,7 +147,7 @@ class CopyingWorker(Worker):
         return lapsing if lapsing.pause_s else self._perhaps_handed_over(intent)
 
     def _perhaps_handed_over(self, intent: Intent) -> Intent:
-        """The transaction, during which this member leaves the group if it is time for that."""
+        """The same transaction; if a departure is due, this member leaves the group during it."""
         if time.monotonic() < self._leaves_at:
             return intent
         self._leaves_at = self._next_handover()
@@ -171,7 +171,7 @@ class _Lapses:
         self._due = self._next()
 
     def perhaps(self, intent: Intent) -> Intent:
-        """The transaction, kept open if it is time for one; its commit is requested then."""
+        """The same transaction; if one is due to time out, its commit is requested after the timeout."""
         if time.monotonic() < self._due:
             return intent
         open_s = self._timeout_s + self._random.uniform(*_LATE_S)
@@ -184,7 +184,7 @@ class _Lapses:
 
 
 class OffsetsReader(Worker):
-    """Reads where the group is to continue, once everything has settled."""
+    """Reads the group's committed offsets after all members have ended."""
 
     def __init__(self, context: CopyContext, deadline: float, ask: Ask) -> None:
         super().__init__("offsets-reader")

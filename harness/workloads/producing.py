@@ -39,7 +39,7 @@ class Pace:
 
 
 class ProducerWorker(Worker):
-    """One process that sends; a new client and process after anything but success."""
+    """Sends as one process; after a send that did not succeed, with a new client and as a new process."""
 
     def __init__(self, context: LogContext, number: int) -> None:
         super().__init__(f"producer-{number}")
@@ -113,7 +113,7 @@ class ProducerWorker(Worker):
 
 
 def complete_send(recorder: Recorder, batch: list[tuple[int, int]], sent: list[SendResult]) -> OperationType:
-    """Record the outcome of a batch: ok or fail if all of it, else info."""
+    """Record the outcome of a batch: that of its records if all have the same one, else info."""
     outcomes = {one.outcome for one in sent}
     kind = outcomes.pop() if len(outcomes) == 1 else OperationType.INFO
     errors = list(dict.fromkeys(one.error for one in sent if one.error))

@@ -10,7 +10,7 @@ from checkers.history.transactions import TxnEnd, TxnEnded, TxnSend
 TOPIC = "txn-0"
 CLIENT = "raw"
 FENCED = (ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.PRODUCER_FENCED)
-"""With these a coordinator refuses a request whose epoch is not the newest, before it does anything."""
+"""Errors by which a coordinator refuses a request with an old producer epoch; the request changes nothing."""
 
 
 class ScriptError(Exception):

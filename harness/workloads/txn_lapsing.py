@@ -93,7 +93,7 @@ class Open(NamedTuple):
 
 
 class LapsingWorker(Worker):
-    """Begins one such transaction after the other; a second process of the history records descriptions.
+    """Begins one transaction that times out after the other; a second process describes them.
 
     Args:
         context: context of the run.
@@ -359,7 +359,9 @@ class LapsingWorker(Worker):
         return described.coordinator_epoch
 
     def _insist(self, broker: int, ask: Callable[[Connection], T], code_of: Callable[[T], int]) -> T:
-        """Repeat a request while it is too early, a limited number of times; returns the last answer.
+        """Repeat a request while its answer has an error of `_NOT_YET`, up to `_RETRIES` requests in total.
+
+        Returns the last answer.
 
         Raises:
             WireError: no answer.

@@ -21,7 +21,7 @@ class Closable(Protocol):
     """A client that can be closed."""
 
     def close(self, timeout_s: float) -> None:
-        """Close it.
+        """Close the client, within a time limit.
 
         Raises:
             ClientFailedError: it did not end in time.

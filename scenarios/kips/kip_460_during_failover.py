@@ -33,7 +33,7 @@ SCENARIO = Scenario(
     summary="Ask for preferred leaders at the moment when the active controller is killed.",
     why=(
         "The old controller may or may not have appended the election, and may or may not have answered. In "
-        "the end the answer, the log and the brokers have to agree, whichever of them knew first."
+        "the end the answer, the metadata log and the brokers must agree."
     ),
     schedule=ScriptedSchedule(
         moves=(

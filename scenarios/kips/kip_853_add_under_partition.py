@@ -31,8 +31,9 @@ _C = controllers(4)
 SCENARIO = Scenario(
     summary="Add a voter while it is cut off, while the leader is, and while only it can reach all others.",
     why=(
-        "A new voter counts as soon as its record is appended. If it is out of reach, it must be refused. A "
-        "leader that is cut off can't commit it. Where it is the only link, it makes a majority of four."
+        "A new voter counts as soon as the record that adds it is appended. If the leader can't reach the "
+        "new voter, the request must be refused. A leader that is cut off can't commit the record. If only "
+        "the new voter reaches all others, no majority of the four voters is possible without it."
     ),
     schedule=ScriptedSchedule(
         moves=(
@@ -47,7 +48,7 @@ SCENARIO = Scenario(
             Perform(AddVoter(_C[3]), background=True, timeout_ms=5_000),
             Heal("leader"),
             Await(LeadsQuorum()),
-            # However that went, the newcomer is out again.
+            # Whatever the outcome was, the new controller is an observer again.
             *removed(_C[3], _C[:3]),
             Await(Acknowledged(100)),
             Await(IsObserver(_C[3]), within_ms=60_000),

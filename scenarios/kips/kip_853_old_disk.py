@@ -23,8 +23,8 @@ _C = controllers(4)
 SCENARIO = Scenario(
     summary="Remove a voter that is down, start it on its old disk, and add it again.",
     why=(
-        "In its log it is still a voter. Until it has fetched the change it may become a candidate, and its "
-        "votes must not count."
+        "By its own log, the removed controller is still a voter. Until it has fetched its removal, it may "
+        "become a candidate, and its votes must not count."
     ),
     schedule=ScriptedSchedule(
         moves=(

@@ -26,14 +26,14 @@ _C = controllers(5)
 SCENARIO = Scenario(
     summary="Replace all three voters while one of them is down, and start that one again.",
     why=(
-        "All voters that it knows are gone. Unless it also asks the servers in its configuration, it stands "
-        "for election for ever and never learns that it was removed."
+        "The controller that was down knows only voters that are gone. Unless it also asks its bootstrap "
+        "servers, it stays a candidate for ever and never learns that it was removed."
     ),
     schedule=ScriptedSchedule(
         moves=(
             *joined(_C, 2),
             *joined(_C, 3),
-            # A node that led is another matter: findings/former-leader.
+            # The stopped node must not have led: findings/former-leader tests that.
             Await(LeadsQuorum(_C[0])),
             Inject("stale", Kill(_C[2])),
             *joined(_C, 4),
@@ -48,7 +48,7 @@ SCENARIO = Scenario(
             Inject("third", Kill(_C[0])),
             Await(Acknowledged(100)),
             Pass(5_500),
-            # Those that are gone would only make it take longer.
+            # Without the controllers that are gone, the node finds the new leader sooner.
             Configure(_C[2], {"controller.quorum.bootstrap.servers": "{c4}:9093,{c5}:9093"}),
             Heal("stale"),
             Await(IsObserver(_C[2]), within_ms=60_000),

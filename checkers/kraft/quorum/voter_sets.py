@@ -42,11 +42,11 @@ class Flip(msgspec.Struct, frozen=True):
     """One voter that joined or left between two sets.
 
     Attributes:
-        id: its ``node.id``.
-        directory_id: its disk.
-        joined: whether it joined; otherwise it left.
-        before: the last set before.
-        after: the first set after.
+        id: ``node.id`` of the voter.
+        directory_id: directory id of the voter's disk.
+        joined: whether the voter joined; otherwise it left.
+        before: the last set before the change.
+        after: the first set after the change.
         from_ns: the time before which it had certainly not happened; 0 if unknown.
         may_be_undone: whether the earlier set may never have been committed.
     """

@@ -15,11 +15,11 @@ Clock = Callable[[], float]
 """Returns a time in seconds."""
 
 SILENCE_MAX_S = 600
-"""Longest time of a pull or a build without news; a slow disk takes minutes for a large layer."""
+"""Longest time of a pull or a build without progress; a slow disk takes minutes for a large layer."""
 
 
 class SilenceError(Exception):
-    """There was no news for too long.
+    """Docker reported no progress for too long.
 
     Attributes:
         limit_s: the time limit, seconds.

@@ -168,10 +168,10 @@ def _is_jar(parts: tuple[str, ...]) -> bool:
 
 
 def _parts(path: Path, member: tarfile.TarInfo) -> tuple[str, ...]:
-    """The place of a member.
+    """The parts of a member's path in the tarball.
 
     Raises:
-        UsageError: if it is outside of the release's folder, or differs from the member's name.
+        UsageError: if the path leaves the release's folder, or if the member is neither file nor folder.
     """
     place = PurePosixPath(member.name)
     if place.is_absolute() or ".." in place.parts or not place.parts:
