@@ -31,7 +31,7 @@ OF_DECISIONS = frozenset({"torn-transaction", "precommitted-read"})
 OF_EPOCHS = frozenset({"zombie-accepted", "producer-epoch-given-again"})
 """Anomalies that may be seen if the epoch of the witness's first initialisation is lost."""
 OF_ANYBODY = frozenset({"hanging-transaction"})
-"""Anomalies that a lost decision may cause; any transactional id that wrote to the partition may have lost it."""
+"""Anomalies that a lost decision may cause, of any transactional id that wrote to the partition."""
 
 
 def excused(history: History, found: Iterable[Anomaly]) -> Iterator[Anomaly]:
