@@ -359,9 +359,7 @@ class LapsingWorker(Worker):
         return described.coordinator_epoch
 
     def _insist(self, broker: int, ask: Callable[[Connection], T], code_of: Callable[[T], int]) -> T:
-        """Repeat a request while its answer has an error of `_NOT_YET`, up to `_RETRIES` requests in total.
-
-        Returns the last answer.
+        """Repeat a request while its answer has an error of `_NOT_YET`; returns the last answer.
 
         Raises:
             WireError: no answer.
