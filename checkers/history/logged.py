@@ -203,7 +203,7 @@ class LogTruncated(PartitionLine, frozen=True):
 
 
 class LogCut(PartitionLine, frozen=True):
-    """A log from which a follower removed records, because its leader's log has others, or none, there.
+    """A log that a follower truncated, because the leader's log has other records, or none, at these offsets.
 
     Attributes:
         end: end of the log after the truncation; it was higher before.

@@ -1,4 +1,4 @@
-"""The journals that contain the data that a rule needs, and the missing parts of them.
+"""The journals that a rule needs, and the parts of these journals that a history lacks.
 
 A journal that was lost, cut short or emptied does not show what its writer did after some time.  A rule that
 needs it can't decide; all other rules can.  An action that is not recorded must cause neither a valid verdict

@@ -1,4 +1,4 @@
-"""Units of time, as factors between them."""
+"""Factors between units of time."""
 
 NS_PER_US = 1_000
 NS_PER_MS = 1_000_000

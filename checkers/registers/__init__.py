@@ -126,7 +126,7 @@ def losing_of(history: History) -> Losing:
 
 
 def applies(history: History, initial: object = None) -> bool:
-    """Whether `check_registers` can decide: values are unique per register, and nothing else changes it."""
+    """Whether `check_registers` can decide: no value is written to a register twice; see `obstacle_of`."""
     return obstacle_of(history, initial) is None
 
 

@@ -54,6 +54,6 @@ class Needs(NamedTuple):
 
 
 NOTHING = Needs(())
-"""Needs of a checker that rests on no journal, or that itself reports what it can't decide without one."""
+"""For a checker that needs no journal, or that reports itself what it can't decide without a journal."""
 EVERYTHING = Needs(tuple(Source), all_rest_on=tuple(Source))
 """Needs of a checker that states none: if any journal is missing, it decides nothing."""

@@ -24,7 +24,10 @@ _SHOWN = 3
 
 
 class _Answer(msgspec.Struct, frozen=True):
-    """The common fields of all completions; without a code there was no answer, or the workload sent it."""
+    """The fields that all completions have.
+
+    There is no code if there was no answer, or if a worker of the load sent the request.
+    """
 
     code: int | None = None
     message: str | None = None

@@ -22,7 +22,7 @@ EXIT_INTERRUPTED = 130
 
 
 def forgive_streams() -> None:
-    """Show file names although the terminal can't encode them."""
+    """Let stdout and stderr escape characters that the terminal can't encode, such as those of file names."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

@@ -111,7 +111,7 @@ class Cluster:
 
     @property
     def cluster_id(self) -> str:
-        """Kafka's id of it."""
+        """Kafka's cluster id (``cluster.id`` in meta.properties)."""
         return self.description.layout.cluster_id
 
     @property
@@ -153,7 +153,7 @@ class Cluster:
         return self._containers.changes()
 
     def disk(self, node: Node) -> Path:
-        """Path of the node's log directory on the host; of several, the first one."""
+        """Path of the node's first log directory on the host."""
         return self.disks(node)[0]
 
     def disks(self, node: Node) -> tuple[Path, ...]:

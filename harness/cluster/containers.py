@@ -34,7 +34,7 @@ _OURS = {RUN_LABEL, OWNER_LABEL, FOLDER_LABEL, KEPT_LABEL}
 
 _ENDED = {"exited", "dead"}
 _CHANGES = ("start", "die", "oom", "pause", "unpause")
-"""Events of a container after which its state is another one."""
+"""Docker's events that change the state of a container."""
 
 SIGKILLED = 137
 

@@ -27,7 +27,7 @@ class Connection(Protocol):
     """A socket, as far as it is used here."""
 
     def sendall(self, data: bytes, /) -> None:
-        """Send all of it."""
+        """Send all of the data."""
 
     def recv(self, size: int, /) -> bytes:
         """At least one byte; none at the end."""

@@ -18,7 +18,7 @@ from checkers.verdict.verdict import Anomaly
 
 
 class _Rule(NamedTuple):
-    """A condition on a state for an answer, and a text about it."""
+    """The states of a partition in which Kafka may give an answer, as a condition and as a text."""
 
     allows: Callable[[PartitionState], bool]
     text: str

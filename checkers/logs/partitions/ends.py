@@ -113,7 +113,7 @@ def _gone(columns: Columns, load: Placed[LogLoaded], row: int) -> Anomaly:
 
 
 def _acked_beyond(facts: Facts, columns: Columns, rows: Rows) -> Iterator[Anomaly]:
-    """Records that were acknowledged before their leader logged a high watermark that was not above them."""
+    """Acknowledged records whose leader later logged a high watermark that was at or below their offset."""
     sends = columns.sends
     for shrunk in shrunk_isrs(facts.history):
         if shrunk.name not in rows or not facts.changes.is_complete(shrunk.name, shrunk.time_ns + SLACK_NS):

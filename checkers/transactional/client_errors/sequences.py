@@ -214,7 +214,10 @@ def _acknowledged_before(
 
 
 def _by_same_producer(earlier: Operation, operation: Operation) -> bool:
-    """Whether the producer of an operation also carried out the previous one, and was kept after it."""
+    """Whether an operation was carried out by the same producer as an earlier operation of its process.
+
+    After an operation that failed with an error, a worker makes a new producer.
+    """
     if (earlier.f, earlier.key) != (operation.f, operation.key):
         return False
     # A transaction that was aborted on purpose ends as failed, without an error.

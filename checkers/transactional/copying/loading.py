@@ -61,7 +61,10 @@ class Copies(NamedTuple):
 
 @dataclass(slots=True)
 class CopyTransaction:
-    """One transaction that copies: its positions in the history, and its outcome, None while it is open."""
+    """One transaction that copies: positions of its operations in the history, and its outcome.
+
+    The outcome is None while the transaction is open.
+    """
 
     begin: int
     end: int = NONE
@@ -69,7 +72,7 @@ class CopyTransaction:
 
     @property
     def positions(self) -> tuple[int, ...]:
-        """Its invocation, and its completion if there is one."""
+        """Positions of the transaction's invocation, and of its completion if there is one."""
         return (self.begin,) if self.end == NONE else (self.begin, self.end)
 
 

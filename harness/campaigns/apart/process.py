@@ -115,7 +115,7 @@ class Process:
             raise DiedError from error
 
     def _stop(self) -> None:
-        """Stop the process as a second interrupt does; another signal kills it."""
+        """Stop the process as a second Ctrl-C does; if a signal arrives meanwhile, kill the process."""
         try:
             with suppress(DiedError):
                 self._send(StopRequest.STOP)

@@ -245,7 +245,7 @@ class Measuring:
         return tuple(found)
 
     def _tried(self, name: str) -> Iterator[Slot]:
-        """The tries of a bug up to the one that found it."""
+        """The tries of a bug, up to the first try that found the bug."""
         slots = (one for one in self._slots if one.bug.name == name)
         for slot in sorted(slots, key=lambda one: one.number):
             yield slot
