@@ -70,7 +70,7 @@ def _found_in(
 
 
 def _last_answer_ns(facts: Facts, node: str, window: FaultWindow) -> int:
-    """When a broker received the last request that it answered before the heal: it certainly ran until then."""
+    """When a broker received the last request that it answered before the heal; it was running then."""
     from_ns, to_ns = window.effective_ns or 0, window.heal_invoked_ns or 0
     answers = (a for a in answers_of(facts.history) if a.node == node and a.time_ns <= to_ns)
     return max((answer.began_ns for answer in answers), default=from_ns)
