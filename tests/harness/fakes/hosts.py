@@ -42,7 +42,7 @@ class FakeHosts:
         return HostAnswer(encode(HostChecks(host, f"machine of {host}", Path("/scratch"), ())))
 
     def stand_in(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Answer for `MASTER`."""
+        """Let these hosts answer in the place of Spark's master `MASTER`."""
 
         @contextmanager
         def hosts_of(master: str) -> Iterator[FakeHosts]:

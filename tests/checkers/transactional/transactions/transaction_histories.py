@@ -26,13 +26,13 @@ MARKS = {
 
 
 def list_operation(word: str) -> list[Any]:
-    """``ax1`` or ``ry12``."""
+    """A micro-operation: ``ax1`` appends 1 to x, ``ry12`` reads the elements 1 and 2 of y."""
     kind, key, rest = word[0], word[1], word[2:]
     return ["append", key, int(rest)] if kind == "a" else ["r", key, [int(digit) for digit in rest]]
 
 
 def register_operation(word: str) -> list[Any]:
-    """``wx1``, ``ry2`` or ``rz_``."""
+    """A micro-operation: ``wx1`` writes 1 to x, ``ry2`` reads 2 from y, ``rz_`` reads no value from z."""
     kind, key, rest = word[0], word[1], word[2:]
     return [kind, key, None if rest in {"", "_"} else int(rest)]
 
