@@ -45,6 +45,7 @@ from harness.kafka.endpoint import Endpoint
 from harness.kafka.wire import Connection, WireError
 from harness.vocabulary import TxnWorkload
 from harness.workloads.context import Address, WorkloadContext
+from harness.workloads.txn_retries import RETRIABLE
 from harness.workloads.values import Values
 from harness.workloads.worker import Worker
 
@@ -58,8 +59,6 @@ _PARTITIONS_MAX = 3
 _ASK_S = 2.5
 _RETRIES = 15
 _RETRY_PAUSE_S = 0.1
-_NOT_YET = frozenset({14, 15, 16, 51})
-"""Coordinator loading, not available, not this broker; a transaction is being ended: repeat the request."""
 _SETTLE_S = (0.1, 0.8)
 _LATE_S = (0.0, 4.0)
 _NEVER_ASKED = "its commit was never asked for"
@@ -367,7 +366,7 @@ class LapsingWorker(Worker):
         with self._connected(broker) as connection:
             for _ in range(_RETRIES):
                 answer = ask(connection)
-                if code_of(answer) not in _NOT_YET or self.stopping.wait(_RETRY_PAUSE_S):
+                if code_of(answer) not in RETRIABLE or self.stopping.wait(_RETRY_PAUSE_S):
                     break
             return answer
 
