@@ -21,6 +21,7 @@ from harness.plan.scenario_files import is_file
 from results.pages.glossary import render_anomalies
 from results.pipeline.tables_page import render_tables
 from results.sensitivity import render_comparison
+from tests.imports import imported, is_within
 
 ROOT = Path(__file__).parent.parent
 ROOMS = ("checkers", "compose", "harness", "results", "scenarios")
@@ -36,19 +37,9 @@ def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     return (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
-def imports(path: Path) -> set[str]:
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            found |= {name.name for name in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            found.add(node.module)
-    return found
-
-
 def importing(package: str) -> set[str]:
     """Folders below the root, two levels deep, of the modules that import a package."""
-    users = (p for p in MODULES if any(n == package or n.startswith(f"{package}.") for n in imports(p)))
+    users = (p for p in MODULES if any(is_within(name, package) for name in imported(p)))
     return {"/".join(path.relative_to(ROOT).parts[:2]).removesuffix(".py") for path in users}
 
 

@@ -28,6 +28,7 @@ from checkers.history.phases import PHASE, Phase
 from checkers.history.sends import is_answered
 from checkers.history.setup import Setup, Topic
 from checkers.history.transactions import polls_of, sends_of
+from checkers.history.units import NS_PER_MS
 
 # Plain integers, because an array of an enumeration's members takes four times as long to make.
 _OUTCOMES = {"ok": int(SendOutcome.OK), "fail": int(SendOutcome.FAIL), "info": int(SendOutcome.INFO)}
@@ -70,7 +71,7 @@ def all_columns_of(history: History) -> Columns:
 def kept_ns_of(topic: Topic) -> int:
     """The least time for which a topic keeps tombstones."""
     text = str(topic.config.get(_RETENTION, ""))
-    return (int(text) if text.isdigit() else _RETENTION_MS) * 1_000_000
+    return (int(text) if text.isdigit() else _RETENTION_MS) * NS_PER_MS
 
 
 def _heard(columns: Columns, is_unheard: Callable[[Integers], Booleans]) -> Columns:

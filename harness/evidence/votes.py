@@ -42,7 +42,7 @@ _ENTERED = re.compile(
     r".*?(?<= )voters=\[(?P<voters>[\d, ]*)\])?"
 )
 _ID = re.compile(r"\[RaftManager id=(\d+)\]")
-_MS = timedelta(milliseconds=1)
+_MILLISECOND = timedelta(milliseconds=1)
 _NO_DISK = frozenset({"AAAAAAAAAAAAAAAAAAAAAA", "<undefined>"})
 
 
@@ -103,7 +103,7 @@ def _of_follower(vote: VoteLogged, following: _Following) -> VoteLogged:
     """The pre-vote of a follower, with the time since when it follows its leader."""
     if vote.at is None:
         return vote
-    lasted_ms = (datetime.fromisoformat(vote.at) - following.since) // _MS
+    lasted_ms = (datetime.fromisoformat(vote.at) - following.since) // _MILLISECOND
     return msgspec.structs.replace(vote, following_ms=lasted_ms, fetch_timeout_ms=following.timeout_ms)
 
 

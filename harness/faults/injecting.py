@@ -28,7 +28,7 @@ class Held(msgspec.Struct):
     until_ns: int
 
 
-class Aimed(NamedTuple):
+class TargetedFault(NamedTuple):
     """A fault that is about to be injected, its entry in the ledger, and how its target was found."""
 
     held: Held
@@ -72,7 +72,7 @@ def refuse(outcome: OperationOutcome, plan: PlannedFault, refused: Refused) -> N
 
 
 def inject(
-    aimed: Aimed, plan: PlannedFault, outcome: OperationOutcome, over: Callable[[], None]
+    aimed: TargetedFault, plan: PlannedFault, outcome: OperationOutcome, over: Callable[[], None]
 ) -> OperationType:
     """Inject a fault, and record the result; a fault whose target has just died counts as not injected.
 

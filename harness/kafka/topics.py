@@ -23,7 +23,6 @@ from harness.kafka.wire import Connection, WireError
 
 _TIMEOUT_S = 5.0
 _RETRY_PAUSE_S = 0.1
-TOPIC_ALREADY_EXISTS = 36
 
 Address = tuple[str, int]
 
@@ -137,7 +136,7 @@ def _created(address: Address, topic: NewTopic) -> bool:
     with Connection(*address, _TIMEOUT_S) as connection:
         answer = connection.ask(request, CreateTopicsResponse)
     result = answer.topics[0]
-    if result.error_code not in (0, TOPIC_ALREADY_EXISTS):
+    if result.error_code not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
         raise WireError(f"CreateTopics answered {result.error_code}: {result.error_message}")
     return True
 

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from checkers.history.error_codes import ErrorCode
 from checkers.history.operations import OperationType
 from checkers.history.requested import AdminAnswered, AnsweredInWords, HeartbeatAnswered, PartitionsAnswered
 from harness.administration.elections import ElectionResult
@@ -9,7 +10,19 @@ from harness.administration.heartbeats import HeartbeatAnswer
 from harness.administration.reassignments import ReassignmentResult
 from harness.administration.settings import SettingAnswer
 
-_REFUSED = frozenset({3, 29, 31, 35, 39, 40, 42, 44, 87})
+_REFUSED = frozenset(
+    {
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+        ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
+        ErrorCode.UNSUPPORTED_VERSION,
+        ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+        ErrorCode.INVALID_CONFIG,
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.POLICY_VIOLATION,
+        ErrorCode.INVALID_RECORD,
+    }
+)
 """Error codes of checks before any change is made: names, permissions, versions, arguments, policies.
 
 INVALID_PARTITIONS (37) is not one of them: a broker that lost the controller's answer repeats the request,

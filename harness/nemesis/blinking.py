@@ -15,10 +15,10 @@ from harness.errors import KrucibleError
 from harness.faults.activate import activate
 from harness.faults.contract import ActiveFault, Bench
 from harness.faults.cuts import linked
-from harness.faults.injecting import Aimed, Held, among, heal, inject, plan_of, refuse
+from harness.faults.disk_safety import chosen
+from harness.faults.injecting import Held, TargetedFault, among, heal, inject, plan_of, refuse
 from harness.faults.refusals import HELD, OVER, Refused
 from harness.faults.reservations import Reservations
-from harness.faults.sparing import chosen
 from harness.faults.targets import Resolved
 from harness.kafka.snapshot import ClusterSnapshot
 from harness.nemesis.timed import Timed
@@ -99,7 +99,7 @@ class Blinking(Timed):
             with self._recorder.operation("heal", name, plan) as outcome:
                 heal(aimed.held.active, plan, outcome, self._over)
 
-    def _aimed(self, name: str, spec: Fault) -> Aimed | Refused:
+    def _aimed(self, name: str, spec: Fault) -> TargetedFault | Refused:
         """A blink with its nodes, which are reserved; or the reason why it hits no node."""
         taken = self._reservations.reserved
         snapshot = among(spec, self._look().holding(taken))
@@ -112,7 +112,7 @@ class Blinking(Timed):
         active = activate(aimed, name, resolved, self._bench)
         if not self._reservations.borrow(_hit_by(aimed, active)):
             return HELD
-        return Aimed(Held(name, spec, active, until_ns=0), resolved, snapshot)
+        return TargetedFault(Held(name, spec, active, until_ns=0), resolved, snapshot)
 
     def _over(self) -> None:
         if self._in_force is not None:

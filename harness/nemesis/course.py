@@ -17,7 +17,7 @@ from harness.record.journal import Recorder
 from harness.record.tally import AcknowledgedCounter
 
 
-class Look(Protocol):
+class TakeSnapshot(Protocol):
     """Takes a snapshot of the cluster."""
 
     def __call__(self, beside: str | None = None) -> ClusterSnapshot:
@@ -39,7 +39,7 @@ class CourseContext(NamedTuple):
     nemesis: Nemesis
     new_operator: Callable[[], Operator]
     recorder: Recorder
-    look: Look
+    look: TakeSnapshot
     tally: AcknowledgedCounter
     cancelled: threading.Event
 

@@ -11,10 +11,10 @@ from harness.cluster.containers import in_parallel
 from harness.errors import KrucibleError
 from harness.faults.activate import activate
 from harness.faults.contract import Bench
-from harness.faults.injecting import Aimed, Held, among, heal, inject, plan_of, refuse
+from harness.faults.disk_safety import DiskFault, chosen, disk_fault_of
+from harness.faults.injecting import Held, TargetedFault, among, heal, inject, plan_of, refuse
 from harness.faults.refusals import Refused
 from harness.faults.reservations import Reservations
-from harness.faults.sparing import DiskFault, chosen, disk_fault_of
 from harness.faults.targets import Resolved
 from harness.kafka.snapshot import ClusterSnapshot
 from harness.plan.schedule import agenda
@@ -128,7 +128,7 @@ class Nemesis:
             active = activate(spec, fault, resolved, self._bench)
             held = Held(fault, spec, active, until_ns=_UNTIL_HEALED_NS)
             self._take(held)
-            kind = inject(Aimed(held, resolved, snapshot), plan, outcome, lambda: self._over(held))
+            kind = inject(TargetedFault(held, resolved, snapshot), plan, outcome, lambda: self._over(held))
         if kind is not OperationType.FAIL:
             self._remember(spec, resolved)
         held.until_ns = self._clock.now_ns() + hold_ms * NS_PER_MS
@@ -165,19 +165,21 @@ class Nemesis:
         Returns:
             Whether all were proven, except those whose target another fault already affected.
         """
-        aimed: list[tuple[str, Aimed | Refused]] = []
+        aimed: list[tuple[str, TargetedFault | Refused]] = []
         for name, spec in faults.items():
             self._plans[name] = plan_of(spec, gambit=gambit)
-            aimed.append((name, self._aimed(name, spec, [one for _, one in aimed if isinstance(one, Aimed)])))
+            aimed.append(
+                (name, self._aimed(name, spec, [one for _, one in aimed if isinstance(one, TargetedFault)]))
+            )
         for _, one in aimed:
-            if isinstance(one, Aimed):
+            if isinstance(one, TargetedFault):
                 self._take(one.held)
         proven = in_parallel(
             lambda number: self._injected(number, aimed[number], number * apart_ms),
             self._staffed(range(len(aimed))),
         )
         for _, one in aimed:
-            if isinstance(one, Aimed) and one.held in self._held:
+            if isinstance(one, TargetedFault) and one.held in self._held:
                 self._remember(one.held.spec, one.resolved)
         return all(proven)
 
@@ -247,7 +249,7 @@ class Nemesis:
             self._recorders.append(self._new_recorder(f"nemesis-{len(self._recorders) + 1}"))
         return numbers
 
-    def _aimed(self, fault: str, spec: Fault, before: Sequence[Aimed]) -> Aimed | Refused:
+    def _aimed(self, fault: str, spec: Fault, before: Sequence[TargetedFault]) -> TargetedFault | Refused:
         """A gambit's fault with its target, given the faults before it; or the reason why it hits no node."""
         snapshot = self._seen(spec)
         if spec.takes_process:
@@ -258,9 +260,9 @@ class Nemesis:
         if isinstance(resolved, Refused):
             return resolved
         active = activate(spec, fault, resolved, self._bench)
-        return Aimed(Held(fault, spec, active, until_ns=0), resolved, snapshot)
+        return TargetedFault(Held(fault, spec, active, until_ns=0), resolved, snapshot)
 
-    def _injected(self, number: int, named: tuple[str, Aimed | Refused], lag_ms: int) -> bool:
+    def _injected(self, number: int, named: tuple[str, TargetedFault | Refused], lag_ms: int) -> bool:
         """Inject a fault that has a target, as the process with this number."""
         self._cancelled.wait(lag_ms / 1000)
         fault, aimed = named

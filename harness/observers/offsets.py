@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Mapping
 
 from checkers.history.observed import OFFSETS, ListedOffset, OffsetsRequested, OffsetsSeen
+from checkers.history.units import NS_PER_MS
 from harness.clients.listing import Epochs, list_offsets
 from harness.kafka.wire import Connection, WireError
 from harness.observers.observer import Observer
@@ -62,7 +63,7 @@ class OffsetsObserver(Observer):
         epochs = self._led_by(node)
         if not epochs:
             return
-        began_ns, wall_ms = self.clock.now_ns(), time.time_ns() // 1_000_000
+        began_ns, wall_ms = self.clock.now_ns(), time.time_ns() // NS_PER_MS
         since_ms = self._since_ms(wall_ms) if what is OffsetsRequested.SINCE else None
         try:
             answers = list_offsets(self._connected(node), what, epochs, since_ms)

@@ -3,6 +3,7 @@
 import time
 
 from checkers.history.quorum import QUORUM, LeaderSeen, QuorumSeen
+from checkers.history.units import NS_PER_MS
 from harness.kafka.answers import QuorumAnswer
 from harness.kafka.endpoint import Endpoint
 from harness.kafka.wire import WireError
@@ -50,7 +51,7 @@ def _as_leader(began_ns: int, answer: QuorumAnswer) -> LeaderSeen:
         leader_id=answer.leader_id,
         leader_epoch=answer.leader_epoch,
         high_watermark=answer.high_watermark,
-        wall_ms=time.time_ns() // 1_000_000,
+        wall_ms=time.time_ns() // NS_PER_MS,
         voters=answer.voters,
         observers=answer.observers,
     )

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from checkers.history.observed import PartitionAnswer
+from checkers.history.units import NS_PER_MS
 from harness.kafka.answers import Ongoing, Place, QuorumAnswer, TopicAnswer
 from harness.kafka.sizes import TopicSizes
 from harness.kafka.snapshot import ClusterSnapshot
@@ -90,7 +91,7 @@ class ClusterView:
             max(leading, key=lambda answer: (answer.leader_epoch, answer.leader_id), default=None),
             None if moving is None else moving[1],
             known,
-            taken_at_ms=time.time_ns() // 1_000_000,
+            taken_at_ms=time.time_ns() // NS_PER_MS,
             answers=answers,
             out_of_sync=out_of_sync,
         )

@@ -7,7 +7,7 @@ again, delayed data arrives.  There are many blinks, and they end before a node 
 import random
 from collections.abc import Callable, Iterator
 
-from harness.plan.chance import DRAWS, LEAD_MS, TAIL_MS
+from harness.plan.random_schedules import DRAWS, LEAD_MS, TAIL_MS
 from harness.vocabulary.faults import (
     Among,
     Fault,

@@ -13,9 +13,9 @@ from harness.cluster.rendering import problems_with
 from harness.errors import UsageError
 from harness.plan.blinks import BLINKS
 from harness.plan.catalogue import expectation_for, file_of, load_scenario
-from harness.plan.chance import DISKS, KINDS, LEAD_MS, OPERATIONS, TAIL_MS
 from harness.plan.gambits import GAMBITS
 from harness.plan.misfits import located, misfits_of
+from harness.plan.random_schedules import DISKS, KINDS, LEAD_MS, OPERATIONS, TAIL_MS
 from harness.plan.scenario_files import load_file
 from harness.plan.schedule import Planned, faults_of, plan, problems_of
 from harness.plan.topologies import topology_of

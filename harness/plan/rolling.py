@@ -4,8 +4,8 @@ import random
 from collections.abc import Iterator, Sequence
 
 from checkers.history.error_codes import ErrorCode
-from harness.plan.chance import drawn_fault
 from harness.plan.gambit_pieces import even
+from harness.plan.random_schedules import drawn_fault
 from harness.vocabulary.administration import Member, UpdateFeature, broker, controller
 from harness.vocabulary.faults import Upgrade
 from harness.vocabulary.moves import Acknowledged, Await, Heal, Inject, Move, Pass, Perform, ScriptedSchedule

@@ -5,7 +5,15 @@ import random
 import msgspec
 
 from harness.plan.blinks import drawn_blinks
-from harness.plan.chance import DRAWS, drawn_acts, drawn_mix, drawn_steps, symbolic, with_disks, with_losses
+from harness.plan.random_schedules import (
+    DRAWS,
+    drawn_acts,
+    drawn_mix,
+    drawn_steps,
+    symbolic,
+    with_disks,
+    with_losses,
+)
 from harness.plan.rolling import drawn_roll
 from harness.vocabulary.administration import BROKER_DEFAULTS, AdminOperation, AlterBrokers, Moving
 from harness.vocabulary.faults import Fault

@@ -10,8 +10,8 @@ from pathlib import Path
 from checkers.history.operations import FORMAT_VERSION, History, JournalHeader, OperationType
 from checkers.history.phases import PHASE
 from checkers.history.runner import FAILURE, HarnessFailed
+from harness.record.harness_failures import FAILURES_FILE
 from harness.record.journal import Clock, Journal, JournalEntry
-from harness.record.mishaps import FAILURES_FILE
 
 AFTERMATH = "aftermath"
 """Name of the journal, and of the process that writes it."""

@@ -15,12 +15,12 @@ class RecordedRun(NamedTuple):
 
     Attributes:
         folder: folder of the run.
-        mishap: error of the harness itself, if there was one; the history also records it.
+        harness_error: error of the harness itself, if there was one; the history also records it.
         removal: the removal of its cluster, in another thread.
     """
 
     folder: Path
-    mishap: KrucibleError | None
+    harness_error: KrucibleError | None
     removal: Future[None]
 
     @property
@@ -30,7 +30,7 @@ class RecordedRun(NamedTuple):
         """The error of the harness, if any; waits for the removal of the cluster, and includes its errors."""
         error = self.removal.exception()
         if error is None or isinstance(error, KrucibleError):
-            return self.mishap or error
+            return self.harness_error or error
         raise error
 
 

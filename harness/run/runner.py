@@ -37,8 +37,8 @@ from harness.plan.planning import RunPlan
 from harness.plan.schedule import moves_replicas
 from harness.record.events import Event, Listener, RunBegan, RunEnded
 from harness.record.folder import RUNS, point_latest
+from harness.record.harness_failures import HarnessFailures
 from harness.record.journal import JournalError, Recorder
-from harness.record.mishaps import Mishaps
 from harness.run.ended import EndedRun, RecordedRun
 from harness.run.execution import Execution
 from harness.run.healing import bench_of
@@ -135,43 +135,45 @@ def _played(plan: RunPlan, host: Host, listener: Listener, cancelled: threading.
     Raises:
         KrucibleError: there is nothing to judge, or the history could not be written.
     """
-    mishaps: Mishaps | None = None
+    failures: HarnessFailures | None = None
     try:
         with watched(), host.stage(plan, listener, cancelled) as stage, java_clients(stage) as java:
-            mishaps = Mishaps(stage)
-            _play(stage, java, mishaps, cancelled)
+            failures = HarnessFailures(stage)
+            _play(stage, java, failures, cancelled)
     except JournalError:
         raise
     except ClusterNotReadyError as error:
         return RecordedRun(error.folder, None, already_done())
     except KrucibleError as error:
         # If something can't be closed or removed, the observations are still valid.
-        if mishaps is None:
+        if failures is None:
             raise
-        return RecordedRun(stage.folder, mishaps.failure or error, stage.removal)
-    return RecordedRun(stage.folder, mishaps.failure, stage.removal)
+        return RecordedRun(stage.folder, failures.failure or error, stage.removal)
+    return RecordedRun(stage.folder, failures.failure, stage.removal)
 
 
-def _play(stage: Stage, java: JavaProcess | None, mishaps: Mishaps, cancelled: threading.Event) -> None:
-    """All actions on the cluster; a mishap ends the current one, and faults in force are healed."""
+def _play(
+    stage: Stage, java: JavaProcess | None, failures: HarnessFailures, cancelled: threading.Event
+) -> None:
+    """All actions on the cluster; a failure ends the current one, and faults in force are healed."""
     context = _context(stage, java)
     recovery_timed_out = False
-    with mishaps.survived("observing"), _observed(stage, context) as observers:
-        with mishaps.survived("the load"), _loaded(stage, context) as load:
+    with failures.survived("observing"), _observed(stage, context) as observers:
+        with failures.survived("the load"), _loaded(stage, context) as load:
             execution = Execution(
                 stage, observers.view, lambda: _check(load, observers), cancelled, Deletions(context)
             )
-            _carry_out(stage, execution, mishaps, cancelled)
+            _carry_out(stage, execution, failures, cancelled)
             if not cancelled.is_set():
-                with mishaps.survived("removing throttles"):
+                with failures.survived("removing throttles"):
                     _await_throttles_removed(stage, execution, cancelled)
-                with mishaps.survived("recovery"):
-                    recovery_timed_out = _recover(stage, context, mishaps, cancelled)
+                with failures.survived("recovery"):
+                    recovery_timed_out = _recover(stage, context, failures, cancelled)
                 _end_throttles_and_retention(stage, execution)
-        if mishaps.healed and not cancelled.is_set():
-            with mishaps.survived("the final read"):
+        if failures.healed and not cancelled.is_set():
+            with failures.survived("the final read"):
                 _read_everything(stage, context, recovery_timed_out=recovery_timed_out)
-    with mishaps.survived("gathering evidence"):
+    with failures.survived("gathering evidence"):
         _gather_evidence(stage, cancelled)
 
 
@@ -236,12 +238,14 @@ def _check(load: Load, observers: Observers) -> None:
     observers.check()
 
 
-def _carry_out(stage: Stage, execution: Execution, mishaps: Mishaps, cancelled: threading.Event) -> None:
+def _carry_out(
+    stage: Stage, execution: Execution, failures: HarnessFailures, cancelled: threading.Event
+) -> None:
     """Carry out the schedule, and always heal every fault; no fault begins after a worker has died."""
     needed = stage.plan.scenario.assumptions.acked_before
     stage.tally.await_more(needed, TRAFFIC_BOUND_S, cancelled)
     try:
-        with mishaps.survived("the schedule"):
+        with failures.survived("the schedule"):
             execution.carry_out(stage.plan.schedule)
     finally:
         try:
@@ -249,16 +253,16 @@ def _carry_out(stage: Stage, execution: Execution, mishaps: Mishaps, cancelled: 
         finally:
             # Faults must be healed even if the disk is full and the phase can't be recorded.
             execution.nemesis.heal_all()
-    mishaps.healed = True
+    failures.healed = True
 
 
 def _recover(
-    stage: Stage, context: WorkloadContext[Workload], mishaps: Mishaps, cancelled: threading.Event
+    stage: Stage, context: WorkloadContext[Workload], failures: HarnessFailures, cancelled: threading.Event
 ) -> bool:
     """Await recovery under load, and some traffic after it; returns whether it timed out.
 
     If a broker is dead, not everything recovers, and the wait ends once the rest has recovered.  After a
-    mishap no traffic is awaited, because the worker that died may have been the last one that sends.
+    failure no traffic is awaited, because the worker that died may have been the last one that sends.
     """
     bound_ms = stage.plan.scenario.assumptions.recovery_ms
     stage.phase(Phase.RECOVER, limit_s=bound_ms / 1000)
@@ -274,7 +278,7 @@ def _recover(
     deadline = time.monotonic() + bound_ms / 1000
     recovered = await_recovery(stage.recorder, brokers, context.topics, bound_ms, write, dead=dead)
     recovery_timed_out = not recovered and time.monotonic() >= deadline
-    if mishaps.failure is None and not _all_brokers_ended(stage):
+    if failures.failure is None and not _all_brokers_ended(stage):
         stage.tally.await_more(stage.plan.scenario.assumptions.acked_after, TRAFFIC_BOUND_S, cancelled)
     for complaint in probe.complaints:
         stage.report(Phase.RECOVER, complaint)

@@ -10,8 +10,8 @@ from checkers.runs.claimed_coordinators import EVIDENCE_COORDINATORS
 from harness.evidence.disks import EVIDENCE
 from harness.kafka.answers import TopicAnswer
 from harness.kafka.topics import NewTopic
-from harness.plan.chance import least_operations
 from harness.plan.planning import RunPlan
+from harness.plan.random_schedules import least_operations
 from harness.plan.schedule import blinks_of, faults_alone, gambits_of
 from harness.plan.upgrades import later_versions, other_versions
 from harness.run.readiness import Readiness

@@ -17,7 +17,7 @@ from checkers.history.operations import JournalHeader, OperationType
 from harness.clients.bounded import within
 from harness.clients.interface import ClientFailedError, ProducerOptions
 from harness.record.journal import Clock, Journal, JournalError, Recorder
-from harness.record.succession import NOTHING, UnfinishedJournal, conclude, left_in
+from harness.record.unfinished_journals import NOTHING, UnfinishedJournal, conclude, left_in
 from harness.workloads.bulk_lanes import Lane
 from harness.workloads.values import ValueCodec
 

@@ -20,7 +20,7 @@ from harness.vocabulary import MetadataWorkload
 from harness.workloads.context import Address, WorkloadContext
 from harness.workloads.metadata_records import RecordsOfTopics
 from harness.workloads.producing import Pace
-from harness.workloads.registers import FinalRegisterReader, Keeper, Register, RegisterWorker
+from harness.workloads.registers import FinalRegisterReader, ReconnectingClient, Register, RegisterWorker
 from harness.workloads.worker import Worker
 
 MetadataContext = WorkloadContext[MetadataWorkload]
@@ -95,7 +95,7 @@ class CreatorWorker(Worker):
         self._recorder = context.recorder(self._number, "creator")
         self._random = random.Random(self._number)
         self._pace = Pace(workload.creators / workload.topic_rate, index / workload.topic_rate)
-        self._keeper = Keeper(self, context, EMBEDDED[index % len(EMBEDDED)], make)
+        self._client = ReconnectingClient(self, context, EMBEDDED[index % len(EMBEDDED)], make)
         self._copies = min(_COPIES, workload.replication_factor)
         self._kept: deque[str] = deque()
         self._kept_max = workload.topics_kept
@@ -116,7 +116,7 @@ class CreatorWorker(Worker):
                 else:
                     self.create_once()
         finally:
-            self._keeper.dismiss()
+            self._client.dismiss()
 
     def create_once(self) -> None:
         """Create one topic; whatever the outcome, the topic is deleted later."""
@@ -124,7 +124,7 @@ class CreatorWorker(Worker):
         partitions = self._random.randint(1, _PARTITIONS_MAX)
         asked = TopicRequested(partitions, self._copies)
         self._recorder.invoke("create-topic", name, asked)
-        answer = self._keeper.ask(lambda client: client.create_topic(name, partitions, self._copies))
+        answer = self._client.ask(lambda client: client.create_topic(name, partitions, self._copies))
         created = TopicCreated(partitions, self._copies, answer.value)
         self._recorder.complete(answer.outcome, created, answer.error)
         if answer.outcome is not OperationType.FAIL:
@@ -172,7 +172,7 @@ class CreatorWorker(Worker):
         if topic_id is not None:
             self._records.touch(name, topic_id)
         self._recorder.invoke("delete-topic", name)
-        answer = self._keeper.ask(lambda client: client.delete_topic(name))
+        answer = self._client.ask(lambda client: client.delete_topic(name))
         self._recorder.complete(answer.outcome, None, answer.error)
         if answer.outcome is not OperationType.FAIL and self._random.random() < self._again_share:
             self._again.append(name)

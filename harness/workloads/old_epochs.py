@@ -11,6 +11,7 @@ accepts the second one, it follows the first one in the log, where checkers find
 import random
 from typing import NamedTuple
 
+from checkers.history.error_codes import ErrorCode
 from checkers.history.operations import OperationType
 from harness.clients.errors import ErrorSource, classify
 from harness.clients.raw_batches import RawBatch, append_batch, request_producer_id
@@ -27,7 +28,7 @@ EpochsContext = WorkloadContext[TransactionalWorkload]
 _OLD, _NEW = 0, 1
 _ASK_S = 2.5
 _WAIT_S = (0.0, 3.0)
-_REFUSALS = frozenset({47, 90})
+_REFUSALS = frozenset({ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.PRODUCER_FENCED})
 """INVALID_PRODUCER_EPOCH, PRODUCER_FENCED: a leader compares epochs before it appends.  Each batch is sent
 once, so no earlier attempt can be in the log."""
 

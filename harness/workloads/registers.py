@@ -32,7 +32,7 @@ class Register(NamedTuple):
     read: Callable[[Administrator], AdminAnswer]
 
 
-class Keeper:
+class ReconnectingClient:
     """A client that is made when it is needed, and replaced when it can no longer be used."""
 
     def __init__(self, worker: Worker, context: AnyContext, kind: ClientKind, make: Make) -> None:
@@ -81,7 +81,7 @@ class RegisterWorker(Worker):
         self._recorder = context.recorder(number, "register client")
         self._random = random.Random(number)
         self._values = Values(number)
-        self._keeper = Keeper(self, context, EMBEDDED[number % len(EMBEDDED)], make)
+        self._client = ReconnectingClient(self, context, EMBEDDED[number % len(EMBEDDED)], make)
         self._everywhere = tuple(registers)
         pairs = clients // len(EMBEDDED)
         # One client of each library shares a home, so that both write the same registers.
@@ -95,7 +95,7 @@ class RegisterWorker(Worker):
             while self._pace.turn(self.stopping):
                 self.do_once()
         finally:
-            self._keeper.dismiss()
+            self._client.dismiss()
 
     def do_once(self) -> None:
         """One operation, from invocation to completion."""
@@ -104,11 +104,11 @@ class RegisterWorker(Worker):
         if self._random.random() < WRITE_SHARE:
             value = self._values.draw()
             self._recorder.invoke("write", register.name, value)
-            answer = self._keeper.ask(lambda client: register.write(client, value))
+            answer = self._client.ask(lambda client: register.write(client, value))
             self._recorder.complete(answer.outcome, value, answer.error)
         else:
             self._recorder.invoke("read", register.name)
-            answer = self._keeper.ask(register.read)
+            answer = self._client.ask(register.read)
             self._recorder.complete(answer.outcome, answer.value, answer.error)
 
 
@@ -136,7 +136,7 @@ class FinalRegisterReader(Worker):
     ) -> None:
         super().__init__(f"final-register-reader-{index}")
         self._recorder = context.recorder(context.first_final_worker + index, "final reader")
-        self._keeper = Keeper(self, context, EMBEDDED[index % len(EMBEDDED)], make)
+        self._client = ReconnectingClient(self, context, EMBEDDED[index % len(EMBEDDED)], make)
         self._registers = tuple(registers)
         self._deadline = deadline
         self._lag_s = lag_ns / 1e9
@@ -151,7 +151,7 @@ class FinalRegisterReader(Worker):
                 self.stopping.wait(min(settled, self._deadline) - time.monotonic())
                 self._read_all()
         finally:
-            self._keeper.dismiss()
+            self._client.dismiss()
 
     def _read_all(self) -> None:
         left = list(self._registers)
@@ -164,6 +164,6 @@ class FinalRegisterReader(Worker):
         if time.monotonic() >= self._deadline:
             return False
         self._recorder.invoke("read", register.name)
-        answer = self._keeper.ask(register.read)
+        answer = self._client.ask(register.read)
         self._recorder.complete(answer.outcome, answer.value, answer.error)
         return answer.outcome is OperationType.OK

@@ -38,6 +38,7 @@ from harness.record.journal import describe
 from harness.vocabulary import ScriptedTransactions
 from harness.workloads.context import WorkloadContext
 from harness.workloads.script_transaction import CLIENT, TOPIC, OpenTransaction, ScriptedSend, ScriptError
+from harness.workloads.txn_retries import RETRIABLE
 from harness.workloads.values import Values
 
 T = TypeVar("T")
@@ -51,9 +52,6 @@ _ABORTED = "CompleteAbort"
 _PAUSE_S = 0.1
 _ANSWER_S = 60.0
 _CLIENT_CLOSE_S = 5.0
-_NOT_YET = frozenset({14, 15, 16, 51})
-"""Error codes after which a request is repeated: coordinator loading, not available, not this broker;
-concurrent transactions."""
 ScriptContext = WorkloadContext[ScriptedTransactions]
 
 
@@ -148,7 +146,7 @@ class ScriptClient:
             return raised
 
         with self._recorders[process].operation("init-transactions", name, asked) as outcome:
-            raised = self._until(ask, lambda _: codes[-1] not in _NOT_YET, "InitProducerId")
+            raised = self._until(ask, lambda _: codes[-1] not in RETRIABLE, "InitProducerId")
             if codes[-1]:
                 outcome.end(OperationType.FAIL, asked, f"InitProducerId was answered {codes}")
             else:
@@ -257,7 +255,7 @@ class ScriptClient:
         connection = self.connect(self.coordinator(producer.transactional_id))
         answer = self._until(
             lambda: end_transaction(connection, producer, commit=True, protocol=self.protocol),
-            lambda answer: answer.error not in _NOT_YET,
+            lambda answer: answer.error not in RETRIABLE,
             "EndTxn",
         )
         opened.refused = answer.error or None
@@ -361,7 +359,7 @@ class ScriptClient:
 
         def settled(answer: T) -> bool:
             found = set(codes(answer)) - {0}
-            if found - _NOT_YET:
+            if found - RETRIABLE:
                 raise ScriptError(f"{what} was answered {sorted(found)}")
             return not found
 

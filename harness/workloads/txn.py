@@ -14,7 +14,7 @@ from harness.workloads.context import WorkloadContext
 from harness.workloads.log import log_workers
 from harness.workloads.old_epochs import OldEpochWorker
 from harness.workloads.producing import Pace
-from harness.workloads.txn_lapsing import LapsingWorker
+from harness.workloads.txn_timeouts import TransactionTimeoutWorker
 from harness.workloads.txn_transactor import Intent, Make, Staff, Transactor, TxnRecord
 from harness.workloads.values import Values
 from harness.workloads.worker import Worker
@@ -35,7 +35,7 @@ def txn_workers(context: TxnContext, make: Make | None = None) -> list[Worker]:
     workload = context.workload
     make = make or context.clients.transactional
     transactors = [TransactionWorker(context, index, make) for index in range(workload.transactors)]
-    lapsing = LapsingWorker(context, workload.first_transactor + workload.transactors + 1)
+    lapsing = TransactionTimeoutWorker(context, workload.first_transactor + workload.transactors + 1)
     others = (FencingWorker(context, make), lapsing, OldEpochWorker(context, workload.processes - 1))
     return [*log_workers(context), *transactors, *others]
 

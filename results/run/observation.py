@@ -19,6 +19,7 @@ from checkers.history.operations import History, Operation, OperationType
 from checkers.history.phases import PHASE
 from checkers.history.quorum import QUORUM, LeaderSeen, quorum_seen
 from checkers.history.runner import OBSERVATIONS, OPENED, START
+from checkers.history.units import NS_PER_MS
 from results.markup.cleaning import clean
 from results.run.gambits import GambitSeen, GambitsSeen
 from results.run.loads import LOADS, OUTCOMES, Deliveries, answer, requested_records
@@ -78,7 +79,7 @@ class FaultSeen(msgspec.Struct, kw_only=True):
         """How long it was proven to be in force; None without a proof or a heal."""
         if self.effective_ns is None or self.heal_invoked_ns is None:
             return None
-        return (self.heal_invoked_ns - self.effective_ns) // 1_000_000
+        return (self.heal_invoked_ns - self.effective_ns) // NS_PER_MS
 
 
 class Claim(NamedTuple):

@@ -17,7 +17,7 @@ from harness.cluster.containers import NodeContainers
 from harness.nemesis.nemesis import Nemesis
 from harness.plan import planning
 from harness.plan.catalogue import load_scenario
-from harness.record.mishaps import FAILURES_FILE
+from harness.record.harness_failures import FAILURES_FILE
 from harness.vocabulary import (
     Fault,
     FixedSchedule,

@@ -14,7 +14,7 @@ from harness.cli import invoke
 from harness.nemesis.nemesis import Nemesis
 from harness.plan import planning
 from harness.plan.catalogue import load_scenario
-from harness.record.mishaps import FAILURES_FILE
+from harness.record.harness_failures import FAILURES_FILE
 from harness.vocabulary import FixedSchedule, Kill, Partition, Pattern, Scenario, Step, Target
 from harness.workloads.producing import ProducerWorker
 from results.store.runs import find_run, load_verdict

@@ -14,8 +14,8 @@ from checkers.history.transactions import (
     TxnSend,
     TxnSent,
 )
+from checkers.history.units import NS_PER_MS
 
-MS = 1_000_000
 Described_co = TypeVar("Described_co", bound=CoordinatorRequested | LeaderRequested, covariant=True)
 
 
@@ -106,7 +106,7 @@ def _transaction(
     sent = msgspec.convert(ended.value, TxnSent)
     sends = (mop for mop in sent.mops if isinstance(mop, TxnSend))
     offsets = {(send.topic, send.partition): send.offset for send in sends if send.offset is not None}
-    ends = [begun.time_ns + timeout_ms * MS, *rivals]
+    ends = [begun.time_ns + timeout_ms * NS_PER_MS, *rivals]
     if sent.ending_ns is not None:
         ends.append(sent.ending_ns)
     return DescribedTransaction(

@@ -1,9 +1,9 @@
 """Judges topics and configs: acknowledged changes are kept, and all brokers agree at the end.
 
 Operations are *create-topic*, *delete-topic* and *list-topics* of docs/histories.md.  A name may be created
-again after its deletion.  That is another topic, with another id (`lives`).  A broker's list may be old while
-faults last, because the broker applies the metadata log with a delay.  So missing and remaining topics are
-judged only by the last list of each broker in the final phase.
+again after its deletion.  That is another topic, with another id (`topic_lives`).  A broker's list may be old
+while faults last, because the broker applies the metadata log with a delay.  So missing and remaining topics
+are judged only by the last list of each broker in the final phase.
 
 1. No list, at any time, has a topic whose creation had not begun or had failed: ``phantom-topic``.
 2.  If all creations of a name were acknowledged, the name has no other ids than theirs: ``changed-topic-id``.
@@ -32,9 +32,9 @@ from checkers.kraft.metadata.blocked import find_blocked
 from checkers.kraft.metadata.findings import find_changed_ids, find_divergence, find_in_final, find_phantoms
 from checkers.kraft.metadata.identities import find_identities
 from checkers.kraft.metadata.kept import judge_kept
-from checkers.kraft.metadata.lives import lives_of
 from checkers.kraft.metadata.loading import Metadata, MetadataShapeError, metadata_of
 from checkers.kraft.metadata.records import judge_fetched
+from checkers.kraft.metadata.topic_lives import lives_of
 from checkers.kraft.metadata.wipes import licensed
 from checkers.verdict.entry import Entry
 from checkers.verdict.verdict import Assumption, CheckerResult, result_of

@@ -18,10 +18,10 @@ from checkers.history.error_codes import ErrorCode
 from checkers.history.operations import OK, History, Operation
 from checkers.history.requested import BrokersAltered, PartitionsAdded, TopicAltered
 from checkers.history.setup import recorded_setup
-from checkers.kraft.metadata.lives import deleted_id, lives_of
 from checkers.kraft.metadata.loading import Change, Metadata, acknowledged_id
 from checkers.kraft.metadata.logged import LoggedMetadata, LoggedRecord, Member, States, TopicLogged
 from checkers.kraft.metadata.matching import AcknowledgedChange, TopicChange, matched
+from checkers.kraft.metadata.topic_lives import deleted_id, lives_of
 from checkers.kraft.quorum.changes import ADD, voter_changes
 
 CONFIG_REGISTER = "config/"

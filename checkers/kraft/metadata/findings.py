@@ -12,8 +12,8 @@ from checkers.kraft.metadata.anomalies import (
     PHANTOM_TOPIC,
     RESURRECTED_TOPIC,
 )
-from checkers.kraft.metadata.lives import Life, lives_of
 from checkers.kraft.metadata.loading import Change, Metadata, TopicListing, acknowledged_id
+from checkers.kraft.metadata.topic_lives import Life, lives_of
 from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import Anomaly
 

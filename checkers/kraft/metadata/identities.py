@@ -15,8 +15,8 @@ from checkers.history.observed import NODE
 from checkers.history.operations import History, Operation
 from checkers.kraft.metadata.anomalies import CREATED_TWICE, RETURNED_TOPIC_ID, REUSED_TOPIC_ID
 from checkers.kraft.metadata.findings import IdReport, first_reports, found_by, may_repeat
-from checkers.kraft.metadata.lives import lives_of
 from checkers.kraft.metadata.loading import Change, Metadata, TopicListing, acknowledged_id
+from checkers.kraft.metadata.topic_lives import lives_of
 from checkers.verdict.verdict import Anomaly
 
 _SEEN_WITHIN_NS = 3_000_000_000

@@ -33,12 +33,12 @@ from checkers.history.sources import Source, lacking
 from checkers.kraft.metadata.acknowledged import Acknowledgement, acknowledgements
 from checkers.kraft.metadata.anomalies import METADATA_ACK_EARLY, METADATA_ACK_LOST, TOPIC_UNKNOWN
 from checkers.kraft.metadata.configs import judge_configs
+from checkers.kraft.metadata.leader_offsets import LeaderOffsets, leader_offsets_of
 from checkers.kraft.metadata.listed import judge_listed
-from checkers.kraft.metadata.lives import Life, lives_of
 from checkers.kraft.metadata.loading import Change, Metadata
 from checkers.kraft.metadata.logged import LoggedMetadata, LoggedRecord, TopicLogged, logged
-from checkers.kraft.metadata.marks import Marks, marks_of
 from checkers.kraft.metadata.requested import early_marks, requested_records
+from checkers.kraft.metadata.topic_lives import Life, lives_of
 from checkers.kraft.metadata.wipes import emptied
 from checkers.kraft.quorum.views import views_of
 from checkers.verdict.verdict import Anomaly
@@ -80,30 +80,30 @@ def judge_kept(history: History, metadata: Metadata) -> AcknowledgedResult:
             else None,
         )
     asked = requested_records(history, metadata, log)
-    acks, marks = acknowledgements(history, metadata, log), marks_of(history)
+    acks, offsets = acknowledgements(history, metadata, log), leader_offsets_of(history)
     doubt, listed = _doubt(history, acks, log), judge_listed(metadata, log)
     configs = judge_configs(history, log)
     found = [
-        *(_licensed(history, ack.asked_ns, one) for ack in acks for one in _judged(ack, log, marks)),
+        *(_licensed(history, ack.asked_ns, one) for ack in acks for one in _judged(ack, log, offsets)),
         *_unknown_topics(history, metadata, log),
         *(_licensed(history, one.time_ns or 0, one) for one in (*listed.anomalies, *configs.anomalies)),
     ]
     early = [_licensed(history, one.time_ns or 0, one) for one in early_marks(history, asked)]
     figures = _figures(acks, log) | listed.figures | configs.figures | {"records_asked_for": len(asked)}
-    # Marks date the records, so dates prove nothing if marks are wrong.
+    # These offsets date the records, so dates prove nothing if the offsets are wrong.
     return AcknowledgedResult(early or found, figures, doubt)
 
 
-def _judged(ack: Acknowledgement, log: LoggedMetadata, marks: Marks) -> Iterator[Anomaly]:
+def _judged(ack: Acknowledgement, log: LoggedMetadata, offsets: LeaderOffsets) -> Iterator[Anomaly]:
     if not ack.records or ack.lacks is not None:
         if ack.logged_if_made and ack.answered_ns <= log.until_ns:
             yield _lost(ack, log)
         return
     if min(record.span.from_ns for record in ack.records) > ack.answered_ns:
         first = min(ack.records, key=lambda record: record.span.from_ns)
-        yield _early(ack, log, first, "appended", marks.not_appended(first))
+        yield _early(ack, log, first, "appended", offsets.not_appended(first))
         return
-    denials = [marks.denied(record, ack.answered_ns) for record in ack.records]
+    denials = [offsets.denied(record, ack.answered_ns) for record in ack.records]
     if None not in denials:
         yield _early(ack, log, ack.records[0], "committed", denials[0])
 

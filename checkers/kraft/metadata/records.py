@@ -14,8 +14,8 @@ from checkers.history.changing_topics import RecordRequested, RecordsFetched
 from checkers.history.operations import INFO, INVOKE, OK, History, Operation
 from checkers.kraft.metadata.anomalies import DELETED_RECORDS
 from checkers.kraft.metadata.findings import found_by
-from checkers.kraft.metadata.lives import Life, lives_of
 from checkers.kraft.metadata.loading import Metadata, converted
+from checkers.kraft.metadata.topic_lives import Life, lives_of
 from checkers.verdict.verdict import Anomaly
 
 APPEND, FETCH = "append-record", "fetch-records"

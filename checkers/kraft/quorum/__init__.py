@@ -31,7 +31,6 @@ from checkers.kraft.quorum.explaining import (
     resolved,
     unexplained_voters,
 )
-from checkers.kraft.quorum.forgetting import REMEMBERED, Forgetting, forgetting_of
 from checkers.kraft.quorum.identities import (
     CLUSTER_ID_CHANGED,
     DIRECTORY_ID_CHANGED,
@@ -41,7 +40,9 @@ from checkers.kraft.quorum.identities import (
 from checkers.kraft.quorum.kept import committed_gone, kept_logs
 from checkers.kraft.quorum.loaded import ends_forgotten
 from checkers.kraft.quorum.logged_leaders import two_leaders_logged
+from checkers.kraft.quorum.lost_votes import REMEMBERED, Forgetting, forgetting_of
 from checkers.kraft.quorum.membership import BROKER_AS_VOTER, VOTER_LOST, brokers_as_voters, lost_voters
+from checkers.kraft.quorum.non_voters import CANDIDATE_NOT_VOTER, candidates_not_voters, new_disks
 from checkers.kraft.quorum.removed import REMOVED_VOTER_ACTS, acts_of_removed, removals
 from checkers.kraft.quorum.rules import (
     DOUBLE_VOTE,
@@ -54,7 +55,6 @@ from checkers.kraft.quorum.rules import (
     two_leaders,
 )
 from checkers.kraft.quorum.run_away import EPOCH_RUN_AWAY, rises, run_aways
-from checkers.kraft.quorum.strangers import CANDIDATE_NOT_VOTER, candidates_not_voters, new_disks
 from checkers.kraft.quorum.views import LeaderClaim, Views, views_of
 from checkers.kraft.quorum.voter_sets import flips_logged, logged_sets, reported_flips, reported_sets
 from checkers.kraft.quorum.votes import LEADER_WITHOUT_MAJORITY, STALE_VOTE

@@ -7,7 +7,7 @@ from typing import TypeVar
 import msgspec
 
 from checkers.evidence.faults import FaultWindow
-from checkers.kraft.quorum.forgetting import Forgetting
+from checkers.kraft.quorum.lost_votes import Forgetting
 from checkers.kraft.quorum.views import NONE, LeaderClaim, StateFile, Views, best_before
 from checkers.kraft.quorum.wipes import Wipes
 from checkers.verdict.kinds import AnomalyKind

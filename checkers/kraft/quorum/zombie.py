@@ -8,7 +8,7 @@ import msgspec
 from checkers.evidence.faults import FaultWindow
 from checkers.history.units import NS_PER_MS
 from checkers.kraft.quorum.departing import departed_claims
-from checkers.kraft.quorum.forgetting import REMEMBERED, Forgetting
+from checkers.kraft.quorum.lost_votes import REMEMBERED, Forgetting
 from checkers.kraft.quorum.removed import Removal
 from checkers.kraft.quorum.views import NONE, LeaderClaim, StateFile, Views, best_before
 from checkers.verdict.kinds import AnomalyKind

@@ -12,6 +12,7 @@ from checkers.history.observed import OffsetsRequested
 from checkers.history.operations import INFO, INVOKE, OK, History, Operation, once
 from checkers.history.setup import recorded_setup
 from checkers.history.transactions import LeaderRequested, ProducerInitialised, sends_of
+from checkers.history.units import NS_PER_MS
 from checkers.licences.decisions import decisions_of
 from checkers.logs.listed.anomalies import STABLE_AHEAD
 from checkers.logs.listed.loading import (
@@ -24,8 +25,6 @@ from checkers.logs.listed.loading import (
     worst,
 )
 from checkers.verdict.verdict import Anomaly
-
-_MS = 1_000_000
 
 
 class Opened(NamedTuple):
@@ -144,7 +143,7 @@ class _Ends:
             and msgspec.convert(operation.value, LeaderRequested).producer_id in ids
         ]
         asked_ns = NEVER if ended.value["ending_ns"] is None else int(ended.value["ending_ns"])
-        timeout_ns = began.time_ns + timeout_ms * _MS
+        timeout_ns = began.time_ns + timeout_ms * NS_PER_MS
         return min((asked_ns, timeout_ns, *rivals, *aborts))
 
 

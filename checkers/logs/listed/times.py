@@ -14,6 +14,7 @@ import numpy as np
 
 from checkers.columns.tables import NONE, Booleans, Integers
 from checkers.history.observed import OffsetsRequested
+from checkers.history.units import NS_PER_MS
 from checkers.logs.listed.anomalies import TIME_WRONG
 from checkers.logs.listed.loading import (
     Found,
@@ -30,7 +31,6 @@ _SLACK_NS = 50_000_000
 """The precision of timestamps and of the two clocks."""
 _STEP_MAX_NS = 1_000_000_000
 """If the clock was changed by more than this, timestamps prove nothing."""
-_MS = 1_000_000
 _BY_FILE = (
     "a replica that restarted and truncated its log takes the time of the truncation as the "
     "largest timestamp of a segment that lost its time index, and looks no further "
@@ -77,7 +77,7 @@ def _misdated(
 ) -> Iterator[Found]:
     """A timestamp that no record at the offset can have."""
     rows = np.flatnonzero(sent.kept & (sent.offset == answer.offset))
-    stamp_ns = answer.timestamp_ms * _MS - answer.wall_ns
+    stamp_ns = answer.timestamp_ms * NS_PER_MS - answer.wall_ns
     early, late = sent.invoked_ns[rows] - slack, sent.completed_ns[rows] + slack
     if not len(rows) or bool(((early <= stamp_ns) & (stamp_ns <= late)).any()):
         return
@@ -99,9 +99,8 @@ def _passed_over(
     deleted_below = story.deletable_below(place.name, answer.time_ns)
     if answer.offset == NONE and deleted_below > 0:
         return
-    since_ns = (
-        (answer.timestamp_ms if answer.since_ms is None else answer.since_ms) * _MS - answer.wall_ns + slack
-    )
+    since_ms = answer.timestamp_ms if answer.since_ms is None else answer.since_ms
+    since_ns = since_ms * NS_PER_MS - answer.wall_ns + slack
     due: Booleans = sent.kept & (sent.completed_ns <= answer.fence_ns) & (sent.invoked_ns > since_ns)
     due &= sent.offset >= deleted_below
     if answer.since_ms is not None and answer.offset != NONE:
@@ -163,7 +162,7 @@ def _returned_before(
     op, offset, stamp_ms = (int(each[row]) for each in (known.op, known.offset, known.timestamp_ms))
     text = f"the record at {offset} has the timestamp {stamp_ms} by operation {op}, and is skipped"
     permit = story.permit(place.name, int(known.fence_ns[row]), answer.time_ns, offset)
-    since_ns = answer.since_ms * _MS - answer.wall_ns - slack
+    since_ns = answer.since_ms * NS_PER_MS - answer.wall_ns - slack
     yield _found(place, answer, text, op), permit or _hidden(story, place, answer, since_ns)
 
 

@@ -24,6 +24,7 @@ from checkers.evidence.partition_changes import PartitionState
 from checkers.history.error_codes import ErrorCode
 from checkers.history.operations import History, once
 from checkers.history.quorum import leaders_seen
+from checkers.history.units import NS_PER_MS
 from checkers.licences.disks import DEAD
 from checkers.licences.facts import Facts
 from checkers.logs.partitions.anomalies import FAILED_DIRECTORY_LED
@@ -70,7 +71,7 @@ def failed_directories(facts: Facts, figures: Counter[str]) -> Iterator[Anomaly]
         first[place] = begun
         figures["storage_errors_of_leaders"] += 1
         lasted_ns = _undisturbed_ns(facts, begun, answer)
-        figures["failed_directory_led_ms"] = max(figures["failed_directory_led_ms"], lasted_ns // 1_000_000)
+        figures["failed_directory_led_ms"] = max(figures["failed_directory_led_ms"], lasted_ns // NS_PER_MS)
         if lasted_ns >= BOUND_NS and (*place, answer.leader_epoch) not in found:
             found.add((*place, answer.leader_epoch))
             yield _found(begun, answer, facts.changes.op)

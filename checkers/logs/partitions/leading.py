@@ -16,6 +16,7 @@ import msgspec
 
 from checkers.columns.tables import PartitionName
 from checkers.evidence.partition_changes import NOBODY
+from checkers.history.error_codes import ErrorCode
 from checkers.history.observed import LEADING, LeadingSeen
 from checkers.history.operations import History, once
 from checkers.licences.facts import Facts
@@ -29,7 +30,7 @@ BOUND_NS = 10_000_000_000
 
 This is a thousand times the usual time, for machines on which brokers wait for a processor.
 """
-AS_LEADER = frozenset({0, 78})
+AS_LEADER = frozenset({ErrorCode.NONE, ErrorCode.OFFSET_NOT_AVAILABLE})
 """Error codes that only a leader returns: no error, and offset not available (it can't know its end yet)."""
 
 

@@ -43,10 +43,10 @@ from checkers.evidence.replicas import ReplicaLog
 from checkers.history.operations import History
 from checkers.history.replicas import EVIDENCE_ABORTED
 from checkers.history.setup import recorded_setup
-from checkers.logs.replicas.alone import Finds
 from checkers.logs.replicas.anomalies import ABORT_NOT_INDEXED, INDEXED_IN_ERROR
+from checkers.logs.replicas.comparison import ComparedRange
 from checkers.logs.replicas.limits import Limits
-from checkers.logs.replicas.together import ComparedRange
+from checkers.logs.replicas.single_log import Finds
 from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly
 
 _WITHOUT_MARKER = "there is no abort marker of that producer at {marker}"

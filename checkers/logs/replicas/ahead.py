@@ -21,7 +21,8 @@ from checkers.evidence.replicas import ReplicaLog
 from checkers.history.observed import PRODUCERS
 from checkers.history.operations import History, once
 from checkers.logs.replicas.anomalies import PRODUCER_AHEAD
-from checkers.logs.replicas.forgotten import (
+from checkers.logs.replicas.comparison import ComparedRange
+from checkers.logs.replicas.forgotten_producers import (
     NUMBERS,
     DescribedProducers,
     Last,
@@ -32,7 +33,6 @@ from checkers.logs.replicas.forgotten import (
     known_of,
     last_of,
 )
-from checkers.logs.replicas.together import ComparedRange
 from checkers.verdict.verdict import Anomaly
 
 _NONE = -1

@@ -40,6 +40,7 @@ from checkers.logs.replicas.anomalies import (
     ON_DISK_NOT_READ,
     REPLICA_DIVERGENCE,
 )
+from checkers.logs.replicas.comparison import ComparedRange
 from checkers.logs.replicas.deleted_keys import Newest, find_deleted_keys, without_expired
 from checkers.logs.replicas.early import LastLeader, find_early
 from checkers.logs.replicas.known import aborted_values, is_transactional, keys_of
@@ -50,7 +51,6 @@ from checkers.logs.replicas.returned import (
     find_unended,
     truncated_since,
 )
-from checkers.logs.replicas.together import ComparedRange
 from checkers.verdict.verdict import Anomaly
 
 _COMPRESSION = 0b111

@@ -31,11 +31,11 @@ from checkers.evidence.replicas import ABORT, COMMIT, Batches, ReplicaLog
 from checkers.evidence.transaction_states import StatesLog
 from checkers.history.operations import History
 from checkers.history.transaction_states import Status
-from checkers.logs.replicas.alone import batch_text
 from checkers.logs.replicas.anomalies import COMPLETED_WITHOUT_MARKER, MARKER_WITHOUT_DECISION
 from checkers.logs.replicas.clients import never_truncated
 from checkers.logs.replicas.coordinated import CoordinatorLogs, Pieces
 from checkers.logs.replicas.limits import Limits
+from checkers.logs.replicas.single_log import batch_text
 from checkers.logs.replicas.transaction_epochs import aborted_by_hand, is_whole
 from checkers.verdict.verdict import Anomaly
 

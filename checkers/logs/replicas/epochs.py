@@ -24,7 +24,7 @@ from checkers.logs.replicas.anomalies import (
     EPOCH_START_DIVERGENCE,
     EPOCH_WITHOUT_ELECTION,
 )
-from checkers.logs.replicas.together import ComparedRange
+from checkers.logs.replicas.comparison import ComparedRange
 from checkers.verdict.verdict import Anomaly
 
 

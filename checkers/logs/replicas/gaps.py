@@ -22,13 +22,13 @@ import numpy as np
 
 from checkers.columns.tables import Booleans, Integers
 from checkers.evidence.replicas import ReplicaLog
-from checkers.logs.replicas.alone import Finds, batch_text
 from checkers.logs.replicas.anomalies import (
     COORDINATOR_EPOCH_REGRESSION,
     OFFSET_GAP,
     PRODUCER_EPOCH_REGRESSION,
     SEQUENCE_GAP,
 )
+from checkers.logs.replicas.single_log import Finds, batch_text
 from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly
 

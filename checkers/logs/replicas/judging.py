@@ -1,9 +1,9 @@
 """The replicas checker: judges each log on disk by itself, and all logs of a partition together.
 
-1.  Every log by itself (`alone`): ``corrupt-batch``, ``overlapping-batches``, ``leader-epoch-regression``,
-   ``duplicate-batch``; and gaps in it (`gaps`): ``offset-gap``, ``sequence-gap``,
-   ``producer-epoch-regression``, ``coordinator-epoch-regression``.
-2.  The logs of the in-sync replicas (`together`), each compared with the leader's, from the higher start to
+1.  Every log by itself (`single_log`): ``corrupt-batch``, ``overlapping-batches``,
+   ``leader-epoch-regression``, ``duplicate-batch``; and gaps in it (`gaps`): ``offset-gap``,
+   ``sequence-gap``, ``producer-epoch-regression``, ``coordinator-epoch-regression``.
+2.  The logs of the in-sync replicas (`comparison`), each compared with the leader's, from the higher start to
     the end that final reads listed: ``replica-divergence``; a log that ends below that end:
     ``short-replica``. Logs of replicas that left the ISR after recovery, up to the offset that was committed
     then (`left`).
@@ -20,10 +20,10 @@
    compaction does not explain the difference, ``compacted-away``, ``compacted-early``,
    ``compacted-returned``, ``on-disk-not-read``, ``transaction-without-marker``; and tombstones
    (`deleted_keys`), ``deleted-key-returned``.
-7. Producers that a broker does not know although its log has their batches (`forgotten`),
+7. Producers that a broker does not know although its log has their batches (`forgotten_producers`),
    ``producer-forgotten``, and producers for which it knows a later number than its log has (`ahead`),
    ``producer-ahead``.
-8. Logs of topics that were removed long ago, or of partitions that are on other brokers (`stray`),
+8. Logs of topics that were removed long ago, or of partitions that are on other brokers (`stray_logs`),
    ``stray-replica``; and logs that a broker must have and has not (`missing`), ``missing-replica``.
 9. Replicas' indexes of aborted transactions against their logs (`aborted`), ``abort-not-indexed`` and
    ``indexed-in-error``.
@@ -52,11 +52,17 @@ from checkers.history.setup import Setup, recorded_setup
 from checkers.history.sources import Source, lacking
 from checkers.logs.replicas.aborted import find_in_indexes, judged_logs, unread_indexes
 from checkers.logs.replicas.ahead import find_ahead, unanswered_before
-from checkers.logs.replicas.alone import Finds, find_alone, open_transactions
 from checkers.logs.replicas.anomalies import ANOMALIES, NEEDS, REPLICA_DIVERGENCE
 from checkers.logs.replicas.clients import find_against_clients
 from checkers.logs.replicas.committed import End, InSync, committed_ends, meant_partitions
 from checkers.logs.replicas.compacted import find_in_compacted
+from checkers.logs.replicas.comparison import (
+    ComparedRange,
+    batches_within,
+    find_divergence,
+    find_late,
+    find_short,
+)
 from checkers.logs.replicas.decided import find_against_decisions
 from checkers.logs.replicas.epochs import (
     epochs_in,
@@ -68,7 +74,7 @@ from checkers.logs.replicas.epochs import (
 )
 from checkers.logs.replicas.figures import FIGURES
 from checkers.logs.replicas.flushed import find_flushed_lost
-from checkers.logs.replicas.forgotten import find_forgotten, unanswered
+from checkers.logs.replicas.forgotten_producers import find_forgotten, unanswered
 from checkers.logs.replicas.gaps import find_missing_offsets, find_wrong_numbers, produced
 from checkers.logs.replicas.kept_starts import find_not_kept
 from checkers.logs.replicas.left import find_in_left, is_due, members_of
@@ -77,14 +83,8 @@ from checkers.logs.replicas.metadata_logs import compare_metadata_logs
 from checkers.logs.replicas.missing import find_missing
 from checkers.logs.replicas.own_topics import find_in_own
 from checkers.logs.replicas.removed import find_returned
-from checkers.logs.replicas.stray import find_stray
-from checkers.logs.replicas.together import (
-    ComparedRange,
-    batches_within,
-    find_divergence,
-    find_late,
-    find_short,
-)
+from checkers.logs.replicas.single_log import Finds, find_alone, open_transactions
+from checkers.logs.replicas.stray_logs import find_stray
 from checkers.logs.replicas.transaction_epochs import find_by_epochs
 from checkers.verdict.entry import Entry
 from checkers.verdict.verdict import Anomaly, CheckerResult, result_of

@@ -23,7 +23,7 @@ from checkers.history.setup import Setup
 from checkers.history.sources import Source, lacking
 from checkers.logs.replicas.anomalies import REPLICA_DIVERGENCE
 from checkers.logs.replicas.committed import InSync, in_sync
-from checkers.logs.replicas.together import ComparedRange, find_divergence, find_short
+from checkers.logs.replicas.comparison import ComparedRange, find_divergence, find_short
 from checkers.verdict.verdict import Anomaly
 
 

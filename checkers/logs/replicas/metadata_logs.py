@@ -19,12 +19,12 @@ from checkers.evidence.replicas import ReplicaLog
 from checkers.history.operations import History
 from checkers.history.replicas import EVIDENCE_METADATA, MetadataLogSeen
 from checkers.history.setup import Setup
-from checkers.logs.replicas.alone import Finds
 from checkers.logs.replicas.anomalies import METADATA_DIVERGENCE
 from checkers.logs.replicas.committed import MetadataEnd, metadata_end
+from checkers.logs.replicas.comparison import ComparedRange, batches_within, find_divergence
 from checkers.logs.replicas.gaps import find_missing_offsets
 from checkers.logs.replicas.limits import limits_of
-from checkers.logs.replicas.together import ComparedRange, batches_within, find_divergence
+from checkers.logs.replicas.single_log import Finds
 from checkers.verdict.verdict import Anomaly
 
 

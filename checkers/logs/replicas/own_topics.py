@@ -14,9 +14,9 @@ from checkers.evidence.leader_epochs import Noted
 from checkers.evidence.partition_changes import partition_changes
 from checkers.history.operations import INVOKE, History
 from checkers.history.setup import Setup
+from checkers.logs.replicas.comparison import ComparedRange
 from checkers.logs.replicas.epochs import find_different_starts, find_disordered
 from checkers.logs.replicas.limits import Limits
-from checkers.logs.replicas.together import ComparedRange
 from checkers.verdict.verdict import Anomaly
 
 _CLOSING = ("log.roll.", "log.segment.", "offsets.topic.segment.", "transaction.state.log.segment.")

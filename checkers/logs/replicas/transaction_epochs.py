@@ -37,7 +37,6 @@ from checkers.evidence.loading import columns_of
 from checkers.evidence.replicas import COMMIT, ReplicaLog
 from checkers.history.operations import INVOKE, History
 from checkers.history.transactions import LeaderRequested
-from checkers.logs.replicas.alone import batch_text
 from checkers.logs.replicas.anomalies import (
     MARKER_OF_ANOTHER_TRANSACTION,
     MARKER_SHARED,
@@ -47,6 +46,7 @@ from checkers.logs.replicas.clients import intact_parts
 from checkers.logs.replicas.coordinated import certain_producers
 from checkers.logs.replicas.limits import Limits
 from checkers.logs.replicas.markers import markers_of
+from checkers.logs.replicas.single_log import batch_text
 from checkers.verdict.verdict import Anomaly
 
 _EPOCHS = 2**16

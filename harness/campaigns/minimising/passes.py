@@ -23,7 +23,7 @@ from harness.campaigns.minimising.pieces import (
 )
 from harness.campaigns.minimising.search import Pass, Trial
 from harness.campaigns.minimising.subsets import needed
-from harness.plan.chance import LEAD_MS, TAIL_MS
+from harness.plan.random_schedules import LEAD_MS, TAIL_MS
 from harness.plan.schedule import Planned
 from harness.vocabulary.gambits import Gambit
 from harness.vocabulary.scenario import FixedSchedule, Scenario, Step, TimedOperation

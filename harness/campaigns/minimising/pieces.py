@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from harness.plan.chance import LEAD_MS
+from harness.plan.random_schedules import LEAD_MS
 from harness.plan.schedule import Planned
 from harness.vocabulary.gambits import Choice, Gambit, GambitMove, HealAll, InjectAll
 from harness.vocabulary.moves import Heal, Inject, Move, Perform, ScriptedSchedule

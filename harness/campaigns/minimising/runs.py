@@ -44,7 +44,7 @@ class RunBudget(NamedTuple):
     confirming: int
 
 
-class SpentError(Exception):
+class BudgetExhaustedError(Exception):
     """The budget allows no further run, or the command was interrupted."""
 
 
@@ -121,7 +121,7 @@ class Minimising:
         """Whether the budget was enough for an action."""
         try:
             action()
-        except SpentError:
+        except BudgetExhaustedError:
             return False
         return True
 
@@ -165,7 +165,7 @@ class Minimising:
                 click.echo(f"krucible: the run failed and is repeated: {error}", err=True)
                 continue
             if self._cancelled.is_set():
-                raise SpentError
+                raise BudgetExhaustedError
             self._failed_before = False
             self._last_s = time.monotonic() - began
             self._longest_s = max(self._longest_s, self._last_s)
@@ -188,7 +188,7 @@ class Minimising:
         ends_s = time.monotonic() - self._began + self._longest_s + reserved_s
         spent = self._budget.runs_max is not None and self._made >= self._budget.runs_max
         if self._cancelled.is_set() or spent or ends_s > self._budget.limit_s:
-            raise SpentError
+            raise BudgetExhaustedError
 
     def _plan(self, trial: Trial) -> RunPlan:
         """Plan the run of a trial, from a scenario file that is written for it."""

@@ -8,7 +8,7 @@ from checkers.history.operations import History
 from checkers.history.phases import Phase, phase_began_ns
 from checkers.history.units import NS_PER_MS
 from harness.campaigns.minimising.pieces import end_ms_of
-from harness.plan.chance import TAIL_MS
+from harness.plan.random_schedules import TAIL_MS
 from harness.plan.schedule import Planned, agenda, blinks_of
 from harness.vocabulary.gambits import Gambit
 from harness.vocabulary.scenario import FixedSchedule, Step

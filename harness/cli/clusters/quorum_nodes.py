@@ -4,6 +4,7 @@ import time
 from contextlib import closing
 from typing import NamedTuple
 
+from checkers.history.units import NS_PER_MS
 from harness.administration.addressing import Reach
 from harness.administration.quorum_leader import QuorumAnswer, describe_quorum, find_leader
 from harness.administration.quorum_view import QuorumView, view_of
@@ -46,7 +47,7 @@ def request_view(reach: Reach, controller: int | None, timeout_ms: int) -> NodeV
             else "krucible cluster status",
         )
     address, answer = found
-    now_ms = time.time_ns() // 1_000_000
+    now_ms = time.time_ns() // NS_PER_MS
     return NodeView(address, _name(reach, address), view_of(answer, known, now_ms))
 
 

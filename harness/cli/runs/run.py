@@ -32,9 +32,9 @@ from harness.cli.runs.dry_run import plan_text
 from harness.cli.runs.dry_run_document import document_of
 from harness.cluster.cluster import DESCRIPTION_FILE
 from harness.errors import UsageError
-from harness.plan.chance import KINDS
 from harness.plan.gambits import GAMBITS
 from harness.plan.planning import RunOptions, RunPlan, plan_run
+from harness.plan.random_schedules import KINDS
 from harness.plan.scenario_files import is_file, name_of
 from results.markup.cleaning import clean
 from results.store.commands import store_option

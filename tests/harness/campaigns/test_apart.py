@@ -21,8 +21,8 @@ from harness.cluster.logs import SavedLogs
 from harness.errors import EngineError
 from harness.plan.planning import RunPlan
 from harness.record.deaths import is_noted
+from harness.record.harness_failures import FAILURES_FILE
 from harness.record.ledger import pending_undos, read_ledger
-from harness.record.mishaps import FAILURES_FILE
 from harness.run import healing
 from harness.run.runner import Host
 from results.store.runs import find_run, list_runs, load_identity, load_verdict

@@ -7,7 +7,7 @@ from checkers.history.phases import PHASE, Phase
 from harness.campaigns.minimising.evidence import ReproductionOutcome
 from harness.campaigns.minimising.search import Search, Trial
 from harness.campaigns.minimising.until import schedule_until
-from harness.plan.chance import TAIL_MS
+from harness.plan.random_schedules import TAIL_MS
 from harness.vocabulary import (
     ElectionType,
     ElectLeaders,

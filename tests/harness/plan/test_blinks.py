@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from harness.errors import UsageError
 from harness.plan.blinks import BLINKS
 from harness.plan.catalogue import load_scenario, scenario_names
-from harness.plan.chance import LEAD_MS, TAIL_MS
 from harness.plan.planning import RunOptions, plan_run
+from harness.plan.random_schedules import LEAD_MS, TAIL_MS
 from harness.plan.schedule import blinks_of, decode, encode, faults_alone, faults_of, plan, planned_ms
 from harness.vocabulary import (
     FixedSchedule,

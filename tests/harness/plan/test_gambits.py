@@ -15,9 +15,9 @@ from harness import vocabulary
 from harness.errors import UsageError
 from harness.plan import gambits, planning
 from harness.plan.catalogue import load_scenario
-from harness.plan.chance import LEAD_MS, TAIL_MS
 from harness.plan.gambits import GAMBITS
 from harness.plan.planning import RunOptions, plan_run
+from harness.plan.random_schedules import LEAD_MS, TAIL_MS
 from harness.plan.schedule import (
     agenda,
     blinks_of,

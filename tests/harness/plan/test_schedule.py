@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.plan.catalogue import load_scenario, scenario_names
-from harness.plan.chance import DISKS, LEAD_MS, OPERATIONS, TAIL_MS, least_operations
+from harness.plan.random_schedules import DISKS, LEAD_MS, OPERATIONS, TAIL_MS, least_operations
 from harness.plan.schedule import decode, encode, faults_of, plan, problems_of
 from harness.vocabulary import (
     AlterBrokers,

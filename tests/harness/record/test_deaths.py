@@ -8,8 +8,8 @@ import pytest
 from checkers.history.operations import History, Operation, OperationType
 from checkers.history.reading import read_history
 from harness.record.deaths import death_text, is_noted, note_death, save_stderr
+from harness.record.harness_failures import FAILURES_FILE
 from harness.record.journal import RUNNER, Clock, JournalError, Journals, Recorder
-from harness.record.mishaps import FAILURES_FILE
 
 DUMP = [
     "Fatal Python error: Aborted",

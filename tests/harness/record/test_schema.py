@@ -47,7 +47,7 @@ VARIABLE = {
     "harness/evidence/node_logs.py": {f"observe {key}" for key in (ELECTED, VOTE, *node_logs._KEYS.values())},
     "harness/observers/observer.py": set(),
     "harness/record/journal.py": set(),
-    "harness/record/succession.py": set(),
+    "harness/record/unfinished_journals.py": set(),
 }
 """What modules write that name it by a variable; those that write for others have nothing of their own."""
 

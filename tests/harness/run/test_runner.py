@@ -18,8 +18,8 @@ from harness.errors import EngineError, KrucibleError
 from harness.kafka.wire import WireError
 from harness.observers import Observers
 from harness.observers.view import ClusterView
+from harness.record.harness_failures import HarnessFailures
 from harness.record.journal import JournalError, Journals
-from harness.record.mishaps import Mishaps
 from harness.run import runner
 from harness.run.diagnosis import Diagnosis
 from harness.run.ended import EndedRun, RecordedRun
@@ -56,7 +56,7 @@ def test_faults_are_healed_even_when_the_history_takes_nothing_more() -> None:
     stage.phase.side_effect = JournalError("the history can't be written")
 
     with pytest.raises(JournalError):
-        runner._carry_out(stage, execution, Mishaps(stage), threading.Event())
+        runner._carry_out(stage, execution, HarnessFailures(stage), threading.Event())
 
     execution.nemesis.heal_all.assert_called_once_with()
 
@@ -66,7 +66,7 @@ def test_faults_are_healed_when_the_schedule_breaks_off() -> None:
     execution.carry_out.side_effect = KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        runner._carry_out(stage, execution, Mishaps(stage), threading.Event())
+        runner._carry_out(stage, execution, HarnessFailures(stage), threading.Event())
 
     execution.nemesis.heal_all.assert_called_once_with()
 
@@ -115,10 +115,10 @@ def test_no_traffic_is_awaited_of_a_load_that_may_be_dead(
 ) -> None:
     monkeypatch.setattr(runner, "WriteProbe", a_probe)
     monkeypatch.setattr(runner, "await_recovery", create_autospec(await_recovery, return_value=True))
-    stage, mishaps = a_stage(), Mishaps(a_stage())
-    mishaps.failure = failure
+    stage, failures = a_stage(), HarnessFailures(a_stage())
+    failures.failure = failure
 
-    assert runner._recover(stage, CONTEXT, mishaps, threading.Event()) is False
+    assert runner._recover(stage, CONTEXT, failures, threading.Event()) is False
     assert stage.tally.await_more.called is (failure is None)
 
 
@@ -290,7 +290,7 @@ def test_recovery_timed_out_only_if_it_was_awaited_to_its_bound(
     monkeypatch.setattr(runner, "await_recovery", await_recovery)
     stage = a_stage()
     assert stage.plan.scenario.assumptions.recovery_ms == 60_000
-    assert runner._recover(stage, CONTEXT, Mishaps(stage), threading.Event()) is recovery_timed_out
+    assert runner._recover(stage, CONTEXT, HarnessFailures(stage), threading.Event()) is recovery_timed_out
 
 
 def test_a_recovery_that_could_not_be_looked_at_shortens_no_final_read(play: Play) -> None:
@@ -302,7 +302,7 @@ def test_a_recovery_that_could_not_be_looked_at_shortens_no_final_read(play: Pla
 
 @pytest.mark.parametrize("where", ["schedule", "end of loaded", "end of observed", *PARTS])
 @pytest.mark.parametrize("error", [DIED, JAVA_DIED])
-def test_a_mishap_prevents_neither_healing_nor_reading_nor_evidence(
+def test_a_failure_prevents_neither_healing_nor_reading_nor_evidence(
     play: Play, where: str, error: KrucibleError
 ) -> None:
     play.raised[where] = error

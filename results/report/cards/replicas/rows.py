@@ -19,8 +19,8 @@ from checkers.evidence.replicas import METADATA_PARTITION, Batches, ReplicaLog, 
 from checkers.history.operations import History
 from checkers.history.setup import Setup, recorded_setup
 from checkers.logs.replicas.committed import End, InSync, MetadataEnd, committed_ends, metadata_end
+from checkers.logs.replicas.comparison import COMPARED
 from checkers.logs.replicas.left import members_of
-from checkers.logs.replicas.together import COMPARED
 from results.markup.cleaning import clean
 from results.report.cards.replicas.cells import CellPart, batch_parts, offsets_text, one_line
 from results.run.readable import readable

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from checkers.history.operations import History, Operation, OperationType
 from checkers.kraft.metadata import check_metadata
-from checkers.kraft.metadata.lives import Life, lives_of
 from checkers.kraft.metadata.loading import metadata_of
+from checkers.kraft.metadata.topic_lives import Life, lives_of
 from tests.checkers.kraft.metadata.metadata_histories import history_of
 
 BROKERS = ("b1", "b2", "b3")

@@ -6,10 +6,10 @@ import pytest
 from checkers.evidence.metadata_log import TimeBounds
 from checkers.history.operations import OK, History
 from checkers.kraft.metadata import check_metadata
-from checkers.kraft.metadata.lives import deleted_id, lives_of
 from checkers.kraft.metadata.loading import metadata_of
 from checkers.kraft.metadata.logged import BEFORE, LoggedRecord
 from checkers.kraft.metadata.matching import AcknowledgedChange, TopicChange, matched
+from checkers.kraft.metadata.topic_lives import deleted_id, lives_of
 from tests.checkers.admin_histories import TOPIC, TOPIC_ID, AdminStory
 from tests.checkers.kraft.metadata.metadata_histories import history_of
 

@@ -6,8 +6,8 @@ import pytest
 
 from checkers.evidence.replicas import batches_of
 from checkers.history.operations import History, Operation, OperationType
-from checkers.logs.replicas.alone import open_transactions
 from checkers.logs.replicas.judging import check_replicas
+from checkers.logs.replicas.single_log import open_transactions
 from checkers.verdict.verdict import CheckerResult, Validity
 from tests.checkers.logs.replicas.replica_histories import (
     SETUP,

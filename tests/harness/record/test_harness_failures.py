@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from harness.errors import KrucibleError
+from harness.record.harness_failures import FAILURES_FILE, HarnessFailures
 from harness.record.journal import Clock, JournalError, Journals, Recorder
-from harness.record.mishaps import FAILURES_FILE, Mishaps
 from harness.workloads.worker import WorkloadError
 from tests.harness.recorded import recorded
 
@@ -31,9 +31,9 @@ def stage(tmp_path: Path) -> Iterator[FakeStage]:
     made.journals.close()
 
 
-def test_a_mishap_is_recorded_and_reported(stage: FakeStage) -> None:
-    mishaps = Mishaps(stage)
-    with mishaps.survived("the load"):
+def test_a_failure_is_recorded_and_reported(stage: FakeStage) -> None:
+    failures = HarnessFailures(stage)
+    with failures.survived("the load"):
         raise TypeError("a defect")
     (operation,) = recorded(stage.folder, "runner")
     assert (operation.f, operation.key, operation.value) == (
@@ -43,22 +43,22 @@ def test_a_mishap_is_recorded_and_reported(stage: FakeStage) -> None:
     )
     assert stage.reports == [("the load", "TypeError: a defect")]
     assert "Traceback" in (stage.folder / FAILURES_FILE).read_text()
-    assert isinstance(mishaps.failure, KrucibleError)
-    assert "report this" in mishaps.failure.next_step
+    assert isinstance(failures.failure, KrucibleError)
+    assert "report this" in failures.failure.next_step
 
 
 def test_the_first_one_counts_and_each_is_reported_once(stage: FakeStage) -> None:
-    mishaps = Mishaps(stage)
+    failures = HarnessFailures(stage)
     died = WorkloadError("worker producer-1 died", got="TypeError: a defect")
     for error in (died, WorkloadError("worker producer-1 died", got="TypeError: a defect"), OSError("full")):
-        with mishaps.survived("the load"):
+        with failures.survived("the load"):
             raise error
-    assert mishaps.failure is died
+    assert failures.failure is died
     assert len(recorded(stage.folder, "runner")) == 2
 
 
 def test_a_history_that_can_not_be_written_is_not_survived(stage: FakeStage) -> None:
-    mishaps = Mishaps(stage)
-    with pytest.raises(JournalError), mishaps.survived("the load"):
+    failures = HarnessFailures(stage)
+    with pytest.raises(JournalError), failures.survived("the load"):
         raise JournalError("the history can't be written")
-    assert mishaps.failure is None
+    assert failures.failure is None

@@ -26,7 +26,7 @@ from checkers.history.observed import EVIDENCE_PRODUCERS, PRODUCERS, KnownProduc
 from checkers.history.operations import History, once
 from checkers.history.setup import recorded_setup
 from checkers.logs.replicas.anomalies import PRODUCER_FORGOTTEN
-from checkers.logs.replicas.together import ComparedRange
+from checkers.logs.replicas.comparison import ComparedRange
 from checkers.verdict.verdict import Anomaly
 
 NUMBERS = 2**31

@@ -8,7 +8,7 @@ import pytest
 from checkers.history.operations import Operation, OperationType
 from checkers.history.reading import read_journals
 from harness.record.journal import Clock, Journal, JournalEntry, JournalError, Journals
-from harness.record.succession import NOTHING, UnfinishedJournal, conclude, left_in
+from harness.record.unfinished_journals import NOTHING, UnfinishedJournal, conclude, left_in
 
 INVOKE, OK, INFO = OperationType.INVOKE, OperationType.OK, OperationType.INFO
 SEND: Any = {"partition": 0, "first": 1, "count": 2}

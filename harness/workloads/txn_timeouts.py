@@ -45,6 +45,7 @@ from harness.kafka.endpoint import Endpoint
 from harness.kafka.wire import Connection, WireError
 from harness.vocabulary import TxnWorkload
 from harness.workloads.context import Address, WorkloadContext
+from harness.workloads.txn_retries import RETRIABLE
 from harness.workloads.values import Values
 from harness.workloads.worker import Worker
 
@@ -58,14 +59,12 @@ _PARTITIONS_MAX = 3
 _ASK_S = 2.5
 _RETRIES = 15
 _RETRY_PAUSE_S = 0.1
-_NOT_YET = frozenset({14, 15, 16, 51})
-"""Coordinator loading, not available, not this broker; a transaction is being ended: repeat the request."""
 _SETTLE_S = (0.1, 0.8)
 _LATE_S = (0.0, 4.0)
 _NEVER_ASKED = "its commit was never asked for"
 
 
-class Lapse(StrEnum):
+class TimeoutCase(StrEnum):
     """The ways in which a transaction is not ended in time."""
 
     LEFT = "left"
@@ -92,7 +91,7 @@ class Open(NamedTuple):
     value: TxnEnded
 
 
-class LapsingWorker(Worker):
+class TransactionTimeoutWorker(Worker):
     """Begins one transaction that times out after the other; a second process describes them.
 
     Args:
@@ -114,9 +113,9 @@ class LapsingWorker(Worker):
         """Make one transaction after the other, at irregular times."""
         mean_s = self._context.workload.lapsing_interval_ms / 1000
         while not self.stopping.wait(self._random.uniform(0.5, 1.5) * mean_s):
-            self.do_once(self._random.choice(tuple(Lapse)))
+            self.do_once(self._random.choice(tuple(TimeoutCase)))
 
-    def do_once(self, lapse: Lapse) -> None:
+    def do_once(self, case: TimeoutCase) -> None:
         """Make one transaction, as far as brokers answer."""
         self._turn += 1
         name = f"lapse-{self._turn % _NAMES}"
@@ -126,21 +125,21 @@ class LapsingWorker(Worker):
         except WireError:
             return  # nothing was requested that the history would have to record
         if producer is not None:
-            self._lapse(lapse, producer, coordinator, topic)
+            self._hold(case, producer, coordinator, topic)
 
-    def _lapse(self, lapse: Lapse, producer: ProducerState, coordinator: int, topic: TopicAnswer) -> None:
+    def _hold(self, case: TimeoutCase, producer: ProducerState, coordinator: int, topic: TopicAnswer) -> None:
         opened = self._begin(producer, coordinator, topic)
         if opened is None:
             return
-        if lapse is not Lapse.COMMITTED_LATE:
+        if case is not TimeoutCase.COMMITTED_LATE:
             self._recorder.complete(OperationType.FAIL, opened.value, _NEVER_ASKED)
         self._describe(opened)
-        if lapse is Lapse.ABORTED_BY_ADMIN:
+        if case is TimeoutCase.ABORTED_BY_ADMIN:
             self.stopping.wait(self._random.uniform(*_SETTLE_S))
             self._abort(opened)
-        elif lapse is Lapse.COMMITTED_LATE:
+        elif case is TimeoutCase.COMMITTED_LATE:
             self._commit_late(opened)
-        elif lapse is Lapse.SENT_LATE:
+        elif case is TimeoutCase.SENT_LATE:
             self._send_late(opened, topic)
 
     def _commit_late(self, opened: Open) -> None:
@@ -367,7 +366,7 @@ class LapsingWorker(Worker):
         with self._connected(broker) as connection:
             for _ in range(_RETRIES):
                 answer = ask(connection)
-                if code_of(answer) not in _NOT_YET or self.stopping.wait(_RETRY_PAUSE_S):
+                if code_of(answer) not in RETRIABLE or self.stopping.wait(_RETRY_PAUSE_S):
                     break
             return answer
 

@@ -27,9 +27,9 @@ from checkers.history.reading import read_history
 from checkers.verdict.verdict import Validity
 from harness.record.journal import Clock, Journals
 from harness.vocabulary import TxnWorkload
-from harness.workloads import txn_lapsing
+from harness.workloads import txn_timeouts
 from harness.workloads.context import WorkloadContext
-from harness.workloads.txn_lapsing import Lapse, LapsingWorker
+from harness.workloads.txn_timeouts import TimeoutCase, TransactionTimeoutWorker
 from tests.harness.fakes.broker import COORDINATOR, PRODUCE
 from tests.harness.fakes.coordinator import ADD_PARTITIONS, FakeCoordinatorBroker
 from tests.harness.fakes.log import FakeLog
@@ -159,7 +159,7 @@ class Bench:
         self.journals = Journals(folder, "run", Clock())
         workload = TxnWorkload(partitions=2, lapsing_timeout_ms=30, lapsing_interval_ms=5)
         context = WorkloadContext(workload, self.journals, FakeLog(2), (broker.bootstrap,))
-        self.worker = LapsingWorker(context, NUMBER)
+        self.worker = TransactionTimeoutWorker(context, NUMBER)
 
     def completions(self) -> list[tuple[OperationType, str]]:
         return [(o.type, o.f) for o in self.operations() if o.type is not INVOKE]
@@ -175,7 +175,7 @@ class Bench:
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
     quick = {"_ASK_S": 1.5, "_RETRY_PAUSE_S": 0.001, "_SETTLE_S": (0, 0.01), "_LATE_S": (0, 0.01)}
     for name, value in quick.items():
-        monkeypatch.setattr(txn_lapsing, name, value)
+        monkeypatch.setattr(txn_timeouts, name, value)
     with Broker() as broker:
         made = Bench(tmp_path, broker)
         yield made
@@ -183,7 +183,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
 
 
 def test_one_that_is_left_alone_is_looked_at_while_it_is_open(bench: Bench) -> None:
-    bench.worker.do_once(Lapse.LEFT)
+    bench.worker.do_once(TimeoutCase.LEFT)
     look = [(OK, "describe-transaction"), (OK, "describe-producer"), (OK, "describe-producer")]
     assert bench.completions() == [(OK, "init-transactions"), (FAIL, "txn"), *look]
     init = next(o for o in bench.operations() if o.type is OK)
@@ -199,7 +199,7 @@ def test_one_that_is_left_alone_is_looked_at_while_it_is_open(bench: Bench) -> N
 
 
 def test_one_that_an_administrator_aborts_is_looked_at_before_and_after_each_marker(bench: Bench) -> None:
-    bench.worker.do_once(Lapse.ABORTED_BY_ADMIN)
+    bench.worker.do_once(TimeoutCase.ABORTED_BY_ADMIN)
     marker = [(OK, "describe-producer"), (OK, "abort-transaction"), (OK, "describe-producer")]
     assert bench.completions()[5:] == [*marker, *marker]
     last = bench.operations()[-1].value
@@ -208,7 +208,7 @@ def test_one_that_an_administrator_aborts_is_looked_at_before_and_after_each_mar
 
 def test_a_marker_that_is_refused_may_be_there(bench: Bench) -> None:
     bench.broker.marker_error = 6
-    bench.worker.do_once(Lapse.ABORTED_BY_ADMIN)
+    bench.worker.do_once(TimeoutCase.ABORTED_BY_ADMIN)
     assert (INFO, "abort-transaction") in bench.completions()
 
 
@@ -219,7 +219,7 @@ def test_a_commit_that_comes_too_late_ends_as_it_is_answered(
     bench: Bench, error: int | None, fate: OperationType, ended: str | None
 ) -> None:
     bench.broker.end_errors = [error]
-    bench.worker.do_once(Lapse.COMMITTED_LATE)
+    bench.worker.do_once(TimeoutCase.COMMITTED_LATE)
     operation = bench.txn()
     assert (operation.type, operation.value["ended"]) == (fate, ended)
     assert operation.value["ending_ns"] > operation.value["sent_ns"]
@@ -234,7 +234,7 @@ def test_what_is_sent_too_late_is_recorded_by_itself(bench: Bench) -> None:
         return answers(request)
 
     bench.broker.answers[PRODUCE] = produced
-    bench.worker.do_once(Lapse.SENT_LATE)
+    bench.worker.do_once(TimeoutCase.SENT_LATE)
     assert errors == []
     first, late = [o for o in bench.operations() if o.f == "txn" and o.type is not INVOKE]
     assert late.time_ns >= first.time_ns + 30_000_000, "after its timeout"
@@ -258,25 +258,25 @@ def test_late_records_follow_upon_the_first_of_their_partition(bench: Bench) -> 
         return answers(request)
 
     bench.broker.answers[PRODUCE] = produced
-    bench.worker.do_once(Lapse.SENT_LATE)
+    bench.worker.do_once(TimeoutCase.SENT_LATE)
     assert sequences == [0, 0, 1, 1]
 
 
 def test_where_the_first_is_not_nothing_is_sent_late(bench: Bench) -> None:
     bench.broker.produce_error = 6
-    bench.worker.do_once(Lapse.SENT_LATE)
+    bench.worker.do_once(TimeoutCase.SENT_LATE)
     assert [type_ for type_, f in bench.completions() if f == "txn"] == [FAIL]
 
 
 def test_a_worker_that_is_to_stop_sends_nothing_late(bench: Bench) -> None:
     bench.worker.stopping.set()
-    bench.worker.do_once(Lapse.SENT_LATE)
+    bench.worker.do_once(TimeoutCase.SENT_LATE)
     assert [type_ for type_, f in bench.completions() if f == "txn"] == [FAIL]
 
 
 def test_a_worker_that_is_to_stop_asks_for_no_commit(bench: Bench) -> None:
     bench.worker.stopping.set()
-    bench.worker.do_once(Lapse.COMMITTED_LATE)
+    bench.worker.do_once(TimeoutCase.COMMITTED_LATE)
     assert (bench.txn().type, bench.txn().value["ending_ns"]) == (FAIL, None)
     assert bench.broker.ended == []
 
@@ -289,7 +289,7 @@ def test_a_transaction_with_a_record_that_was_not_acknowledged_is_not_committed(
         return answers(request)
 
     bench.broker.answers[PRODUCE] = produced
-    bench.worker.do_once(Lapse.COMMITTED_LATE)
+    bench.worker.do_once(TimeoutCase.COMMITTED_LATE)
     assert [mop[4] is None for mop in bench.txn().value["mops"]] == [False, True]
     assert (bench.txn().type, bench.txn().value["ending_ns"]) == (FAIL, None)
     assert bench.broker.ended == []
@@ -297,7 +297,7 @@ def test_a_transaction_with_a_record_that_was_not_acknowledged_is_not_committed(
 
 def test_what_too_early_is_asked_again(bench: Bench) -> None:
     bench.broker.add_errors = [51, 14, 0, 15, 0]
-    bench.worker.do_once(Lapse.LEFT)
+    bench.worker.do_once(TimeoutCase.LEFT)
     assert bench.txn().value["ended"] is None
     assert "sent_ns" in bench.txn().value
 
@@ -305,7 +305,7 @@ def test_what_too_early_is_asked_again(bench: Bench) -> None:
 @pytest.mark.parametrize("error", [48, 51])
 def test_where_no_partition_is_added_nothing_is_sent(bench: Bench, error: int) -> None:
     bench.broker.add_errors = [error]
-    bench.worker.do_once(Lapse.LEFT)
+    bench.worker.do_once(TimeoutCase.LEFT)
     assert bench.txn().type is FAIL
     assert bench.txn().error == f"a partition was not added: error {error}"
     assert PRODUCE not in {key for key, _ in bench.broker.asked}
@@ -313,43 +313,43 @@ def test_where_no_partition_is_added_nothing_is_sent(bench: Bench, error: int) -
 
 def test_a_coordinator_that_does_not_answer_leaves_it_open(bench: Bench) -> None:
     bench.broker.answers[ADD_PARTITIONS] = lambda _: None
-    bench.worker.do_once(Lapse.LEFT)
+    bench.worker.do_once(TimeoutCase.LEFT)
     assert "timed out" in (bench.txn().error or "")
     bench.broker.init_error = None
-    bench.worker.do_once(Lapse.LEFT)
+    bench.worker.do_once(TimeoutCase.LEFT)
     assert bench.completions()[-1] == (INFO, "init-transactions")
     bench.broker.init_error = 53
-    bench.worker.do_once(Lapse.LEFT)
+    bench.worker.do_once(TimeoutCase.LEFT)
     assert bench.operations()[-1].error == "error 53"
 
 
 def test_records_that_are_not_acknowledged_have_no_offset(bench: Bench) -> None:
     bench.broker.produce_error = None
-    bench.worker.do_once(Lapse.LEFT)
+    bench.worker.do_once(TimeoutCase.LEFT)
     assert {mop[4] for mop in bench.txn().value["mops"]} == {None}
 
 
 def test_descriptions_that_fail_are_recorded_as_failed(bench: Bench) -> None:
     bench.broker.describe_error = 16
-    bench.worker.do_once(Lapse.ABORTED_BY_ADMIN)
+    bench.worker.do_once(TimeoutCase.ABORTED_BY_ADMIN)
     assert [type_ for type_, f in bench.completions() if f.startswith("describe")] == [FAIL] * 5
     bench.broker.answers |= {TRANSACTIONS: lambda _: None, PRODUCERS: lambda _: None}
-    bench.worker.do_once(Lapse.ABORTED_BY_ADMIN)
+    bench.worker.do_once(TimeoutCase.ABORTED_BY_ADMIN)
     assert "timed out" in (bench.operations()[-1].error or "")
     bench.broker.answers[MARKERS] = lambda _: None
     bench.broker.answers[PRODUCERS] = bench.broker._producers
     bench.broker.describe_error = 0
-    bench.worker.do_once(Lapse.ABORTED_BY_ADMIN)
+    bench.worker.do_once(TimeoutCase.ABORTED_BY_ADMIN)
     assert (INFO, "abort-transaction") in bench.completions()
 
 
 def test_without_a_coordinator_or_a_topic_nothing_is_asked_for(bench: Bench) -> None:
     bench.broker.coordinator_error = 15
-    bench.worker.do_once(Lapse.LEFT)
+    bench.worker.do_once(TimeoutCase.LEFT)
     bench.broker.coordinator_error = 0
     del bench.broker.answers[METADATA]
     bench.broker.answers[METADATA] = lambda _: None
-    bench.worker.do_once(Lapse.LEFT)
+    bench.worker.do_once(TimeoutCase.LEFT)
     assert bench.completions() == []
 
 

@@ -15,11 +15,11 @@ from harness.errors import KrucibleError
 from harness.record.journal import JournalError, Recorder, describe
 
 FAILURES_FILE = "failures.txt"
-"""File with tracebacks of all mishaps of a run, to debug the harness."""
+"""File with tracebacks of all failures of a run, to debug the harness."""
 
 
 class RecordingStage(Protocol):
-    """The part of a run's stage that mishaps need."""
+    """The part of a run's stage that failures need."""
 
     folder: Path
     recorder: Recorder
@@ -29,14 +29,14 @@ class RecordingStage(Protocol):
         ...
 
 
-class Mishaps:
-    """The mishaps of one run.
+class HarnessFailures:
+    """The failures of one run.
 
     Args:
         stage: stage of the run.
 
     Attributes:
-        failure: the first mishap, as an error with a remedy; None if there was none.
+        failure: the first failure, as an error with a remedy; None if there was none.
         healed: whether all faults are healed; otherwise later failures are ignored.
     """
 
@@ -48,7 +48,7 @@ class Mishaps:
 
     @contextmanager
     def survived(self, during: str) -> Iterator[None]:
-        """End the block at a mishap, and continue after it.
+        """End the block at a failure, and continue after it.
 
         Args:
             during: what the block does, in a few words.

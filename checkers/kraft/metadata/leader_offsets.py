@@ -8,7 +8,7 @@ from checkers.kraft.metadata.logged import LoggedRecord
 from checkers.kraft.quorum.views import NONE, LeaderClaim, views_of
 
 
-class Marks:
+class LeaderOffsets:
     """The answers of each epoch's leader, in the order of the requests.
 
     Args:
@@ -57,6 +57,6 @@ def _asked_ns(claim: LeaderClaim) -> int:
 
 
 @once
-def marks_of(history: History) -> Marks:
+def leader_offsets_of(history: History) -> LeaderOffsets:
     """All reports of leaders."""
-    return Marks(views_of(history).claims)
+    return LeaderOffsets(views_of(history).claims)
