@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -297,7 +298,9 @@ def problems_of_load(scenario: Scenario) -> list[str]:
     brokers = {node.id for node in scenario.topology.nodes() if node.is_broker}
     if strangers := {one for replicas in workload.assignments for one in replicas} - brokers:
         found.append(f"replicas are assigned to broker {min(strangers)}, there are {len(brokers)} brokers")
-    named = (*workload.final_clients, *(workload.libraries if isinstance(workload, LogWorkload) else ()))
+    named = [*workload.final_clients, *(workload.libraries if isinstance(workload, LogWorkload) else ())]
+    if isinstance(workload, GroupsWorkload):
+        named += chain.from_iterable(workload.member_libraries.values())
     if unknown := {*named} - {*ClientKind}:
         known = ", ".join(ClientKind)
         found.append(f"there is no client library {min(unknown)!r}, expected one of {known}")
@@ -307,6 +310,7 @@ def problems_of_load(scenario: Scenario) -> list[str]:
         found.append(f"rate is {workload.rate}, expected at least 1 send operation a second")
     if isinstance(workload, GroupsWorkload):
         found += _assignor_problems(workload)
+        found += _member_problems(workload)
     if isinstance(workload, ShareWorkload):
         found += _config_problems(workload, scenario.topology)
     return found
@@ -320,6 +324,17 @@ def _assignor_problems(workload: GroupsWorkload) -> Iterator[str]:
     ):
         if not given or not {*given} <= {*known}:
             yield f"{name} is {', '.join(given) or 'empty'}, expected some of {', '.join(known)}"
+
+
+def _member_problems(workload: GroupsWorkload) -> Iterator[str]:
+    """Libraries are named for groups that exist, and each offers the protocols of its group."""
+    for group, names in workload.member_libraries.items():
+        if group not in workload.groups:
+            yield f"member_libraries names {group!r}, which is not among groups"
+        if not names:
+            yield f"member_libraries of {group} is empty, expected at least one client library"
+        if group in (*workload.modern, *workload.mixed) and ClientKind.KAFKA_PYTHON in names:
+            yield f"{group} uses KIP-848's protocol, which {ClientKind.KAFKA_PYTHON} does not offer"
 
 
 def _config_problems(workload: ShareWorkload, topology: Topology) -> Iterator[str]:
