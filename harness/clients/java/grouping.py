@@ -17,7 +17,7 @@ from harness.clients.administrator import AdminAnswer
 from harness.clients.group import Assigned, MemberOptions, Membership, PolledRecords
 from harness.clients.group_modern import pattern_of
 from harness.clients.interface import ClientFailedError, Message, ReadError
-from harness.clients.java.jvm import JavaError, class_of, duration, implemented, java, listed, to_python
+from harness.clients.java.jvm import JavaError, cause_of, class_of, duration, implemented, java, listed, to_python
 from harness.clients.java.producing import client_config, error_text, made
 
 _CONSUMER = "org.apache.kafka.clients.consumer."
@@ -57,7 +57,7 @@ class JavaMember:
             messages = messages or self._received(max_wait_s)
             moved = self._moved()
         except JavaError as error:
-            raise ReadError(error_text(error)) from None
+            raise ReadError(self._failure or error_text(error)) from None
         if self._failure is not None:
             raise ReadError(self._failure)
         assigned, self._assigned = self._assigned, None
@@ -85,7 +85,8 @@ class JavaMember:
         try:
             self._consumer.close(duration(timeout_s / 2))
         except JavaError as error:
-            raise ClientFailedError(f"closing: {error_text(error)}") from None
+            why = error_text(cause_of(error))
+            raise ClientFailedError(f"closing: {error_text(error)} ({why})") from None
 
     def _received(self, max_wait_s: float) -> list[Message]:
         """The records of one poll of the library.

@@ -122,6 +122,7 @@ def test_a_commit_names_the_member_and_its_generation(broker: FakeGroupBroker, m
 def test_a_commit_that_is_refused_fails_only_where_it_was_sent_once(
     broker: FakeGroupBroker, kind: ClientKind, code: int | None
 ) -> None:
+    broker.in_order = kind is ClientKind.JAVA
     ends_it = code in {ILLEGAL_GENERATION, UNKNOWN_MEMBER}
     with joined(kind, options(broker) if ends_it else impatient(broker)) as member:
         polled(member)
@@ -136,6 +137,7 @@ def test_a_commit_that_is_refused_fails_only_where_it_was_sent_once(
 def test_committed_offsets_that_cannot_be_read_end_the_member(
     broker: FakeGroupBroker, kind: ClientKind, code: int | None
 ) -> None:
+    broker.in_order = kind is ClientKind.JAVA
     broker.errors[FETCH_OFFSETS] = code
     with joined(kind, impatient(broker)) as member:
         with pytest.raises(ReadError, match=r"no committed offsets|GroupAuthorizationFailed"):
