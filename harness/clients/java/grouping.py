@@ -17,7 +17,16 @@ from harness.clients.administrator import AdminAnswer
 from harness.clients.group import Assigned, MemberOptions, Membership, PolledRecords
 from harness.clients.group_modern import pattern_of
 from harness.clients.interface import ClientFailedError, Message, ReadError
-from harness.clients.java.jvm import JavaError, cause_of, class_of, duration, implemented, java, listed, to_python
+from harness.clients.java.jvm import (
+    JavaError,
+    cause_of,
+    class_of,
+    duration,
+    implemented,
+    java,
+    listed,
+    to_python,
+)
 from harness.clients.java.producing import client_config, error_text, made
 
 _CONSUMER = "org.apache.kafka.clients.consumer."
