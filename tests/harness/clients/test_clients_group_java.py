@@ -171,7 +171,7 @@ def test_committed_offsets_that_cannot_be_read_end_the_member(
 ) -> None:
     broker.errors[FETCH_OFFSETS] = GROUP_AUTHORIZATION
     with joined(java_process, broker, request_ms=1_500) as member:
-        with pytest.raises(ReadError, match="no committed offsets: .*authorization"):
+        with pytest.raises(ReadError, match=r"no committed offsets: .*authorization"):
             polled(member)
         assert member.owned == frozenset()
 

@@ -11,7 +11,8 @@ from checkers.verdict.verdict import Validity
 from harness.cli.runs.run import run
 from harness.errors import UsageError
 from harness.plan.catalogue import load_scenario
-from harness.plan.planning import RunOptions, plan_run, problems_of_load
+from harness.plan.loads import problems_of_load
+from harness.plan.planning import RunOptions, plan_run
 from harness.plan.schedule import encode, faults_of
 from harness.vocabulary import (
     FixedSchedule,
