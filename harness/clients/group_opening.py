@@ -6,17 +6,20 @@ from harness.clients.group import GroupMember, MemberOptions
 from harness.clients.group_confluent import ConfluentMember
 from harness.clients.group_kafka_python import KafkaPythonMember
 from harness.clients.group_modern import ModernMember
-from harness.clients.interface import ClientKind, NotOfferedError
+from harness.clients.interface import ClientKind
+from harness.clients.java.process import JavaProcess, needed
+from harness.clients.java.remote import RemoteMember
 
 Join = Callable[[ClientKind, MemberOptions], GroupMember]
-"""Makes members, as `join_group` does."""
+"""Makes members, as `harness.workloads.context.Clients.member` does."""
 
 
-def join_group(kind: ClientKind, options: MemberOptions) -> GroupMember:
-    """A member of a group.
+def join_group(kind: ClientKind, options: MemberOptions, java: JavaProcess | None = None) -> GroupMember:
+    """A member of a group; arguments as those of `harness.clients.opening.open_producer`.
 
     Raises:
         ClientFailedError: it could not be made; nothing was read.
+        NotOfferedError: kafka-clients without a process.
     """
     match kind:
         case ClientKind.KAFKA_PYTHON:
@@ -24,4 +27,4 @@ def join_group(kind: ClientKind, options: MemberOptions) -> GroupMember:
         case ClientKind.CONFLUENT:
             return ModernMember(options) if options.modern else ConfluentMember(options)
         case ClientKind.JAVA:
-            raise NotOfferedError(kind)
+            return RemoteMember(needed(java), options)

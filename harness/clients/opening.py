@@ -9,7 +9,7 @@ from harness.clients.interface import (
     NotOfferedError,
     ProducerOptions,
 )
-from harness.clients.java.process import JavaProcess
+from harness.clients.java.process import JavaProcess, needed
 from harness.clients.java.remote import (
     RemoteConsumer,
     RemoteProducer,
@@ -50,7 +50,7 @@ def open_producer(kind: ClientKind, options: ProducerOptions, java: JavaProcess 
         case ClientKind.CONFLUENT:
             return ConfluentProducer(options)
         case ClientKind.JAVA:
-            return RemoteProducer(_needed(java), options)
+            return RemoteProducer(needed(java), options)
 
 
 def open_consumer(kind: ClientKind, options: ConsumerOptions, java: JavaProcess | None = None) -> LogConsumer:
@@ -66,7 +66,7 @@ def open_consumer(kind: ClientKind, options: ConsumerOptions, java: JavaProcess 
         case ClientKind.CONFLUENT:
             return ConfluentConsumer(options)
         case ClientKind.JAVA:
-            return RemoteConsumer(_needed(java), options)
+            return RemoteConsumer(needed(java), options)
 
 
 def open_transactional(
@@ -84,7 +84,7 @@ def open_transactional(
         case ClientKind.CONFLUENT:
             return ConfluentTransactionalProducer(options)
         case ClientKind.JAVA:
-            return RemoteTransactionalProducer(_needed(java), options)
+            return RemoteTransactionalProducer(needed(java), options)
 
 
 def open_member(kind: ClientKind, options: GroupOptions) -> GroupConsumer:
@@ -109,7 +109,7 @@ def open_share_consumer(options: ShareOptions, java: JavaProcess | None) -> Shar
         ClientFailedError: it could not be made; nothing was read.
         NotOfferedError: there is no process of kafka-clients.
     """
-    return RemoteShareConsumer(_needed(java), options)
+    return RemoteShareConsumer(needed(java), options)
 
 
 def open_share_admin(options: ShareAdminOptions, java: JavaProcess | None) -> ShareAdmin:
@@ -119,10 +119,4 @@ def open_share_admin(options: ShareAdminOptions, java: JavaProcess | None) -> Sh
         ClientFailedError: it could not be made; nothing was asked.
         NotOfferedError: there is no process of kafka-clients.
     """
-    return RemoteShareAdmin(_needed(java), options)
-
-
-def _needed(java: JavaProcess | None) -> JavaProcess:
-    if java is None:
-        raise NotOfferedError(f"{ClientKind.JAVA} without its process")
-    return java
+    return RemoteShareAdmin(needed(java), options)

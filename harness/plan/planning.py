@@ -1,19 +1,18 @@
 """Makes the plan of a run from a scenario and its overrides; all errors are reported at once."""
 
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
 from checkers.verdict.verdict import Validity
-from harness.clients.interface import ClientKind
 from harness.cluster.rendering import problems_with
 from harness.errors import UsageError
 from harness.plan.blinks import BLINKS
 from harness.plan.catalogue import expectation_for, file_of, load_scenario
 from harness.plan.gambits import GAMBITS
+from harness.plan.loads import problems_of_load
 from harness.plan.misfits import located, misfits_of
 from harness.plan.random_schedules import DISKS, KINDS, LEAD_MS, OPERATIONS, TAIL_MS
 from harness.plan.scenario_files import load_file
@@ -22,15 +21,10 @@ from harness.plan.topologies import topology_of
 from harness.plan.upgrades import later_versions, upgrade_problems, versions_of
 from harness.seeded_bugs.catalogue import bug_named
 from harness.vocabulary.scenario import Expectation, Majority, RandomSchedule, RollingSchedule, Scenario
-from harness.vocabulary.topology import Mode, NodeFile, Quorum, Topology
+from harness.vocabulary.topology import Mode, NodeFile, Quorum
 from harness.vocabulary.version import VersionShapeError, parse_version
-from harness.vocabulary.workloads import GroupsWorkload, LogWorkload, ShareWorkload, Workload
+from harness.vocabulary.workloads import LogWorkload, Workload
 
-ACKS = ("all", "1", "0")
-EAGER = ("range", "roundrobin")
-"""Client-side assignors by which members of groups revoke everything, as the harness's clients do."""
-SERVER_SIDE = ("uniform", "range")
-"""Kafka's own assignors of groups with KIP-848's protocol (``group.consumer.assignors``)."""
 DURATION_S_MIN = 20
 
 
@@ -284,52 +278,6 @@ def _workload_problems(scenario: Scenario, options: RunOptions) -> list[str]:
     if chosen and not isinstance(scenario.workload, LogWorkload):
         found.append("acks and idempotence can only be chosen for the log workload")
     return found
-
-
-def problems_of_load(scenario: Scenario) -> list[str]:
-    """Reasons why a scenario's load is impossible on its topology; empty if it is possible."""
-    workload = scenario.workload
-    found: list[str] = []
-    if isinstance(workload, LogWorkload) and workload.acks not in ACKS:
-        found.append(f"acks is {workload.acks!r}, expected one of {', '.join(ACKS)}")
-    elif isinstance(workload, LogWorkload) and workload.idempotent and workload.acks != "all":
-        found.append(f"idempotence needs acks=all, got acks={workload.acks}")
-    brokers = {node.id for node in scenario.topology.nodes() if node.is_broker}
-    if strangers := {one for replicas in workload.assignments for one in replicas} - brokers:
-        found.append(f"replicas are assigned to broker {min(strangers)}, there are {len(brokers)} brokers")
-    named = (*workload.final_clients, *(workload.libraries if isinstance(workload, LogWorkload) else ()))
-    if unknown := {*named} - {*ClientKind}:
-        known = ", ".join(ClientKind)
-        found.append(f"there is no client library {min(unknown)!r}, expected one of {known}")
-    if isinstance(workload, LogWorkload) and not workload.libraries:
-        found.append("libraries is empty, expected at least one client library")
-    if workload.rate < 1:
-        found.append(f"rate is {workload.rate}, expected at least 1 send operation a second")
-    if isinstance(workload, GroupsWorkload):
-        found += _assignor_problems(workload)
-    if isinstance(workload, ShareWorkload):
-        found += _config_problems(workload, scenario.topology)
-    return found
-
-
-def _assignor_problems(workload: GroupsWorkload) -> Iterator[str]:
-    """Members of groups need an assignor, and can use only some."""
-    for name, given, known in (
-        ("assignors", workload.assignors, SERVER_SIDE),
-        ("offered", workload.offered, EAGER),
-    ):
-        if not given or not {*given} <= {*known}:
-            yield f"{name} is {', '.join(given) or 'empty'}, expected some of {', '.join(known)}"
-
-
-def _config_problems(workload: ShareWorkload, topology: Topology) -> Iterator[str]:
-    """Configs of brokers that differ from the limits of the workload, by which share groups are judged."""
-    for name, expected in workload.broker_config.items():
-        for where, config in {"the topology": topology.config, **topology.node_config}.items():
-            given = config.get(name) if where == "the topology" else config.get(name, expected)
-            if given != expected:
-                found = f"has {name}={given}" if given is not None else f"does not set {name}"
-                yield f"{where} {found}, expected {expected} as the workload has it"
 
 
 def _schedule_problems(options: RunOptions, scenario: Scenario) -> list[str]:

@@ -95,7 +95,7 @@ _DISKS = (
 _PATHS = ("3.9.0", "4.1.1", "4.3.1", "3.7.1")
 """Versions from which clusters are upgraded, in the order of the nights."""
 _UPGRADES = ("rolled-back", "rolling")
-_JAVA = ("chaos-java", "share", "txn-java")
+_JAVA = ("chaos-java", "gambits-groups-java", "share", "txn-java")
 _REACHED = ("leader_changes", "elections", "isr_shrinks")
 _REACHED_ALL = (*_REACHED, "faults_of_disks", "voter_sets", "unclean_elections", "requests", "completed")
 

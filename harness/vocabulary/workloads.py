@@ -225,11 +225,15 @@ class GroupsWorkload(LogWorkload, frozen=True, tag="groups"):
     Members leave and come back, or stall for longer than their group waits, and then try to commit.
 
     Attributes:
-        groups: ids of the groups, each ``group-`` followed by the name of its members' library.
-        modern: groups that use KIP-848's protocol; their members use confluent-kafka, and `session_ms` is
+        groups: ids of the groups, each ``group-`` followed by the name of its members' library unless this
+            is in `member_libraries`.
+        member_libraries: client libraries of the members of single groups, in turn; the last member, which
+            drains the group, uses the first one.  The members of other groups use one library: kafka-python
+            in the first of the groups, confluent-kafka in the second, and so on.
+        modern: groups that use KIP-848's protocol; no member may use kafka-python, and `session_ms` is
             configured on the brokers.
-        mixed: groups whose members use either protocol, which each member draws whenever it joins; they use
-            confluent-kafka, and brokers must be configured as for `modern`.
+        mixed: groups whose members use either protocol, which each member draws whenever it joins; no member
+            may use kafka-python, and brokers must be configured as for `modern`.
         static: groups whose members are static (KIP-345): a member that comes back has its old instance id.
             The last member, which drains the group, has the first one's.
         instances: how many members of each modern group, the first ones, are static as well.
@@ -250,6 +254,7 @@ class GroupsWorkload(LogWorkload, frozen=True, tag="groups"):
     batch: Positive = 8
     subscribed: Count = 1
     groups: tuple[str, ...] = ("group-kafka-python", "group-confluent-kafka")
+    member_libraries: dict[str, tuple[str, ...]] = {}
     modern: tuple[str, ...] = ()
     mixed: tuple[str, ...] = ()
     static: tuple[str, ...] = ()
@@ -266,6 +271,11 @@ class GroupsWorkload(LogWorkload, frozen=True, tag="groups"):
     def topics(self) -> tuple[WorkloadTopic, ...]:
         """The one topic that it needs."""
         return (WorkloadTopic("groups-0"),)
+
+    @property
+    def needs_java(self) -> bool:
+        """Whether the load, its groups, or its final read, have clients of kafka-clients."""
+        return super().needs_java or any(JAVA_CLIENT in names for names in self.member_libraries.values())
 
     @property
     def first_member(self) -> int:

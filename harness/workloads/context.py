@@ -2,11 +2,14 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from itertools import chain
 from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
 from checkers.history.polls import Isolation
+from harness.clients.group import GroupMember, MemberOptions
+from harness.clients.group_opening import join_group
 from harness.clients.interface import (
     EMBEDDED,
     ClientKind,
@@ -28,7 +31,7 @@ from harness.clients.share import ShareAdmin, ShareAdminOptions, ShareConsumer, 
 from harness.clients.transactional import TopicRecord, TransactionalOptions, TransactionalProducer
 from harness.kafka.sizes import TopicSizes
 from harness.record.journal import Journals, Recorder
-from harness.vocabulary import LogWorkload, Workload
+from harness.vocabulary import GroupsWorkload, LogWorkload, Workload
 from harness.workloads.deletions import DeletionListeners
 from harness.workloads.highest_offsets import HighestOffsets
 from harness.workloads.values import ValueCodec
@@ -67,6 +70,14 @@ class Clients(Protocol):
 
     def transactional(self, kind: ClientKind, options: TransactionalOptions) -> TransactionalProducer:
         """A transactional producer.
+
+        Raises:
+            ClientFailedError: it could not be made.
+        """
+        ...
+
+    def member(self, kind: ClientKind, options: MemberOptions) -> GroupMember:
+        """A member of a consumer group that commits its own offsets.
 
         Raises:
             ClientFailedError: it could not be made.
@@ -137,6 +148,10 @@ class KafkaClients:
     def transactional(self, kind: ClientKind, options: TransactionalOptions) -> TransactionalProducer:
         """As promised by `Clients.transactional`."""
         return open_transactional(kind, options, self._java)
+
+    def member(self, kind: ClientKind, options: MemberOptions) -> GroupMember:
+        """As promised by `Clients.member`."""
+        return join_group(kind, options, self._java)
 
     def share_consumer(self, options: ShareOptions) -> ShareConsumer:
         """As promised by `ShareClients.share_consumer`."""
@@ -285,7 +300,9 @@ def libraries_of(workload: Workload) -> tuple[ClientKind, ...]:
 
 def uses(workload: Workload, kind: ClientKind) -> bool:
     """Whether a load, or its final read, has clients of a library."""
-    return kind in libraries_of(workload) or kind in workload.final_clients
+    named = workload.member_libraries if isinstance(workload, GroupsWorkload) else {}
+    members = chain.from_iterable(named.values())
+    return kind in (*libraries_of(workload), *members, *workload.final_clients)
 
 
 def final_readers_of(workload: Workload) -> tuple[tuple[ClientKind, Isolation], ...]:

@@ -11,7 +11,7 @@ from checkers.history.operations import OperationType
 from checkers.history.units import MS_PER_S
 from harness.clients.administrator import AdminAnswer
 from harness.clients.group import GroupMember, MemberOptions, Membership
-from harness.clients.group_opening import Join, join_group
+from harness.clients.group_opening import Join
 from harness.clients.group_outdated import commit_as, reset_offsets
 from harness.clients.interface import EMBEDDED, ClientKind
 from harness.vocabulary import GroupsWorkload
@@ -54,9 +54,10 @@ CHURNS = tuple(Churn)
 """The actions from which a member draws."""
 
 
-def kind_of(group: int) -> ClientKind:
-    """Library of a group's members, by the group's index."""
-    return EMBEDDED[group % len(EMBEDDED)]
+def kind_of(workload: GroupsWorkload, group: int, place: int = 0) -> ClientKind:
+    """Library of a member, by its group's index and its place in the group."""
+    named = workload.member_libraries.get(workload.groups[group])
+    return ClientKind(named[place % len(named)]) if named else EMBEDDED[group % len(EMBEDDED)]
 
 
 def options_of(context: GroupsContext, group: int, place: int = 0) -> MemberOptions:
@@ -86,14 +87,15 @@ class MemberWorker(Membered):
         self,
         context: GroupsContext,
         index: int,
-        join: Join = join_group,
+        join: Join,
         commit_late: CommitAs = commit_as,
         reset: Reset = reset_offsets,
     ) -> None:
         workload = context.workload
         number = workload.first_member + index
         group, place = divmod(index, workload.members)
-        super().__init__(context, number, kind_of(group), options_of(context, group, place), join)
+        kind = kind_of(workload, group, place)
+        super().__init__(context, number, kind, options_of(context, group, place), join)
         self._workload = workload
         self._commit_late = commit_late
         self._random = random.Random(workload.first_member + index)

@@ -10,7 +10,7 @@ from checkers.history.operations import OperationType
 from checkers.history.polls import Isolation
 from harness.clients.administrator import AdminAnswer
 from harness.clients.group import GroupMember, MemberOptions
-from harness.clients.group_opening import Join, join_group
+from harness.clients.group_opening import Join
 from harness.clients.group_outdated import remove_group
 from harness.clients.interface import ClientFailedError, LogConsumer, ReadError
 from harness.workloads.consuming import POLL_PAUSE_S
@@ -46,13 +46,14 @@ class DrainWorker(Membered):
         context: GroupsContext,
         group: int,
         deadline: float,
-        join: Join = join_group,
+        join: Join,
         remove: Remove = remove_group,
         *,
         patience_s: float = PATIENCE_S,
     ) -> None:
         number = context.first_final_worker + group
-        super().__init__(context, number, kind_of(group), options_of(context, group), join)
+        kind = kind_of(context.workload, group)
+        super().__init__(context, number, kind, options_of(context, group), join)
         self._deadline = deadline
         self._remove = remove
         self._patience_s = patience_s

@@ -1,6 +1,6 @@
 """The workers of the groups workload: under load, and at the end."""
 
-from harness.clients.group_opening import Join, join_group
+from harness.clients.group_opening import Join
 from harness.clients.group_outdated import commit_as, remove_group, reset_offsets
 from harness.workloads.groups import CommitAs, GroupsContext, MemberWorker, Reset
 from harness.workloads.groups_drain import DrainWorker, Remove
@@ -11,12 +11,12 @@ from harness.workloads.worker import Worker
 
 def groups_workers(
     context: GroupsContext,
-    join: Join = join_group,
+    join: Join | None = None,
     commit_late: CommitAs = commit_as,
     reset: Reset = reset_offsets,
 ) -> list[Worker]:
-    """Producers, consumers without a group, then the members of every group."""
-    workload = context.workload
+    """Producers, consumers without a group, then the members of every group, which `join` makes."""
+    workload, join = context.workload, join or context.clients.member
     members = range(workload.members * len(workload.groups))
     return [
         *(ProducerWorker(context, number) for number in range(workload.producers)),
@@ -26,8 +26,9 @@ def groups_workers(
 
 
 def groups_final_workers(
-    context: GroupsContext, deadline: float, join: Join = join_group, remove: Remove = remove_group
+    context: GroupsContext, deadline: float, join: Join | None = None, remove: Remove = remove_group
 ) -> list[Worker]:
     """One worker for each group that drains it."""
+    join = join or context.clients.member
     groups = range(len(context.workload.groups))
     return [DrainWorker(context, group, deadline, join, remove) for group in groups]

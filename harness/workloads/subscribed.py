@@ -2,7 +2,7 @@
 
 from checkers.history.operations import OperationType
 from harness.clients.group import MemberOptions
-from harness.clients.group_opening import Join, join_group
+from harness.clients.group_opening import Join
 from harness.clients.interface import EMBEDDED
 from harness.workloads.consuming import POLL_PAUSE_S, ConsumerWorker
 from harness.workloads.context import REQUEST_MS, LogContext
@@ -19,7 +19,7 @@ class SubscribedWorker(Membered):
         join: how members are made.
     """
 
-    def __init__(self, context: LogContext, index: int, join: Join = join_group) -> None:
+    def __init__(self, context: LogContext, index: int, join: Join) -> None:
         number = context.workload.producers + index
         options = MemberOptions(context.bootstrap, f"consumer-{number}", context.topic, request_ms=REQUEST_MS)
         super().__init__(context, number, EMBEDDED[index % len(EMBEDDED)], options, join)
@@ -38,9 +38,9 @@ class SubscribedWorker(Membered):
             self.leave()
 
 
-def consumer_workers(context: LogContext, join: Join = join_group) -> list[Worker]:
-    """All consumers of a log workload; the last ones subscribe."""
-    workload = context.workload
+def consumer_workers(context: LogContext, join: Join | None = None) -> list[Worker]:
+    """All consumers of a log workload; the last ones subscribe, as members that `join` makes."""
+    workload, join = context.workload, join or context.clients.member
     assigning = workload.consumers - workload.subscribed
     return [
         ConsumerWorker(context, index) if index < assigning else SubscribedWorker(context, index, join)

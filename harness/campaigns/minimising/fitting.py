@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from harness.cluster.rendering import problems_with
+from harness.plan.loads import problems_of_load
 from harness.plan.misfits import misfits_of, parts_of
-from harness.plan.planning import problems_of_load
 from harness.plan.schedule import faults_of, problems_of
 from harness.vocabulary.gambits import Given
 from harness.vocabulary.scenario import RandomSchedule, RollingSchedule, Scenario

@@ -14,9 +14,11 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from harness.clients.group import MemberOptions
 from harness.clients.interface import ClientFailedError, ConsumerOptions, ProducerOptions, ReadError
 from harness.clients.java import jvm
 from harness.clients.java.consuming import JavaConsumer
+from harness.clients.java.grouping import JavaMember
 from harness.clients.java.messages import Answer, ClientCall, Options, Raised, Returned
 from harness.clients.java.producing import JavaProducer
 from harness.clients.java.sharing import JavaShareAdmin, JavaShareConsumer
@@ -79,6 +81,8 @@ def opened(options: Options) -> Any:
             return JavaConsumer(options)
         case TransactionalOptions():
             return JavaTransactionalProducer(options)
+        case MemberOptions():
+            return JavaMember(options)
         case ShareOptions():
             return JavaShareConsumer(options)
         case ShareAdminOptions():

@@ -56,6 +56,14 @@ _NAMES = {
     "InvalidPidMappingException": "INVALID_PRODUCER_ID_MAPPING",
     "ConcurrentTransactionsException": "CONCURRENT_TRANSACTIONS",
     "TransactionAbortableException": "TRANSACTION_ABORTABLE",
+    "IllegalGenerationException": "ILLEGAL_GENERATION",
+    "UnknownMemberIdException": "UNKNOWN_MEMBER_ID",
+    "RebalanceInProgressException": "REBALANCE_IN_PROGRESS",
+    "GroupMaxSizeReachedException": "GROUP_MAX_SIZE_REACHED",
+    "FencedInstanceIdException": "FENCED_INSTANCE_ID",
+    "FencedMemberEpochException": "FENCED_MEMBER_EPOCH",
+    "UnreleasedInstanceIdException": "UNRELEASED_INSTANCE_ID",
+    "StaleMemberEpochException": "STALE_MEMBER_EPOCH",
 }
 """Kafka's names of further errors; an error outside of the table is named by its class."""
 

@@ -1,6 +1,6 @@
 """The only module that knows JPype: starts the JVM, finds Java's classes, converts bytes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +77,11 @@ def listed(items: Sequence[Any]) -> Any:
     for item in items:
         found.add(item)
     return found
+
+
+def implemented(name: str, **methods: Callable[..., object]) -> Any:
+    """An object of Java's that implements an interface, whose methods are called in Java's threads."""
+    return jpype.JProxy(name, dict=methods)
 
 
 def duration(time_s: float) -> Any:

@@ -2,11 +2,19 @@
 
 from typing import Any, NamedTuple
 
+from harness.clients.group import MemberOptions
 from harness.clients.interface import ConsumerOptions, ProducerOptions
 from harness.clients.share import ShareAdminOptions, ShareOptions
 from harness.clients.transactional import TransactionalOptions
 
-Options = ProducerOptions | ConsumerOptions | TransactionalOptions | ShareOptions | ShareAdminOptions
+Options = (
+    ProducerOptions
+    | ConsumerOptions
+    | TransactionalOptions
+    | MemberOptions
+    | ShareOptions
+    | ShareAdminOptions
+)
 
 
 class ClientCall(NamedTuple):

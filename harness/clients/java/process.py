@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import harness
-from harness.clients.interface import ClientKind
+from harness.clients.interface import ClientKind, NotOfferedError
 from harness.clients.java.messages import Answer, ClientCall, Options
 from harness.errors import KrucibleError
 from harness.record import deaths
@@ -153,6 +153,17 @@ class JavaProcess:
     def _printed(self) -> list[str]:
         lines = self._log.read_text(errors="replace").splitlines()
         return [line for line in lines if not line.startswith(_NO_BACKEND)]
+
+
+def needed(java: JavaProcess | None) -> JavaProcess:
+    """The process of a load that has clients in it.
+
+    Raises:
+        NotOfferedError: it has none.
+    """
+    if java is None:
+        raise NotOfferedError(f"{ClientKind.JAVA} without its process")
+    return java
 
 
 def ask(

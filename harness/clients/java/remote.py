@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from checkers.history.operations import OperationType
+from harness.clients.administrator import AdminAnswer
+from harness.clients.group import MemberOptions, PolledRecords
 from harness.clients.interface import (
     ClientFailedError,
     ClientKind,
@@ -127,7 +129,9 @@ class _RemoteReader:
     """A client in the JVM whose calls raise `ReadError`, also if the process is silent."""
 
     def __init__(
-        self, process: JavaProcess, options: ConsumerOptions | ShareOptions | ShareAdminOptions
+        self,
+        process: JavaProcess,
+        options: ConsumerOptions | MemberOptions | ShareOptions | ShareAdminOptions,
     ) -> None:
         self._request_s = options.request_ms / 1000
         self._remote = Remote(process, options)
@@ -166,6 +170,35 @@ class RemoteConsumer(_RemoteReader):
             "offsets", list(partitions), timeout_s, within_s=timeout_s
         )
         return found
+
+
+class RemoteMember(_RemoteReader):
+    """A `GroupMember` in the JVM."""
+
+    def __init__(self, process: JavaProcess, options: MemberOptions) -> None:
+        super().__init__(process, options)
+        self._commit_s = options.commit_ms / 1000
+        self._owned: frozenset[int] = frozenset()
+
+    @property
+    def owned(self) -> frozenset[int]:
+        """As promised by `GroupMember.owned`, as of the last poll; empty after one that failed."""
+        return self._owned
+
+    def poll(self, max_wait_s: float) -> PolledRecords:
+        """As promised by `GroupMember.poll`; committed offsets may be requested within it, more than once."""
+        self._owned = frozenset()
+        gathered: PolledRecords
+        gathered, self._owned = self._read("poll", max_wait_s, within_s=max_wait_s + 2 * self._request_s)
+        return gathered
+
+    def commit(self, offsets: Mapping[int, int]) -> AdminAnswer:
+        """As promised by `GroupMember.commit`, but for `JavaDiedError`."""
+        try:
+            answer: AdminAnswer = self._remote.call("commit", dict(offsets), within_s=self._commit_s)
+        except SilentError as error:
+            return AdminAnswer(OperationType.INFO, error=str(error))
+        return answer
 
 
 class RemoteTransactionalProducer:

@@ -18,7 +18,7 @@ from harness.clients.group_confluent import ConfluentMember
 from harness.clients.group_kafka_python import KafkaPythonMember, refused
 from harness.clients.group_opening import join_group
 from harness.clients.group_outdated import answered, commit_as, remove_group, reset_offsets
-from harness.clients.interface import EMBEDDED, ClientFailedError, ClientKind, Message, ReadError
+from harness.clients.interface import ClientFailedError, ClientKind, Message, ReadError
 from tests.harness.fakes.broker import COORDINATOR
 from tests.harness.fakes.group_broker import (
     COMMIT,
@@ -28,6 +28,7 @@ from tests.harness.fakes.group_broker import (
     MEMBER,
     FakeGroupBroker,
 )
+from tests.harness.java import running
 from tests.harness.waiting import BOUND_S, wait_until
 
 OK, FAIL, INFO = OperationType.OK, OperationType.FAIL, OperationType.INFO
@@ -43,9 +44,11 @@ def broker() -> Iterator[FakeGroupBroker]:
         yield made
 
 
-@pytest.fixture(params=EMBEDDED)
+@pytest.fixture(params=ClientKind)
 def kind(request: pytest.FixtureRequest) -> ClientKind:
     chosen: ClientKind = request.param
+    if chosen is ClientKind.JAVA:
+        request.getfixturevalue("java_process")
     return chosen
 
 
@@ -79,7 +82,7 @@ def polled(member: GroupMember) -> PolledRecords:
 
 @contextmanager
 def joined(kind: ClientKind, chosen: MemberOptions) -> Iterator[GroupMember]:
-    made = join_group(kind, chosen)
+    made = join_group(kind, chosen, running())
     yield made
     made.close(BOUND_S)
 
@@ -119,6 +122,7 @@ def test_a_commit_names_the_member_and_its_generation(broker: FakeGroupBroker, m
 def test_a_commit_that_is_refused_fails_only_where_it_was_sent_once(
     broker: FakeGroupBroker, kind: ClientKind, code: int | None
 ) -> None:
+    broker.in_order = kind is ClientKind.JAVA
     ends_it = code in {ILLEGAL_GENERATION, UNKNOWN_MEMBER}
     with joined(kind, options(broker) if ends_it else impatient(broker)) as member:
         polled(member)
@@ -133,6 +137,7 @@ def test_a_commit_that_is_refused_fails_only_where_it_was_sent_once(
 def test_committed_offsets_that_cannot_be_read_end_the_member(
     broker: FakeGroupBroker, kind: ClientKind, code: int | None
 ) -> None:
+    broker.in_order = kind is ClientKind.JAVA
     broker.errors[FETCH_OFFSETS] = code
     with joined(kind, impatient(broker)) as member:
         with pytest.raises(ReadError, match=r"no committed offsets|GroupAuthorizationFailed"):
@@ -163,15 +168,16 @@ def generation_after(member: GroupMember, generation: int) -> int:
 
 
 def test_closing_leaves_the_group(broker: FakeGroupBroker, kind: ClientKind) -> None:
-    made = join_group(kind, options(broker))
+    made = join_group(kind, options(broker), running())
     polled(made)
     made.close(BOUND_S)
     assert broker.left == 1
 
 
-def test_confluent_kafka_offers_its_favourite_assignor_first(broker: FakeGroupBroker) -> None:
+@pytest.mark.parametrize("kind", [ClientKind.CONFLUENT, ClientKind.JAVA], indirect=True)
+def test_a_member_offers_its_favourite_assignor_first(broker: FakeGroupBroker, kind: ClientKind) -> None:
     chosen = msgspec.structs.replace(options(broker), assignors=("roundrobin", "range"))
-    with joined(ClientKind.CONFLUENT, chosen) as member:
+    with joined(kind, chosen) as member:
         assigned = polled(member).assigned
     assert assigned is not None
     assert assigned.starts == {0: 1, 1: 0}

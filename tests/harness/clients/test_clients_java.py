@@ -28,6 +28,7 @@ from harness.clients import (
 )
 from harness.clients.errors import TABLE as COMMON
 from harness.clients.errors import Appended, ErrorSource, ProduceErrorRule
+from harness.clients.group import MemberOptions
 from harness.clients.java import remote
 from harness.clients.java.errors import CODES, COMMIT_CODES, REFUSALS, TABLE, classify, error_line
 from harness.clients.java.messages import ClientCall, Raised, Returned
@@ -322,6 +323,23 @@ def test_silence_of_the_process_is_open_and_bounded(monkeypatch: pytest.MonkeyPa
         consumer.poll(0.01)
     with pytest.raises(ClientFailedError):
         consumer.close(0.05)
+    deaf.end()
+
+
+def test_a_member_of_a_silent_process_owns_nothing_and_its_commit_may_have_happened(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(remote, "_GRACE_S", 0.05)
+    deaf = Deaf(Returned(None))
+    options = MemberOptions((), "group-0", "log-0", request_ms=10, commit_ms=10)
+    member = remote.RemoteMember(deaf, options)  # type: ignore[arg-type]
+    answer = member.commit({0: 1})
+    assert (answer.outcome, "commit did not return" in (answer.error or "")) == (INFO, True)
+    with pytest.raises(ReadError):
+        member.poll(0.01)
+    assert member.owned == frozenset()
+    with pytest.raises(ClientFailedError):
+        member.close(0.05)
     deaf.end()
 
 

@@ -15,6 +15,7 @@ from harness.clients import (
     ReadError,
     SendResult,
 )
+from harness.clients.group import GroupMember, MemberOptions
 from harness.clients.share import ShareAdmin, ShareAdminOptions, ShareConsumer, ShareOptions
 from harness.clients.transactional import TransactionalOptions, TransactionalProducer
 
@@ -49,6 +50,9 @@ class FakeLog:
         return FakeConsumer(self)
 
     def transactional(self, kind: ClientKind, options: TransactionalOptions) -> TransactionalProducer:
+        raise AssertionError((kind, options))
+
+    def member(self, kind: ClientKind, options: MemberOptions) -> GroupMember:
         raise AssertionError((kind, options))
 
     def share_consumer(self, options: ShareOptions) -> ShareConsumer:

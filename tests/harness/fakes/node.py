@@ -45,6 +45,7 @@ class FakeNode:
         answers: by request key.
         asked: (key, version) of every request, in order.
         connections: how many there were.
+        in_order: whether a request without an answer holds back those after it, as in a real broker.
     """
 
     def __init__(self) -> None:
@@ -58,6 +59,7 @@ class FakeNode:
         self.requests: dict[int, Any] = dict(REQUESTS)
         self.asked: list[tuple[int, int]] = []
         self.connections = 0
+        self.in_order = False
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._open: list[socket.socket] = []
         self._threads: list[threading.Thread] = []
@@ -107,6 +109,7 @@ class FakeNode:
             thread.start()
 
     def _serve(self, connection: socket.socket) -> None:
+        held = False
         try:
             with connection.makefile("rb") as stream:
                 while len(head := stream.read(4)) == 4:
@@ -114,7 +117,8 @@ class FakeNode:
                     if len(frame := stream.read(length)) < length:
                         return  # the client hung up in the middle of it
                     reply = self._reply(frame)
-                    if reply is not None:
+                    held |= reply is None and self.in_order
+                    if reply is not None and not held:
                         connection.sendall(reply)
         except OSError:  # the client hung up
             return

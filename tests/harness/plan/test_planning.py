@@ -11,7 +11,8 @@ from checkers.verdict.verdict import Validity
 from harness.cli.runs.run import run
 from harness.errors import UsageError
 from harness.plan.catalogue import load_scenario
-from harness.plan.planning import RunOptions, plan_run, problems_of_load
+from harness.plan.loads import problems_of_load
+from harness.plan.planning import RunOptions, plan_run
 from harness.plan.schedule import encode, faults_of
 from harness.vocabulary import (
     FixedSchedule,
@@ -95,6 +96,10 @@ def test_defaults_stay_out_of_the_line_but_for_the_version_that_may_be_another_t
     assert plan_run(options()).reproduce == LINE
 
 
+def member_libraries(group: str, *libraries: str) -> GroupsWorkload:
+    return GroupsWorkload(member_libraries={group: libraries}, modern=("group-confluent-kafka",))
+
+
 @pytest.mark.parametrize(
     ("workload", "expected"),
     [
@@ -108,6 +113,13 @@ def test_defaults_stay_out_of_the_line_but_for_the_version_that_may_be_another_t
         (
             GroupsWorkload(offered=("range", "cooperative-sticky")),
             "offered is range, cooperative-sticky, expected some of range, roundrobin",
+        ),
+        (member_libraries("group-kafka-python", "sarama"), "there is no client library 'sarama'"),
+        (member_libraries("group-kafka-python"), "of group-kafka-python is empty, expected at least one"),
+        (member_libraries("group-0", "kafka-python"), "names 'group-0', which is not among groups"),
+        (
+            member_libraries("group-confluent-kafka", "kafka-python"),
+            "group-confluent-kafka uses KIP-848's protocol, which kafka-python does not offer",
         ),
     ],
 )

@@ -17,8 +17,8 @@ from harness.record.journal import Clock, Journals
 from harness.vocabulary import GroupsWorkload
 from harness.workloads import groups, groups_drain, groups_member
 from harness.workloads.consuming import ConsumerWorker
-from harness.workloads.context import FINAL_WORKERS, WorkloadContext
-from harness.workloads.groups import GroupsContext, MemberWorker, options_of
+from harness.workloads.context import FINAL_WORKERS, WorkloadContext, uses
+from harness.workloads.groups import GroupsContext, MemberWorker, kind_of, options_of
 from harness.workloads.groups_drain import DrainWorker
 from harness.workloads.groups_opening import groups_final_workers, groups_workers
 from harness.workloads.opening import implementation_of
@@ -511,6 +511,32 @@ def test_everybody_has_a_number(make: Make) -> None:
     assert len(last) == len(CALM.groups) <= FINAL_WORKERS
     assert implementation_of(CALM).workers is groups_workers
     assert [group.removeprefix("group-") for group in CALM.groups] == list(EMBEDDED)
+
+
+def test_members_of_one_group_use_the_libraries_named_for_it_in_turn(make: Make) -> None:
+    named = {"group-kafka-python": ("kafka-clients", "confluent-kafka")}
+    mixed = msgspec.structs.replace(CALM, member_libraries=named)
+    kinds = [kind_of(mixed, group, place) for group in range(2) for place in range(3)]
+    java, confluent = ClientKind.JAVA, ClientKind.CONFLUENT
+    assert kinds == [java, confluent, java, confluent, confluent, confluent]
+    assert uses(mixed, java)
+    assert mixed.needs_java
+    assert not CALM.needs_java
+    bench = make(mixed)
+    bench.group.named = "group-kafka-python"
+    bench.work(index=2)
+    assert {operation.value["client"] for operation in bench.operations("poll")} == {"kafka-clients"}
+
+
+def test_members_are_made_by_the_clients_of_the_run(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = make()
+    monkeypatch.setattr(bench.log, "member", bench.group.join)
+    workers = groups_workers(bench.context)
+    made = [one for one in workers if isinstance(one, MemberWorker | SubscribedWorker)]
+    last = groups_final_workers(bench.context, time.monotonic())
+    assert len(made) == 1 + CALM.members * len(CALM.groups)
+    assert all(one._join == bench.group.join for one in made)
+    assert all(one._join == bench.group.join for one in last if isinstance(one, DrainWorker))
 
 
 def test_some_members_of_modern_groups_are_static(make: Make) -> None:

@@ -1,0 +1,75 @@
+"""Loads that are impossible, each with the reason."""
+
+from collections.abc import Iterator
+from itertools import chain
+
+from harness.clients.interface import ClientKind
+from harness.vocabulary.scenario import Scenario
+from harness.vocabulary.topology import Topology
+from harness.vocabulary.workloads import GroupsWorkload, LogWorkload, ShareWorkload
+
+ACKS = ("all", "1", "0")
+EAGER = ("range", "roundrobin")
+"""Client-side assignors by which members of groups revoke everything, as the harness's clients do."""
+SERVER_SIDE = ("uniform", "range")
+"""Kafka's own assignors of groups with KIP-848's protocol (``group.consumer.assignors``)."""
+
+
+def problems_of_load(scenario: Scenario) -> list[str]:
+    """Reasons why a scenario's load is impossible on its topology; empty if it is possible."""
+    workload = scenario.workload
+    found: list[str] = []
+    if isinstance(workload, LogWorkload) and workload.acks not in ACKS:
+        found.append(f"acks is {workload.acks!r}, expected one of {', '.join(ACKS)}")
+    elif isinstance(workload, LogWorkload) and workload.idempotent and workload.acks != "all":
+        found.append(f"idempotence needs acks=all, got acks={workload.acks}")
+    brokers = {node.id for node in scenario.topology.nodes() if node.is_broker}
+    if strangers := {one for replicas in workload.assignments for one in replicas} - brokers:
+        found.append(f"replicas are assigned to broker {min(strangers)}, there are {len(brokers)} brokers")
+    named = [*workload.final_clients, *(workload.libraries if isinstance(workload, LogWorkload) else ())]
+    if isinstance(workload, GroupsWorkload):
+        named += chain.from_iterable(workload.member_libraries.values())
+    if unknown := {*named} - {*ClientKind}:
+        known = ", ".join(ClientKind)
+        found.append(f"there is no client library {min(unknown)!r}, expected one of {known}")
+    if isinstance(workload, LogWorkload) and not workload.libraries:
+        found.append("libraries is empty, expected at least one client library")
+    if workload.rate < 1:
+        found.append(f"rate is {workload.rate}, expected at least 1 send operation a second")
+    if isinstance(workload, GroupsWorkload):
+        found += _assignor_problems(workload)
+        found += _member_problems(workload)
+    if isinstance(workload, ShareWorkload):
+        found += _config_problems(workload, scenario.topology)
+    return found
+
+
+def _assignor_problems(workload: GroupsWorkload) -> Iterator[str]:
+    """Members of groups need an assignor, and can use only some."""
+    for name, given, known in (
+        ("assignors", workload.assignors, SERVER_SIDE),
+        ("offered", workload.offered, EAGER),
+    ):
+        if not given or not {*given} <= {*known}:
+            yield f"{name} is {', '.join(given) or 'empty'}, expected some of {', '.join(known)}"
+
+
+def _member_problems(workload: GroupsWorkload) -> Iterator[str]:
+    """Libraries are named for groups that exist, and each offers the protocols of its group."""
+    for group, names in workload.member_libraries.items():
+        if group not in workload.groups:
+            yield f"member_libraries names {group!r}, which is not among groups"
+        if not names:
+            yield f"member_libraries of {group} is empty, expected at least one client library"
+        if group in (*workload.modern, *workload.mixed) and ClientKind.KAFKA_PYTHON in names:
+            yield f"{group} uses KIP-848's protocol, which {ClientKind.KAFKA_PYTHON} does not offer"
+
+
+def _config_problems(workload: ShareWorkload, topology: Topology) -> Iterator[str]:
+    """Share groups are judged by the workload's limits, so that brokers must have the same."""
+    for name, expected in workload.broker_config.items():
+        for where, config in {"the topology": topology.config, **topology.node_config}.items():
+            given = config.get(name) if where == "the topology" else config.get(name, expected)
+            if given != expected:
+                found = f"has {name}={given}" if given is not None else f"does not set {name}"
+                yield f"{where} {found}, expected {expected} as the workload has it"
