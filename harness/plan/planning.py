@@ -22,9 +22,10 @@ from harness.plan.topologies import topology_of
 from harness.plan.upgrades import later_versions, upgrade_problems, versions_of
 from harness.seeded_bugs.catalogue import bug_named
 from harness.vocabulary.scenario import Expectation, Majority, RandomSchedule, RollingSchedule, Scenario
+from harness.vocabulary.shares import ShareWorkload
 from harness.vocabulary.topology import Mode, NodeFile, Quorum, Topology
 from harness.vocabulary.version import VersionShapeError, parse_version
-from harness.vocabulary.workloads import GroupsWorkload, LogWorkload, ShareWorkload, Workload
+from harness.vocabulary.workloads import GroupsWorkload, LogWorkload, Workload
 
 ACKS = ("all", "1", "0")
 EAGER = ("range", "roundrobin")
@@ -324,6 +325,8 @@ def _assignor_problems(workload: GroupsWorkload) -> Iterator[str]:
 
 def _config_problems(workload: ShareWorkload, topology: Topology) -> Iterator[str]:
     """Share groups are judged by the workload's limits, so that brokers must have the same."""
+    if strangers := {*workload.committed} - {*workload.groups}:
+        yield f"committed has {min(strangers)}, expected some of {', '.join(workload.groups)}"
     for name, expected in workload.broker_config.items():
         for where, config in {"the topology": topology.config, **topology.node_config}.items():
             given = config.get(name) if where == "the topology" else config.get(name, expected)
