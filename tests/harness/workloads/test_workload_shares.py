@@ -188,8 +188,8 @@ def test_no_member_polls_before_every_broker_knows_the_configs_of_its_group(benc
     answers: dict[tuple[str, int], list[dict[str, str | None]]] = {
         first: [dict(COMMITTED), {}],
         second: [
-            COMMITTED | {"share.heartbeat.interval.ms": "1500"},
-            EARLIEST | {"share.isolation.level": None},
+            {**COMMITTED, "share.heartbeat.interval.ms": "1500"},
+            {**EARLIEST, "share.isolation.level": None},
         ],
     }
     asked: list[tuple[str, int]] = []
