@@ -8,8 +8,8 @@ from checkers.history.setup import LoadSetup
 from checkers.transactional.client_errors.named_errors import SCRIPT
 from checkers.verdict.verdict import Assumption
 
-_KIND, _COMPACTED = "txn", "compacted"
-"""The workloads to which these conditions apply; to the second one if it has transactors."""
+_KIND, _OTHERS = "txn", frozenset({"compacted", "shares"})
+"""The workloads to which these conditions apply; to the others if they have transactors."""
 COMMITTED_MIN = 20
 """The least number of transactions of a client library for a valid result."""
 
@@ -17,14 +17,14 @@ COMMITTED_MIN = 20
 def transacted(history: History, workload: LoadSetup) -> list[Assumption]:
     """The conditions without which a valid result of the txn workload means nothing.
 
-    The first two also apply to the compacted workload, if it has transactors.
+    The first two also apply to compacted topics and to share groups, if the workload has transactors.
 
     1. ``transactions-committed``: at least 20 of each client library that began any.
     2. ``transactions-aborted``: at least one that was aborted on purpose and acknowledged.
     3. ``instances-fenced``: at least one transaction was not committed while, or after, another process
        initialised its transactional id.
     """
-    if workload.kind != _KIND and not (workload.kind == _COMPACTED and workload.transactors):
+    if workload.kind != _KIND and not (workload.kind in _OTHERS and workload.transactors):
         return []
     seen = _Seen()
     for operation in history.operations:

@@ -12,9 +12,10 @@ Operations are those of docs/histories.md: *share-poll*, *acknowledge* and *shar
 6. ``share-phantom``, ``share-wrong-record``, ``share-not-in-log``: a delivered record is not one that
    producers wrote and other readers found (`contents`).
 7. ``share-stuck``: after the recovery a new record, or one whose lock ended, is not delivered (`settling`).
-8. ``share-answered-early``, ``share-state-unasked``, ``share-state-undone``, ``share-state-epoch-back``: the
+8. ``share-uncommitted-read``: a group with read_committed got a record that was not committed (`isolation`).
+9. ``share-answered-early``, ``share-state-unasked``, ``share-state-undone``, ``share-state-epoch-back``: the
    log of the share coordinator does not agree with the acknowledgements, or with itself (`states`).
-9. ``share-snapshot-incomplete``: a snapshot in that log lacks a state (`snapshots`).
+10. ``share-snapshot-incomplete``: a snapshot in that log lacks a state (`snapshots`).
 
 A record may be delivered several times: after a release, when a lock ends, or because its leader changed;
 this is a figure.  Delivery counts may repeat, because a count is stored only with an acknowledgement
@@ -33,7 +34,7 @@ from dataclasses import dataclass, field
 import msgspec
 import numpy as np
 
-from checkers.columns.tables import NEVER, GroupPartition, PartitionName
+from checkers.columns.tables import NEVER, NONE, GroupPartition, PartitionName
 from checkers.evidence.coordinators import SHARES_TOPIC, shares_partition
 from checkers.evidence.share_states import unread_share_states
 from checkers.history.operations import History
@@ -49,11 +50,13 @@ from checkers.share_groups.anomalies import (
     STATE_UNASKED,
     STUCK,
     TOO_MANY,
+    UNCOMMITTED_READ,
     UNDELIVERED,
 )
 from checkers.share_groups.calm import Calm
 from checkers.share_groups.contents import compared_with_log
 from checkers.share_groups.deliveries import Found, found_in
+from checkers.share_groups.isolation import uncommitted_reads
 from checkers.share_groups.loading import RELEASE, ShareGroups, share_groups_of, times_of
 from checkers.share_groups.locks import locks_lost
 from checkers.share_groups.passing import Passed, Passing
@@ -70,7 +73,7 @@ CHECKER = "share-groups"
 KIND = "shares"
 ACKNOWLEDGED_MIN = 10
 """The least number of records that a group must have accepted or rejected, as brokers confirmed."""
-_NEVER_EXCUSED = frozenset((HELD_TWICE.id, TOO_MANY.id, STATE_UNASKED.id))
+_NEVER_EXCUSED = frozenset((HELD_TWICE.id, TOO_MANY.id, STATE_UNASKED.id, UNCOMMITTED_READ.id))
 """Anomalies that no loss of stored states explains."""
 _OUT_OF_TRIES = "tries whose answers were lost may have used up the limit of deliveries"
 
@@ -116,7 +119,12 @@ def check_share_groups(history: History) -> CheckerResult:
     excuses = _Excuses(history)
     times_ns = times_of(history)
     calm = Calm(history)
-    for found in (*found_in(groups, calm, workload.delivery_limit), locks_lost(history, groups, calm)):
+    rules = (
+        *found_in(groups, calm, workload.delivery_limit),
+        locks_lost(history, groups, calm),
+        uncommitted_reads(history, groups),
+    )
+    for found in rules:
         some = range(min(len(found.place), EXAMPLES_PER_ANOMALY))
         examples = [
             excuses.judged(found.anomaly(groups, times_ns, row), _name(groups, found, row)) for row in some
@@ -190,7 +198,16 @@ class _Excuses:
         licence = None if anomaly.id in _NEVER_EXCUSED else self._lost(name, _seen_ns(anomaly))
         if licence is None and anomaly.id == START_WENT_BACK.id:
             licence = self._truncated(name, until_ns=_seen_ns(anomaly))
+        if anomaly.id == UNCOMMITTED_READ.id:
+            # The partition may also have lost the marker of a commit after the delivery.
+            licence = self._truncated(name) or self._undecided(anomaly)
         return _with_licence(anomaly, licence)
+
+    def _undecided(self, anomaly: Anomaly) -> str | None:
+        """An event by which the decision on a transaction of the finding may have been lost."""
+        decisions = licences_of(self._history).decisions
+        rows = decisions.of(np.array(anomaly.witness, np.int64))
+        return next((decisions.texts[row] for row in rows.tolist() if row != NONE), None)
 
     def passed(self, passed: Passed, row: int) -> Anomaly:
         """A finding about a passed record; it is legal, with its licence, if an event may explain it."""

@@ -70,6 +70,12 @@ NOT_IN_LOG = AnomalyKind(
     "A share group delivers only committed records, and these stay in the log.",
     "KIP-932, Concepts: share-partition end offset; Kafka documentation, Design, Replication",
 )
+UNCOMMITTED_READ = AnomalyKind(
+    "share-uncommitted-read",
+    "A share group with read_committed delivered a record of a transaction that was aborted, or still open.",
+    "With share.isolation.level=read_committed a share group delivers only committed records.",
+    "KIP-932, group configuration share.isolation.level; KafkaShareConsumer (Javadoc)",
+)
 STUCK = AnomalyKind(
     "share-stuck",
     "After the recovery a share group did not deliver an available record, although a member polled on.",
@@ -122,6 +128,7 @@ ANOMALIES = by_id(
     PHANTOM,
     WRONG_RECORD,
     NOT_IN_LOG,
+    UNCOMMITTED_READ,
     STUCK,
     ANSWERED_EARLY,
     STATE_UNASKED,
@@ -146,6 +153,7 @@ NEEDS = Needs(
         START_WENT_BACK.id: _CALM,
         WRONG_RECORD.id: PERMITTED,
         NOT_IN_LOG.id: PERMITTED,
+        UNCOMMITTED_READ.id: (Source.CLIENTS, *PERMITTED),
         STUCK.id: (Source.CLIENTS, *PERMITTED),
         ANSWERED_EARLY.id: _STATES,
         STATE_UNASKED.id: (Source.CLIENTS,),

@@ -71,17 +71,18 @@ class Passing:
         self._columns = columns_of(history)
         self._limit = workload.delivery_limit
         self._places = {name: code for code, name in enumerate(groups.places)}
-        self._listed = listed_offsets(self._columns)
+        self._listed = ListedFor(self._columns, workload)
 
     def names(self, group: str) -> list[GroupPartition]:
         """The share partitions of a group: those that final reads found in its topics, or it received."""
         topics = self._groups.topics.get(group, set())
-        there = {GroupPartition(group, *name) for name in self._listed if name.topic in topics}
+        there = {GroupPartition(group, *name) for name in self._listed.of(group) if name.topic in topics}
         return sorted(there.union(name for name in self._groups.places if name.group == group))
 
     def of(self, name: GroupPartition) -> Passed:
         """Judge one share partition."""
-        there = self._listed.get(PartitionName(name.topic, name.partition), np.zeros(0, np.int64))
+        listed = self._listed.of(name.group)
+        there = listed.get(PartitionName(name.topic, name.partition), np.zeros(0, np.int64))
         place, groups = self._places.get(name, NONE), self._groups
         answers = np.flatnonzero(groups.starts.place == place)
         given = groups.deliveries.offset[groups.deliveries.place == place]
@@ -116,11 +117,31 @@ class Passing:
         return int(sends.invoked_ns[rows].min(initial=NEVER)) if len(rows) else 0
 
 
-def listed_offsets(columns: Columns) -> dict[PartitionName, Integers]:
-    """Offsets that complete read_uncommitted final reads returned, by partition, ascending, each once."""
+class ListedFor:
+    """The records that each share group must get: those that final reads at its isolation level returned.
+
+    With read_committed these are records below the last stable offset, without those of aborted transactions.
+
+    Args:
+        columns: the history's columns.
+        workload: the workload, which has the groups with read_committed.
+    """
+
+    def __init__(self, columns: Columns, workload: LoadSetup) -> None:
+        self._committed = workload.committed
+        self._everything = listed_offsets(columns)
+        self._stable = listed_offsets(columns, committed=True) if workload.committed else {}
+
+    def of(self, group: str) -> dict[PartitionName, Integers]:
+        """Offsets by partition, ascending, each once."""
+        return self._stable if group in self._committed else self._everything
+
+
+def listed_offsets(columns: Columns, *, committed: bool = False) -> dict[PartitionName, Integers]:
+    """Offsets that complete final reads of one isolation level got, by partition, ascending, distinct."""
     finals, calls, reads = columns.final_reads, columns.calls, columns.reads
-    committed = np.array([reader.committed for reader in columns.readers], np.bool_)
-    whole = finals.whole & ~committed[calls.reader[finals.call]]
+    at_committed = np.array([reader.committed for reader in columns.readers], np.bool_)
+    whole = finals.whole & (at_committed[calls.reader[finals.call]] == committed)
     found = {}
     for code in np.unique(finals.partition[whole]).tolist():
         calls_here = finals.call[whole & (finals.partition == code)]

@@ -1,7 +1,7 @@
 """Whether a share group delivers what is available once the cluster has recovered.
 
-Only records are judged that a final read found, and that are not below the start offset of the group.  Two
-kinds of them are *due*:
+Only records are judged that a final read at the group's isolation level found, and that are not below the
+start offset of the group.  Two kinds of them are *due*:
 
 * records that a broker acknowledged after the cluster had recovered, and that no member received;
 * records that the last member received in the final phase and held until their locks had ended, so that its
@@ -25,7 +25,7 @@ from checkers.history.setup import LoadSetup
 from checkers.history.units import NS_PER_MS, NS_PER_S
 from checkers.share_groups.anomalies import STUCK
 from checkers.share_groups.loading import RELEASE, ShareGroups, is_not_held, times_of
-from checkers.share_groups.passing import Passed, listed_offsets
+from checkers.share_groups.passing import ListedFor, Passed
 from checkers.verdict.verdict import Anomaly
 
 STUCK_NS = 60 * NS_PER_S
@@ -67,7 +67,7 @@ class Settling:
         self._columns = columns_of(history)
         self._groups = groups
         self._recovered_ns = _recovered_ns(history)
-        self._listed = listed_offsets(self._columns)
+        self._listed = ListedFor(self._columns, workload)
         self._polls = final_polls(history)
         self._times_ns = times_of(history)
         self._final_acknowledgements = final_acknowledgements(history)
@@ -112,7 +112,8 @@ class Settling:
         mine = (all_.asked[rows] >= polls.witness[0]) & (all_.count[rows] < self._limit)
         mine &= answered_ns + self._stuck_ns <= polls.ended_ns
         mine &= ~np.isin(rows, acks.delivery[acks.kind != RELEASE])
-        there = self._listed.get(PartitionName(name.topic, name.partition), np.zeros(0, np.int64))
+        listed = self._listed.of(name.group)
+        there = listed.get(PartitionName(name.topic, name.partition), np.zeros(0, np.int64))
         found: Integers = np.setdiff1d(np.intersect1d(all_.offset[rows[mine]], there), self._unsure(name))
         return found
 
@@ -132,7 +133,7 @@ class Settling:
     def _due(self, name: GroupPartition, until_ns: int) -> Integers:
         """Offsets of acknowledged records that were sent between the recovery and a time, and were found."""
         columns, partition = self._columns, PartitionName(name.topic, name.partition)
-        found = self._listed.get(partition)
+        found = self._listed.of(name.group).get(partition)
         if self._recovered_ns is None or found is None or partition not in columns.partitions:
             return np.zeros(0, np.int64)
         sends = columns.sends

@@ -16,6 +16,7 @@ from harness.kafka.answers import kafka_uuid
 from harness.kafka.wire import Connection, WireError
 
 _TOPIC = 2
+_GROUP = 32
 _DYNAMIC_TOPIC_CONFIG = 1
 _GROW_TIMEOUT_MS = 1_000
 _SET = 0
@@ -36,6 +37,22 @@ def described_config(connection: Connection, topic: str, key: str) -> int | None
         raise WireError(f"DescribeConfigs of {topic} answered {result.error_code}: {result.error_message}")
     own = [config.value for config in result.configs if config.config_source == _DYNAMIC_TOPIC_CONFIG]
     return int(own[0]) if own else None
+
+
+def group_configs(connection: Connection, group: str) -> dict[str, str | None]:
+    """The configs of a group, whether they were set for it or not, as a broker knows them (KIP-848).
+
+    Raises:
+        WireError: no answer, or an error.
+    """
+    resource = DescribeConfigsRequest.DescribeConfigsResource(
+        resource_type=_GROUP, resource_name=group, configuration_keys=None
+    )
+    answer = connection.ask(DescribeConfigsRequest(resources=[resource]), DescribeConfigsResponse)
+    result = answer.results[0]
+    if result.error_code:
+        raise WireError(f"DescribeConfigs of {group} answered {result.error_code}: {result.error_message}")
+    return {config.name: config.value for config in result.configs}
 
 
 def own_configs(connection: Connection, topics: Sequence[str]) -> dict[str, dict[str, str]]:

@@ -1,6 +1,6 @@
 """The interface of clients of share groups (KIP-932): members that acknowledge records, administrators."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -80,11 +80,11 @@ class ShareConsumer(Protocol):
 class ShareAdmin(Protocol):
     """An administrator of share groups; used by one thread."""
 
-    def begin_earliest(self, group: str) -> None:
-        """Let a group begin at the start of the log, and wait until a broker reports that.
+    def configure(self, group: str, configs: Mapping[str, str]) -> None:
+        """Set configs of a group (IncrementalAlterConfigs).
 
         Raises:
-            ReadError: it may not do so.
+            ReadError: they may not be set.
         """
         ...
 

@@ -5,8 +5,9 @@ from itertools import chain
 
 from harness.clients.interface import ClientKind
 from harness.vocabulary.scenario import Scenario
+from harness.vocabulary.shares import ShareWorkload
 from harness.vocabulary.topology import Topology
-from harness.vocabulary.workloads import GroupsWorkload, LogWorkload, ShareWorkload
+from harness.vocabulary.workloads import GroupsWorkload, LogWorkload
 
 ACKS = ("all", "1", "0")
 EAGER = ("range", "roundrobin")
@@ -66,7 +67,9 @@ def _member_problems(workload: GroupsWorkload) -> Iterator[str]:
 
 
 def _config_problems(workload: ShareWorkload, topology: Topology) -> Iterator[str]:
-    """Share groups are judged by the workload's limits, so that brokers must have the same."""
+    """Configs of brokers that differ from the limits of the workload, by which share groups are judged."""
+    if strangers := {*workload.committed} - {*workload.groups}:
+        yield f"committed has {min(strangers)}, expected some of {', '.join(workload.groups)}"
     for name, expected in workload.broker_config.items():
         for where, config in {"the topology": topology.config, **topology.node_config}.items():
             given = config.get(name) if where == "the topology" else config.get(name, expected)

@@ -11,7 +11,7 @@ import msgspec
 
 from checkers.judge import known_anomalies
 from harness.errors import KrucibleError
-from harness.vocabulary import administration, faults, transactional, workloads
+from harness.vocabulary import administration, faults, shares, transactional, workloads
 from harness.vocabulary.topology import Role
 from harness.vocabulary.version import VersionShapeError, parse_version
 
@@ -232,7 +232,7 @@ def _tags(union: UnionType) -> frozenset[str]:
 
 def _word(kind: type[msgspec.Struct]) -> str:
     """The name of a kind of load."""
-    return SHARE if issubclass(kind, workloads.ShareWorkload) else _tag(kind)
+    return SHARE if issubclass(kind, shares.ShareWorkload) else _tag(kind)
 
 
 def _tag(kind: type[msgspec.Struct]) -> str:

@@ -100,6 +100,7 @@ from harness.vocabulary.scenario import (
     Step,
     TimedOperation,
 )
+from harness.vocabulary.shares import ShareWorkload
 from harness.vocabulary.topology import DiskKind, Mode, Node, NodeFile, Quorum, Role, Topology
 from harness.vocabulary.transactional import (
     CompactedWorkload,
@@ -115,7 +116,6 @@ from harness.vocabulary.workloads import (
     LogWorkload,
     MetadataWorkload,
     OffsetsWorkload,
-    ShareWorkload,
     Workload,
     WorkloadTopic,
 )

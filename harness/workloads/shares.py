@@ -1,9 +1,10 @@
 """Members of share groups: each polls, and acknowledges what it was given, before it polls again."""
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from checkers.history.operations import OperationType
+from checkers.history.polls import Isolation
 from checkers.history.shares import (
     Acknowledged,
     AcknowledgeType,
@@ -13,15 +14,19 @@ from checkers.history.shares import (
 )
 from checkers.history.units import MS_PER_S
 from harness.clients.interface import ClientFailedError, ClientKind, ReadError
+from harness.clients.metadata_views import group_configs
 from harness.clients.share import ShareAdminOptions, ShareConsumer, SharedRecord, ShareOptions
+from harness.kafka.wire import Connection, WireError
 from harness.record.journal import Recorder
 from harness.vocabulary import ShareWorkload
 from harness.workloads.consuming import POLL_PAUSE_S, POLL_WAIT_S
-from harness.workloads.context import REQUEST_MS, WorkloadContext
+from harness.workloads.context import REQUEST_MS, Address, WorkloadContext
 from harness.workloads.values import ValueCodec
 from harness.workloads.worker import Worker
 
 ShareContext = WorkloadContext[ShareWorkload]
+Ask = Callable[[Address, str], Mapping[str, str | None]]
+"""Asks a broker for the configs of a group; raises a `WireError`."""
 TYPES: tuple[AcknowledgeType, ...] = ("accept", "release", "reject")
 WEIGHTS = (80, 17, 3)
 """How often a member chooses each type."""
@@ -32,6 +37,15 @@ STALL_SHARE = 0.01
 _REMAKE_PAUSE_S = 0.25
 STALL = 1.25
 """How long it waits then, in locks."""
+
+
+def configs_at(address: Address, group: str) -> Mapping[str, str | None]:
+    """The configs of a group by the broker at this address; as promised by `Ask`."""
+    connection = Connection(*address, timeout_s=REQUEST_MS / MS_PER_S)
+    try:
+        return group_configs(connection, group)
+    finally:
+        connection.close()
 
 
 class Sharing(Worker):
@@ -132,15 +146,17 @@ class ShareMember(Sharing):
     Args:
         context: the run's.
         index: which of the members of all groups.
+        ask: asks a broker for the configs of a group.
     """
 
     ends_first = True
 
-    def __init__(self, context: ShareContext, index: int) -> None:
+    def __init__(self, context: ShareContext, index: int, ask: Ask = configs_at) -> None:
         workload = context.workload
         number = workload.first_member + index
         super().__init__(context, number, workload.groups[index // workload.members])
         self._random = random.Random(number)
+        self._ask = ask
 
     def work(self) -> None:
         """Poll and acknowledge until stopped."""
@@ -155,20 +171,42 @@ class ShareMember(Sharing):
             self.leave()
 
     def _prepare(self) -> None:
-        """Let the group begin at the start of the log, before any of its members polls."""
+        """Configure the group before any of its members polls, and wait until every broker knows it.
+
+        The group begins at the start of the log.  A leader without these configs would begin at its end, or
+        return records of aborted transactions.
+        """
+        configs = {"share.auto.offset.reset": "earliest"}
+        if self._group in self._context.workload.committed:
+            configs["share.isolation.level"] = Isolation.READ_COMMITTED.value
         options = ShareAdminOptions(self._context.bootstrap, REQUEST_MS)
         while not self.stopping.is_set():
             admin = None
             try:
                 admin = self._context.clients.share_admin(options)
-                admin.begin_earliest(self._group)
+                admin.configure(self._group, configs)
             except (ClientFailedError, ReadError):
                 # No operation has begun, so none has failed; it is tried again until the load ends.
                 self.stopping.wait(_REMAKE_PAUSE_S)
             else:
+                self._await_known(configs)
                 return
             finally:
                 self.dismiss(admin)
+
+    def _await_known(self, configs: Mapping[str, str]) -> None:
+        """Wait until every broker reports these configs of the group, or the load ends."""
+        left = list(self._context.brokers)
+        while left and not self.stopping.is_set():
+            try:
+                known = self._ask(left[-1], self._group)
+            except WireError:
+                # A broker that does not answer may become a leader later, so it is asked again.
+                known = {}
+            if configs.items() <= known.items():
+                left.pop()
+            else:
+                self.stopping.wait(_REMAKE_PAUSE_S)
 
     def _turn(self, consumer: ShareConsumer) -> bool:
         """Poll once, and acknowledge; whether the consumer goes on."""

@@ -11,8 +11,11 @@ from harness.clients.interface import ClientFailedError, ReadError
 from harness.clients.share import ShareAdmin, ShareAdminOptions, ShareConsumer, SharedRecord
 from harness.workloads.consuming import POLL_PAUSE_S
 from harness.workloads.context import REQUEST_MS
+from harness.workloads.last_records import last_records
 from harness.workloads.producing import ProducerWorker
 from harness.workloads.shares import STALL, ShareContext, ShareMember, Sharing
+from harness.workloads.txn import FencingWorker, TransactionWorker
+from harness.workloads.txn_transactor import Make
 from harness.workloads.worker import Worker
 
 _AGAIN_PAUSE_S = 0.25
@@ -27,7 +30,7 @@ STUCK_S = 65.0
 After 60 s the checker takes the group for stuck (`checkers.share_groups.settling`), if its locks and sessions
 are no longer than those of the workload by default.
 """
-_OFFSETS_TIMEOUT_S = 5.0
+_LASTS_TIMEOUT_S = 5.0
 
 
 class ShareDrain(Sharing):
@@ -56,11 +59,11 @@ class ShareDrain(Sharing):
 
     def work(self) -> None:
         """Drain the group, and ask where it is; go on if it has not begun in some partition."""
-        ends = self._ends()
+        lasts = self._lasts()
         try:
             while time.monotonic() < self._deadline:
                 self._turn()
-                waits = self._expired or self._behind(ends)
+                waits = self._expired or self._behind(lasts)
                 limit_s = max(STUCK_S, self._quiet_s) if waits else self._quiet_s
                 if time.monotonic() >= self._busy_s + limit_s and self._begun():
                     return
@@ -68,24 +71,25 @@ class ShareDrain(Sharing):
         finally:
             self.leave()
 
-    def _ends(self) -> dict[int, int]:
-        """The end offset of each partition; empty if they could not be asked for."""
+    def _lasts(self) -> dict[int, int]:
+        """The offset of the last record of each partition; empty if they could not be read."""
         client = None
+        committed = self._group in self._context.workload.committed
+        isolation = Isolation.READ_COMMITTED if committed else Isolation.READ_UNCOMMITTED
         try:
             kind, topic = self._context.libraries[0], self._context.topic
-            client = self._context.clients.consumer(kind, topic, Isolation.READ_UNCOMMITTED)
-            listed = client.offsets(self._context.partitions_of(topic), _OFFSETS_TIMEOUT_S)
+            client = self._context.clients.consumer(kind, topic, isolation)
+            return last_records(client, self._context.partitions_of(topic), _LASTS_TIMEOUT_S)
         except (ClientFailedError, ReadError):
             # Without them it ends earlier, and the group's last records, if they are missing, are no finding.
             return {}
         finally:
             self.dismiss(client)
-        return {partition: end for partition, (_, end) in listed.items()}
 
-    def _behind(self, ends: Mapping[int, int]) -> bool:
+    def _behind(self, lasts: Mapping[int, int]) -> bool:
         """Whether no member received the last record of some partition."""
         highest = self._context.highest
-        return any(highest.of(self._group, partition) < end - 1 for partition, end in ends.items())
+        return any(highest.of(self._group, partition) < last for partition, last in lasts.items())
 
     def _turn(self) -> None:
         """Poll once and accept; whatever is not an empty answer begins the quiet time again."""
@@ -149,12 +153,17 @@ class ShareDrain(Sharing):
             return None
 
 
-def share_workers(context: ShareContext) -> list[Worker]:
-    """Producers, then the members of every group."""
+def share_workers(context: ShareContext, make: Make | None = None) -> list[Worker]:
+    """Producers, transactors and one that fences them, if there are any, then the members of every group."""
     workload = context.workload
+    make = make or context.clients.transactional
     members = range(workload.members * len(workload.groups))
+    transactors = [TransactionWorker(context, index, make) for index in range(workload.transactors)]
+    fencing = [FencingWorker(context, make)] if transactors else []
     return [
         *(ProducerWorker(context, number) for number in range(workload.producers)),
+        *transactors,
+        *fencing,
         *(ShareMember(context, index) for index in members),
     ]
 

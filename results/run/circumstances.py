@@ -27,7 +27,12 @@ _FAULTS_MAX = 10
 _PERMITS_MAX = 3
 _REMOVED = frozenset(("lost-write", "poll-skip", "int-poll-skip", "client-disagreement", "share-not-in-log"))
 """Anomalies that a removal of records may permit; only truncations permit the others."""
-_OF_SHARES = {"share-phantom": False, "share-wrong-record": True, "share-not-in-log": True}
+_OF_SHARES = {
+    "share-phantom": False,
+    "share-wrong-record": True,
+    "share-not-in-log": True,
+    "share-uncommitted-read": True,
+}
 """Anomalies of share groups about the log, and whether a loss of records may permit them."""
 _DECIDED = "G1a"
 """An anomaly that a loss of records never permits; a lost decision of a transaction may permit it."""

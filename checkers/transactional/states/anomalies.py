@@ -35,5 +35,7 @@ START_WRONG = AnomalyKind(
 )
 ANOMALIES = by_id(STATE_ILLEGAL, EPOCH_BACK, PARTITION_DROPPED, START_WRONG)
 """All anomalies, by id."""
-NEEDS = Needs((Source.DISKS,), all_rest_on=(Source.DISKS,), workloads=frozenset({"txn", "copy", "compacted"}))
+NEEDS = Needs(
+    (Source.DISKS,), all_rest_on=(Source.DISKS,), workloads=frozenset({"txn", "copy", "compacted", "shares"})
+)
 """The journals that the checker's rules need."""

@@ -267,9 +267,9 @@ class RemoteShareConsumer(_RemoteReader):
 class RemoteShareAdmin(_RemoteReader):
     """A `ShareAdmin` in the JVM."""
 
-    def begin_earliest(self, group: str) -> None:
-        """As promised by `ShareAdmin.begin_earliest`."""
-        self._read("begin_earliest", group, within_s=3 * self._request_s)
+    def configure(self, group: str, configs: Mapping[str, str]) -> None:
+        """As promised by `ShareAdmin.configure`."""
+        self._read("configure", group, dict(configs), within_s=self._request_s)
 
     def starts(self, group: str, topic: str, partitions: Sequence[int]) -> dict[int, int | None]:
         """As promised by `ShareAdmin.starts`."""

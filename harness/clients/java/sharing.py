@@ -1,7 +1,6 @@
 """Members and administrators of share groups of kafka-clients, in the process that has the JVM."""
 
-import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from checkers.history.units import MS_PER_S
@@ -11,9 +10,6 @@ from harness.clients.java.producing import client_config, close, error_text, mad
 from harness.clients.share import Acknowledgement, ShareAdminOptions, SharedRecord, ShareOptions
 
 _DESERIALIZER = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
-_RESET = "share.auto.offset.reset"
-_EARLIEST = "earliest"
-_AGAIN_S = 0.05
 
 
 class JavaShareConsumer:
@@ -87,20 +83,18 @@ class JavaShareAdmin:
         except JavaError as error:
             raise ClientFailedError(error_text(error)) from None
 
-    def begin_earliest(self, group: str) -> None:
-        """As promised by `ShareAdmin.begin_earliest`."""
+    def configure(self, group: str, configs: Mapping[str, str]) -> None:
+        """As promised by `ShareAdmin.configure`."""
         of_group = java("org.apache.kafka.common.config.ConfigResource$Type").GROUP
         resource = java("org.apache.kafka.common.config.ConfigResource")(of_group, group)
         operation = java("org.apache.kafka.clients.admin.AlterConfigOp")
-        entry = java("org.apache.kafka.clients.admin.ConfigEntry")(_RESET, _EARLIEST)
+        entry = java("org.apache.kafka.clients.admin.ConfigEntry")
         changes = java("java.util.HashMap")()
-        changes.put(resource, listed([operation(entry, operation.OpType.SET)]))
-        deadline = time.monotonic() + self._options.request_ms / MS_PER_S
+        changes.put(
+            resource,
+            listed([operation(entry(name, value), operation.OpType.SET) for name, value in configs.items()]),
+        )
         self._answer(self._admin.incrementalAlterConfigs(changes).all())
-        while self._reset_policy(resource) != _EARLIEST:
-            if time.monotonic() > deadline:
-                raise ReadError(f"no broker reports {_RESET}={_EARLIEST}")
-            time.sleep(_AGAIN_S)
 
     def starts(self, group: str, topic: str, partitions: Sequence[int]) -> dict[int, int | None]:
         """As promised by `ShareAdmin.starts`."""
@@ -118,12 +112,6 @@ class JavaShareAdmin:
         """As promised by `ShareAdmin.close`."""
         del timeout_s
         close(self._admin)
-
-    def _reset_policy(self, resource: Any) -> str | None:
-        """What a broker reports as the group's reset policy."""
-        answer = self._answer(self._admin.describeConfigs(listed([resource])).all())
-        entry = answer.get(resource).get(_RESET)
-        return None if entry is None else str(entry.value())
 
     def _answer(self, future: Any) -> Any:
         unit = java("java.util.concurrent.TimeUnit").MILLISECONDS

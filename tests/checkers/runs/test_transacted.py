@@ -60,10 +60,14 @@ def test_a_run_with_commits_aborts_and_a_fenced_instance_is_complete() -> None:
     [
         (LoadSetup(kind="compacted", transactors=4), {"transactions-committed", "transactions-aborted"}),
         (LoadSetup(kind="compacted"), set()),
+        (LoadSetup(kind="shares", transactors=3), {"transactions-committed", "transactions-aborted"}),
+        (LoadSetup(kind="shares"), set()),
         (LoadSetup(kind="copy", transactors=3), set()),
     ],
 )
-def test_of_a_compacted_topic_fenced_instances_are_not_required(workload: LoadSetup, names: set[str]) -> None:
+def test_of_compacted_topics_and_share_groups_fenced_instances_are_not_required(
+    workload: LoadSetup, names: set[str]
+) -> None:
     assert set(complete().met(workload)) == names
 
 

@@ -38,11 +38,18 @@ class ShareStory:
         return at
 
     def setup(
-        self, *groups: str, kind: str = "shares", unclean: bool = False, limit: int = LIMIT, **more: Any
+        self,
+        *groups: str,
+        kind: str = "shares",
+        unclean: bool = False,
+        limit: int = LIMIT,
+        committed: Sequence[str] = (),
+        **more: Any,
     ) -> None:
-        """The set-up of a run whose groups must receive everything."""
+        """The set-up of a run whose groups must receive everything, `committed` what is committed."""
         config = {"unclean.leader.election.enable": "true"} if unclean else {}
         workload = {"kind": kind, "groups": list(groups), "delivery_limit": limit, "lock_ms": LOCK_MS}
+        workload |= {"committed": list(committed)}
         topics = [{"name": TOPIC, "topic_id": TOPIC_ID, "partitions": 1}]
         value = {"kafka_version": "4.3.1", "workload": workload, "config": config, "topics": topics}
         self.add("runner", OK, "setup", None, value | more)
@@ -51,6 +58,28 @@ class ShareStory:
         """A producer sends records and gets their offsets."""
         self.add(90, INVOKE, "send", TOPIC, [[0, value_at(o)] for o in offsets])
         self.add(90, OK, "send", TOPIC, [[0, value_at(o), o, "ok"] for o in offsets])
+
+    def begins_transaction(self, *offsets: int, process: int = 91) -> dict[str, Any]:
+        """The invocation of a transaction; its value."""
+        mops = [["send", TOPIC, 0, value_at(offset)] for offset in offsets]
+        asked = {"client": CLIENT, "end": "commit", "mops": mops}
+        self.add(process, INVOKE, "txn", f"txn-{process}", asked)
+        return asked
+
+    def ends_transaction(
+        self, asked: Mapping[str, Any], *offsets: int, kind: OperationType = OK, process: int = 91
+    ) -> None:
+        """Its completion, with the end that the kind of it stands for, requested just before."""
+        ended = {OK: "commit", FAIL: "abort"}.get(kind)
+        mops = [["send", TOPIC, 0, value_at(offset), offset] for offset in offsets]
+        self.now_ns += STEP_NS
+        answer = {**asked, "mops": mops, "ended": ended, "ending_ns": self.now_ns - STEP_NS}
+        self.add(process, kind, "txn", f"txn-{process}", answer)
+
+    def transaction(self, *offsets: int, kind: OperationType = OK, process: int = 91) -> None:
+        """A transaction with records at these offsets."""
+        asked = self.begins_transaction(*offsets, process=process)
+        self.ends_transaction(asked, *offsets, kind=kind, process=process)
 
     def opens(self, process: int) -> None:
         """The process closes its consumer and opens another one."""
@@ -111,11 +140,17 @@ class ShareStory:
             answer["offsets"] = [[0, start]]
         return self.add("lister", outcome, "share-offsets", GROUP, answer)
 
-    def lists(self, *offsets: int, client: str = CLIENT, isolation: str = "read_uncommitted") -> None:
-        """A final read finds records."""
+    def lists(
+        self,
+        *offsets: int,
+        client: str = CLIENT,
+        isolation: str = "read_uncommitted",
+        end: int | None = None,
+    ) -> None:
+        """A final read finds records; its end follows the last one unless it is given."""
         asked = {"client": client, "isolation": isolation, "partition": 0}
         self.add("reader", INVOKE, "final-read", TOPIC, asked)
-        end = max(offsets, default=-1) + 1
+        end = max(offsets, default=-1) + 1 if end is None else end
         records = [[0, list(offsets), [value_at(o) for o in offsets]]] if offsets else []
         answer = {**asked, "start": 0, "end": end, "position": end, "records": records}
         self.add("reader", OK, "final-read", TOPIC, answer)

@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import dataclass, field
+from typing import Any
 
 from checkers.history.operations import FAIL, INFO, INVOKE, OK, History, OperationType
 from tests.checkers.share_groups.share_histories import GROUP, TOPIC, ShareStory
@@ -9,6 +10,7 @@ from tests.checkers.share_groups.share_histories import GROUP, TOPIC, ShareStory
 RECORDS = 40
 BATCH = 6
 LIMIT = 3
+_TRANSACTOR = 100
 HARM = 0.4
 """How likely a defect shows itself where it can."""
 
@@ -23,6 +25,8 @@ class Defects:
     skips: bool = False
     ignores_limit: bool = False
     goes_back: bool = False
+    gives_aborted: bool = False
+    gives_open: bool = False
 
 
 @dataclass(slots=True)
@@ -52,9 +56,12 @@ class Simulation:
         seed: of everything random.
         steps: how many there are before the group is drained.
         defects: of the broker.
+        transactions: whether half of the records are sent in transactions, and the group has read_committed.
     """
 
-    def __init__(self, seed: int, steps: int, defects: Defects | None = None) -> None:
+    def __init__(
+        self, seed: int, steps: int, defects: Defects | None = None, *, transactions: bool = False
+    ) -> None:
         self._random = random.Random(seed)
         self._defects = defects or Defects()
         self.harmed = 0
@@ -62,8 +69,14 @@ class Simulation:
         self._records = [Record() for _ in range(RECORDS)]
         self._start = 0
         self._members = [Member(number, prefetches=number == 0) for number in range(4)]
-        self._story.setup(GROUP, limit=LIMIT)
-        self._story.sends(*range(RECORDS))
+        self._open: dict[int, dict[str, Any]] = {}
+        self._aborted: set[int] = set()
+        self._story.setup(GROUP, limit=LIMIT, committed=[GROUP] if transactions else [])
+        within = [offset for offset in range(RECORDS) if transactions and offset % 4 > 1]
+        self._story.sends(*(offset for offset in range(RECORDS) if offset not in within))
+        for first in within[::2]:
+            process = _TRANSACTOR + first
+            self._open[first] = self._story.begins_transaction(first, first + 1, process=process)
         for _ in range(steps):
             self._step(self._random.choice(self._members))
         self._drain()
@@ -86,6 +99,17 @@ class Simulation:
             self._expire(self._random.choice(self._members))
         if self._random.random() < 0.05:
             self._tell_start()
+        if self._open and self._random.random() < 0.2:
+            self._end_transaction()
+
+    def _end_transaction(self) -> None:
+        """End one of the open transactions; nobody may learn how."""
+        first = self._random.choice(list(self._open))
+        offsets, asked = (first, first + 1), self._open.pop(first)
+        kind = self._random.choice((OK, OK, FAIL, FAIL, INFO))
+        if kind is FAIL or (kind is INFO and self._random.random() < 0.5):
+            self._aborted.update(offsets)
+        self._story.ends_transaction(asked, *offsets, kind=kind, process=_TRANSACTOR + first)
 
     def _answer(self, member: Member, *, empty: bool = False) -> None:
         """End a poll: with what was fetched by now, or with nothing, so that a later poll returns it."""
@@ -102,8 +126,11 @@ class Simulation:
     def _acquire(self, member: Member) -> list[tuple[int, int]]:
         """Acquire some records that are available; offsets and delivery counts."""
         found: list[tuple[int, int]] = []
-        for offset in range(self._start, RECORDS):
+        stable = min(self._open, default=RECORDS) if self._harmless("gives_open") else RECORDS
+        for offset in range(self._start, stable):
             record = self._records[offset]
+            if offset in self._aborted and not record.owners and self._harmless("gives_aborted"):
+                record.done = True
             free = not record.owners or (record.count < LIMIT and not self._harmless("gives_twice"))
             if record.done or not free or len(found) == BATCH:
                 continue
@@ -187,6 +214,8 @@ class Simulation:
             if member.asked is not None:
                 self._answer(member)
             self._open_again(member)
+        while self._open:
+            self._end_transaction()
         last = 9
         for _ in range(5 * RECORDS):
             left = self._acquire(Member(last, prefetches=False))
@@ -197,3 +226,5 @@ class Simulation:
             self._settle(last, [offset for offset, _ in left], "accept")
         self._story.starts(self._start)
         self._story.lists(*range(RECORDS))
+        stable = (offset for offset in range(RECORDS) if offset not in self._aborted)
+        self._story.lists(*stable, isolation="read_committed", end=RECORDS)

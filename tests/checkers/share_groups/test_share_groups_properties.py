@@ -30,6 +30,26 @@ def test_a_correct_group_is_valid(seed: int, steps: int) -> None:
     assert (result.validity, result.counts) == (Validity.VALID, {})
 
 
+@SOME
+@given(SEEDS, st.integers(60, 300))
+def test_a_correct_group_of_committed_records_is_valid(seed: int, steps: int) -> None:
+    result = check_share_groups(Simulation(seed, steps, transactions=True).history())
+    # A short run may lack acceptances that brokers confirmed; that is an assumption of its own.
+    assert (result.counts, result.unknown_because) == ({}, None)
+
+
+@pytest.mark.parametrize("defects", [Defects(gives_aborted=True), Defects(gives_open=True)])
+def test_a_record_that_is_not_committed_is_found_as_such(defects: Defects) -> None:
+    found = 0
+    for seed in range(60):
+        simulation = Simulation(seed, STEPS, defects, transactions=True)
+        result = check_share_groups(simulation.history())
+        assert set(result.counts) <= {"share-uncommitted-read"}
+        assert simulation.harmed or result.validity is Validity.VALID
+        found += result.validity is Validity.INVALID
+    assert found >= SHOWN_MIN
+
+
 @pytest.mark.parametrize(
     ("defects", "allowed"),
     [

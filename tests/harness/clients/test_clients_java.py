@@ -175,7 +175,7 @@ def test_clients_of_share_groups_report_what_fails(tmp_path: Path) -> None:
         member = open_share_consumer(ShareOptions(where, "share-0", "log-0", 300, 5), process)
         admin = open_share_admin(ShareAdminOptions(where, 300), process)
         with pytest.raises(ReadError):
-            admin.begin_earliest("share-0")
+            admin.configure("share-0", {"share.auto.offset.reset": "earliest"})
         with pytest.raises(ReadError):
             admin.starts("share-0", "log-0", [0])
         assert member.poll(0.1) == []

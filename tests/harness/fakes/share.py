@@ -1,7 +1,7 @@
 """A share group in memory whose errors the test decides."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from harness.clients import ClientKind, Isolation, LogConsumer, LogProducer
 from harness.clients.share import Acknowledgement, ShareAdminOptions, SharedRecord, ShareOptions
@@ -16,8 +16,9 @@ class FakeShareLog(FakeLog):
         self.counts: dict[tuple[int, int], int] = {}
         self.held: dict[tuple[int, int], FakeShareConsumer] = {}
         self.done: set[tuple[int, int]] = set()
-        self.earliest: list[str] = []
+        self.configs: list[tuple[str, dict[str, str]]] = []
         self.options: list[ShareOptions] = []
+        self.isolations: list[Isolation] = []
         self.on_acknowledge: Callable[[], Exception | None] = lambda: None
         self.on_starts: Callable[[], Exception | None] = lambda: None
         self.on_config: Callable[[], Exception | None] = lambda: None
@@ -33,10 +34,11 @@ class FakeShareLog(FakeLog):
 
     def consumer(self, kind: ClientKind, topic: str, isolation: Isolation) -> LogConsumer:
         assert topic == "shares-0"
+        self.isolations.append(isolation)
         return super().consumer(kind, "log-0", isolation)
 
     def share_consumer(self, options: ShareOptions) -> "FakeShareConsumer":
-        assert self.earliest, "a member must not join before its group begins at the start of the log"
+        assert self.configs, "a member must not join before its group begins at the start of the log"
         self._make("share consumer")
         self.options.append(options)
         return FakeShareConsumer(self, options)
@@ -110,9 +112,9 @@ class FakeShareAdmin:
     def __init__(self, log: FakeShareLog) -> None:
         self._log = log
 
-    def begin_earliest(self, group: str) -> None:
+    def configure(self, group: str, configs: Mapping[str, str]) -> None:
         raise_if(self._log.on_config())
-        self._log.earliest.append(group)
+        self._log.configs.append((group, dict(configs)))
 
     def starts(self, group: str, topic: str, partitions: Sequence[int]) -> dict[int, int | None]:
         assert (group, topic) == ("share-0", "shares-0")

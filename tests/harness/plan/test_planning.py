@@ -159,6 +159,14 @@ def test_brokers_have_the_limits_by_which_share_groups_are_judged(
     assert any(problem.startswith(expected) for problem in problems), problems
 
 
+def test_only_groups_of_the_load_can_get_committed_records() -> None:
+    scenario = load_scenario("exploratory/share-committed")
+    assert problems_of_load(scenario) == []
+    workload = msgspec.structs.replace(scenario.workload, committed=("share-7",))
+    problems = problems_of_load(msgspec.structs.replace(scenario, workload=workload))
+    assert problems == ["committed has share-7, expected some of share-0"]
+
+
 def test_all_problems_are_reported_together() -> None:
     with pytest.raises(UsageError) as caught:
         plan_run(

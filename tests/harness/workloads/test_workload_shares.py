@@ -1,15 +1,18 @@
 """Members of share groups record what they were given and acknowledged, whatever goes wrong."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
 from checkers.history.fitting import misfit_of
 from checkers.history.operations import Operation, OperationType
+from harness.clients import Isolation
 from harness.clients.interface import ClientFailedError, ReadError
+from harness.kafka.wire import WireError
 from harness.record.journal import Clock, Journals
 from harness.vocabulary import ShareWorkload
 from harness.workloads import shares, shares_drain
@@ -18,6 +21,7 @@ from harness.workloads.opening import implementation_of
 from harness.workloads.producing import ProducerWorker
 from harness.workloads.shares import ShareContext, ShareMember
 from harness.workloads.shares_drain import ShareDrain, share_workers
+from harness.workloads.txn import FencingWorker, TransactionWorker
 from harness.workloads.worker import Worker, join_all
 from tests.harness.fakes.log import once
 from tests.harness.fakes.share import FakeShareLog
@@ -26,6 +30,8 @@ from tests.harness.waiting import BOUND_S, wait_until
 
 OK, FAIL, INFO, INVOKE = OperationType.OK, OperationType.FAIL, OperationType.INFO, OperationType.INVOKE
 EACH = 40
+EARLIEST = {"share.auto.offset.reset": "earliest"}
+COMMITTED = EARLIEST | {"share.isolation.level": "read_committed"}
 WORKLOAD = ShareWorkload(partitions=2, lock_ms=40, session_ms=40)
 
 
@@ -44,6 +50,11 @@ class Bench:
         assert all(misfit_of(operation) is None for operation in found)
         return [o for o in found if o.f == f and (not kinds or o.type in kinds)]
 
+    def with_load(self, **fields: Any) -> None:
+        self.context = msgspec.structs.replace(
+            self.context, workload=msgspec.structs.replace(WORKLOAD, **fields)
+        )
+
     def finished(self) -> bool:
         return [self.log.start(partition) for partition in (0, 1)] == [EACH, EACH]
 
@@ -51,7 +62,7 @@ class Bench:
         self.run(ShareMember(self.context, 0), enough or self.finished)
 
     def drain(self, within_s: float = BOUND_S) -> None:
-        self.log.earliest.append("share-0")
+        self.log.configs.append(("share-0", {}))
         worker = ShareDrain(self.context, 0, time.monotonic() + within_s)
         self.run(worker, lambda: not worker.is_alive())
 
@@ -91,7 +102,7 @@ def test_a_member_records_what_it_was_given_and_acknowledged(bench: Bench) -> No
     ((partition, offsets, types),) = value["acknowledgements"]
     assert (partition, offsets, value["refused"]) == (0, list(range(20)), [])
     assert set(types) <= {"accept", "release", "reject"}
-    assert bench.log.earliest == ["share-0"]
+    assert bench.log.configs == [("share-0", EARLIEST)]
     assert {options.group for options in bench.log.options} == {"share-0"}
 
 
@@ -147,7 +158,7 @@ def test_a_member_that_can_not_be_made_is_made_later(bench: Bench) -> None:
     bench.log.on_make = lambda _what: errors.pop() if errors else None
     bench.log.on_config = once(ReadError("no controller"))
     bench.member()
-    assert bench.log.earliest == ["share-0"]
+    assert bench.log.configs == [("share-0", EARLIEST)]
     assert bench.operations("share-poll", FAIL, INFO) == []
 
 
@@ -160,6 +171,50 @@ def test_a_member_that_is_stopped_before_its_group_is_prepared_ends(bench: Bench
 
     bench.log.on_config = fails
     bench.member(lambda: len(asked) > 1)
+    assert bench.operations("share-poll") == []
+
+
+def test_a_group_of_committed_records_is_configured_so(bench: Bench) -> None:
+    bench.with_load(committed=("share-0",))
+    bench.member()
+    assert bench.log.configs == [("share-0", COMMITTED)]
+
+
+def test_no_member_polls_before_every_broker_knows_the_configs_of_its_group(bench: Bench) -> None:
+    """The first broker does not answer at first, the second one knows only an older value at first."""
+    bench.with_load(committed=("share-0",))
+    first, second = ("broker", 1), ("broker", 2)
+    bench.context = msgspec.structs.replace(bench.context, brokers=(first, second))
+    answers: dict[tuple[str, int], list[dict[str, str | None]]] = {
+        first: [dict(COMMITTED), {}],
+        second: [
+            {**COMMITTED, "share.heartbeat.interval.ms": "1500"},
+            {**EARLIEST, "share.isolation.level": None},
+        ],
+    }
+    asked: list[tuple[str, int]] = []
+
+    def ask(address: tuple[str, int], group: str) -> Mapping[str, str | None]:
+        assert group == "share-0"
+        assert bench.operations("share-poll") == []
+        asked.append(address)
+        if not (answer := answers[address].pop()):
+            raise WireError("no answer")
+        return answer
+
+    bench.run(ShareMember(bench.context, 0, ask), bench.finished)
+    assert asked == [second, second, first, first]
+
+
+def test_a_member_whose_group_a_broker_never_knows_ends_with_the_load(bench: Bench) -> None:
+    bench.context = msgspec.structs.replace(bench.context, brokers=(("broker", 1),))
+    asked: list[str] = []
+
+    def ask(_address: tuple[str, int], group: str) -> Mapping[str, str | None]:
+        asked.append(group)
+        return {}
+
+    bench.run(ShareMember(bench.context, 0, ask), lambda: len(asked) > 1)
     assert bench.operations("share-poll") == []
 
 
@@ -233,6 +288,28 @@ def test_the_last_member_goes_on_for_long_if_nobody_got_the_last_records(
     last = max(i for i, o in enumerate(polls) if o.value["records"])
     assert polls[-1].time_ns - polls[last + 1].time_ns >= 0.4e9
     assert len(bench.operations("share-offsets", OK)) == 1
+
+
+def test_the_last_member_does_not_wait_for_markers_of_transactions(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last offset of a partition has a marker, which no member gets."""
+    monkeypatch.setattr(shares_drain, "STUCK_S", 2 * BOUND_S)
+    bench.log.done.add((1, EACH - 1))
+    bench.log.controls.add((1, EACH - 1))
+    bench.drain()
+    assert len(bench.operations("share-offsets", OK)) == 1
+
+
+@pytest.mark.parametrize(
+    ("committed", "isolation"), [((), Isolation.READ_UNCOMMITTED), (("share-0",), Isolation.READ_COMMITTED)]
+)
+def test_the_last_records_are_those_of_the_isolation_level_of_the_group(
+    bench: Bench, committed: tuple[str, ...], isolation: Isolation
+) -> None:
+    bench.with_load(committed=committed)
+    bench.drain()
+    assert bench.log.isolations == [isolation]
 
 
 def test_the_last_member_does_not_wait_so_long_if_ends_are_not_known(
@@ -315,5 +392,16 @@ def test_the_workload_has_producers_and_members(bench: Bench) -> None:
     workers = share_workers(bench.context)
     assert [type(worker) for worker in workers] == [ProducerWorker] * 3 + [ShareMember] * 4
     assert len(workers) == WORKLOAD.processes
+    assert [worker.name for worker in workers[3:]] == [f"member-{n}" for n in range(3, 7)]
     (drain,) = implementation_of(WORKLOAD).final_workers(bench.context, 0.0)
     assert isinstance(drain, ShareDrain)
+
+
+def test_transactors_and_one_that_fences_them_come_before_the_members(bench: Bench) -> None:
+    bench.with_load(transactors=3, committed=("share-0",))
+    workers = share_workers(bench.context)
+    transactional = [*[TransactionWorker] * 3, FencingWorker]
+    assert [type(worker) for worker in workers] == [*[ProducerWorker] * 3, *transactional, *[ShareMember] * 4]
+    assert len(workers) == bench.context.workload.processes
+    assert [worker.name for worker in workers[7:]] == [f"member-{n}" for n in range(7, 11)]
+    assert bench.context.workload.transactions_end_ms > WORKLOAD.transactions_end_ms == 0

@@ -261,6 +261,7 @@ def test_of_share_groups_it_is_stated_why_no_licence_applies(monkeypatch: pytest
     for name, end in (
         ("share-wrong-record", "No event of the history permits a loss in log-0/3."),
         ("share-not-in-log", "No event of the history permits a loss in log-0/3."),
+        ("share-uncommitted-read", "No event of the history permits a loss in log-0/3."),
         ("share-phantom", "No event permits a share-phantom."),
     ):
         monkeypatch.setattr(circumstances, "licences_of", lambda _: Licences({}))

@@ -180,7 +180,7 @@ NEEDS = Needs(
         ),
         PERMITTED,
     ),
-    workloads=frozenset({"txn", "copy", "scripted-transactions", "compacted"}),
+    workloads=frozenset({"txn", "copy", "scripted-transactions", "compacted", "shares"}),
 )
 """The journals that the checker's rules need."""
 

@@ -1,0 +1,81 @@
+"""The workload of share groups."""
+
+from harness.vocabulary.ranges import Count, Duration, Milliseconds, Positive, Share
+from harness.vocabulary.transactional import DrawnTransactions
+from harness.vocabulary.workloads import JAVA_CLIENT, WorkloadTopic
+
+
+class ShareWorkload(DrawnTransactions, frozen=True, tag="shares"):
+    """The log workload, and share groups (KIP-932) whose members acknowledge each record.
+
+    Members accept most records, release or reject some, hold some for longer than their locks, and leave.
+    Only kafka-clients has members of share groups; brokers need Kafka 4.2.
+
+    Attributes:
+        groups: ids of the share groups.
+        members: members of each group.
+        delivery_limit: how often a record is delivered at most; the topology's config must have it too.
+        lock_ms: how long a member may hold a record; the topology's config must have it too.
+        session_ms: time without a heartbeat after which a group removes a member; the topology's config must
+            have it too.
+        poll_records_max: how many records a poll returns at most.
+        committed: those of `groups` that get records of committed transactions only
+            (``share.isolation.level=read_committed``).
+    """
+
+    partitions: Positive = 3
+    rate: Positive = 12
+    producers: Count = 3
+    consumers: Count = 0
+    batch: Positive = 8
+    transactors: Count = 0
+    transaction_timeout_ms: Duration = 4_000
+    old_epochs_interval_ms: Milliseconds = 0
+    transaction_rate: Count = 12
+    commit_share: Share = 0.65
+    fencing_interval_ms: Milliseconds = 3_000
+    libraries: tuple[str, ...] = ("kafka-python", "confluent-kafka", JAVA_CLIENT)
+    groups: tuple[str, ...] = ("share-0",)
+    members: Count = 4
+    delivery_limit: Positive = 5
+    lock_ms: Duration = 4_000
+    session_ms: Duration = 6_000
+    poll_records_max: Positive = 20
+    committed: tuple[str, ...] = ()
+
+    @property
+    def broker_config(self) -> dict[str, str]:
+        """Properties that brokers must have: records are judged by them, and the group is drained by them.
+
+        By default a member that could not leave keeps its partitions for 45 s, and as long again after each
+        move of the group's coordinator.
+        """
+        return {
+            "group.share.delivery.count.limit": str(self.delivery_limit),
+            "group.share.min.record.lock.duration.ms": "1000",
+            "group.share.record.lock.duration.ms": str(self.lock_ms),
+            "group.share.min.session.timeout.ms": "1000",
+            "group.share.session.timeout.ms": str(self.session_ms),
+            "group.share.min.heartbeat.interval.ms": "1000",
+            "group.share.heartbeat.interval.ms": "1500",
+        }
+
+    @property
+    def topics(self) -> tuple[WorkloadTopic, ...]:
+        """The one topic that it needs."""
+        return (WorkloadTopic("shares-0"),)
+
+    @property
+    def first_member(self) -> int:
+        """Number of the first member, after producers, consumers, transactors and one that fences these."""
+        return self.first_transactor + self.transactors + (self.transactors > 0)
+
+    @property
+    def processes(self) -> int:
+        """Producers, consumers, transactors, then the members of one group after the other."""
+        return self.first_member + self.members * len(self.groups)
+
+    @property
+    def transactions_end_ms(self) -> int:
+        """As of all workloads with transactions; 0 without transactors."""
+        return super().transactions_end_ms if self.transactors else 0
