@@ -10,13 +10,17 @@ from harness.plan.planning import RunOptions, plan_run
 from harness.plan.schedule import Planned
 from harness.plan.upgrades import later_versions, other_versions, upgrade_problems, versions_of
 from harness.vocabulary import (
+    Await,
     FixedSchedule,
     GroupsWorkload,
     Heal,
     Inject,
+    InSync,
     Kill,
+    LeadsQuorum,
     OffsetsWorkload,
     Perform,
+    RollingSchedule,
     ScriptedSchedule,
     ShareWorkload,
     Step,
@@ -24,7 +28,9 @@ from harness.vocabulary import (
     TxnWorkload,
     UpdateFeature,
     Upgrade,
+    VotersCaughtUp,
     Workload,
+    brokers,
 )
 from harness.vocabulary.version import DEFAULT_VERSION, parse_version
 from harness.vocabulary.workloads import OLDEST_VERSION
@@ -101,6 +107,31 @@ def test_no_scenario_supports_versions_that_do_not_support_its_load() -> None:
         scenario = load_scenario(name)
         first = scenario.topology.start_version or scenario.versions_min
         assert parse_version(first) >= parse_version(scenario.workload.versions_min), name
+
+
+@pytest.mark.parametrize(
+    ("load", "features"),
+    [
+        ("", ["metadata.version"]),
+        ("-txn", ["metadata.version", "transaction.version"]),
+        ("-groups", ["metadata.version", "group.version"]),
+        ("-groups-modern", ["metadata.version", "group.version"]),
+        ("-share", ["metadata.version", "share.version"]),
+    ],
+)
+def test_the_next_node_goes_when_all_replicas_of_the_load_are_in_sync(load: str, features: list[str]) -> None:
+    scenario = load_scenario(f"exploratory/upgrade{load}")
+    schedule, workload = scenario.schedule, scenario.workload
+    assert isinstance(schedule, RollingSchedule)
+    conditions = [move.condition for move in schedule.between if isinstance(move, Await)]
+    places = {(each.topic, each.partition, each.members) for each in conditions if isinstance(each, InSync)}
+    assert places == {
+        (topic.name, partition, brokers(3))
+        for topic in workload.topics
+        for partition in range(workload.partitions)
+    }
+    assert {LeadsQuorum(), VotersCaughtUp()} <= set(conditions)
+    assert list(schedule.features) == features
 
 
 @pytest.mark.parametrize(("scenario", "nodes"), [("upgrades/chain", 6), ("upgrades/chain-combined", 3)])
