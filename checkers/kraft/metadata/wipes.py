@@ -58,7 +58,7 @@ def emptied(history: History, before_ns: int) -> str | None:
     wipes = wipes_of(history, fault_windows(history)).wipes
     if setup is None or not wipes:
         return None
-    claims, dynamic_ns = views_of(history).claims, dynamic_since_ns(history)
+    claims, dynamic_ns = views_of(history).claims, dynamic_since_ns(history, setup.features)
     empty = [
         (name, wipe.mute(dynamic_ns))
         for wipe in wipes

@@ -167,7 +167,7 @@ def check_quorum(history: History) -> CheckerResult:
 
 
 def _forgetting(history: History, setup: Setup, views: Views, wipes: Wipes) -> Forgetting:
-    return forgetting_of(views, wipes, setup, dynamic_since_ns(history))
+    return forgetting_of(views, wipes, setup, dynamic_since_ns(history, setup.features))
 
 
 def _judged(
@@ -179,7 +179,7 @@ def _judged(
 ) -> CheckerResult:
     """Conclusions that need the set-up: which nodes there are, and how they are configured."""
     changes = voter_changes(history)
-    dynamic_ns = dynamic_since_ns(history)
+    dynamic_ns = dynamic_since_ns(history, setup.features)
     reported, logged = reported_sets(views.claims, dynamic_ns), logged_sets(history)
     records = flips_logged(logged)
     may_be = automatic(setup, views.files)
@@ -233,7 +233,7 @@ def _answers(
 ) -> list[Anomaly]:
     """Compare leaders' answers about logs with the logs that were read at the end of the run."""
     by_name = _metadata_disk_hits(history)
-    dynamic_ns = dynamic_since_ns(history)
+    dynamic_ns = dynamic_since_ns(history, setup.features)
 
     def disk_hit(voter: int, from_ns: int, to_ns: int) -> bool:
         return by_name(setup.controllers.get(voter, ""), from_ns, to_ns)

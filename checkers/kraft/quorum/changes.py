@@ -7,9 +7,8 @@ import msgspec
 
 from checkers.evidence.administration import AdminOperation, requests_of
 from checkers.evidence.faults import FOREVER_NS
-from checkers.evidence.feature_levels import possible_since_ns
 from checkers.history.operations import FAIL, INFO, OK, History, OperationType
-from checkers.history.requested import VoterRequested
+from checkers.history.requested import FeatureRequested, VoterRequested
 
 ADD, REMOVE = "add-voter", "remove-voter"
 KRAFT_VERSION = "kraft.version"
@@ -89,10 +88,21 @@ def by_outcome(changes: Iterable[VoterChange], f: str) -> dict[str, int]:
     return dict(sorted(Counter(change.outcome.value for change in changes if change.f == f).items()))
 
 
-def dynamic_since_ns(history: History) -> int:
+def dynamic_since_ns(history: History, features: dict[str, int]) -> int:
     """The time since which voters may be identified by directory ids too: since ``kraft.version`` 1.
 
     This is the time of the request for that version, or the start of the run.  A voter of a static quorum is
     identified by its id alone.
     """
-    return possible_since_ns(history, KRAFT_VERSION, 1)
+    if features.get(KRAFT_VERSION, 0) > 0:
+        return 0
+    return min(
+        (
+            request.from_ns
+            for request in requests_of(history, "update-feature")
+            if request.began.key == KRAFT_VERSION
+            and not request.failed
+            and msgspec.convert(request.began.value, FeatureRequested).level > 0
+        ),
+        default=FOREVER_NS,
+    )
