@@ -10,6 +10,7 @@ from kafka.protocol.admin import (
     UpdateFeaturesResponse,
 )
 
+from harness.kafka.features import node_features
 from harness.kafka.wire import Connection, WireError
 
 _TIMEOUT_S = 10.0
@@ -52,9 +53,10 @@ def newest_level(address: Address, feature: str) -> int:
         WireError: no answer, or the node does not support the feature.
     """
     with Connection(*address, _TIMEOUT_S) as connection:
-        if feature not in connection.newest_features:
-            raise WireError(f"the node knows no feature {feature}")
-        return connection.newest_features[feature]
+        supported = node_features(connection).supported
+    if feature not in supported:
+        raise WireError(f"the node knows no feature {feature}")
+    return supported[feature][1]
 
 
 def alter_topic(address: Address, topic: str, config: str, value: str | None) -> SettingAnswer:

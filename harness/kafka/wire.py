@@ -74,9 +74,6 @@ class Connection:
         self.features: dict[str, int] = {
             feature.name: feature.max_version_level for feature in answer.finalized_features or ()
         }
-        self.newest_features: dict[str, int] = {
-            feature.name: feature.max_version for feature in answer.supported_features or ()
-        }
 
     def supports(self, request_type: Any) -> bool:
         """Whether node and library have a version of this request in common."""

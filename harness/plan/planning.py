@@ -125,7 +125,8 @@ def plan_run(options: RunOptions) -> RunPlan:
         raise _misfit(options, problems)
     schedule = _planned(scenario, options.seed)
     problems = [located(misfit, source_of(options)) for misfit in misfits_of(schedule, scenario.topology)]
-    problems += upgrade_problems(schedule, scenario.topology, version, options.seeded_bug)
+    since = scenario.workload.versions_min
+    problems += upgrade_problems(schedule, scenario.topology, version, options.seeded_bug, since)
     if options.from_version is not None and not later_versions(schedule, version):
         problems.append(
             f"nodes begin on Kafka {options.from_version}, and no step of the schedule is an upgrade; to run "

@@ -95,7 +95,20 @@ _DISKS = (
 _PATHS = ("3.9.0", "4.1.1", "4.3.1", "3.7.1")
 """Versions from which clusters are upgraded, in the order of the nights."""
 _UPGRADES = ("rolled-back", "rolling")
-_JAVA = ("chaos-java", "gambits-groups-java", "share", "txn-java")
+_UPGRADES_UNDER_LOADS = (
+    PresetScenario("exploratory/upgrade-txn", (None,), 2, from_versions=_PATHS),
+    PresetScenario("exploratory/upgrade-groups", (None,), 2, from_versions=_PATHS),
+    PresetScenario("exploratory/upgrade-groups-modern", (None,), 2, from_versions=("4.1.1", "4.3.1")),
+    PresetScenario("upgrades/chain"),
+    PresetScenario("upgrades/chain-combined"),
+)
+"""Upgrades for which a night has no time; paths begin with versions that support the load."""
+_MORE_JAVA = (
+    PresetScenario("exploratory/gambits-groups-java", (None,), 6, 90),
+    PresetScenario("exploratory/upgrade-share", (None,), 2, from_versions=("4.2.1", "4.3.1")),
+)
+"""Loads of kafka-clients for which a night has no time."""
+_JAVA = ("chaos-java", "share", "txn-java")
 _REACHED = ("leader_changes", "elections", "isr_shrinks")
 _REACHED_ALL = (*_REACHED, "faults_of_disks", "voter_sets", "unclean_elections", "requests", "completed")
 
@@ -142,8 +155,11 @@ PRESETS: Mapping[str, Preset] = {
     ),
     "release": Preset(
         "A day of machine time, in shards: as nightly, with enough seeds to compare figures.",
-        _entries(chaos=16, workloads=6, gambits=11, scripts=6, upgrades=2, duration_s=90, in_turn=False),
-        _java_entries(6, 90),
+        (
+            *_entries(chaos=16, workloads=6, gambits=11, scripts=6, upgrades=2, duration_s=90, in_turn=False),
+            *_UPGRADES_UNDER_LOADS,
+        ),
+        (*_java_entries(6, 90), *_MORE_JAVA),
         control_seeds=3,
         required=_REACHED_ALL,
     ),

@@ -6,7 +6,8 @@ from harness.cluster.rendering import problems_with
 from harness.plan.schedule import Planned, faults_of
 from harness.vocabulary.faults import Upgrade
 from harness.vocabulary.topology import Topology
-from harness.vocabulary.version import VersionShapeError
+from harness.vocabulary.version import VersionShapeError, parse_version
+from harness.vocabulary.workloads import OLDEST_VERSION
 
 
 def other_versions(topology: Topology, version: str) -> dict[str, str]:
@@ -27,9 +28,21 @@ def versions_of(schedule: Planned, topology: Topology, version: str) -> set[str]
 
 
 def upgrade_problems(
-    schedule: Planned, topology: Topology, version: str, seeded_bug: str | None
+    schedule: Planned,
+    topology: Topology,
+    version: str,
+    seeded_bug: str | None,
+    load_since: str = OLDEST_VERSION,
 ) -> list[str]:
-    """All reasons why the nodes' versions don't support the topology or the bug; empty if there are none."""
+    """All reasons why the nodes' versions don't support the topology, the bug or the load.
+
+    Args:
+        schedule: has the upgrades.
+        topology: has the versions that nodes begin with.
+        version: the run's.
+        seeded_bug: name of a bug that is put into Kafka; None without one.
+        load_since: the first version that supports the load; each node must have it all the time.
+    """
     found: list[str] = []
     begins = set(topology.first_versions(version).values())
     if begins == {version} and later_versions(schedule, version) == (version,):
@@ -38,10 +51,13 @@ def upgrade_problems(
     if seeded_bug and len(versions) > 1:
         several = ", ".join(sorted(versions))
         found.append(f"a seeded bug is of one version of Kafka, these nodes have {several}")
-    for later in later_versions(schedule, version):
+    alike = msgspec.structs.replace(topology, start_version=None, node_versions={})
+    later = later_versions(schedule, version)
+    for each in sorted(versions):
         try:
-            alike = msgspec.structs.replace(topology, start_version=None, node_versions={})
-            found += problems_with(alike, later)
+            found += problems_with(alike, each) if each in later else []
+            if parse_version(each) < parse_version(load_since):
+                found.append(f"some node has Kafka {each}, and {load_since} is the first that has this load")
         except VersionShapeError as error:
             found.append(str(error))
     return found

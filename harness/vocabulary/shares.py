@@ -44,6 +44,11 @@ class ShareWorkload(DrawnTransactions, frozen=True, tag="shares"):
     committed: tuple[str, ...] = ()
 
     @property
+    def versions_min(self) -> str:
+        """The first version with share groups: before, they were a preview."""
+        return "4.2.0"
+
+    @property
     def broker_config(self) -> dict[str, str]:
         """Properties that brokers must have: records are judged by them, and the group is drained by them.
 

@@ -19,6 +19,8 @@ class WorkloadTopic(msgspec.Struct, frozen=True):
     loaded: bool = True
 
 
+OLDEST_VERSION = "3.5.0"
+"""The oldest Kafka that any scenario runs on."""
 JAVA_CLIENT = "kafka-clients"
 """Name of the client library that needs Java on the host."""
 
@@ -62,6 +64,11 @@ class Workload(msgspec.Struct, frozen=True, tag_field="kind", tag="none"):
     def needs_java(self) -> bool:
         """Whether the load, or its final read, has clients of kafka-clients."""
         return JAVA_CLIENT in self.final_clients
+
+    @property
+    def versions_min(self) -> str:
+        """The oldest Kafka version that any node may have at any time, also before and during an upgrade."""
+        return OLDEST_VERSION
 
     @property
     def controls(self) -> tuple[str, ...]:
@@ -180,6 +187,11 @@ class OffsetsWorkload(Workload, frozen=True, tag="offsets"):
         return (WorkloadTopic("offsets-0", loaded=False),)
 
     @property
+    def versions_min(self) -> str:
+        """The first version with KIP-848's protocol, if members use it."""
+        return "4.0.0" if self.emptied_interval_ms else super().versions_min
+
+    @property
     def processes(self) -> int:
         """The clients, one process that deletes offsets, and one that joins and leaves groups."""
         return self.clients + 1 + (self.emptied_interval_ms > 0)
@@ -276,6 +288,11 @@ class GroupsWorkload(LogWorkload, frozen=True, tag="groups"):
     def needs_java(self) -> bool:
         """Whether the load, its groups, or its final read, have clients of kafka-clients."""
         return super().needs_java or any(JAVA_CLIENT in names for names in self.member_libraries.values())
+
+    @property
+    def versions_min(self) -> str:
+        """The first version with KIP-848's protocol, if any group uses it: before, it was a preview."""
+        return "4.0.0" if self.modern or self.mixed else super().versions_min
 
     @property
     def first_member(self) -> int:

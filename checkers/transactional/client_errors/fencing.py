@@ -21,6 +21,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from checkers.columns.tables import NEVER
+from checkers.evidence.feature_levels import TRANSACTION_VERSION, possible_since_ns
 from checkers.evidence.producers import (
     OperationPair,
     asked_ns,
@@ -31,7 +32,7 @@ from checkers.evidence.producers import (
     transactions,
 )
 from checkers.history.operations import FAIL, History, once
-from checkers.history.setup import Setup, recorded_setup
+from checkers.history.setup import Setup
 from checkers.history.transactions import sends_of
 from checkers.history.units import NS_PER_MS, NS_PER_S
 from checkers.licences.decisions import lost_state
@@ -196,12 +197,13 @@ def _hides_epochs(history: History, call: OperationPair) -> bool:
     """Whether a commit with an epoch that is one too old is answered like one without a transaction.
 
     With an epoch for each transaction it may be a retry (KIP-890), so INVALID_TXN_STATE is the answer if the
-    transaction was aborted (KAFKA-20785).  Of the libraries only kafka-clients has such epochs.
+    transaction was aborted (KAFKA-20785).  Of the libraries only kafka-clients has such epochs.  An upgrade
+    may have raised ``transaction.version`` before the answer.
     """
     ended = call.ended or call.begun
-    newest = recorded_setup(history).features.get("transaction.version", 0) >= _EPOCH_FOR_EACH
+    numbered = possible_since_ns(history, TRANSACTION_VERSION, _EPOCH_FOR_EACH) <= ended.time_ns
     client = (call.begun.value or {}).get("client")
-    return newest and client == KAFKA_CLIENTS and TXN_STATE in codes_in(ended.error or "")
+    return numbered and client == KAFKA_CLIENTS and TXN_STATE in codes_in(ended.error or "")
 
 
 def _lost(

@@ -11,7 +11,7 @@ from harness.administration.settings import (
 )
 from harness.kafka.wire import WireError
 from tests.harness.fakes.moving import FakeMoving
-from tests.harness.fakes.node import FakeNode
+from tests.harness.fakes.node import VERSIONS, FakeNode
 from tests.harness.workloads.test_workload_registers import FakeBrokerOfTopics
 
 
@@ -29,6 +29,14 @@ def test_the_newest_level_of_a_feature_is_what_the_node_supports() -> None:
         assert newest_level(node.address, "metadata.version") == 29
         with pytest.raises(WireError, match=r"the node knows no feature share\.version"):
             newest_level(node.address, "share.version")
+
+
+def test_a_node_is_asked_in_the_version_that_also_lists_features_that_may_be_off() -> None:
+    with FakeNode() as node:
+        node.versions[VERSIONS] = 4
+        node.newest_features = {"transaction.version": 2}
+        assert newest_level(node.address, "transaction.version") == 2
+        assert node.asked[-1] == (VERSIONS, 4)
 
 
 def test_configs_of_topics_all_brokers_and_groups_are_set() -> None:

@@ -65,7 +65,7 @@ def test_shards_take_about_as_long(preset: str, count: int) -> None:
 
 @pytest.mark.parametrize(
     ("preset", "baseline", "minutes_max"),
-    [("smoke", None, 15), ("nightly", OLD, 325), ("release", OLD, 1_900)],
+    [("smoke", None, 15), ("nightly", OLD, 320), ("release", OLD, 1_980)],
 )
 def test_presets_take_as_long_as_documented(preset: str, baseline: Build | None, minutes_max: int) -> None:
     jobs = jobs_of(preset, baseline)
@@ -165,6 +165,24 @@ def test_a_night_has_one_path_of_upgrades_and_a_release_all() -> None:
     assert paths("release") == ["3.9.0", "3.9.0", "4.1.1", "4.1.1", "3.7.1", "3.7.1"]
     left_out = "exploratory/upgrade upgrades from Kafka 4.3.1, so it is not run on the candidate"
     assert left_out in matrix(PRESETS["release"], NEW, None).withheld
+
+
+def test_a_release_upgrades_under_every_load_from_the_versions_that_support_it() -> None:
+    def paths(scenario: str) -> list[str | None]:
+        mine = [job.options for job in jobs if job.options.scenario == scenario]
+        assert all(plan_run(options) for options in mine)
+        return [options.from_version for options in mine]
+
+    jobs = matrix(PRESETS["release"], Build("4.4.0", "4.4.0", {"kafka_version": "4.4.0"}), None).jobs
+    every = [version for version in ("3.9.0", "4.1.1", "4.3.1", "3.7.1") for _ in range(2)]
+    assert paths("exploratory/upgrade-txn") == paths("exploratory/upgrade-groups") == every
+    assert paths("exploratory/upgrade-groups-modern") == ["4.1.1", "4.1.1", "4.3.1", "4.3.1"]
+    assert paths("exploratory/upgrade-share") == ["4.2.1", "4.2.1", "4.3.1", "4.3.1"]
+    assert paths("upgrades/chain") == paths("upgrades/chain-combined") == [None]
+    assert not any(
+        job.options.scenario.startswith(("exploratory/upgrade-", "upgrades/chain"))
+        for job in jobs_of("nightly")
+    )
 
 
 def test_a_build_is_not_compared_to_itself() -> None:
