@@ -7,7 +7,13 @@ import msgspec
 from harness.plan.blinks import drawn_blinks
 from harness.plan.chance import DRAWS, drawn_acts, drawn_mix, drawn_steps, symbolic, with_disks, with_losses
 from harness.plan.rolling import drawn_roll
-from harness.vocabulary.administration import BROKER_DEFAULTS, AdminOperation, AlterBrokers, Moving
+from harness.vocabulary.administration import (
+    BROKER_DEFAULTS,
+    AdminOperation,
+    AlterBrokers,
+    Moving,
+    UpdateFeature,
+)
 from harness.vocabulary.faults import Fault
 from harness.vocabulary.former import in_current_words
 from harness.vocabulary.gambits import Gambit, InjectAll, ReassignChosen, Request, RequestForChosen
@@ -141,6 +147,11 @@ def moves_replicas(schedule: Planned) -> bool:
     return any(isinstance(one, Moving) for one in operations_of(schedule)) or any(
         isinstance(move.what, ReassignChosen) for move in there
     )
+
+
+def changes_features(schedule: Planned) -> bool:
+    """Whether the schedule changes feature levels."""
+    return any(isinstance(one, UpdateFeature) for one in operations_of(schedule))
 
 
 def agenda(schedule: FixedSchedule) -> list[tuple[str, Step | Gambit]]:

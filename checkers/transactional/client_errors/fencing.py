@@ -21,6 +21,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from checkers.columns.tables import NEVER
+from checkers.evidence.features import TRANSACTION_VERSION, levels_in_run
 from checkers.evidence.producers import (
     OperationPair,
     asked_ns,
@@ -31,7 +32,7 @@ from checkers.evidence.producers import (
     transactions,
 )
 from checkers.history.operations import FAIL, History, once
-from checkers.history.setup import Setup, recorded_setup
+from checkers.history.setup import Setup
 from checkers.history.transactions import sends_of
 from checkers.history.units import NS_PER_MS, NS_PER_S
 from checkers.licences.decisions import lost_state
@@ -199,7 +200,7 @@ def _hides_epochs(history: History, call: OperationPair) -> bool:
     transaction was aborted (KAFKA-20785).  Of the libraries only kafka-clients has such epochs.
     """
     ended = call.ended or call.begun
-    newest = recorded_setup(history).features.get("transaction.version", 0) >= _EPOCH_FOR_EACH
+    newest = max(levels_in_run(history, TRANSACTION_VERSION)) >= _EPOCH_FOR_EACH
     client = (call.begun.value or {}).get("client")
     return newest and client == KAFKA_CLIENTS and TXN_STATE in codes_in(ended.error or "")
 
