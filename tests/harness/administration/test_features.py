@@ -12,7 +12,7 @@ from checkers.history.requested import UpgradeType
 from harness.administration.features import FeatureUpdate, newest_level, outcome_of, update_feature
 from harness.kafka.features import node_features
 from harness.kafka.wire import Connection, WireError
-from tests.harness.fakes.node import VERSIONS, FakeNode
+from tests.harness.fakes.node import VERSIONS, FakeNode, encoded
 
 _UPDATE = UpdateFeaturesRequest.API_KEY
 
@@ -106,7 +106,8 @@ def test_a_node_is_asked_for_its_features_in_the_newest_common_version() -> None
 
 def test_an_error_of_a_node_is_no_answer() -> None:
     api = ApiVersionsResponse.ApiVersion(api_key=VERSIONS, min_version=0, max_version=3)
+    refusal = ApiVersionsResponse(error_code=42, api_keys=[api])  # an error has version 0 (KIP-511)
     with FakeNode() as node, Connection(*node.address, 1.0) as connection:
-        node.answers[VERSIONS] = lambda _: ApiVersionsResponse(error_code=42, api_keys=[api])
+        node.answers[VERSIONS] = lambda _: encoded(refusal, 0, 2)
         with pytest.raises(WireError, match="ApiVersions answered error 42"):
             node_features(connection)
