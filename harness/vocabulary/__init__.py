@@ -4,6 +4,7 @@ All of them are frozen values that can be written to JSON and read back.  They h
 """
 
 from checkers.history.error_codes import ErrorCode
+from checkers.history.requested import UpgradeType
 from checkers.verdict.verdict import Validity
 from harness.vocabulary.administration import (
     AddPartitions,
@@ -25,7 +26,6 @@ from harness.vocabulary.administration import (
     ReassignSome,
     RemoveVoter,
     UpdateFeature,
-    UpgradeType,
     broker,
     brokers,
     controller,

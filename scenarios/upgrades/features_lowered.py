@@ -9,7 +9,6 @@ from harness.vocabulary import (
     Heal,
     Inject,
     LeadsQuorum,
-    Mode,
     Move,
     Pass,
     Perform,
@@ -17,7 +16,6 @@ from harness.vocabulary import (
     ScriptedSchedule,
     Stop,
     Target,
-    Topology,
     TxnWorkload,
     UpdateFeature,
     UpgradeType,
@@ -34,15 +32,15 @@ def _refused(feature: str, level: int, *types: UpgradeType) -> Iterator[Move]:
     for upgrade_type in types:
         for only in (True, False):
             update = UpdateFeature(feature, level, upgrade_type, only)
-            yield Perform(update, expect=(ErrorCode.INVALID_UPDATE_VERSION,), until_ms=20_000)
+            yield Perform(update, expect=(ErrorCode.INVALID_UPDATE_VERSION,), until_ms=30_000)
 
 
 def _changed(feature: str, level: int, upgrade_type: UpgradeType) -> Iterator[Move]:
     """A change that is only checked first, and then made."""
     for only in (True, False):
         update = UpdateFeature(feature, level, upgrade_type, only)
-        yield Perform(update, expect=(ErrorCode.NONE,), until_ms=20_000)
-    yield Await(Acknowledged(40), within_ms=30_000)
+        yield Perform(update, expect=(ErrorCode.NONE,), until_ms=30_000)
+    yield Await(Acknowledged(40), within_ms=60_000)
 
 
 SCENARIO = Scenario(
@@ -54,7 +52,6 @@ SCENARIO = Scenario(
     schedule=ScriptedSchedule(
         moves=(
             Await(Acknowledged(100), within_ms=60_000),
-            Await(LeadsQuorum()),
             *_refused("metadata.version", _OLD, _UPGRADE, _SAFE, _UNSAFE),
             *_refused("metadata.version", _TOO_NEW, _UPGRADE),
             *_refused("kraft.version", 0, _UPGRADE, _SAFE, _UNSAFE),
@@ -63,22 +60,23 @@ SCENARIO = Scenario(
             *_changed("transaction.version", 1, _SAFE),
             *_refused("transaction.version", 2, _SAFE, _UNSAFE),
             Inject("leader", Stop(Target.ACTIVE_CONTROLLER)),
-            Await(Acknowledged(40), within_ms=30_000),
+            Await(Acknowledged(40), within_ms=60_000),
             Pass(5_500),
             Heal("leader"),
-            Await(LeadsQuorum()),
+            Await(LeadsQuorum(), within_ms=30_000),
             *_changed("transaction.version", 2, _UPGRADE),
             *_changed("share.version", 1, _SAFE),
             *_changed("group.version", 0, _UNSAFE),
             *_changed("group.version", 1, _UPGRADE),
-            Await(Acknowledged(100)),
+            Await(Acknowledged(100), within_ms=60_000),
             # The last level must be reported by all nodes within the checker's bound.
             Pass(17_000),
         ),
         duration_ms=60_000,
     ),
-    topology=Topology(mode=Mode.ISOLATED),
-    workload=TxnWorkload(),
+    workload=TxnWorkload(
+        partitions=3, consumers=2, transactors=2, transaction_rate=12, fencing_interval_ms=4_000
+    ),
     versions_min="4.4.0",
     ticket="KIP-584, KIP-778, KIP-853, KIP-1022",
 )

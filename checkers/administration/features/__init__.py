@@ -13,8 +13,10 @@ from checkers.administration.features.anomalies import ANOMALIES, NEEDS
 from checkers.administration.features.loading import loaded
 from checkers.administration.features.refusals import find_not_refused
 from checkers.administration.features.reports import find_in_reports
-from checkers.evidence.features import FeatureRequest
+from checkers.evidence.features import FeatureRequest, feature_requests
+from checkers.history.observed import FEATURES
 from checkers.history.operations import History
+from checkers.history.setup import setup_of
 from checkers.verdict.entry import Entry
 from checkers.verdict.verdict import CheckerResult, result_of
 
@@ -33,7 +35,12 @@ def check_features(history: History) -> CheckerResult:
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
     """
-    story = loaded(history)
+    setup = setup_of(history)
+    if setup is None:
+        asked = bool(feature_requests(history) or history.observed(FEATURES))
+        doubt = "without a setup record the first levels are unknown" if asked else None
+        return result_of(CHECKER, [], unknown_because=doubt, exercised=asked)
+    story = loaded(history, setup)
     return result_of(
         CHECKER,
         [*find_not_refused(story), *find_in_reports(story)],

@@ -6,21 +6,21 @@ from typing import NamedTuple
 from checkers.evidence.features import FeatureRequest, feature_requests
 from checkers.history.observed import FEATURES, FeaturesSeen
 from checkers.history.operations import History
-from checkers.history.setup import Setup, setup_of
+from checkers.history.setup import Setup
 
 
 class Report(NamedTuple):
     """What one node reported.
 
     Attributes:
-        index: index of the observation.
+        op: index of the observation.
         node: name of the node.
         began_ns: when it was asked.
         time_ns: when it had answered.
         seen: its answer.
     """
 
-    index: int
+    op: int
     node: str
     began_ns: int
     time_ns: int
@@ -64,8 +64,12 @@ class Story(NamedTuple):
         return found if done else {self.first.get(feature, 0), *found}
 
 
-def loaded(history: History) -> Story:
+def loaded(history: History, setup: Setup) -> Story:
     """Read a history.
+
+    Args:
+        history: as `checkers.history.reading.read_history` returns it.
+        setup: its setup, which has the levels when the load began.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
@@ -76,7 +80,7 @@ def loaded(history: History) -> Story:
     )
     return Story(
         history,
-        setup_of(history),
+        setup,
         feature_requests(history),
         list(reports),
     )

@@ -81,7 +81,7 @@ def _found(
         f"{report.node} reported {feature} {now} in epoch {report.seen.epoch}; it was {before} {earlier}",
         subject=feature,
         time_ns=report.time_ns,
-        witness=sorted({one.index for one in reports if one is not None}),
+        witness=sorted({one.op for one in reports if one is not None}),
         explanation=[] if kind is DIVERGENT else [asked],
     )
 
@@ -97,7 +97,7 @@ def _find_in_process(story: Story, reports: list[Report]) -> Iterator[Anomaly]:
                     f"{report.node} reported epoch {report.seen.epoch} after {last.seen.epoch}",
                     subject=report.node,
                     time_ns=report.time_ns,
-                    witness=(last.index, report.index),
+                    witness=(last.op, report.op),
                 )
             before, now = (one.seen.levels.get(KRAFT_VERSION, 0) for one in (last, report))
             if now < before <= formatted:
@@ -145,7 +145,7 @@ def _find_behind(story: Story, asked: FeatureRequest) -> Iterator[Anomaly]:
                 f"{(report.began_ns - done_ns) / 1e9:.1f} s after {asked.level} was acknowledged",
                 subject=asked.feature,
                 time_ns=report.time_ns,
-                witness=(*asked.request.operations, report.index),
+                witness=(*asked.request.operations, report.op),
             )
 
 

@@ -2,9 +2,12 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from checkers.administration.features import check_features
+from checkers.evidence.features import levels_in_run
+from checkers.licences.facts import Facts
 from checkers.verdict.verdict import CheckerResult, Validity
 from tests.checkers.admin_histories import AdminStory
 
@@ -58,6 +61,17 @@ class FeatureStory(AdminStory):
 
 def test_a_history_without_requests_and_reports_is_not_exercised() -> None:
     assert FeatureStory().judged().validity is Validity.NOT_EXERCISED
+
+
+def test_without_a_setup_nothing_is_decided() -> None:
+    story = FeatureStory()
+    story.report(10, "n1", 50, levels={TV: 1})
+    history = story.history()
+    without = msgspec.structs.replace(history, operations=history.operations[1:])
+    result = check_features(without)
+    assert (result.validity, result.anomalies) == (Validity.UNKNOWN, ())
+    nothing = msgspec.structs.replace(history, operations=())
+    assert check_features(nothing).validity is Validity.NOT_EXERCISED
 
 
 def test_an_accepted_downgrade_that_all_nodes_report_is_valid() -> None:
@@ -354,3 +368,18 @@ def test_a_validation_and_an_unknown_request_have_their_figures() -> None:
     story.ask(20, None, TV, 1, type=SAFE)
     story.ask(30, 35, TV, 3, type=UPGRADE, how="fail", code=95)
     assert story.judged().figures["requests"] == {"found valid": 1, "refused": 1, "unknown": 1}
+
+
+def test_the_levels_of_a_run_are_the_first_one_and_all_that_may_have_been_set() -> None:
+    story = FeatureStory()
+    story.ask(10, 15, TV, 1, type=SAFE, how="info", code=7)
+    story.ask(20, 25, TV, 3, how="fail", code=95)
+    story.ask(30, 35, TV, 0, type=SAFE, only=True)
+    story.ask(40, 45, ELR, 0, type=SAFE)
+    history = story.history()
+    assert levels_in_run(history, TV) == {1, 2}
+    assert levels_in_run(history, ELR) == {0, 1}
+    facts = Facts(history)
+    assert (facts.eligible_replicas, facts.no_eligible_replicas) == (True, True)
+    facts = Facts(FeatureStory().history())
+    assert (facts.eligible_replicas, facts.no_eligible_replicas) == (True, False)
