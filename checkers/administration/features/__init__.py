@@ -35,11 +35,12 @@ def check_features(history: History) -> CheckerResult:
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
     """
+    if not feature_requests(history) and not history.observed(FEATURES):
+        return result_of(CHECKER, [], exercised=False)
     setup = setup_of(history)
     if setup is None:
-        asked = bool(feature_requests(history) or history.observed(FEATURES))
-        doubt = "without a setup record the first levels are unknown" if asked else None
-        return result_of(CHECKER, [], unknown_because=doubt, exercised=asked)
+        doubt = "without a setup record the first levels are unknown"
+        return result_of(CHECKER, [], unknown_because=doubt)
     story = loaded(history, setup)
     return result_of(
         CHECKER,
@@ -48,7 +49,6 @@ def check_features(history: History) -> CheckerResult:
             "requests": dict(sorted(Counter(map(_outcome, story.requests)).items())),
             "reports": len(story.reports),
         },
-        exercised=bool(story.requests or story.reports),
     )
 
 

@@ -6,6 +6,7 @@ a fault that may take records from a disk, nothing is judged by epochs, because 
 """
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from checkers.administration.features.anomalies import BEHIND, DIVERGENT, EPOCH_BACK, UNREQUESTED, WENT_BACK
 from checkers.administration.features.loading import Report, Story
@@ -17,6 +18,8 @@ from checkers.verdict.verdict import Anomaly
 
 _BOUND_NS = 15_000_000_000
 """An applied record takes milliseconds; the rest is for a busy machine."""
+_GAP_NS = 3_000_000_000
+"""A node that answers is recorded once a second at least; with longer gaps the host is too slow for it."""
 
 
 def find_in_reports(story: Story) -> Iterator[Anomaly]:
@@ -130,23 +133,31 @@ def _find_behind(story: Story, asked: FeatureRequest) -> Iterator[Anomaly]:
         ),
         default=FOREVER_NS,
     )
-    found: set[str] = set()
-    for report in story.reports:
-        now = report.seen.levels.get(asked.feature, 0)
-        late = done_ns + _BOUND_NS <= report.began_ns and report.time_ns < until_ns
-        if not late or now == asked.level or report.node in found or report.seen.epoch < 0:
+    for node in sorted({one.node for one in story.reports}):
+        own = [one for one in story.reports if one.node == node and done_ns <= one.began_ns]
+        late = next((one for one in own if _lacks(one, asked, until_ns)), None)
+        if late is None or not _told(story, node, asked.feature):
             continue
-        if _told(story, report.node, asked.feature) and not _hindered(
-            story, report.node, done_ns, report.time_ns
-        ):
-            found.add(report.node)
+        if _answered(own, done_ns, late) and not _hindered(story, node, done_ns, late.time_ns):
             yield BEHIND.found(
-                f"{report.node} reported {asked.feature} {now} "
-                f"{(report.began_ns - done_ns) / 1e9:.1f} s after {asked.level} was acknowledged",
+                f"{node} reported {asked.feature} {late.seen.levels.get(asked.feature, 0)} "
+                f"{(late.began_ns - done_ns) / 1e9:.1f} s after {asked.level} was acknowledged",
                 subject=asked.feature,
-                time_ns=report.time_ns,
-                witness=(*asked.request.operations, report.op),
+                time_ns=late.time_ns,
+                witness=(*asked.request.operations, late.op),
             )
+
+
+def _lacks(report: Report, asked: FeatureRequest, until_ns: int) -> bool:
+    """Whether a report lacks a level although nothing else was requested and the bound has passed."""
+    late = asked.request.to_ns + _BOUND_NS <= report.began_ns and report.time_ns < until_ns
+    return late and report.seen.epoch >= 0 and report.seen.levels.get(asked.feature, 0) != asked.level
+
+
+def _answered(reports: list[Report], from_ns: int, last: Report) -> bool:
+    """Whether a node answered all the time, so that the host was not too slow for it."""
+    times = [from_ns, *(one.began_ns for one in reports if one.began_ns <= last.began_ns)]
+    return all(after - before <= _GAP_NS for before, after in pairwise(times))
 
 
 def _overlapped(story: Story, asked: FeatureRequest) -> bool:
