@@ -41,8 +41,8 @@ EPOCH_BACK = AnomalyKind(
 )
 BEHIND = AnomalyKind(
     id="feature-level-behind",
-    meaning="15 s after a change was acknowledged, with no fault since, a node that answered all the time did "
-    "not report the new level.",
+    meaning="15 s after a change was acknowledged, with no fault since, a node that answered all the time "
+    "did not report the new level.",
     guarantee="An accepted level becomes the finalized level of all nodes.",
     source="KIP-584, UpdateFeatures; the bound is krucible's",
 )
