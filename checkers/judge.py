@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from checkers import groups, registers, share_groups
-from checkers.administration import descriptions, elections, reassignments
+from checkers.administration import descriptions, elections, features, reassignments
 from checkers.groups import erasures
 from checkers.history.operations import History
 from checkers.history.runner import LASTED
@@ -41,6 +41,7 @@ ENTRIES = (
     partitions.ENTRY,
     elections.ENTRY,
     reassignments.ENTRY,
+    features.ENTRY,
     recovery.ENTRY,
     availability.ENTRY,
     replicas.ENTRY,

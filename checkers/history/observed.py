@@ -13,7 +13,7 @@ from checkers.history.fields import LARGEST, Offset, Partition
 from checkers.history.operations import Decoded, History, Operation
 
 PARTITIONS, OFFSETS, LEADING, STARTS = "partitions", "offsets", "leading", "starts"
-ENDS, COMMITS, REASSIGNMENTS = "ends", "commits", "reassignments"
+ENDS, COMMITS, REASSIGNMENTS, FEATURES = "ends", "commits", "reassignments", "features"
 """Keys of observations that are repeated during a run, in addition to those of the quorum."""
 NODE = "node"
 """Key of observations of nodes' containers, made on change."""
@@ -75,6 +75,21 @@ class ReassignmentsSeen(Observation, frozen=True, kw_only=True):
 
     node: str = ""
     ongoing: list[OngoingListed]
+
+
+class FeaturesSeen(Observation, frozen=True, kw_only=True):
+    """One node's answer to ApiVersions about features (KIP-584).
+
+    Attributes:
+        epoch: offset in the metadata log up to which the levels are those of the log; -1 if the node does not
+            know the levels.
+        levels: finalized levels by name; a feature that is off is not among them.
+        supported: lowest and highest level that the node supports, by name.
+    """
+
+    epoch: Annotated[int, msgspec.Meta(ge=-1, le=LARGEST)]
+    levels: dict[str, int]
+    supported: dict[str, tuple[int, int]]
 
 
 class OffsetsRequested(StrEnum):

@@ -4,6 +4,7 @@ The fields are those of docs/histories.md, as in `checkers.history.fields`.  An 
 completion has the request and the answer; `completed` joins them.
 """
 
+from enum import StrEnum
 from typing import Annotated
 
 import msgspec
@@ -56,10 +57,29 @@ class VoterOffered(VoterRequested, frozen=True, kw_only=True):
     endpoints: tuple[Endpoint, ...] = ()
 
 
+class UpgradeType(StrEnum):
+    """What a change of a feature's level may be (KIP-778)."""
+
+    UPGRADE = "upgrade"
+    """It must not lower the level."""
+    SAFE_DOWNGRADE = "safe-downgrade"
+    """It must not raise the level, and no metadata may be lost."""
+    UNSAFE_DOWNGRADE = "unsafe-downgrade"
+    """It must not raise the level; metadata may be lost."""
+
+
 class FeatureRequested(AdminRequested, frozen=True, kw_only=True):
-    """The requested level of a feature."""
+    """The requested level of a feature.
+
+    Attributes:
+        level: the level; 0 turns the feature off.
+        upgrade_type: what the change may be; unset in older runs, which only upgraded.
+        validate_only: whether the change should only be checked; unset if it should be made.
+    """
 
     level: int
+    upgrade_type: UpgradeType | UnsetType = UNSET
+    validate_only: bool | UnsetType = UNSET
 
 
 class TopicAltered(AdminRequested, frozen=True, kw_only=True):

@@ -84,6 +84,7 @@ from checkers.history.logged import (
 from checkers.history.observed import (
     COMMITS,
     ENDS,
+    FEATURES,
     LEADING,
     NODE,
     OFFSETS,
@@ -95,6 +96,7 @@ from checkers.history.observed import (
     CommitsSeen,
     CoordinatorsSeen,
     EndsSeen,
+    FeaturesSeen,
     LeaderEpochsSeen,
     LeadingSeen,
     NodeSeen,
@@ -320,6 +322,7 @@ _OBSERVED: Shapes = {
     **_observed(QUORUM_STATE, QuorumStateSeen),
     **_observed(PARTITIONS, PartitionsSeen),
     **_observed(REASSIGNMENTS, ReassignmentsSeen),
+    **_observed(FEATURES, FeaturesSeen),
     **_observed(OFFSETS, OffsetsSeen),
     **_observed(LEADING, LeadingSeen),
     **_observed(STARTS, StartsSeen),

@@ -25,6 +25,7 @@ class Source(StrEnum):
     QUORUM_STATE = "quorum-state files"
     PARTITIONS = "brokers' views of partitions"
     REASSIGNMENTS = "reassignments under way"
+    FEATURES = "feature levels that nodes reported"
     OFFSETS = "offsets that leaders reported"
     STARTS = "starts of replicas' logs"
     ENDS = "ends of replicas' logs"
@@ -51,6 +52,7 @@ _JOURNALS = {
     Source.QUORUM_STATE: re.compile(r"observer-quorum-state"),
     Source.PARTITIONS: re.compile(r"observer-partitions-.*"),
     Source.REASSIGNMENTS: re.compile(r"observer-reassignments"),
+    Source.FEATURES: re.compile(r"observer-features-.*"),
     Source.OFFSETS: re.compile(r"observer-offsets"),
     Source.STARTS: re.compile(r"observer-starts-.*"),
     Source.ENDS: re.compile(r"observer-ends"),

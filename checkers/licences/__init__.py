@@ -78,7 +78,7 @@ def _keeps_eligible(facts: Facts, _: Topic) -> bool:
 
 
 def _keeps_none_eligible(facts: Facts, _: Topic) -> bool:
-    return not facts.eligible_replicas
+    return facts.no_eligible_replicas
 
 
 def _retains(_: Facts, topic: Topic) -> bool:

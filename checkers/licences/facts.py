@@ -10,14 +10,13 @@ from checkers.columns.tables import PartitionName
 from checkers.evidence.administration import Election, elections_of
 from checkers.evidence.config_changes import ConfigChanges, config_changes
 from checkers.evidence.faults import FaultWindow, fault_windows
+from checkers.evidence.features import ELR_VERSION, levels_in_run
 from checkers.evidence.leader_epochs import LeaderEpochs, leader_epochs
 from checkers.evidence.partition_changes import PartitionChanges, partition_changes
 from checkers.evidence.topic_partitions import possible_partitions
 from checkers.history.observed import PARTITIONS, PartitionsSeen
 from checkers.history.operations import History
 from checkers.history.setup import Setup, recorded_setup
-
-ELR_FEATURE = "eligible.leader.replicas.version"
 
 
 class ReportedPartitionState(NamedTuple):
@@ -65,8 +64,13 @@ class Facts:
 
     @property
     def eligible_replicas(self) -> bool:
-        """Whether the cluster keeps eligible leader replicas (KIP-966)."""
-        return bool(self.setup.features.get(ELR_FEATURE))
+        """Whether the cluster may keep eligible leader replicas (KIP-966) at any time of the run."""
+        return max(levels_in_run(self.history, ELR_VERSION)) > 0
+
+    @property
+    def no_eligible_replicas(self) -> bool:
+        """Whether the cluster may keep no eligible leader replicas at any time of the run."""
+        return min(levels_in_run(self.history, ELR_VERSION)) == 0
 
     @property
     def leader_acknowledges_alone(self) -> bool:

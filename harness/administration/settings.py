@@ -1,4 +1,4 @@
-"""Requests to one broker for feature levels (KIP-584), configs and new partitions."""
+"""Requests to one broker for configs and new partitions."""
 
 import msgspec
 from kafka.protocol.admin import (
@@ -6,12 +6,9 @@ from kafka.protocol.admin import (
     CreatePartitionsResponse,
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
-    UpdateFeaturesRequest,
-    UpdateFeaturesResponse,
 )
 
-from harness.kafka.features import node_features
-from harness.kafka.wire import Connection, WireError
+from harness.kafka.wire import Connection
 
 _TIMEOUT_S = 10.0
 _GRACE_S = 2.0
@@ -28,35 +25,6 @@ class SettingAnswer(msgspec.Struct, frozen=True):
 
     code: int
     message: str | None
-
-
-def update_feature(address: Address, feature: str, level: int, timeout_ms: int) -> SettingAnswer:
-    """Request a higher finalized level of a feature.
-
-    Raises:
-        WireError: no answer.
-    """
-    update = UpdateFeaturesRequest.FeatureUpdateKey(feature=feature, max_version_level=level, upgrade_type=1)
-    request = UpdateFeaturesRequest(timeout_ms=timeout_ms, feature_updates=[update], validate_only=False)
-    with Connection(*address, timeout_ms / 1000 + _GRACE_S) as connection:
-        answer = connection.ask(request, UpdateFeaturesResponse)
-    # Up to version 1 each feature has a separate answer, in addition to the common one (KIP-1022 removed
-    # them).
-    first = next((one for one in answer.results or () if one.error_code), answer)
-    return SettingAnswer(first.error_code, first.error_message)
-
-
-def newest_level(address: Address, feature: str) -> int:
-    """The newest level of a feature that a node supports.
-
-    Raises:
-        WireError: no answer, or the node does not support the feature.
-    """
-    with Connection(*address, _TIMEOUT_S) as connection:
-        supported = node_features(connection).supported
-    if feature not in supported:
-        raise WireError(f"the node knows no feature {feature}")
-    return supported[feature][1]
 
 
 def alter_topic(address: Address, topic: str, config: str, value: str | None) -> SettingAnswer:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 
 import msgspec
+from msgspec import UNSET
 
 from checkers.history.courses import AWAIT, CHOOSE, ChoiceMade
 from checkers.history.error_codes import error_name
@@ -94,7 +95,9 @@ def _listed(texts: list[str]) -> str:
 
 
 def _level(key: object, value: object) -> str:
-    return f"{key} to {msgspec.convert(value, FeatureRequested).level}"
+    asked = msgspec.convert(value, FeatureRequested)
+    how = "" if asked.upgrade_type is UNSET else f" by {asked.upgrade_type.replace('-', ' ')}"
+    return f"{key} to {asked.level}{how}{', validation only' if asked.validate_only is True else ''}"
 
 
 def _altered(key: object, value: object) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from checkers.history.requested import (
     AdminRequested,
@@ -17,10 +17,12 @@ from checkers.history.requested import (
     ReassignmentRequested,
     ReassignmentTarget,
     TopicAltered,
+    UpgradeType,
     VoterOffered,
     VoterRequested,
 )
 from harness.administration.elections import elect_leaders
+from harness.administration.features import FeatureUpdate, newest_level, update_feature
 from harness.administration.heartbeats import Heartbeat, registered_epoch, send_heartbeat
 from harness.administration.reassignments import alter_reassignments, list_reassignments
 from harness.administration.settings import (
@@ -29,8 +31,6 @@ from harness.administration.settings import (
     alter_brokers,
     alter_group,
     alter_topic,
-    newest_level,
-    update_feature,
 )
 from harness.administration.throttles import Move, Throttle, set_throttle, throttle_for
 from harness.administration.voters import VoterKey, add_voter, outcome_of, remove_voter
@@ -38,7 +38,7 @@ from harness.cluster.homes import NodeHome
 from harness.kafka.answers import QuorumAnswer
 from harness.kafka.snapshot import ClusterSnapshot
 from harness.kafka.wire import METADATA_TOPIC, WireError, answers
-from harness.nemesis.answers import RecordedAnswer, in_words, of_heartbeat, of_partitions
+from harness.nemesis.answers import RecordedAnswer, in_words, of_feature, of_heartbeat, of_partitions
 from harness.vocabulary.administration import (
     AddPartitions,
     AddVoter,
@@ -221,7 +221,7 @@ class AdminRequests:
             case int(broker), HeartbeatSent(epoch=epoch, metadata_offset=offset):
                 return of_heartbeat(send_heartbeat(address, Heartbeat(broker, epoch, offset), timeout_ms))
             case str(name), (FeatureRequested() | PartitionsAdded()) as setting:
-                return in_words(_set(name, setting, address, timeout_ms))
+                return _set(name, setting, address, timeout_ms)
             case str(name), (TopicAltered() | BrokersAltered() | GroupAltered()) as altered:
                 return in_words(_alter(name, altered, address))
         raise AssertionError(asked)
@@ -237,7 +237,9 @@ class AdminRequests:
                 return None, ReassignmentRequested(targets=targets, throttle_bytes_per_s=throttle)
             case UpdateFeature(feature=feature, level=level):
                 return feature, FeatureRequested(
-                    level=self._newest(feature, snapshot) if level is None else level
+                    level=self._newest(feature, snapshot) if level is None else level,
+                    upgrade_type=operation.upgrade_type,
+                    validate_only=operation.validate_only,
                 )
             case AlterTopic() | AlterBrokers() | AlterGroup():
                 return _alteration(operation)
@@ -361,12 +363,14 @@ def _may_join(node: Node, voters: set[int]) -> bool:
 
 def _set(
     name: str, asked: FeatureRequested | PartitionsAdded, address: Address, timeout_ms: int
-) -> SettingAnswer:
+) -> RecordedAnswer:
     match asked:
-        case FeatureRequested(level=level):
-            return update_feature(address, name, level, timeout_ms)
+        case FeatureRequested(level=level, upgrade_type=kind, validate_only=only):
+            kind = UpgradeType.UPGRADE if kind is UNSET else kind
+            update = FeatureUpdate(name, level, kind, validate_only=only is True)
+            return of_feature(update_feature(address, update, timeout_ms))
         case PartitionsAdded(count=count):
-            return add_partitions(address, name, count, timeout_ms)
+            return in_words(add_partitions(address, name, count, timeout_ms))
 
 
 def _alter(name: str, asked: TopicAltered | BrokersAltered | GroupAltered, address: Address) -> SettingAnswer:

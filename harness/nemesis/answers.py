@@ -5,6 +5,7 @@ from typing import NamedTuple
 from checkers.history.error_codes import ErrorCode
 from checkers.history.operations import OperationType
 from checkers.history.requested import AdminAnswered, AnsweredInWords, HeartbeatAnswered, PartitionsAnswered
+from harness.administration import features
 from harness.administration.elections import ElectionResult
 from harness.administration.heartbeats import HeartbeatAnswer
 from harness.administration.reassignments import ReassignmentResult
@@ -60,6 +61,12 @@ def in_words(answer: SettingAnswer) -> RecordedAnswer:
     """The record of an answer with one code and a message."""
     content = AnsweredInWords(code=answer.code, message=answer.message)
     return RecordedAnswer(_outcome(answer.code), (answer.code,), content)
+
+
+def of_feature(answer: SettingAnswer) -> RecordedAnswer:
+    """The record of an answer to a change of a feature's level."""
+    content = AnsweredInWords(code=answer.code, message=answer.message)
+    return RecordedAnswer(features.outcome_of(answer.code), (answer.code,), content)
 
 
 def of_heartbeat(answer: HeartbeatAnswer) -> RecordedAnswer:

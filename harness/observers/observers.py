@@ -7,6 +7,7 @@ from typing import Protocol
 from harness.kafka.endpoint import Endpoint
 from harness.observers.commits import CommitsObserver
 from harness.observers.ends import LogEndsObserver
+from harness.observers.features import FeaturesObserver
 from harness.observers.offsets import OffsetsObserver
 from harness.observers.partitions import PartitionObserver
 from harness.observers.quorum import QuorumObserver
@@ -23,6 +24,8 @@ ASK_TIMEOUT_S = 1.5
 STOP_BOUND_S = 5.0
 ENDS_INTERVAL_S = 0.1
 """Time between observations of the ends of logs, seconds."""
+FEATURES_INTERVAL_S = 0.5
+"""Time between observations of a node's feature levels, seconds: two a second show each change."""
 COMMITS_INTERVAL_S = 0.25
 """Time between observations of groups' commits, seconds: a rolled segment is cleaned later than that."""
 
@@ -65,6 +68,7 @@ class Observers:
         journals: journals of the run.
         interval_ms: time between two observations of one observer, milliseconds.
         reassignments: whether to observe reassignments too.
+        features: whether to observe feature levels too.
         offsets: whether to request the starts and ends of partitions too.
         ends: topics whose logs' ends are read from disks.
         commits: whether to read groups' commits from disks.
@@ -83,6 +87,7 @@ class Observers:
         interval_ms: int = 250,
         *,
         reassignments: bool = False,
+        features: bool = False,
         offsets: bool = False,
         ends: tuple[str, ...] = (),
         commits: bool = False,
@@ -106,6 +111,10 @@ class Observers:
             if deletions is not None:
                 endpoint = Endpoint(*cluster.observe_listeners[broker.name], ASK_TIMEOUT_S)
                 self._observers.append(StartsObserver(journals, broker.name, endpoint, deletions))
+        if features:
+            for node, address in {**cluster.controller_listeners, **cluster.observe_listeners}.items():
+                endpoint = Endpoint(*address, ASK_TIMEOUT_S)
+                self._observers.append(FeaturesObserver(journals, node, endpoint, FEATURES_INTERVAL_S))
         if reassignments:
             listeners = cluster.observe_listeners
             self._observers.append(

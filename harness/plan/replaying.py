@@ -141,7 +141,10 @@ class _Recorded:
             case "add-voter" | "remove-voter" | "late-heartbeat":
                 return _OF_NODES[operation.f](self.numbered(int(operation.key)))
             case "update-feature":
-                return UpdateFeature(str(operation.key), msgspec.convert(value, FeatureRequested).level)
+                wanted = msgspec.convert(value, FeatureRequested)
+                return UpdateFeature(
+                    str(operation.key), wanted.level, wanted.upgrade_type, wanted.validate_only
+                )
             case "alter-topic" | "alter-brokers" | "alter-group":
                 return _altered(operation)
             case "create-partitions":

@@ -15,7 +15,13 @@ from harness.plan.random_schedules import (
     with_losses,
 )
 from harness.plan.rolling import drawn_roll
-from harness.vocabulary.administration import BROKER_DEFAULTS, AdminOperation, AlterBrokers, Moving
+from harness.vocabulary.administration import (
+    BROKER_DEFAULTS,
+    AdminOperation,
+    AlterBrokers,
+    Moving,
+    UpdateFeature,
+)
 from harness.vocabulary.faults import Fault
 from harness.vocabulary.former import in_current_words
 from harness.vocabulary.gambits import Gambit, InjectAll, ReassignChosen, Request, RequestForChosen
@@ -149,6 +155,11 @@ def moves_replicas(schedule: Planned) -> bool:
     return any(isinstance(one, Moving) for one in operations_of(schedule)) or any(
         isinstance(move.what, ReassignChosen) for move in there
     )
+
+
+def changes_features(schedule: Planned) -> bool:
+    """Whether the schedule changes feature levels."""
+    return any(isinstance(one, UpdateFeature) for one in operations_of(schedule))
 
 
 def agenda(schedule: FixedSchedule) -> list[tuple[str, Step | Gambit]]:

@@ -34,7 +34,7 @@ from harness.kafka.wire import WireError
 from harness.observers import Observers
 from harness.observers.commits import COMMITTING
 from harness.plan.planning import RunPlan
-from harness.plan.schedule import moves_replicas
+from harness.plan.schedule import changes_features, moves_replicas
 from harness.record.events import Event, Listener, RunBegan, RunEnded
 from harness.record.folder import RUNS, point_latest
 from harness.record.harness_failures import HarnessFailures
@@ -204,6 +204,7 @@ def _observed(stage: Stage, context: WorkloadContext[Workload]) -> Iterator[Obse
         stage.journals,
         OBSERVE_INTERVAL_MS,
         reassignments=moving,
+        features=changes_features(stage.plan.schedule),
         offsets=bool(loaded) and isinstance(stage.plan.scenario.schedule, RandomSchedule),
         ends=(*loaded, OFFSETS_TOPIC) if committing else loaded,
         commits=committing,

@@ -4,6 +4,7 @@ All of them are frozen values that can be written to JSON and read back.  They h
 """
 
 from checkers.history.error_codes import ErrorCode
+from checkers.history.requested import UpgradeType
 from checkers.verdict.verdict import Validity
 from harness.vocabulary.administration import (
     AddPartitions,
@@ -220,6 +221,7 @@ __all__ = [
     "TxnWorkload",
     "Until",
     "UpdateFeature",
+    "UpgradeType",
     "Validity",
     "VotersAre",
     "VotersCaughtUp",

@@ -9,7 +9,9 @@ from collections.abc import Iterable
 from enum import StrEnum
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
+from checkers.history.requested import UpgradeType
 from harness.vocabulary.topology import Node, Role
 
 
@@ -97,15 +99,20 @@ class Reassign(msgspec.Struct, frozen=True, tag_field="kind", tag="reassign"):
 
 
 class UpdateFeature(msgspec.Struct, frozen=True, tag_field="kind", tag="update-feature"):
-    """Request that a finalized feature level is raised (KIP-584).
+    """Request a finalized level of a feature (KIP-584).
 
     Attributes:
         feature: its name, e.g. ``metadata.version``.
-        level: the level; None: the highest level that the broker supports to which the request is sent.
+        level: the level, 0 to turn the feature off; None: the highest level that the broker supports to which
+            the request is sent.
+        upgrade_type: what the change may be (KIP-778); unset: an upgrade.
+        validate_only: whether Kafka should only check the change; unset: it should make it.
     """
 
     feature: str
     level: int | None = None
+    upgrade_type: UpgradeType | UnsetType = UNSET
+    validate_only: bool | UnsetType = UNSET
 
 
 class AlterTopic(msgspec.Struct, frozen=True, tag_field="kind", tag="alter-topic"):

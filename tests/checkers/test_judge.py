@@ -60,6 +60,7 @@ def test_a_whole_run_is_valid(story: Story) -> None:
         "partitions",
         "elections",
         "reassignments",
+        "features",
         "recovery",
         "availability",
         "replicas",

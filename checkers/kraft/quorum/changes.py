@@ -7,11 +7,11 @@ import msgspec
 
 from checkers.evidence.administration import AdminOperation, requests_of
 from checkers.evidence.faults import FOREVER_NS
+from checkers.evidence.features import KRAFT_VERSION, feature_requests
 from checkers.history.operations import FAIL, INFO, OK, History, OperationType
-from checkers.history.requested import FeatureRequested, VoterRequested
+from checkers.history.requested import VoterRequested
 
 ADD, REMOVE = "add-voter", "remove-voter"
-KRAFT_VERSION = "kraft.version"
 
 
 class VoterChange(msgspec.Struct, frozen=True):
@@ -98,11 +98,9 @@ def dynamic_since_ns(history: History, features: dict[str, int]) -> int:
         return 0
     return min(
         (
-            request.from_ns
-            for request in requests_of(history, "update-feature")
-            if request.began.key == KRAFT_VERSION
-            and not request.failed
-            and msgspec.convert(request.began.value, FeatureRequested).level > 0
+            asked.request.from_ns
+            for asked in feature_requests(history)
+            if asked.feature == KRAFT_VERSION and asked.changes and asked.level > 0
         ),
         default=FOREVER_NS,
     )

@@ -13,9 +13,10 @@ also after an upgrade to a dynamic quorum.  So only clusters with ``kraft.versio
 from collections.abc import Iterable, Iterator, Sequence
 
 from checkers.evidence.faults import recorded_faults
+from checkers.evidence.features import KRAFT_VERSION
 from checkers.history.operations import History
 from checkers.history.setup import Setup
-from checkers.kraft.quorum.changes import ADD, KRAFT_VERSION, VoterChange
+from checkers.kraft.quorum.changes import ADD, VoterChange
 from checkers.kraft.quorum.explaining import joins_by_itself
 from checkers.kraft.quorum.views import StateFile
 from checkers.kraft.quorum.voter_sets import VoterSet

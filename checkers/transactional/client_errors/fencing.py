@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from checkers.columns.tables import NEVER
-from checkers.evidence.feature_levels import TRANSACTION_VERSION, possible_since_ns
+from checkers.evidence.features import TRANSACTION_VERSION, levels_in_run
 from checkers.evidence.producers import (
     OperationPair,
     asked_ns,
@@ -197,13 +197,12 @@ def _hides_epochs(history: History, call: OperationPair) -> bool:
     """Whether a commit with an epoch that is one too old is answered like one without a transaction.
 
     With an epoch for each transaction it may be a retry (KIP-890), so INVALID_TXN_STATE is the answer if the
-    transaction was aborted (KAFKA-20785).  Of the libraries only kafka-clients has such epochs.  An upgrade
-    may have raised ``transaction.version`` before the answer.
+    transaction was aborted (KAFKA-20785).  Of the libraries only kafka-clients has such epochs.
     """
     ended = call.ended or call.begun
-    numbered = possible_since_ns(history, TRANSACTION_VERSION, _EPOCH_FOR_EACH) <= ended.time_ns
+    newest = max(levels_in_run(history, TRANSACTION_VERSION)) >= _EPOCH_FOR_EACH
     client = (call.begun.value or {}).get("client")
-    return numbered and client == KAFKA_CLIENTS and TXN_STATE in codes_in(ended.error or "")
+    return newest and client == KAFKA_CLIENTS and TXN_STATE in codes_in(ended.error or "")
 
 
 def _lost(

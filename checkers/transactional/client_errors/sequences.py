@@ -28,6 +28,7 @@ from typing import Any
 import msgspec
 
 from checkers.columns.tables import PartitionName
+from checkers.evidence.features import TRANSACTION_VERSION, levels_in_run
 from checkers.evidence.producers import transactions
 from checkers.history.operations import INVOKE, OK, History, Operation, once
 from checkers.history.sends import is_answered
@@ -103,7 +104,7 @@ def _own_doubt(history: History, setup: Setup, operation: Operation) -> str | No
     """Why an error of this producer proves no loss; None if it may prove one."""
     if operation.f != _TRANSACTION:
         return _of_send(setup, operation)
-    return _of_transaction(history, setup, operation)
+    return _of_transaction(history, operation)
 
 
 def _doubt(
@@ -128,13 +129,13 @@ def _of_send(setup: Setup, operation: Operation) -> str | None:
     return None
 
 
-def _of_transaction(history: History, setup: Setup, operation: Operation) -> str | None:
+def _of_transaction(history: History, operation: Operation) -> str | None:
     if _SENT_AGAIN in (operation.error or ""):
         return (
             "a batch was sent there twice, and if the copy arrives last the leader refuses all "
             "batches after it"
         )
-    verified = setup.features.get("transaction.version", 0) < _WITHOUT_VERIFICATION
+    verified = min(levels_in_run(history, TRANSACTION_VERSION)) < _WITHOUT_VERIFICATION
     silent = verified and operation.value.get("client") == KAFKA_CLIENTS
     if silent and _took_ns(history, operation) > _SENT_ONCE_NS:
         return "a batch may have been sent there twice, which kafka-clients does not report"

@@ -41,10 +41,11 @@ from typing import NamedTuple
 
 from checkers.columns.tables import PartitionName
 from checkers.evidence.coordinators import TRANSACTIONS_TOPIC
+from checkers.evidence.features import TRANSACTION_VERSION, levels_in_run
 from checkers.evidence.partition_changes import NOBODY, partition_changes
 from checkers.evidence.transaction_states import StatesLog, states_of, unread_states
 from checkers.history.operations import History
-from checkers.history.setup import Setup, recorded_setup
+from checkers.history.setup import recorded_setup
 from checkers.history.transaction_states import Status
 from checkers.transactional.states.anomalies import (
     ANOMALIES,
@@ -164,7 +165,7 @@ class _Walk:
         self._log = log
         states = partition_changes(history).states.get(partition, ())
         self._leaders = {state.leader_epoch: state.leader for state in states if state.leader != NOBODY}
-        self._fenced_twice = _may_fence_twice(recorded_setup(history))
+        self._fenced_twice = _may_fence_twice(history)
         self._whole = True
         self._current: dict[int, tuple[LoggedState, ...]] = {}
         self._epochs: dict[int, int] = {}
@@ -221,9 +222,11 @@ class _Walk:
         )
 
 
-def _may_fence_twice(setup: Setup) -> bool:
+def _may_fence_twice(history: History) -> bool:
     """Whether an abort of version 2 may raise the epoch twice: by a defect, or as version 2 was enabled."""
-    return setup.oldest_version < _FENCED_ONCE or setup.features.get("transaction.version", 0) < _RAISING
+    if recorded_setup(history).oldest_version < _FENCED_ONCE:
+        return True
+    return min(levels_in_run(history, TRANSACTION_VERSION)) < _RAISING
 
 
 def _rows(log: StatesLog) -> list[tuple[int, int, LoggedState]]:

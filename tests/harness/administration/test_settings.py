@@ -1,17 +1,12 @@
 """Partitions are asked for of one broker, once, with its own words in the answer."""
 
-import pytest
-
 from harness.administration.settings import (
     add_partitions,
     alter_brokers,
     alter_group,
     alter_topic,
-    newest_level,
 )
-from harness.kafka.wire import WireError
 from tests.harness.fakes.moving import FakeMoving
-from tests.harness.fakes.node import VERSIONS, FakeNode
 from tests.harness.workloads.test_workload_registers import FakeBrokerOfTopics
 
 
@@ -20,23 +15,6 @@ def test_new_partitions_are_requested_and_the_answer_is_reported() -> None:
         broker.refusals = [37]
         codes = [add_partitions(broker.address, "t", 8, 500).code for _ in range(2)]
     assert codes == [37, 0]
-
-
-def test_the_newest_level_of_a_feature_is_what_the_node_supports() -> None:
-    with FakeNode() as node:
-        node.features = {"metadata.version": 21}
-        node.newest_features = {"metadata.version": 29}
-        assert newest_level(node.address, "metadata.version") == 29
-        with pytest.raises(WireError, match=r"the node knows no feature share\.version"):
-            newest_level(node.address, "share.version")
-
-
-def test_a_node_is_asked_in_the_version_that_also_lists_features_that_may_be_off() -> None:
-    with FakeNode() as node:
-        node.versions[VERSIONS] = 4
-        node.newest_features = {"transaction.version": 2}
-        assert newest_level(node.address, "transaction.version") == 2
-        assert node.asked[-1] == (VERSIONS, 4)
 
 
 def test_configs_of_topics_all_brokers_and_groups_are_set() -> None:

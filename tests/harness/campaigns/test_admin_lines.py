@@ -53,6 +53,13 @@ NODE = {"to": "n1", "code": 0, "message": "NONE"}
             "cancel reassignments of 2 partitions: NO_REASSIGNMENT_IN_PROGRESS",
         ),
         (OK, "update-feature", "kraft.version", NODE | {"level": 1}, "kraft.version to 1: done"),
+        (
+            OK,
+            "update-feature",
+            "share.version",
+            NODE | {"level": 1, "upgrade_type": "safe-downgrade", "validate_only": True},
+            "share.version to 1 by safe downgrade, validation only: done",
+        ),
         (OK, "alter-topic", "t", NODE | {"config": "a", "value": "b"}, "t a=b: done"),
         (OK, "alter-brokers", "a", NODE | {"value": "b"}, "brokers a=b: done"),
         (OK, "alter-group", "g", NODE | {"config": "a", "value": "b"}, "group g a=b: done"),

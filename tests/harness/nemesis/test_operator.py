@@ -11,6 +11,7 @@ from checkers.history.observed import PartitionAnswer
 from checkers.history.operations import Operation, OperationType
 from checkers.history.quorum import ReplicaState
 from harness.administration.elections import ElectionAnswer, ElectionResult
+from harness.administration.features import FeatureUpdate
 from harness.administration.heartbeats import Heartbeat, HeartbeatAnswer
 from harness.administration.reassignments import ReassignmentAnswer, ReassignmentResult
 from harness.administration.settings import SettingAnswer
@@ -42,6 +43,7 @@ from harness.vocabulary import (
     TimedOperation,
     Topology,
     UpdateFeature,
+    UpgradeType,
     broker,
     controller,
 )
@@ -291,10 +293,22 @@ def test_a_feature_is_raised_to_the_newest_level_that_the_asked_broker_supports(
     assert bench.operator.perform(UpdateFeature("metadata.version"), 500).outcome is OK
     assert bench.asked[-2:] == [
         ("newest_level", "metadata.version"),
-        ("update_feature", "metadata.version", 29, 500),
+        ("update_feature", FeatureUpdate("metadata.version", 29), 500),
     ]
     begun, _ = bench.operations()
     assert (begun.key, begun.value) == ("metadata.version", {"to": "n2", "level": 29})
+
+
+def test_a_feature_is_lowered_by_the_requested_type_or_only_checked(bench: Bench) -> None:
+    bench.answers |= {"update_feature": SettingAnswer(95, "no")}
+    lowered = UpdateFeature("transaction.version", 1, UpgradeType.SAFE_DOWNGRADE, validate_only=True)
+    assert bench.operator.perform(lowered, 500).outcome is FAIL
+    update = FeatureUpdate("transaction.version", 1, UpgradeType.SAFE_DOWNGRADE, validate_only=True)
+    assert bench.asked[-1] == ("update_feature", update, 500)
+    begun, ended = bench.operations()
+    asked = {"to": "n2", "level": 1, "upgrade_type": "safe-downgrade", "validate_only": True}
+    assert begun.value == asked
+    assert ended.value.items() >= (asked | {"code": 95, "message": "no"}).items()
 
 
 def test_a_feature_of_unknown_levels_is_not_raised(bench: Bench) -> None:

@@ -22,6 +22,7 @@ from tests.harness.fakes.node import (
     ELR,
     METADATA,
     QUORUM,
+    VERSIONS,
     FakeNode,
     elr_answer,
     metadata_answer,
@@ -42,7 +43,7 @@ DIRECTORY = "792eyRB-iWnN5hXolHjMEQ"
 class Bench:
     """Two fake nodes with disks, observed."""
 
-    def __init__(self, folder: Path, stack: ExitStack) -> None:
+    def __init__(self, folder: Path, stack: ExitStack, *, features: bool = False) -> None:
         self.folder = folder
         self.nodes = Topology(brokers=2, controllers=2).nodes()
         self.fakes = {node.name: stack.enter_context(FakeNode()) for node in self.nodes}
@@ -52,7 +53,7 @@ class Bench:
             fake.answers[ELR] = lambda _request: elr_answer({0: [], 1: []})
         self.journals = Journals(folder, "run", Clock())
         stack.callback(self.journals.close)
-        self.observers = Observers(self, ("log-0",), self.journals, interval_ms=10)
+        self.observers = Observers(self, ("log-0",), self.journals, interval_ms=10, features=features)
 
     @property
     def controller_listeners(self) -> dict[str, tuple[str, int]]:
@@ -314,3 +315,25 @@ def test_who_reads_disks_is_there_where_it_is_asked_for(bench: Bench) -> None:
     names = {path.name for path in folder.iterdir()}
     assert {"history-observer-ends.jsonl", "history-observer-commits.jsonl"} <= names
     assert not [*bench.folder.glob("history-observer-commits*")]
+
+
+def test_feature_levels_are_recorded_as_each_node_reports_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "FEATURES_INTERVAL_S", 0.01)
+    with ExitStack() as stack:
+        bench = Bench(tmp_path, stack, features=True)
+        bench.fakes["n1"].features = {"transaction.version": 2}
+        bench.fakes["n1"].newest_features = {"transaction.version": 2}
+        bench.fakes["n2"].answers[VERSIONS] = lambda _request: None
+        bench.observers.start()
+        wait_until(lambda: bench.recorded_values("features", "n1"))
+        bench.fakes["n1"].features = {"transaction.version": 1}
+        wait_until(lambda: len(bench.recorded_values("features", "n1")) > 1)
+        bench.observers.stop()
+    first, *_, last = bench.recorded_values("features", "n1")
+    assert first.pop("began_ns") < last.pop("began_ns")
+    supported = {"transaction.version": [1, 2]}
+    assert first == {"epoch": 1, "levels": {"transaction.version": 2}, "supported": supported}
+    assert last == {"epoch": 1, "levels": {"transaction.version": 1}, "supported": supported}
+    assert bench.recorded_values("features", "n2") == []

@@ -38,6 +38,7 @@ from harness.vocabulary import (
     TimedOperation,
     Topology,
     UpdateFeature,
+    UpgradeType,
     broker,
     controller,
 )
@@ -179,6 +180,8 @@ def test_admin_operations_are_those_that_were_asked_for() -> None:
     admin.add(4_500, OperationType.OK, "add-voter", 103, {"directory_id": "d", "to": "b1"})
     admin.add(5_000, invoke, "remove-voter", 2, {"directory_id": "d", "to": "b1"})
     admin.add(6_000, invoke, "update-feature", "kraft.version", {"level": 1, "to": "b1"})
+    lowered = {"level": 1, "upgrade_type": "safe-downgrade", "validate_only": True, "to": "b1"}
+    admin.add(6_500, invoke, "update-feature", "share.version", lowered)
     admin.add(7_000, invoke, "alter-topic", "t", {"config": "c", "value": "v", "to": "b1"})
     admin.add(8_000, invoke, "create-partitions", "t", {"count": 8, "to": "b1"})
     admin.add(8_500, invoke, "alter-brokers", "c", {"value": "v", "to": "b1"})
@@ -194,6 +197,9 @@ def test_admin_operations_are_those_that_were_asked_for() -> None:
         TimedOperation(4_000, AddVoter(controller(3))),
         TimedOperation(5_000, RemoveVoter(broker(2))),
         TimedOperation(6_000, UpdateFeature("kraft.version", 1)),
+        TimedOperation(
+            6_500, UpdateFeature("share.version", 1, UpgradeType.SAFE_DOWNGRADE, validate_only=True)
+        ),
         TimedOperation(7_000, AlterTopic("t", "c", "v")),
         TimedOperation(8_000, AddPartitions(8, "t")),
         TimedOperation(8_500, AlterBrokers("c", "v")),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from harness.plan.catalogue import load_scenario, scenario_names
 from harness.plan.random_schedules import DISKS, LEAD_MS, OPERATIONS, TAIL_MS, least_operations
-from harness.plan.schedule import decode, encode, faults_of, plan, problems_of
+from harness.plan.schedule import changes_features, decode, encode, faults_of, plan, problems_of
 from harness.vocabulary import (
     AlterBrokers,
     AlterSome,
@@ -282,3 +282,14 @@ def test_a_default_of_brokers_that_checkers_follow_is_permitted(
     schedule: FixedSchedule | ScriptedSchedule,
 ) -> None:
     assert problems_of(schedule) == []
+
+
+def test_a_schedule_that_changes_features_is_known() -> None:
+    script = ScriptedSchedule((Perform(ReassignSome()), Perform(UpdateFeature("x", 1))), 10)
+    assert changes_features(script)
+    assert not changes_features(ScriptedSchedule((Perform(ReassignSome()),), 10))
+
+
+def test_schedules_of_earlier_versions_are_written_as_before() -> None:
+    written = msgspec.to_builtins(UpdateFeature("metadata.version"))
+    assert written == {"kind": "update-feature", "feature": "metadata.version", "level": None}
