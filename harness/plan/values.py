@@ -56,6 +56,8 @@ def line_of(found: WrongValue, source: bytes) -> int | None:
 def _within(path: str, struct: msgspec.Struct) -> Iterator[WrongValue]:
     for field in fields_of(type(struct)):
         value = getattr(struct, field.name)
+        if value is msgspec.UNSET and msgspec.UnsetType in get_args(field.type):
+            continue  # it is not written either
         name = f"{path}.{field.name}" if path else field.name
         deeper = list(_deeper(name, value))
         yield from deeper or _of_field(name, value, field.type)
