@@ -70,7 +70,10 @@ class JavaMember:
         if self._failure is not None:
             raise ReadError(self._failure)
         assigned, self._assigned = self._assigned, None
-        return PolledRecords(messages, assigned, None if assigned else moved), self._owned
+        if assigned is not None and moved is not None:
+            # The epoch grew in the same poll, after the listener had been called.
+            assigned, moved = assigned._replace(membership=moved), None
+        return PolledRecords(messages, assigned, moved), self._owned
 
     def commit(self, offsets: Mapping[int, int]) -> AdminAnswer:
         """As promised by `GroupMember.commit`; the library sends it again, so no refusal proves anything."""

@@ -8,9 +8,10 @@ import pytest
 
 from checkers.history.operations import OperationType
 from harness.clients.administrator import AdminAnswer
-from harness.clients.group import GroupMember, MemberOptions, Membership, PolledRecords
+from harness.clients.group import Assigned, GroupMember, MemberOptions, Membership, PolledRecords
 from harness.clients.group_opening import join_group
 from harness.clients.interface import ClientFailedError, ClientKind, Message, NotOfferedError, ReadError
+from harness.clients.java.grouping import JavaMember
 from harness.clients.java.process import JavaProcess
 from harness.clients.schemas import ConsumerGroupHeartbeatResponse
 from tests.harness.fakes.group_broker import COMMIT, FETCH_OFFSETS
@@ -128,6 +129,30 @@ def test_what_is_taken_back_is_not_owned_any_more_and_a_new_epoch_is_reported_on
         moved = wait_until(lambda: member.poll(0.1).membership)
         assert moved == Membership(broker.joining.member_id, 7)
         assert member.poll(0.1).membership is None
+
+
+class EpochGrows(JavaMember):
+    """Gets an assignment in epoch 3, and epoch 5 before its poll ends; without a JVM."""
+
+    def __init__(self) -> None:
+        self._options = MemberOptions(("localhost:1",), "group-0", "log-0", modern=True)
+        self._failure, self._early, self._newly_set = None, [], False
+        self._owned, self._assigned, self._membership = frozenset(), None, None
+
+    def _received(self, max_wait_s: float) -> list[Message]:
+        del max_wait_s
+        self._owned, self._membership = frozenset({0}), Membership("m", 3)
+        self._assigned = Assigned({0: 7}, self._membership)
+        return []
+
+    def _told(self) -> Membership:
+        return Membership("m", 5)
+
+
+def test_an_assignment_has_the_epoch_in_which_its_poll_ended() -> None:
+    gathered, owned = EpochGrows().poll(0.1)
+    assert gathered == PolledRecords([], Assigned({0: 7}, Membership("m", 5)), None)
+    assert owned == {0}
 
 
 def test_a_member_that_was_fenced_has_no_commit(java_process: JavaProcess, broker: FakeModernBroker) -> None:
