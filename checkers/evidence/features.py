@@ -69,6 +69,20 @@ def levels_in_run(history: History, feature: str) -> frozenset[int]:
     return frozenset((recorded_setup(history).features.get(feature, 0), *requested))
 
 
+def may_be_lowered(history: History, feature: str) -> bool:
+    """Whether a feature may have been at a lower level than before at any time of the run.
+
+    Raises:
+        msgspec.ValidationError: a request, or the setup, is not as docs/histories.md says.
+    """
+    highest = max(levels_in_run(history, feature))
+    return any(
+        one.changes and one.upgrade_type is not UpgradeType.UPGRADE and one.level < highest
+        for one in feature_requests(history)
+        if one.feature == feature
+    )
+
+
 def _request(request: AdminOperation) -> FeatureRequest:
     asked = msgspec.convert(request.began.value, FeatureRequested)
     return FeatureRequest(

@@ -9,8 +9,8 @@ once or twice (KAFKA-19367).
 
 So a commit marker with the epoch after that of its batches shows that the client uses version 2.  The batches
 of two transactions never have the same epoch of version 2: a client that changes to version 2 raises its
-epoch first (``TransactionManager.maybeUpdateTransactionV2Enabled``), and no run changes back.  At most one
-later transaction, of the same client, has the epoch of the marker.  It follows that
+epoch first (``TransactionManager.maybeUpdateTransactionV2Enabled``).  If ``transaction.version`` is not
+lowered, at most one later transaction, of the same client, has the epoch of the marker.  It follows that
 
 1. a commit marker never has an epoch beyond the next one of the batches that it ends;
 2. a marker does not have the epoch of batches that were sent with an epoch of version 2: it is that of the
@@ -22,7 +22,8 @@ later transaction, of the same client, has the epoch of the marker.  It follows 
 Only finding 4 looks at answers to clients.  Left out are parts of logs that may have been truncated, logs
 with gaps, producers whose coordinators may have lost states, and brokers that forget producers early.
 Findings 2 and 3 leave out producers for which an administrator requested abort markers, which have the epoch
-of the batches.
+of the batches.  Finding 2 is left out if ``transaction.version`` may have been lowered: a client that changes
+back to version 1 keeps the epoch that the last marker of version 2 has, and ends transactions with it.
 """
 
 from collections import Counter
@@ -33,6 +34,7 @@ import msgspec
 import numpy as np
 
 from checkers.columns.tables import NONE, Booleans, Columns, Integers, PartitionName
+from checkers.evidence.features import TRANSACTION_VERSION, may_be_lowered
 from checkers.evidence.loading import columns_of
 from checkers.evidence.replicas import COMMIT, ReplicaLog
 from checkers.history.operations import INVOKE, History
@@ -118,7 +120,9 @@ def find_by_epochs(
         parts = parts.among(certain)
     second = parts.commits & (parts.raised == 1)
     figures.update(ends_by_epochs=len(parts.log), commits_of_version_2=int(second.sum()))
-    yield from _of_others(whole, parts, second, np.isin(parts.producer, aborted_by_hand(history)))
+    by_hand = np.isin(parts.producer, aborted_by_hand(history))
+    own = by_hand | may_be_lowered(history, TRANSACTION_VERSION)
+    yield from _of_others(whole, parts, second, by_hand, own)
     if history.of("txn"):
         yield from _shared(columns_of(history), whole, parts.key[second], figures)
 
@@ -192,7 +196,7 @@ def _unseparated(log: ReplicaLog, certain: Integers | None) -> Iterator[Anomaly]
 
 
 def _of_others(
-    logs: Sequence[ReplicaLog], parts: EndedParts, second: Booleans, by_hand: Booleans
+    logs: Sequence[ReplicaLog], parts: EndedParts, second: Booleans, by_hand: Booleans, own: Booleans
 ) -> Iterator[Anomaly]:
     """One finding for each part whose marker is that of another transaction.
 
@@ -201,10 +205,11 @@ def _of_others(
         parts: the parts of transactions in them.
         second: which of these have the commit marker of a transaction of version 2.
         by_hand: of which of these producers an administrator requested abort markers.
+        own: in which of these parts the batches' own marker may have their epoch, if it is one of version 2.
     """
     key, rows = parts.key, np.flatnonzero(second)
     far = parts.commits & (parts.raised > 1)
-    late = np.isin(key, key[second] + 1) & (parts.raised == 0) & ~by_hand
+    late = np.isin(key, key[second] + 1) & (parts.raised == 0) & ~own
     torn = np.isin(key, key[second]) & ~second & (parts.raised >= 0) & ~far & ~late & ~by_hand
     order = rows[np.argsort(key[rows], kind="stable")]
     for part in np.flatnonzero(far).tolist():

@@ -79,6 +79,12 @@ def aborted_by_hand(producer: int) -> Operation:
     return Operation(0, 0, 9, OperationType.INVOKE, "abort-transaction", "log-0", asked)
 
 
+def lowered(level: int, upgrade_type: str = "safe-downgrade") -> Operation:
+    """A request for a level of ``transaction.version`` whose answer is unknown."""
+    asked = {"level": level, "to": "n1", "upgrade_type": upgrade_type}
+    return Operation(0, 0, 9, OperationType.INVOKE, "update-feature", "transaction.version", asked)
+
+
 def transaction(*records: tuple[int, int | None]) -> list[Operation]:
     """A committed transaction with records in these partitions, at these offsets."""
     asked = {"client": "c", "end": "commit", "consumed": []}
@@ -260,6 +266,15 @@ class TestLeftOut:
         assert judged(log_of(*self.LATE), others=[aborted_by_hand(8)]).counts == {OTHER: 1}
         torn = (log_of(("d", 0), ("c", 1)), log_of(("d", 0), ("a", 0)))
         assert judged(*torn, others=[aborted_by_hand(7)]).counts == {}
+
+    def test_epochs_of_version_2_that_clients_keep_when_they_change_to_version_1(self) -> None:
+        kept = log_of(("d", 0), ("c", 1), ("d", 1), ("c", 1), ("d", 1), ("a", 1))
+        with_2 = {"features": {"transaction.version": 2}}
+        assert judged(kept, others=[lowered(1)], **with_2).counts == {}
+        assert judged(kept, others=[lowered(2)], **with_2).counts == {OTHER: 2}
+        assert judged(kept, others=[lowered(2, "upgrade")]).counts == {OTHER: 2}
+        torn = (log_of(("d", 0), ("c", 1)), log_of(("d", 0), ("a", 0)))
+        assert judged(*torn, others=[lowered(1)], **with_2).counts == {OTHER: 1}
 
     @pytest.mark.parametrize("topic", ["log-0", "__transaction_state"])
     def test_logs_and_states_that_may_have_been_truncated(self, topic: str) -> None:
