@@ -358,7 +358,7 @@ class TransactionTimeoutWorker(Worker):
         return described.coordinator_epoch
 
     def _insist(self, broker: int, ask: Callable[[Connection], T], code_of: Callable[[T], int]) -> T:
-        """Repeat a request while its answer has an error of `_NOT_YET`; returns the last answer.
+        """Repeat a request while its answer has an error of `RETRIABLE`; returns the last answer.
 
         Raises:
             WireError: no answer.
