@@ -7,6 +7,7 @@ import pytest
 
 from checkers.administration.features import check_features
 from checkers.evidence.features import levels_in_run
+from checkers.history.operations import OperationType
 from checkers.licences.facts import Facts
 from checkers.verdict.verdict import CheckerResult, Validity
 from tests.checkers.admin_histories import AdminStory
@@ -78,6 +79,28 @@ def test_without_a_setup_nothing_is_decided() -> None:
     assert (result.validity, result.anomalies) == (Validity.UNKNOWN, ())
     nothing = msgspec.structs.replace(history, operations=())
     assert check_features(nothing).validity is Validity.NOT_EXERCISED
+
+
+def test_a_node_that_never_reports_its_levels_leaves_a_change_undecided() -> None:
+    story = FeatureStory()
+    for node in ("n1", "n2"):
+        key = f"observer-features-{node}"
+        story.add(1, "runner", OperationType.OK, "journal", key=key, value={"role": "observer"})
+    story.report(10, "n1", 50)
+    story.ask(20, 30, TV, 1, type=SAFE, only=True)
+    assert story.judged().validity is Validity.VALID
+    story.ask(40, 50, TV, 1, type=SAFE)
+    result = story.judged()
+    assert (result.validity, result.anomalies) == (Validity.UNKNOWN, ())
+    assert result.unknown_because == "n2 never reported feature levels"
+    story.report(60, "n2", 55, levels={TV: 1})
+    assert story.judged().validity is Validity.VALID
+
+
+def test_a_run_that_asked_no_node_for_its_levels_is_judged_by_its_requests() -> None:
+    story = FeatureStory()
+    story.ask(20, 40, TV, 1, type=SAFE)
+    assert story.judged().validity is Validity.VALID
 
 
 def test_an_accepted_downgrade_that_all_nodes_report_is_valid() -> None:
