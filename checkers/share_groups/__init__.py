@@ -125,11 +125,11 @@ def check_share_groups(history: History) -> CheckerResult:
         uncommitted_reads(history, groups),
     )
     for found in rules:
-        some = range(min(len(found.place), EXAMPLES_PER_ANOMALY))
-        examples = [
-            excuses.judged(found.anomaly(groups, times_ns, row), _name(groups, found, row)) for row in some
-        ]
-        judged.add(found.kind.id, len(found.place), examples)
+        every = (
+            excuses.judged(found.anomaly(groups, times_ns, row), _name(groups, found, row))
+            for row in range(len(found.place))
+        )
+        judged.add(found.kind.id, len(found.place), _illegal_first(every))
     for compared in compared_with_log(history, groups):
         found = compared.found
         examples = [
@@ -171,8 +171,21 @@ def _add_states(
     """Add the findings about the states that share coordinators wrote."""
     for rule in dict.fromkeys(anomaly.id for _, anomaly in states):
         found = [each for each in states if each[1].id == rule]
-        some = [excuses.judged(anomaly, name) for name, anomaly in found[:EXAMPLES_PER_ANOMALY]]
-        judged.add(rule, len(found), some)
+        judged.add(rule, len(found), _illegal_first(excuses.judged(one, name) for name, one in found))
+
+
+def _illegal_first(judged: Iterable[Anomaly]) -> list[Anomaly]:
+    """Examples of the findings of one rule, first those that no event may explain."""
+    illegal: list[Anomaly] = []
+    explained: list[Anomaly] = []
+    for anomaly in judged:
+        if anomaly.illegal:
+            illegal.append(anomaly)
+        elif len(explained) < EXAMPLES_PER_ANOMALY:
+            explained.append(anomaly)
+        if len(illegal) == EXAMPLES_PER_ANOMALY:
+            break
+    return [*illegal, *explained][:EXAMPLES_PER_ANOMALY]
 
 
 def _name(groups: ShareGroups, found: Found, row: int) -> GroupPartition:

@@ -10,7 +10,7 @@ from checkers.licences import LicenceEvent, Licences, Permit
 from checkers.licences.permits import Decisions
 from checkers.share_groups import check_share_groups
 from checkers.share_groups.settling import STUCK_NS
-from checkers.verdict.verdict import CheckerResult, Validity
+from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, CheckerResult, Validity
 from tests.checkers.share_groups.share_histories import FAIL, GROUP, INFO, OK, TOPIC, ShareStory
 
 UNCOMMITTED = "share-uncommitted-read"
@@ -215,6 +215,26 @@ def test_a_lost_decision_of_the_transaction_may_explain_it(monkeypatch: pytest.M
 
     assert illegal(7) == [False]
     assert illegal(3) == [True]
+
+
+def test_findings_that_an_event_may_explain_do_not_hide_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The state of all transactions but the last one may have been lost."""
+    story, explained = run_of(), []
+    for offset in range(12, 12 + EXAMPLES_PER_ANOMALY):
+        explained.append(story.begins_transaction(offset))
+        story.ends_transaction(explained[-1], offset, kind=FAIL)
+    last = 12 + EXAMPLES_PER_ANOMALY
+    story.transaction(last, kind=FAIL)
+    accepts(story, *range(12, last + 1))
+    history = story.history()
+    begun = [o.index for o in history.operations if o.f == "txn" and o.type is INVOKE][:-1]
+    places = np.array(begun, np.int64), np.zeros(len(begun), np.int64)
+    lost = Licences(decisions=Decisions(*places, ("a lost state",)))
+    monkeypatch.setattr(share_groups, "licences_of", lambda _history: lost)
+    result = check_share_groups(history)
+    assert result.validity is Validity.INVALID
+    assert result.counts == {UNCOMMITTED: len(explained) + 1}
+    assert [one.subject for one in result.anomalies if one.illegal] == [f"{GROUP}: {TOPIC}/0@{last}"]
 
 
 @pytest.mark.parametrize(("kind", "stuck"), [(OK, 1), (FAIL, 0), (INFO, 0)])
