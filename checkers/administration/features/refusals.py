@@ -81,7 +81,10 @@ def _metadata_lost(_: Story, asked: FeatureRequest, levels: set[int]) -> str | N
 
 
 def _needed(story: Story, asked: FeatureRequest, _: set[int]) -> str | None:
-    """Dependencies of features; each version of Kafka so far has one."""
+    """Dependencies of features that Kafka checks in a request: up to 4.4.0 there is only this one.
+
+    ``kraft.version`` 1 depends on ``metadata.version`` 3.9-IV0, but only formatting checks that.
+    """
     span = asked.request.from_ns, asked.request.to_ns
     if asked.feature == ELR_VERSION and asked.level >= 1:
         lowest = max(story.levels_before(METADATA_VERSION, *span))
