@@ -5,19 +5,19 @@
    ``feature-level-went-back``, ``divergent-feature-levels``.
 3. The epoch that a process reports never goes back: ``features-epoch-went-back``.
 4. An acknowledged level is reported by all nodes within a bound: ``feature-level-behind``.
+
+If a node was asked for its levels and does not report them after a change, the result is unknown.
 """
 
-import re
 from collections import Counter
 
 from checkers.administration.features.anomalies import ANOMALIES, NEEDS
-from checkers.administration.features.loading import Story, loaded
+from checkers.administration.features.loading import loaded
 from checkers.administration.features.refusals import find_not_refused
-from checkers.administration.features.reports import find_in_reports
+from checkers.administration.features.reports import find_in_reports, unheard
 from checkers.evidence.features import FeatureRequest, feature_requests
 from checkers.history.observed import FEATURES
 from checkers.history.operations import History
-from checkers.history.runner import OPENED
 from checkers.history.setup import setup_of
 from checkers.verdict.entry import Entry
 from checkers.verdict.verdict import CheckerResult, result_of
@@ -26,7 +26,6 @@ __all__ = ["ENTRY", "check_features"]
 
 CHECKER = "features"
 """The checker's name."""
-_JOURNAL = re.compile(r"observer-features-(.+)")
 
 
 def check_features(history: History) -> CheckerResult:
@@ -52,21 +51,8 @@ def check_features(history: History) -> CheckerResult:
             "requests": dict(sorted(Counter(map(_outcome, story.requests)).items())),
             "reports": len(story.reports),
         },
-        unknown_because=_unheard(story),
+        unknown_because=unheard(story),
     )
-
-
-def _unheard(story: Story) -> str | None:
-    """Which nodes were asked for their levels and never answered; None if that hides nothing.
-
-    Runs that krucible made before it observed feature levels asked no node.
-    """
-    if not any(one.changes for one in story.requests):
-        return None
-    opened = (_JOURNAL.fullmatch(str(operation.key)) for operation in story.history.of(OPENED))
-    asked = {match[1] for match in opened if match is not None}
-    silent = sorted(asked - {one.node for one in story.reports})
-    return f"{', '.join(silent)} never reported feature levels" if silent else None
 
 
 def _outcome(asked: FeatureRequest) -> str:

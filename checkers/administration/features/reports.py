@@ -5,6 +5,7 @@ of all nodes have one order.  ``kraft.version`` is not part of the image: only i
 a fault that may take records from a disk, nothing is judged by epochs, because offsets may be used again.
 """
 
+import re
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -12,7 +13,8 @@ from checkers.administration.features.anomalies import BEHIND, DIVERGENT, EPOCH_
 from checkers.administration.features.loading import Report, Story
 from checkers.evidence.faults import FOREVER_NS, fault_windows
 from checkers.evidence.features import KRAFT_VERSION, FeatureRequest
-from checkers.evidence.processes import not_running
+from checkers.evidence.processes import gone, not_running
+from checkers.history.runner import OPENED
 from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import Anomaly
 
@@ -20,6 +22,8 @@ _BOUND_NS = 15_000_000_000
 """An applied record takes milliseconds; the rest is for a busy machine."""
 _GAP_NS = 3_000_000_000
 """A node that answers is recorded once a second at least; with longer gaps the host is too slow for it."""
+_JOURNAL = re.compile(r"observer-features-(.+)")
+"""The journal of the reports of one node."""
 
 
 def find_in_reports(story: Story) -> Iterator[Anomaly]:
@@ -32,6 +36,24 @@ def find_in_reports(story: Story) -> Iterator[Anomaly]:
         yield from _find_in_process(story, [one for one in story.reports if one.node == node])
     for asked in story.requests:
         yield from _find_behind(story, asked)
+
+
+def unheard(story: Story) -> str | None:
+    """Which nodes were asked for their levels, and did not answer after a change; None if there are none.
+
+    A node is left out if its process has ended, or if the reports of all nodes end soon after the change.
+    Nodes were not asked in older runs, and not in runs of other harnesses.
+    """
+    if not any(one.changes for one in story.requests):
+        return None
+    opened = (_JOURNAL.fullmatch(str(operation.key)) for operation in story.history.of(OPENED))
+    asked = {match[1] for match in opened if match is not None}
+    last_ns = {one.node: one.began_ns for one in story.reports}
+    changed_ns = max((one.request.to_ns for one in story.requests if one.acknowledged), default=0)
+    lasted = max(last_ns.values(), default=0) >= changed_ns + _BOUND_NS
+    late = {node for node, at_ns in last_ns.items() if lasted and at_ns < changed_ns}
+    silent = sorted((asked - last_ns.keys()) | ((asked & late) - gone(story.history)))
+    return f"{', '.join(silent)} did not report feature levels after a change" if silent else None
 
 
 def _in_epochs(story: Story) -> list[Report]:

@@ -81,20 +81,41 @@ def test_without_a_setup_nothing_is_decided() -> None:
     assert check_features(nothing).validity is Validity.NOT_EXERCISED
 
 
-def test_a_node_that_never_reports_its_levels_leaves_a_change_undecided() -> None:
+def asked(*nodes: str) -> FeatureStory:
+    """A run that asks nodes for their levels, and whose first node lowers one."""
     story = FeatureStory()
-    for node in ("n1", "n2"):
+    for node in nodes:
         key = f"observer-features-{node}"
         story.add(1, "runner", OperationType.OK, "journal", key=key, value={"role": "observer"})
     story.report(10, "n1", 50)
     story.ask(20, 30, TV, 1, type=SAFE, only=True)
+    return story
+
+
+def test_a_node_that_never_reports_its_levels_leaves_a_change_undecided() -> None:
+    story = asked("n1", "n2")
     assert story.judged().validity is Validity.VALID
     story.ask(40, 50, TV, 1, type=SAFE)
     result = story.judged()
     assert (result.validity, result.anomalies) == (Validity.UNKNOWN, ())
-    assert result.unknown_because == "n2 never reported feature levels"
+    assert result.unknown_because == "n2 did not report feature levels after a change"
     story.report(60, "n2", 55, levels={TV: 1})
     assert story.judged().validity is Validity.VALID
+
+
+@pytest.mark.parametrize("how", ["silent", "heard", "ended", "soon over"])
+def test_a_node_that_reports_no_levels_after_a_change_leaves_it_undecided(how: str) -> None:
+    story = asked("n1", "n2")
+    story.report(12, "n2", 50)
+    story.ask(40, 50, TV, 1, type=SAFE)
+    story.report(60 if how == "soon over" else 20 * S, "n1", 55, levels={TV: 1})
+    if how == "heard":
+        story.report(70, "n2", 55, levels={TV: 1})
+    elif how == "ended":
+        story.observe(45, "node", {"status": "running"}, node="n2")
+        story.observe(55, "node", {"status": "exited", "exit_code": 1}, node="n2")
+    expected = Validity.UNKNOWN if how == "silent" else Validity.VALID
+    assert story.judged().validity is expected
 
 
 def test_a_run_that_asked_no_node_for_its_levels_is_judged_by_its_requests() -> None:
