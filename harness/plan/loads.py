@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import chain
 
-from harness.clients.interface import ClientKind
+from harness.clients.interface import EMBEDDED, ClientKind
 from harness.vocabulary.scenario import Scenario
 from harness.vocabulary.shares import ShareWorkload
 from harness.vocabulary.topology import Topology
@@ -56,13 +56,24 @@ def _assignor_problems(workload: GroupsWorkload) -> Iterator[str]:
 
 
 def _member_problems(workload: GroupsWorkload) -> Iterator[str]:
-    """Libraries are named for groups that exist, and each offers the protocols of its group."""
+    """Protocols and libraries are of groups that exist, and members can use the protocols of their groups."""
+    named = {
+        "member_libraries": workload.member_libraries,
+        "modern": workload.modern,
+        "mixed": workload.mixed,
+        "static": workload.static,
+    }
+    for name, groups in named.items():
+        for group in groups:
+            if group not in workload.groups:
+                yield f"{name} names {group!r}, which is not among groups"
     for group, names in workload.member_libraries.items():
-        if group not in workload.groups:
-            yield f"member_libraries names {group!r}, which is not among groups"
         if not names:
             yield f"member_libraries of {group} is empty, expected at least one client library"
-        if group in (*workload.modern, *workload.mixed) and ClientKind.KAFKA_PYTHON in names:
+    for index, group in enumerate(workload.groups):
+        # Without names the members of a group use the library that `GroupsWorkload` describes.
+        used = workload.member_libraries.get(group, (EMBEDDED[index % len(EMBEDDED)],))
+        if group in (*workload.modern, *workload.mixed) and ClientKind.KAFKA_PYTHON in used:
             yield f"{group} uses KIP-848's protocol, which {ClientKind.KAFKA_PYTHON} does not offer"
 
 

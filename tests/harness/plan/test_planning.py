@@ -121,6 +121,17 @@ def member_libraries(group: str, *libraries: str) -> GroupsWorkload:
             member_libraries("group-confluent-kafka", "kafka-python"),
             "group-confluent-kafka uses KIP-848's protocol, which kafka-python does not offer",
         ),
+        (
+            GroupsWorkload(modern=("group-kafka-python",)),
+            "group-kafka-python uses KIP-848's protocol, which kafka-python does not offer",
+        ),
+        (
+            GroupsWorkload(mixed=("group-kafka-python",)),
+            "group-kafka-python uses KIP-848's protocol, which kafka-python does not offer",
+        ),
+        (GroupsWorkload(modern=("group-1",)), "modern names 'group-1', which is not among groups"),
+        (GroupsWorkload(mixed=("group-1",)), "mixed names 'group-1', which is not among groups"),
+        (GroupsWorkload(static=("group-1",)), "static names 'group-1', which is not among groups"),
     ],
 )
 def test_a_load_of_what_nobody_has_is_refused(workload: LogWorkload, expected: str) -> None:
