@@ -148,11 +148,7 @@ def _find_behind(story: Story, asked: FeatureRequest) -> Iterator[Anomaly]:
         return
     done_ns = asked.request.to_ns
     until_ns = min(
-        (
-            one.request.from_ns
-            for one in story.of(asked.feature)
-            if one.request.from_ns > asked.request.from_ns
-        ),
+        (one.request.from_ns for one in _others(story, asked) if one.request.from_ns > asked.request.from_ns),
         default=FOREVER_NS,
     )
     for node in sorted({one.node for one in story.reports}):
@@ -185,11 +181,14 @@ def _answered(reports: list[Report], from_ns: int, last: Report) -> bool:
 def _overlapped(story: Story, asked: FeatureRequest) -> bool:
     """Whether another request may have changed the feature meanwhile, or may change it at any later time."""
     return any(
-        one is not asked
-        and one.request.from_ns <= asked.request.to_ns
-        and one.request.to_ns >= asked.request.from_ns
-        for one in story.of(asked.feature)
+        one.request.from_ns <= asked.request.to_ns and one.request.to_ns >= asked.request.from_ns
+        for one in _others(story, asked)
     )
+
+
+def _others(story: Story, asked: FeatureRequest) -> list[FeatureRequest]:
+    """Requests that may have given the feature another level."""
+    return [one for one in story.of(asked.feature) if one.level != asked.level]
 
 
 def _told(story: Story, node: str, feature: str) -> bool:

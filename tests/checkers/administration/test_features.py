@@ -409,6 +409,14 @@ def test_a_node_is_not_behind_after_a_later_request() -> None:
     assert story.found() == []
 
 
+@pytest.mark.parametrize("end_ms", [None, 60])
+def test_a_node_is_behind_although_another_request_had_the_same_level(end_ms: float | None) -> None:
+    story = FeatureStory()
+    story.ask(10, end_ms, TV, 1, type=SAFE, how="info", code=7)
+    _behind(story)
+    assert story.found() == ["feature-level-behind"]
+
+
 def test_a_node_that_never_reports_kraft_version_is_not_behind() -> None:
     story = FeatureStory(kraft_version=0)
     story.ask(20, 40, KRAFT, 1)
