@@ -16,58 +16,40 @@ from collections.abc import Iterator
 from harness.vocabulary import (
     Acknowledged,
     Await,
-    ElectionType,
-    ElectLeaders,
-    ErrorCode,
     Mode,
     Move,
     Pass,
-    Perform,
-    Reassign,
     Scenario,
     ScriptedSchedule,
     ShareWorkload,
     Topology,
 )
-from scenarios.sharing import share_brokers
+from scenarios.sharing import SHARE_STATES, moved, share_brokers
 
-WORKLOAD = ShareWorkload(rate=24, members=10, poll_records_max=10)
-STATES = "__share_group_state"
+WORKLOAD = ShareWorkload(rate=24, members=10, poll_records_max=10, request_ms=10_000)
 CONFIG = {
     "share.coordinator.state.topic.num.partitions": "1",
     # Acknowledgements wait, as on a network or disks that are slow.
     "share.coordinator.append.linger.ms": "500",
 }
 _PLACES = tuple((WORKLOAD.topics[0].name, partition) for partition in range(WORKLOAD.partitions))
+_STATES = ((SHARE_STATES, 0),)
 _HOME, _AWAY = (1, 2, 3), (2, 1, 3)
 _COORDINATORS = ((3, 2, 1), (2, 3, 1))
-_READ_MS = (100, 250, 400, 550)
+_READ_MS = (50, 150, 250, 350)
 """How long after an election the coordinator moves; meanwhile the new leader reads the states."""
 _ROUNDS = 8
 
 
-def _prefer(order: tuple[int, ...], *also: tuple[str, int, tuple[int, ...]]) -> Perform:
-    targets = (*((*place, order) for place in _PLACES), *also)
-    return Perform(Reassign(targets), expect=(ErrorCode.NONE,), until_ms=10_000)
-
-
-def _elect(*places: tuple[str, int]) -> Perform:
-    expected = (ErrorCode.NONE, ErrorCode.ELECTION_NOT_NEEDED)
-    return Perform(ElectLeaders(ElectionType.PREFERRED, places), expect=expected, until_ms=10_000)
-
-
 def _round(number: int) -> Iterator[Move]:
-    """The leader reads the states when the coordinator moves, and its reading is fenced two seconds later."""
-    yield _prefer(_AWAY)
-    yield _elect(*_PLACES)
+    """The coordinator moves while the leader reads the states, whose request is fenced two seconds later."""
+    yield from moved(_PLACES, _AWAY)
     yield Pass(1_500)
-    yield _prefer(_HOME, (STATES, 0, _COORDINATORS[number % len(_COORDINATORS)]))
-    yield _elect(*_PLACES)
+    yield from moved(_PLACES, _HOME)
     yield Pass(_READ_MS[number % len(_READ_MS)])
-    yield _elect((STATES, 0))
-    for order in (_AWAY, _HOME):
-        yield _prefer(order)
-        yield _elect(*_PLACES)
+    yield from moved(_STATES, _COORDINATORS[number % len(_COORDINATORS)])
+    yield from moved(_PLACES, _AWAY)
+    yield from moved(_PLACES, _HOME)
     yield Pass(6_000)
 
 
