@@ -29,7 +29,7 @@ WORKLOAD = ShareWorkload(rate=24, members=10, poll_records_max=10, request_ms=10
 CONFIG = {
     "share.coordinator.state.topic.num.partitions": "1",
     # Acknowledgements wait, as on a network or disks that are slow.
-    "share.coordinator.append.linger.ms": "500",
+    "share.coordinator.append.linger.ms": "300",
 }
 _PLACES = tuple((WORKLOAD.topics[0].name, partition) for partition in range(WORKLOAD.partitions))
 _STATES = ((SHARE_STATES, 0),)
