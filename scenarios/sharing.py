@@ -1,9 +1,25 @@
 """Properties of brokers and moves that scenarios with share groups (KIP-932) share."""
 
-from harness.vocabulary import ElectionType, ElectLeaders, ErrorCode, Perform, Reassign, ShareWorkload
+from harness.vocabulary import (
+    ElectionType,
+    ElectLeaders,
+    ErrorCode,
+    Expectation,
+    Perform,
+    Reassign,
+    ShareWorkload,
+    Validity,
+)
 
 SHARE_STATES = "__share_group_state"
 """The topic with the states of share groups."""
+DELAYED_WRITES = Expectation(
+    Validity.VALID,
+    ("share-state-start-back",),
+    before="4.4.0",
+    why="Kafka's pull request 23074: before 4.4.0 a delayed write takes the stored start offset back",
+)
+"""What share groups may show under faults, which delay writes."""
 
 
 def share_brokers(workload: ShareWorkload) -> dict[str, str]:
