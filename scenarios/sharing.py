@@ -1,6 +1,25 @@
-"""Properties of brokers that scenarios with share groups (KIP-932) share."""
+"""Properties of brokers and moves that scenarios with share groups (KIP-932) share."""
 
-from harness.vocabulary import ShareWorkload
+from harness.vocabulary import (
+    ElectionType,
+    ElectLeaders,
+    ErrorCode,
+    Expectation,
+    Perform,
+    Reassign,
+    ShareWorkload,
+    Validity,
+)
+
+SHARE_STATES = "__share_group_state"
+"""The topic with the states of share groups."""
+DELAYED_WRITES = Expectation(
+    Validity.VALID,
+    ("share-state-start-back",),
+    before="4.4.0",
+    why="Kafka's pull request 23074: before 4.4.0 a delayed write takes the stored start offset back",
+)
+"""What share groups may show under faults, which delay writes."""
 
 
 def share_brokers(workload: ShareWorkload) -> dict[str, str]:
@@ -12,3 +31,17 @@ def share_brokers(workload: ShareWorkload) -> dict[str, str]:
         "share.coordinator.state.topic.min.isr": "2",
         "group.share.initialize.retry.interval.ms": "5000",
     } | workload.broker_config
+
+
+def prefer(places: tuple[tuple[str, int], ...], order: tuple[int, ...]) -> Reassign:
+    """Give partitions their replicas in this order; the first one is preferred as the leader."""
+    return Reassign(tuple((*place, order) for place in places))
+
+
+def moved(places: tuple[tuple[str, int], ...], order: tuple[int, ...]) -> tuple[Perform, Perform]:
+    """Let the first of these replicas lead partitions, whose replicas they are already."""
+    elected = (ErrorCode.NONE, ErrorCode.ELECTION_NOT_NEEDED)
+    return (
+        Perform(prefer(places, order), expect=(ErrorCode.NONE,), until_ms=10_000),
+        Perform(ElectLeaders(ElectionType.PREFERRED, places), expect=elected, until_ms=10_000),
+    )

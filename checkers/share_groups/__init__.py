@@ -16,6 +16,7 @@ Operations are those of docs/histories.md: *share-poll*, *acknowledge* and *shar
 9. ``share-answered-early``, ``share-state-unasked``, ``share-state-undone``, ``share-state-epoch-back``: the
    log of the share coordinator does not agree with the acknowledgements, or with itself (`states`).
 10. ``share-snapshot-incomplete``: a snapshot in that log lacks a state (`snapshots`).
+11. ``share-state-start-back``: a start offset in that log goes back (`stored_starts`).
 
 A record may be delivered several times: after a release, when a lock ends, or because its leader changed;
 this is a figure.  Delivery counts may repeat, because a count is stored only with an acknowledgement
@@ -63,6 +64,7 @@ from checkers.share_groups.passing import Passed, Passing
 from checkers.share_groups.settling import Settling
 from checkers.share_groups.snapshots import incomplete_snapshots
 from checkers.share_groups.states import judge_states
+from checkers.share_groups.stored_starts import stored_starts_back
 from checkers.verdict.entry import Entry
 from checkers.verdict.tallies import AnomalyTally, tallied
 from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly, Assumption, CheckerResult, result_of
@@ -139,7 +141,8 @@ def check_share_groups(history: History) -> CheckerResult:
         judged.add_certain(found.kind.id, len(found.place), examples)
         judged.doubts += compared.doubts()
     states = judge_states(history, groups)
-    _add_states(judged, [*states.found, *incomplete_snapshots(history)], excuses)
+    of_logs = (*states.found, *incomplete_snapshots(history), *stored_starts_back(history))
+    _add_states(judged, of_logs, excuses)
     judged.doubts += unread_share_states(history)
     passing, settling = Passing(history, groups, workload), Settling(history, groups, workload)
     assumptions: list[Assumption] = []

@@ -115,6 +115,13 @@ SNAPSHOT_INCOMPLETE = AnomalyKind(
     "A snapshot has the states of all records from the start offset on, so that the next leader knows them.",
     "KIP-932, ShareSnapshotValue; Kafka's ShareCoordinatorShard.generateShareStateRecord",
 )
+STORED_START_BACK = AnomalyKind(
+    "share-state-start-back",
+    "In the log of the share coordinator the start offset of a share partition is lower than before.",
+    "The start offset of a share partition moves forward until an administrator sets it, and the coordinator "
+    "has the states of all records from there on.",
+    "KIP-932, share-partition start offset (SPSO); Kafka's ShareCoordinatorShard.generateShareStateRecord",
+)
 
 ANOMALIES = by_id(
     UNDELIVERED,
@@ -135,6 +142,7 @@ ANOMALIES = by_id(
     STATE_UNDONE,
     STATE_EPOCH_BACK,
     SNAPSHOT_INCOMPLETE,
+    STORED_START_BACK,
 )
 """All anomalies, by id."""
 _CALM = (*PERMITTED, Source.PARTITIONS)
@@ -160,6 +168,7 @@ NEEDS = Needs(
         STATE_UNDONE.id: _STATES,
         STATE_EPOCH_BACK.id: PERMITTED,
         SNAPSHOT_INCOMPLETE.id: PERMITTED,
+        STORED_START_BACK.id: PERMITTED,
     },
     workloads=frozenset({"shares"}),
     not_deleted=frozenset({NOT_IN_LOG.id}),

@@ -19,6 +19,7 @@ class ShareWorkload(DrawnTransactions, frozen=True, tag="shares"):
         session_ms: time without a heartbeat after which a group removes a member; the topology's config must
             have it too.
         poll_records_max: how many records a poll returns at most.
+        request_ms: how long members wait for an answer (``request.timeout.ms``).
         committed: those of `groups` that get records of committed transactions only
             (``share.isolation.level=read_committed``).
     """
@@ -41,6 +42,7 @@ class ShareWorkload(DrawnTransactions, frozen=True, tag="shares"):
     lock_ms: Duration = 4_000
     session_ms: Duration = 6_000
     poll_records_max: Positive = 20
+    request_ms: Duration = 2_000
     committed: tuple[str, ...] = ()
 
     @property

@@ -133,7 +133,7 @@ class Sharing(Worker):
             self._context.bootstrap,
             self._group,
             self._context.topic,
-            REQUEST_MS,
+            self._context.workload.request_ms,
             self._context.workload.poll_records_max,
         )
 

@@ -2,7 +2,7 @@
 
 from harness.vocabulary import RandomSchedule, Scenario, ShareWorkload, Topology
 from scenarios.blinks import BLINKS
-from scenarios.sharing import share_brokers
+from scenarios.sharing import DELAYED_WRITES, share_brokers
 
 WORKLOAD = ShareWorkload()
 SNAPSHOTS = {"share.coordinator.snapshot.update.records.per.snapshot": "30"}
@@ -17,5 +17,6 @@ SCENARIO = Scenario(
     topology=Topology(config=share_brokers(WORKLOAD) | SNAPSHOTS),
     workload=WORKLOAD,
     versions_min="4.2.0",
+    expectations=(DELAYED_WRITES,),
     ticket="KIP-932",
 )

@@ -1,8 +1,10 @@
 """exploratory/upgrade-share: a drawn rolling upgrade while members of a share group acknowledge records."""
 
+import msgspec
+
 from harness.vocabulary import Mode, RollingSchedule, Scenario, ShareWorkload, Topology
 from scenarios.exploratory.share import SNAPSHOTS
-from scenarios.sharing import share_brokers
+from scenarios.sharing import DELAYED_WRITES, share_brokers
 from scenarios.upgrading import HELD, WRITTEN, whole_under
 
 LOAD = ShareWorkload(producers=4)
@@ -19,5 +21,6 @@ SCENARIO = Scenario(
     workload=LOAD,
     assumptions=HELD,
     versions_min="4.2.0",
+    expectations=(msgspec.structs.replace(DELAYED_WRITES, before=None, start_before="4.4.0"),),
     ticket="KIP-584, KIP-932",
 )

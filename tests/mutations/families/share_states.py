@@ -27,8 +27,8 @@ _STATES = {
     "release": Delivery.AVAILABLE,
     "reject": Delivery.ARCHIVED,
 }
-_EPOCH, _PARTITION, _SNAPSHOT = (
-    [*SHARE_STATE_TYPES].index(name) for name in ("share_epoch", "place", "snapshot_epoch")
+_EPOCH, _PARTITION, _SNAPSHOT, _START = (
+    [*SHARE_STATE_TYPES].index(name) for name in ("share_epoch", "place", "snapshot_epoch", "start")
 )
 _LATER = 200
 """By how many records a state is late; the run has a few members, so their requests overlap by fewer."""
@@ -195,3 +195,25 @@ def a_snapshot_has_all_final_states(edit: Edit) -> None:
 def a_snapshot_lacks_a_final_state(edit: Edit) -> None:
     """The share coordinator writes a snapshot at the end, without one of the final states."""
     _tell(edit, lambda rows, _, one: _snapshot(rows, one.partition, one.offset))
+
+
+@mutation(FAMILY, invalid("share-state-start-back"), RUNS, 3)
+def a_start_offset_is_lower(edit: Edit) -> None:
+    """In the share coordinator's log, a record has a start offset, and the next ones an earlier one."""
+
+    def changed(rows: list[Row], place: int, one: Given) -> None:
+        rows[place][0][_START] = one.offset + 1
+
+    _tell(edit, changed)
+
+
+@mutation(FAMILY, VALID, RUNS, 2)
+def start_offsets_move_forward(edit: Edit) -> None:
+    """In the share coordinator's log, all later records of a share partition have a higher start offset."""
+
+    def changed(rows: list[Row], place: int, one: Given) -> None:
+        for fields, _ in rows[place:]:
+            if fields[_PARTITION] == one.partition:
+                fields[_START] = one.offset + 1
+
+    _tell(edit, changed)
