@@ -311,17 +311,26 @@ class PartitionReplay:
         return PartitionChange(record, name, before, after, content, content.topic_id in self._there)
 
 
+_BROKER_RECORDS = (
+    "REGISTER_BROKER_RECORD",
+    "BROKER_REGISTRATION_CHANGE_RECORD",
+    "UNREGISTER_BROKER_RECORD",
+)
+
+
 def _brokers(seen: MetadataLogSeen) -> dict[int, tuple[BrokerState, ...]]:
     """Brokers' states over time.
 
-    A broker is fenced when it registers.  In a change of its registration, 1 means that a condition begins
-    (fenced, in controlled shutdown), and -1 that it ends.
+    A broker is fenced when it registers, and is not active after its registration was removed.  In a change
+    of its registration, 1 means that a condition begins (fenced, in controlled shutdown), and -1 that it
+    ends.
     """
     states: dict[int, list[BrokerState]] = {}
     for offset, epoch, kind, data in seen.records:
-        if kind in {"REGISTER_BROKER_RECORD", "BROKER_REGISTRATION_CHANGE_RECORD"}:
+        if kind in _BROKER_RECORDS:
             record = msgspec.convert(data, _BrokerRecord)
-            stops = record.fenced == 1 or bool(record.in_controlled_shutdown)
+            removed = kind == "UNREGISTER_BROKER_RECORD"
+            stops = removed or record.fenced == 1 or bool(record.in_controlled_shutdown)
             if stops or record.fenced == _UNFENCED:
                 active = BrokerState(offset, epoch, not stops)
                 states.setdefault(record.broker_id, []).append(active)

@@ -95,6 +95,21 @@ class BrokersAltered(AdminRequested, frozen=True, kw_only=True):
     value: str
 
 
+class BrokerAltered(AdminRequested, frozen=True, kw_only=True):
+    """A config of one broker and its requested value; None if the broker should have no own value."""
+
+    config: str
+    value: str | None = None
+
+
+class BrokerUnregistered(AdminRequested, frozen=True, kw_only=True):
+    """A request to remove the registration of a broker, whose id is the key."""
+
+
+class ControllerUnregistered(AdminRequested, frozen=True, kw_only=True):
+    """A request to remove the registration of a controller, whose id is the key."""
+
+
 class GroupAltered(AdminRequested, frozen=True, kw_only=True):
     """A config of a group and its requested value."""
 
@@ -169,6 +184,9 @@ ENDED: dict[type[AdminRequested], type[msgspec.Struct]] = {
         (FeatureRequested, AnsweredInWords),
         (TopicAltered, AnsweredInWords),
         (BrokersAltered, AnsweredInWords),
+        (BrokerAltered, AnsweredInWords),
+        (BrokerUnregistered, AnsweredInWords),
+        (ControllerUnregistered, AnsweredInWords),
         (GroupAltered, AnsweredInWords),
         (PartitionsAdded, AnsweredInWords),
         (HeartbeatSent, HeartbeatAnswered),

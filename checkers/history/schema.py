@@ -299,7 +299,10 @@ _ADMIN: Shapes = {
     **_administered("update-feature", str, requested.FeatureRequested),
     **_administered("alter-topic", str, requested.TopicAltered),
     **_administered("alter-brokers", str, requested.BrokersAltered),
+    **_administered("alter-broker", int, requested.BrokerAltered),
     **_administered("alter-group", str, requested.GroupAltered),
+    **_administered("unregister-broker", int, requested.BrokerUnregistered),
+    **_administered("unregister-controller", int, requested.ControllerUnregistered),
     **_administered("late-heartbeat", int, requested.HeartbeatSent),
     # A client of the workload also creates partitions, and records no code.
     **_request("create-partitions", str, requested.PartitionsAdded, requested.PartitionsAdded),

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from checkers.evidence.registered import unregistered
 from checkers.evidence.topic_partitions import partitions_by
 from checkers.history.operations import INVOKE, OK, History, Operation
 from checkers.history.recoveries import RecoveredPartition, Recovery
@@ -43,7 +44,8 @@ def check_recovery(history: History) -> CheckerResult:
     ended = [o for o in history.of("recover") if o.type is not INVOKE]
     complete = [operation for operation in ended if "partitions" in (operation.value or {})]
     recoveries = [(operation, msgspec.convert(operation.value, Recovery)) for operation in complete]
-    found = [anomaly for operation, recovery in recoveries for anomaly in _judged(operation, recovery)]
+    gone = unregistered(history)
+    found = [anomaly for operation, recovery in recoveries for anomaly in _judged(operation, recovery, gone)]
     found += two_coordinators(history)
     found += [anomaly for recovery in recoveries[-1:] for anomaly in _unanswered(history, *recovery)]
     took_ms = max((recovery.took_ms for _, recovery in recoveries), default=None)
@@ -55,14 +57,28 @@ def check_recovery(history: History) -> CheckerResult:
     )
 
 
-def _judged(operation: Operation, recovery: Recovery) -> Iterable[Anomaly]:
+def _judged(
+    operation: Operation, recovery: Recovery, unregistered_ids: frozenset[int] = frozenset()
+) -> Iterable[Anomaly]:
     """Partitions that had not recovered in time.
 
-    They are legal, and prove nothing, if the host was too busy.
+    They are legal, and prove nothing, if the host was too busy, or if only replicas on brokers are missing
+    that were unregistered while they ran.
     """
-    licence = recovery.crowded or None
+    licence = recovery.crowded or _unregistered_only(recovery, unregistered_ids)
     for anomaly in _late(operation, recovery):
         yield msgspec.structs.replace(anomaly, illegal=licence is None, licence=licence)
+
+
+def _unregistered_only(recovery: Recovery, unregistered_ids: frozenset[int]) -> str | None:
+    """Why replicas may be missing, if all that are missing are on unregistered brokers."""
+    late = [each for each in recovery.partitions if each.lacks(recovery.dead)]
+    missing = {broker for each in late for broker in {*each.replicas} - {*each.isr}}
+    serve = all(each.leader is not None and each.write_acked for each in late)
+    if not missing or missing - unregistered_ids or not serve:
+        return None
+    ids = ", ".join(map(str, sorted(missing)))
+    return f"broker {ids} was unregistered, and registers again only when it starts"
 
 
 def _late(operation: Operation, recovery: Recovery) -> Iterable[Anomaly]:

@@ -15,7 +15,8 @@ _GRACE_S = 2.0
 _TOPIC, _BROKER, _GROUP = 2, 4, 32
 """Kafka's numbers for the configs of topics, brokers and groups (``ConfigResource.Type``)."""
 _ALL_BROKERS = ""
-_SET = 0
+_SET, _DELETE = 0, 1
+"""Kafka's numbers for what a change does with a config (``AlterConfigOp.OpType``)."""
 
 Address = tuple[str, int]
 
@@ -45,6 +46,15 @@ def alter_brokers(address: Address, config: str, value: str) -> SettingAnswer:
     return _alter(address, (_BROKER, _ALL_BROKERS), config, value)
 
 
+def alter_broker(address: Address, broker: int, config: str, value: str | None) -> SettingAnswer:
+    """Request one dynamic config of one broker to be set, or to be removed with None (KIP-226).
+
+    Raises:
+        WireError: no answer.
+    """
+    return _alter(address, (_BROKER, str(broker)), config, value, _DELETE if value is None else _SET)
+
+
 def alter_group(address: Address, group: str, config: str, value: str) -> SettingAnswer:
     """Request one config of a group to be set (KIP-848); the group need not exist.
 
@@ -54,9 +64,11 @@ def alter_group(address: Address, group: str, config: str, value: str) -> Settin
     return _alter(address, (_GROUP, group), config, value)
 
 
-def _alter(address: Address, whose: tuple[int, str], config: str, value: str | None) -> SettingAnswer:
+def _alter(
+    address: Address, whose: tuple[int, str], config: str, value: str | None, change_type: int = _SET
+) -> SettingAnswer:
     resource = IncrementalAlterConfigsRequest.AlterConfigsResource
-    change = resource.AlterableConfig(name=config, config_operation=_SET, value=value)
+    change = resource.AlterableConfig(name=config, config_operation=change_type, value=value)
     wanted = resource(resource_type=whose[0], resource_name=whose[1], configs=[change])
     request = IncrementalAlterConfigsRequest(resources=[wanted], validate_only=False)
     with Connection(*address, _TIMEOUT_S) as connection:

@@ -11,6 +11,7 @@ from checkers.history.error_codes import error_name
 from checkers.history.faults import GambitBegan
 from checkers.history.operations import Operation, OperationType
 from checkers.history.requested import (
+    BrokerAltered,
     BrokersAltered,
     ElectionRequested,
     FeatureRequested,
@@ -109,6 +110,11 @@ def _defaulted(key: object, value: object) -> str:
     return f"brokers {key}={msgspec.convert(value, BrokersAltered).value}"
 
 
+def _of_broker(key: object, value: object) -> str:
+    asked = msgspec.convert(value, BrokerAltered)
+    return f"broker {key} {asked.config}={'removed' if asked.value is None else asked.value}"
+
+
 def _of_group(key: object, value: object) -> str:
     asked = msgspec.convert(value, GroupAltered)
     return f"group {key} {asked.config}={asked.value}"
@@ -134,9 +140,12 @@ _WORDS: dict[str, Callable[[object, object], str]] = {
     "update-feature": _level,
     "alter-topic": _altered,
     "alter-brokers": _defaulted,
+    "alter-broker": _of_broker,
     "alter-group": _of_group,
     "create-partitions": _grown,
     "late-heartbeat": _plain("late heartbeat of broker"),
+    "unregister-broker": _plain("unregister broker"),
+    "unregister-controller": _plain("unregister controller"),
     AWAIT: _plain("await"),
     CHOOSE: _plain("choose"),
     "gambit": _gambit,

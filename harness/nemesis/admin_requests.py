@@ -1,14 +1,17 @@
 """Makes a request from an admin operation, and sends it."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from msgspec import UNSET, structs
 
 from checkers.history.requested import (
     AdminRequested,
     AnsweredInWords,
+    BrokerAltered,
     BrokersAltered,
+    BrokerUnregistered,
+    ControllerUnregistered,
     ElectionRequested,
     FeatureRequested,
     GroupAltered,
@@ -23,7 +26,7 @@ from checkers.history.requested import (
 )
 from harness.administration.elections import elect_leaders
 from harness.administration.features import FeatureUpdate, newest_level, update_feature
-from harness.administration.heartbeats import Heartbeat, registered_epoch, send_heartbeat
+from harness.administration.heartbeats import registered_epoch
 from harness.administration.reassignments import alter_reassignments, list_reassignments
 from harness.administration.settings import (
     SettingAnswer,
@@ -34,14 +37,21 @@ from harness.administration.settings import (
 )
 from harness.administration.throttles import Move, Throttle, set_throttle, throttle_for
 from harness.administration.voters import VoterKey, add_voter, outcome_of, remove_voter
-from harness.cluster.homes import NodeHome
 from harness.kafka.answers import QuorumAnswer
 from harness.kafka.snapshot import ClusterSnapshot
 from harness.kafka.wire import METADATA_TOPIC, WireError, answers
-from harness.nemesis.answers import RecordedAnswer, in_words, of_feature, of_heartbeat, of_partitions
+from harness.nemesis.administered import Administered
+from harness.nemesis.answers import (
+    RecordedAnswer,
+    in_words,
+    of_feature,
+    of_partitions,
+)
+from harness.nemesis.node_requests import NodeOperation, ask_about, change_of_node
 from harness.vocabulary.administration import (
     AddPartitions,
     AddVoter,
+    AlterBroker,
     AlterBrokers,
     AlterGroup,
     AlterTopic,
@@ -52,6 +62,8 @@ from harness.vocabulary.administration import (
     LateHeartbeat,
     Reassign,
     RemoveVoter,
+    UnregisterBroker,
+    UnregisterController,
     UpdateFeature,
 )
 from harness.vocabulary.topology import Node
@@ -65,34 +77,6 @@ Key = int | str | None
 
 class NoTargetError(WireError):
     """No request was sent: no broker answers, data about a node is missing, or a throttle was not set."""
-
-
-class Administered(Protocol):
-    """The part of a cluster that operators need."""
-
-    @property
-    def nodes(self) -> tuple[Node, ...]:
-        """All nodes of the cluster."""
-        ...
-
-    @property
-    def cluster_id(self) -> str:
-        """Kafka's id of the cluster."""
-        ...
-
-    @property
-    def controller_listeners(self) -> Mapping[str, Address]:
-        """Controller name to its CONTROLLER listener."""
-        ...
-
-    @property
-    def observe_listeners(self) -> Mapping[str, Address]:
-        """Broker name to its OBSERVE listener."""
-        ...
-
-    def home(self, node: Node) -> NodeHome:
-        """The node's files on the host."""
-        ...
 
 
 class PreparedRequest(NamedTuple):
@@ -118,7 +102,7 @@ class AdminRequests:
     def __init__(self, cluster: Administered, look: Callable[[], ClusterSnapshot]) -> None:
         self._cluster = cluster
         self._look = look
-        self._voter_requests = 0
+        self._members_changed = 0
         self._directory_ids: dict[int, str] = {}
         self.throttles: list[Throttle] = []
 
@@ -134,8 +118,8 @@ class AdminRequests:
         node = self.answering(snapshot)
         key, value = self._as_value(operation, snapshot)
         address = self.address_of(node)
-        if isinstance(operation, AddVoter | RemoveVoter):
-            node, address = self._listener_for_voters(node, snapshot)
+        if isinstance(operation, AddVoter | RemoveVoter | UnregisterBroker | UnregisterController):
+            node, address = self._broker_or_leader(node, snapshot)
         return PreparedRequest(key, structs.replace(value, to=node.name), node.name, address)
 
     def _prepare_heartbeat(self, operation: LateHeartbeat, snapshot: ClusterSnapshot) -> PreparedRequest:
@@ -186,16 +170,16 @@ class AdminRequests:
         """The listener of a broker that receives requests."""
         return self._cluster.observe_listeners[node.name]
 
-    def _listener_for_voters(self, node: Node, snapshot: ClusterSnapshot) -> tuple[Node, Address]:
+    def _broker_or_leader(self, node: Node, snapshot: ClusterSnapshot) -> tuple[Node, Address]:
         """Alternately a broker, which forwards the request, and the leader of the quorum itself (KIP-919).
 
         Either may have outdated information: a broker was seen to forward requests to a leader that had
         removed itself.
         """
-        self._voter_requests += 1
+        self._members_changed += 1
         leader = snapshot.active_controller
         for other in self._cluster.nodes:
-            if other.id == leader and self._voter_requests % 2 == 0:
+            if other.id == leader and self._members_changed % 2 == 0:
                 return other, self._cluster.controller_listeners[other.name]
         return node, self.address_of(node)
 
@@ -218,8 +202,10 @@ class AdminRequests:
                 return of_partitions(moving.code, moving.message, moving.results)
             case int(voter), VoterRequested() as change:
                 return self._ask_for_voter(address, voter, change, timeout_ms)
-            case int(broker), HeartbeatSent(epoch=epoch, metadata_offset=offset):
-                return of_heartbeat(send_heartbeat(address, Heartbeat(broker, epoch, offset), timeout_ms))
+            case int(node), (
+                HeartbeatSent() | BrokerAltered() | BrokerUnregistered() | ControllerUnregistered()
+            ) as about:
+                return ask_about(node, about, address, timeout_ms)
             case str(name), (FeatureRequested() | PartitionsAdded()) as setting:
                 return _set(name, setting, address, timeout_ms)
             case str(name), (TopicAltered() | BrokersAltered() | GroupAltered()) as altered:
@@ -241,10 +227,10 @@ class AdminRequests:
                     upgrade_type=operation.upgrade_type,
                     validate_only=operation.validate_only,
                 )
-            case AlterTopic() | AlterBrokers() | AlterGroup():
-                return _alteration(operation)
             case AddPartitions(topic=topic, count=count):
                 return topic or _first_topic(snapshot), PartitionsAdded(count=count)
+            case _:
+                return _alteration(operation, snapshot)
 
     def _newest(self, feature: str, snapshot: ClusterSnapshot) -> int:
         """The newest level of a feature that a broker supports.
@@ -317,8 +303,12 @@ class AdminRequests:
             raise NoTargetError(f"the limits could not be set: {error}") from error
 
 
-def _alteration(operation: AlterTopic | AlterBrokers | AlterGroup) -> tuple[str, AdminRequested]:
+def _alteration(
+    operation: AlterTopic | AlterBrokers | AlterGroup | NodeOperation, snapshot: ClusterSnapshot
+) -> tuple[Key, AdminRequested]:
     match operation:
+        case AlterBroker() | UnregisterBroker() | UnregisterController():
+            return snapshot.node(operation.member).id, change_of_node(operation)
         case AlterBrokers(config=config, value=value):
             return config, BrokersAltered(value=value)
         case AlterGroup(group=group, config=config, value=value):

@@ -9,6 +9,7 @@ from harness.administration import features
 from harness.administration.elections import ElectionResult
 from harness.administration.heartbeats import HeartbeatAnswer
 from harness.administration.reassignments import ReassignmentResult
+from harness.administration.registrations import UnregistrationAnswer
 from harness.administration.settings import SettingAnswer
 
 _REFUSED = frozenset(
@@ -77,4 +78,10 @@ def of_heartbeat(answer: HeartbeatAnswer) -> RecordedAnswer:
         is_fenced=answer.is_fenced,
         should_shut_down=answer.should_shut_down,
     )
+    return RecordedAnswer(answer.outcome, (answer.code,), content)
+
+
+def of_unregistration(answer: UnregistrationAnswer) -> RecordedAnswer:
+    """The record of an answer to the removal of a registration."""
+    content = AnsweredInWords(code=answer.code, message=answer.message)
     return RecordedAnswer(answer.outcome, (answer.code,), content)

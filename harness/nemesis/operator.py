@@ -8,16 +8,19 @@ import msgspec
 
 from checkers.history.operations import OperationType
 from checkers.history.requested import completed
+from harness.administration.settings import alter_broker
 from harness.administration.throttles import Throttle, remove_throttle
 from harness.kafka.sizes import TopicSizes
 from harness.kafka.snapshot import ClusterSnapshot
 from harness.kafka.wire import WireError
-from harness.nemesis.admin_requests import Administered, AdminRequests, NoTargetError, PreparedRequest
+from harness.nemesis.admin_requests import AdminRequests, NoTargetError, PreparedRequest
+from harness.nemesis.administered import Administered
 from harness.nemesis.drawing import drawn
 from harness.record.journal import Recorder
 from harness.vocabulary.administration import (
     AddPartitions,
     AdminOperation,
+    AlterBroker,
     CancelSome,
     Concrete,
     Drawn,
@@ -54,6 +57,7 @@ class Operator:
         self._recorder = recorder
         self._look = look
         self._sizes = TopicSizes() if sizes is None else sizes
+        self._altered: dict[tuple[int, str], None] = {}
 
     def perform(self, operation: AdminOperation, timeout_ms: int) -> Performed:
         """Request an operation once; a symbolic operation is resolved first.
@@ -73,6 +77,8 @@ class Operator:
         except NoTargetError as error:
             return Performed(OperationType.FAIL, error=str(error))
         performed = self._record(concrete, asked, timeout_ms)
+        if isinstance(concrete, AlterBroker) and performed.outcome is not OperationType.FAIL:
+            self._altered[int(asked.key or 0), concrete.config] = None
         if isinstance(concrete, AddPartitions) and performed.outcome is OperationType.OK:
             self._sizes.grew(str(asked.key), concrete.count)
         return performed
@@ -91,6 +97,19 @@ class Operator:
                 ids = ", ".join(map(str, silent))
                 raise WireError(f"brokers {ids} did not answer, so their throttles are still set")
             throttles.pop()
+
+    def remove_broker_configs(self) -> None:
+        """Remove the configs that single brokers were given.
+
+        Raises:
+            WireError: no broker answers, or one refuses.
+        """
+        for broker, config in tuple(self._altered):
+            address = self._asking.address_of(self._asking.answering(self._look()))
+            answer = alter_broker(address, broker, config, None)
+            if answer.code:
+                raise WireError(f"{config} of broker {broker} is still set: Kafka answered {answer.code}")
+            del self._altered[broker, config]
 
     def _record(self, operation: Concrete, asked: PreparedRequest, timeout_ms: int) -> Performed:
         began = time.monotonic()

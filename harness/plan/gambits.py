@@ -30,6 +30,12 @@ from harness.plan.gambits_of_controllers import (
     voters_power,
 )
 from harness.plan.gambits_of_epochs import alternating_leaders, held_shrink, lone_epochs
+from harness.plan.gambits_of_registrations import (
+    cordoned_broker,
+    lowered_feature,
+    unregistered_broker,
+    unregistered_controller,
+)
 from harness.plan.gambits_of_replicas import (
     cancelled_copy,
     eligible_again,
@@ -329,6 +335,10 @@ GAMBITS: dict[str, Recipe] = {
     "kept-leader": Recipe(kept_leader, brokers=4, isolated=True),
     "deaf-voter": Recipe(deaf_voter, brokers=1, isolated=True, controllers=3),
     "uncommitted-changes": Recipe(uncommitted_changes, brokers=2, isolated=True, controllers=3),
+    "unregistered-broker": Recipe(unregistered_broker, isolated=True, controllers=3),
+    "unregistered-controller": Recipe(unregistered_controller, brokers=1, isolated=True, controllers=3),
+    "cordoned-broker": Recipe(cordoned_broker, isolated=True, controllers=3),
+    "lowered-feature": Recipe(lowered_feature, brokers=1, isolated=True, controllers=3),
 }
 """Gambits by their names in `RandomSchedule.gambits`."""
 

@@ -10,34 +10,16 @@ from checkers.history.courses import CHOOSE, MOVES, PERFORM, ChoiceMade
 from checkers.history.faults import ResolvedBy, recorded_fault
 from checkers.history.operations import History, Operation, OperationType
 from checkers.history.phases import PHASE, Phase
-from checkers.history.requested import (
-    BrokersAltered,
-    ElectionRequested,
-    FeatureRequested,
-    GroupAltered,
-    PartitionsAdded,
-    ReassignmentRequested,
-    TopicAltered,
-)
 from checkers.history.units import NS_PER_MS
 from harness.plan.replaying_blinks import replayed_blinks
 from harness.plan.replaying_gambits import played_in, replayed
+from harness.plan.replaying_operations import requested
 from harness.plan.schedule import Planned, agenda, blinks_of
 from harness.vocabulary.administration import (
-    AddPartitions,
     AddVoter,
-    AlterBrokers,
-    AlterGroup,
-    AlterTopic,
-    Concrete,
     Drawn,
-    ElectionType,
-    ElectLeaders,
-    LateHeartbeat,
     Member,
-    Reassign,
     RemoveVoter,
-    UpdateFeature,
 )
 from harness.vocabulary.faults import Fault, Target
 from harness.vocabulary.gambits import Gambit
@@ -46,12 +28,6 @@ from harness.vocabulary.scenario import FixedSchedule, Step, TimedOperation
 from harness.vocabulary.topology import Node, Role
 
 _OPERATOR = "admin"
-_OF_NODES: dict[str, type[AddVoter | RemoveVoter | LateHeartbeat]] = {
-    "add-voter": AddVoter,
-    "remove-voter": RemoveVoter,
-    "late-heartbeat": LateHeartbeat,
-}
-"""Operations whose key is the id of a node."""
 
 
 class Resolution(NamedTuple):
@@ -131,38 +107,6 @@ class _Recorded:
             if (o.type, o.process) == (OperationType.INVOKE, process) and f in (None, o.f)
         ]
 
-    def requested(self, operation: Operation) -> Concrete:
-        """The admin operation that an operator requested, as a value of the vocabulary."""
-        value = operation.value
-        match operation.f:
-            case "elect-leaders":
-                partitions = msgspec.convert(value, ElectionRequested).partitions
-                return ElectLeaders(ElectionType(str(operation.key)), partitions)
-            case "add-voter" | "remove-voter" | "late-heartbeat":
-                return _OF_NODES[operation.f](self.numbered(int(operation.key)))
-            case "update-feature":
-                wanted = msgspec.convert(value, FeatureRequested)
-                return UpdateFeature(
-                    str(operation.key), wanted.level, wanted.upgrade_type, wanted.validate_only
-                )
-            case "alter-topic" | "alter-brokers" | "alter-group":
-                return _altered(operation)
-            case "create-partitions":
-                return AddPartitions(msgspec.convert(value, PartitionsAdded).count, str(operation.key))
-            case _:
-                asked = msgspec.convert(value, ReassignmentRequested)
-                return Reassign(asked.targets, asked.throttle_bytes_per_s)
-
-
-def _altered(operation: Operation) -> AlterTopic | AlterBrokers | AlterGroup:
-    if operation.f == "alter-brokers":
-        return AlterBrokers(str(operation.key), msgspec.convert(operation.value, BrokersAltered).value)
-    if operation.f == "alter-group":
-        of_group = msgspec.convert(operation.value, GroupAltered)
-        return AlterGroup(str(operation.key), of_group.config, of_group.value)
-    asked = msgspec.convert(operation.value, TopicAltered)
-    return AlterTopic(str(operation.key), asked.config, asked.value or "")
-
 
 def _member(wanted: str | int, by: str, nodes: Sequence[Node]) -> Member:
     for role in (Role.CONTROLLER, Role.BROKER):
@@ -222,7 +166,7 @@ class _Performs:
         if not attempts:
             notes.append(f"{_kind(operation)} was not requested in the recorded run: it is resolved again")
             return move
-        return msgspec.structs.replace(move, operation=self._recorded.requested(attempts[-1]))
+        return msgspec.structs.replace(move, operation=requested(attempts[-1], self._recorded.numbered))
 
     def _attempts(self, move: Perform) -> list[Operation]:
         if move.background:
@@ -363,7 +307,7 @@ def _outlasting(each: _Replayed, duration_ms: int) -> Step:
 
 def _acts(recorded: _Recorded, began_ns: int) -> tuple[TimedOperation, ...]:
     return tuple(
-        TimedOperation(max(0, round((o.time_ns - began_ns) / NS_PER_MS)), recorded.requested(o))
+        TimedOperation(max(0, round((o.time_ns - began_ns) / NS_PER_MS)), requested(o, recorded.numbered))
         for o in recorded.invoked(_OPERATOR)
     )
 

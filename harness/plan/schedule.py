@@ -16,8 +16,10 @@ from harness.plan.random_schedules import (
 )
 from harness.plan.rolling import drawn_roll
 from harness.vocabulary.administration import (
+    BROKER_CONFIGS,
     BROKER_DEFAULTS,
     AdminOperation,
+    AlterBroker,
     AlterBrokers,
     Moving,
     UpdateFeature,
@@ -183,14 +185,15 @@ def planned_ms(schedule: Planned) -> dict[str, int]:
 
 
 def problems_of(schedule: Planned) -> list[str]:
-    """All errors in the names of a script's faults and in defaults of brokers; empty if there are none.
+    """All errors in the names of a script's faults and in configs of brokers; empty if there are none.
 
     A name identifies a fault in the history, so no name may be used twice.  A heal must name a fault that is
-    in force.  `AlterBrokers` may only set configs of `BROKER_DEFAULTS`.
+    in force.  `AlterBrokers` may only set configs of `BROKER_DEFAULTS`, `AlterBroker` those of
+    `BROKER_CONFIGS`.
     """
     begun: set[str] = set()
     ended: set[str] = set()
-    found = _unknown_defaults(schedule)
+    found = _unknown_defaults(schedule) + _unknown_configs(schedule)
     for place, move in enumerate(schedule.moves if isinstance(schedule, ScriptedSchedule) else (), start=1):
         match move:
             case Inject(name=name):
@@ -214,6 +217,15 @@ def _unknown_defaults(schedule: Planned) -> list[str]:
         f"follow; they follow {', '.join(BROKER_DEFAULTS)}"
         for operation in operations_of(schedule)
         if isinstance(operation, AlterBrokers) and operation.config not in BROKER_DEFAULTS
+    ]
+
+
+def _unknown_configs(schedule: Planned) -> list[str]:
+    return [
+        f"the schedule sets {operation.config} of one broker, which the checkers do not follow; they follow "
+        f"{', '.join(BROKER_CONFIGS)}"
+        for operation in operations_of(schedule)
+        if isinstance(operation, AlterBroker) and operation.config not in BROKER_CONFIGS
     ]
 
 

@@ -94,7 +94,7 @@ class Execution:
                 course.end()
 
     def remove_throttles(self) -> None:
-        """Remove the throttles that operators have set for reassignments.
+        """Remove the throttles of reassignments and the configs of single brokers that operators have set.
 
         Raises:
             WireError: no broker answers, or one refuses.
@@ -103,6 +103,7 @@ class Execution:
         for operator in self._operators:
             try:
                 operator.remove_throttles()
+                operator.remove_broker_configs()
             except WireError as error:
                 failures.append(error)
         if failures:

@@ -309,7 +309,7 @@ def _try_to_remove_throttles(execution: Execution) -> str | None:
     try:
         execution.remove_throttles()
     except WireError as error:
-        return f"throttles of reassignments are left: {error}"
+        return f"throttles of reassignments or configs of brokers are left: {error}"
     return None
 
 

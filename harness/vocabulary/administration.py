@@ -138,6 +138,27 @@ class AlterBrokers(msgspec.Struct, frozen=True, tag_field="kind", tag="alter-bro
     value: str
 
 
+BROKER_CONFIGS = ("cordoned.log.dirs",)
+"""Dynamic configs of single brokers that the checkers follow, so that `AlterBroker` may set them."""
+
+
+class AlterBroker(msgspec.Struct, frozen=True, tag_field="kind", tag="alter-broker"):
+    """Set one dynamic config of one broker (KIP-226), such as ``cordoned.log.dirs`` (KIP-1066, since 4.3).
+
+    A schedule that sets another config than those of `BROKER_CONFIGS` is refused before the run.  A config
+    that still has a value when the schedule has ended is removed before recovery.
+
+    Attributes:
+        member: the broker.
+        config: name of the config.
+        value: its value; None removes it, so that the value of server.properties counts again.
+    """
+
+    member: Member
+    config: str
+    value: str | None
+
+
 class AlterGroup(msgspec.Struct, frozen=True, tag_field="kind", tag="alter-group"):
     """Set one config of a group (KIP-848, KIP-932), for example ``share.auto.offset.reset``."""
 
@@ -156,6 +177,25 @@ class AddPartitions(msgspec.Struct, frozen=True, tag_field="kind", tag="add-part
 
     count: int
     topic: str | None = None
+
+
+class UnregisterBroker(msgspec.Struct, frozen=True, tag_field="kind", tag="unregister-broker"):
+    """Remove the registration of a broker (KIP-500).
+
+    Kafka removes the broker from every ISR first, and keeps its replicas in the assignments.  It does not
+    refuse the request while the broker runs.  Such a broker does not register again before its next start.
+    """
+
+    member: Member
+
+
+class UnregisterController(msgspec.Struct, frozen=True, tag_field="kind", tag="unregister-controller"):
+    """Remove the registration of a controller (KIP-1312, since 4.4); it does not change the voters.
+
+    Kafka does not refuse the request while the controller runs.  Such a controller registers again.
+    """
+
+    member: Member
 
 
 class LateHeartbeat(msgspec.Struct, frozen=True, tag_field="kind", tag="late-heartbeat"):
@@ -219,8 +259,11 @@ Brokered = (
     | UpdateFeature
     | AlterTopic
     | AlterBrokers
+    | AlterBroker
     | AlterGroup
     | AddPartitions
+    | UnregisterBroker
+    | UnregisterController
 )
 """Operations that can be requested from a broker."""
 Concrete = Brokered | LateHeartbeat

@@ -69,6 +69,7 @@ def acknowledgements(history: History, metadata: Metadata, log: LoggedMetadata) 
         *_of_partitions(history, metadata, log),
         *_of_configs(history, log),
         *_of_voters(history, log),
+        *_of_registrations(history, log),
         *_of_elections(history, changes),
         *_of_reassignments(history, changes),
     ]
@@ -241,6 +242,20 @@ def _of_voters(history: History, log: LoggedMetadata) -> Iterator[Acknowledgemen
         place = (change.invoked_ns, change.completed_ns, change.operations)
         logged_if_made = log.whole and bool(log.voters.records)
         yield Acknowledgement("voters", what, f"voter {change.id}", *place, records, logged_if_made)
+
+
+def _of_registrations(history: History, log: LoggedMetadata) -> Iterator[Acknowledgement]:
+    """Removed registrations.  Kafka refuses to remove one that does not exist, so each has its own record."""
+    for role in ("broker", "controller"):
+        for request in requests_of(history, f"unregister-{role}"):
+            if _done(request.ended):
+                node = f"{role} {request.began.key}"
+                states = log.registered.get((role, int(str(request.began.key))), States[bool]())
+                place = (request.from_ns, request.to_ns, request.operations)
+                records = states.of(value=False, time_ns=request.from_ns)
+                yield Acknowledgement(
+                    "registrations", f"unregistration of {node}", node, *place, records, log.whole
+                )
 
 
 def _having(voter: Member) -> Callable[[frozenset[Member]], bool]:

@@ -1,4 +1,4 @@
-"""Topics, configs and voters by name, from the metadata log that reaches farthest.
+"""Topics, configs, voters and registrations by name, from the metadata log that reaches farthest.
 
 A record has a place in the log and a span of time in which it was appended
 (`checkers.evidence.metadata_log`).  A snapshot replaces removed records: its content was appended before all
@@ -96,6 +96,7 @@ class LoggedMetadata:
         configs: values of topic configs, by topic and config.
         defaults: values of configs that are the default of all brokers, by config.
         voters: the voter sets; none if the log reports none.
+        registered: whether a node is registered, by its role, ``broker`` or ``controller``, and its id.
     """
 
     log: MetadataLog
@@ -106,6 +107,7 @@ class LoggedMetadata:
     configs: dict[tuple[str, str], States[str | None]] = field(default_factory=dict)
     defaults: dict[str, States[str | None]] = field(default_factory=dict)
     voters: States[frozenset[Member]] = field(default_factory=States)
+    registered: dict[tuple[str, int], States[bool]] = field(default_factory=dict)
 
     def config(self, topic: str, name: str) -> States[str | None]:
         """The values of one config of a topic; it had no value before the first of them."""
@@ -186,8 +188,16 @@ def _apply(
             elif (data["resourceType"], data["resourceName"]) == _ALL_BROKERS:
                 found.default(data["name"]).add(record, data.get("value"))
         case _:
-            members = ((each["voterId"], each["voterDirectoryId"]) for each in data["voters"])
-            found.voters.add(record, frozenset(members))
+            _apply_to_nodes(found, record, kind, data)
+
+
+def _apply_to_nodes(found: LoggedMetadata, record: LoggedRecord, kind: str, data: Any) -> None:
+    if kind == VOTERS_RECORD:
+        members = ((each["voterId"], each["voterDirectoryId"]) for each in data["voters"])
+        found.voters.add(record, frozenset(members))
+    else:
+        role, name, is_registered = _REGISTRATIONS[kind]
+        found.registered.setdefault((role, data[name]), States()).add(record, is_registered)
 
 
 def _forget_configs(found: LoggedMetadata, topic_id: str, record: LoggedRecord) -> None:
@@ -208,8 +218,16 @@ def _forget_configs_of_unknown(found: LoggedMetadata, record: LoggedRecord) -> N
             states.add(record, None)
 
 
+_REGISTRATIONS = {
+    "REGISTER_BROKER_RECORD": ("broker", "brokerId", True),
+    "UNREGISTER_BROKER_RECORD": ("broker", "brokerId", False),
+    "REGISTER_CONTROLLER_RECORD": ("controller", "controllerId", True),
+    "UNREGISTER_CONTROLLER_RECORD": ("controller", "controllerId", False),
+}
+"""Role of the node, name of the field with its id, and whether it is registered after the record, by kind."""
 _APPLIED = frozenset(
     {"TOPIC_RECORD", "PARTITION_RECORD", "REMOVE_TOPIC_RECORD", "CONFIG_RECORD", VOTERS_RECORD}
+    | _REGISTRATIONS.keys()
 )
 
 

@@ -61,9 +61,10 @@ EPOCH_WENT_BACK = AnomalyKind(
 )
 INACTIVE_CHOSEN = AnomalyKind(
     id="inactive-broker-chosen",
-    meaning="A change added a broker to an ISR, or elected it, although it was fenced or in a "
-    "controlled shutdown.",
-    guarantee="A broker that is fenced or in a controlled shutdown does not join an ISR and is not elected.",
+    meaning="A change added a broker to an ISR, or elected it, although it was fenced, in a controlled "
+    "shutdown or unregistered.",
+    guarantee="A broker that is fenced, in a controlled shutdown or unregistered does not join an ISR and is "
+    "not elected.",
     source="KIP-841; Kafka's ReplicationControlManager.ineligibleReplicasForIsr",
 )
 ASSIGNED_TO_CORDONED = AnomalyKind(
@@ -74,6 +75,15 @@ ASSIGNED_TO_CORDONED = AnomalyKind(
     "reassignment that adds one is refused.",
     source="KIP-1066; Kafka's ReplicationControlManager.validateManualPartitionAssignment; KAFKA-20832, "
     "fixed in 4.3.2 and 4.4.0",
+)
+ASSIGNED_TO_UNREGISTERED = AnomalyKind(
+    id="assigned-to-unregistered",
+    meaning="A record of the metadata log made a broker a replica of a partition, although its registration "
+    "had been removed.",
+    guarantee="A broker that is not registered gets no further replicas; an assignment or reassignment that "
+    "adds one is refused.",
+    source="KIP-500, UnregisterBroker; Kafka's ReplicationControlManager.validateManualPartitionAssignment "
+    "and StripedReplicaPlacer",
 )
 UNCLEAN_MEMBER = AnomalyKind(
     id="unclean-broker-kept",
@@ -250,6 +260,7 @@ ANOMALIES = by_id(
     EPOCH_WENT_BACK,
     INACTIVE_CHOSEN,
     ASSIGNED_TO_CORDONED,
+    ASSIGNED_TO_UNREGISTERED,
     UNCLEAN_MEMBER,
     REPLICA_END_REGRESSION,
     MARK_BEYOND_MEMBER,

@@ -13,7 +13,8 @@ from typing import Any
 import msgspec
 
 from checkers.evidence.partition_changes import PartitionChange
-from checkers.logs.partitions.registrations import REGISTERED, REGISTRATION_CHANGED, UNREGISTERED
+from checkers.evidence.registered import REGISTERED, UNREGISTERED
+from checkers.logs.partitions.registrations import REGISTRATION_CHANGED
 
 
 class _Directories(msgspec.Struct, frozen=True, rename="camel"):

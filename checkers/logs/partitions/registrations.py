@@ -1,9 +1,10 @@
 """Registrations of brokers in the metadata log: which brokers may be elected, or be in an ISR or ELR.
 
 A broker is fenced when it registers, and is unfenced once it has caught up with the metadata.  A broker that
-is fenced, or is about to shut down, joins no ISR and is not elected (KIP-841).  A broker that returns after
-its process was killed is in no ISR and in no ELR when it is unfenced (KIP-966), because earlier records
-remove it from both.
+is fenced, or is about to shut down, joins no ISR and is not elected (KIP-841).  Neither is a broker whose
+registration was removed, and it gets no further replicas before it registers again.  A broker that returns
+after its process was killed is in no ISR and in no ELR when it is unfenced (KIP-966), because earlier
+records remove it from both.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,11 +15,10 @@ import msgspec
 from checkers.evidence.faults import FaultWindow
 from checkers.evidence.metadata_log import TimeBounds
 from checkers.evidence.partition_changes import CHANGED, PartitionChange
+from checkers.evidence.registered import REGISTERED, UNREGISTERED
 from checkers.history.replicas import MetadataRecord
 
-REGISTERED = "REGISTER_BROKER_RECORD"
 REGISTRATION_CHANGED = "BROKER_REGISTRATION_CHANGE_RECORD"
-UNREGISTERED = "UNREGISTER_BROKER_RECORD"
 _FEATURE_LEVEL = "FEATURE_LEVEL_RECORD"
 _ELR_VERSION = "eligible.leader.replicas.version"
 _FENCED, _UNFENCED = 1, -1
@@ -115,6 +115,7 @@ class Registrations:
         self._windows = [window for window in windows if window.ends_processes]
         self._restarted_ns = tuple(restarted_ns)
         self._processes: dict[int, _Process] = {}
+        self._removed: set[int] = set()
         self._eligible = False
         self.judged = 0
 
@@ -134,7 +135,9 @@ class Registrations:
         if kind == REGISTERED:
             self._register(msgspec.convert(data, _BrokerRecord), span)
         elif kind == UNREGISTERED:
-            self._processes.pop(msgspec.convert(data, _BrokerRecord).broker_id, None)
+            broker = msgspec.convert(data, _BrokerRecord).broker_id
+            self._processes.pop(broker, None)
+            self._removed.add(broker)
         elif kind == REGISTRATION_CHANGED:
             return self._change(msgspec.convert(data, _BrokerRecord))
         elif kind == _FEATURE_LEVEL:
@@ -151,9 +154,18 @@ class Registrations:
         elected = {after.leader} if after.elected and after.leader != before.leader else set[int]()
         for broker in sorted(({*after.isr} - {*before.isr}) | elected):
             process = self._processes.get(broker)
-            if process is not None and (process.fenced or process.leaving):
+            if broker in self._removed:
+                yield f"broker {broker} is not registered, but is added to the ISR or elected"
+            elif process is not None and (process.fenced or process.leaving):
                 why = "is fenced" if process.fenced else "is about to shut down"
                 yield f"broker {broker} {why}, but is added to the ISR or elected"
+
+    def wrongly_assigned(self, step: PartitionChange) -> Iterator[str]:
+        """For each unregistered broker that a record makes a replica, the reason why it is wrong."""
+        if step.after is not None:
+            before = () if step.before is None else step.before.replicas
+            for broker in sorted(({*step.after.replicas} - {*before}) & self._removed):
+                yield f"broker {broker} is not registered, but it becomes a replica"
 
     def _register(self, record: _BrokerRecord, span: TimeBounds) -> None:
         before = self._processes.get(record.broker_id)
@@ -164,6 +176,7 @@ class Registrations:
             process.killed = before.killed if same else self._killed(record.broker_id, before, span)
             process.span = before.span if same else span
         self._processes[record.broker_id] = process
+        self._removed.discard(record.broker_id)
 
     def _change(self, record: _BrokerRecord) -> UnfencedBroker | None:
         process = self._processes.get(record.broker_id)

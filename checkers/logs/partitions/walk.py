@@ -16,6 +16,7 @@ from checkers.history.replicas import OPAQUE, MetadataRecord
 from checkers.history.setup import setup_of
 from checkers.logs.partitions.anomalies import (
     ASSIGNED_TO_CORDONED,
+    ASSIGNED_TO_UNREGISTERED,
     CHANGE_OF_NOTHING,
     EPOCH_WENT_BACK,
     INACTIVE_CHOSEN,
@@ -104,10 +105,13 @@ class Walk:
                 self._add(kind, str(step.partition), step.record, text, step.before, step.after)
 
     def _judge_brokers(self, step: PartitionChange) -> None:
+        name, states = str(step.partition), (step.before, step.after)
         for text in self._registrations.wrongly_chosen(step):
-            self._add(INACTIVE_CHOSEN, str(step.partition), step.record, text, step.before, step.after)
+            self._add(INACTIVE_CHOSEN, name, step.record, text, *states)
+        for text in self._registrations.wrongly_assigned(step):
+            self._add(ASSIGNED_TO_UNREGISTERED, name, step.record, text, *states)
         for text in self._cordons.wrongly_assigned(step):
-            self._add(ASSIGNED_TO_CORDONED, str(step.partition), step.record, text, step.before, step.after)
+            self._add(ASSIGNED_TO_CORDONED, name, step.record, text, *states)
 
     def _is_repeated(self, step: PartitionChange) -> bool:
         """Whether the same registration of a broker had already changed the partition."""

@@ -1,4 +1,4 @@
-"""Requests without classes in kafka-python (KIP-631, KIP-853), defined by the JSON files here.
+"""Requests without classes in kafka-python (KIP-631, KIP-853, KIP-1312), defined by the JSON files here.
 
 The files have the format of Kafka's own definitions.
 """
@@ -27,4 +27,20 @@ class BrokerHeartbeatRequest(ApiMessage, load_json=__name__):  # type: ignore[ca
 
 
 class BrokerHeartbeatResponse(ApiMessage, load_json=__name__):  # type: ignore[call-arg, misc]  # published without types
+    """The answer to it."""
+
+
+class UnregisterBrokerRequest(ApiMessage, load_json=__name__):  # type: ignore[call-arg, misc]  # published without types
+    """Removes a broker's registration (key 64); listeners of brokers and of controllers accept it."""
+
+
+class UnregisterBrokerResponse(ApiMessage, load_json=__name__):  # type: ignore[call-arg, misc]  # published without types
+    """The answer to it."""
+
+
+class UnregisterControllerRequest(ApiMessage, load_json=__name__):  # type: ignore[call-arg, misc]  # published without types
+    """Removes a controller's registration (key 94, 4.4 and newer); both kinds of listeners accept it."""
+
+
+class UnregisterControllerResponse(ApiMessage, load_json=__name__):  # type: ignore[call-arg, misc]  # published without types
     """The answer to it."""

@@ -5,9 +5,11 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from checkers.history.operations import History
+from checkers.history.operations import History, OperationType
+from checkers.history.recoveries import RecoveredPartition, Recovery
 from checkers.runs.recovery import check_recovery
 from checkers.verdict.verdict import Validity
+from tests.checkers.admin_histories import AdminStory
 
 Story = Callable[..., History]
 
@@ -128,3 +130,43 @@ def test_unknown(story: Story, text: str, why: str) -> None:
     result = check_recovery(story(text))
     assert result.validity is Validity.UNKNOWN
     assert why in (result.unknown_because or "")
+
+
+def unregistered(partition: RecoveredPartition, *, again: bool = False) -> History:
+    """Broker 2 is unregistered while it runs; then one partition has not recovered in time."""
+    recording = AdminStory()
+    kinds = ("REGISTER", "UNREGISTER", *(("REGISTER",) if again else ()))
+    for at_ms, kind in enumerate(kinds, start=1):
+        recording.record(at_ms * 3, f"{kind}_BROKER_RECORD", {"brokerId": 2})
+    recording.both(5, 7, "unregister-broker", {"to": "n1"}, key=2)
+    value = Recovery(partitions=(partition,), took_ms=60_000, bound_ms=60_000)
+    recording.both(20, 30, "recover", None, key=None)
+    history = recording.history()
+    operations = tuple(
+        msgspec.structs.replace(o, type=OperationType.INFO, value=msgspec.to_builtins(value))
+        if o.f == "recover" and o.type is OperationType.OK
+        else o
+        for o in history.operations
+    )
+    return msgspec.structs.replace(history, operations=operations)
+
+
+@pytest.mark.parametrize(
+    ("leader", "isr", "write_acked", "again", "illegal"),
+    [
+        pytest.param(1, (1, 3), True, False, False, id="only its replica is missing"),
+        pytest.param(1, (1, 3), True, True, True, id="it registered again"),
+        pytest.param(1, (1,), True, False, True, id="another one is missing too"),
+        pytest.param(None, (1, 3), True, False, True, id="no leader"),
+        pytest.param(1, (1, 3), False, False, True, id="no write"),
+    ],
+)
+def test_a_broker_that_was_unregistered_while_it_ran_does_not_return(
+    *, leader: int | None, isr: tuple[int, ...], write_acked: bool, again: bool, illegal: bool
+) -> None:
+    partition = RecoveredPartition("log-0", 0, leader, isr, (1, 2, 3), write_acked)
+    result = check_recovery(unregistered(partition, again=again))
+    (anomaly,) = result.anomalies
+    assert anomaly.illegal is illegal
+    assert result.validity is (Validity.INVALID if illegal else Validity.UNKNOWN)
+    assert ("broker 2 was unregistered" in (anomaly.licence or "")) is not illegal

@@ -2,6 +2,7 @@
 
 from harness.administration.settings import (
     add_partitions,
+    alter_broker,
     alter_brokers,
     alter_group,
     alter_topic,
@@ -27,3 +28,11 @@ def test_configs_of_topics_all_brokers_and_groups_are_set() -> None:
             (4, ""): {"log.flush.interval.ms": "9"},
             (32, "g"): {"share.auto.offset.reset": "latest"},
         }
+
+
+def test_a_config_of_one_broker_is_set_and_removed() -> None:
+    with FakeMoving() as broker:
+        assert alter_broker(broker.address, 3, "cordoned.log.dirs", "*").code == 0
+        assert broker.configs == {(4, "3"): {"cordoned.log.dirs": "*"}}
+        assert alter_broker(broker.address, 3, "cordoned.log.dirs", None).code == 0
+        assert not broker.configs.get((4, "3"))

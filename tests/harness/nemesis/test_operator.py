@@ -14,6 +14,7 @@ from harness.administration.elections import ElectionAnswer, ElectionResult
 from harness.administration.features import FeatureUpdate
 from harness.administration.heartbeats import Heartbeat, HeartbeatAnswer
 from harness.administration.reassignments import ReassignmentAnswer, ReassignmentResult
+from harness.administration.registrations import UnregistrationAnswer
 from harness.administration.settings import SettingAnswer
 from harness.administration.voters import VoterAnswer
 from harness.cluster.homes import NodeHome
@@ -21,7 +22,7 @@ from harness.kafka.answers import Ongoing, QuorumAnswer
 from harness.kafka.sizes import TopicSize, TopicSizes
 from harness.kafka.snapshot import ClusterSnapshot
 from harness.kafka.wire import WireError
-from harness.nemesis import admin_requests
+from harness.nemesis import admin_requests, node_requests
 from harness.nemesis import operator as module
 from harness.nemesis.operator import Operator
 from harness.nemesis.timed_operations import TimedOperations
@@ -30,6 +31,7 @@ from harness.vocabulary import (
     AddPartitions,
     AddVoter,
     AdminOperation,
+    AlterBroker,
     AlterBrokers,
     AlterGroup,
     AlterTopic,
@@ -42,6 +44,8 @@ from harness.vocabulary import (
     RemoveVoter,
     TimedOperation,
     Topology,
+    UnregisterBroker,
+    UnregisterController,
     UpdateFeature,
     UpgradeType,
     broker,
@@ -77,10 +81,13 @@ class Bench:
         )
         self.answers["list_reassignments"] = ()
         asked = ("elect_leaders", "alter_reassignments", "list_reassignments", "add_voter", "remove_voter")
-        for name in (*asked, "update_feature", "newest_level", "add_partitions", "send_heartbeat"):
+        for name in (*asked, "update_feature", "newest_level", "add_partitions"):
             monkeypatch.setattr(admin_requests, name, self._answering(name))
         for name in ("alter_topic", "alter_brokers", "alter_group"):
             monkeypatch.setattr(admin_requests, name, self._answering(name))
+        for name in ("send_heartbeat", "alter_broker", "unregister_broker", "unregister_controller"):
+            monkeypatch.setattr(node_requests, name, self._answering(name))
+        monkeypatch.setattr(module, "alter_broker", self._answering("alter_broker"))
         monkeypatch.setattr(admin_requests, "set_throttle", self._answering("set_throttle"))
         monkeypatch.setattr(module, "remove_throttle", self._answering("remove_throttle"))
         self.journals = Journals(folder, "run", Clock())
@@ -416,3 +423,41 @@ def test_acts_are_performed_at_their_times(bench: Bench) -> None:
     assert not acting.is_alive()
     assert acting.performed == [OK, OK]
     assert [o.value["value"] for o in bench.operations() if o.type is OK] == ["0", "40"]
+
+
+def test_a_registration_is_removed_by_a_broker_or_by_the_leader(bench: Bench) -> None:
+    bench.answers["unregister_broker"] = UnregistrationAnswer(0, None, forwarded=True)
+    assert bench.operator.perform(UnregisterBroker(broker(3)), 500).outcome is OK
+    bench.answers["unregister_controller"] = UnregistrationAnswer(136, "no", forwarded=False)
+    performed = bench.operator.perform(UnregisterController(controller(2)), 500)
+    assert (performed.outcome, performed.codes) == (FAIL, (136,))
+    assert bench.asked == [("unregister_broker", 3, 500), ("unregister_controller", 2, 500)]
+    first, _, second, ended = bench.operations()
+    assert (first.f, first.key, first.value) == ("unregister-broker", 3, {"to": "n2"})
+    assert (second.f, second.key, second.value) == ("unregister-controller", 2, {"to": "n1"})
+    assert ended.value.items() >= {"to": "n1", "code": 136, "message": "no"}.items()
+
+
+def test_a_config_of_one_broker_is_removed_at_the_end(bench: Bench) -> None:
+    bench.answers["alter_broker"] = SettingAnswer(0, None)
+    cordon = AlterBroker(broker(3), "cordoned.log.dirs", "*")
+    assert bench.operator.perform(cordon, 500).outcome is OK
+    begun, ended = bench.operations()
+    asked = {"to": "n2", "config": "cordoned.log.dirs", "value": "*"}
+    assert (begun.f, begun.key, begun.value) == ("alter-broker", 3, asked)
+    assert ended.value.items() >= (asked | {"code": 0}).items()
+    bench.answers["alter_broker"] = SettingAnswer(41, None)
+    with pytest.raises(WireError, match=r"cordoned\.log\.dirs of broker 3 is still set: Kafka answered 41"):
+        bench.operator.remove_broker_configs()
+    bench.answers["alter_broker"] = SettingAnswer(0, None)
+    bench.operator.remove_broker_configs()
+    bench.operator.remove_broker_configs()
+    removal = ("alter_broker", 3, "cordoned.log.dirs", None)
+    assert bench.asked == [("alter_broker", 3, "cordoned.log.dirs", "*"), removal, removal]
+
+
+def test_a_config_that_was_refused_is_not_removed(bench: Bench) -> None:
+    bench.answers["alter_broker"] = SettingAnswer(40, "no")
+    assert bench.operator.perform(AlterBroker(broker(3), "cordoned.log.dirs", "x"), 500).outcome is FAIL
+    bench.operator.remove_broker_configs()
+    assert len(bench.asked) == 1

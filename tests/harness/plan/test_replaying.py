@@ -9,6 +9,7 @@ from harness.plan.schedule import Planned, decode, encode
 from harness.vocabulary import (
     AddPartitions,
     AddVoter,
+    AlterBroker,
     AlterBrokers,
     AlterGroup,
     AlterTopic,
@@ -37,6 +38,8 @@ from harness.vocabulary import (
     Target,
     TimedOperation,
     Topology,
+    UnregisterBroker,
+    UnregisterController,
     UpdateFeature,
     UpgradeType,
     broker,
@@ -187,6 +190,11 @@ def test_admin_operations_are_those_that_were_asked_for() -> None:
     admin.add(8_500, invoke, "alter-brokers", "c", {"value": "v", "to": "b1"})
     admin.add(8_600, invoke, "alter-group", "g", {"config": "c", "value": "v", "to": "b1"})
     admin.add(9_000, invoke, "late-heartbeat", 2, {"epoch": 9, "metadata_offset": 12, "to": "c1"})
+    cordoned = {"config": "cordoned.log.dirs", "value": "*", "to": "b1"}
+    admin.add(9_100, invoke, "alter-broker", 2, cordoned)
+    admin.add(9_200, invoke, "alter-broker", 2, cordoned | {"value": None})
+    admin.add(9_300, invoke, "unregister-broker", 2, {"to": "b1"})
+    admin.add(9_400, invoke, "unregister-controller", 103, {"to": "b1"})
 
     acts = of_kind(FixedSchedule, resolved(schedule, runner, admin).schedule).acts
 
@@ -205,6 +213,10 @@ def test_admin_operations_are_those_that_were_asked_for() -> None:
         TimedOperation(8_500, AlterBrokers("c", "v")),
         TimedOperation(8_600, AlterGroup("g", "c", "v")),
         TimedOperation(9_000, LateHeartbeat(broker(2))),
+        TimedOperation(9_100, AlterBroker(broker(2), "cordoned.log.dirs", "*")),
+        TimedOperation(9_200, AlterBroker(broker(2), "cordoned.log.dirs", None)),
+        TimedOperation(9_300, UnregisterBroker(broker(2))),
+        TimedOperation(9_400, UnregisterController(controller(3))),
     )
 
 

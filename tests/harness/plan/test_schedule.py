@@ -11,6 +11,7 @@ from harness.plan.catalogue import load_scenario, scenario_names
 from harness.plan.random_schedules import DISKS, LEAD_MS, OPERATIONS, TAIL_MS, least_operations
 from harness.plan.schedule import changes_features, decode, encode, faults_of, plan, problems_of
 from harness.vocabulary import (
+    AlterBroker,
     AlterBrokers,
     AlterSome,
     Among,
@@ -39,6 +40,7 @@ from harness.vocabulary import (
     Topology,
     UpdateFeature,
     WipeDisk,
+    broker,
 )
 from harness.vocabulary.faults import OfDisk
 from tests.harness.plan.kinds import of_kind
@@ -282,6 +284,14 @@ def test_a_default_of_brokers_that_checkers_follow_is_permitted(
     schedule: FixedSchedule | ScriptedSchedule,
 ) -> None:
     assert problems_of(schedule) == []
+
+
+@pytest.mark.parametrize(("config", "problems"), [("cordoned.log.dirs", 0), ("log.retention.ms", 1)])
+def test_configs_of_one_broker_that_checkers_follow_are_permitted(config: str, problems: int) -> None:
+    script = ScriptedSchedule((Perform(AlterBroker(broker(1), config, "*")),), 10)
+    found = problems_of(script)
+    assert len(found) == problems
+    assert all("sets log.retention.ms of one broker" in problem for problem in found)
 
 
 def test_a_schedule_that_changes_features_is_known() -> None:

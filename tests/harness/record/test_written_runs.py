@@ -87,7 +87,10 @@ ASKED: dict[str, type[requested.AdminRequested]] = {
     "update-feature": requested.FeatureRequested,
     "alter-topic": requested.TopicAltered,
     "alter-brokers": requested.BrokersAltered,
+    "alter-broker": requested.BrokerAltered,
     "alter-group": requested.GroupAltered,
+    "unregister-broker": requested.BrokerUnregistered,
+    "unregister-controller": requested.ControllerUnregistered,
     "create-partitions": requested.PartitionsAdded,
     "late-heartbeat": requested.HeartbeatSent,
 }
@@ -97,7 +100,10 @@ RARE = (Path(__file__).parent / "golden" / "rare.jsonl").read_bytes().splitlines
 IN_NO_RUN = {
     "update-feature",
     "alter-brokers",
+    "alter-broker",
     "alter-group",
+    "unregister-broker",
+    "unregister-controller",
     "configure",
     "join-group",
     "leave-group",
@@ -241,6 +247,16 @@ ANSWER = {"took_ms": 3, "code": 0}
             requested.GroupAltered(to="n1", config="c", value="v"),
             requested.AnsweredInWords(took_ms=3, code=0),
             WHOM | {"config": "c", "value": "v"} | ANSWER | {"message": None},
+        ),
+        (
+            requested.BrokerAltered(to="n1", config="c"),
+            requested.AnsweredInWords(took_ms=3, code=0),
+            WHOM | {"config": "c", "value": None} | ANSWER | {"message": None},
+        ),
+        (
+            requested.BrokerUnregistered(to="n1"),
+            requested.AnsweredInWords(took_ms=3, code=0),
+            WHOM | ANSWER | {"message": None},
         ),
         (
             requested.PartitionsAdded(to="n1", count=4),

@@ -34,6 +34,7 @@ from harness.workloads.worker import WorkloadError
 from tests.harness.run.stages import PLAN, a_stage, an_execution
 from tests.harness.waiting import BOUND_S, StandingTime
 
+LEFT = "throttles of reassignments or configs of brokers are left: no broker answers"
 DIED = WorkloadError("worker producer-1 died")
 JAVA_DIED = JavaDiedError("the client kafka-clients died")
 CONTEXT = WorkloadContext(
@@ -77,7 +78,7 @@ def test_throttles_that_can_not_be_removed_are_reported() -> None:
 
     runner._end_throttles_and_retention(stage, execution)
 
-    stage.report.assert_called_once_with("recover", "throttles of reassignments are left: no broker answers")
+    stage.report.assert_called_once_with("recover", LEFT)
 
 
 def test_throttles_are_removed_before_recovery_as_soon_as_brokers_answer(
@@ -106,7 +107,7 @@ def test_throttles_that_remain_during_recovery_are_reported(
     runner._await_throttles_removed(stage, execution, over)
 
     execution.remove_throttles.assert_called_once_with()
-    stage.report.assert_called_once_with("heal", "throttles of reassignments are left: no broker answers")
+    stage.report.assert_called_once_with("heal", LEFT)
 
 
 @pytest.mark.parametrize("failure", [None, DIED])
@@ -133,7 +134,7 @@ def test_nothing_is_awaited_of_brokers_that_all_ended_by_themselves() -> None:
 
     over.wait.assert_not_called()
     execution.remove_throttles.assert_called_once_with()
-    stage.report.assert_called_once_with("heal", "throttles of reassignments are left: no broker answers")
+    stage.report.assert_called_once_with("heal", LEFT)
 
 
 def test_brokers_that_ended_by_themselves_are_asked_nothing_at_the_end(

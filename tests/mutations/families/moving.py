@@ -49,6 +49,26 @@ def _change(edit: Edit, state: State, gap: int, **fields: object) -> None:
 @mutation("administration", invalid("assigned-to-cordoned"), MOVING, 2)
 def a_replica_for_a_cordoned_broker(edit: Edit) -> None:
     """All log directories of a broker are cordoned shortly before a reassignment makes it a replica."""
+    gap, registered = _before_a_replica(edit)
+    fields = {name: registered[name] for name in ("brokerId", "brokerEpoch")}
+    cordoned = fields | {"cordonedLogDirs": registered["logDirs"]}
+    insert_record(edit, gap, "BROKER_REGISTRATION_CHANGE_RECORD", cordoned)
+
+
+@mutation("administration", invalid("assigned-to-unregistered"), MOVING, 2)
+def a_replica_for_an_unregistered_broker(edit: Edit) -> None:
+    """A broker's registration is removed shortly before a reassignment makes it a replica."""
+    gap, registered = _before_a_replica(edit)
+    insert_record(
+        edit,
+        gap,
+        "UNREGISTER_BROKER_RECORD",
+        {name: registered[name] for name in ("brokerId", "brokerEpoch")},
+    )
+
+
+def _before_a_replica(edit: Edit) -> tuple[int, dict[str, Any]]:
+    """A gap of the log before a broker becomes a replica, and the broker's registration."""
     history = edit.original
     registrations: dict[int, tuple[int, dict[str, Any]]] = {}
     replicas: dict[tuple[str, int], list[int]] = {}
@@ -64,10 +84,8 @@ def a_replica_for_a_cordoned_broker(edit: Edit) -> None:
             for broker in set(state.replicas) - set(before):
                 since, registered = registrations[broker]
                 places += [(gap, registered) for gap in gaps(history) if since < gap < offset][-1:]
-    gap, registered = edit.chosen(places)
-    fields = {name: registered[name] for name in ("brokerId", "brokerEpoch")}
-    cordoned = fields | {"cordonedLogDirs": registered["logDirs"]}
-    insert_record(edit, gap, "BROKER_REGISTRATION_CHANGE_RECORD", cordoned)
+    chosen: tuple[int, dict[str, Any]] = edit.chosen(places)
+    return chosen
 
 
 _REPLICAS = ("reassignment-unasked", "reassignment-lost")

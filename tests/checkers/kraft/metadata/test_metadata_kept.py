@@ -108,6 +108,42 @@ class TestGrowth:
         assert found(self.grown(how="info")) == []
 
 
+class TestRegistrations:
+    @staticmethod
+    def removed(*records: tuple[float, str], role: str = "broker", **answer: Any) -> AdminStory:
+        """Node 3 registers at 5 ms; the removal is requested at 20 ms and answered at 22 ms."""
+        recording = story()
+        for at_ms, kind in ((5, "REGISTER"), *records):
+            recording.record(at_ms, f"{kind}_{role.upper()}_RECORD", {f"{role}Id": 3})
+        asked = {"to": "n1"}
+        ended = asked | {"code": 0, "message": None, "took_ms": 1} | answer
+        how = "ok" if ended["code"] == 0 else "info"
+        recording.both(20, 22, f"unregister-{role}", asked, answer=ended, key=3, how=how)
+        return recording
+
+    @pytest.mark.parametrize("role", ["broker", "controller"])
+    def test_one_that_is_removed_in_time(self, role: str) -> None:
+        recording = self.removed((21, "UNREGISTER"), (30, "REGISTER"), role=role)
+        assert found(recording) == []
+        assert judged(recording).figures["acknowledgements_compared"]["registrations"] == 1
+
+    @pytest.mark.parametrize("role", ["broker", "controller"])
+    def test_one_that_is_removed_in_no_log(self, role: str) -> None:
+        anomaly = only(self.removed((21, "REGISTER"), role=role))
+        assert (anomaly.id, anomaly.subject) == ("metadata-ack-lost", f"{role} 3")
+        assert f"unregistration of {role} 3" in anomaly.summary
+
+    def test_one_that_was_removed_before_and_registered_again(self) -> None:
+        recording = self.removed((10, "UNREGISTER"), (12, "REGISTER"))
+        assert found(recording) == ["metadata-ack-lost broker 3"]
+
+    def test_one_that_is_removed_late(self) -> None:
+        assert found(self.removed((30, "UNREGISTER"))) == ["metadata-ack-early broker 3"]
+
+    def test_one_whose_removal_nobody_acknowledged(self) -> None:
+        assert found(self.removed(code=41)) == []
+
+
 class TestTopics:
     def test_one_that_is_in_the_log_in_time(self) -> None:
         recording = story()

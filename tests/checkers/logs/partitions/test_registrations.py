@@ -9,6 +9,7 @@ from tests.checkers.admin_histories import TOPIC, AdminStory
 from tests.checkers.logs.replicas.replica_histories import Batch, packed
 
 CHOSEN, KEPT = "inactive-broker-chosen", "unclean-broker-kept"
+ASSIGNED = "assigned-to-unregistered"
 
 
 def story(**setup: Any) -> AdminStory:
@@ -91,14 +92,50 @@ def test_a_fenced_broker_that_stays_is_not_chosen() -> None:
     assert CHOSEN not in ids(recording)
 
 
-def test_nothing_is_reported_of_a_broker_that_is_not_registered() -> None:
+def unregistered() -> AdminStory:
+    """The registration of broker 3 is removed at 12 ms."""
     recording = story()
     recording.changed(10, isr=[1, 2])
-    changed(recording, 11, 3, fenced=1)
     recording.record(12, "UNREGISTER_BROKER_RECORD", {"brokerId": 3})
-    recording.record(13, "BROKER_REGISTRATION_CHANGE_RECORD", {"brokerId": 9, "fenced": 1})
+    return recording
+
+
+def test_a_broker_that_is_not_registered_is_not_chosen() -> None:
+    recording = unregistered()
     recording.changed(14, isr=[1, 2, 3])
+    assert ids(recording)[CHOSEN] == 1
+
+
+def test_a_broker_that_registered_again_may_be_chosen() -> None:
+    recording = unregistered()
+    registered(recording, 13, 3, "second-3")
+    changed(recording, 14, 3, fenced=-1)
+    recording.changed(15, isr=[1, 2, 3])
     assert CHOSEN not in ids(recording)
+
+
+def test_nothing_is_reported_of_a_broker_that_was_never_registered() -> None:
+    recording = story()
+    recording.record(13, "BROKER_REGISTRATION_CHANGE_RECORD", {"brokerId": 9, "fenced": 1})
+    recording.changed(14, replicas=[1, 2, 9], isr=[1, 2, 9])
+    assert not {CHOSEN, ASSIGNED} & ids(recording).keys()
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_broker_that_is_not_registered_gets_no_replicas(*, again: bool) -> None:
+    recording = story()
+    recording.changed(10, replicas=[1, 2], isr=[1, 2])
+    recording.record(12, "UNREGISTER_BROKER_RECORD", {"brokerId": 3})
+    if again:
+        registered(recording, 13, 3, "second-3")
+    recording.changed(14, replicas=[1, 2, 3], addingReplicas=[3])
+    assert ids(recording).get(ASSIGNED, 0) == (0 if again else 1)
+
+
+def test_a_broker_that_is_not_registered_keeps_its_replicas() -> None:
+    recording = unregistered()
+    recording.changed(14, replicas=[3, 1, 2])
+    assert ASSIGNED not in ids(recording)
 
 
 def back(recording: AdminStory, **fault: Any) -> None:
