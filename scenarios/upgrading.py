@@ -35,6 +35,12 @@ HELD = Assumptions(
     why_lowered="Many faults follow one another, and an upgrade takes a node away only for its start.",
 )
 
+FEW = Assumptions(
+    fault_held_ms=1_000,
+    invoked_during=5,
+    why_lowered="Without two brokers little is sent, and an upgrade takes a node away only for its start.",
+)
+
 
 def whole_under(load: Workload) -> tuple[Move, ...]:
     """Waits until nothing is out of sync, so that the next node may go; each broker has a replica of all."""

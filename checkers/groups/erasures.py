@@ -8,7 +8,7 @@ A deposed coordinator that does not know of its successor yet answers with an ol
 know yet which commits are committed in its log (KAFKA-14499).  So an answer counts only if it comes from the
 broker that acknowledged the last change, or from the phase final-read, when the cluster has recovered.
 Before 4.0 a coordinator did not wait until a deletion was replicated (`GroupMetadataManager`, acks 0), so a
-deleted offset may return in those versions.
+deleted offset may return if its coordinator had such a version then, even if the broker is upgraded later.
 
 If a broker refuses a deletion because the group does not exist, this also means that the group has no offset.
 
@@ -23,12 +23,14 @@ from typing import Any, NamedTuple
 import msgspec
 
 from checkers.evidence.coordinators import OFFSETS_TOPIC, offsets_partition
+from checkers.evidence.faults import FOREVER_NS
+from checkers.evidence.kafka_versions import kafka_versions
 from checkers.history.error_codes import ErrorCode
 from checkers.history.group_offsets import OffsetCommitted, OffsetsDeleted, OffsetsFetched
 from checkers.history.operations import FAIL, INVOKE, OK, History, Operation
 from checkers.history.phases import PHASE, Phase
+from checkers.history.setup import recorded_setup
 from checkers.history.sources import Source
-from checkers.licences.facts import Facts
 from checkers.licences.internal import may_have_lost
 from checkers.verdict.entry import Entry
 from checkers.verdict.kinds import AnomalyKind, by_id
@@ -38,7 +40,7 @@ from checkers.verdict.verdict import Anomaly, CheckerResult, result_of
 CHECKER = "erasures"
 COMMIT, DELETE, FETCH = "commit-offset", "delete-offsets", "fetch-offsets"
 DURABLE_SINCE = (4, 0)
-"""First version whose coordinators acknowledge a deletion after its replication; all nodes must have it."""
+"""First version whose coordinators acknowledge a deletion after its replication."""
 
 RETURNED = AnomalyKind(
     id="deleted-offset-returned",
@@ -98,7 +100,6 @@ def check_erasures(history: History) -> CheckerResult:
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
     """
-    durable = Facts(history).oldest_version >= DURABLE_SINCE
     final = next((o.index for o in history.of(PHASE) if o.key == Phase.FINAL_READ), len(history.operations))
     groups: dict[str, _Places] = {}
     found: list[Anomaly] = []
@@ -115,7 +116,7 @@ def check_erasures(history: History) -> CheckerResult:
             figures["offsets_compared"] += len(compared)
             found += (_against(history, call, *each) for each in compared if not _fits(*each[1:]))
         if call.asked.f != FETCH:
-            _change(places, call, durable=durable)
+            _change(places, call, durable=_durable(history, call))
     return result_of(CHECKER, found, figures=figures, exercised=bool(figures["fetches"]))
 
 
@@ -130,6 +131,13 @@ def _calls(history: History) -> Iterator[_Call]:
         elif operation.process in begun:
             ends[begun.pop(operation.process)] = operation
     return (_Call(each, ends.get(each.index)) for each in operations if each.type is INVOKE)
+
+
+def _durable(history: History, call: _Call) -> bool:
+    """Whether the broker that acknowledged a deletion had waited until it was replicated."""
+    name = recorded_setup(history).names.get(_changed(call.asked).to, "")
+    until_ns = FOREVER_NS if call.answered is None else call.answered.time_ns
+    return kafka_versions(history).oldest(call.asked.time_ns, until_ns, [name]) >= DURABLE_SINCE
 
 
 def _change(places: _Places, call: _Call, *, durable: bool) -> None:

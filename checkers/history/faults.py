@@ -159,6 +159,7 @@ class FaultRead(msgspec.Struct, frozen=True):
         topic: the topic whose folders are removed; None for all topics.
         log_dir: number of the affected log directory, from 1; None for all log directories of the node.
         sparing: whether it is attempted only if no acknowledged record can be lost with the disk.
+        version: the version of Kafka that an upgrade brings; None: the run's.
     """
 
     pattern: str | None = None
@@ -166,6 +167,7 @@ class FaultRead(msgspec.Struct, frozen=True):
     topic: str | None = None
     log_dir: int | None = None
     sparing: object = False
+    version: str | None = None
 
 
 class LogFlushed(msgspec.Struct, frozen=True, array_like=True):

@@ -219,19 +219,9 @@ class SetupOf(msgspec.Struct, Generic[_W], frozen=True, kw_only=True, omit_defau
     def oldest_version(self) -> tuple[int, ...]:
         """The oldest Kafka version of any node at any time as numbers, e.g. (4, 3, 1).
 
-        A promise that Kafka makes since some version is required only if all nodes had that version all the
-        time.  During a rolling upgrade any of them may have been the leader, coordinator or controller that
-        had to keep it.
+        Only for rules whose events have no time: `checkers.evidence.kafka_versions` has the versions by time.
         """
-        return min(map(_numbers, self.versions))
-
-    @property
-    def newest_version(self) -> tuple[int, ...]:
-        """The newest Kafka version of any node at any time as numbers.
-
-        A behaviour that Kafka permits since some version is permitted if any node may have had that version.
-        """
-        return max(map(_numbers, self.versions))
+        return min(map(numbers_of, self.versions))
 
     @property
     def names(self) -> dict[int, str]:
@@ -296,7 +286,8 @@ def setup_of(history: History) -> Setup | None:
     return None
 
 
-def _numbers(version: str) -> tuple[int, ...]:
+def numbers_of(version: str) -> tuple[int, ...]:
+    """A version of Kafka as numbers, e.g. (4, 3, 1); empty if it is unknown."""
     return tuple(int(number) for number in re.findall(r"\d+", version)[:3])
 
 

@@ -11,6 +11,7 @@ from checkers.evidence.administration import Election, elections_of
 from checkers.evidence.config_changes import ConfigChanges, config_changes
 from checkers.evidence.faults import FaultWindow, fault_windows
 from checkers.evidence.features import ELR_VERSION, levels_in_run
+from checkers.evidence.kafka_versions import KafkaVersions, kafka_versions
 from checkers.evidence.leader_epochs import LeaderEpochs, leader_epochs
 from checkers.evidence.partition_changes import PartitionChanges, partition_changes
 from checkers.evidence.topic_partitions import possible_partitions
@@ -42,20 +43,9 @@ class Facts:
         return recorded_setup(self.history)
 
     @cached_property
-    def oldest_version(self) -> tuple[int, ...]:
-        """Major and minor version of the oldest Kafka of any node at any time; empty if unknown.
-
-        Used for promises: during an upgrade, only promises that the oldest version keeps can be required.
-        """
-        return self.setup.oldest_version[:2]
-
-    @cached_property
-    def newest_version(self) -> tuple[int, ...]:
-        """Major and minor version of the newest Kafka of any node at any time; empty if unknown.
-
-        Used for permissions: during an upgrade, everything that the newest version may do is permitted.
-        """
-        return self.setup.newest_version[:2]
+    def versions(self) -> KafkaVersions:
+        """The versions of Kafka that nodes may have run, by time."""
+        return kafka_versions(self.history)
 
     @cached_property
     def ids(self) -> dict[str, int]:

@@ -27,7 +27,7 @@ UNCLEAN_CONFIG = "unclean.leader.election.enable"
 HONOURED_SINCE = (3, 9)
 """First version whose KRaft controllers obey unclean.leader.election.enable (KAFKA-12670).
 
-It is enough that one node has this version at some time, because it may be the active controller.
+It is enough that one controller has this version at that time, because it may be the active one.
 """
 
 
@@ -74,12 +74,14 @@ def permitted(facts: Facts, topic: Topic) -> tuple[TimeBounds, ...]:
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
     """
-    if facts.newest_version < HONOURED_SINCE:
+    obeyed = [TimeBounds(*times) for times in facts.versions.times_of(HONOURED_SINCE, _controllers(facts))]
+    if not obeyed:
         return ()
     own = list(_of_topic(facts, topic))
     beneath = _merged(span for settings in _of_nodes(facts) for span in _in_force(settings, enabled=True))
     both = (_overlap(unset, span) for unset in _in_force(own, enabled=None) for span in beneath)
-    return _merged([*_in_force(own, enabled=True), *(span for span in both if span.from_ns <= span.to_ns)])
+    allowed = _merged([*_in_force(own, enabled=True), *both])
+    return _merged(_overlap(span, times) for span in allowed for times in _merged(obeyed))
 
 
 def enabled_always(facts: Facts, topic: Topic) -> bool:
@@ -129,13 +131,17 @@ def _of_nodes(facts: Facts) -> list[list[_Setting]]:
     setup = facts.setup
     configured = requests_of(facts.history, "configure")
     settings: list[list[_Setting]] = []
-    controllers = [node.name for node in setup.nodes if not node.roles or "controller" in node.roles]
-    for name in controllers or [""]:
+    for name in _controllers(facts) or [""]:
         config = setup.config | setup.node_config.get(name, {})
         first = _Setting(_meaning(config.get(UNCLEAN_CONFIG, False)))
         changes = (each for each in configured if each.began.key == name)
         settings.append([first, *(found for each in changes for found in _configured(facts, name, each))])
     return settings
+
+
+def _controllers(facts: Facts) -> list[str]:
+    """Nodes that may be the active controller."""
+    return [node.name for node in facts.setup.nodes if not node.roles or "controller" in node.roles]
 
 
 def _configured(facts: Facts, node: str, request: AdminOperation) -> Iterator[_Setting]:
@@ -175,7 +181,7 @@ def _overlap(one: TimeBounds, other: TimeBounds) -> TimeBounds:
 
 def _merged(spans: Iterable[TimeBounds]) -> tuple[TimeBounds, ...]:
     found: list[TimeBounds] = []
-    for span in sorted(spans):
+    for span in sorted(each for each in spans if each.from_ns <= each.to_ns):
         if found and span.from_ns <= found[-1].to_ns:
             found[-1] = TimeBounds(found[-1].from_ns, max(found[-1].to_ns, span.to_ns))
         else:

@@ -27,7 +27,7 @@ from checkers.registers.columns import Registers
 AS_OF_HIGH_WATERMARK = (4, 0)
 """Since this version coordinators answer as of the high watermark (KAFKA-14499), which excuses old answers.
 
-It is enough that one node has this version at some time, because any broker may be the coordinator.
+It is enough that the new coordinator may have this version at some moment of that period.
 """
 LAG_NS = 6_000_000_000
 """Without faults, a broker learns of a high watermark and stores it within this time."""

@@ -154,11 +154,13 @@ def _catching(
     commits: Commits,
 ) -> Iterator[CatchingUp]:
     """Coordinators that may not know yet all commits before their election; in stamps."""
-    if facts.newest_version and facts.newest_version < AS_OF_HIGH_WATERMARK:
-        return
+    names = facts.setup.names
     for _, state in _elected(facts, partition):
         span = facts.changes.span(state)
         late = catching_up(span.from_ns, span.to_ns, _margin(span.to_ns), windows)
+        newest = facts.versions.newest(late.begin, late.end, [names.get(state.leader, "")])
+        if newest and newest < AS_OF_HIGH_WATERMARK:
+            continue
         known, begin = (bisect_left(times, time_ns) + SHIFT for time_ns in late[:2])
         elected, end = (bisect_right(times, time_ns) - 1 + SHIFT for time_ns in late[2:])
         yield caught_up(CatchingUp(known, begin, elected, end), commits)

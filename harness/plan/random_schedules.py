@@ -38,7 +38,7 @@ from harness.vocabulary.faults import (
 from harness.vocabulary.gambits import Gambit
 from harness.vocabulary.injected import kind_of
 from harness.vocabulary.scenario import Majority, RandomSchedule, Step, TimedOperation
-from harness.vocabulary.topology import Mode, Topology
+from harness.vocabulary.topology import Mode, Role, Topology
 
 TAIL_MS = 6_000
 """Load after the last heal, so that there is traffic to judge before and after every fault."""
@@ -221,7 +221,7 @@ def _without_majority(
     """Faults at so many different voters that no majority is left."""
     voters = len(topology.voters())
     for place in source.sample(range(1, voters + 1), voters // 2 + 1):
-        yield 0, _fault_at(controller(place), schedule, topology, source)
+        yield 0, fault_at(controller(place), schedule.kinds, topology, source)
 
 
 def drawn_fault(kinds: Sequence[str], topology: Topology, source: random.Random) -> Fault:
@@ -249,14 +249,15 @@ def _loss(target: Target, topology: Topology, source: random.Random) -> PacketLo
     return loss
 
 
-def _fault_at(member: Member, schedule: RandomSchedule, topology: Topology, source: random.Random) -> Fault:
-    """A fault after which a controller can't reach the others, whatever faults those have."""
-    kind = source.choice(schedule.kinds)
+def fault_at(member: Member, kinds: Sequence[str], topology: Topology, source: random.Random) -> Fault:
+    """A fault after which a node can't reach the others with its role, whatever faults those have."""
+    kind = source.choice(kinds)
     draw = source.randrange(DRAWS)
     if kind != "partition":
         return _KINDS[kind](target=member, draw=draw)
     flavour = source.choice(list(Flavour))
-    among = source.choice(_AMONG) if topology.mode is Mode.ISOLATED else Among.ALL
+    apart = topology.mode is Mode.ISOLATED and member.role is Role.CONTROLLER
+    among = source.choice(_AMONG) if apart else Among.ALL
     return Partition(Pattern.ISOLATE_ONE, member, flavour, among, draw)
 
 

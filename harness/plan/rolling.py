@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from checkers.history.error_codes import ErrorCode
 from harness.plan.gambit_pieces import even
 from harness.plan.random_schedules import drawn_fault
+from harness.plan.roll_faults import after_start, while_away
 from harness.vocabulary.administration import Member, UpdateFeature, broker, controller
 from harness.vocabulary.faults import Upgrade
 from harness.vocabulary.moves import Acknowledged, Await, Heal, Inject, Move, Pass, Perform, ScriptedSchedule
@@ -58,8 +59,8 @@ def _changes(
     to = "up" if version is None else "back"
     for member in members:
         name = f"{member.role}-{member.number}-{to}"
-        upgraded = Inject(name, Upgrade(member, version=version))
-        yield from (upgraded, *schedule.during, Heal(name), *schedule.between)
+        yield from (Inject(name, Upgrade(member, version=version)), *schedule.during)
+        yield from (*while_away(member, name, drawn), *after_start(member, name, drawn), *schedule.between)
         if source.random() < schedule.fault_chance:
             fault = drawn_fault(schedule.kinds, topology, source)
             yield from (Inject(f"after-{name}", fault), Pass(source.randint(*schedule.hold_ms)))

@@ -110,10 +110,14 @@ class RollingSchedule(msgspec.Struct, frozen=True):
 
     Attributes:
         between: moves before each node and each fault: conditions that must be met before the next one.
-        during: moves while a node is away for its new version.
+        during: moves while a node is away for its new version, before other nodes have faults.
         kinds: names of the fault kinds to draw from.
         hold_ms: shortest and longest duration of a fault.
         fault_chance: chance that a fault follows an upgrade of a node.
+        away_chance: chance that other nodes have faults while a node is away.  In half of the cases these
+            faults leave the quorum no majority.
+        power_chance: chance that a node loses power right after its start, alone or with a majority of its
+            role.
         mixed_chance: chance that the order of the nodes differs from the documented one.
         undone_chance: chance that the upgrade is undone.
         features: features that are raised at the end.
@@ -129,6 +133,8 @@ class RollingSchedule(msgspec.Struct, frozen=True):
     features: tuple[str, ...] = ("metadata.version",)
     duration_ms: Duration = 100_000
     during: tuple[Move, ...] = ()
+    away_chance: Share = 0.0
+    power_chance: Share = 0.0
 
 
 class Assumptions(msgspec.Struct, frozen=True):

@@ -29,6 +29,11 @@ SETUP: dict[str, Any] = {
 }
 
 
+CLEAN_STOP: dict[str, Any] = {"ends_processes": True, "silences": True, "ends_cleanly": True}
+CLEAN_STOP |= dict.fromkeys(("tears_writes", "loses_unsynced", "wipes"), False)
+"""Effects of an upgrade, which its operations state."""
+
+
 class AdminStory:
     """Collects operations in any order; `history` puts them in the order of their times."""
 
@@ -179,7 +184,7 @@ class AdminStory:
             spec: of the fault.
         """
         key = f"f{sum(o.f == 'inject' and o.type is OperationType.INVOKE for o in self._operations) + 1}"
-        plan = {"kind": kind, "spec": spec}
+        plan = {"kind": kind, "spec": spec} | (CLEAN_STOP if kind == "upgrade" else {})
         done = plan | {
             "targets": list(nodes),
             "cut": [list(each) for each in cut],

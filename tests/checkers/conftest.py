@@ -16,7 +16,8 @@ Every line is a time in seconds, who, and what:
                                        ``code=7``: with which code
     1.0 feature kraft.version 1        asked for
     5.0 f1 kill c1 ok                  injected at 5.0, completed 0.1 s later (ok, info, fail or lost);
-                                       ``cut=c1>c2,c2>c1``; ``was=d1 now=d2``: what its probe saw of a disk
+                                       ``cut=c1>c2,c2>c1``; ``was=d1 now=d2``: what its probe saw of a disk;
+                                       ``version=4.0.0``: that an upgrade brings
     9.0 f1 heal ok                     the same for its heal
     1.0 c1 running                     also: ``paused``, ``exited 137``, ``exited 1 oom``,
                                        ``exited 1 started=7`` where that process was started at 7.0
@@ -158,7 +159,7 @@ def _fault(at: float, name: str, words: list[str]) -> Iterator[TimedFields]:
     targets = [word for word in others if "=" not in word]
     f = "heal" if kind == "heal" else "inject"
     fields = {"process": "nemesis", "f": f, "key": name}
-    plan = {"kind": kind, "spec": {}}
+    plan = {"kind": kind, "spec": {"version": options["version"]} if "version" in options else {}}
     cut = [pair.split(">") for pair in options["cut"].split(",")] if "cut" in options else None
     known = {} if kind == "heal" else {"targets": targets, "cut": cut or [[a, "c9"] for a in targets]}
     if "was" in options:

@@ -16,7 +16,7 @@ from checkers.administration.elections.anomalies import ANOMALIES, NEEDS, UNLICE
 from checkers.administration.elections.answers import find_contradictions
 from checkers.administration.elections.withheld import find_withheld
 from checkers.columns.tables import PartitionName
-from checkers.evidence.administration import requests_of
+from checkers.evidence.administration import AdminOperation, requests_of
 from checkers.evidence.fates import counted, fate_of_election
 from checkers.evidence.partition_changes import PartitionState
 from checkers.history.observed import began_ns
@@ -51,7 +51,9 @@ def check_elections(history: History) -> CheckerResult:
     facts = Facts(history)
     changes = facts.changes
     wiped = any(window.wipes for window in facts.windows)
-    contradictions = find_contradictions(facts.elections, changes, _behind_ns(facts), wiped=wiped)
+    contradictions = find_contradictions(
+        facts.elections, changes, lambda asked: _behind_ns(facts, asked), wiped=wiped
+    )
     anomalies = [*_unlicensed(facts), *contradictions]
     if not any(hit.wipes or hit.fails_disk for hit in facts.windows):
         # otherwise a broker may be up while the directory of its replica is missing (KIP-858)
@@ -87,10 +89,12 @@ def _complete_ns(facts: Facts) -> int:
     return min(read_ns, facts.changes.complete_until_ns)
 
 
-def _behind_ns(facts: Facts) -> int:
+def _behind_ns(facts: Facts, asked: AdminOperation) -> int:
     """How far the state of a controller that refuses an election may lag behind."""
     setup = setup_of(facts.history)
-    if setup is None or facts.oldest_version < _RESIGNS_SINCE:
+    controllers = [node.name for node in facts.setup.nodes if not node.roles or "controller" in node.roles]
+    oldest = facts.versions.oldest(asked.from_ns, asked.to_ns, controllers)
+    if setup is None or oldest < _RESIGNS_SINCE:
         return facts.history.operations[-1].time_ns if facts.history.operations else 0
     return setup.controller_fetch_timeout_ms * NS_PER_MS * _BEHIND + _SLACK_NS
 

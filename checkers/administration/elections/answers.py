@@ -11,10 +11,13 @@ from typing import NamedTuple
 
 from checkers.administration.elections.anomalies import CONTRADICTION
 from checkers.columns.tables import PartitionName
-from checkers.evidence.administration import PREFERRED, UNCLEAN, Election
+from checkers.evidence.administration import PREFERRED, UNCLEAN, AdminOperation, Election
 from checkers.evidence.partition_changes import NOBODY, PartitionChanges, PartitionState
 from checkers.history.error_codes import ErrorCode
 from checkers.verdict.verdict import Anomaly
+
+Behind = Callable[[AdminOperation], int]
+"""How far the state of a controller that refuses a request may lag behind; nanoseconds."""
 
 
 class _Rule(NamedTuple):
@@ -49,21 +52,21 @@ _REFUSALS: Mapping[tuple[str, int], _Rule] = {
 
 
 def find_contradictions(
-    elections: Sequence[Election], changes: PartitionChanges, behind_ns: int, *, wiped: bool
+    elections: Sequence[Election], changes: PartitionChanges, behind: Behind, *, wiped: bool
 ) -> Iterator[Anomaly]:
     """Find answers that no possible state allows.
 
     Args:
         elections: all requests.
         changes: the partitions' states.
-        behind_ns: how far the state of a controller that refuses may lag behind, nanoseconds.
+        behind: how far the state of a controller that refuses may lag behind.
         wiped: whether a disk was wiped, after which a replica may be in sync without its directory (KIP-858).
     """
     for election in elections:
         for partition, code in election.codes.items():
             unsure = wiped and code == ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
             if changes.is_complete(partition, election.request.to_ns) and not unsure:
-                yield from _judged(election, partition, code, changes, behind_ns)
+                yield from _judged(election, partition, code, changes, behind(election.request))
 
 
 def _judged(

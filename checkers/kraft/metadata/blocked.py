@@ -9,9 +9,10 @@ import re
 from collections.abc import Iterator
 
 from checkers.evidence.administration import AdminOperation, requests_of
+from checkers.evidence.kafka_versions import kafka_versions
 from checkers.history.error_codes import ErrorCode
-from checkers.history.operations import History
-from checkers.history.setup import recorded_setup
+from checkers.history.observed import began_ns
+from checkers.history.operations import History, Operation
 from checkers.kraft.metadata.anomalies import CONFIG_CHANGE_BLOCKED
 from checkers.verdict.verdict import Anomaly
 
@@ -22,9 +23,11 @@ _UNKNOWN_NAME = re.compile(r"Unknown topic config name: ([\w.]+)")
 """How Kafka's LogConfig.validateNames names the config that it does not know."""
 
 
-def removed_configs(history: History) -> frozenset[str]:
-    """Topic configs that a broker of this history may not know, although they were set."""
-    return _REMOVED if recorded_setup(history).newest_version >= _REMOVED_IN else frozenset()
+def may_not_know(history: History, observed: Operation, config: str) -> bool:
+    """Whether the broker that reported a topic's configs may not know one of them, although it was set."""
+    times_ns = began_ns(observed), observed.time_ns
+    newest = kafka_versions(history).newest(*times_ns, [observed.node or ""])
+    return config in _REMOVED and newest >= _REMOVED_IN
 
 
 def find_blocked(history: History) -> Iterator[Anomaly]:

@@ -14,7 +14,7 @@ import msgspec
 from checkers.history.observed import TopicConfigsSeen, began_ns
 from checkers.history.operations import History, Operation
 from checkers.kraft.metadata.anomalies import CONFIG_AGAINST_LOG
-from checkers.kraft.metadata.blocked import removed_configs
+from checkers.kraft.metadata.blocked import may_not_know
 from checkers.kraft.metadata.findings import found_by
 from checkers.kraft.metadata.listed import SETTLED_NS
 from checkers.kraft.metadata.logged import LoggedMetadata
@@ -38,12 +38,12 @@ def judge_configs(history: History, log: LoggedMetadata) -> ComparedConfigs:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
     """
     found: list[Anomaly] = []
-    compared, removed = 0, removed_configs(history)
+    compared = 0
     for operation in history.observed(TOPIC_CONFIGS):
         if not log.covered or operation.time_ns > log.until_ns:
             continue
         for topic, name, value in _values(msgspec.convert(operation.value, TopicConfigsSeen), log):
-            if name in removed:
+            if may_not_know(history, operation, name):
                 continue
             compared += 1
             anomaly = _against(operation, log, topic, name, value)

@@ -7,6 +7,7 @@ It also uses the requests to change the voters, and the voter records in the met
 from collections.abc import Sequence
 
 from checkers.evidence.faults import FaultWindow, fault_windows
+from checkers.evidence.kafka_versions import kafka_versions
 from checkers.evidence.log_ends import loaded_logs
 from checkers.history.operations import History
 from checkers.history.replicas import METADATA_TOPIC
@@ -178,14 +179,14 @@ def _judged(
     forgetting: Forgetting,
 ) -> CheckerResult:
     """Conclusions that need the set-up: which nodes there are, and how they are configured."""
-    changes = voter_changes(history)
+    changes, versions = voter_changes(history), kafka_versions(history)
     dynamic_ns = dynamic_since_ns(history, setup.features)
     reported, logged = reported_sets(views.claims, dynamic_ns), logged_sets(history)
     records = flips_logged(logged)
-    may_be = automatic(setup, views.files)
+    may_be = automatic(versions, views.files)
     by_views = explain(reported_flips(reported), changes, may_be)
     by_log = explain((flip for flips in records for flip in flips), changes, may_be)
-    removed = removals(changes, records, views, setup)
+    removed = removals(changes, records, views, versions)
     stale = stale_claims(views, setup.controller_fetch_timeout_ms, removed, forgetting)
     leading = [claim for claim in views.claims if claim.index not in stale]
     runs = stale_runs(views.claims, stale, windows)
@@ -203,16 +204,16 @@ def _judged(
             *acts_of_removed(removed, views, setup),
             *brokers_as_voters([*reported, *logged], changes, setup, history),
             *lost_voters(history, leading, windows, setup),
-            *run_aways(over_cuts, setup),
+            *run_aways(over_cuts, versions),
             *committed_lost(views.claims, forgetting.wipes, setup, dynamic_ns),
             *_answers(history, setup, views, changes, forgetting.wipes),
             *votes.granted_twice(logs, (wipe.window for wipe in forgetting.wipes.wipes)),
             *votes.stale_votes(bounds, forgetting.wipes),
             *votes.without_majority(logs, setup),
-            *candidates.candidates_without_pre_votes(logs, setup),
+            *candidates.candidates_without_pre_votes(logs, versions),
             *candidates.pre_votes_of_followers(logs, [w for w in windows if w.silences]),
             *candidates.votes_unkept(logs, views.files, _metadata_disk_hits(history)),
-            *candidates_not_voters(logs.asked, disks, [*reported, *logged], changes, setup),
+            *candidates_not_voters(logs.asked, disks, [*reported, *logged], changes, versions),
         ],
         assumptions=watched(history, setup, windows, bound_ms),
         figures={
@@ -241,7 +242,8 @@ def _answers(
     def licence(claim: LeaderClaim, until_ns: int = 0) -> str | None:
         return wipes.licence(claim, views.claims, setup, dynamic_ns, until_ns)
 
-    steady = not changes and not any(joins_by_itself(setup, voter) for voter in setup.controllers)
+    versions = kafka_versions(history)
+    steady = not changes and not any(joins_by_itself(versions, voter) for voter in setup.controllers)
     return [
         *judge_answers(views.claims, Grounds(steady, disk_hit, licence), history),
         *committed_gone(views.claims, kept_logs(history), disk_hit, licence),

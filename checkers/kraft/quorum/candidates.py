@@ -15,9 +15,9 @@ has that epoch or a later one, and in that epoch the vote or the elected leader.
 from collections.abc import Callable, Iterator, Sequence
 
 from checkers.evidence.faults import FaultWindow
-from checkers.history.setup import Setup
+from checkers.evidence.kafka_versions import KafkaVersions
 from checkers.history.units import MS_PER_S, NS_PER_MS
-from checkers.kraft.quorum.run_away import PRE_VOTE_SINCE
+from checkers.kraft.quorum.run_away import all_ask_first
 from checkers.kraft.quorum.views import NONE, StateFile
 from checkers.kraft.quorum.votes import SLACK_NS, Logs, Vote
 from checkers.verdict.kinds import AnomalyKind, by_id
@@ -53,16 +53,15 @@ DiskHit = Callable[[str, int, int], bool]
 """Whether a fault of its disk may have hit a node, given by name, at some time between two times."""
 
 
-def candidates_without_pre_votes(logs: Logs, setup: Setup) -> Iterator[Anomaly]:
+def candidates_without_pre_votes(logs: Logs, versions: KafkaVersions) -> Iterator[Anomaly]:
     """Candidates whose own log shows that too few voters granted a pre-vote.
 
-    Voters whose version does not support pre-votes need not be asked.
+    Voters whose version does not support pre-votes at that time need not be asked.
     """
-    if setup.oldest_version < PRE_VOTE_SINCE:
-        return
     for vote in logs.votes:
         voters, granting = vote.line.pre_voters, vote.line.pre_granting
-        if voters and granting is not None and 2 * len(granting) <= len(voters):
+        judged = all_ask_first(versions, vote.time_ns - SLACK_NS, vote.time_ns + SLACK_NS)
+        if judged and voters and granting is not None and 2 * len(granting) <= len(voters):
             entry = vote.line
             yield CANDIDATE_UNASKED.found(
                 f"{vote.node} became a candidate in epoch {entry.epoch} with the pre-votes of only "

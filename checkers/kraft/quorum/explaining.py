@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
+from checkers.evidence.faults import FOREVER_NS
+from checkers.evidence.kafka_versions import KafkaVersions
 from checkers.history.operations import INFO
-from checkers.history.setup import Setup
 from checkers.kraft.quorum.changes import ADD, REMOVE, VoterChange
 from checkers.kraft.quorum.views import StateFile
 from checkers.kraft.quorum.voter_sets import Flip, named
@@ -31,24 +32,27 @@ Automatic = Callable[[Flip], bool]
 """Whether a controller may have caused a change by itself."""
 
 
-def automatic(setup: Setup, files: Iterable[StateFile]) -> Automatic:
+def automatic(versions: KafkaVersions, files: Iterable[StateFile]) -> Automatic:
     """The changes that controllers with auto-join make: they join, and remove their old disk's voter."""
     disks: dict[str, set[str | None]] = {}
+    controllers = versions.setup.controllers
     for file in files:
         disks.setdefault(file.node, set()).add(file.directory_id)
 
     def may_be(flip: Flip) -> bool:
-        return joins_by_itself(setup, flip.id) and (
-            flip.joined or bool(disks.get(setup.controllers[flip.id], set()) - {flip.directory_id})
+        return joins_by_itself(versions, flip.id, flip.after.time_ns) and (
+            flip.joined or bool(disks.get(controllers[flip.id], set()) - {flip.directory_id})
         )
 
     return may_be
 
 
-def joins_by_itself(setup: Setup, voter: int) -> bool:
-    """Whether a node becomes a voter without a request."""
-    node = setup.controllers.get(voter)
-    return node is not None and setup.newest_version >= AUTO_JOIN_SINCE and setup.is_set(AUTO_JOIN, node)
+def joins_by_itself(versions: KafkaVersions, voter: int, until_ns: int = FOREVER_NS) -> bool:
+    """Whether a node may have become a voter without a request by a time."""
+    node = versions.setup.controllers.get(voter)
+    if node is None or not versions.setup.is_set(AUTO_JOIN, node):
+        return False
+    return versions.newest(0, until_ns, [node]) >= AUTO_JOIN_SINCE
 
 
 class Explained(msgspec.Struct, frozen=True):

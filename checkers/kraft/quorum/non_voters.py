@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from checkers.evidence.faults import recorded_faults
 from checkers.evidence.features import KRAFT_VERSION
+from checkers.evidence.kafka_versions import KafkaVersions
 from checkers.history.operations import History
 from checkers.history.setup import Setup
 from checkers.kraft.quorum.changes import ADD, VoterChange
@@ -65,7 +66,7 @@ def candidates_not_voters(
     disks: dict[str, Wipe],
     sets: Iterable[VoterSet],
     changes: Sequence[VoterChange],
-    setup: Setup,
+    versions: KafkaVersions,
 ) -> Iterator[Anomaly]:
     """One finding for each new disk whose node asked for votes, at the first line about it.
 
@@ -75,8 +76,9 @@ def candidates_not_voters(
         sets: all sets of voters that leaders reported or that are in a log; a disk that is in one, although
             no request asked to add it, is left to `VOTER_UNEXPLAINED`.
         changes: all requests to change the voters, whatever their outcome.
-        setup: the quorum at the start, and which nodes become voters by themselves.
+        versions: the quorum at the start, and which nodes become voters by themselves.
     """
+    setup = versions.setup
     if setup.quorum != DYNAMIC or not setup.features.get(KRAFT_VERSION, 0):
         return
     adds = [change for change in changes if change.f == ADD]
@@ -87,7 +89,8 @@ def candidates_not_voters(
         disk = vote.line.candidate_directory_id
         if disk is None or disk not in disks or disk in found or disk in unexplained:
             continue
-        if not joins_by_itself(setup, vote.line.candidate_id) and not _may_be_voter(vote, disk, adds):
+        alone = joins_by_itself(versions, vote.line.candidate_id, vote.time_ns + SLACK_NS)
+        if not alone and not _may_be_voter(vote, disk, adds):
             found.add(disk)
             yield _finding(vote, disk, disks[disk], setup)
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from checkers.evidence.faults import FOREVER_NS
+from checkers.evidence.kafka_versions import KafkaVersions
 from checkers.history.setup import Setup
 from checkers.kraft.quorum.changes import ADD, REMOVE, VoterChange
 from checkers.kraft.quorum.explaining import joins_by_itself
@@ -42,7 +43,7 @@ class Removal(msgspec.Struct, frozen=True):
 
 
 def removals(
-    changes: Sequence[VoterChange], logged: Iterable[Sequence[Flip]], views: Views, setup: Setup
+    changes: Sequence[VoterChange], logged: Iterable[Sequence[Flip]], views: Views, versions: KafkaVersions
 ) -> list[Removal]:
     """All acknowledged removals that nothing may have undone.
 
@@ -52,7 +53,7 @@ def removals(
     left = [flip for flips in logged for flip in flips if not flip.joined]
     found = []
     for change in changes:
-        if change.f != REMOVE or not change.acknowledged or joins_by_itself(setup, change.id):
+        if change.f != REMOVE or not change.acknowledged or joins_by_itself(versions, change.id):
             continue
         adds = [each for each in changes if each.f == ADD and each.id == change.id and each.possible]
         if all(add.acknowledged or add.invoked_ns > change.invoked_ns for add in adds):

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from checkers.evidence.faults import FaultWindow
+from checkers.evidence.kafka_versions import KafkaVersions
 from checkers.history.setup import Setup
 from checkers.kraft.quorum.changes import VoterChange
 from checkers.kraft.quorum.views import LeaderClaim, StateFile, Views
@@ -22,6 +23,12 @@ PRE_VOTE = "KIP-996"
 PRE_VOTE_SINCE = (4, 0)
 EPOCH_RISE_MAX = 3
 """Elections that a busy host may cause in one cut; without pre-vote, 10 in 10 s were observed."""
+UPGRADED_NS = 10_000_000_000
+"""How long after its upgrade the other controllers may still act on what a controller without pre-vote sent.
+
+A candidate waits for answers for 1 s (``controller.quorum.election.timeout.ms``), and for a leader for 2 s
+(``controller.quorum.fetch.timeout.ms``); the rest is a margin.
+"""
 SETTLE_NS = 5_000_000_000
 """How long after a heal the epoch of the minority may still reach the majority."""
 
@@ -95,23 +102,30 @@ def _highest(views: Views, start_ns: int, end_ns: int) -> LeaderClaim | StateFil
     return max(within, key=lambda view: (view.epoch, -view.time_ns, -view.index), default=None)
 
 
-def run_aways(found: Iterable[Rise], setup: Setup) -> list[Anomaly]:
+def run_aways(found: Iterable[Rise], versions: KafkaVersions) -> list[Anomaly]:
     """One finding for every rise above the bound.
 
-    It is legal if neither the version nor the run promises pre-vote.
+    It is legal if neither the run nor the versions of all controllers at that time promise pre-vote.
     """
-    promised = setup.oldest_version >= PRE_VOTE_SINCE or PRE_VOTE in setup.promises
-    anomalies = [_run_away(rise) for rise in found if rise.epochs > EPOCH_RISE_MAX]
-    if promised:
-        return anomalies
-    licence = "Kafka before 4.0.0 has no pre-vote"
-    return [msgspec.structs.replace(each, illegal=False, licence=licence) for each in anomalies]
+    anomalies = []
+    for rise in found:
+        if rise.epochs > EPOCH_RISE_MAX:
+            times_ns = rise.window.invoked_ns, rise.highest.time_ns
+            promised = PRE_VOTE in versions.setup.promises or all_ask_first(versions, *times_ns)
+            anomalies.append(_run_away(rise, None if promised else "Kafka before 4.0.0 has no pre-vote"))
+    return anomalies
 
 
-def _run_away(rise: Rise) -> Anomaly:
+def all_ask_first(versions: KafkaVersions, from_ns: int, to_ns: int) -> bool:
+    """Whether all controllers had a version with pre-vote between two times, and a while before."""
+    oldest = versions.oldest(from_ns - UPGRADED_NS, to_ns, versions.setup.controllers.values())
+    return oldest >= PRE_VOTE_SINCE
+
+
+def _run_away(rise: Rise, licence: str | None) -> Anomaly:
     window, before, highest = rise.window, rise.before, rise.highest
     seconds = (window.end_ns - window.invoked_ns) / 1e9
-    return EPOCH_RUN_AWAY.found(
+    found = EPOCH_RUN_AWAY.found(
         f"The epoch rose by {rise.epochs}, from {before.epoch} to {highest.epoch}, during the cut "
         f"{window.id} of {seconds:.1f} s; {EPOCH_RISE_MAX} are allowed.",
         subject=window.id,
@@ -122,3 +136,4 @@ def _run_away(rise: Rise) -> Anomaly:
             f"At {highest.time_ns / 1e9:.3f} s {highest.node} had epoch {highest.epoch}.",
         ),
     )
+    return msgspec.structs.replace(found, illegal=licence is None, licence=licence)

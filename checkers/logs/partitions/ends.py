@@ -13,7 +13,6 @@ import numpy as np
 from checkers.columns.tables import Columns, Integers, PartitionName
 from checkers.evidence.log_ends import SLACK_NS, Placed, loaded_logs, shrunk_isrs
 from checkers.history.logged import IsrShrunk, LogCut, LogLoaded
-from checkers.history.setup import setup_of
 from checkers.licences.disks import hits
 from checkers.licences.facts import Facts
 from checkers.logs.partitions.acknowledged import acknowledged
@@ -46,9 +45,7 @@ def find_ends(facts: Facts, columns: Columns, rows: Rows) -> Iterator[Anomaly]:
     """The findings of all three rules."""
     yield from _lost_at_start(facts, columns, rows)
     yield from _acked_beyond(facts, columns, rows)
-    setup = setup_of(facts.history)
-    if setup is not None and setup.oldest_version >= UNDER_LOCK_SINCE:
-        yield from _beyond_members(facts)
+    yield from _beyond_members(facts)
 
 
 def figures(facts: Facts) -> dict[str, int]:
@@ -153,6 +150,9 @@ def _beyond_members(facts: Facts) -> Iterator[Anomaly]:
     """High watermarks above the fetched offset of an ISR member, as the leaders logged both."""
     names = {number: name for name, number in facts.ids.items()}
     for shrunk in shrunk_isrs(facts.history):
+        logged_ns = shrunk.time_ns - SLACK_NS, shrunk.time_ns + SLACK_NS
+        if facts.versions.oldest(*logged_ns, [shrunk.node]) < UNDER_LOCK_SINCE:
+            continue
         for replica, end in shrunk.logged.out:
             beyond = replica in shrunk.logged.isr and 0 <= end < shrunk.logged.high_watermark
             until_ns = shrunk.time_ns + SLACK_NS

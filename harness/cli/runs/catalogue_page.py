@@ -5,6 +5,8 @@ from itertools import groupby
 
 from checkers.verdict.verdict import Validity
 from harness.plan.catalogue import Forecast, folder_story, forecasts_of, load_scenario, scenario_names
+from harness.vocabulary.faults import PowerLoss
+from harness.vocabulary.injected import kind_of
 from harness.vocabulary.scenario import (
     Expectation,
     FixedSchedule,
@@ -109,8 +111,16 @@ def _schedule(scenario: Scenario) -> str:
         acts = f" and {number(len(schedule.acts), 'admin operation')}" if schedule.acts else ""
         return f"{duration}, {number(len(schedule.steps), 'fault')}{acts} at given times"
     if isinstance(schedule, RollingSchedule):
-        return f"about {duration}, a rolling upgrade drawn from the seed, with {', '.join(schedule.kinds)}"
+        return f"about {duration}, a rolling upgrade drawn from the seed, with {', '.join(_kinds(schedule))}"
     return f"about {duration}, a script of {number(len(schedule.moves), 'move')}"
+
+
+def _kinds(schedule: RollingSchedule) -> Iterator[str]:
+    """Kinds of faults that a rolling upgrade may have."""
+    if schedule.fault_chance or schedule.away_chance:
+        yield from schedule.kinds
+    if schedule.power_chance:
+        yield kind_of(PowerLoss)
 
 
 def _forecast(forecast: Forecast) -> tuple[str, str, str]:

@@ -241,6 +241,15 @@ class TestAnswers:
         story.elect(5000, 5002, code=84)
         assert judged(story).validity is Validity.VALID
 
+    @pytest.mark.parametrize(("upgraded_ms", "valid"), [(6000, True), (4000, False)])
+    def test_one_that_was_upgraded_before_the_request_is_not_behind_for_ever(
+        self, upgraded_ms: int, *, valid: bool
+    ) -> None:
+        story = leaderless(node_versions={"n2": "3.6.2"}, later_versions=["4.3.1"])
+        story.fault(upgraded_ms, upgraded_ms + 10, "upgrade", "n2", version="4.3.1")
+        story.elect(5000, 5002, code=84)
+        assert (judged(story).validity is Validity.VALID) is valid
+
     def test_a_partition_that_was_just_made_may_be_unknown(self) -> None:
         story = AdminStory()
         story.elect(1, 5, code=3)

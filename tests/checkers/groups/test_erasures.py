@@ -10,20 +10,25 @@ from checkers.history.operations import History, Operation, OperationType
 from checkers.licences import internal
 from checkers.licences.internal import Loss
 from checkers.verdict.verdict import Validity
+from tests.checkers.admin_histories import CLEAN_STOP
 
 MS = 1_000_000
 TOPIC, GROUP = "offsets-0", "gone-1"
 OK, FAIL, INFO, INVOKE = OperationType.OK, OperationType.FAIL, OperationType.INFO, OperationType.INVOKE
 
 
+UPGRADE: dict[str, Any] = {"kind": "upgrade", "spec": {"version": "4.3.1"}} | CLEAN_STOP
+
+
 def history_of(text: str, version: str = "4.3.1", operations: tuple[Operation, ...] = ()) -> History:
     """Lines such as ``commit 0 7 b1 ok``, ``delete 0 b1 ok``, ``group b1 info``, ``fetch 0 7 b2``; ``final``.
 
     A fetch returns an offset or ``-``; a change that ends ``gone`` was refused as there is no such group;
-    without an ending nothing was answered.
+    without an ending nothing was answered.  ``upgrade b1`` gives b1 version 4.3.1.
     """
     setup = {
         "kafka_version": version,
+        "later_versions": ["4.3.1"] if "upgrade" in text else [],
         "nodes": [{"name": f"b{n}", "id": n, "roles": ["broker"]} for n in (1, 2)],
     }
     found = [Operation(0, 0, "runner", OK, "setup", None, setup), *operations]
@@ -31,10 +36,22 @@ def history_of(text: str, version: str = "4.3.1", operations: tuple[Operation, .
         what, *words = line.split()
         if what == "final":
             found.append(Operation(0, 0, "runner", OK, "phase", "final-read", None))
+        elif what == "upgrade":
+            found += _upgrade(words[0])
         elif what:
             found += _call(len(found), what, words)
     placed = (Operation(i, i * MS, o.process, o.type, o.f, o.key, o.value) for i, o in enumerate(found))
     return History("run", "", tuple(placed))
+
+
+def _upgrade(node: str) -> list[Operation]:
+    """A proven upgrade, which is over before the next operation."""
+    done = UPGRADE | {"targets": [node], "cut": []}
+    return [
+        Operation(0, 0, "nemesis", how, f, f"upgrade-{node}", UPGRADE if how is INVOKE else done)
+        for f in ("inject", "heal")
+        for how in (INVOKE, OK)
+    ]
 
 
 def _call(process: int, what: str, words: list[str]) -> list[Operation]:
@@ -124,6 +141,19 @@ def test_before_4_0_what_was_deleted_may_come_back() -> None:
     text = "commit 0 7 b1 ok\ngroup b1 ok\nfetch 0 7 b1"
     assert found(text, "3.9.0") == []
     assert found(text, "4.0.0") == [RETURNED]
+
+
+@pytest.mark.parametrize(
+    ("text", "returned"),
+    [
+        ("commit 0 7 b1 ok\nupgrade b1\ngroup b1 ok\nfetch 0 7 b1", True),
+        ("commit 0 7 b1 ok\ngroup b1 ok\nupgrade b1\nfetch 0 7 b1", False),
+        ("commit 0 7 b1 ok\nupgrade b2\ngroup b1 ok\nfetch 0 7 b1", False),
+    ],
+    ids=["deleted by the new version", "deleted by the old one", "another broker is new"],
+)
+def test_the_version_of_the_broker_that_deleted_an_offset_decides(text: str, *, returned: bool) -> None:
+    assert found(text, "3.9.0") == ([RETURNED] if returned else [])
 
 
 @pytest.mark.parametrize(("place", "illegal"), [(0, False), (1, True)])

@@ -62,6 +62,27 @@ class TestSetup:
         assert spans(AdminStory(**setup)) == found
 
     @pytest.mark.parametrize(
+        ("changes", "found"),
+        [
+            ([("n1", 50, "3.9.0")], [(50, NEVER)]),
+            ([("n1", 50, "3.9.0"), ("n1", 90, "3.8.1")], [(50, 90.5)]),
+            ([("n1", 50, "3.9.0"), ("n1", 90, "3.8.1"), ("n2", 70, "3.9.0")], [(50, NEVER)]),
+            ([("n3", 50, "3.9.0")], []),
+        ],
+        ids=["one controller is upgraded", "and goes back", "but another one does not", "a broker"],
+    )
+    def test_controllers_obey_it_from_their_upgrade_on(
+        self, changes: list[tuple[str, int, str]], found: list[tuple[float, float]]
+    ) -> None:
+        roles = {1: "controller", 2: "controller", 3: "broker"}
+        nodes = [{"name": f"n{i}", "id": i, "roles": [role]} for i, role in roles.items()]
+        later = sorted({version for _, _, version in changes})
+        story = AdminStory(config=ENABLED, nodes=nodes, kafka_version="3.8.1", later_versions=later)
+        for node, at_ms, version in changes:
+            story.fault(at_ms, at_ms + 5, "upgrade", node, version=version)
+        assert spans(story) == found
+
+    @pytest.mark.parametrize(
         ("roles", "config", "found"),
         [
             ({"roles": ["controller"]}, ENABLED, ALWAYS),

@@ -117,7 +117,23 @@ def test_coordinators_answer_as_of_the_high_watermark_since_4_0(version: str | N
     assert illegal(judged(story)) == (["stale-offset"] if stale else [])
 
 
-def test_while_nodes_are_upgraded_any_of_them_may_answer_as_of_the_high_watermark() -> None:
+@pytest.mark.parametrize(
+    ("node", "at_ms", "stale"),
+    [("n2", 15, False), ("n2", 104, False), ("n2", 400, True), ("n3", 15, True)],
+    ids=["before its election", "soon after it", "long after it", "another broker"],
+)
+def test_a_new_coordinator_that_may_be_upgraded_may_answer_as_of_the_high_watermark(
+    node: str, at_ms: int, *, stale: bool
+) -> None:
+    story = kept(version="3.9.0", later=("4.3.1",))
+    story.fault(at_ms, at_ms + 1, "upgrade", node, version="4.3.1")
+    writes(story, 20, 1)
+    writes(story, 97, 2)
+    reads(story, 106, 1)
+    assert illegal(judged(story)) == (["stale-offset"] if stale else [])
+
+
+def test_if_no_upgrade_was_recorded_any_broker_may_answer_as_of_the_high_watermark() -> None:
     story = kept(version="3.9.0", later=("4.3.1",))
     writes(story, 20, 1)
     writes(story, 97, 2)

@@ -36,6 +36,8 @@ KINDS = (
     "exploratory/metadata",
     "exploratory/no-majority",
     "exploratory/upgrade",
+    "exploratory/upgrade-failures",
+    "exploratory/upgrade-power",
     "findings/late-heartbeat",
     "kips/kip-853-grow",
     "regressions/kafka-17375-lowered-segment",

@@ -80,6 +80,20 @@ def test_a_config_that_kafka_removed_need_not_be_reported(version: str, expected
     assert [each.split()[0] for each in found(recording)] == expected
 
 
+@pytest.mark.parametrize(
+    ("upgraded_ms", "expected"), [(1_600, []), (60_000, ["config-against-log"])], ids=["before", "after"]
+)
+def test_a_broker_that_is_upgraded_after_its_report_still_knew_it(
+    upgraded_ms: int, expected: list[str]
+) -> None:
+    recording = story(kafka_version="3.9.0", later_versions=["4.0.0"])
+    removed = {"name": "message.format.version", "value": "3.0-IV1"}
+    recording.record(1_500, "CONFIG_RECORD", {"resourceType": 2, "resourceName": TOPIC} | removed)
+    recording.fault(upgraded_ms, upgraded_ms + 10, "upgrade", "n2", version="4.0.0")
+    observe_configs(recording, {MIN_ISR: "2", AGE: "4000"})
+    assert [each.split()[0] for each in found(recording)] == expected
+
+
 def test_the_config_of_a_topic_that_was_removed_before_the_snapshot_and_is_in_neither() -> None:
     recording = AdminStory()
     recording.record(-60, "TOPIC_RECORD", {"name": TOPIC, "topicId": "earlier"})

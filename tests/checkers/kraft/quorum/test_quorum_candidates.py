@@ -50,6 +50,16 @@ class TestAsked:
         own = vote("c1", 2, 1, pre_voters=[1, 2, 3], pre_granting=[1])
         assert found(with_log_entries(story(LED, setup={"kafka_version": "3.9.0"}), own)) == []
 
+    @pytest.mark.parametrize(("upgraded_s", "judged"), [(0.1, True), (200, False)])
+    def test_once_all_versions_know_them_others_must_be_asked(
+        self, story: Story, upgraded_s: float, *, judged: bool
+    ) -> None:
+        setup = {"kafka_version": "4.4.0", "node_versions": {"c2": "3.9.0"}, "later_versions": ["4.4.0"]}
+        text = f"{LED}\n{upgraded_s} f1 upgrade c2 version=4.4.0 ok\n{upgraded_s + 1} f1 heal ok"
+        own = vote("c1", 2, 1, at=30, pre_voters=[1, 2, 3], pre_granting=[1])
+        history = with_log_entries(story(text, setup=setup), own)
+        assert found(history) == (["candidate-without-majority: c1, epoch 2"] if judged else [])
+
 
 class TestFollowers:
     @pytest.mark.parametrize(

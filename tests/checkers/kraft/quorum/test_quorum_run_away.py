@@ -84,3 +84,39 @@ def test_where_it_is_illegal(story: Story, setup: dict[str, Any], *, illegal: bo
     assert (result.validity is Validity.INVALID) is illegal
     assert anomaly.witness == (1, 2, 3, 5, 6, 4)
     assert result.figures["epoch_rise_max"] == 4
+
+
+UPGRADED = {
+    "kafka_version": "4.4.0",
+    "node_versions": {"c1": "4.0.0", "c2": "3.9.0", "c3": "4.0.0"},
+    "later_versions": ["4.4.0", "3.9.0"],
+}
+LATE_CUT = (
+    "22 f1 partition c3 cut=c3>c1,c1>c3,c3>c2,c2>c3 ok\n32 f1 heal ok\n31 c3 file 5 vote=c3 asked=30.9\n"
+)
+
+
+def upgrade(at: float, node: str, version: str, name: str = "f8") -> str:
+    """A node gets another version, and is up again after a second."""
+    return f"{at} {name} upgrade {node} version={version} ok\n{at + 1} {name} heal ok\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "illegal"),
+    [
+        pytest.param(upgrade(2, "c2", "4.4.0"), True, id="the last one without is upgraded long before"),
+        pytest.param(upgrade(12, "c2", "4.4.0"), False, id="the last one is upgraded just before"),
+        pytest.param(upgrade(2, "c1", "4.4.0"), False, id="another one is upgraded"),
+        pytest.param(upgrade(40, "c2", "4.4.0"), False, id="the last one is upgraded afterwards"),
+        pytest.param(
+            upgrade(2, "c2", "4.4.0") + upgrade(40, "c3", "3.9.0", "f9"), True, id="one goes back afterwards"
+        ),
+        pytest.param(
+            upgrade(2, "c2", "4.4.0") + upgrade(5, "c3", "3.9.0", "f9"), False, id="one goes back before"
+        ),
+    ],
+)
+def test_the_versions_of_that_time_promise_it(story: Story, text: str, *, illegal: bool) -> None:
+    later = sorted({"4.4.0", *({"3.9.0"} if "version=3.9.0" in text else ())})
+    result = check_quorum(story(FIRST + text + LATE_CUT, setup=UPGRADED | {"later_versions": later}))
+    assert [each.illegal for each in result.anomalies if each.id == "epoch-run-away"] == [illegal]

@@ -185,6 +185,18 @@ def test_disks_matter_in_dynamic_quorums(
             0,
             id="upgraded",
         ),
+        pytest.param(
+            {"config": {AUTO_JOIN: "true"}, "kafka_version": "4.1.1", "later_versions": ["4.2.0"]},
+            two(1) + three(2) + "5 f1 upgrade c3 version=4.2.0 ok\n",
+            1,
+            id="upgraded later",
+        ),
+        pytest.param(
+            {"config": {AUTO_JOIN: "true"}, "kafka_version": "4.1.1", "later_versions": ["4.2.0"]},
+            two(1) + "1.5 f1 upgrade c3 version=4.2.0 ok\n" + three(2),
+            0,
+            id="upgraded before",
+        ),
         pytest.param({"config": {AUTO_JOIN: "true"}}, three(1) + two(2), 1, id="nobody leaves by itself"),
         pytest.param(
             {"config": {AUTO_JOIN: "true"}},

@@ -131,6 +131,22 @@ class TestShrunk:
     def test_of_before_the_lock_nothing_is_reported(self) -> None:
         assert self.judged((2, 40), version="3.7.1").counts == {}
 
+    @pytest.mark.parametrize(
+        ("node", "at_ms", "found"),
+        [("n1", 100, True), ("n1", 5000, False), ("n2", 100, False)],
+        ids=["long before the line", "at about its time", "another node"],
+    )
+    def test_the_version_of_the_leader_at_that_time_decides(
+        self, node: str, at_ms: int, *, found: bool
+    ) -> None:
+        recording = AdminStory(kafka_version="3.7.1", later_versions=["3.9.0"])
+        recording.created()
+        recording.fault(at_ms, at_ms + 10, "upgrade", node, version="3.9.0")
+        value = {"isr": [1, 2, 3], "high_watermark": 50, "end": 60, "out": [[3, 40]]}
+        recording.observe(6000, "isr-shrunk", LINE | value)
+        result = check_partitions(recording.history(began_ns=ENDED_MS * 1_000_000))
+        assert result.counts == (BEYOND if found else {})
+
 
 class TestAckedBeyond:
     """Offset 3 is acknowledged at 200 ms; its leader logs its high watermark at 5000 ms."""
