@@ -21,6 +21,8 @@ class ShareWorkload(DrawnTransactions, frozen=True, tag="shares"):
         poll_records_max: how many records a poll returns at most.
         committed: those of `groups` that get records of committed transactions only
             (``share.isolation.level=read_committed``).
+        alter_interval_ms: mean time between two breaks in which the members of a group have left and its
+            start offsets are set or deleted; 0: there are none.
     """
 
     partitions: Positive = 3
@@ -42,6 +44,7 @@ class ShareWorkload(DrawnTransactions, frozen=True, tag="shares"):
     session_ms: Duration = 6_000
     poll_records_max: Positive = 20
     committed: tuple[str, ...] = ()
+    alter_interval_ms: Milliseconds = 0
 
     @property
     def versions_min(self) -> str:
@@ -76,9 +79,14 @@ class ShareWorkload(DrawnTransactions, frozen=True, tag="shares"):
         return self.first_transactor + self.transactors + (self.transactors > 0)
 
     @property
-    def processes(self) -> int:
-        """Producers, consumers, transactors, then the members of one group after the other."""
+    def first_altering(self) -> int:
+        """Number of the first process that alters start offsets, one for each group, if there are any."""
         return self.first_member + self.members * len(self.groups)
+
+    @property
+    def processes(self) -> int:
+        """Producers, consumers, transactors, the members of each group, those that alter start offsets."""
+        return self.first_altering + len(self.groups) * (self.alter_interval_ms > 0)
 
     @property
     def transactions_end_ms(self) -> int:
