@@ -21,7 +21,7 @@ class ShareCoordinator(FakeCoordinatorBroker):
     """Coordinates all groups.
 
     Attributes:
-        asked: what was asked for: group, topic, and partition with offset, or None for a deletion.
+        changes: what was asked for: group, topic, and partition with offset, or None for a deletion.
         codes: error codes of the next answers, of the group as a whole and of its partition or topic; None:
             no answer.  Then it accepts.
         results: number of results in each answer.
@@ -31,7 +31,7 @@ class ShareCoordinator(FakeCoordinatorBroker):
 
     def __init__(self) -> None:
         super().__init__()
-        self.asked: list[tuple[str, str, tuple[int, int] | None]] = []
+        self.changes: list[tuple[str, str, tuple[int, int] | None]] = []
         self.codes: list[tuple[int, int] | None] = []
         self.results = 1
         self.node = 1
@@ -54,7 +54,7 @@ class ShareCoordinator(FakeCoordinatorBroker):
     def _altered(self, request: Any) -> Any:
         (topic,) = request.topics
         (place,) = topic.partitions
-        self.asked.append((request.group_id, topic.topic_name, (place.partition_index, place.start_offset)))
+        self.changes.append((request.group_id, topic.topic_name, (place.partition_index, place.start_offset)))
         if (codes := self._next()) is None:
             return None
         found = AlterShareGroupOffsetsResponse.AlterShareGroupOffsetsResponseTopic
@@ -68,7 +68,7 @@ class ShareCoordinator(FakeCoordinatorBroker):
 
     def _deleted(self, request: Any) -> Any:
         (topic,) = request.topics
-        self.asked.append((request.group_id, topic.topic_name, None))
+        self.changes.append((request.group_id, topic.topic_name, None))
         if (codes := self._next()) is None:
             return None
         found = DeleteShareGroupOffsetsResponse.DeleteShareGroupOffsetsResponseTopic
