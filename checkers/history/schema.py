@@ -130,6 +130,8 @@ from checkers.history.shares import (
     Acknowledging,
     SharePolled,
     SharePollRequested,
+    StartAltered,
+    StartsDeleted,
     acknowledged_problem,
     polled_problem,
 )
@@ -256,6 +258,8 @@ _CLIENTS: Shapes = {
     **_request("acknowledge", str, Acknowledging, Acknowledged, rule=acknowledged_problem),
     ("acknowledge", INVOKE): Shape(str, Acknowledging, acknowledged_problem),
     **_request("share-offsets", str, GroupRequested, GroupFound),
+    **_request("alter-share-offsets", str, StartAltered, StartAltered),
+    **_request("delete-share-offsets", str, StartsDeleted, StartsDeleted),
     **_request("delete-records", str, _Offsets, _Offsets | None),
     **_request("write", str, Any, Any),
     **_request("read", str, None, Any),

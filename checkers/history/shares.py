@@ -6,6 +6,7 @@ The fields are those of docs/histories.md, as in `checkers.history.fields`.
 from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from checkers.history.fields import LARGEST, Offset, Partition
 
@@ -49,6 +50,29 @@ class Acknowledged(Acknowledging, frozen=True):
     """Acknowledged records, and the partitions whose answer is an error, each with the error."""
 
     refused: list[tuple[Partition, str]]
+
+
+class StartsDeleted(msgspec.Struct, frozen=True, kw_only=True):
+    """A deletion of the start offsets of a share group in a topic (KIP-932, DeleteShareGroupOffsets).
+
+    Attributes:
+        turn: number of the break, of those that its process made, in which the members had left; one process
+            sends all these requests for a group, one after the other.
+        to: id of the broker that was asked.
+        code: Kafka's error code; unset if there is no answer.
+    """
+
+    topic: str
+    turn: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
+    to: int
+    code: int | UnsetType = UNSET
+
+
+class StartAltered(StartsDeleted, frozen=True, kw_only=True):
+    """A change of the start offset of one share partition (KIP-932, AlterShareGroupOffsets)."""
+
+    partition: Partition
+    offset: Offset
 
 
 def polled_problem(value: SharePolled) -> str | None:

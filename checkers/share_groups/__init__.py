@@ -1,6 +1,7 @@
 """Judges share groups (KIP-932): received and acknowledged records, and the groups' positions.
 
-Operations are those of docs/histories.md: *share-poll*, *acknowledge* and *share-offsets*.
+Operations are those of docs/histories.md: *share-poll*, *acknowledge*, *share-offsets*,
+*alter-share-offsets* and *delete-share-offsets*.
 
 1. ``share-undelivered``: the group passed a record that no member received (`passing`).
 2. ``acknowledged-twice``, ``delivered-after-acknowledgement``: a record was accepted or rejected, and
@@ -9,6 +10,7 @@ Operations are those of docs/histories.md: *share-poll*, *acknowledge* and *shar
 4. ``acquired-twice``, ``share-lock-lost``: a record was delivered to another member while a member held it,
    or a member that held it could not acknowledge it (`locks`).
 5. ``share-start-went-back``: a record below the start offset was delivered (2 to 5: `deliveries`).
+   ``share-start-not-set``: one below a start offset that an administrator had set (`beginnings`).
 6. ``share-phantom``, ``share-wrong-record``, ``share-not-in-log``: a delivered record is not one that
    producers wrote and other readers found (`contents`).
 7. ``share-stuck``: after the recovery a new record, or one whose lock ended, is not delivered (`settling`).
@@ -17,6 +19,9 @@ Operations are those of docs/histories.md: *share-poll*, *acknowledge* and *shar
    log of the share coordinator does not agree with the acknowledgements, or with itself (`states`).
 10. ``share-snapshot-incomplete``: a snapshot in that log lacks a state (`snapshots`).
 11. ``share-state-start-back``: a start offset in that log goes back (`stored_starts`).
+
+If an administrator sets a start offset, the group begins again there.  Rules 2, 3, 4 and 5 compare only what
+happened since the last change, and so does rule 1 (`lives`).
 
 A record may be delivered several times: after a release, when a lock ends, or because its leader changed;
 this is a figure.  Delivery counts may repeat, because a count is stored only with an acknowledgement
@@ -54,6 +59,7 @@ from checkers.share_groups.anomalies import (
     UNCOMMITTED_READ,
     UNDELIVERED,
 )
+from checkers.share_groups.beginnings import below_beginnings
 from checkers.share_groups.calm import Calm
 from checkers.share_groups.contents import compared_with_log
 from checkers.share_groups.deliveries import Found, found_in
@@ -124,6 +130,7 @@ def check_share_groups(history: History) -> CheckerResult:
     rules = (
         *found_in(groups, calm, workload.delivery_limit),
         locks_lost(history, groups, calm),
+        below_beginnings(history, groups, calm),
         uncommitted_reads(history, groups),
     )
     for found in rules:
@@ -309,6 +316,7 @@ def _figures(groups: ShareGroups) -> dict[str, int]:
         "acknowledged": len(acks.kind),
         "released": int((acks.kind == RELEASE).sum()),
         "unconfirmed": groups.unconfirmed,
+        "starts_set": sum(life.known and life.ended != NONE for life in groups.lives.all),
     }
 
 

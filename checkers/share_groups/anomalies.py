@@ -52,6 +52,12 @@ START_WENT_BACK = AnomalyKind(
     "The start offset of a share partition moves forward until an administrator sets it.",
     "KIP-932, share-partition start offset (SPSO), AlterShareGroupOffsets",
 )
+START_NOT_SET = AnomalyKind(
+    "share-start-not-set",
+    "A record was delivered that is below a start offset that an administrator had set before.",
+    "Once a change of a start offset is accepted, the share group begins at that offset.",
+    "KIP-932, AlterShareGroupOffsets, DeleteShareGroupOffsets, InitializeShareGroupState",
+)
 PHANTOM = AnomalyKind(
     "share-phantom",
     "A share poll returned a value that was not sent to that partition, or whose send failed.",
@@ -132,6 +138,7 @@ ANOMALIES = by_id(
     HELD_TWICE,
     LOCK_LOST,
     START_WENT_BACK,
+    START_NOT_SET,
     PHANTOM,
     WRONG_RECORD,
     NOT_IN_LOG,
@@ -147,18 +154,21 @@ ANOMALIES = by_id(
 """All anomalies, by id."""
 _CALM = (*PERMITTED, Source.PARTITIONS)
 """Sources that show that no fault and no change of the leader was near."""
+_SAME_LIFE = (Source.CLIENTS, *_CALM)
+"""Sources that also show that no start offset was set in between."""
 _STATES = (Source.CLIENTS, *PERMITTED)
 """Sources that show who asked for the states of records, and that no legal event lost them."""
 NEEDS = Needs(
     (Source.CLIENTS, Source.DISKS),
     {
         UNDELIVERED.id: (Source.CLIENTS, *PERMITTED),
-        ACKNOWLEDGED_TWICE.id: PERMITTED,
-        DELIVERED_AGAIN.id: _CALM,
-        COUNT_LOST.id: _CALM,
+        ACKNOWLEDGED_TWICE.id: (Source.CLIENTS, *PERMITTED),
+        DELIVERED_AGAIN.id: _SAME_LIFE,
+        COUNT_LOST.id: _SAME_LIFE,
         HELD_TWICE.id: _CALM,
         LOCK_LOST.id: _CALM,
-        START_WENT_BACK.id: _CALM,
+        START_WENT_BACK.id: _SAME_LIFE,
+        START_NOT_SET.id: _SAME_LIFE,
         WRONG_RECORD.id: PERMITTED,
         NOT_IN_LOG.id: PERMITTED,
         UNCOMMITTED_READ.id: (Source.CLIENTS, *PERMITTED),

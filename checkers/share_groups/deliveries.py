@@ -79,14 +79,14 @@ def found_in(groups: ShareGroups, calm: Calm, limit: int) -> Iterator[Found]:
 
 
 def _steady(groups: ShareGroups, calm: Calm) -> Booleans:
-    """Whether certainly no deposed leader made each delivery."""
+    """Whether certainly no deposed leader made each delivery, and no change of the start offset did."""
     all_ = groups.deliveries
     steady = np.zeros(len(all_.place), np.bool_)
     for place in np.unique(all_.place).tolist():
         here, name = all_.place == place, groups.places[place]
         where = PartitionName(name.topic, name.partition)
         steady[here] = calm.between(where, all_.since[here], all_.answered[here])
-    return steady
+    return steady & all_.settled
 
 
 def _kept(found: Found, kept: Booleans) -> Found:
@@ -144,9 +144,9 @@ def _is_kept(groups: ShareGroups, steady: Booleans, delivery: Integers, until: I
     deliver a record that the start offset has passed, so its deliveries prove nothing.
     """
     all_ = groups.deliveries
-    place, offset = all_.place[delivery], all_.offset[steady]
+    life, offset = all_.life[delivery], all_.offset[steady]
     # Times and offsets are negated, because the highest earlier row is searched.
-    lowest = highest_before(all_.place[steady], -all_.since[steady], -offset, place, -until)
+    lowest = highest_before(all_.life[steady], -all_.since[steady], -offset, life, -until)
     kept: Booleans = (lowest != NONE) & (np.append(offset, NONE)[lowest] <= all_.offset[delivery])
     return kept
 
@@ -235,7 +235,7 @@ def _held_twice(groups: ShareGroups, steady: Booleans) -> Found:
 def _below_start(groups: ShareGroups) -> Found:
     """Deliveries below a start offset that was reported before they can have begun."""
     all_, starts = groups.deliveries, groups.starts
-    by = highest_before(starts.place, starts.answered, starts.start, all_.place, all_.since)
+    by = highest_before(starts.life, starts.answered, starts.start, all_.life, all_.since)
     rows = np.flatnonzero((by != NONE) & (np.append(starts.start, NONE)[by] > all_.offset))
     by = by[rows]
 

@@ -19,9 +19,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from checkers.columns.rows import Codes, ValueCodes, transposed
-from checkers.columns.tables import NONE, Booleans, GroupPartition, Integers
+from checkers.columns.tables import NEVER, NONE, Booleans, GroupPartition, Integers
 from checkers.evidence.loading import columns_of
-from checkers.history.operations import INVOKE, OK, History, Operation, once
+from checkers.history.operations import FAIL, INVOKE, OK, History, Operation, once
+from checkers.share_groups.lives import Change, Lives
 from checkers.share_groups.sequences import codes_of, highest_before
 
 ACCEPT, RELEASE, REJECT = range(3)
@@ -29,7 +30,8 @@ ACCEPT, RELEASE, REJECT = range(3)
 _TYPES = {"accept": ACCEPT, "release": RELEASE, "reject": REJECT}
 _NOT_HELD = ("InvalidRecordStateException", "INVALID_RECORD_STATE")
 """How errors begin by which brokers refuse acknowledgements of records that the member does not hold."""
-_ENDED = {"share-poll", "acknowledge", "share-offsets"}
+_SETS, _DELETES = "alter-share-offsets", "delete-share-offsets"
+_ENDED = {"share-poll", "acknowledge", "share-offsets", _SETS, _DELETES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,9 @@ class Deliveries:
 
     Attributes:
         place: code of the share partition.
-        record: code of share partition, offset and value together.
+        life: code of its life in which the record was delivered (`lives`).
+        settled: whether certainly no change of the start offset was carried out in that life.
+        record: code of life, offset and value together.
         offset: the record's offset.
         value: code of its value, as in `Columns` and `ShareGroups.others`.
         count: its delivery count.
@@ -50,6 +54,8 @@ class Deliveries:
     """
 
     place: Integers
+    life: Integers
+    settled: Booleans
     record: Integers
     offset: Integers
     value: Integers
@@ -79,9 +85,13 @@ class Acknowledgements:
 
 
 class StartAnswers(NamedTuple):
-    """Reported start offsets of share partitions; arrays of shape (n,), positions in the history."""
+    """Reported start offsets of share partitions; arrays of shape (n,), positions in the history.
+
+    The life is that in which the answer was given.  Answers during a change of the start offset are left out.
+    """
 
     place: Integers
+    life: Integers
     start: Integers
     asked: Integers
     answered: Integers
@@ -93,6 +103,7 @@ class ShareGroups:
 
     Attributes:
         places: share partitions by code.
+        lives: their lives.
         others: values that are not integers from 0, those of the columns first; the code of ``others[i]`` is
             ``-1 - i``.
         deliveries: records that polls returned.
@@ -105,6 +116,7 @@ class ShareGroups:
     """
 
     places: tuple[GroupPartition, ...]
+    lives: Lives
     others: tuple[object, ...]
     deliveries: Deliveries
     acknowledgements: Acknowledgements
@@ -126,6 +138,8 @@ def share_groups_of(history: History) -> ShareGroups:
         "share-poll": loader.poll,
         "acknowledge": loader.acknowledge,
         "share-offsets": loader.offsets,
+        _SETS: loader.change,
+        _DELETES: loader.change,
     }
     found = sorted((o for f in _ENDED for o in history.of(f)), key=lambda operation: operation.index)
     for operation in found:
@@ -167,6 +181,7 @@ class _Loader:
         self._types: list[str] = []
         self._refused_types: list[str] = []
         self._starts: list[tuple[int, int, int, int]] = []
+        self._changes: list[tuple[Operation, Operation | None]] = []
         self._topics: dict[str, set[str]] = {}
         self._failed: set[str] = set()
         self._unconfirmed = 0
@@ -239,6 +254,29 @@ class _Loader:
             offset = NONE if start is None else start
             self._starts.append((place, offset, asked.index, operation.index))
 
+    def change(self, operation: Operation) -> None:
+        """Add the invocation or the completion of a change of start offsets."""
+        if operation.type is INVOKE:
+            self._asked[operation.process] = operation
+            return
+        asked = self._asked.pop(operation.process)
+        if operation.type is not FAIL:
+            self._changes.append((asked, operation))
+
+    def _lives(self) -> Lives:
+        """The lives of all share partitions; a change without a completion may be carried out at any time."""
+        open_ = ((asked, None) for asked in self._asked.values() if asked.f in (_SETS, _DELETES))
+        changes: list[list[Change]] = [[] for _ in self._places]
+        for asked, done in sorted((*self._changes, *open_), key=lambda each: each[0].index):
+            deletes, topic = asked.f == _DELETES, asked.value["topic"]
+            begin = 0 if deletes else asked.value["offset"]
+            accepted, ended = (False, NEVER) if done is None else (done.type is OK, done.index)
+            one = Change(begin, asked.value["turn"], accepted, deletes, asked.index, ended)
+            for place, (group, of, partition) in enumerate(self._places):
+                if (group, of) == (asked.key, topic) and (deletes or partition == asked.value["partition"]):
+                    changes[place].append(one)
+        return Lives(changes)
+
     @property
     def delivers(self) -> bool:
         """Whether any poll returned a record."""
@@ -250,9 +288,13 @@ class _Loader:
         codes.of(others)
         value = codes.of(self._values)
         (place, process, exact, since, asked, answered), offset = self._delivered.columns()
+        lives = self._lives()
+        life, apart = lives.between(place, asked, answered)
         deliveries = Deliveries(
             place=place,
-            record=codes_of(place, offset, value),
+            life=life,
+            settled=apart & lives.settled(life),
+            record=codes_of(life, offset, value),
             offset=offset,
             value=value,
             count=np.array(self._counts, np.int64),
@@ -264,15 +306,23 @@ class _Loader:
         )
         return ShareGroups(
             places=tuple(self._places),
+            lives=lives,
             others=tuple(codes.others),
             deliveries=deliveries,
             acknowledgements=_matched(self._acknowledged, self._types, deliveries),
             refused=_matched(self._refused, self._refused_types, deliveries),
-            starts=StartAnswers(*transposed(self._starts, 4)),
+            starts=_in_lives(lives, self._starts),
             topics=self._topics,
             failed=frozenset(self._failed),
             unconfirmed=self._unconfirmed,
         )
+
+
+def _in_lives(lives: Lives, answers: Sequence[tuple[int, int, int, int]]) -> StartAnswers:
+    """Start offsets with the lives in which they were reported."""
+    place, start, asked, answered = transposed(answers, 4)
+    life, apart = lives.between(place, asked, answered)
+    return StartAnswers(*(column[apart] for column in (place, life, start, asked, answered)))
 
 
 @once

@@ -4,6 +4,7 @@ A leader refuses an acknowledgement with INVALID_RECORD_STATE if the record is n
 the lock can't have ended, there are these causes for it, and each of them excludes the finding:
 
 * another broker leads the partition, or a deposed leader delivered the record (`calm`);
+* a change of the start offset may be carried out, after which the leader reads the state again (`lives`);
 * the member's share session ended with its connection, and with it all of its locks
   (``SharePartitionManager.releaseSession``).  A connection that delivered records ends before the next
   request only if a fault affects the leader.
@@ -39,13 +40,14 @@ def locks_lost(history: History, groups: ShareGroups, calm: Calm) -> Found:
     since, ended = all_.since[refused.delivery], refused.ended
     times_ns = times_of(history)
     lock_ns = recorded_setup(history).workload.lock_ms * NS_PER_MS
-    rows = np.flatnonzero((since != NONE) & (times_ns[ended] - times_ns[since] < lock_ns))
+    certain = (since != NONE) & all_.settled[refused.delivery]
+    rows = np.flatnonzero(certain & (times_ns[ended] - times_ns[since] < lock_ns))
     kept = np.zeros(len(rows), np.bool_)
     places = all_.place[refused.delivery[rows]]
     for place in np.unique(places).tolist():
         here, name = places == place, groups.places[place]
         spans = times_ns[since[rows[here]]], times_ns[ended[rows[here]]]
-        kept[here] = _undisturbed(history, calm, PartitionName(name.topic, name.partition), *spans)
+        kept[here] = undisturbed(history, calm, PartitionName(name.topic, name.partition), *spans)
     rows = rows[kept]
 
     def text(row: int) -> str:
@@ -62,7 +64,7 @@ def locks_lost(history: History, groups: ShareGroups, calm: Calm) -> Found:
     return Found(kinds.LOCK_LOST, delivery, all_.place[delivery], witness, text)
 
 
-def _undisturbed(
+def undisturbed(
     history: History, calm: Calm, partition: PartitionName, begin_ns: Integers, end_ns: Integers
 ) -> Booleans:
     """Whether one leader that all replicas know led a partition, and no fault affected it."""

@@ -9,6 +9,9 @@ The stored, and so reported, start offset is the one before the last acknowledge
 stores it with the next acknowledgement.  So a record that is not below it is finished in two cases: if a
 broker confirmed that it was accepted or rejected, or if it was delivered as often as the limit allows,
 because a release, or the end of its lock, then archives it.
+
+If an administrator sets or deletes the start offset, the group begins again there.  Only its last life counts
+(`lives`): records below its begin are not due, and the others must be delivered in it.
 """
 
 from typing import NamedTuple
@@ -21,6 +24,7 @@ from checkers.evidence.loading import columns_of
 from checkers.history.operations import History
 from checkers.history.setup import LoadSetup
 from checkers.share_groups.anomalies import UNDELIVERED
+from checkers.share_groups.lives import Life
 from checkers.share_groups.loading import RELEASE, ShareGroups
 from checkers.verdict.verdict import Anomaly
 
@@ -84,10 +88,12 @@ class Passing:
         listed = self._listed.of(name.group)
         there = listed.get(PartitionName(name.topic, name.partition), np.zeros(0, np.int64))
         place, groups = self._places.get(name, NONE), self._groups
-        answers = np.flatnonzero(groups.starts.place == place)
-        given = groups.deliveries.offset[groups.deliveries.place == place]
-        if not len(answers):
-            return Passed(name, there[:0], (), (), NONE, self._open(place, there))
+        life = groups.lives.last(place)
+        there = there[there >= life.begin]
+        answers = np.flatnonzero(groups.starts.life == life.code)
+        given = groups.deliveries.offset[groups.deliveries.life == life.code]
+        if not len(answers) or not life.known:
+            return Passed(name, there[:0], (), (), NONE, self._open(life, there))
         best = answers[np.argmax(groups.starts.start[answers])]
         start = int(groups.starts.start[best])
         witness = (int(groups.starts.asked[best]), int(groups.starts.answered[best]))
@@ -95,13 +101,17 @@ class Passing:
         missing = missing[missing < start]
         answered_ns = self._history.operations[witness[-1]].time_ns
         lost = tuple(self._may_be_lost(name, offset, answered_ns) for offset in missing.tolist())
-        return Passed(name, missing, lost, witness, start, self._open(place, there[there >= start]))
+        return Passed(name, missing, lost, witness, start, self._open(life, there[there >= start]))
 
-    def _open(self, place: int, offsets: Integers) -> int:
-        """Number of the offsets that are neither known to be accepted or rejected, nor out of tries."""
+    def _open(self, life: Life, offsets: Integers) -> int:
+        """Number of the offsets that are neither known to be accepted or rejected, nor out of tries.
+
+        If it is not known whether the last life has begun, those of the lives before count too.
+        """
         acks, all_ = self._groups.acknowledgements, self._groups.deliveries
-        done = acks.delivery[(acks.kind != RELEASE) & (all_.place[acks.delivery] == place)]
-        spent = (all_.place == place) & (all_.count >= self._limit) & (self._limit > 0)
+        here = all_.life == life.code if life.known else all_.place == life.place
+        done = acks.delivery[(acks.kind != RELEASE) & here[acks.delivery]]
+        spent = here & (all_.count >= self._limit) & (self._limit > 0)
         return len(np.setdiff1d(offsets, np.concatenate((all_.offset[done], all_.offset[spent]))))
 
     def _may_be_lost(self, name: GroupPartition, offset: int, until_ns: int) -> bool:

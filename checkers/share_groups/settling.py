@@ -24,6 +24,7 @@ from checkers.history.phases import PHASE, Phase
 from checkers.history.setup import LoadSetup
 from checkers.history.units import NS_PER_MS, NS_PER_S
 from checkers.share_groups.anomalies import STUCK
+from checkers.share_groups.lives import Life
 from checkers.share_groups.loading import RELEASE, ShareGroups, is_not_held, times_of
 from checkers.share_groups.passing import ListedFor, Passed
 from checkers.verdict.verdict import Anomaly
@@ -81,7 +82,8 @@ class Settling:
         if polls is None or polls.length_ns() < self._stuck_ns or passed.start < 0:
             return None
         due = self._due(name, polls.began_ns)
-        left = np.setdiff1d(due[due >= passed.start], self._delivered(name))
+        life = self._groups.lives.last(self._place(name))
+        left = np.setdiff1d(due[due >= max(passed.start, life.begin)], self._delivered(life))
         again = self._available_again(name, polls)
         again = again[again >= passed.start]
         if not len(left) and not len(again):
@@ -141,11 +143,15 @@ class Settling:
         mine &= (sends.invoked_ns >= self._recovered_ns) & (sends.completed_ns <= until_ns)
         return np.intersect1d(sends.offset[mine], found)
 
-    def _delivered(self, name: GroupPartition) -> Integers:
-        places, deliveries = self._groups.places, self._groups.deliveries
-        code = places.index(name) if name in places else NONE
-        mine: Integers = deliveries.offset[deliveries.place == code]
+    def _delivered(self, life: Life) -> Integers:
+        """Offsets delivered in a life, or in any life of the share partition if it may not have begun."""
+        all_ = self._groups.deliveries
+        mine: Integers = all_.offset[all_.life == life.code if life.known else all_.place == life.place]
         return mine
+
+    def _place(self, name: GroupPartition) -> int:
+        places = self._groups.places
+        return places.index(name) if name in places else NONE
 
 
 def _numbers(name: GroupPartition, left: int, again: int) -> Iterator[str]:

@@ -45,6 +45,21 @@ _REFUSED_DELETIONS = {
 }
 """Answers to a deletion of a group, or of its offsets, that prove that nothing was deleted."""
 
+_REFUSED_STARTS = {
+    3: "there is no such topic, or nothing is stored for it",
+    24: "the id is verified before the append",
+    29: "permission is checked before the append",
+    30: "permission is checked before the append",
+    68: "only a group without members is changed",
+    69: "there is no such share group",
+}
+"""Answers to a request to set or delete start offsets of a share group that prove that nothing was changed.
+
+The group's coordinator first appends to its own log, and then asks the share coordinator, several times if
+necessary.  So NOT_COORDINATOR (16) and COORDINATOR_LOAD_IN_PROGRESS (14) may come from either of them, after
+a change (``GroupCoordinatorService.alterShareGroupOffsets``, ``deleteShareGroupOffsets``).
+"""
+
 NOT_FOUND = frozenset({14, 15})
 """Errors of FindCoordinator, after which no commit is sent."""
 
@@ -56,6 +71,14 @@ def classify_deletion(code: int) -> tuple[OperationType, str]:
     reason = _REFUSED_DELETIONS.get(code)
     if reason is None:
         return OperationType.INFO, f"error {code} (may stand for an append)"
+    return OperationType.FAIL, f"error {code} ({reason})"
+
+
+def classify_start(code: int) -> tuple[OperationType, str]:
+    """Whether a change of start offsets with this error certainly did not happen, and the error to record."""
+    reason = _REFUSED_STARTS.get(code)
+    if reason is None:
+        return OperationType.INFO, f"error {code} (may stand for a change)"
     return OperationType.FAIL, f"error {code} ({reason})"
 
 

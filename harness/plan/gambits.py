@@ -48,6 +48,7 @@ from harness.plan.gambits_of_replicas import (
     trimmed_log,
     trimmed_while_held,
 )
+from harness.plan.gambits_of_shares import SHARE_STATES_TOPIC, moved_to_newcomer
 from harness.plan.gambits_of_topics import (
     absent_replica,
     copies_power,
@@ -300,6 +301,9 @@ GAMBITS: dict[str, Recipe] = {
     "deaf-preferred": Recipe(_deaf_preferred, isolated=True),
     "group-coordinator": Recipe(_coordinator_of("__consumer_offsets"), brokers=2),
     "transaction-coordinator": Recipe(_coordinator_of("__transaction_state"), brokers=2),
+    "share-coordinator": Recipe(_coordinator_of(SHARE_STATES_TOPIC), brokers=2),
+    "moved-share-coordinator": Recipe(moved_to_newcomer(SHARE_STATES_TOPIC), brokers=4, isolated=True),
+    "moved-leader": Recipe(moved_to_newcomer(None), brokers=4, isolated=True),
     "rolling-bounce": Recipe(_rolling_bounce, brokers=2),
     "cut-off-controller": Recipe(cut_off_controller, brokers=1, isolated=True, controllers=3),
     "flapping": Recipe(_flapping),

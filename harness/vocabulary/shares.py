@@ -22,6 +22,8 @@ class ShareWorkload(DrawnTransactions, frozen=True, tag="shares"):
         request_ms: how long members wait for an answer (``request.timeout.ms``).
         committed: those of `groups` that get records of committed transactions only
             (``share.isolation.level=read_committed``).
+        alter_interval_ms: mean time between two breaks in which the members of a group have left and its
+            start offsets are set or deleted; 0: there are none.
     """
 
     partitions: Positive = 3
@@ -44,6 +46,7 @@ class ShareWorkload(DrawnTransactions, frozen=True, tag="shares"):
     poll_records_max: Positive = 20
     request_ms: Duration = 2_000
     committed: tuple[str, ...] = ()
+    alter_interval_ms: Milliseconds = 0
 
     @property
     def versions_min(self) -> str:
@@ -78,9 +81,14 @@ class ShareWorkload(DrawnTransactions, frozen=True, tag="shares"):
         return self.first_transactor + self.transactors + (self.transactors > 0)
 
     @property
-    def processes(self) -> int:
-        """Producers, consumers, transactors, then the members of one group after the other."""
+    def first_altering(self) -> int:
+        """Number of the first process that alters start offsets, one for each group, if there are any."""
         return self.first_member + self.members * len(self.groups)
+
+    @property
+    def processes(self) -> int:
+        """Producers, consumers, transactors, the members of each group, those that alter start offsets."""
+        return self.first_altering + len(self.groups) * (self.alter_interval_ms > 0)
 
     @property
     def transactions_end_ms(self) -> int:

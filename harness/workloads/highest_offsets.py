@@ -16,6 +16,11 @@ class HighestOffsets:
             key = group, partition
             self._offsets[key] = max(offset, self._offsets.get(key, -1))
 
+    def begins(self, group: str, partition: int, start: int) -> None:
+        """Note that the group begins again at a start offset: it has received only what is below it."""
+        with self._lock:
+            self._offsets[group, partition] = start - 1
+
     def of(self, group: str, partition: int) -> int:
         """The highest offset that a member of the group received; -1 if none did."""
         with self._lock:

@@ -21,6 +21,7 @@ from harness.record.journal import Recorder
 from harness.vocabulary import ShareWorkload
 from harness.workloads.consuming import POLL_PAUSE_S, POLL_WAIT_S
 from harness.workloads.context import REQUEST_MS, Address, WorkloadContext
+from harness.workloads.shares_break import Break
 from harness.workloads.values import ValueCodec
 from harness.workloads.worker import Worker
 
@@ -146,16 +147,20 @@ class ShareMember(Sharing):
     Args:
         context: the run's.
         index: which of the members of all groups.
+        break_: the breaks of its group, in which it leaves; None: there are none.
         ask: asks a broker for the configs of a group.
     """
 
     ends_first = True
 
-    def __init__(self, context: ShareContext, index: int, ask: Ask = configs_at) -> None:
+    def __init__(
+        self, context: ShareContext, index: int, break_: Break | None = None, ask: Ask = configs_at
+    ) -> None:
         workload = context.workload
         number = workload.first_member + index
         super().__init__(context, number, workload.groups[index // workload.members])
         self._random = random.Random(number)
+        self._break = break_
         self._ask = ask
 
     def work(self) -> None:
@@ -163,6 +168,10 @@ class ShareMember(Sharing):
         try:
             self._prepare()
             while not self.stopping.is_set():
+                if self._break is not None and self._break.is_called:
+                    self.leave()
+                    self._break.rest(self.stopping)
+                    continue
                 consumer = self.joined()
                 if consumer is not None and not self._turn(consumer):
                     self.leave()

@@ -14,6 +14,8 @@ from harness.workloads.context import REQUEST_MS
 from harness.workloads.last_records import last_records
 from harness.workloads.producing import ProducerWorker
 from harness.workloads.shares import STALL, ShareContext, ShareMember, Sharing
+from harness.workloads.shares_altering import AlteringWorker
+from harness.workloads.shares_break import Break
 from harness.workloads.txn import FencingWorker, TransactionWorker
 from harness.workloads.txn_transactor import Make
 from harness.workloads.worker import Worker
@@ -154,17 +156,20 @@ class ShareDrain(Sharing):
 
 
 def share_workers(context: ShareContext, make: Make | None = None) -> list[Worker]:
-    """Producers, transactors and one that fences them, if there are any, then the members of every group."""
+    """Producers, transactors and one that fences them, members of every group, those that alter offsets."""
     workload = context.workload
     make = make or context.clients.transactional
     members = range(workload.members * len(workload.groups))
+    breaks = [Break(workload.members) for _ in workload.groups if workload.alter_interval_ms]
+    of_member = [breaks[index // workload.members] if breaks else None for index in members]
     transactors = [TransactionWorker(context, index, make) for index in range(workload.transactors)]
     fencing = [FencingWorker(context, make)] if transactors else []
     return [
         *(ProducerWorker(context, number) for number in range(workload.producers)),
         *transactors,
         *fencing,
-        *(ShareMember(context, index) for index in members),
+        *(ShareMember(context, index, of_member[index]) for index in members),
+        *(AlteringWorker(context, group, break_) for group, break_ in enumerate(breaks)),
     ]
 
 

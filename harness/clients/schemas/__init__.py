@@ -1,4 +1,4 @@
-"""Requests of clients without classes in kafka-python (KIP-848), defined by the JSON files here.
+"""Requests of clients without classes in kafka-python (KIP-848, KIP-932), defined by the JSON files here.
 
 The files have the format of Kafka's own definitions.
 """
@@ -11,4 +11,20 @@ class ConsumerGroupHeartbeatRequest(ApiMessage, load_json=__name__):  # type: ig
 
 
 class ConsumerGroupHeartbeatResponse(ApiMessage, load_json=__name__):  # type: ignore[call-arg, misc]  # published without types
+    """The answer to it."""
+
+
+class AlterShareGroupOffsetsRequest(ApiMessage, load_json=__name__):  # type: ignore[call-arg, misc]  # published without types
+    """A request to set start offsets of a share group without members (key 91, KIP-932)."""
+
+
+class AlterShareGroupOffsetsResponse(ApiMessage, load_json=__name__):  # type: ignore[call-arg, misc]  # published without types
+    """The answer to it."""
+
+
+class DeleteShareGroupOffsetsRequest(ApiMessage, load_json=__name__):  # type: ignore[call-arg, misc]  # published without types
+    """A request to delete the start offsets of a share group without members (key 92, KIP-932)."""
+
+
+class DeleteShareGroupOffsetsResponse(ApiMessage, load_json=__name__):  # type: ignore[call-arg, misc]  # published without types
     """The answer to it."""

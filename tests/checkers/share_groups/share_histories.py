@@ -9,6 +9,7 @@ from checkers.history.units import NS_PER_MS
 
 GROUP, TOPIC, CLIENT = "share-0", "shares-0", "kafka-clients"
 TOPIC_ID = "AAECAwQFBgcICQoLDA0ODw"
+ALTER, DELETE = "alter-share-offsets", "delete-share-offsets"
 STEP_NS = 10 * NS_PER_MS
 LIMIT, LOCK_MS = 5, 2_000
 
@@ -139,6 +140,22 @@ class ShareStory:
         if outcome is OK:
             answer["offsets"] = [[0, start]]
         return self.add("lister", outcome, "share-offsets", GROUP, answer)
+
+    def begins_alter(self, begin: int | None, turn: int = 1, partition: int = 0) -> dict[str, Any]:
+        """The start offset is asked to be set, or to be deleted if it is None; the value."""
+        asked: dict[str, Any] = {"topic": TOPIC, "turn": turn, "to": 1}
+        if begin is not None:
+            asked |= {"partition": partition, "offset": begin}
+        self.add("altering", INVOKE, ALTER if begin is not None else DELETE, GROUP, asked)
+        return asked
+
+    def alters(
+        self, begin: int | None, outcome: OperationType = OK, turn: int = 1, partition: int = 0
+    ) -> int:
+        """The start offset is set, or deleted; the position of the answer."""
+        asked = self.begins_alter(begin, turn, partition)
+        answer = asked | {"code": {OK: 0, FAIL: 68, INFO: 16}[outcome]}
+        return self.add("altering", outcome, ALTER if begin is not None else DELETE, GROUP, answer)
 
     def lists(
         self,

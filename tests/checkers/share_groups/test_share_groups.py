@@ -47,6 +47,7 @@ def test_a_group_that_received_and_accepted_everything_is_valid() -> None:
         "acknowledged": 12,
         "released": 0,
         "unconfirmed": 0,
+        "starts_set": 0,
         "states": 0,
         "states_compared": 0,
     }

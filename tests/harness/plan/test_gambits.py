@@ -665,15 +665,39 @@ def test_segments_are_small_before_copies_end(kind: str) -> None:
         assert {aimed.at for aimed in ends} <= REPLICAS
 
 
-@pytest.mark.parametrize("topic", ["group", "transaction"])
+@pytest.mark.parametrize("topic", ["group", "transaction", "share"])
 def test_a_coordinator_goes_and_is_led_back(topic: str) -> None:
     moves = script(f"{topic}-coordinator", 3)
-    internal = {"group": "__consumer_offsets", "transaction": "__transaction_state"}[topic]
+    internal = {
+        "group": "__consumer_offsets",
+        "transaction": "__transaction_state",
+        "share": "__share_group_state",
+    }[topic]
     assert isinstance(moves[0], ChoosePartition)
     assert moves[0].topic == internal
     struck = [aimed.at for move in moves if isinstance(move, InjectAll) for aimed in move.faults]
     assert struck == ["leader", "successor"]
     assert [type(move) for move in moves[-2:]] == [Request, Pass]
+
+
+@pytest.mark.parametrize(
+    ("kind", "topic"), [("moved-share-coordinator", "__share_group_state"), ("moved-leader", None)]
+)
+def test_a_partition_moves_to_a_new_broker_that_leads_it(kind: str, topic: str | None) -> None:
+    failed = set()
+    for seed in range(20):
+        choice, newcomers, ask, *moves = script(kind, seed)
+        assert isinstance(choice, ChoosePartition)
+        assert choice.topic == topic
+        assert isinstance(newcomers, ChooseNewcomers)
+        assert isinstance(ask, RequestForChosen)
+        assert isinstance(ask.what, ReassignChosen)
+        assert ask.what.wanted is not None
+        assert ask.what.wanted[0] == "newcomer-1"
+        assert len({*ask.what.wanted}) == 3
+        assert [type(move) for move in moves[-4:]] == [Until, Request, Pass, Until]
+        failed |= {aimed.at for move in moves if isinstance(move, InjectAll) for aimed in move.faults} or {""}
+    assert failed == {"", "leader", "newcomer-1"}
 
 
 def test_every_broker_is_bounced_once_and_waited_for() -> None:

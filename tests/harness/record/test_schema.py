@@ -44,6 +44,7 @@ def functions_of_requests() -> set[str]:
 VARIABLE = {
     "harness/nemesis/operator.py": functions_of_requests(),
     "harness/workloads/offsets_erasing.py": {"commit-offset", "delete-offsets"},
+    "harness/workloads/shares_altering.py": {"alter-share-offsets", "delete-share-offsets"},
     "harness/evidence/node_logs.py": {f"observe {key}" for key in (ELECTED, VOTE, *node_logs._KEYS.values())},
     "harness/observers/observer.py": set(),
     "harness/record/journal.py": set(),

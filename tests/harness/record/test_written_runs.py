@@ -63,6 +63,7 @@ from checkers.history.logged import (
 from checkers.history.operations import Operation, OperationType
 from checkers.history.recoveries import Recovery, RecoveryAwaited
 from checkers.history.sends import AnsweredRun, SentRun
+from checkers.history.shares import StartAltered, StartsDeleted
 from checkers.history.transactions import (
     CoordinatorRequested,
     LeaderRequested,
@@ -107,6 +108,8 @@ IN_NO_RUN = {
     "configure",
     "join-group",
     "leave-group",
+    "alter-share-offsets",
+    "delete-share-offsets",
     TRUNCATED,
     LOG_LACKING,
 }
@@ -133,6 +136,8 @@ PAIRS: dict[str, tuple[type[msgspec.Struct], type[msgspec.Struct]]] = {
     "fetch-offsets": (OffsetsWanted, OffsetsFetched),
     "join-group": (Joining, Joining),
     "leave-group": (Joining, Joining),
+    "alter-share-offsets": (StartAltered, StartAltered),
+    "delete-share-offsets": (StartsDeleted, StartsDeleted),
     "create-topic": (TopicRequested, TopicCreated),
     "configure-topic": (TopicConfigured, TopicConfigured),
     "append-record": (RecordRequested, RecordAppended),
