@@ -6,12 +6,12 @@ from harness.clients.interface import (
     ConsumerOptions,
     LogConsumer,
     LogProducer,
-    NotOfferedError,
     ProducerOptions,
 )
 from harness.clients.java.process import JavaProcess, needed
 from harness.clients.java.remote import (
     RemoteConsumer,
+    RemoteGroupConsumer,
     RemoteProducer,
     RemoteShareAdmin,
     RemoteShareConsumer,
@@ -87,11 +87,12 @@ def open_transactional(
             return RemoteTransactionalProducer(needed(java), options)
 
 
-def open_member(kind: ClientKind, options: GroupOptions) -> GroupConsumer:
-    """A member of a group that commits its offsets in transactions.
+def open_member(kind: ClientKind, options: GroupOptions, java: JavaProcess | None = None) -> GroupConsumer:
+    """A member of a group that commits its offsets in transactions; arguments as those of `open_producer`.
 
     Raises:
         ClientFailedError: it could not be made; nothing was read.
+        NotOfferedError: kafka-clients without a process.
     """
     match kind:
         case ClientKind.KAFKA_PYTHON:
@@ -99,7 +100,7 @@ def open_member(kind: ClientKind, options: GroupOptions) -> GroupConsumer:
         case ClientKind.CONFLUENT:
             return ConfluentGroupConsumer(options)
         case ClientKind.JAVA:
-            raise NotOfferedError(kind)
+            return RemoteGroupConsumer(needed(java), options)
 
 
 def open_share_consumer(options: ShareOptions, java: JavaProcess | None) -> ShareConsumer:

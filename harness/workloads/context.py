@@ -22,16 +22,23 @@ from harness.clients.interface import (
 from harness.clients.java.process import JavaProcess
 from harness.clients.opening import (
     open_consumer,
+    open_member,
     open_producer,
     open_share_admin,
     open_share_consumer,
     open_transactional,
 )
 from harness.clients.share import ShareAdmin, ShareAdminOptions, ShareConsumer, ShareOptions
-from harness.clients.transactional import TopicRecord, TransactionalOptions, TransactionalProducer
+from harness.clients.transactional import (
+    GroupConsumer,
+    GroupOptions,
+    TopicRecord,
+    TransactionalOptions,
+    TransactionalProducer,
+)
 from harness.kafka.sizes import TopicSizes
 from harness.record.journal import Journals, Recorder
-from harness.vocabulary import GroupsWorkload, LogWorkload, Workload
+from harness.vocabulary import CopyWorkload, GroupsWorkload, LogWorkload, Workload
 from harness.workloads.deletions import DeletionListeners
 from harness.workloads.highest_offsets import HighestOffsets
 from harness.workloads.values import ValueCodec
@@ -78,6 +85,14 @@ class Clients(Protocol):
 
     def member(self, kind: ClientKind, options: MemberOptions) -> GroupMember:
         """A member of a consumer group that commits its own offsets.
+
+        Raises:
+            ClientFailedError: it could not be made.
+        """
+        ...
+
+    def copier(self, kind: ClientKind, options: GroupOptions) -> GroupConsumer:
+        """A member of a group that commits its offsets in transactions.
 
         Raises:
             ClientFailedError: it could not be made.
@@ -152,6 +167,10 @@ class KafkaClients:
     def member(self, kind: ClientKind, options: MemberOptions) -> GroupMember:
         """As promised by `Clients.member`."""
         return join_group(kind, options, self._java)
+
+    def copier(self, kind: ClientKind, options: GroupOptions) -> GroupConsumer:
+        """As promised by `Clients.copier`."""
+        return open_member(kind, options, self._java)
 
     def share_consumer(self, options: ShareOptions) -> ShareConsumer:
         """As promised by `ShareClients.share_consumer`."""
@@ -302,7 +321,8 @@ def uses(workload: Workload, kind: ClientKind) -> bool:
     """Whether a load, or its final read, has clients of a library."""
     named = workload.member_libraries if isinstance(workload, GroupsWorkload) else {}
     members = chain.from_iterable(named.values())
-    return kind in (*libraries_of(workload), *members, *workload.final_clients)
+    copiers = workload.copiers if isinstance(workload, CopyWorkload) else ()
+    return kind in (*libraries_of(workload), *members, *copiers, *workload.final_clients)
 
 
 def final_readers_of(workload: Workload) -> tuple[tuple[ClientKind, Isolation], ...]:

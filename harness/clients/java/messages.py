@@ -5,13 +5,14 @@ from typing import Any, NamedTuple
 from harness.clients.group import MemberOptions
 from harness.clients.interface import ConsumerOptions, ProducerOptions
 from harness.clients.share import ShareAdminOptions, ShareOptions
-from harness.clients.transactional import TransactionalOptions
+from harness.clients.transactional import GroupOptions, TransactionalOptions
 
 Options = (
     ProducerOptions
     | ConsumerOptions
     | TransactionalOptions
     | MemberOptions
+    | GroupOptions
     | ShareOptions
     | ShareAdminOptions
 )

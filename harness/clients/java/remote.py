@@ -21,6 +21,7 @@ from harness.clients.java.process import JavaProcess, ask
 from harness.clients.share import Acknowledgement, ShareAdminOptions, SharedRecord, ShareOptions
 from harness.clients.transactional import (
     GroupOffsets,
+    GroupOptions,
     Identity,
     TopicRecord,
     TransactionalOptions,
@@ -131,7 +132,7 @@ class _RemoteReader:
     def __init__(
         self,
         process: JavaProcess,
-        options: ConsumerOptions | MemberOptions | ShareOptions | ShareAdminOptions,
+        options: ConsumerOptions | MemberOptions | GroupOptions | ShareOptions | ShareAdminOptions,
     ) -> None:
         self._request_s = options.request_ms / 1000
         self._remote = Remote(process, options)
@@ -213,9 +214,10 @@ class RemoteTransactionalProducer:
         identity: Identity = self._step("initialise", timeout_s)
         return identity
 
-    def begin(self) -> None:
+    def begin(self) -> int | None:
         """As promised by `TransactionalProducer.begin`."""
-        self._step("begin")
+        version: int | None = self._step("begin")
+        return version
 
     def send(self, batch: Sequence[TopicRecord]) -> list[SendResult]:
         """As promised by `TransactionalProducer.send`, but for `JavaDiedError`."""
@@ -226,7 +228,7 @@ class RemoteTransactionalProducer:
         return sent
 
     def send_offsets(self, offsets: GroupOffsets, timeout_s: float) -> None:
-        """Not offered, see `JavaTransactionalProducer.send_offsets`."""
+        """As promised by `TransactionalProducer.send_offsets`."""
         self._step("send_offsets", offsets, timeout_s)
 
     def commit(self, timeout_s: float) -> None:
@@ -246,6 +248,24 @@ class RemoteTransactionalProducer:
             return self._remote.call(method, *arguments, within_s=self._bound_s)
         except SilentError as error:
             raise TransactionError(str(error)) from error
+
+
+class RemoteGroupConsumer(_RemoteReader):
+    """A `GroupConsumer` in the JVM."""
+
+    def poll(self, max_wait_s: float) -> list[Message]:
+        """As promised by `GroupConsumer.poll`."""
+        messages: list[Message] = self._read("poll", max_wait_s, within_s=max_wait_s + self._request_s)
+        return messages
+
+    def rewind(self, positions: Mapping[int, int]) -> None:
+        """As promised by `GroupConsumer.rewind`."""
+        self._read("rewind", dict(positions), within_s=self._request_s)
+
+    def membership(self) -> object:
+        """As promised by `GroupConsumer.membership`."""
+        membership: object = self._read("membership", within_s=self._request_s)
+        return membership
 
 
 class RemoteShareConsumer(_RemoteReader):
