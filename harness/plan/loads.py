@@ -7,7 +7,7 @@ from harness.clients.interface import ClientKind
 from harness.vocabulary.scenario import Scenario
 from harness.vocabulary.shares import ShareWorkload
 from harness.vocabulary.topology import Topology
-from harness.vocabulary.workloads import GroupsWorkload, LogWorkload
+from harness.vocabulary.workloads import GroupsWorkload, LogWorkload, OffsetsWorkload
 
 ACKS = ("all", "1", "0")
 EAGER = ("range", "roundrobin")
@@ -27,13 +27,14 @@ def problems_of_load(scenario: Scenario) -> list[str]:
     brokers = {node.id for node in scenario.topology.nodes() if node.is_broker}
     if strangers := {one for replicas in workload.assignments for one in replicas} - brokers:
         found.append(f"replicas are assigned to broker {min(strangers)}, there are {len(brokers)} brokers")
-    named = [*workload.final_clients, *(workload.libraries if isinstance(workload, LogWorkload) else ())]
+    libraries = workload.libraries if isinstance(workload, LogWorkload | OffsetsWorkload) else None
+    named = [*workload.final_clients, *(libraries or ())]
     if isinstance(workload, GroupsWorkload):
         named += chain.from_iterable(workload.member_libraries.values())
     if unknown := {*named} - {*ClientKind}:
         known = ", ".join(ClientKind)
         found.append(f"there is no client library {min(unknown)!r}, expected one of {known}")
-    if isinstance(workload, LogWorkload) and not workload.libraries:
+    if libraries == ():
         found.append("libraries is empty, expected at least one client library")
     if workload.rate < 1:
         found.append(f"rate is {workload.rate}, expected at least 1 send operation a second")

@@ -165,12 +165,12 @@ class OffsetsWorkload(Workload, frozen=True, tag="offsets"):
 
     Attributes:
         groups: number of groups, spread over the partitions of ``__consumer_offsets``.
-        clients: concurrent processes that commit and fetch; every second one uses confluent-kafka.
+        clients: concurrent processes that commit and fetch.
+        libraries: client libraries of these processes, in turn; ``kafka-clients`` needs Java on the host.
         erasing_interval_ms: mean time between commits and deletions of offsets of other groups.
         emptied_interval_ms: mean time between further groups that a member of KIP-848's protocol leaves and
             a member of the classic one joins then; 0: never.  Brokers need Kafka 4.0.
-        patience_ms: how long a client of kafka-python waits for an answer; those of confluent-kafka wait for
-            2.5 s.
+        patience_ms: how long a client of kafka-python waits for an answer; the others wait for 2.5 s.
     """
 
     partitions: Positive = 3
@@ -180,6 +180,12 @@ class OffsetsWorkload(Workload, frozen=True, tag="offsets"):
     erasing_interval_ms: Duration = 120
     emptied_interval_ms: Milliseconds = 0
     patience_ms: Duration = 2_500
+    libraries: tuple[str, ...] = ("kafka-python", "confluent-kafka")
+
+    @property
+    def needs_java(self) -> bool:
+        """Whether the load, or its final read, has clients of kafka-clients."""
+        return JAVA_CLIENT in (*self.libraries, *self.final_clients)
 
     @property
     def topics(self) -> tuple[WorkloadTopic, ...]:

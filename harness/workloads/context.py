@@ -8,6 +8,8 @@ from typing import Generic, Protocol, TypeVar
 import msgspec
 
 from checkers.history.polls import Isolation
+from harness.clients.administrator import Administrator, AdministratorOptions
+from harness.clients.administrator_opening import open_administrator
 from harness.clients.group import GroupMember, MemberOptions
 from harness.clients.group_opening import join_group
 from harness.clients.interface import (
@@ -38,7 +40,7 @@ from harness.clients.transactional import (
 )
 from harness.kafka.sizes import TopicSizes
 from harness.record.journal import Journals, Recorder
-from harness.vocabulary import CopyWorkload, GroupsWorkload, LogWorkload, Workload
+from harness.vocabulary import CopyWorkload, GroupsWorkload, LogWorkload, OffsetsWorkload, Workload
 from harness.workloads.deletions import DeletionListeners
 from harness.workloads.highest_offsets import HighestOffsets
 from harness.workloads.values import ValueCodec
@@ -93,6 +95,14 @@ class Clients(Protocol):
 
     def copier(self, kind: ClientKind, options: GroupOptions) -> GroupConsumer:
         """A member of a group that commits its offsets in transactions.
+
+        Raises:
+            ClientFailedError: it could not be made.
+        """
+        ...
+
+    def administrator(self, kind: ClientKind, options: AdministratorOptions) -> Administrator:
+        """An administrator.
 
         Raises:
             ClientFailedError: it could not be made.
@@ -172,6 +182,10 @@ class KafkaClients:
         """As promised by `Clients.copier`."""
         return open_member(kind, options, self._java)
 
+    def administrator(self, kind: ClientKind, options: AdministratorOptions) -> Administrator:
+        """As promised by `Clients.administrator`."""
+        return open_administrator(kind, options, self._java)
+
     def share_consumer(self, options: ShareOptions) -> ShareConsumer:
         """As promised by `ShareClients.share_consumer`."""
         return open_share_consumer(options, self._java)
@@ -249,7 +263,7 @@ class WorkloadContext(msgspec.Struct, Generic[W_co], frozen=True):
 
     @property
     def libraries(self) -> tuple[ClientKind, ...]:
-        """Libraries of the producers and consumers of plain records, in turn."""
+        """Libraries of the load's clients, in turn."""
         return libraries_of(self.workload)
 
     @property
@@ -312,7 +326,7 @@ def workers_of(workload: Workload) -> int:
 
 def libraries_of(workload: Workload) -> tuple[ClientKind, ...]:
     """Libraries of a workload's clients, in turn; see `WorkloadContext.libraries`."""
-    if isinstance(workload, LogWorkload):
+    if isinstance(workload, LogWorkload | OffsetsWorkload):
         return tuple(ClientKind(name) for name in workload.libraries)
     return EMBEDDED
 

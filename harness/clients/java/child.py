@@ -14,9 +14,11 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from harness.clients.administrator import AdministratorOptions
 from harness.clients.group import MemberOptions
 from harness.clients.interface import ClientFailedError, ConsumerOptions, ProducerOptions, ReadError
 from harness.clients.java import jvm
+from harness.clients.java.administering import JavaAdministrator
 from harness.clients.java.consuming import JavaConsumer
 from harness.clients.java.copying import JavaGroupConsumer
 from harness.clients.java.grouping import JavaMember
@@ -38,6 +40,7 @@ _MAKERS: dict[type[Options], Callable[[Any], Any]] = {
     GroupOptions: JavaGroupConsumer,
     ShareOptions: JavaShareConsumer,
     ShareAdminOptions: JavaShareAdmin,
+    AdministratorOptions: JavaAdministrator,
 }
 """What makes a client, by the type of its options."""
 

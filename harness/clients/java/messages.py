@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+from harness.clients.administrator import AdministratorOptions
 from harness.clients.group import MemberOptions
 from harness.clients.interface import ConsumerOptions, ProducerOptions
 from harness.clients.share import ShareAdminOptions, ShareOptions
@@ -15,6 +16,7 @@ Options = (
     | GroupOptions
     | ShareOptions
     | ShareAdminOptions
+    | AdministratorOptions
 )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from checkers.history.operations import OperationType
-from harness.clients.administrator import AdminAnswer
+from harness.clients.administrator import AdminAnswer, AdministratorOptions
 from harness.clients.group import MemberOptions, PolledRecords
 from harness.clients.interface import (
     ClientFailedError,
@@ -61,6 +61,11 @@ class Remote:
         except ClientFailedError:
             self._connection.close()
             raise
+
+    @property
+    def silent(self) -> bool:
+        """Whether a call did not return in time, so that nothing can be asked any more."""
+        return self._silent is not None
 
     def call(self, method: str, *arguments: object, within_s: float) -> Any:
         """What a method of the client returns.
@@ -297,3 +302,53 @@ class RemoteShareAdmin(_RemoteReader):
             "starts", group, topic, list(partitions), within_s=self._request_s
         )
         return found
+
+
+class RemoteAdministrator:
+    """An `Administrator` in the JVM."""
+
+    def __init__(self, process: JavaProcess, options: AdministratorOptions) -> None:
+        self._bound_s = options.operation_ms / 1000
+        self._remote = Remote(process, options)
+
+    @property
+    def spent(self) -> bool:
+        """As promised by `Administrator.spent`; the library recovers from its own errors."""
+        return self._remote.silent
+
+    def commit_offset(self, group: str, topic: str, partition: int, offset: int) -> AdminAnswer:
+        """As promised by `Administrator.commit_offset`, but for `JavaDiedError`."""
+        return self._answer("commit_offset", group, topic, partition, offset)
+
+    def committed_offset(self, group: str, topic: str, partition: int) -> AdminAnswer:
+        """As promised by `Administrator.committed_offset`, but for `JavaDiedError`."""
+        return self._answer("committed_offset", group, topic, partition, otherwise=OperationType.FAIL)
+
+    def alter_config(self, topic: str, key: str, value: int) -> AdminAnswer:
+        """As promised by `Administrator.alter_config`, but for `JavaDiedError`."""
+        return self._answer("alter_config", topic, key, value)
+
+    def config(self, topic: str, key: str) -> AdminAnswer:
+        """As promised by `Administrator.config`, but for `JavaDiedError`."""
+        return self._answer("config", topic, key, otherwise=OperationType.FAIL)
+
+    def create_topic(self, topic: str, partitions: int, replication_factor: int) -> AdminAnswer:
+        """As promised by `Administrator.create_topic`, but for `JavaDiedError`."""
+        return self._answer("create_topic", topic, partitions, replication_factor)
+
+    def delete_topic(self, topic: str) -> AdminAnswer:
+        """As promised by `Administrator.delete_topic`, but for `JavaDiedError`."""
+        return self._answer("delete_topic", topic)
+
+    def close(self, timeout_s: float) -> None:
+        """As promised by `Administrator.close`."""
+        self._remote.close(timeout_s)
+
+    def _answer(
+        self, method: str, *arguments: object, otherwise: OperationType = OperationType.INFO
+    ) -> AdminAnswer:
+        try:
+            answer: AdminAnswer = self._remote.call(method, *arguments, within_s=self._bound_s)
+        except SilentError as error:
+            return AdminAnswer(otherwise, error=str(error))
+        return answer

@@ -15,6 +15,7 @@ from harness.clients import (
     ReadError,
     SendResult,
 )
+from harness.clients.administrator import Administrator, AdministratorOptions
 from harness.clients.group import GroupMember, MemberOptions
 from harness.clients.share import ShareAdmin, ShareAdminOptions, ShareConsumer, ShareOptions
 from harness.clients.transactional import (
@@ -61,6 +62,9 @@ class FakeLog:
         raise AssertionError((kind, options))
 
     def copier(self, kind: ClientKind, options: GroupOptions) -> GroupConsumer:
+        raise AssertionError((kind, options))
+
+    def administrator(self, kind: ClientKind, options: AdministratorOptions) -> Administrator:
         raise AssertionError((kind, options))
 
     def share_consumer(self, options: ShareOptions) -> ShareConsumer:
