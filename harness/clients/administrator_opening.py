@@ -27,5 +27,5 @@ def open_administrator(
             return KafkaPythonAdministrator(options)
         case ClientKind.CONFLUENT:
             return ConfluentAdministrator(options)
-        case ClientKind.JAVA:
+        case ClientKind.JAVA | ClientKind.OTHER_JAVA:
             return RemoteAdministrator(needed(java), options)

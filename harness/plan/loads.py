@@ -1,13 +1,14 @@
 """Loads that are impossible, each with the reason."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import chain
 
 from harness.clients.interface import ClientKind
 from harness.vocabulary.scenario import Scenario
 from harness.vocabulary.shares import ShareWorkload
 from harness.vocabulary.topology import Topology
-from harness.vocabulary.workloads import GroupsWorkload, LogWorkload, OffsetsWorkload
+from harness.vocabulary.version import VersionShapeError, parse_version
+from harness.vocabulary.workloads import OLDEST_VERSION, GroupsWorkload, LogWorkload, OffsetsWorkload
 
 ACKS = ("all", "1", "0")
 EAGER = ("range", "roundrobin")
@@ -34,6 +35,7 @@ def problems_of_load(scenario: Scenario) -> list[str]:
     if unknown := {*named} - {*ClientKind}:
         known = ", ".join(ClientKind)
         found.append(f"there is no client library {min(unknown)!r}, expected one of {known}")
+    found += _version_problems(workload.java_version, named)
     if libraries == ():
         found.append("libraries is empty, expected at least one client library")
     if workload.rate < 1:
@@ -63,8 +65,27 @@ def _member_problems(workload: GroupsWorkload) -> Iterator[str]:
             yield f"member_libraries names {group!r}, which is not among groups"
         if not names:
             yield f"member_libraries of {group} is empty, expected at least one client library"
-        if group in (*workload.modern, *workload.mixed) and ClientKind.KAFKA_PYTHON in names:
-            yield f"{group} uses KIP-848's protocol, which {ClientKind.KAFKA_PYTHON} does not offer"
+        if group not in (*workload.modern, *workload.mixed):
+            continue
+        for kind in (ClientKind.KAFKA_PYTHON, ClientKind.OTHER_JAVA):
+            if kind in names:
+                yield f"{group} uses KIP-848's protocol, which {kind} does not offer"
+
+
+def _version_problems(version: str | None, libraries: Collection[str]) -> Iterator[str]:
+    """A version of kafka-clients is named if it is used, and it can be had."""
+    used = ClientKind.OTHER_JAVA in libraries
+    if version is None:
+        if used:
+            yield f"{ClientKind.OTHER_JAVA} is used, expected its version as java_version"
+        return
+    if not used:
+        yield f"java_version is {version!r}, but no client uses {ClientKind.OTHER_JAVA}"
+    try:
+        if parse_version(version) < parse_version(OLDEST_VERSION):
+            yield f"java_version is {version!r}, expected {OLDEST_VERSION} or newer"
+    except VersionShapeError as error:
+        yield f"java_version: {error}"
 
 
 def _config_problems(workload: ShareWorkload, topology: Topology) -> Iterator[str]:

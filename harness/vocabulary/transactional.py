@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 from harness.vocabulary.ranges import Count, Duration, Milliseconds, Positive, Share
-from harness.vocabulary.workloads import JAVA_CLIENT, LogWorkload, WorkloadTopic
+from harness.vocabulary.workloads import JAVA_CLIENT, LogWorkload, WorkloadTopic, has_java
 
 
 class Script(StrEnum):
@@ -154,7 +154,7 @@ class CopyWorkload(TransactionalWorkload, frozen=True, tag="copy"):
     @property
     def needs_java(self) -> bool:
         """Whether the load, its group, or its final read, have clients of kafka-clients."""
-        return super().needs_java or JAVA_CLIENT in self.copiers
+        return super().needs_java or has_java(self.copiers)
 
     @property
     def versions_min(self) -> str:

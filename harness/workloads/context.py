@@ -1,6 +1,6 @@
 """The objects that all parts of a workload share: workload, journals, addresses, and clients."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from itertools import chain
 from typing import Generic, Protocol, TypeVar
@@ -134,7 +134,7 @@ class KafkaClients:
         acks: acks of the producers.
         idempotent: whether producers are idempotent.
         pipelined: whether producers have several batches in flight.
-        java: the process of kafka-clients, if any client uses that library.
+        java: the process of each version of kafka-clients that any client uses.
     """
 
     def __init__(
@@ -144,13 +144,13 @@ class KafkaClients:
         *,
         idempotent: bool = True,
         pipelined: bool = False,
-        java: JavaProcess | None = None,
+        java: Mapping[ClientKind, JavaProcess] | None = None,
     ) -> None:
         self._bootstrap = bootstrap
         self._acks = acks
         self._idempotent = idempotent
         self._pipelined = pipelined
-        self._java = java
+        self._java = java or {}
 
     def producer(self, kind: ClientKind, topic: str, *, durable: bool = False) -> LogProducer:
         """As promised by `Clients.producer`."""
@@ -163,36 +163,36 @@ class KafkaClients:
             delivery_ms=DELIVERY_MS,
             request_ms=REQUEST_MS,
         )
-        return open_producer(kind, options, self._java)
+        return open_producer(kind, options, self._java.get(kind))
 
     def consumer(self, kind: ClientKind, topic: str, isolation: Isolation) -> LogConsumer:
         """As promised by `Clients.consumer`."""
         options = ConsumerOptions(self._bootstrap, topic, isolation, request_ms=REQUEST_MS)
-        return open_consumer(kind, options, self._java)
+        return open_consumer(kind, options, self._java.get(kind))
 
     def transactional(self, kind: ClientKind, options: TransactionalOptions) -> TransactionalProducer:
         """As promised by `Clients.transactional`."""
-        return open_transactional(kind, options, self._java)
+        return open_transactional(kind, options, self._java.get(kind))
 
     def member(self, kind: ClientKind, options: MemberOptions) -> GroupMember:
         """As promised by `Clients.member`."""
-        return join_group(kind, options, self._java)
+        return join_group(kind, options, self._java.get(kind))
 
     def copier(self, kind: ClientKind, options: GroupOptions) -> GroupConsumer:
         """As promised by `Clients.copier`."""
-        return open_member(kind, options, self._java)
+        return open_member(kind, options, self._java.get(kind))
 
     def administrator(self, kind: ClientKind, options: AdministratorOptions) -> Administrator:
         """As promised by `Clients.administrator`."""
-        return open_administrator(kind, options, self._java)
+        return open_administrator(kind, options, self._java.get(kind))
 
     def share_consumer(self, options: ShareOptions) -> ShareConsumer:
         """As promised by `ShareClients.share_consumer`."""
-        return open_share_consumer(options, self._java)
+        return open_share_consumer(options, self._java.get(ClientKind.JAVA))
 
     def share_admin(self, options: ShareAdminOptions) -> ShareAdmin:
         """As promised by `ShareClients.share_admin`."""
-        return open_share_admin(options, self._java)
+        return open_share_admin(options, self._java.get(ClientKind.JAVA))
 
 
 class Holds(Protocol):
@@ -216,7 +216,9 @@ class Holds(Protocol):
 
 
 def clients_for(
-    workload: Workload, bootstrap: tuple[str, ...], java: JavaProcess | None = None
+    workload: Workload,
+    bootstrap: tuple[str, ...],
+    java: Mapping[ClientKind, JavaProcess] | None = None,
 ) -> KafkaClients:
     """Clients whose producers have the workload's settings, or safe settings if it has none."""
     if isinstance(workload, LogWorkload):

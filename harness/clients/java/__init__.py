@@ -5,5 +5,5 @@ process, `child` carries out what they ask for by `producing`, `consuming`, `gro
 `transacting` and `administering`, which call Java through `jvm`, the only module that knows JPype.  The
 process ends with that of the run, whatever becomes of that, because both ends of a socket are then closed.
 Outcomes of records are taken from the futures of a batch.  The only callbacks that enter Python are listeners
-of groups' members.
+of groups' members.  Another version of the library has another process.
 """

@@ -8,7 +8,6 @@ from harness.clients.administrator import AdminAnswer, AdministratorOptions
 from harness.clients.group import MemberOptions, PolledRecords
 from harness.clients.interface import (
     ClientFailedError,
-    ClientKind,
     ConsumerOptions,
     Message,
     ProducerOptions,
@@ -104,7 +103,7 @@ class Remote:
         except (EOFError, OSError) as error:
             raise self._process.death() from error
         if answer is None:
-            self._silent = f"{ClientKind.JAVA}: {what} did not return within {patience_s:.1f} s"
+            self._silent = f"{self._process.kind}: {what} did not return within {patience_s:.1f} s"
             raise SilentError(self._silent)
         if isinstance(answer, Raised):
             raise answer.error

@@ -21,7 +21,7 @@ from tests.harness.fakes.admin_broker import (
     FakeAdminBroker,
 )
 from tests.harness.fakes.broker import COORDINATOR
-from tests.harness.java import running
+from tests.harness.java import KINDS, running
 from tests.harness.waiting import BOUND_S
 
 OK, FAIL, INFO = OperationType.OK, OperationType.FAIL, OperationType.INFO
@@ -47,7 +47,7 @@ def broker() -> Iterator[FakeAdminBroker]:
         yield made
 
 
-@pytest.fixture(params=ClientKind)
+@pytest.fixture(params=KINDS)
 def kind(request: pytest.FixtureRequest) -> ClientKind:
     chosen: ClientKind = request.param
     if chosen is ClientKind.JAVA:
@@ -105,7 +105,7 @@ def unanswered(java_process: JavaProcess) -> dict[tuple[ClientKind, int], AdminA
 
     All wait at the same time, each with a broker of its own.
     """
-    cases = [(kind, key) for kind in ClientKind for key in REQUESTS]
+    cases = [(kind, key) for kind in KINDS for key in REQUESTS]
     with ExitStack() as stack:
         brokers = [stack.enter_context(FakeAdminBroker()) for _ in cases]
         clients = []

@@ -17,7 +17,7 @@ from harness.clients.transactional_confluent import ConfluentGroupConsumer
 from harness.clients.transactional_kafka_python import KafkaPythonGroupConsumer
 from tests.harness.fakes.broker import FETCH
 from tests.harness.fakes.group_broker import FETCH_OFFSETS, HEARTBEAT, JOIN, MEMBER, SYNC, FakeGroupBroker
-from tests.harness.java import running
+from tests.harness.java import KINDS, running
 from tests.harness.waiting import BOUND_S, wait_until
 
 UNKNOWN_MEMBER, REBALANCE_IN_PROGRESS, TOPIC_AUTHORIZATION, GROUP_AUTHORIZATION = 25, 27, 29, 30
@@ -55,7 +55,7 @@ def broker() -> Iterator[AttentiveBroker]:
         yield made
 
 
-@pytest.fixture(params=ClientKind)
+@pytest.fixture(params=KINDS)
 def kind(request: pytest.FixtureRequest) -> ClientKind:
     chosen: ClientKind = request.param
     if chosen is ClientKind.JAVA:
