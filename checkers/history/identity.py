@@ -76,7 +76,8 @@ class RunIdentity(msgspec.Struct, frozen=True, kw_only=True):
         krucible_commit: commit of krucible, with ``-dirty`` if the tree had changes; empty if unknown.
         kafka_version: version of the image.
         image: the build of Kafka that ran.
-        other_images: the builds of Kafka on nodes that had another version at any time, by that version.
+        other_images: the builds of Kafka of nodes that had another version at any time, and of clients that
+            have another version, by that version.
         clients: versions of the client libraries that the load and the final read use, by name.
         features: finalized feature levels that were requested.
         host: the host of the run.

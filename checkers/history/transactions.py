@@ -73,6 +73,8 @@ class TxnEnded(TxnRequested, frozen=True, kw_only=True):
         sent_ns: a time by which every record was answered or had expired.
         coordinator: id of the broker that added its partitions.
         leaders: partition, as text, to the id of the broker to which its records were sent.
+        version: version of the client's protocol in this transaction, 1 or 2 (KIP-890); unset if the library
+            does not report it, and in older runs.
     """
 
     ended: TxnEnd | None
@@ -80,6 +82,7 @@ class TxnEnded(TxnRequested, frozen=True, kw_only=True):
     sent_ns: int | UnsetType = UNSET
     coordinator: int | UnsetType = UNSET
     leaders: dict[str, int] | UnsetType = UNSET
+    version: int | UnsetType = UNSET
 
 
 class Txn(msgspec.Struct, frozen=True):

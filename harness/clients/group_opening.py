@@ -26,5 +26,5 @@ def join_group(kind: ClientKind, options: MemberOptions, java: JavaProcess | Non
             return KafkaPythonMember(options)
         case ClientKind.CONFLUENT:
             return ModernMember(options) if options.modern else ConfluentMember(options)
-        case ClientKind.JAVA:
+        case ClientKind.JAVA | ClientKind.OTHER_JAVA:
             return RemoteMember(needed(java), options)

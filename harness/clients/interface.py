@@ -16,10 +16,14 @@ class ClientKind(StrEnum):
     KAFKA_PYTHON = "kafka-python"
     CONFLUENT = "confluent-kafka"
     JAVA = "kafka-clients"
+    OTHER_JAVA = "kafka-clients-other"
+    """kafka-clients of the version that the workload names, in a JVM of its own."""
 
 
 EMBEDDED = (ClientKind.KAFKA_PYTHON, ClientKind.CONFLUENT)
 """The libraries in the harness's own process; they offer every kind of client, on every host."""
+JAVA_KINDS = (ClientKind.JAVA, ClientKind.OTHER_JAVA)
+"""kafka-clients, each version in a process with a JVM."""
 
 
 VALUE_HEADER = "value"

@@ -6,12 +6,12 @@ from harness.clients.interface import (
     ConsumerOptions,
     LogConsumer,
     LogProducer,
-    NotOfferedError,
     ProducerOptions,
 )
 from harness.clients.java.process import JavaProcess, needed
 from harness.clients.java.remote import (
     RemoteConsumer,
+    RemoteGroupConsumer,
     RemoteProducer,
     RemoteShareAdmin,
     RemoteShareConsumer,
@@ -38,7 +38,7 @@ def open_producer(kind: ClientKind, options: ProducerOptions, java: JavaProcess 
     Args:
         kind: the library.
         options: how it behaves.
-        java: the process of kafka-clients, if the load has one.
+        java: the process of this version of kafka-clients, if the load has one.
 
     Raises:
         ClientFailedError: it could not be made; nothing was sent.
@@ -49,7 +49,7 @@ def open_producer(kind: ClientKind, options: ProducerOptions, java: JavaProcess 
             return KafkaPythonProducer(options)
         case ClientKind.CONFLUENT:
             return ConfluentProducer(options)
-        case ClientKind.JAVA:
+        case ClientKind.JAVA | ClientKind.OTHER_JAVA:
             return RemoteProducer(needed(java), options)
 
 
@@ -65,7 +65,7 @@ def open_consumer(kind: ClientKind, options: ConsumerOptions, java: JavaProcess 
             return KafkaPythonConsumer(options)
         case ClientKind.CONFLUENT:
             return ConfluentConsumer(options)
-        case ClientKind.JAVA:
+        case ClientKind.JAVA | ClientKind.OTHER_JAVA:
             return RemoteConsumer(needed(java), options)
 
 
@@ -83,23 +83,24 @@ def open_transactional(
             return KafkaPythonTransactionalProducer(options)
         case ClientKind.CONFLUENT:
             return ConfluentTransactionalProducer(options)
-        case ClientKind.JAVA:
+        case ClientKind.JAVA | ClientKind.OTHER_JAVA:
             return RemoteTransactionalProducer(needed(java), options)
 
 
-def open_member(kind: ClientKind, options: GroupOptions) -> GroupConsumer:
-    """A member of a group that commits its offsets in transactions.
+def open_member(kind: ClientKind, options: GroupOptions, java: JavaProcess | None = None) -> GroupConsumer:
+    """A member of a group that commits its offsets in transactions; arguments as those of `open_producer`.
 
     Raises:
         ClientFailedError: it could not be made; nothing was read.
+        NotOfferedError: kafka-clients without a process.
     """
     match kind:
         case ClientKind.KAFKA_PYTHON:
             return KafkaPythonGroupConsumer(options)
         case ClientKind.CONFLUENT:
             return ConfluentGroupConsumer(options)
-        case ClientKind.JAVA:
-            raise NotOfferedError(kind)
+        case ClientKind.JAVA | ClientKind.OTHER_JAVA:
+            return RemoteGroupConsumer(needed(java), options)
 
 
 def open_share_consumer(options: ShareOptions, java: JavaProcess | None) -> ShareConsumer:

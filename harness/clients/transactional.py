@@ -90,8 +90,12 @@ class TransactionalProducer(Protocol):
         """
         ...
 
-    def begin(self) -> None:
+    def begin(self) -> int | None:
         """Begin a transaction; no request is sent.
+
+        Returns:
+            The version of the transaction's protocol, 1 or 2 (KIP-890); None if the library does not report
+            it.
 
         Raises:
             TransactionError: the library refuses.
@@ -172,7 +176,7 @@ class GroupConsumer(Protocol):
 
 
 class GroupOptions(msgspec.Struct, frozen=True):
-    """Options of a group's member; it has eager assignment, read_committed, no auto-commit.
+    """Options of a group's member; it has read_committed, no auto-commit, and eager classic assignments.
 
     Attributes:
         bootstrap: ``host:port`` of every broker.
@@ -184,6 +188,8 @@ class GroupOptions(msgspec.Struct, frozen=True):
             rebalance waits for a member.
         request_ms: how long one request may take.
         connect_ms: how long finding the cluster may take when the client is made.
+        modern: whether it uses KIP-848's protocol, in which brokers set the length of a session; only
+            kafka-clients offers this.
     """
 
     bootstrap: tuple[str, ...]
@@ -194,3 +200,4 @@ class GroupOptions(msgspec.Struct, frozen=True):
     poll_interval_ms: int = 10_000
     request_ms: int = 2_000
     connect_ms: int = 2_500
+    modern: bool = False

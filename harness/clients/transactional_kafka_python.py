@@ -42,6 +42,8 @@ from harness.clients.transactional_errors import REFUSED, classify_commit
 from harness.record.journal import describe
 
 _GRACE_S = 0.5
+_VERSION = 1
+"""The version of the protocol of all its transactions."""
 
 
 class KafkaPythonTransactionalProducer:
@@ -70,12 +72,13 @@ class KafkaPythonTransactionalProducer:
         known = self._manager.producer_id_and_epoch
         return Identity(known.producer_id, known.epoch)
 
-    def begin(self) -> None:
+    def begin(self) -> int:
         """As promised by `TransactionalProducer.begin`."""
         try:
             self._producer.begin_transaction()
         except Exception as error:
             raise TransactionError(describe(error), OperationType.FAIL) from error
+        return _VERSION
 
     def send(self, batch: Sequence[TopicRecord]) -> list[SendResult]:
         """As promised by `TransactionalProducer.send`."""

@@ -1,13 +1,14 @@
 """Loads that are impossible, each with the reason."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import chain
 
 from harness.clients.interface import EMBEDDED, ClientKind
 from harness.vocabulary.scenario import Scenario
 from harness.vocabulary.shares import ShareWorkload
 from harness.vocabulary.topology import Topology
-from harness.vocabulary.workloads import GroupsWorkload, LogWorkload
+from harness.vocabulary.version import VersionShapeError, parse_version
+from harness.vocabulary.workloads import OLDEST_VERSION, GroupsWorkload, LogWorkload, OffsetsWorkload
 
 ACKS = ("all", "1", "0")
 EAGER = ("range", "roundrobin")
@@ -27,13 +28,15 @@ def problems_of_load(scenario: Scenario) -> list[str]:
     brokers = {node.id for node in scenario.topology.nodes() if node.is_broker}
     if strangers := {one for replicas in workload.assignments for one in replicas} - brokers:
         found.append(f"replicas are assigned to broker {min(strangers)}, there are {len(brokers)} brokers")
-    named = [*workload.final_clients, *(workload.libraries if isinstance(workload, LogWorkload) else ())]
+    libraries = workload.libraries if isinstance(workload, LogWorkload | OffsetsWorkload) else None
+    named = [*workload.final_clients, *(libraries or ())]
     if isinstance(workload, GroupsWorkload):
         named += chain.from_iterable(workload.member_libraries.values())
     if unknown := {*named} - {*ClientKind}:
         known = ", ".join(ClientKind)
         found.append(f"there is no client library {min(unknown)!r}, expected one of {known}")
-    if isinstance(workload, LogWorkload) and not workload.libraries:
+    found += _version_problems(workload.java_version, named)
+    if libraries == ():
         found.append("libraries is empty, expected at least one client library")
     if workload.rate < 1:
         found.append(f"rate is {workload.rate}, expected at least 1 send operation a second")
@@ -73,8 +76,27 @@ def _member_problems(workload: GroupsWorkload) -> Iterator[str]:
     for index, group in enumerate(workload.groups):
         # Without names the members of a group use the library that `GroupsWorkload` describes.
         used = workload.member_libraries.get(group, (EMBEDDED[index % len(EMBEDDED)],))
-        if group in (*workload.modern, *workload.mixed) and ClientKind.KAFKA_PYTHON in used:
-            yield f"{group} uses KIP-848's protocol, which {ClientKind.KAFKA_PYTHON} does not offer"
+        if group not in (*workload.modern, *workload.mixed):
+            continue
+        for kind in (ClientKind.KAFKA_PYTHON, ClientKind.OTHER_JAVA):
+            if kind in used:
+                yield f"{group} uses KIP-848's protocol, which {kind} does not offer"
+
+
+def _version_problems(version: str | None, libraries: Collection[str]) -> Iterator[str]:
+    """A version of kafka-clients is named if it is used, and it can be had."""
+    used = ClientKind.OTHER_JAVA in libraries
+    if version is None:
+        if used:
+            yield f"{ClientKind.OTHER_JAVA} is used, expected its version as java_version"
+        return
+    if not used:
+        yield f"java_version is {version!r}, but no client uses {ClientKind.OTHER_JAVA}"
+    try:
+        if parse_version(version) < parse_version(OLDEST_VERSION):
+            yield f"java_version is {version!r}, expected {OLDEST_VERSION} or newer"
+    except VersionShapeError as error:
+        yield f"java_version: {error}"
 
 
 def _config_problems(workload: ShareWorkload, topology: Topology) -> Iterator[str]:

@@ -101,8 +101,10 @@ class RunPlan(msgspec.Struct, frozen=True):
 
     @property
     def images(self) -> tuple[RequestedImage, ...]:
-        """The images of its nodes: first that of the run's version, then those of other versions."""
-        others = sorted(versions_of(self.schedule, self.scenario.topology, self.version) - {self.version})
+        """The images of its nodes and clients: that of the run's version, then those of other versions."""
+        versions = versions_of(self.schedule, self.scenario.topology, self.version)
+        of_client = self.scenario.workload.java_version
+        others = sorted((versions | ({of_client} if of_client else set())) - {self.version})
         own = RequestedImage(self.version, *self.options.image_from)
         return own, *(RequestedImage(version, self.options.image_source, "") for version in others)
 

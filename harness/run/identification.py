@@ -31,10 +31,10 @@ def identify(
         plan: plan of the run.
         run: id of the run.
         began_at: wall-clock time, ISO 8601 in UTC.
-        images: images of Kafka; first of the run's version, then of other versions that nodes have.
+        images: images of Kafka; first of the run's version, then of other versions of nodes or clients.
         engine: version of the engine.
     """
-    topology = plan.scenario.topology
+    topology, workload = plan.scenario.topology, plan.scenario.workload
     image, *others = images
     return RunIdentity(
         run=run,
@@ -48,7 +48,9 @@ def identify(
         image=_image(image),
         other_images={other.version: _image(other) for other in others},
         clients={
-            kind: version_of(kind, plan.version) for kind in ClientKind if uses(plan.scenario.workload, kind)
+            kind: version_of(kind, plan.version, workload.java_version)
+            for kind in ClientKind
+            if uses(workload, kind)
         },
         features=topology.features,
         host=_host(engine),

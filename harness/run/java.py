@@ -1,15 +1,18 @@
-"""The process of kafka-clients in a run whose workload uses that library."""
+"""The processes of kafka-clients in a run whose workload uses that library."""
 
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
 
-from harness.clients.interface import ClientKind
+from harness.clients.interface import JAVA_KINDS, ClientKind
 from harness.clients.java.process import JAVA_MEND, JavaProcess, java_missing
+from harness.clients.versions import version_of
 from harness.cluster.engine import connect
 from harness.cluster.images.files import jars_from
 from harness.errors import KrucibleError
 from harness.plan.planning import RunPlan
 from harness.run.stage import Stage
+from harness.workloads.context import uses
 
 JARS = ("kafka-clients-", "lz4-java-", "snappy-java-", "zstd-jni-", "slf4j-api-")
 """The jars of the library and its dependencies; without a logging backend it logs nothing."""
@@ -33,21 +36,26 @@ def require_java(plan: RunPlan) -> None:
 
 
 @contextmanager
-def java_clients(stage: Stage) -> Iterator[JavaProcess | None]:
-    """The process of kafka-clients until the end of the block; None if not needed.
+def java_clients(stage: Stage) -> Iterator[Mapping[ClientKind, JavaProcess]]:
+    """The processes of kafka-clients until the end of the block, one for each version that the load uses.
 
-    It has the jars of the run's image, which may be of a build that no repository has.
+    Each has the jars of the image of its version.  That of the run may be of a build that no repository has.
 
     Raises:
-        KrucibleError: its jars can't be copied, or it did not start.
+        KrucibleError: jars can't be copied, or a process did not start.
     """
-    if not stage.plan.scenario.workload.needs_java:
-        yield None
-        return
+    with ExitStack() as running:
+        processes: dict[ClientKind, JavaProcess] = {}
+        for kind in JAVA_KINDS:
+            if uses(stage.plan.scenario.workload, kind):
+                processes[kind] = JavaProcess(_jars(stage, kind), stage.folder, kind)
+                running.callback(processes[kind].close)
+        yield processes
+
+
+def _jars(stage: Stage, kind: ClientKind) -> list[Path]:
+    """The jars of a version of kafka-clients, from the image of that version."""
+    plan = stage.plan
+    image = stage.images[version_of(kind, plan.version, plan.scenario.workload.java_version)]
     with closing(connect()) as client:
-        jars = jars_from(client, stage.image, JARS, lambda line: stage.report("start", line))
-    process = JavaProcess(jars, stage.folder)
-    try:
-        yield process
-    finally:
-        process.close()
+        return jars_from(client, image, JARS, lambda line: stage.report("start", line))

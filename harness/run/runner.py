@@ -19,6 +19,7 @@ from checkers.evidence.coordinators import OFFSETS_TOPIC
 from checkers.history.phases import Phase
 from checkers.history.reading import read_history
 from checkers.judge import judge
+from harness.clients.interface import ClientKind
 from harness.clients.java.process import JavaProcess
 from harness.cluster.containers import in_parallel
 from harness.cluster.engine import engine_errors_named
@@ -153,7 +154,10 @@ def _played(plan: RunPlan, host: Host, listener: Listener, cancelled: threading.
 
 
 def _play(
-    stage: Stage, java: JavaProcess | None, failures: HarnessFailures, cancelled: threading.Event
+    stage: Stage,
+    java: Mapping[ClientKind, JavaProcess],
+    failures: HarnessFailures,
+    cancelled: threading.Event,
 ) -> None:
     """All actions on the cluster; a failure ends the current one, and faults in force are healed."""
     context = _context(stage, java)
@@ -177,7 +181,7 @@ def _play(
         _gather_evidence(stage, cancelled)
 
 
-def _context(stage: Stage, java: JavaProcess | None) -> WorkloadContext[Workload]:
+def _context(stage: Stage, java: Mapping[ClientKind, JavaProcess]) -> WorkloadContext[Workload]:
     workload = stage.plan.scenario.workload
     bootstrap = tuple(stage.cluster.bootstrap)
     brokers = tuple(stage.cluster.observe_listeners.values())

@@ -3,7 +3,7 @@
 import os
 import secrets
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -43,7 +43,7 @@ class Stage:
     Attributes:
         sizes: numbers of partitions of the topics, including added partitions.
         removal: the removal of the cluster, in another thread after the stage is closed.
-        image: the image of the run's version of Kafka.
+        images: the images of Kafka, by their version; the run's is among them.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Stage:
         self._listener = listener
         self.removal = already_done()
         self.sizes = TopicSizes()
-        self.image: KafkaImage
+        self.images: Mapping[str, KafkaImage]
         self.cluster: Cluster
         self.topics: tuple[TopicAnswer, ...]
 
@@ -108,7 +108,7 @@ def open_stage(
         folder = create_run_folder(runs, plan.options.scenario, plan.options.seed)
         listener(RunBegan(plan.options.scenario, plan.version, plan.options.seed, str(folder)))
         stage = _opened(plan, folder, listener, cleanup)
-        stage.image = images.kafka
+        stage.images = {**{one.version: one for one in images.others}, plan.version: images.kafka}
         _write_identity(stage, (images.kafka, *images.others), engine_facts(client).version)
         asked = _start_plan(stage, images, keep=keep)
         stage.ledger.write(RunOpened(run=asked.run, owner=this_process(os.getpid()), kept=keep))

@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 from harness.vocabulary.ranges import Count, Duration, Milliseconds, Positive, Share
-from harness.vocabulary.workloads import LogWorkload, WorkloadTopic
+from harness.vocabulary.workloads import JAVA_CLIENT, LogWorkload, WorkloadTopic, has_java
 
 
 class Script(StrEnum):
@@ -125,7 +125,8 @@ class CopyWorkload(TransactionalWorkload, frozen=True, tag="copy"):
     """Members of one group copy a topic to another exactly once; they commit offsets in their transactions.
 
     Attributes:
-        group: id of the group; every second member uses confluent-kafka.
+        group: id of the group; its members use the client libraries of `libraries`, in turn.
+        modern: whether the group uses KIP-848's protocol; then all its members use kafka-clients.
         poll_records_max: maximum number of records that one transaction copies.
         lapsing: how many members, the last ones, sometimes keep a transaction open past its timeout.
         lapsing_interval_ms: mean time between such transactions of one member.
@@ -134,6 +135,7 @@ class CopyWorkload(TransactionalWorkload, frozen=True, tag="copy"):
 
     transactors: Count = 3
     group: str = "copy-0"
+    modern: bool = False
     poll_records_max: Positive = 40
     lapsing: Count = 2
     lapsing_interval_ms: Duration = 10_000
@@ -143,6 +145,21 @@ class CopyWorkload(TransactionalWorkload, frozen=True, tag="copy"):
     def topics(self) -> tuple[WorkloadTopic, ...]:
         """The source topic and the destination topic."""
         return (WorkloadTopic("copy-in"), WorkloadTopic("copy-out"))
+
+    @property
+    def copiers(self) -> tuple[str, ...]:
+        """Client libraries of the members, in turn."""
+        return (JAVA_CLIENT,) if self.modern else self.libraries
+
+    @property
+    def needs_java(self) -> bool:
+        """Whether the load, its group, or its final read, have clients of kafka-clients."""
+        return super().needs_java or has_java(self.copiers)
+
+    @property
+    def versions_min(self) -> str:
+        """The first version with KIP-848's protocol, if the group uses it: before, it was a preview."""
+        return "4.0.0" if self.modern else super().versions_min
 
     @property
     def processes(self) -> int:

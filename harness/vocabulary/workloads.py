@@ -1,5 +1,8 @@
 """Workloads: the kind of load, its amount, and the topics that it needs."""
 
+from collections.abc import Iterable
+from itertools import chain
+
 import msgspec
 
 from harness.vocabulary.ranges import Count, Duration, Milliseconds, Positive, Share
@@ -23,6 +26,13 @@ OLDEST_VERSION = "3.5.0"
 """The oldest Kafka that any scenario runs on."""
 JAVA_CLIENT = "kafka-clients"
 """Name of the client library that needs Java on the host."""
+OTHER_JAVA_CLIENT = "kafka-clients-other"
+"""Name of the same library in the version that a workload names."""
+
+
+def has_java(libraries: Iterable[str]) -> bool:
+    """Whether kafka-clients is among client libraries, in any version."""
+    return any(name in {JAVA_CLIENT, OTHER_JAVA_CLIENT} for name in libraries)
 
 
 class Workload(msgspec.Struct, frozen=True, tag_field="kind", tag="none"):
@@ -36,6 +46,8 @@ class Workload(msgspec.Struct, frozen=True, tag_field="kind", tag="none"):
         min_insync_replicas: Kafka's ``min.insync.replicas`` of the topics.
         rate: operations per second, of all processes together.
         final_clients: client libraries that read all records at the end, at both isolation levels.
+        java_version: version of the library ``kafka-clients-other``; None: no client uses it.  The library
+            ``kafka-clients`` has the run's version.
     """
 
     partitions: Positive = 6
@@ -44,6 +56,7 @@ class Workload(msgspec.Struct, frozen=True, tag_field="kind", tag="none"):
     min_insync_replicas: Positive = 2
     rate: Positive = 200
     final_clients: tuple[str, ...] = ("kafka-python", "confluent-kafka")
+    java_version: str | None = None
 
     @property
     def topics(self) -> tuple[WorkloadTopic, ...]:
@@ -63,7 +76,7 @@ class Workload(msgspec.Struct, frozen=True, tag_field="kind", tag="none"):
     @property
     def needs_java(self) -> bool:
         """Whether the load, or its final read, has clients of kafka-clients."""
-        return JAVA_CLIENT in self.final_clients
+        return has_java(self.final_clients)
 
     @property
     def versions_min(self) -> str:
@@ -127,7 +140,7 @@ class LogWorkload(Workload, frozen=True, tag="log"):
     @property
     def needs_java(self) -> bool:
         """Whether the load, or its final read, has clients of kafka-clients."""
-        return JAVA_CLIENT in (*self.libraries, *self.final_clients)
+        return has_java((*self.libraries, *self.final_clients))
 
     @property
     def processes(self) -> int:
@@ -165,12 +178,12 @@ class OffsetsWorkload(Workload, frozen=True, tag="offsets"):
 
     Attributes:
         groups: number of groups, spread over the partitions of ``__consumer_offsets``.
-        clients: concurrent processes that commit and fetch; every second one uses confluent-kafka.
+        clients: concurrent processes that commit and fetch.
+        libraries: client libraries of these processes, in turn; ``kafka-clients`` needs Java on the host.
         erasing_interval_ms: mean time between commits and deletions of offsets of other groups.
         emptied_interval_ms: mean time between further groups that a member of KIP-848's protocol leaves and
             a member of the classic one joins then; 0: never.  Brokers need Kafka 4.0.
-        patience_ms: how long a client of kafka-python waits for an answer; those of confluent-kafka wait for
-            2.5 s.
+        patience_ms: how long a client of kafka-python waits for an answer; the others wait for 2.5 s.
     """
 
     partitions: Positive = 3
@@ -180,6 +193,12 @@ class OffsetsWorkload(Workload, frozen=True, tag="offsets"):
     erasing_interval_ms: Duration = 120
     emptied_interval_ms: Milliseconds = 0
     patience_ms: Duration = 2_500
+    libraries: tuple[str, ...] = ("kafka-python", "confluent-kafka")
+
+    @property
+    def needs_java(self) -> bool:
+        """Whether the load, or its final read, has clients of kafka-clients."""
+        return has_java((*self.libraries, *self.final_clients))
 
     @property
     def topics(self) -> tuple[WorkloadTopic, ...]:
@@ -287,7 +306,7 @@ class GroupsWorkload(LogWorkload, frozen=True, tag="groups"):
     @property
     def needs_java(self) -> bool:
         """Whether the load, its groups, or its final read, have clients of kafka-clients."""
-        return super().needs_java or any(JAVA_CLIENT in names for names in self.member_libraries.values())
+        return super().needs_java or has_java(chain.from_iterable(self.member_libraries.values()))
 
     @property
     def versions_min(self) -> str:

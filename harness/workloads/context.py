@@ -1,6 +1,6 @@
 """The objects that all parts of a workload share: workload, journals, addresses, and clients."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from itertools import chain
 from typing import Generic, Protocol, TypeVar
@@ -8,6 +8,8 @@ from typing import Generic, Protocol, TypeVar
 import msgspec
 
 from checkers.history.polls import Isolation
+from harness.clients.administrator import Administrator, AdministratorOptions
+from harness.clients.administrator_opening import open_administrator
 from harness.clients.group import GroupMember, MemberOptions
 from harness.clients.group_opening import join_group
 from harness.clients.interface import (
@@ -22,16 +24,23 @@ from harness.clients.interface import (
 from harness.clients.java.process import JavaProcess
 from harness.clients.opening import (
     open_consumer,
+    open_member,
     open_producer,
     open_share_admin,
     open_share_consumer,
     open_transactional,
 )
 from harness.clients.share import ShareAdmin, ShareAdminOptions, ShareConsumer, ShareOptions
-from harness.clients.transactional import TopicRecord, TransactionalOptions, TransactionalProducer
+from harness.clients.transactional import (
+    GroupConsumer,
+    GroupOptions,
+    TopicRecord,
+    TransactionalOptions,
+    TransactionalProducer,
+)
 from harness.kafka.sizes import TopicSizes
 from harness.record.journal import Journals, Recorder
-from harness.vocabulary import GroupsWorkload, LogWorkload, Workload
+from harness.vocabulary import CopyWorkload, GroupsWorkload, LogWorkload, OffsetsWorkload, Workload
 from harness.workloads.deletions import DeletionListeners
 from harness.workloads.highest_offsets import HighestOffsets
 from harness.workloads.values import ValueCodec
@@ -84,6 +93,22 @@ class Clients(Protocol):
         """
         ...
 
+    def copier(self, kind: ClientKind, options: GroupOptions) -> GroupConsumer:
+        """A member of a group that commits its offsets in transactions.
+
+        Raises:
+            ClientFailedError: it could not be made.
+        """
+        ...
+
+    def administrator(self, kind: ClientKind, options: AdministratorOptions) -> Administrator:
+        """An administrator.
+
+        Raises:
+            ClientFailedError: it could not be made.
+        """
+        ...
+
     def share_consumer(self, options: ShareOptions) -> ShareConsumer:
         """A member of a share group.
 
@@ -109,7 +134,7 @@ class KafkaClients:
         acks: acks of the producers.
         idempotent: whether producers are idempotent.
         pipelined: whether producers have several batches in flight.
-        java: the process of kafka-clients, if any client uses that library.
+        java: the process of each version of kafka-clients that any client uses.
     """
 
     def __init__(
@@ -119,13 +144,13 @@ class KafkaClients:
         *,
         idempotent: bool = True,
         pipelined: bool = False,
-        java: JavaProcess | None = None,
+        java: Mapping[ClientKind, JavaProcess] | None = None,
     ) -> None:
         self._bootstrap = bootstrap
         self._acks = acks
         self._idempotent = idempotent
         self._pipelined = pipelined
-        self._java = java
+        self._java = java or {}
 
     def producer(self, kind: ClientKind, topic: str, *, durable: bool = False) -> LogProducer:
         """As promised by `Clients.producer`."""
@@ -138,28 +163,36 @@ class KafkaClients:
             delivery_ms=DELIVERY_MS,
             request_ms=REQUEST_MS,
         )
-        return open_producer(kind, options, self._java)
+        return open_producer(kind, options, self._java.get(kind))
 
     def consumer(self, kind: ClientKind, topic: str, isolation: Isolation) -> LogConsumer:
         """As promised by `Clients.consumer`."""
         options = ConsumerOptions(self._bootstrap, topic, isolation, request_ms=REQUEST_MS)
-        return open_consumer(kind, options, self._java)
+        return open_consumer(kind, options, self._java.get(kind))
 
     def transactional(self, kind: ClientKind, options: TransactionalOptions) -> TransactionalProducer:
         """As promised by `Clients.transactional`."""
-        return open_transactional(kind, options, self._java)
+        return open_transactional(kind, options, self._java.get(kind))
 
     def member(self, kind: ClientKind, options: MemberOptions) -> GroupMember:
         """As promised by `Clients.member`."""
-        return join_group(kind, options, self._java)
+        return join_group(kind, options, self._java.get(kind))
+
+    def copier(self, kind: ClientKind, options: GroupOptions) -> GroupConsumer:
+        """As promised by `Clients.copier`."""
+        return open_member(kind, options, self._java.get(kind))
+
+    def administrator(self, kind: ClientKind, options: AdministratorOptions) -> Administrator:
+        """As promised by `Clients.administrator`."""
+        return open_administrator(kind, options, self._java.get(kind))
 
     def share_consumer(self, options: ShareOptions) -> ShareConsumer:
         """As promised by `ShareClients.share_consumer`."""
-        return open_share_consumer(options, self._java)
+        return open_share_consumer(options, self._java.get(ClientKind.JAVA))
 
     def share_admin(self, options: ShareAdminOptions) -> ShareAdmin:
         """As promised by `ShareClients.share_admin`."""
-        return open_share_admin(options, self._java)
+        return open_share_admin(options, self._java.get(ClientKind.JAVA))
 
 
 class Holds(Protocol):
@@ -183,7 +216,9 @@ class Holds(Protocol):
 
 
 def clients_for(
-    workload: Workload, bootstrap: tuple[str, ...], java: JavaProcess | None = None
+    workload: Workload,
+    bootstrap: tuple[str, ...],
+    java: Mapping[ClientKind, JavaProcess] | None = None,
 ) -> KafkaClients:
     """Clients whose producers have the workload's settings, or safe settings if it has none."""
     if isinstance(workload, LogWorkload):
@@ -230,7 +265,7 @@ class WorkloadContext(msgspec.Struct, Generic[W_co], frozen=True):
 
     @property
     def libraries(self) -> tuple[ClientKind, ...]:
-        """Libraries of the producers and consumers of plain records, in turn."""
+        """Libraries of the load's clients, in turn."""
         return libraries_of(self.workload)
 
     @property
@@ -293,7 +328,7 @@ def workers_of(workload: Workload) -> int:
 
 def libraries_of(workload: Workload) -> tuple[ClientKind, ...]:
     """Libraries of a workload's clients, in turn; see `WorkloadContext.libraries`."""
-    if isinstance(workload, LogWorkload):
+    if isinstance(workload, LogWorkload | OffsetsWorkload):
         return tuple(ClientKind(name) for name in workload.libraries)
     return EMBEDDED
 
@@ -302,7 +337,8 @@ def uses(workload: Workload, kind: ClientKind) -> bool:
     """Whether a load, or its final read, has clients of a library."""
     named = workload.member_libraries if isinstance(workload, GroupsWorkload) else {}
     members = chain.from_iterable(named.values())
-    return kind in (*libraries_of(workload), *members, *workload.final_clients)
+    copiers = workload.copiers if isinstance(workload, CopyWorkload) else ()
+    return kind in (*libraries_of(workload), *members, *copiers, *workload.final_clients)
 
 
 def final_readers_of(workload: Workload) -> tuple[tuple[ClientKind, Isolation], ...]:

@@ -1,8 +1,9 @@
 """The copy workload: consume, transform, produce, exactly once (KIP-98, KIP-447).
 
 Members of one group copy the records of a topic to the same partition of another one, each as a new value,
-and commit the group's offsets in the same transactions.  Some transactions are aborted on purpose and
-repeated.  After an error a member leaves, initialises again and begins at the group's offsets.
+and commit the group's offsets in the same transactions.  The group uses the classic protocol or KIP-848's.
+Some transactions are aborted on purpose and repeated.  After an error a member leaves, initialises again and
+begins at the group's offsets.
 
 From time to time some members keep a transaction open until the coordinator has aborted it.  Then they
 continue as if it had not been aborted: with the remaining copies, the offsets and the commit.
@@ -17,8 +18,7 @@ from collections.abc import Callable, Iterable
 
 from checkers.history.commits import GroupFound, GroupRequested
 from checkers.history.operations import OperationType
-from harness.clients.interface import EMBEDDED, ClientFailedError, ClientKind, Message, ReadError
-from harness.clients.opening import open_member, open_transactional
+from harness.clients.interface import ClientFailedError, ClientKind, Message, ReadError
 from harness.clients.transactional import GroupConsumer, GroupOffsets, GroupOptions
 from harness.clients.transactional_confluent import committed_offsets
 from harness.vocabulary import CopyWorkload
@@ -43,20 +43,20 @@ _HANDED_OVER_S = (0.2, 2.0)
 
 CopyContext = WorkloadContext[CopyWorkload]
 Join = Callable[[ClientKind, GroupOptions], GroupConsumer]
-"""Makes members of a group, as `harness.clients.opening.open_member` does."""
+"""Makes members of a group, as `harness.workloads.context.Clients.copier` does."""
 Ask = Callable[[GroupOptions, Iterable[int], float], dict[int, int | None]]
 """Asks for a group's offsets, as `harness.clients.transactional_confluent.committed_offsets` does."""
 
 
-def copy_workers(
-    context: CopyContext, make: Make = open_transactional, join: Join = open_member
-) -> list[Worker]:
+def copy_workers(context: CopyContext, make: Make | None = None, join: Join | None = None) -> list[Worker]:
     """Producers of what is copied, consumers of either topic, those that copy, who sends in old epochs."""
     workload = context.workload
+    make, join = make or context.clients.transactional, join or context.clients.copier
+    kinds = len(context.libraries)
     return [
         *(ProducerWorker(context, number) for number in range(workload.producers)),
         *(
-            ConsumerWorker(context, index, context.topics[index // len(EMBEDDED) % len(context.topics)])
+            ConsumerWorker(context, index, context.topics[index // kinds % len(context.topics)])
             for index in range(workload.consumers)
         ),
         *(CopyingWorker(context, index, make, join) for index in range(workload.transactors)),
@@ -77,7 +77,8 @@ class CopyingWorker(Worker):
         number = context.workload.first_transactor + index
         self._context = context
         self._join = join
-        self._kind = EMBEDDED[index % len(EMBEDDED)]
+        kinds = context.workload.copiers
+        self._kind = ClientKind(kinds[index % len(kinds)])
         self._values = Values(number)
         self._random = random.Random(number)
         staff = Staff(context.recorder(number, "copier"), self.stopping, self.dismiss)
@@ -222,6 +223,7 @@ def group_options(context: CopyContext) -> GroupOptions:
         context.topic,
         poll_records_max=workload.poll_records_max,
         request_ms=REQUEST_MS,
+        modern=workload.modern,
     )
 
 

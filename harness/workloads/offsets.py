@@ -3,8 +3,8 @@
 from msgspec.structs import replace
 
 from harness.clients.administrator import Administrator, AdministratorOptions
-from harness.clients.administrator_opening import Make, open_administrator
-from harness.clients.interface import EMBEDDED, ClientKind
+from harness.clients.administrator_opening import Make
+from harness.clients.interface import ClientKind
 from harness.vocabulary import OffsetsWorkload
 from harness.workloads.context import WorkloadContext
 from harness.workloads.offsets_emptied import EMPTIED, EmptyingWorker
@@ -15,11 +15,11 @@ from harness.workloads.worker import Worker
 OffsetsContext = WorkloadContext[OffsetsWorkload]
 
 
-def offsets_workers(context: OffsetsContext, make: Make = open_administrator) -> list[Worker]:
+def offsets_workers(context: OffsetsContext, make: Make | None = None) -> list[Worker]:
     """Processes that commit and fetch, the process that deletes, and the one that joins and leaves."""
     registers = offset_registers(context)
     clients = context.workload.clients
-    made = _patiently(make, context.workload.patience_ms)
+    made = _patiently(make or context.clients.administrator, context.workload.patience_ms)
     return [
         *(RegisterWorker(context, number, clients, registers, made) for number in range(clients)),
         ErasingWorker(context, clients),
@@ -27,12 +27,10 @@ def offsets_workers(context: OffsetsContext, make: Make = open_administrator) ->
     ]
 
 
-def offsets_final_workers(
-    context: OffsetsContext, deadline: float, make: Make = open_administrator
-) -> list[Worker]:
+def offsets_final_workers(context: OffsetsContext, deadline: float, make: Make | None = None) -> list[Worker]:
     """For each library a reader of all registers, and one reader of the deleted groups."""
     registers = offset_registers(context)
-    kinds = len(EMBEDDED)
+    kinds, make = len(context.libraries), make or context.clients.administrator
     readers = [FinalRegisterReader(context, index, registers, deadline, make) for index in range(kinds)]
     others = EMPTIED if context.workload.emptied_interval_ms else ()
     return [*readers, FinalErasureReader(context, kinds, deadline, others)]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from checkers.history.operations import OperationType
 from harness.clients.administrator import AdminAnswer, Administrator, AdministratorOptions
 from harness.clients.administrator_opening import Make
-from harness.clients.interface import EMBEDDED, ClientFailedError, ClientKind
+from harness.clients.interface import ClientFailedError, ClientKind
 from harness.vocabulary import Workload
 from harness.workloads.context import WorkloadContext
 from harness.workloads.producing import Pace
@@ -81,13 +81,12 @@ class RegisterWorker(Worker):
         self._recorder = context.recorder(number, "register client")
         self._random = random.Random(number)
         self._values = Values(number)
-        self._client = ReconnectingClient(self, context, EMBEDDED[number % len(EMBEDDED)], make)
+        kinds = context.libraries
+        self._client = ReconnectingClient(self, context, kinds[number % len(kinds)], make)
         self._everywhere = tuple(registers)
-        pairs = clients // len(EMBEDDED)
-        # One client of each library shares a home, so that both write the same registers.
-        self._home = tuple(registers[number // len(EMBEDDED) % max(pairs, 1) :: max(pairs, 1)]) or (
-            self._everywhere
-        )
+        homes = max(clients // len(kinds), 1)
+        # One client of each library shares a home, so that all of them write the same registers.
+        self._home = tuple(registers[number // len(kinds) % homes :: homes]) or self._everywhere
 
     def work(self) -> None:
         """Write or read at every turn."""
@@ -136,7 +135,8 @@ class FinalRegisterReader(Worker):
     ) -> None:
         super().__init__(f"final-register-reader-{index}")
         self._recorder = context.recorder(context.first_final_worker + index, "final reader")
-        self._client = ReconnectingClient(self, context, EMBEDDED[index % len(EMBEDDED)], make)
+        kinds = context.libraries
+        self._client = ReconnectingClient(self, context, kinds[index % len(kinds)], make)
         self._registers = tuple(registers)
         self._deadline = deadline
         self._lag_s = lag_ns / 1e9

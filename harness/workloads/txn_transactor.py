@@ -80,12 +80,14 @@ class _End(NamedTuple):
         ended: the end that was acknowledged, if any.
         error: reason why it is not the intended end.
         ending_ns: a time before which neither commit nor abort was requested; None if neither was requested.
+        version: version of the transaction's protocol; None if it did not begin, or it is not known.
     """
 
     outcome: OperationType
     ended: TxnEnd | None
     error: str | None = None
     ending_ns: int | None = None
+    version: int | None = None
 
 
 class Staff(NamedTuple):
@@ -179,7 +181,12 @@ class Transactor:
         self._staff.recorder.invoke("txn", self._name, self._transaction_value(intent, sent))
         end = self._perform(self._client, intent, sent)
         requested = self._transaction_value(intent, sent)
-        value = TxnEnded(**asdict(requested), ended=end.ended, ending_ns=end.ending_ns)
+        value = TxnEnded(
+            **asdict(requested),
+            ended=end.ended,
+            ending_ns=end.ending_ns,
+            version=UNSET if end.version is None else end.version,
+        )
         self._staff.recorder.complete(end.outcome, value, end.error)
         if end.error is not None:
             self.give_up()
@@ -192,7 +199,7 @@ class Transactor:
 
     def _perform(self, client: TransactionalProducer, intent: Intent, sent: list[SendResult]) -> _End:
         try:
-            client.begin()
+            version = client.begin()
         except TransactionError as error:
             return _End(OperationType.FAIL, None, f"nothing was sent: {error}")
         records = [self._context.topic_record(*send) for send in intent.sends]
@@ -208,7 +215,7 @@ class Transactor:
         ending_ns = self._staff.recorder.journal.clock.now_ns()
         commits = intent.commits and trouble is None
         end = _committed(client) if commits else _aborted(client, trouble)
-        return end._replace(ending_ns=ending_ns)
+        return end._replace(ending_ns=ending_ns, version=version)
 
     def _transaction_value(self, intent: Intent, sent: Sequence[SendResult]) -> TxnRequested:
         """The transaction in the form of the history, with the offsets of sent records."""

@@ -4,11 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from harness.clients.interface import EMBEDDED, ClientKind
 from harness.clients.java.process import JavaProcess, java_missing
 from harness.cluster.folders import cache_folder
 from harness.run.java import JARS
 from harness.vocabulary.version import DEFAULT_VERSION
 
+KINDS = (*EMBEDDED, ClientKind.JAVA)
+"""Every library, in one version."""
 _running: list[JavaProcess] = []
 
 

@@ -39,6 +39,7 @@ from checkers.licences.decisions import lost_state
 from checkers.transactional.client_errors.anomalies import FENCED_WITHOUT_RIVAL, TRANSACTION_FORGOTTEN
 from checkers.transactional.client_errors.named_errors import (
     FENCED,
+    FIRST_PROTOCOL,
     KAFKA_CLIENTS,
     OLD_EPOCH,
     PRODUCER_ID_MAPPING,
@@ -197,12 +198,14 @@ def _hides_epochs(history: History, call: OperationPair) -> bool:
     """Whether a commit with an epoch that is one too old is answered like one without a transaction.
 
     With an epoch for each transaction it may be a retry (KIP-890), so INVALID_TXN_STATE is the answer if the
-    transaction was aborted (KAFKA-20785).  Of the libraries only kafka-clients has such epochs.
+    transaction was aborted (KAFKA-20785).  Of the libraries only kafka-clients has such epochs,
+    since 4.0.
     """
     ended = call.ended or call.begun
     newest = max(levels_in_run(history, TRANSACTION_VERSION)) >= _EPOCH_FOR_EACH
     client = (call.begun.value or {}).get("client")
-    return newest and client == KAFKA_CLIENTS and TXN_STATE in codes_in(ended.error or "")
+    first = (ended.value or {}).get("version") == FIRST_PROTOCOL
+    return newest and client in KAFKA_CLIENTS and not first and TXN_STATE in codes_in(ended.error or "")
 
 
 def _lost(

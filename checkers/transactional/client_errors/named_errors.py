@@ -9,8 +9,10 @@ import re
 from collections.abc import Iterable
 
 OUT_OF_ORDER, OLD_EPOCH, TXN_STATE, PRODUCER_ID_MAPPING, UNKNOWN_PRODUCER, FENCED = 45, 47, 48, 49, 59, 90
-KAFKA_CLIENTS = "kafka-clients"
-"""Kafka's own client in Java."""
+KAFKA_CLIENTS = frozenset({"kafka-clients", "kafka-clients-other"})
+"""Kafka's own client in Java: of the run's version, and of another one."""
+FIRST_PROTOCOL = 1
+"""Version of a client's transactions without a new epoch for each (KIP-890)."""
 SCRIPT = "raw"
 """The client of scripts, which send requests that no library would send."""
 _NAMES = {

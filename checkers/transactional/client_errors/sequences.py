@@ -37,6 +37,7 @@ from checkers.history.transactions import sends_of
 from checkers.licences import licences_of
 from checkers.transactional.client_errors.anomalies import SEQUENCE_LOST
 from checkers.transactional.client_errors.named_errors import (
+    FIRST_PROTOCOL,
     KAFKA_CLIENTS,
     OUT_OF_ORDER,
     SCRIPT,
@@ -135,9 +136,12 @@ def _of_transaction(history: History, operation: Operation) -> str | None:
             "a batch was sent there twice, and if the copy arrives last the leader refuses all "
             "batches after it"
         )
-    verified = min(levels_in_run(history, TRANSACTION_VERSION)) < _WITHOUT_VERIFICATION
-    silent = verified and operation.value.get("client") == KAFKA_CLIENTS
-    if silent and _took_ns(history, operation) > _SENT_ONCE_NS:
+    verified = (
+        min(levels_in_run(history, TRANSACTION_VERSION)) < _WITHOUT_VERIFICATION
+        or operation.value.get("version") == FIRST_PROTOCOL
+    )
+    silent = operation.value.get("client") in KAFKA_CLIENTS
+    if verified and silent and _took_ns(history, operation) > _SENT_ONCE_NS:
         return "a batch may have been sent there twice, which kafka-clients does not report"
     return None
 

@@ -14,21 +14,35 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from harness.clients.administrator import AdministratorOptions
 from harness.clients.group import MemberOptions
 from harness.clients.interface import ClientFailedError, ConsumerOptions, ProducerOptions, ReadError
 from harness.clients.java import jvm
+from harness.clients.java.administering import JavaAdministrator
 from harness.clients.java.consuming import JavaConsumer
+from harness.clients.java.copying import JavaGroupConsumer
 from harness.clients.java.grouping import JavaMember
 from harness.clients.java.messages import Answer, ClientCall, Options, Raised, Returned
 from harness.clients.java.producing import JavaProducer
 from harness.clients.java.sharing import JavaShareAdmin, JavaShareConsumer
 from harness.clients.java.transacting import JavaTransactionalProducer
 from harness.clients.share import ShareAdminOptions, ShareOptions
-from harness.clients.transactional import TransactionalOptions, TransactionError
+from harness.clients.transactional import GroupOptions, TransactionalOptions, TransactionError
 
 READY = b"ready"
 _FORESEEN = (ClientFailedError, ReadError, TransactionError)
 _NOBODY = ("127.0.0.1:9",)
+_MAKERS: dict[type[Options], Callable[[Any], Any]] = {
+    ProducerOptions: JavaProducer,
+    ConsumerOptions: JavaConsumer,
+    TransactionalOptions: JavaTransactionalProducer,
+    MemberOptions: JavaMember,
+    GroupOptions: JavaGroupConsumer,
+    ShareOptions: JavaShareConsumer,
+    ShareAdminOptions: JavaShareAdmin,
+    AdministratorOptions: JavaAdministrator,
+}
+"""What makes a client, by the type of its options."""
 
 
 def main(words: list[str]) -> None:
@@ -74,19 +88,7 @@ def opened(options: Options) -> Any:
     Raises:
         ClientFailedError: it could not be made.
     """
-    match options:
-        case ProducerOptions():
-            return JavaProducer(options)
-        case ConsumerOptions():
-            return JavaConsumer(options)
-        case TransactionalOptions():
-            return JavaTransactionalProducer(options)
-        case MemberOptions():
-            return JavaMember(options)
-        case ShareOptions():
-            return JavaShareConsumer(options)
-        case ShareAdminOptions():
-            return JavaShareAdmin(options)
+    return _MAKERS[type(options)](options)
 
 
 def serve(connection: "Connection[Answer, Options | ClientCall]", make: Callable[[Options], Any]) -> None:

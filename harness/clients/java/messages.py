@@ -2,18 +2,21 @@
 
 from typing import Any, NamedTuple
 
+from harness.clients.administrator import AdministratorOptions
 from harness.clients.group import MemberOptions
 from harness.clients.interface import ConsumerOptions, ProducerOptions
 from harness.clients.share import ShareAdminOptions, ShareOptions
-from harness.clients.transactional import TransactionalOptions
+from harness.clients.transactional import GroupOptions, TransactionalOptions
 
 Options = (
     ProducerOptions
     | ConsumerOptions
     | TransactionalOptions
     | MemberOptions
+    | GroupOptions
     | ShareOptions
     | ShareAdminOptions
+    | AdministratorOptions
 )
 
 

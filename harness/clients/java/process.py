@@ -18,10 +18,10 @@ from harness.clients.java.messages import Answer, ClientCall, Options
 from harness.errors import KrucibleError
 from harness.record import deaths
 
-LOG_FILE = "kafka-clients.log"
-"""File in a run's folder: what the process wrote to stderr."""
-CRASH_FILE = "kafka-clients-crash.log"
-"""File in a run's folder: what the JVM wrote when it crashed."""
+LOG_FILE = "{}.log"
+"""File in a run's folder, by the name of the client: what the process wrote to stderr."""
+CRASH_FILE = "{}-crash.log"
+"""File in a run's folder, by the name of the client: what the JVM wrote when it crashed."""
 JAVA_MEND = "on Debian: apt-get install default-jre-headless, or set JAVA_HOME"
 """What gives a host the client, where Java is missing."""
 _CHILD = f"{__package__}.child"
@@ -47,22 +47,25 @@ def java_missing() -> str | None:
 
 
 class JavaProcess:
-    """A process in which any number of clients of kafka-clients work.
+    """A process in which any number of clients of one version of kafka-clients work.
 
     Args:
         jars: kafka-clients and what it needs.
         folder: gets what the process writes.
+        kind: which version the jars are of.
 
     Raises:
         KrucibleError: it did not start.
     """
 
-    def __init__(self, jars: Sequence[Path], folder: Path) -> None:
-        self._log = folder / LOG_FILE
+    def __init__(self, jars: Sequence[Path], folder: Path, kind: ClientKind = ClientKind.JAVA) -> None:
+        self.kind = kind
+        self._log = folder / LOG_FILE.format(kind)
+        self._crash = folder / CRASH_FILE.format(kind)
         self._passing = threading.Lock()
         self._ours, theirs = socket.socketpair()
         paths = [str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-        words = (_CHILD, theirs.fileno(), (folder / CRASH_FILE).resolve(), *jars)
+        words = (_CHILD, theirs.fileno(), self._crash.resolve(), *jars)
         with theirs, self._log.open("wb") as log:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", *map(str, words)],
@@ -107,10 +110,10 @@ class JavaProcess:
             self._process.kill()
             code = self._process.wait()
         return JavaDiedError(
-            f"the client {ClientKind.JAVA} died",
-            got=deaths.death_text(code, self._printed(), who=f"the process of {ClientKind.JAVA}"),
+            f"the client {self.kind} died",
+            got=deaths.death_text(code, self._printed(), who=f"the process of {self.kind}"),
             where=str(self._log),
-            next_step=f"read {LOG_FILE} and, if it is there, {CRASH_FILE} next to it",
+            next_step=f"read {self._log.name} and, if it is there, {self._crash.name} next to it",
         )
 
     def hung(self, why: str) -> JavaDiedError:
@@ -118,7 +121,10 @@ class JavaProcess:
         self._process.kill()
         self._process.wait()
         return JavaDiedError(
-            f"the client {ClientKind.JAVA} hangs", got=why, where=str(self._log), next_step=f"read {LOG_FILE}"
+            f"the client {self.kind} hangs",
+            got=why,
+            where=str(self._log),
+            next_step=f"read {self._log.name}",
         )
 
     def close(self) -> None:
@@ -143,11 +149,11 @@ class JavaProcess:
 
     def _not_started(self, why: str) -> KrucibleError:
         return KrucibleError(
-            f"the JVM of {ClientKind.JAVA} did not start",
+            f"the JVM of {self.kind} did not start",
             got=why,
             expected="Java 11 or newer",
             where=str(self._log),
-            next_step=f"read {LOG_FILE}, or leave {ClientKind.JAVA} out of the scenario's libraries",
+            next_step=f"read {self._log.name}, or leave {self.kind} out of the scenario's libraries",
         )
 
     def _printed(self) -> list[str]:

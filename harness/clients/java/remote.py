@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from checkers.history.operations import OperationType
-from harness.clients.administrator import AdminAnswer
+from harness.clients.administrator import AdminAnswer, AdministratorOptions
 from harness.clients.group import MemberOptions, PolledRecords
 from harness.clients.interface import (
     ClientFailedError,
-    ClientKind,
     ConsumerOptions,
     Message,
     ProducerOptions,
@@ -21,6 +20,7 @@ from harness.clients.java.process import JavaProcess, ask
 from harness.clients.share import Acknowledgement, ShareAdminOptions, SharedRecord, ShareOptions
 from harness.clients.transactional import (
     GroupOffsets,
+    GroupOptions,
     Identity,
     TopicRecord,
     TransactionalOptions,
@@ -61,6 +61,11 @@ class Remote:
             self._connection.close()
             raise
 
+    @property
+    def silent(self) -> bool:
+        """Whether a call did not return in time, so that nothing can be asked any more."""
+        return self._silent is not None
+
     def call(self, method: str, *arguments: object, within_s: float) -> Any:
         """What a method of the client returns.
 
@@ -98,7 +103,7 @@ class Remote:
         except (EOFError, OSError) as error:
             raise self._process.death() from error
         if answer is None:
-            self._silent = f"{ClientKind.JAVA}: {what} did not return within {patience_s:.1f} s"
+            self._silent = f"{self._process.kind}: {what} did not return within {patience_s:.1f} s"
             raise SilentError(self._silent)
         if isinstance(answer, Raised):
             raise answer.error
@@ -131,7 +136,7 @@ class _RemoteReader:
     def __init__(
         self,
         process: JavaProcess,
-        options: ConsumerOptions | MemberOptions | ShareOptions | ShareAdminOptions,
+        options: ConsumerOptions | MemberOptions | GroupOptions | ShareOptions | ShareAdminOptions,
     ) -> None:
         self._request_s = options.request_ms / 1000
         self._remote = Remote(process, options)
@@ -213,9 +218,10 @@ class RemoteTransactionalProducer:
         identity: Identity = self._step("initialise", timeout_s)
         return identity
 
-    def begin(self) -> None:
+    def begin(self) -> int | None:
         """As promised by `TransactionalProducer.begin`."""
-        self._step("begin")
+        version: int | None = self._step("begin")
+        return version
 
     def send(self, batch: Sequence[TopicRecord]) -> list[SendResult]:
         """As promised by `TransactionalProducer.send`, but for `JavaDiedError`."""
@@ -226,7 +232,7 @@ class RemoteTransactionalProducer:
         return sent
 
     def send_offsets(self, offsets: GroupOffsets, timeout_s: float) -> None:
-        """Not offered, see `JavaTransactionalProducer.send_offsets`."""
+        """As promised by `TransactionalProducer.send_offsets`."""
         self._step("send_offsets", offsets, timeout_s)
 
     def commit(self, timeout_s: float) -> None:
@@ -246,6 +252,24 @@ class RemoteTransactionalProducer:
             return self._remote.call(method, *arguments, within_s=self._bound_s)
         except SilentError as error:
             raise TransactionError(str(error)) from error
+
+
+class RemoteGroupConsumer(_RemoteReader):
+    """A `GroupConsumer` in the JVM."""
+
+    def poll(self, max_wait_s: float) -> list[Message]:
+        """As promised by `GroupConsumer.poll`."""
+        messages: list[Message] = self._read("poll", max_wait_s, within_s=max_wait_s + self._request_s)
+        return messages
+
+    def rewind(self, positions: Mapping[int, int]) -> None:
+        """As promised by `GroupConsumer.rewind`."""
+        self._read("rewind", dict(positions), within_s=self._request_s)
+
+    def membership(self) -> object:
+        """As promised by `GroupConsumer.membership`."""
+        membership: object = self._read("membership", within_s=self._request_s)
+        return membership
 
 
 class RemoteShareConsumer(_RemoteReader):
@@ -277,3 +301,53 @@ class RemoteShareAdmin(_RemoteReader):
             "starts", group, topic, list(partitions), within_s=self._request_s
         )
         return found
+
+
+class RemoteAdministrator:
+    """An `Administrator` in the JVM."""
+
+    def __init__(self, process: JavaProcess, options: AdministratorOptions) -> None:
+        self._bound_s = options.operation_ms / 1000
+        self._remote = Remote(process, options)
+
+    @property
+    def spent(self) -> bool:
+        """As promised by `Administrator.spent`; the library recovers from its own errors."""
+        return self._remote.silent
+
+    def commit_offset(self, group: str, topic: str, partition: int, offset: int) -> AdminAnswer:
+        """As promised by `Administrator.commit_offset`, but for `JavaDiedError`."""
+        return self._answer("commit_offset", group, topic, partition, offset)
+
+    def committed_offset(self, group: str, topic: str, partition: int) -> AdminAnswer:
+        """As promised by `Administrator.committed_offset`, but for `JavaDiedError`."""
+        return self._answer("committed_offset", group, topic, partition, otherwise=OperationType.FAIL)
+
+    def alter_config(self, topic: str, key: str, value: int) -> AdminAnswer:
+        """As promised by `Administrator.alter_config`, but for `JavaDiedError`."""
+        return self._answer("alter_config", topic, key, value)
+
+    def config(self, topic: str, key: str) -> AdminAnswer:
+        """As promised by `Administrator.config`, but for `JavaDiedError`."""
+        return self._answer("config", topic, key, otherwise=OperationType.FAIL)
+
+    def create_topic(self, topic: str, partitions: int, replication_factor: int) -> AdminAnswer:
+        """As promised by `Administrator.create_topic`, but for `JavaDiedError`."""
+        return self._answer("create_topic", topic, partitions, replication_factor)
+
+    def delete_topic(self, topic: str) -> AdminAnswer:
+        """As promised by `Administrator.delete_topic`, but for `JavaDiedError`."""
+        return self._answer("delete_topic", topic)
+
+    def close(self, timeout_s: float) -> None:
+        """As promised by `Administrator.close`."""
+        self._remote.close(timeout_s)
+
+    def _answer(
+        self, method: str, *arguments: object, otherwise: OperationType = OperationType.INFO
+    ) -> AdminAnswer:
+        try:
+            answer: AdminAnswer = self._remote.call(method, *arguments, within_s=self._bound_s)
+        except SilentError as error:
+            return AdminAnswer(otherwise, error=str(error))
+        return answer

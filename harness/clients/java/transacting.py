@@ -11,7 +11,8 @@ from typing import Any
 
 from checkers.history.operations import OperationType
 from harness.clients.errors import ErrorSource
-from harness.clients.interface import NotOfferedError, SendResult
+from harness.clients.interface import SendResult
+from harness.clients.java.copying import sent_offsets
 from harness.clients.java.errors import COMMIT_CODES
 from harness.clients.java.jvm import JavaError, cause_of, class_of
 from harness.clients.java.producing import (
@@ -64,9 +65,10 @@ class JavaTransactionalProducer:
         self._asked(self._producer.initTransactions)
         return Identity()
 
-    def begin(self) -> None:
-        """As promised by `TransactionalProducer.begin`."""
+    def begin(self) -> int | None:
+        """As promised by `TransactionalProducer.begin`; the version is that of the library's own state."""
         self._asked(self._producer.beginTransaction, OperationType.FAIL)
+        return _version_of(self._producer)
 
     def send(self, batch: Sequence[TopicRecord]) -> list[SendResult]:
         """As promised by `TransactionalProducer.send`."""
@@ -75,12 +77,10 @@ class JavaTransactionalProducer:
         return [one if isinstance(one, SendResult) else _outcome(one, deadline) for one in queued]
 
     def send_offsets(self, offsets: GroupOffsets, timeout_s: float) -> None:
-        """Not offered: no member of a group is the library's.
-
-        Raises:
-            NotOfferedError: always.
-        """
-        raise NotOfferedError(f"offsets of {offsets.group} within {timeout_s:.1f} s")
+        """As promised by `TransactionalProducer.send_offsets`."""
+        del timeout_s
+        where, member = sent_offsets(offsets)
+        self._asked(lambda: self._producer.sendOffsetsToTransaction(where, member))
 
     def commit(self, timeout_s: float) -> None:
         """As promised by `TransactionalProducer.commit`."""
@@ -115,6 +115,21 @@ class JavaTransactionalProducer:
             return self._producer.send(producer_record(record.topic, record.sent))
         except JavaError as error:
             return SendResult(OperationType.INFO, error=_text_of(error))
+
+
+def _version_of(producer: Any) -> int | None:
+    """The version of the protocol of a producer's current transaction.
+
+    ``KafkaProducer`` does not report it, so its ``TransactionManager`` is asked, which knows version 2 since
+    4.0.  None if a later library keeps it elsewhere.
+    """
+    fields = {str(field.getName()): field for field in producer.getClass().getDeclaredFields()}
+    field = fields.get("transactionManager")
+    if field is None:
+        return None
+    field.setAccessible(True)
+    is_second = getattr(field.get(producer), "isTransactionV2Enabled", None)
+    return 2 if is_second is not None and is_second() else 1
 
 
 def _outcome(future: Any, deadline: float) -> SendResult:

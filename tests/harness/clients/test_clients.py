@@ -37,12 +37,12 @@ from harness.clients.kafka_python import KafkaPythonConsumer, KafkaPythonProduce
 from harness.clients.opening import open_consumer, open_producer
 from tests.harness.fakes.broker import LIST_OFFSETS, PRODUCE, FakeBroker
 from tests.harness.fakes.node import METADATA
-from tests.harness.java import running
+from tests.harness.java import KINDS, running
 from tests.harness.waiting import BOUND_S, wait_until
 
 OK, FAIL, INFO = OperationType.OK, OperationType.FAIL, OperationType.INFO
 NOT_LEADER, NOT_ENOUGH_REPLICAS, OFFSET_OUT_OF_RANGE, TOPIC_AUTHORIZATION_FAILED = 6, 19, 1, 29
-PYTHON, CONFLUENT, JAVA = ClientKind
+PYTHON, CONFLUENT, JAVA = KINDS
 NOBODY = "127.0.0.1:9"
 PATIENT_MS = 30_000
 SOON_MS = 2_000
@@ -55,7 +55,7 @@ def broker() -> Iterator[FakeBroker]:
         yield made
 
 
-@pytest.fixture(params=ClientKind)
+@pytest.fixture(params=KINDS)
 def kind(request: pytest.FixtureRequest) -> ClientKind:
     chosen: ClientKind = request.param
     if chosen is ClientKind.JAVA:

@@ -1,4 +1,4 @@
-"""Both administrators, for real, against a broker that fails as the test decides."""
+"""All administrators, for real, against a broker that fails as the test decides."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -7,9 +7,10 @@ from contextlib import ExitStack
 import pytest
 
 from checkers.history.operations import OperationType
-from harness.clients import EMBEDDED, ClientFailedError, ClientKind
+from harness.clients import ClientFailedError, ClientKind
 from harness.clients.administrator import AdminAnswer, Administrator, AdministratorOptions
 from harness.clients.administrator_opening import open_administrator
+from harness.clients.java.process import JavaProcess
 from tests.harness.fakes.admin_broker import (
     ALTER,
     COMMIT,
@@ -20,6 +21,7 @@ from tests.harness.fakes.admin_broker import (
     FakeAdminBroker,
 )
 from tests.harness.fakes.broker import COORDINATOR
+from tests.harness.java import KINDS, running
 from tests.harness.waiting import BOUND_S
 
 OK, FAIL, INFO = OperationType.OK, OperationType.FAIL, OperationType.INFO
@@ -45,9 +47,11 @@ def broker() -> Iterator[FakeAdminBroker]:
         yield made
 
 
-@pytest.fixture(params=EMBEDDED)
+@pytest.fixture(params=KINDS)
 def kind(request: pytest.FixtureRequest) -> ClientKind:
     chosen: ClientKind = request.param
+    if chosen is ClientKind.JAVA:
+        request.getfixturevalue("java_process")
     return chosen
 
 
@@ -55,7 +59,7 @@ def kind(request: pytest.FixtureRequest) -> ClientKind:
 def client(broker: FakeAdminBroker, kind: ClientKind) -> Iterator[Administrator]:
     """For what is given up in the end: enough time for a slow machine to have asked by then."""
     options = AdministratorOptions((broker.bootstrap,), 2_000, PATIENT_MS, operation_ms=2_500)
-    made = open_administrator(kind, options)
+    made = open_administrator(kind, options, running())
     yield made
     made.close(BOUND_S)
 
@@ -64,7 +68,7 @@ def client(broker: FakeAdminBroker, kind: ClientKind) -> Iterator[Administrator]
 def patient(broker: FakeAdminBroker, kind: ClientKind) -> Iterator[Administrator]:
     """For what is answered."""
     options = AdministratorOptions((broker.bootstrap,), PATIENT_MS, PATIENT_MS, PATIENT_MS)
-    made = open_administrator(kind, options)
+    made = open_administrator(kind, options, running())
     yield made
     made.close(BOUND_S)
 
@@ -96,19 +100,19 @@ def test_a_topic_is_created_and_deleted(patient: Administrator, broker: FakeAdmi
 
 
 @pytest.fixture(scope="module")
-def unanswered() -> dict[tuple[ClientKind, int], AdminAnswer]:
+def unanswered(java_process: JavaProcess) -> dict[tuple[ClientKind, int], AdminAnswer]:
     """What each administrator says of each request that its broker got and did not answer.
 
     All wait at the same time, each with a broker of its own.
     """
-    cases = [(kind, key) for kind in EMBEDDED for key in REQUESTS]
+    cases = [(kind, key) for kind in KINDS for key in REQUESTS]
     with ExitStack() as stack:
         brokers = [stack.enter_context(FakeAdminBroker()) for _ in cases]
         clients = []
         for (kind, key), broker in zip(cases, brokers, strict=True):
             broker.errors[key] = None
             options = AdministratorOptions((broker.bootstrap,), 3_000, PATIENT_MS, operation_ms=3_500)
-            clients.append(open_administrator(kind, options))
+            clients.append(open_administrator(kind, options, java_process))
         with ThreadPoolExecutor(len(cases)) as pool:
             calls = [REQUESTS[key] for _, key in cases]
             answers = list(pool.map(lambda call, client: call(client), calls, clients))
@@ -139,11 +143,11 @@ def test_a_read_that_is_not_answered_failed(
 
 @pytest.mark.parametrize("key", [ALTER, CREATE, DELETE])
 def test_what_a_controller_that_resigned_refused_may_have_happened(
-    client: Administrator, broker: FakeAdminBroker, key: int
+    client: Administrator, broker: FakeAdminBroker, kind: ClientKind, key: int
 ) -> None:
     broker.errors[key] = NOT_CONTROLLER
     assert CHANGES[key](client).outcome is INFO
-    assert client.spent
+    assert client.spent is (kind is not ClientKind.JAVA)
 
 
 @pytest.mark.parametrize("error", [LOADING, NOT_COORDINATOR, NOT_AVAILABLE])

@@ -1,4 +1,4 @@
-"""Both libraries' members of a copying group, for real, against a coordinator that fails as configured."""
+"""All libraries' members of a copying group, for real, against a coordinator that fails as configured."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
-from harness.clients import EMBEDDED, ClientFailedError, ClientKind, Message, ReadError
+from harness.clients import ClientFailedError, ClientKind, Message, ReadError
 from harness.clients.confluent import available
 from harness.clients.confluent_groups import membership_of
 from harness.clients.group import Membership
@@ -17,6 +17,7 @@ from harness.clients.transactional_confluent import ConfluentGroupConsumer
 from harness.clients.transactional_kafka_python import KafkaPythonGroupConsumer
 from tests.harness.fakes.broker import FETCH
 from tests.harness.fakes.group_broker import FETCH_OFFSETS, HEARTBEAT, JOIN, MEMBER, SYNC, FakeGroupBroker
+from tests.harness.java import KINDS, running
 from tests.harness.waiting import BOUND_S, wait_until
 
 UNKNOWN_MEMBER, REBALANCE_IN_PROGRESS, TOPIC_AUTHORIZATION, GROUP_AUTHORIZATION = 25, 27, 29, 30
@@ -54,9 +55,11 @@ def broker() -> Iterator[AttentiveBroker]:
         yield made
 
 
-@pytest.fixture(params=EMBEDDED)
+@pytest.fixture(params=KINDS)
 def kind(request: pytest.FixtureRequest) -> ClientKind:
     chosen: ClientKind = request.param
+    if chosen is ClientKind.JAVA:
+        request.getfixturevalue("java_process")
     return chosen
 
 
@@ -69,7 +72,7 @@ def options(*bootstrap: str, request_ms: int = 30_000) -> GroupOptions:
 
 @pytest.fixture
 def member(broker: AttentiveBroker, kind: ClientKind) -> Iterator[GroupConsumer]:
-    made = open_member(kind, options(broker.bootstrap))
+    made = open_member(kind, options(broker.bootstrap), running())
     yield made
     made.close(BOUND_S)
 
@@ -92,6 +95,9 @@ def membership_from(kind: ClientKind, membership: Any) -> Membership | None:
     """A library's own word for a member, read."""
     if kind is ClientKind.CONFLUENT:
         return membership_of(membership)
+    if kind is ClientKind.JAVA:
+        assert isinstance(membership, Membership)
+        return membership
     assert membership.group_id == "group-0"
     return Membership(membership.member_id, membership.generation_id)
 
@@ -106,7 +112,7 @@ def test_a_member_begins_where_the_groups_offsets_say_or_at_the_earliest(
 def test_a_member_reads_what_is_committed_and_commits_nothing_by_itself(
     broker: AttentiveBroker, kind: ClientKind
 ) -> None:
-    member = open_member(kind, options(broker.bootstrap))
+    member = open_member(kind, options(broker.bootstrap), running())
     read(broker, member, 3)
     member.close(BOUND_S)
     assert {request.isolation_level for request in broker.kept[FETCH]} == {READ_COMMITTED}
@@ -123,7 +129,7 @@ def test_the_coordinator_learns_how_long_a_member_may_be_silent(
 
 def test_one_poll_returns_no_more_than_was_asked_for(broker: AttentiveBroker, kind: ClientKind) -> None:
     broker.records = [[bytes([number]) for number in range(40)], []]
-    member = open_member(kind, options(broker.bootstrap))
+    member = open_member(kind, options(broker.bootstrap), running())
     polls: list[list[Message]] = []
 
     def enough() -> bool:
@@ -202,7 +208,7 @@ def test_a_refusal_ends_the_member(
     broker: AttentiveBroker, kind: ClientKind, refuse: Callable[[AttentiveBroker], object]
 ) -> None:
     refuse(broker)
-    member = open_member(kind, options(broker.bootstrap))
+    member = open_member(kind, options(broker.bootstrap), running())
     with pytest.raises(ReadError, match=r"(?i)authorization"):
         read(broker, member, 1)
     member.close(BOUND_S)
@@ -228,14 +234,14 @@ def test_a_silent_coordinator_holds_up_neither_a_poll_nor_the_end(
     broker: AttentiveBroker, kind: ClientKind, key: int
 ) -> None:
     broker.errors[key] = None
-    member = open_member(kind, options(broker.bootstrap, request_ms=500))
+    member = open_member(kind, options(broker.bootstrap, request_ms=500), running())
     assert [member.poll(0.3), member.poll(0.3)] == [[], []]
     member.close(BOUND_S)
 
 
 def test_a_coordinator_that_was_silent_is_asked_again(broker: AttentiveBroker, kind: ClientKind) -> None:
     broker.errors[FETCH_OFFSETS] = None
-    member = open_member(kind, options(broker.bootstrap, request_ms=1_500))
+    member = open_member(kind, options(broker.bootstrap, request_ms=1_500), running())
     assert member.poll(0.8) == []
     broker.errors[FETCH_OFFSETS] = 0
     assert read(broker, member, 3) == EVERYTHING
@@ -246,7 +252,7 @@ def test_offsets_of_an_open_transaction_are_awaited_through_rebalances(
     broker: AttentiveBroker, kind: ClientKind
 ) -> None:
     broker.errors[FETCH_OFFSETS] = UNSTABLE_OFFSET_COMMIT
-    member = open_member(kind, options(broker.bootstrap))
+    member = open_member(kind, options(broker.bootstrap), running())
     polled: list[Message] = []
 
     def poll_until_more(key: int, more: int) -> None:
@@ -303,7 +309,7 @@ def test_an_assignment_that_the_library_refuses_is_an_error_of_the_poll() -> Non
 
 
 def test_closing_leaves_the_group(broker: AttentiveBroker, kind: ClientKind) -> None:
-    member = open_member(kind, options(broker.bootstrap))
+    member = open_member(kind, options(broker.bootstrap), running())
     read(broker, member, 3)
     member.close(BOUND_S)
     assert broker.left == 1

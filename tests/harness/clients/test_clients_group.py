@@ -28,7 +28,7 @@ from tests.harness.fakes.group_broker import (
     MEMBER,
     FakeGroupBroker,
 )
-from tests.harness.java import running
+from tests.harness.java import KINDS, running
 from tests.harness.waiting import BOUND_S, wait_until
 
 OK, FAIL, INFO = OperationType.OK, OperationType.FAIL, OperationType.INFO
@@ -44,7 +44,7 @@ def broker() -> Iterator[FakeGroupBroker]:
         yield made
 
 
-@pytest.fixture(params=ClientKind)
+@pytest.fixture(params=KINDS)
 def kind(request: pytest.FixtureRequest) -> ClientKind:
     chosen: ClientKind = request.param
     if chosen is ClientKind.JAVA:

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
 from types import SimpleNamespace
@@ -26,17 +27,31 @@ from harness.clients import (
     ProducerRecord,
     ReadError,
 )
+from harness.clients.administrator import AdministratorOptions
+from harness.clients.administrator_opening import open_administrator
 from harness.clients.errors import TABLE as COMMON
 from harness.clients.errors import Appended, ErrorSource, ProduceErrorRule
 from harness.clients.group import MemberOptions
+from harness.clients.group_opening import join_group
+from harness.clients.interface import JAVA_KINDS
 from harness.clients.java import remote
 from harness.clients.java.errors import CODES, COMMIT_CODES, REFUSALS, TABLE, classify, error_line
 from harness.clients.java.messages import ClientCall, Raised, Returned
 from harness.clients.java.process import CRASH_FILE, LOG_FILE, JavaDiedError, JavaProcess, java_missing
-from harness.clients.opening import open_consumer, open_producer, open_share_admin, open_share_consumer
+from harness.clients.opening import (
+    open_consumer,
+    open_member,
+    open_producer,
+    open_share_admin,
+    open_share_consumer,
+    open_transactional,
+)
 from harness.clients.share import ShareAdminOptions, ShareOptions
+from harness.clients.transactional import GroupOptions, TransactionalOptions
 from harness.clients.transactional_errors import classify_commit
 from harness.errors import KrucibleError
+from harness.vocabulary import LogWorkload
+from harness.workloads.context import clients_for
 from tests.harness import java
 from tests.harness.fakes.broker import FakeBroker
 from tests.harness.waiting import BOUND_S, wait_until
@@ -163,8 +178,8 @@ def test_a_process_that_dies_is_reported_by_every_client(tmp_path: Path) -> None
         with pytest.raises(JavaDiedError):
             open_producer(ClientKind.JAVA, ProducerOptions((broker.bootstrap,), "log-0"), process)
     process.close()
-    assert caught.value.where == str(tmp_path / LOG_FILE)
-    assert (tmp_path / CRASH_FILE).exists()
+    assert caught.value.where == str(tmp_path / LOG_FILE.format(ClientKind.JAVA))
+    assert (tmp_path / CRASH_FILE.format(ClientKind.JAVA)).exists()
     assert "SLF4J" not in caught.value.got
 
 
@@ -257,7 +272,7 @@ def test_a_jvm_that_does_not_start_is_reported(tmp_path: Path) -> None:
     with pytest.raises(KrucibleError, match="did not start") as caught:
         JavaProcess([tmp_path / "none.jar"], tmp_path)
     assert "ended with 1" in caught.value.got
-    assert not (tmp_path / CRASH_FILE).exists()
+    assert not (tmp_path / CRASH_FILE.format(ClientKind.JAVA)).exists()
 
 
 def test_a_host_without_java_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -269,13 +284,57 @@ def test_a_host_without_java_is_reported(monkeypatch: pytest.MonkeyPatch) -> Non
     assert java_missing() == "the Python package JPype1 is not installed"
 
 
-def test_without_its_process_no_client_is_made() -> None:
-    with pytest.raises(NotOfferedError):
-        open_producer(ClientKind.JAVA, ProducerOptions((), "log-0"))
+@pytest.mark.parametrize("kind", JAVA_KINDS)
+def test_without_its_process_no_client_is_made(kind: ClientKind) -> None:
+    makes: tuple[Callable[[], object], ...] = (
+        lambda: open_producer(kind, ProducerOptions((), "log-0")),
+        lambda: open_consumer(kind, ConsumerOptions((), "log-0")),
+        lambda: open_transactional(kind, TransactionalOptions((), "name", 1_000)),
+        lambda: open_member(kind, GroupOptions((), "group-0", "log-0")),
+        lambda: join_group(kind, MemberOptions((), "group-0", "log-0")),
+        lambda: open_administrator(kind, AdministratorOptions(())),
+    )
+    for make in makes:
+        with pytest.raises(NotOfferedError):
+            make()
+
+
+def test_each_version_has_its_own_process() -> None:
+    made: list[Any] = []
+    processes: dict[ClientKind, Any] = {
+        kind: SimpleNamespace(connect=lambda kind=kind: made.append(kind)) for kind in JAVA_KINDS
+    }
+    clients = clients_for(LogWorkload(), ("localhost:1",), processes)
+    for kind in JAVA_KINDS:
+        with pytest.raises(AttributeError):  # there is no connection
+            clients.producer(kind, "log-0")
+    assert made == list(JAVA_KINDS)
+
+
+def test_an_administrator_of_a_silent_process_is_spent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "_GRACE_S", 0.05)
+    for ask, outcome in (
+        (lambda one: one.commit_offset("group-0", "log-0", 0, 1), INFO),
+        (lambda one: one.committed_offset("group-0", "log-0", 0), FAIL),
+        (lambda one: one.alter_config("log-0", "flush.ms", 1), INFO),
+        (lambda one: one.config("log-0", "flush.ms"), FAIL),
+        (lambda one: one.create_topic("made-0", 1, 1), INFO),
+        (lambda one: one.delete_topic("made-0"), INFO),
+    ):
+        deaf = Deaf(Returned(None))
+        administrator = remote.RemoteAdministrator(deaf, AdministratorOptions((), operation_ms=10))  # type: ignore[arg-type]
+        assert not administrator.spent
+        assert ask(administrator).outcome is outcome
+        assert administrator.spent
+        with pytest.raises(ClientFailedError):
+            administrator.close(0.05)
+        deaf.end()
 
 
 class Deaf:
     """A process whose client answers once, that it was made, and never again."""
+
+    kind = ClientKind.JAVA
 
     def __init__(self, first: Returned | Raised) -> None:
         ours, theirs = socket.socketpair()
@@ -299,7 +358,8 @@ def test_a_process_that_makes_no_client_any_more_ends_the_load(monkeypatch: pyte
         ended.append(why)
         return JavaDiedError("the client kafka-clients hangs")
 
-    process: Any = SimpleNamespace(connect=lambda: Connection(ours.detach()), hung=hung)
+    connect = lambda: Connection(ours.detach())  # noqa: E731
+    process: Any = SimpleNamespace(kind=ClientKind.JAVA, connect=connect, hung=hung)
     with pytest.raises(JavaDiedError, match="hangs"):
         remote.RemoteProducer(process, ProducerOptions((), "log-0"))
     assert len(ended) == 1

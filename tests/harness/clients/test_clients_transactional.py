@@ -1,7 +1,8 @@
-"""Both libraries' transactional producers, for real: a commit is as certain as what was answered."""
+"""All libraries' transactional producers, for real: a commit is as certain as what was answered."""
 
 import threading
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 from kafka.structs import ConsumerGroupMetadata
@@ -9,6 +10,8 @@ from kafka.structs import ConsumerGroupMetadata
 from checkers.history.operations import OperationType
 from harness.clients import EMBEDDED, ClientFailedError, ClientKind, ProducerRecord, ReadError, SendResult
 from harness.clients.errors import ErrorSource
+from harness.clients.group import Membership
+from harness.clients.java.transacting import _version_of
 from harness.clients.opening import open_transactional
 from harness.clients.transactional import (
     GroupOffsets,
@@ -22,6 +25,7 @@ from harness.clients.transactional import (
 from harness.clients.transactional_confluent import committed_offsets
 from harness.clients.transactional_errors import TABLE, Committed, TransactionErrorRule, classify_commit
 from tests.harness.fakes.coordinator import END, FakeCoordinatorBroker
+from tests.harness.java import running
 from tests.harness.waiting import BOUND_S
 
 OK, FAIL, INFO = OperationType.OK, OperationType.FAIL, OperationType.INFO
@@ -158,22 +162,71 @@ def test_an_abort_that_is_refused_says_so(
         begun(client).abort(BOUND_S)
 
 
-def test_offsets_of_a_member_that_was_put_out_are_refused(broker: FakeCoordinatorBroker) -> None:
+MEMBERSHIPS = {
+    ClientKind.KAFKA_PYTHON: ConsumerGroupMetadata("group", 5, "member", None),
+    ClientKind.JAVA: Membership("member", 5),
+}
+"""The same member, as these libraries name it."""
+
+
+@pytest.fixture(params=MEMBERSHIPS)
+def copying(
+    broker: FakeCoordinatorBroker, request: pytest.FixtureRequest
+) -> Iterator[tuple[TransactionalProducer, GroupOffsets]]:
+    """A producer, and offsets of the group's member."""
+    if request.param is ClientKind.JAVA:
+        request.getfixturevalue("java_process")
+    made = open_transactional(request.param, options(broker), running())
+    yield made, GroupOffsets("group", "log-0", {0: 5}, MEMBERSHIPS[request.param])
+    made.close(BOUND_S)
+
+
+def test_offsets_of_a_member_that_was_put_out_are_refused(
+    broker: FakeCoordinatorBroker, copying: tuple[TransactionalProducer, GroupOffsets]
+) -> None:
     broker.offsets_error = ILLEGAL_GENERATION
-    client = open_transactional(ClientKind.KAFKA_PYTHON, options(broker))
-    membership = ConsumerGroupMetadata("group", 5, "member", None)
-    with pytest.raises(TransactionError, match="IllegalGeneration"):
-        begun(client).send_offsets(GroupOffsets("group", "log-0", {0: 5}, membership), BOUND_S)
-    client.close(BOUND_S)
+    client, offsets = copying
+    with pytest.raises(TransactionError, match=r"IllegalGeneration|group metadata mismatch"):
+        begun(client).send_offsets(offsets, BOUND_S)
 
 
-def test_offsets_go_with_the_transaction(broker: FakeCoordinatorBroker) -> None:
-    client = open_transactional(ClientKind.KAFKA_PYTHON, options(broker))
-    membership = ConsumerGroupMetadata("group", 5, "member", None)
-    begun(client).send_offsets(GroupOffsets("group", "log-0", {0: 5}, membership), BOUND_S)
+def test_offsets_go_with_the_transaction(
+    broker: FakeCoordinatorBroker, copying: tuple[TransactionalProducer, GroupOffsets]
+) -> None:
+    client, offsets = copying
+    begun(client).send_offsets(offsets, BOUND_S)
     client.commit(BOUND_S)
-    client.close(BOUND_S)
     assert broker.ended == [True]
+    assert broker.members == [("group", "member", 5)]
+
+
+def test_a_transaction_has_the_version_of_the_clusters_protocol(
+    copying: tuple[TransactionalProducer, GroupOffsets],
+) -> None:
+    client, _ = copying
+    client.initialise(BOUND_S)
+    assert client.begin() == 1
+
+
+@pytest.mark.parametrize(
+    ("fields", "version"),
+    [
+        ({}, None),
+        ({"transactionManager": SimpleNamespace()}, 1),
+        ({"transactionManager": SimpleNamespace(isTransactionV2Enabled=lambda: False)}, 1),
+        ({"transactionManager": SimpleNamespace(isTransactionV2Enabled=lambda: True)}, 2),
+    ],
+)
+def test_the_version_of_a_transaction_is_what_the_library_keeps(
+    fields: dict[str, object], version: int | None
+) -> None:
+    def declared(name: str) -> SimpleNamespace:
+        return SimpleNamespace(
+            getName=lambda: name, setAccessible=lambda _yes: None, get=lambda _of: fields[name]
+        )
+
+    kind = SimpleNamespace(getDeclaredFields=lambda: [declared(name) for name in ("metrics", *fields)])
+    assert _version_of(SimpleNamespace(getClass=lambda: kind)) == version
 
 
 def test_a_call_that_does_not_return_is_left_behind(

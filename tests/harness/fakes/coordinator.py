@@ -29,6 +29,7 @@ class FakeCoordinatorBroker(FakeBroker):
         end_errors: Kafka's codes for each EndTxn in turn, the last of them for ever; None: no answer.
         offsets_error: Kafka's code for TxnOffsetCommit.
         ended: whether each EndTxn asked for a commit.
+        members: group, member and generation of each TxnOffsetCommit.
         group_offsets: what the group committed, by partition; -1: nothing.
         fetch_offsets_error: Kafka's code for OffsetFetch, per partition.
     """
@@ -39,6 +40,7 @@ class FakeCoordinatorBroker(FakeBroker):
         self.end_errors: list[int | None] = [0]
         self.offsets_error = 0
         self.ended: list[bool] = []
+        self.members: list[tuple[str, str, int]] = []
         self.group_offsets = [17, -1]
         self.fetch_offsets_error = 0
         self.versions |= {ADD_PARTITIONS: 3, ADD_OFFSETS: 3, END: 3, COMMIT_OFFSETS: 3, FETCH_OFFSETS: 7}
@@ -76,6 +78,7 @@ class FakeCoordinatorBroker(FakeBroker):
         return EndTxnResponse(throttle_time_ms=0, error_code=error)
 
     def _offsets_committed(self, request: Any) -> Any:
+        self.members.append((request.group_id, request.member_id, request.generation_id))
         topic = TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic
         partition = topic.TxnOffsetCommitResponsePartition
         answers = [

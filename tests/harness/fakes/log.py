@@ -15,9 +15,15 @@ from harness.clients import (
     ReadError,
     SendResult,
 )
+from harness.clients.administrator import Administrator, AdministratorOptions
 from harness.clients.group import GroupMember, MemberOptions
 from harness.clients.share import ShareAdmin, ShareAdminOptions, ShareConsumer, ShareOptions
-from harness.clients.transactional import TransactionalOptions, TransactionalProducer
+from harness.clients.transactional import (
+    GroupConsumer,
+    GroupOptions,
+    TransactionalOptions,
+    TransactionalProducer,
+)
 
 OK, FAIL, INFO = OperationType.OK, OperationType.FAIL, OperationType.INFO
 
@@ -53,6 +59,12 @@ class FakeLog:
         raise AssertionError((kind, options))
 
     def member(self, kind: ClientKind, options: MemberOptions) -> GroupMember:
+        raise AssertionError((kind, options))
+
+    def copier(self, kind: ClientKind, options: GroupOptions) -> GroupConsumer:
+        raise AssertionError((kind, options))
+
+    def administrator(self, kind: ClientKind, options: AdministratorOptions) -> Administrator:
         raise AssertionError((kind, options))
 
     def share_consumer(self, options: ShareOptions) -> ShareConsumer:

@@ -36,6 +36,8 @@ class FakeCoordinator:
         self.offsets: dict[tuple[str, int], int] = {}
         self.inputs: dict[int, list[bytes]] = {}
         self.made = 0
+        self.version: int | None = None
+        self.joined: list[GroupOptions] = []
         self.closed = 0
         self.on_make: Hook = _well
         self.on_initialise: Hook = _well
@@ -59,6 +61,7 @@ class FakeCoordinator:
         raise_if(self.on_make(options.group))
         with self.lock:
             self.made += 1
+            self.joined.append(options)
         return FakeMember(self, options)
 
     def ask(
@@ -90,9 +93,10 @@ class FakeTransactionalProducer:
             self._epoch = self._coordinator.epochs[self._name]
         return Identity(7, self._epoch)
 
-    def begin(self) -> None:
+    def begin(self) -> int | None:
         raise_if(self._coordinator.on_begin(self._name))
         self._sent, self._offsets = [], None
+        return self._coordinator.version
 
     def send(self, batch: Sequence[TopicRecord]) -> list[SendResult]:
         error = self._coordinator.on_send(self._name)

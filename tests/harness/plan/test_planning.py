@@ -21,12 +21,14 @@ from harness.vocabulary import (
     Majority,
     Mode,
     NodeFile,
+    OffsetsWorkload,
     Quorum,
     RandomSchedule,
     Scenario,
     Stop,
 )
 from harness.vocabulary.version import DEFAULT_VERSION
+from harness.vocabulary.workloads import OTHER_JAVA_CLIENT
 from tests.harness.plan.kinds import of_kind
 
 LINE = f"krucible run exploratory/chaos --seed 3 --kafka-version {DEFAULT_VERSION}"
@@ -109,6 +111,16 @@ def member_libraries(group: str, *libraries: str) -> GroupsWorkload:
             "expected one of kafka-python, confluent-kafka, kafka-clients",
         ),
         (LogWorkload(libraries=()), "libraries is empty"),
+        (OffsetsWorkload(libraries=()), "libraries is empty"),
+        (OffsetsWorkload(libraries=("sarama",)), "there is no client library 'sarama'"),
+        (LogWorkload(libraries=(OTHER_JAVA_CLIENT,)), "expected its version as java_version"),
+        (LogWorkload(java_version="3.9.0"), "but no client uses kafka-clients-other"),
+        (LogWorkload(libraries=(OTHER_JAVA_CLIENT,), java_version="3.4.1"), "expected 3.5.0 or newer"),
+        (LogWorkload(libraries=(OTHER_JAVA_CLIENT,), java_version="3.9"), "'3.9' is not a Kafka version"),
+        (
+            member_libraries("group-confluent-kafka", OTHER_JAVA_CLIENT),
+            "which kafka-clients-other does not offer",
+        ),
         (GroupsWorkload(assignors=()), "assignors is empty, expected some of uniform, range"),
         (
             GroupsWorkload(offered=("range", "cooperative-sticky")),

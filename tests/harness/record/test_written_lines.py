@@ -189,9 +189,10 @@ def polled(**more: Any) -> Polled:
                 consumed=[("s", 0, [3], [2])],
                 ended=None,
                 ending_ns=None,
+                version=2,
             ),
             {"client": KIND, "end": "commit", "mops": [["send", "t", 0, 5], ["offsets", "g", "s", [[0, 4]]]]}
-            | {"consumed": [["s", 0, [3], [2]]], "ended": None, "ending_ns": None},
+            | {"consumed": [["s", 0, [3], [2]]], "ended": None, "ending_ns": None, "version": 2},
         ),
         (
             ProducerInitialised(client="raw", timeout_ms=30),

@@ -75,3 +75,9 @@ def test_the_client_libraries_of_the_load_are_recorded() -> None:
     assert list(usual) == ["kafka-python", "confluent-kafka"]
     assert all(version[0].isdigit() for version in usual.values())
     assert with_java == {**usual, "kafka-clients": "4.2.0"}
+
+
+def test_another_version_of_a_client_is_recorded() -> None:
+    plan = plan_run(RunOptions(scenario="exploratory/txn-java-old", seed=7, kafka_version="4.2.0"))
+    clients = identify(plan, "r", "2026", (IMAGE,), "20.10").clients
+    assert (clients["kafka-clients"], clients["kafka-clients-other"]) == ("4.2.0", "3.9.0")

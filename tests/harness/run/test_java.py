@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.clients.interface import ClientKind
+from harness.clients.interface import JAVA_KINDS, ClientKind
 from harness.errors import KrucibleError
 from harness.plan.catalogue import load_scenario, scenario_names
 from harness.plan.planning import RunOptions, plan_run
@@ -18,7 +18,7 @@ from harness.workloads.context import uses
 def test_only_a_scenario_that_asks_for_it_is_refused_without_java(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(java, "java_missing", lambda: "java is not installed")
     require_java(plan_run(RunOptions(scenario="exploratory/chaos", seed=1)))
-    for name in ("exploratory/chaos-java", "exploratory/txn-java"):
+    for name in ("exploratory/chaos-java", "exploratory/offsets-java", "exploratory/txn-java-old"):
         plan = plan_run(RunOptions(scenario=name, seed=1))
         with pytest.raises(KrucibleError, match="asks for the client kafka-clients") as caught:
             require_java(plan)
@@ -31,8 +31,8 @@ def test_the_process_has_the_jars_of_the_runs_image_and_ends_with_the_load(
     done: list[Any] = []
 
     class Process:
-        def __init__(self, jars: list[Path], folder: Path) -> None:
-            done.append((jars, folder))
+        def __init__(self, jars: list[Path], folder: Path, kind: ClientKind) -> None:
+            done.append((jars, folder, kind))
 
         def close(self) -> None:
             done.append("closed")
@@ -45,22 +45,41 @@ def test_the_process_has_the_jars_of_the_runs_image_and_ends_with_the_load(
     monkeypatch.setattr(java, "connect", lambda: SimpleNamespace(close=lambda: done.append("no engine")))
     monkeypatch.setattr(java, "jars_from", copied)
     plan = plan_run(RunOptions(scenario="exploratory/txn-java", seed=1, kafka_version="4.2.0"))
-    stage: Any = SimpleNamespace(plan=plan, folder=tmp_path, report=None, image="its image")
+    stage: Any = SimpleNamespace(plan=plan, folder=tmp_path, report=None, images={"4.2.0": "its image"})
     with pytest.raises(KeyError), java_clients(stage):
         raise KeyError
 
     jars = [tmp_path / "kafka-clients-4.2.0.jar"]
-    assert done == [("its image", "kafka-clients-"), "no engine", (jars, tmp_path), "closed"]
+    process = (jars, tmp_path, ClientKind.JAVA)
+    assert done == [("its image", "kafka-clients-"), "no engine", process, "closed"]
 
 
 @pytest.mark.parametrize("name", scenario_names())
 def test_a_scenario_needs_java_if_its_load_has_such_clients(name: str) -> None:
     workload = load_scenario(name).workload
-    assert workload.needs_java == uses(workload, ClientKind.JAVA)
+    assert workload.needs_java == any(uses(workload, kind) for kind in JAVA_KINDS)
 
 
 def test_a_load_without_it_starts_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(java, "JavaProcess", None)
     stage: Any = SimpleNamespace(plan=plan_run(RunOptions(scenario="exploratory/chaos", seed=1)))
-    with java_clients(stage) as process:
-        assert process is None
+    with java_clients(stage) as processes:
+        assert processes == {}
+
+
+def test_another_version_has_the_jars_of_its_own_image(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    taken: list[Any] = []
+    monkeypatch.setattr(java, "JavaProcess", lambda *made: SimpleNamespace(made=made, close=lambda: None))
+    monkeypatch.setattr(java, "connect", lambda: SimpleNamespace(close=lambda: None))
+    monkeypatch.setattr(java, "jars_from", lambda _client, image, _prefixes, _say: taken.append(image))
+    plan = plan_run(RunOptions(scenario="exploratory/txn-java-old", seed=1, kafka_version="4.2.0"))
+    assert [image.version for image in plan.images] == ["4.2.0", "3.9.0"]
+    images = {"4.2.0": "the run's", "3.9.0": "the other"}
+    stage: Any = SimpleNamespace(plan=plan, folder=tmp_path, report=None, images=images)
+    with java_clients(stage) as processes:
+        assert list(processes) == [ClientKind.JAVA, ClientKind.OTHER_JAVA]
+    assert taken == ["the run's", "the other"]
+    same = plan_run(RunOptions(scenario="exploratory/txn-java-old", seed=1, kafka_version="3.9.0"))
+    assert [image.version for image in same.images] == ["3.9.0"]

@@ -9,13 +9,13 @@ import msgspec
 import pytest
 
 from checkers.history.operations import Operation, OperationType
-from harness.clients import ClientFailedError, ReadError
+from harness.clients import ClientFailedError, ClientKind, ReadError
 from harness.clients.transactional import TransactionError
 from harness.record.journal import Clock, Journals
 from harness.vocabulary import CopyWorkload
 from harness.workloads import copy
 from harness.workloads.consuming import ConsumerWorker
-from harness.workloads.context import WorkloadContext
+from harness.workloads.context import WorkloadContext, uses
 from harness.workloads.copy import CopyContext, CopyingWorker, copy_final_workers, copy_workers
 from harness.workloads.txn_transactor import Intent, TxnRecord
 from harness.workloads.worker import join_all
@@ -226,6 +226,39 @@ def test_offsets_that_can_not_be_read_are_open(bench: Bench, monkeypatch: pytest
     join_all(workers, BOUND_S)
     ended = bench.operations("committed-offsets")[-1]
     assert (ended.type, ended.error) == (INFO, "cut")
+
+
+def test_a_member_of_each_library_copies_and_its_version_is_recorded(tmp_path: Path) -> None:
+    libraries = ("kafka-python", "confluent-kafka", "kafka-clients")
+    workload = CopyWorkload(partitions=2, libraries=libraries, consumers=6)
+    bench = Bench(tmp_path, workload)
+    bench.coordinator.version = 2
+    bench.copy(index=2)
+    ended = [one for one in bench.operations("txn") if one.type is not INVOKE]
+    assert {(one.value["client"], one.value["version"]) for one in ended} == {("kafka-clients", 2)}
+    bench.journals.close()
+
+
+def test_every_library_reads_both_topics(tmp_path: Path) -> None:
+    libraries = ("kafka-python", "confluent-kafka", "kafka-clients")
+    bench = Bench(tmp_path, CopyWorkload(partitions=2, libraries=libraries, consumers=6))
+    workers = copy_workers(bench.context, bench.coordinator.make, bench.coordinator.join)
+    consumers = [worker for worker in workers if isinstance(worker, ConsumerWorker)]
+    assert [consumer.topic for consumer in consumers] == ["copy-in"] * 3 + ["copy-out"] * 3
+    bench.journals.close()
+
+
+def test_only_kafkas_own_client_is_in_a_group_with_the_newer_protocol(tmp_path: Path) -> None:
+    workload = CopyWorkload(partitions=2, modern=True)
+    assert (workload.copiers, workload.versions_min) == (("kafka-clients",), "4.0.0")
+    assert workload.needs_java
+    assert uses(workload, ClientKind.JAVA)
+    assert not WORKLOAD.needs_java
+    bench = Bench(tmp_path, workload)
+    bench.copy()
+    assert {options.modern for options in bench.coordinator.joined} == {True}
+    assert {one.value["client"] for one in bench.operations("txn")} == {"kafka-clients"}
+    bench.journals.close()
 
 
 def test_consumers_read_both_topics(bench: Bench) -> None:

@@ -33,7 +33,7 @@ from harness.kafka.wire import WireError
 from harness.record.journal import Clock, Journals, Recorder
 from harness.vocabulary import CompactedWorkload, MetadataWorkload, OffsetsWorkload
 from harness.workloads import final_read, metadata, registers
-from harness.workloads.context import WorkloadContext
+from harness.workloads.context import WorkloadContext, uses
 from harness.workloads.final_read import end_by
 from harness.workloads.load import Load
 from harness.workloads.metadata import metadata_final_workers, metadata_workers
@@ -45,6 +45,7 @@ from harness.workloads.worker import Worker
 from tests.harness.fakes.administrator import FakeCluster
 from tests.harness.fakes.log import FakeLog
 from tests.harness.fakes.node import METADATA, FakeNode
+from tests.harness.java import KINDS
 from tests.harness.recorded import recorded
 from tests.harness.waiting import BOUND_S, StandingTime, wait_until
 
@@ -147,6 +148,22 @@ def test_offsets_are_committed_fetched_and_read_at_the_end(bench: Callable[..., 
     assert last == {**dict.fromkeys(names), **kept}
     result = check_registers(made.history())
     assert (result.validity, result.figures["strict_linearizable"]) == (Validity.VALID, True)
+
+
+def test_kafkas_own_client_commits_and_reads_offsets_as_well(bench: Callable[..., Bench]) -> None:
+    workload = replace(OFFSETS, clients=6, libraries=KINDS)
+    assert workload.needs_java
+    assert not OFFSETS.needs_java
+    assert uses(workload, ClientKind.JAVA)
+    made = bench(workload)
+    make = made.cluster.administrator
+    made.load(offsets_workers(made.context, make), lambda: len(made.operations("write", OK)) >= 60)
+    assert Counter(made.cluster.made) == dict.fromkeys(KINDS, 2)
+    made.cluster.made.clear()
+    deadline = time.monotonic() + BOUND_S
+    finally_read(made, offsets_final_workers(made.context, deadline, make), deadline)
+    assert Counter(made.cluster.made) == dict.fromkeys(KINDS, 1)
+    assert check_registers(made.history()).validity is Validity.VALID
 
 
 def test_clients_of_one_library_may_wait_longer(bench: Callable[..., Bench]) -> None:

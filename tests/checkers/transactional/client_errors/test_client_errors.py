@@ -326,16 +326,28 @@ class TestSequencesOfTransactions:
         assert anomaly.illegal
 
     @pytest.mark.parametrize(
-        ("took_s", "level", "illegal"), [(0.9, 1, True), (1.1, 1, False), (1.1, 2, True)]
+        ("took_s", "level", "version", "illegal"),
+        [
+            (0.9, 1, None, True),
+            (1.1, 1, None, False),
+            (1.1, 1, 1, False),
+            (1.1, 2, None, True),
+            (1.1, 2, 2, True),
+            (1.1, 2, 1, False),
+            (0.9, 2, 1, True),
+        ],
     )
+    @pytest.mark.parametrize("client", ["kafka-clients", "kafka-clients-other"])
     def test_kafka_clients_may_have_sent_a_batch_twice_if_that_took_long(
-        self, *, took_s: float, level: int, illegal: bool
+        self, *, client: str, took_s: float, level: int, version: int | None, illegal: bool
     ) -> None:
-        story = Story().initialise(7).transact(client="kafka-clients")
+        story = Story().initialise(7).transact(client=client)
         recording = self.failed_commit(
-            story, f"{LOST_NAMED}; its commit was never asked for", took_s=took_s, client="kafka-clients"
+            story, f"{LOST_NAMED}; its commit was never asked for", took_s=took_s, client=client
         )
         recording.operations[0].value["features"] = {"transaction.version": level}
+        if version is not None:
+            recording.operations[-1].value["version"] = version
         anomaly = recording.anomaly()
         assert anomaly is not None
         assert anomaly.illegal is illegal
@@ -501,20 +513,26 @@ class TestTransactions:
         assert anomaly.illegal
 
     @pytest.mark.parametrize(
-        ("level", "client", "error", "doubted"),
+        ("level", "client", "version", "error", "doubted"),
         [
-            (2, "kafka-clients", STATE, True),
-            (1, "kafka-clients", STATE, False),
-            (2, "kafka-python", STATE, False),
-            (2, "kafka-clients", "INVALID_PRODUCER_ID_MAPPING: unknown", False),
+            (2, "kafka-clients", None, STATE, True),
+            (2, "kafka-clients", 2, STATE, True),
+            (2, "kafka-clients-other", 2, STATE, True),
+            (2, "kafka-clients-other", 1, STATE, False),
+            (1, "kafka-clients", None, STATE, False),
+            (2, "kafka-python", None, STATE, False),
+            (2, "kafka-clients", None, "INVALID_PRODUCER_ID_MAPPING: unknown", False),
         ],
     )
     def test_an_answer_that_hides_the_epoch_may_be_due_to_it(
-        self, level: int, client: str, error: str, *, doubted: bool
+        self, level: int, client: str, version: int | None, error: str, *, doubted: bool
     ) -> None:
         recording = Story().initialise(9).transact(9, FAIL, TIMED_OUT).initialise(7).transact()
         recording.operations[0].value["features"] = {"transaction.version": level}
-        anomaly = recording.transact(7, INFO, error, client=client).anomaly()
+        recording.transact(7, INFO, error, client=client)
+        if version is not None:
+            recording.operations[-1].value["version"] = version
+        anomaly = recording.anomaly()
         assert anomaly is not None
         assert anomaly.illegal is not doubted
 
