@@ -4,12 +4,14 @@ A static member of KIP-848's protocol (KIP-345) has a fixed instance id.  When i
 coordinator writes its epoch -2, and the next member with that instance id takes its place.  If the former
 member has not left, the coordinator refuses the next one with UNRELEASED_INSTANCE_ID: another member still
 uses the instance id.  The broker's text names the member that was refused and the one that it takes for the
-owner; kafka-clients reports this text.
+owner; kafka-clients reports this text.  A refusal is wrong in two cases:
 
-A refusal is wrong if the owner had left: the log of the offsets topic had its epoch -2 before the refused
-request was sent, and has no other epoch of it after that.  A coordinator has read its log before it answers.
+1. *The owner is the member itself.*  A member that gets no answer when it joins, or that was fenced, joins
+   again with the same member id.  No other member uses its instance id.
+2. *The owner had left.*  The log of the offsets topic had its epoch -2 before the refused request was sent,
+   and has no other epoch of it after that.  A coordinator has read its log before it answers.
 
-Reasons why a correct Kafka causes no finding:
+Reasons why a correct Kafka causes no finding of the second kind:
 
 - *A deposed coordinator*, which does not know that record, may answer.  So its leader epoch must have been in
   the log for a time, and meanwhile no process was suspended and no network was disturbed.
@@ -81,7 +83,10 @@ def find_unreleased(history: History, group: str) -> Iterator[Anomaly]:
     for refusal in _refusals(history, group):
         if refusal.owner in found:
             continue
-        if (leaving := _left_before(history, group, refusal)) is not None:
+        if refusal.owner == refusal.member:
+            found.add(refusal.owner)
+            yield _by_itself(group, refusal)
+        elif (leaving := _left_before(history, group, refusal)) is not None:
             found.add(refusal.owner)
             yield _after_leaving(group, refusal, leaving)
 
@@ -131,6 +136,17 @@ def _last_of(part: Written, group: str, member: str) -> _Leaving | None:
     ]
     last = max(mine, key=lambda one: one.place.offset, default=None)
     return last if last is not None and last.entry.record.epoch == _LEFT else None
+
+
+def _by_itself(group: str, refusal: _Refusal) -> Anomaly:
+    return STATIC_REFUSED.found(
+        f"{group} refused its static member {refusal.member}, because its instance id {refusal.instance} "
+        "was in use by that member itself",
+        subject=f"{group} {refusal.owner}",
+        time_ns=refusal.answered.time_ns,
+        witness=sorted({refusal.asked, refusal.answered.index}),
+        explanation=[f"The answer was: {refusal.answered.error}"],
+    )
 
 
 def _after_leaving(group: str, refusal: _Refusal, leaving: _Leaving) -> Anomaly:

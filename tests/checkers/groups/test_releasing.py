@@ -54,6 +54,26 @@ def fault(story: GroupStory, kind: str) -> None:
         story.add("nemesis", outcome, "inject", "f1", value)
 
 
+def test_a_member_is_not_refused_because_of_itself(story: GroupStory) -> None:
+    joined(story)
+    at = refused(story, 1, "member-2")
+    refused(story, 1, "member-2", me="member-3")
+    (one,) = found(story)
+    assert (one.subject, one.witness, one.illegal) == (f"{GROUP} member-2", (at - 1, at), True)
+    assert one.summary == (
+        f"{GROUP} refused its static member member-2, because its instance id {GROUP}-0 was in use by that "
+        "member itself"
+    )
+
+
+def test_each_owner_is_reported_once(story: GroupStory) -> None:
+    joined(story)
+    for me in ("a", "b", "a"):
+        refused(story, 1, me, me=me)
+    refused(story, 1, "c", me="c", name="another")
+    assert [one.subject for one in found(story)] == [f"{GROUP} a", f"{GROUP} b", "another c"]
+
+
 def test_a_member_that_has_left_does_not_keep_its_instance_id(story: GroupStory) -> None:
     read = joined(story, *LEFT)
     at = refused(story, 1, "member-1")
