@@ -11,7 +11,8 @@ and *commit* of docs/histories.md.
 4. ``rebalance-stuck``: a group that did not settle although the cluster had recovered (`settling`).
 5. ``outsider-commit``, ``group-deleted-with-members``: a client that is not a member set the offsets of a
    group with members, or deleted it (`outsiders`).
-6. ``static-member-refused``: a group had no room for one of its own members (`refusing`).
+6. ``static-member-refused``: a group had no room for one of its own members (`refusing`), or took an instance
+   id that nobody else used for one that is in use (`releasing`).
 7. ``group-epoch-back``, ``group-epoch-ahead``, ``assigned-before-released``, ``fenced-commit``: what the
    coordinators of groups of KIP-848's protocol wrote to the log of the offsets topic (`logged`).
 
@@ -37,6 +38,7 @@ from checkers.groups.loading import Groups, groups_of
 from checkers.groups.logged import LoggedGroups
 from checkers.groups.outsiders import find_deleted, find_outsiders
 from checkers.groups.refusing import find_refused
+from checkers.groups.releasing import find_unreleased
 from checkers.groups.restarts import conversions, may_have_restarted
 from checkers.groups.settling import find_stuck, unsettled
 from checkers.history.operations import History
@@ -85,7 +87,8 @@ def check_groups(history: History) -> CheckerResult:
         ordered = not mixed or not may_have_restarted(history, groups, group)
         found = [*_events(groups, group, ordered=ordered), *_undelivered(groups, deliveries)]
         found += map(GroupFinding, find_deleted(groups, group, expected.session_ms))
-        found += map(GroupFinding, [*find_refused(history, group), *logged.found[group]])
+        refused = (*find_refused(history, group), *find_unreleased(history, group))
+        found += map(GroupFinding, [*refused, *logged.found[group]])
         judged = list(Excuses(history, group).judged(found))
         anomalies += judged
         _count(counts, judged, deliveries)
