@@ -1,7 +1,8 @@
 """Reads the page of findings.
 
-A section begins with a heading and a table of facts (`FACTS`).  Steps, the course of a run and a minimal case
-follow as Markdown.  The table at the top of the page has a short name and Kafka's component for each section.
+A section begins with a heading and a table of facts (`FACTS`).  What was seen in runs follows as Markdown,
+and at the end, below a heading of their own, the steps that reproduce the defect.  The table at the top of
+the page has a short name and Kafka's component for each section.  The shell functions of the steps follow it.
 """
 
 import re
@@ -15,6 +16,8 @@ FACTS = (*REQUIRED, "worst case", "also", "affected", "impact", "when", "until",
 _LISTED = re.compile(r"\| \[(?P<short>[^\]]+)\]\(#(?P<anchor>[^)]+)\) \| (?P<component>[^|]+) \|")
 _FACT = re.compile(r"\| (?P<fact>[a-z ]+) \| (?P<text>.+) \|")
 _HEAD = ("| | |", "|---|---|")
+_STEPS = "### Steps"
+_FUNCTIONS = re.compile(r"^```sh\n.*?^```$", re.MULTILINE | re.DOTALL)
 
 
 class PageError(ValueError):
@@ -29,7 +32,10 @@ class Finding(msgspec.Struct, frozen=True):
         title: the heading.
         component: component of Kafka.
         facts: inline Markdown, by the names in `FACTS`.
-        rest: the Markdown after the facts.
+        rest: the Markdown after the facts, up to the steps.
+        steps: Markdown that tells how to reproduce it.
+        functions: a block of Markdown with the shell functions that the steps of all findings use; empty if
+            the page has none.
     """
 
     name: str
@@ -37,17 +43,21 @@ class Finding(msgspec.Struct, frozen=True):
     component: str
     facts: Mapping[str, str]
     rest: str
+    steps: str
+    functions: str
 
 
 def read_findings(page: str) -> tuple[Finding, ...]:
     """All findings of a page, in its order.
 
     Raises:
-        PageError: if a section is not in the table at the top, or lacks a fact.
+        PageError: if a section is not in the table at the top, or lacks a fact or steps.
     """
     top, *sections = re.split(r"^## ", page, flags=re.MULTILINE)
     listed = {found["anchor"]: found for found in _LISTED.finditer(top)}
-    findings = tuple(_finding(section, listed) for section in sections)
+    block = _FUNCTIONS.search(top)
+    functions = block[0] if block else ""
+    findings = tuple(_finding(section, listed, functions) for section in sections)
     if len(listed) != len(findings):
         raise PageError(
             f"the table at the top has {len(listed)} findings, and {len(findings)} sections follow"
@@ -55,7 +65,7 @@ def read_findings(page: str) -> tuple[Finding, ...]:
     return findings
 
 
-def _finding(section: str, listed: Mapping[str, re.Match[str]]) -> Finding:
+def _finding(section: str, listed: Mapping[str, re.Match[str]], functions: str) -> Finding:
     title, *lines = section.strip().splitlines()
     row = listed.get(anchor_of(title))
     if row is None:
@@ -66,8 +76,11 @@ def _finding(section: str, listed: Mapping[str, re.Match[str]]) -> Finding:
     lacking = [name for name in REQUIRED if name not in facts] or sorted(facts.keys() - set(FACTS))
     if lacking:
         raise PageError(f"facts of {title!r} that are missing or unknown: {', '.join(lacking)}")
-    rest = "\n".join(lines[3 + len(facts) :]).strip()
-    return Finding(_hyphened(row["short"]), title, row["component"].strip(), facts, rest)
+    rest, _, steps = "\n".join(lines[3 + len(facts) :]).partition(f"\n{_STEPS}\n")
+    if not steps.strip():
+        raise PageError(f"no steps below {_STEPS!r} in {title!r}")
+    name = _hyphened(row["short"])
+    return Finding(name, title, row["component"].strip(), facts, rest.strip(), steps.strip(), functions)
 
 
 def _facts(lines: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -19,9 +19,11 @@ _HEADINGS = {
     "suspected": "Suspected cause",
     "workaround": "Workaround",
 }
-"""Facts in the order of a ticket, each with its heading; the command is among the steps."""
+"""Facts in the order of a ticket, each with its heading; the command is at the end."""
 _SUSPICION = "This cause comes from reading the source; no fix was tested."
-_NEEDS = "Commands of krucible need a checkout of it, and Docker."
+_FUNCTIONS = "The steps are for bash, in the folder of Kafka's tarball. They use these functions:"
+_SHELL = "```sh"
+_NEEDS = "This needs a checkout of krucible, and Docker."
 _FORMATS: dict[Format, Callable[[str], str]] = {
     Format.JIRA: lambda markdown: f"{wiki_of(markdown)}\n",
     Format.MARKDOWN: str,
@@ -36,14 +38,19 @@ def render_ticket(finding: Finding, markup: Format) -> str:
 def _blocks(finding: Finding) -> Iterator[str]:
     yield f"# {finding.title}"
     yield f"Component: {finding.component}"
-    facts = dict(finding.facts)
     for name, heading in _HEADINGS.items():
-        if name in facts:
-            yield f"## {heading}"
-            yield facts[name]
+        if name in finding.facts:
+            yield from (f"### {heading}", finding.facts[name])
         if name == "versions":
-            yield from ("## Steps to reproduce", facts["command"], _NEEDS)
-            if finding.rest:
-                yield finding.rest
+            yield from ("### Steps to reproduce", *_steps(finding))
         if name == "suspected":
             yield _SUSPICION
+    if finding.rest:
+        yield from ("### Seen in runs", finding.rest)
+    yield from ("### The same with krucible", finding.facts["command"], _NEEDS)
+
+
+def _steps(finding: Finding) -> Iterator[str]:
+    if finding.functions and _SHELL in finding.steps:
+        yield from (_FUNCTIONS, finding.functions)
+    yield finding.steps

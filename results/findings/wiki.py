@@ -16,6 +16,8 @@ _PARSER = MarkdownIt("commonmark").enable("table")
 _SPECIAL = re.compile(r"[\\{}\[\]|*_^~!#]|(?<!\w)[-+](?=\w)|(?<=\w)[-+](?!\w)")
 _MARKS = {"em": "_", "strong": "*"}
 _LISTS = {"bullet_list_open": "*", "ordered_list_open": "#"}
+_SHELL = "sh"
+"""The language of blocks that become ``code``, with bash's colours; all others become ``noformat``."""
 _JIRA = Jira()
 
 
@@ -27,7 +29,7 @@ def wiki_of(markdown: str) -> str:
     """Translate blocks of Markdown, with an empty line between two.
 
     Raises:
-        UntranslatableError: for HTML, images, quotes and lists within lists.
+        UntranslatableError: for HTML, images, quotes, and blocks or lists within lists.
     """
     return "\n\n".join(_blocks(_PARSER.parse(markdown)))
 
@@ -58,6 +60,8 @@ def _block(tokens: Sequence[Token]) -> str:
         return _line(tokens[1])
     if first.type == "heading_open":
         return _JIRA.heading(int(first.tag[1:]), _line(tokens[1]))
+    if first.type == "fence" and first.info == _SHELL:
+        return _shell(first.content)
     if first.type in {"fence", "code_block"}:
         return _JIRA.block(first.content.splitlines(), cut=False)
     if first.type in _LISTS:
@@ -67,10 +71,18 @@ def _block(tokens: Sequence[Token]) -> str:
     raise UntranslatableError(f"{first.type} in line {(first.map or [0])[0] + 1}")
 
 
+def _shell(content: str) -> str:
+    if "{code" in content:
+        raise UntranslatableError("a tag of a block of code within a block of code")
+    return f"{{code:bash}}\n{content}{{code}}"
+
+
 def _items(mark: str, tokens: Sequence[Token]) -> Iterator[str]:
     for token in tokens[1:-1]:
         if token.type in _LISTS:
             raise UntranslatableError("a list within a list")
+        if token.type in {"fence", "code_block"}:
+            raise UntranslatableError("a block within a list")
         if token.type == "inline":
             yield f"{mark} {_line(token)}"
 

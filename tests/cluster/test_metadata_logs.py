@@ -23,7 +23,10 @@ LOGGED = re.compile(r"\d{4}-\d\d-\d\dT\S+ [A-Z]+ ")
 TOOL, TOOL_BEFORE_4_3 = "org.apache.kafka.tools.DumpLogSegments", "kafka.tools.DumpLogSegments"
 
 
-@pytest.mark.parametrize(("version", "quorum"), [("3.7.1", Quorum.STATIC), ("4.3.1", Quorum.DYNAMIC)])
+@pytest.mark.parametrize(
+    ("version", "quorum"),
+    [("3.7.1", Quorum.STATIC), ("4.3.1", Quorum.DYNAMIC), ("4.4.0", Quorum.DYNAMIC)],
+)
 def test_logs_are_printed_as_kafkas_tool_prints_them(
     launch: StartCluster, engine: docker.DockerClient, tmp_path: Path, version: str, quorum: Quorum
 ) -> None:

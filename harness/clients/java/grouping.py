@@ -4,7 +4,7 @@ Its listener of rebalances is the one callback that enters Python.  The library 
 the thread that polls, before it returns records of the new assignment.
 
 A member of KIP-848's protocol that was fenced in the background commits nevertheless, until its next poll, as
-a client that is in no group (epoch -1; seen with 4.4.0).  Kafka permits that while the group is empty.  So
+a client that is in no group (epoch -1; docs/findings.md).  Kafka permits that while the group is empty.  So
 after a commit the member polls its paused partitions: a listener that is called there tells of the loss.
 """
 
@@ -103,7 +103,8 @@ class JavaMember:
     def _received(self, max_wait_s: float) -> list[Message]:
         """The records of one poll of the library.
 
-        4.2 reports once, after an assignment, that partitions have no offset although the listener set it.
+        4.2 reports once, after an assignment, that partitions have no offset although the listener set it
+        (KAFKA-20106).
         """
         try:
             returned = self._consumer.poll(duration(max_wait_s))

@@ -1,6 +1,6 @@
 """Prints a file of a metadata log in the format of Kafka's DumpLogSegments.
 
-For every record that is known here, the output equals that of Kafka 4.3 byte for byte.
+For every record that is known here, the output equals that of Kafka 4.3 and 4.4 byte for byte.
 """
 
 from collections.abc import Iterator

@@ -1,6 +1,7 @@
 """The page of findings is read whole, and each finding is a ticket that has all of it."""
 
 import re
+import subprocess
 
 import pytest
 
@@ -16,6 +17,10 @@ SECTION = """\
 |---|---|---|---|
 | [a short name](#a-long-title) | raft | much | once |
 
+```sh
+start() { echo $1; }
+```
+
 ## A long title
 
 | | |
@@ -26,46 +31,70 @@ SECTION = """\
 | expected | it goes on (KIP-1) |
 | suspected | `Some.method` |
 
-1. Do *this*.
+Before it *ended*:
 
 ```
 12 s  {it} ends
 ```
+
+### Steps
+
+```sh
+start 1
+```
+
+The node ends.
 """
 JIRA = """\
 h1. A long title
 
 Component: raft
 
-h2. Versions
+h3. Versions
 
 4.3.1
 
-h2. Steps to reproduce
+h3. Steps to reproduce
 
-{{krucible run x}}
+The steps are for bash, in the folder of Kafka's tarball. They use these functions:
 
-Commands of krucible need a checkout of it, and Docker.
+{code:bash}
+start() { echo $1; }
+{code}
 
-# Do _this_.
+{code:bash}
+start 1
+{code}
+
+The node ends.
+
+h3. Observed
+
+it ends
+
+h3. Expected
+
+it goes on (KIP-1)
+
+h3. Suspected cause
+
+{{Some.method}}
+
+This cause comes from reading the source; no fix was tested.
+
+h3. Seen in runs
+
+Before it _ended_:
 
 {noformat}
 12 s  {it} ends
 {noformat}
 
-h2. Observed
+h3. The same with krucible
 
-it ends
+{{krucible run x}}
 
-h2. Expected
-
-it goes on (KIP-1)
-
-h2. Suspected cause
-
-{{Some.method}}
-
-This cause comes from reading the source; no fix was tested.
+This needs a checkout of krucible, and Docker.
 """
 PAGE_TEXT = PAGE.read_text()
 FINDINGS = read_findings(PAGE_TEXT)
@@ -93,7 +122,8 @@ def test_the_page_is_read_whole() -> None:
 def words(text: str) -> list[str]:
     """Words of letters and digits; entities of the wiki's code are read back."""
     plain = re.sub(r"&#(\d+);", lambda found: chr(int(found[1])), text).replace("\\", "")
-    return re.findall(r"[^\W_]+", re.sub(r"\{noformat\}|^h\d\. |\(#[^)]*\)", " ", plain, flags=re.MULTILINE))
+    marks = r"\{noformat\}|\{code(:bash)?\}|^```sh$|^h\d\. |\(#[^)]*\)"
+    return re.findall(r"[^\W_]+", re.sub(marks, " ", plain, flags=re.MULTILINE))
 
 
 @pytest.mark.parametrize("finding", FINDINGS, ids=[each.name for each in FINDINGS])
@@ -103,8 +133,8 @@ def test_a_ticket_has_all_that_the_page_has(finding: Finding, markup: Format) ->
     ticket = words(text)
     for fact in (finding.title, finding.component, *finding.facts.values()):
         assert set(words(fact)) <= set(ticket)
-    steps = [word for line in finding.rest.splitlines() for word in words(re.sub(r"^\d+\. ", "", line))]
-    assert set(steps) <= set(ticket)
+    further = f"{finding.rest}\n{finding.steps}".splitlines()
+    assert {word for line in further for word in words(re.sub(r"^\d+\. ", "", line))} <= set(ticket)
     assert words(text.splitlines()[0]) == words(finding.title)
 
 
@@ -116,6 +146,7 @@ def test_a_ticket_has_all_that_the_page_has(finding: Finding, markup: Format) ->
         (("| versions |", "| version |"), "facts of 'A long title' that are missing or unknown: versions"),
         (("| suspected |", "| guess | so |\n| suspected |"), "facts of 'A long title' .* guess"),
         (("| | |\n", ""), "no table of facts follows 'A long title'"),
+        (("### Steps", "### Stages"), "no steps below '### Steps' in 'A long title'"),
         (
             ("| raft | much | once |", "| raft | much | once |\n| [b](#b) | raft | x | y |"),
             "2 findings, and 1 sections",
@@ -125,6 +156,73 @@ def test_a_ticket_has_all_that_the_page_has(finding: Finding, markup: Format) ->
 def test_a_page_that_is_written_otherwise_is_reported(change: tuple[str, str], what: str) -> None:
     with pytest.raises(PageError, match=what):
         read_findings(SECTION.replace(*change))
+
+
+WITHOUT_TOOLS = frozenset(
+    {
+        "a-heartbeat-after-the-shutdown",  # sent late
+        "a-refused-member-hides-offsets",  # the second JoinGroup of a client, between two others
+        "an-older-instance-raises-its-epoch",  # InitProducerId with a chosen id and epoch
+        "a-batch-that-arrives-twice",  # a Produce request that the network holds back
+        "offsets-before-a-failover",  # thousands of commits, and a fetch at the right moment
+    }
+)
+"""Findings that need requests, or moments, that Kafka's tools can't provide."""
+TOOLS = frozenset(
+    f"bin/kafka-{name}.sh"
+    for name in (
+        "configs",
+        "console-consumer",
+        "console-producer",
+        "consumer-groups",
+        "delete-records",
+        "get-offsets",
+        "metadata-quorum",
+        "producer-perf-test",
+        "reassign-partitions",
+        "server-start",
+        "storage",
+        "topics",
+        "transactions",
+    )
+)
+"""Tools of Kafka's tarball that the steps may use."""
+
+
+def shell_of(markdown: str) -> str:
+    """The lines of all blocks of shell."""
+    return "".join(re.findall(r"^```sh\n(.*?)^```$", markdown, re.MULTILINE | re.DOTALL))
+
+
+@pytest.mark.parametrize("finding", FINDINGS, ids=[each.name for each in FINDINGS])
+def test_the_steps_of_a_ticket_need_kafka_alone(finding: Finding) -> None:
+    text = render_ticket(finding, Format.JIRA)
+    if finding.name in WITHOUT_TOOLS:
+        assert "tool" in finding.steps, "the steps say why no tool of Kafka's does this"
+        return
+    steps, _, _ = text.partition("h3. Steps to reproduce")[2].partition("\nh3. ")
+    assert "krucible" not in steps
+    shell = shell_of(f"{finding.functions}\n{finding.steps}")
+    assert set(re.findall(r"\bbin/\S+\.sh", shell)) <= TOOLS
+    subprocess.run(["bash", "-n"], input=shell, text=True, check=True)
+
+
+@pytest.mark.parametrize("finding", FINDINGS, ids=[each.name for each in FINDINGS])
+def test_a_ticket_is_complete(finding: Finding) -> None:
+    text = render_ticket(finding, Format.JIRA)
+    title, *headings = re.findall(r"^h(\d)\. (.+)$", text, re.MULTILINE)
+    assert title[0] == "1"
+    assert {level for level, _ in headings} == {"3"}
+    required = {"Versions", "Steps to reproduce", "Observed", "Expected", "Suspected cause", "Workaround"}
+    assert required - {name for _, name in headings} == set()
+    assert re.search(r"KIP-|KAFKA-|KafkaConsumer|documentation|document", finding.facts["expected"])
+    # Each block that is opened is closed.
+    assert text.count("{code}") == text.count("{code:bash}")
+    assert text.count("{noformat}") % 2 == 0
+
+
+def test_findings_without_tools_exist() -> None:
+    assert WITHOUT_TOOLS - {each.name for each in FINDINGS} == set()
 
 
 def test_an_anchor_is_that_of_github() -> None:

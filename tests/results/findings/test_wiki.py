@@ -20,6 +20,7 @@ NO_HEADS = "| | |\n|---|---|\n| x | |"
         ("- one\n- two", "* one\n* two"),
         ("1. one\n2. two\n   more", "# one\n# two more"),
         ("```\na {x} *b*\n```", "{noformat}\na {x} *b*\n{noformat}"),
+        ("```sh\na ${b} *c*\n```", "{code:bash}\na ${b} *c*\n{code}"),
         (HEADS, "||a||b||\n|x|{{y}}|"),
         (NO_HEADS, "|x| |"),
         (
@@ -43,6 +44,8 @@ def test_a_piece_has_its_counterpart(markdown: str, wiki: str) -> None:
         ("![a](https://b)", "image within a line"),
         ("- a\n  - b", "a list within a list"),
         ("a  \nb", "hardbreak within a line"),
+        ("1. a\n\n   ```\n   b\n   ```", "a block within a list"),
+        ("```sh\n{code}\n```", "a tag of a block of code within a block of code"),
     ],
 )
 def test_what_has_no_counterpart_is_refused(markdown: str, what: str) -> None:
