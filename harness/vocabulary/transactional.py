@@ -121,12 +121,20 @@ class TxnWorkload(DrawnTransactions, frozen=True, tag="txn"):
         return self.first_transactor + self.transactors + 4
 
 
+class GroupProtocol(StrEnum):
+    """The protocol of a group, as in the config ``group.protocol`` of its members."""
+
+    CLASSIC = "classic"
+    CONSUMER = "consumer"
+    """KIP-848's."""
+
+
 class CopyWorkload(TransactionalWorkload, frozen=True, tag="copy"):
     """Members of one group copy a topic to another exactly once; they commit offsets in their transactions.
 
     Attributes:
         group: id of the group; its members use the client libraries of `libraries`, in turn.
-        modern: whether the group uses KIP-848's protocol; then all its members use kafka-clients.
+        protocol: the group's protocol; with KIP-848's, all its members use kafka-clients.
         poll_records_max: maximum number of records that one transaction copies.
         lapsing: how many members, the last ones, sometimes keep a transaction open past its timeout.
         lapsing_interval_ms: mean time between such transactions of one member.
@@ -135,7 +143,7 @@ class CopyWorkload(TransactionalWorkload, frozen=True, tag="copy"):
 
     transactors: Count = 3
     group: str = "copy-0"
-    modern: bool = False
+    protocol: GroupProtocol = GroupProtocol.CLASSIC
     poll_records_max: Positive = 40
     lapsing: Count = 2
     lapsing_interval_ms: Duration = 10_000
@@ -145,6 +153,11 @@ class CopyWorkload(TransactionalWorkload, frozen=True, tag="copy"):
     def topics(self) -> tuple[WorkloadTopic, ...]:
         """The source topic and the destination topic."""
         return (WorkloadTopic("copy-in"), WorkloadTopic("copy-out"))
+
+    @property
+    def modern(self) -> bool:
+        """Whether the group uses KIP-848's protocol."""
+        return self.protocol is GroupProtocol.CONSUMER
 
     @property
     def copiers(self) -> tuple[str, ...]:

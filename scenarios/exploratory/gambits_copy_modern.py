@@ -1,6 +1,6 @@
 """exploratory/gambits-copy-modern: a copying group with KIP-848's protocol; coordinators are taken away."""
 
-from harness.vocabulary import CopyWorkload, Mode, Scenario, Topology
+from harness.vocabulary import CopyWorkload, GroupProtocol, Mode, Scenario, Topology
 from scenarios.aborting import OFTEN_ABORTED
 from scenarios.cleaning import OFTEN_CLEANED
 from scenarios.exploratory.chaos_java import LIBRARIES
@@ -19,7 +19,11 @@ SCENARIO = Scenario(
     schedule=mostly_gambits(COPY_GAMBITS),
     topology=Topology(mode=Mode.ISOLATED, config=OFTEN_ABORTED | OFTEN_CLEANED | SHORT_SESSIONS),
     workload=CopyWorkload(
-        modern=True, libraries=LIBRARIES, final_clients=LIBRARIES, consumers=6, transactors=4
+        protocol=GroupProtocol.CONSUMER,
+        libraries=LIBRARIES,
+        final_clients=LIBRARIES,
+        consumers=6,
+        transactors=4,
     ),
     # Before, groups of that protocol were a preview.
     versions_min="4.0.0",

@@ -12,7 +12,7 @@ from checkers.history.operations import Operation, OperationType
 from harness.clients import ClientFailedError, ClientKind, ReadError
 from harness.clients.transactional import TransactionError
 from harness.record.journal import Clock, Journals
-from harness.vocabulary import CopyWorkload
+from harness.vocabulary import CopyWorkload, GroupProtocol
 from harness.workloads import copy
 from harness.workloads.consuming import ConsumerWorker
 from harness.workloads.context import WorkloadContext, uses
@@ -249,7 +249,7 @@ def test_every_library_reads_both_topics(tmp_path: Path) -> None:
 
 
 def test_only_kafkas_own_client_is_in_a_group_with_the_newer_protocol(tmp_path: Path) -> None:
-    workload = CopyWorkload(partitions=2, modern=True)
+    workload = CopyWorkload(partitions=2, protocol=GroupProtocol.CONSUMER)
     assert (workload.copiers, workload.versions_min) == (("kafka-clients",), "4.0.0")
     assert workload.needs_java
     assert uses(workload, ClientKind.JAVA)
