@@ -264,7 +264,7 @@ def _booleans(values: Integers) -> Booleans:
     return values.astype(np.bool_)
 
 
-def transposed(rows: list[Any], width: int) -> list[Integers]:
+def transposed(rows: Sequence[Any], width: int) -> list[Integers]:
     """Columns of rows of integers, which have equal widths."""
     flat = np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=len(rows) * width)
     return list(np.ascontiguousarray(flat.reshape(-1, width).T))

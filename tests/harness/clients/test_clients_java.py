@@ -27,7 +27,7 @@ from harness.clients import (
     ProducerRecord,
     ReadError,
 )
-from harness.clients.administrator import AdministratorOptions
+from harness.clients.administrator import AdminAnswer, AdministratorOptions
 from harness.clients.administrator_opening import open_administrator
 from harness.clients.errors import TABLE as COMMON
 from harness.clients.errors import Appended, ErrorSource, ProduceErrorRule
@@ -313,14 +313,15 @@ def test_each_version_has_its_own_process() -> None:
 
 def test_an_administrator_of_a_silent_process_is_spent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remote, "_GRACE_S", 0.05)
-    for ask, outcome in (
+    asked: tuple[tuple[Callable[[remote.RemoteAdministrator], AdminAnswer], OperationType], ...] = (
         (lambda one: one.commit_offset("group-0", "log-0", 0, 1), INFO),
         (lambda one: one.committed_offset("group-0", "log-0", 0), FAIL),
         (lambda one: one.alter_config("log-0", "flush.ms", 1), INFO),
         (lambda one: one.config("log-0", "flush.ms"), FAIL),
         (lambda one: one.create_topic("made-0", 1, 1), INFO),
         (lambda one: one.delete_topic("made-0"), INFO),
-    ):
+    )
+    for ask, outcome in asked:
         deaf = Deaf(Returned(None))
         administrator = remote.RemoteAdministrator(deaf, AdministratorOptions((), operation_ms=10))  # type: ignore[arg-type]
         assert not administrator.spent

@@ -202,7 +202,7 @@ def test_no_member_polls_before_every_broker_knows_the_configs_of_its_group(benc
             raise WireError("no answer")
         return answer
 
-    bench.run(ShareMember(bench.context, 0, ask), bench.finished)
+    bench.run(ShareMember(bench.context, 0, ask=ask), bench.finished)
     assert asked == [second, second, first, first]
 
 
@@ -214,7 +214,7 @@ def test_a_member_whose_group_a_broker_never_knows_ends_with_the_load(bench: Ben
         asked.append(group)
         return {}
 
-    bench.run(ShareMember(bench.context, 0, ask), lambda: len(asked) > 1)
+    bench.run(ShareMember(bench.context, 0, ask=ask), lambda: len(asked) > 1)
     assert bench.operations("share-poll") == []
 
 
