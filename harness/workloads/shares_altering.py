@@ -28,7 +28,7 @@ from harness.workloads.worker import Worker
 
 Connect = Callable[[Address], Connection]
 """Connects to a listener; raises a `WireError`."""
-DELETE_SHARE = 0.2
+DELETE_SHARE = 0.1
 """Share of breaks in which start offsets are deleted, so that the group begins at the start of the log."""
 PARTITION_SHARE = 0.75
 """Share of partitions whose start offset is set in each of the other breaks."""

@@ -82,7 +82,8 @@ def test_another_partition_or_another_group_begins_nothing_anew() -> None:
 
 
 def test_an_unknown_change_excuses_what_comes_after_it() -> None:
-    for given in ({}, EACH, {3: 1}):
+    nothing: dict[int, int] = {}
+    for given in (nothing, EACH, {3: 1}):
         assert again(given, outcome=INFO).counts == {}
 
 
