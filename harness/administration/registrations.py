@@ -1,8 +1,9 @@
 """Requests that remove registrations: of a broker (KIP-500), or of a controller (KIP-1312, since 4.4).
 
 Kafka's QuorumController reads the registrations that it has appended.  If the id is registered, it removes
-the registration, whether or not the node runs; the answer comes once the record is committed.  The request
-has no deadline, so a controller without a majority does not answer.
+the registration, whether or not the node runs, unless it is the active controller itself; the answer comes
+once the record is committed.  The request has no deadline, so a controller without a majority does not
+answer.
 """
 
 from collections.abc import Mapping
@@ -27,14 +28,15 @@ REFUSED: Mapping[ErrorCode, str] = {
     ErrorCode.UNSUPPORTED_VERSION: "metadata.version is below 4.4-IV2, which controllers need for the record",
 }
 """Error codes of checks before the record is made, and the reason."""
-NOT_REGISTERED: Mapping[ErrorCode, str] = {
+REFUSED_UNLESS_RETRIED: Mapping[ErrorCode, str] = {
     ErrorCode.BROKER_ID_NOT_REGISTERED: "no broker with this id is registered",
     ErrorCode.CONTROLLER_ID_NOT_REGISTERED: "no controller with this id is registered",
+    ErrorCode.INVALID_REQUEST: "the active controller does not unregister itself",
 }
-"""Error codes of a request that found no registration.
+"""Error codes that depend on the registrations and on the active controller, and the reason.
 
-A broker that loses its connection sends the request again.  So the first one may have succeeded if a broker
-forwarded it.
+A broker that loses its connection sends the request again, perhaps to another active controller.  So the
+first one may have succeeded if a broker forwarded it.
 """
 MAY_HAPPEN: Mapping[ErrorCode, str] = {
     ErrorCode.NOT_CONTROLLER: "a controller that was deposed may have appended the record before",
@@ -62,7 +64,7 @@ class UnregistrationAnswer(NamedTuple):
         """Whether it was done (ok), certainly was not (fail), or may be (info), also after unknown codes."""
         if self.code == ErrorCode.NONE:
             return OperationType.OK
-        refused = self.code in REFUSED or (self.code in NOT_REGISTERED and not self.forwarded)
+        refused = self.code in REFUSED or (self.code in REFUSED_UNLESS_RETRIED and not self.forwarded)
         return OperationType.FAIL if refused else OperationType.INFO
 
 

@@ -81,8 +81,9 @@ def unregistered_controller(source: random.Random, topology: Topology) -> Script
 def cordoned_broker(source: random.Random, topology: Topology) -> Script:
     """All directories of a broker are cordoned while replicas are placed, and the controller fails or not."""
     member = broker(source.randint(1, topology.brokers))
-    placed = tuple(
-        Request(kind(fresh_draw(source)), answered=True) for kind in (AddSome, ReassignSome, ReassignSome)
+    placed = (
+        Request(AddSome(fresh_draw(source)), answered=True),
+        *(Request(ReassignSome(fresh_draw(source)), answered=True) for _ in range(2)),
     )
     return (
         ChooseQuorum(fresh_draw(source)),

@@ -192,7 +192,7 @@ class UnregisterBroker(msgspec.Struct, frozen=True, tag_field="kind", tag="unreg
 class UnregisterController(msgspec.Struct, frozen=True, tag_field="kind", tag="unregister-controller"):
     """Remove the registration of a controller (KIP-1312, since 4.4); it does not change the voters.
 
-    Kafka does not refuse the request while the controller runs.  Such a controller registers again.
+    Kafka refuses it only for the active controller.  Another one that runs registers again.
     """
 
     member: Member

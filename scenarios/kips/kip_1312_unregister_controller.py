@@ -27,6 +27,13 @@ from harness.vocabulary import (
 _C = controllers(4)
 _LEAVING = _C[3]
 
+
+def _unregistered_while_running() -> tuple[Perform, ...]:
+    """Unregister two controllers that run; Kafka refuses it for the active one, which may be one of them."""
+    expected = (ErrorCode.NONE, ErrorCode.INVALID_REQUEST)
+    return tuple(Perform(UnregisterController(one), expect=expected, until_ms=15_000) for one in _C[:2])
+
+
 SCENARIO = Scenario(
     summary="Unregister a controller that is down and one that runs, and change leaders afterwards.",
     why=(
@@ -57,14 +64,18 @@ SCENARIO = Scenario(
                 expect=(ErrorCode.CONTROLLER_ID_NOT_REGISTERED,),
                 until_ms=30_000,
             ),
-            Perform(UnregisterController(_C[0]), expect=(ErrorCode.NONE,), until_ms=30_000),
+            *_unregistered_while_running(),
             Heal("leaving"),
             Await(IsObserver(_LEAVING)),
             Perform(AddVoter(_LEAVING), expect=(ErrorCode.NONE,), until_ms=30_000),
             Await(VotersAre(_C)),
-            # Both have registered again, so neither is unknown.
-            Perform(UnregisterController(_C[0]), expect=(ErrorCode.NONE,), until_ms=15_000),
-            Perform(UnregisterController(_LEAVING), expect=(ErrorCode.NONE,), until_ms=15_000),
+            # All have registered again, so none is unknown.
+            *_unregistered_while_running(),
+            Perform(
+                UnregisterController(_LEAVING),
+                expect=(ErrorCode.NONE, ErrorCode.INVALID_REQUEST),
+                until_ms=15_000,
+            ),
             Await(Acknowledged(200)),
             Pass(3_000),
         ),

@@ -9,8 +9,8 @@ from checkers.history.error_codes import ErrorCode
 from checkers.history.operations import OperationType
 from harness.administration.registrations import (
     MAY_HAPPEN,
-    NOT_REGISTERED,
     REFUSED,
+    REFUSED_UNLESS_RETRIED,
     UnregistrationAnswer,
     unregister_broker,
     unregister_controller,
@@ -83,7 +83,7 @@ def test_a_node_that_does_not_know_the_request_is_not_asked() -> None:
 @pytest.mark.parametrize("forwarded", [True, False])
 def test_each_code_has_an_outcome(*, forwarded: bool) -> None:
     assert UnregistrationAnswer(0, None, forwarded).outcome is OperationType.OK
-    refused = {*REFUSED, *(() if forwarded else NOT_REGISTERED)}
+    refused = {*REFUSED, *(() if forwarded else REFUSED_UNLESS_RETRIED)}
     for code in (*(set(ErrorCode) - {ErrorCode.NONE}), 9_999):
         expected = OperationType.FAIL if code in refused else OperationType.INFO
         assert UnregistrationAnswer(code, None, forwarded).outcome is expected, code
