@@ -143,7 +143,7 @@ def test_the_tree_of_errors_has_every_class_below_its_own_base() -> None:
 def commands(path: Path) -> Iterator[list[str]]:
     """Every ``krucible …`` command in a document's code, one a line."""
     for block in re.findall(r"```(?:sh|console)\n(.*?)```", path.read_text(), re.DOTALL):
-        for line in block.splitlines():
+        for line in block.replace("\\\n", " ").splitlines():
             words = shlex.split(line.removeprefix("$ "), comments=True)
             if words and words[0] == "krucible":
                 yield words[1:]
