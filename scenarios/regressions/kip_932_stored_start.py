@@ -24,7 +24,7 @@ from harness.vocabulary import (
 )
 from scenarios.sharing import SHARE_STATES, moved, share_brokers
 
-WORKLOAD = ShareWorkload(rate=24, members=10, poll_records_max=10)
+WORKLOAD = ShareWorkload(rate=4, members=12, poll_records_max=5)
 CONFIG = {
     "share.coordinator.state.topic.num.partitions": "1",
     # Acknowledgements wait, as on a network or disks that are slow.
@@ -48,7 +48,7 @@ SCENARIO = Scenario(
         "stores it, the next leader delivers records again that were accepted."
     ),
     schedule=ScriptedSchedule(
-        moves=(Await(Acknowledged(300), within_ms=60_000), Pass(5_000), *_rounds()), duration_ms=65_000
+        moves=(Await(Acknowledged(100), within_ms=60_000), Pass(5_000), *_rounds()), duration_ms=65_000
     ),
     topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=3, config=share_brokers(WORKLOAD) | CONFIG),
     workload=WORKLOAD,

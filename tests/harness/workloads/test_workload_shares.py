@@ -32,7 +32,7 @@ OK, FAIL, INFO, INVOKE = OperationType.OK, OperationType.FAIL, OperationType.INF
 EACH = 40
 EARLIEST = {"share.auto.offset.reset": "earliest"}
 COMMITTED = EARLIEST | {"share.isolation.level": "read_committed"}
-WORKLOAD = ShareWorkload(partitions=2, lock_ms=40, session_ms=40)
+WORKLOAD = ShareWorkload(partitions=2, lock_ms=40, session_ms=40, request_ms=1_500)
 
 
 class Bench:
@@ -104,6 +104,7 @@ def test_a_member_records_what_it_was_given_and_acknowledged(bench: Bench) -> No
     assert set(types) <= {"accept", "release", "reject"}
     assert bench.log.configs == [("share-0", EARLIEST)]
     assert {options.group for options in bench.log.options} == {"share-0"}
+    assert {options.request_ms for options in bench.log.options} == {WORKLOAD.request_ms}
 
 
 def test_a_member_chooses_all_types_and_gets_released_records_again(bench: Bench) -> None:

@@ -1,0 +1,84 @@
+"""exploratory/share-moves: leaders and coordinators of share groups move while acknowledgements wait.
+
+Kafka's source has two ways in which an accepted record may be delivered again; neither was seen in a cluster:
+
+* When a request of an earlier instance of ``SharePartition`` fails, for example by FENCED_LEADER_EPOCH, then
+  ``SharePartitionManager.removeSharePartitionFromCache`` removes the instance that the broker has now.  The
+  next one reads the state.  ``PersisterStateManager`` sends one WriteShareGroupState at a time to a
+  coordinator, but a ReadShareGroupState does not wait for writes that wait.  These are confirmed later.
+* A WriteShareGroupState may have several writes of a share partition, also of two leader epochs.
+  ``ShareCoordinatorService.writeState`` returns the result of the last one, and each
+  ``WriteStateHandler.handleRequestResponse`` takes it for its own.  So a write that was fenced is confirmed.
+
+Requests of an earlier leader epoch are late if the coordinator moved: they are repeated after two seconds.
+"""
+
+from collections.abc import Iterator
+
+from harness.vocabulary import (
+    Acknowledged,
+    Await,
+    Mode,
+    Move,
+    Pass,
+    Scenario,
+    ScriptedSchedule,
+    ShareWorkload,
+    Topology,
+)
+from scenarios.sharing import DELAYED_WRITES, SHARE_STATES, moved, share_brokers
+
+WORKLOAD = ShareWorkload(rate=4, members=12, poll_records_max=5, request_ms=10_000)
+CONFIG = {
+    "share.coordinator.state.topic.num.partitions": "1",
+    # Acknowledgements wait, as on a network or disks that are slow.
+    "share.coordinator.append.linger.ms": "500",
+}
+_PLACES = tuple((WORKLOAD.topics[0].name, partition) for partition in range(WORKLOAD.partitions))
+_STATES = ((SHARE_STATES, 0),)
+_HOME, _AWAY = (1, 2, 3), (2, 1, 3)
+_READ_MS = (50, 150, 250, 350, 450, 550)
+"""How long after an election the coordinator moves; meanwhile the new leader reads the states."""
+
+
+def _while_leaders_read(read_ms: int) -> Iterator[Move]:
+    """The coordinator moves, then the leader, there and back: its first request is fenced later."""
+    yield from moved(_PLACES, _AWAY)
+    yield Pass(1_500)
+    yield from moved(_PLACES, _HOME)
+    yield Pass(read_ms)
+    yield from moved(_STATES, (3, 2, 1))
+    yield from moved(_PLACES, _AWAY)
+    yield from moved(_PLACES, _HOME)
+    yield Pass(6_000)
+
+
+def _while_acknowledgements_wait() -> Iterator[Move]:
+    """The coordinator moves, then the leader, and is back before acknowledgements are sent again."""
+    yield from moved(_STATES, (2, 3, 1))
+    yield from moved(_PLACES, _AWAY)
+    yield from moved(_PLACES, _HOME)
+    yield Pass(6_000)
+
+
+def _rounds() -> Iterator[Move]:
+    for read_ms in _READ_MS:
+        yield from _while_leaders_read(read_ms)
+        yield from _while_acknowledgements_wait()
+
+
+SCENARIO = Scenario(
+    summary="Move the leaders of share partitions and their coordinator while requests for states wait.",
+    why=(
+        "A leader may get an answer that belongs to its earlier epoch, or read states while its own writes "
+        "wait. A defect here delivers a record again that was accepted."
+    ),
+    schedule=ScriptedSchedule(
+        moves=(Await(Acknowledged(100), within_ms=60_000), Pass(5_000), *_rounds()), duration_ms=110_000
+    ),
+    topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=3, config=share_brokers(WORKLOAD) | CONFIG),
+    workload=WORKLOAD,
+    versions_min="4.2.0",
+    expectations=(DELAYED_WRITES,),
+    ticket="KIP-932",
+)
