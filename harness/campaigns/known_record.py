@@ -98,12 +98,18 @@ class KnownRecord:
             plan = plans[seed]
             counted[seed] = max(counted.get(seed, run), run, key=lambda each: _weight(each, plan))
             if counted[seed].outcome is not Outcome.FAILED:
-                kept = msgspec.structs.replace(counted[seed], looked=None)
+                kept = _without_places(counted[seed])
                 self._recorded[plan.reproduce] = RecordedRun(plan.reproduce, RecordedScenario.of(plan), kept)
         if self._path is not None and self._recorded != before:
             with disk_errors_named():
                 write_whole(self._path, _encoded(one for _, one in sorted(self._recorded.items())))
         return counted
+
+
+def _without_places(run: RunOutcome) -> RunOutcome:
+    """A run without what its checkers judged, and without its command, which names folders of one host."""
+    identity = run.identity and msgspec.structs.replace(run.identity, argv=())
+    return msgspec.structs.replace(run, looked=None, identity=identity)
 
 
 def _encoded(runs: Iterable[RecordedRun]) -> bytes:

@@ -27,7 +27,7 @@ def main(words: list[str]) -> int:
     """Execute the runs that the parent orders.
 
     Args:
-        words: file descriptor of the connection, and the store.
+        words: file descriptor of the connection, the store, and the words of the parent's command.
 
     Returns:
         The exit code.
@@ -37,6 +37,7 @@ def main(words: list[str]) -> int:
     # safely: ten of a hundred aborts ended as SIGSEGV in the attempt (Python 3.11).
     faulthandler.enable(all_threads=False)
     handle, runs = int(words[0]), Path(words[1])
+    sys.argv = words[2:]  # which is recorded as the command of each run
     os.set_inheritable(handle, False)  # noqa: FBT003 - it takes no keyword
     desk = OrderInbox(Connection(handle))
     for number in CANCELLING:

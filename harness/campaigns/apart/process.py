@@ -46,7 +46,7 @@ class Process:
         ours, theirs = socket.socketpair()
         with theirs:
             self._process = start(
-                CHILD, theirs.fileno(), runs, stderr=subprocess.PIPE, pass_fds=[theirs.fileno()]
+                CHILD, theirs.fileno(), runs, *sys.argv, stderr=subprocess.PIPE, pass_fds=[theirs.fileno()]
             )
         self._connection: Connection[Order | StopRequest, Answer] = Connection(ours.detach())
         self.owner = this_process(self._process.pid)

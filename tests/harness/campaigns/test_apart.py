@@ -1,7 +1,9 @@
 """A run whose process dies is healed and judged, and the next one is made; all of it without a cluster."""
 
+import faulthandler
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,7 +14,7 @@ import pytest
 from checkers.verdict.verdict import Validity, Verdict
 from harness import cli
 from harness.campaigns import series
-from harness.campaigns.apart import aftermath, process
+from harness.campaigns.apart import aftermath, child, process
 from harness.campaigns.campaign import Campaign
 from harness.campaigns.sensitivity.stored_runs import StoredRuns
 from harness.campaigns.series import TOGETHER
@@ -306,3 +308,15 @@ def test_a_command_that_is_killed_takes_its_run_along(launched: "subprocess.Pope
     launched.communicate()
     wait_until(lambda: not Path(f"/proc/{child}/cmdline").exists())
     assert not is_noted(run.folder)
+
+
+def test_a_run_records_the_command_that_a_user_entered(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    ours, theirs = socket.socketpair()
+    ours.close()
+    monkeypatch.setattr(sys, "argv", ["child.py"])
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    monkeypatch.setattr(faulthandler, "enable", lambda **_: None)
+    child.main([str(theirs.detach()), str(tmp_path), "krucible", "run", SCENARIO])
+    assert sys.argv == ["krucible", "run", SCENARIO]
