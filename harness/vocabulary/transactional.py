@@ -126,7 +126,7 @@ class GroupProtocol(StrEnum):
 
     CLASSIC = "classic"
     CONSUMER = "consumer"
-    """KIP-848's."""
+    """The protocol of KIP-848."""
 
 
 class CopyWorkload(TransactionalWorkload, frozen=True, tag="copy"):
