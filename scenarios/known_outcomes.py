@@ -61,13 +61,6 @@ KNOWN = (
         discovered_by="analysis of the replication protocol (motivation of KIP-966)",
     ),
     KnownOutcome(
-        "KIP-848",
-        "regressions/own-instance-id",
-        (Side(version="4.4.0", expected_red=True),),
-        tries=3,
-        discovered_by="Kafka's developers (pull request 23542, not merged)",
-    ),
-    KnownOutcome(
         "KAFKA-17375", "regressions/kafka-17375-lowered-segment", (Side(version="4.3.1", expected_red=True),)
     ),
     KnownOutcome(
