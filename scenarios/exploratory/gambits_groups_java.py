@@ -1,6 +1,6 @@
 """exploratory/gambits-groups-java: groups whose members use several libraries, Kafka's own among them."""
 
-from harness.vocabulary import GroupsWorkload, Mode, Scenario, Topology
+from harness.vocabulary import Expectation, GroupsWorkload, Mode, Scenario, Topology, Validity
 from scenarios.exploratory.chaos_java import LIBRARIES
 from scenarios.gambit_schedules import mostly_gambits
 from scenarios.grouping import GROUP_BROKERS, GROUP_GAMBITS, SHORT_SESSIONS
@@ -27,5 +27,12 @@ SCENARIO = Scenario(
     ),
     # Before, groups of that protocol were a preview, and the library had no expressions for brokers.
     versions_min="4.0.0",
+    expectations=(
+        Expectation(
+            Validity.VALID,
+            ("static-member-refused",),
+            why="Kafka's pull request 23542, open: a static member that got no answer is refused when it asks again",
+        ),
+    ),
     ticket="KIP-848",
 )
