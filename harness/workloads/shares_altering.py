@@ -93,7 +93,7 @@ class AlteringWorker(Worker):
         partitions = self._context.partitions_of(self._context.topic)
         received = {p: self._context.highest.of(self._group, p) for p in partitions}
         if self._random.random() < DELETE_SHARE and max(received.values()) < DELETE_BELOW:
-            if self._repeated(self._delete):
+            if self._repeated(self._delete_starts):
                 for partition in partitions:
                     self._context.highest.begins(self._group, partition, 0)
             return
@@ -129,7 +129,7 @@ class AlteringWorker(Worker):
 
         return self._asked("alter-share-offsets", asked, ask)
 
-    def _delete(self) -> bool:
+    def _delete_starts(self) -> bool:
         topic = self._context.topic
 
         def ask(connection: Connection) -> int:

@@ -31,7 +31,7 @@ SCENARIO = Scenario(
         Expectation(
             Validity.VALID,
             ("static-member-refused",),
-            why="Kafka's pull request 23542, open: a static member that got no answer is refused when it asks again",
+            why="Kafka's pull request 23542, open: a static member that got no answer is refused",
         ),
     ),
     ticket="KIP-848",
