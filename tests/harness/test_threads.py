@@ -1,7 +1,7 @@
 """No thread of the harness overrides a private method of `threading.Thread`.
 
-A worker once had a method `_delete`, which CPython's `Thread` calls when a thread ends: each load ended with a
-request that nobody had planned.
+A worker once had a method `_delete`, which `Thread` calls when a thread ends: each load ended with a
+request that was not intended.
 """
 
 import importlib
