@@ -14,14 +14,14 @@ import harness
 PRIVATE = {name for name in dir(threading.Thread) if name.startswith("_") and not name.endswith("__")}
 
 
-def below(base: type) -> Iterator[type]:
+def below(base: type[threading.Thread]) -> Iterator[type[threading.Thread]]:
     """All subclasses of a class."""
     for each in base.__subclasses__():
         yield each
         yield from below(each)
 
 
-def overridden(thread: type) -> set[str]:
+def overridden(thread: type[threading.Thread]) -> set[str]:
     """The private methods of `threading.Thread` that a class has of its own."""
     return PRIVATE & vars(thread).keys()
 
