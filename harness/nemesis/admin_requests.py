@@ -115,7 +115,10 @@ class AdminRequests:
         """
         if isinstance(operation, LateHeartbeat):
             return self._prepare_heartbeat(operation, snapshot)
-        node = self.answering(snapshot)
+        if isinstance(operation, AlterBroker):
+            node = self.itself(snapshot.node(operation.member))
+        else:
+            node = self.answering(snapshot)
         key, value = self._as_value(operation, snapshot)
         address = self.address_of(node)
         if isinstance(operation, AddVoter | RemoveVoter | UnregisterBroker | UnregisterController):
@@ -154,6 +157,16 @@ class AdminRequests:
             if node.id in snapshot.brokers_up and answers(*self.address_of(node), _PROBE_S):
                 return node
         raise NoTargetError("no broker answers")
+
+    def itself(self, broker: Node) -> Node:
+        """The broker that a config is for: no other one takes the request (``ConfigAdminManager.preprocess``).
+
+        Raises:
+            NoTargetError: it does not answer.
+        """
+        if not answers(*self.address_of(broker), _PROBE_S):
+            raise NoTargetError(f"{broker.name} does not answer")
+        return broker
 
     def with_ongoing_reassignments(self, snapshot: ClusterSnapshot, timeout_ms: int) -> ClusterSnapshot:
         """The snapshot with the current ongoing reassignments; the observed ones may be outdated.

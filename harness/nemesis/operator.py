@@ -105,7 +105,7 @@ class Operator:
             WireError: no broker answers, or one refuses.
         """
         for broker, config in tuple(self._altered):
-            address = self._asking.address_of(self._asking.answering(self._look()))
+            address = self._asking.address_of(self._asking.itself(self._look().by_id[broker]))
             answer = alter_broker(address, broker, config, None)
             if answer.code:
                 raise WireError(f"{config} of broker {broker} is still set: Kafka answered {answer.code}")

@@ -443,7 +443,7 @@ def test_a_config_of_one_broker_is_removed_at_the_end(bench: Bench) -> None:
     cordon = AlterBroker(broker(3), "cordoned.log.dirs", "*")
     assert bench.operator.perform(cordon, 500).outcome is OK
     begun, ended = bench.operations()
-    asked = {"to": "n2", "config": "cordoned.log.dirs", "value": "*"}
+    asked = {"to": "n3", "config": "cordoned.log.dirs", "value": "*"}
     assert (begun.f, begun.key, begun.value) == ("alter-broker", 3, asked)
     assert ended.value.items() >= (asked | {"code": 0}).items()
     bench.answers["alter_broker"] = SettingAnswer(41, None)
