@@ -159,7 +159,7 @@ class AdminRequests:
         raise NoTargetError("no broker answers")
 
     def itself(self, broker: Node) -> Node:
-        """The broker that a config is for: no other one takes the request (``ConfigAdminManager.preprocess``).
+        """The broker that a config is for: others refuse the request (``ConfigAdminManager.preprocess``).
 
         Raises:
             NoTargetError: it does not answer.

@@ -92,6 +92,14 @@ SEEDS = st.integers(min_value=0, max_value=2**63)
 ISOLATED = Topology(mode=Mode.ISOLATED)
 DISKS = Topology(mode=Mode.ISOLATED, brokers=4, disk=DiskKind.LOOP_EXT4)
 EVERY = dict.fromkeys(GAMBITS, 1)
+OFTEN_WITHOUT_FAULTS = {
+    "cordoned-broker",
+    "lowered-feature",
+    "moved-leader",
+    "moved-share-coordinator",
+    "unregistered-controller",
+}
+"""Gambits that are requests to an administrator; some of their draws have faults too."""
 REPLICAS = {"leader", "follower-1", "follower-2"}
 QUORUM = {"controller", "voter-1", "voter-2"}
 
@@ -138,7 +146,11 @@ def test_schedules_without_gambits_are_what_they_were() -> None:
 @given(SEEDS, st.sampled_from(sorted(GAMBITS)))
 def test_a_script_can_be_played_as_it_is_written(seed: int, kind: str) -> None:
     moves = script(kind, seed)
-    assert 3 <= len([move for move in moves if not isinstance(move, Pass)]) <= 20
+    assert (
+        (2 if kind in OFTEN_WITHOUT_FAULTS else 3)
+        <= len([move for move in moves if not isinstance(move, Pass)])
+        <= 20
+    )
     known: set[str] = set()
     begun: list[str] = []
     ended: list[str] = []
@@ -165,7 +177,7 @@ def test_a_script_can_be_played_as_it_is_written(seed: int, kind: str) -> None:
                 assert {parts["part"]} <= known if isinstance(parts.get("part"), str) else True
                 assert within_ms <= 30_000, "a condition is waited for in vain"
     assert sorted(begun) == sorted(ended) == sorted(set(begun))
-    assert begun
+    assert begun or kind in OFTEN_WITHOUT_FAULTS
 
 
 def _parts_of(move: GambitMove) -> set[str]:
@@ -747,10 +759,10 @@ def test_a_schedule_names_all_faults_and_operations_of_its_gambits() -> None:
 def test_what_a_topology_does_not_fit_is_not_drawn() -> None:
     combined = {gambit.kind for seed in range(30) for gambit in drawn(seed, Topology()).gambits}
     assert combined == {kind for kind, recipe in GAMBITS.items() if not recipe.isolated}
-    folders = {gambit.kind for seed in range(40) for gambit in drawn(seed, ISOLATED).gambits}
+    folders = {gambit.kind for seed in range(80) for gambit in drawn(seed, ISOLATED).gambits}
     assert folders == {kind for kind, recipe in GAMBITS.items() if not recipe.disks and recipe.brokers <= 3}
     static = msgspec.structs.replace(ISOLATED, quorum=Quorum.STATIC)
-    unchanged = {gambit.kind for seed in range(40) for gambit in drawn(seed, static).gambits}
+    unchanged = {gambit.kind for seed in range(80) for gambit in drawn(seed, static).gambits}
     assert folders - unchanged == {
         "departing-leader",
         "overlapping-changes",
