@@ -44,11 +44,12 @@ VOTERS = (
     "deaf-voter",
 )
 EPOCHS = ("held-shrink", "lone-epochs", "alternating-leaders", "uncommitted-changes")
+SHARES = ("share-coordinator", "moved-share-coordinator", "moved-leader")
 OPERATIONS = ("unregistered-broker", "unregistered-controller", "cordoned-broker", "lowered-feature")
 POWER = ("voters-power", "copies-power", "eligible-again")
 ELSEWHERE = {
     *CLEANING, *DELETIONS, *TRANSACTIONS, *POWER, *MOVES, *PIPELINED, *METADATA, *VOTERS, *EPOCHS,
-    *OPERATIONS,
+    *OPERATIONS, *SHARES,
     "group-coordinator",
 }  # fmt: skip
 """Those that need another workload, more nodes, or disks of their own."""
@@ -151,6 +152,7 @@ def test_a_run_stands_for_another_scenario_of_the_same_cluster_and_load(name: st
         pytest.param("exploratory/gambits-deletions", DELETIONS, marks=pytest.mark.long),
         ("exploratory/gambits-voters", VOTERS),
         pytest.param("exploratory/gambits-operations", OPERATIONS, marks=pytest.mark.long),
+        pytest.param("exploratory/gambits-share", SHARES, marks=pytest.mark.long),
         pytest.param("exploratory/gambits-epochs", EPOCHS, marks=pytest.mark.long),
         ("exploratory/gambits-compacted", CLEANING),
     ],
