@@ -51,6 +51,7 @@ KNOWN = (
     _fixed("KAFKA-20832", "kafka-20832-cordoned-broker", "4.3.1", "4.4.0"),
     _fixed("KAFKA-20634", "kafka-20634-dropped-commit", "4.2.1", "4.3.1", tries=3),
     _fixed("KAFKA-20742", "kafka-20742-added-partitions", "4.3.1", "4.4.0"),
+    _fixed("KIP-932", "kip-932-stored-start", "4.3.1", "4.4.0"),
     KnownOutcome(
         "KIP-966",
         "regressions/kip-966-last-replica",
