@@ -1,4 +1,4 @@
-"""What a run records of itself: the same bytes as ever, which every krucible reads."""
+"""What a run records of itself: the same bytes as before, apart from additions, which every krucible reads."""
 
 import msgspec
 
@@ -19,7 +19,8 @@ LINE = (
     '"config":{"min.insync.replicas":"2"},"loaded":true}],"config":{},"node_config":{},"node_versions":{},'
     '"promises":[],"workload":{"workers":15,"durable_processes":[6],"kind":"log","partitions":6,'
     '"replication_factor":3,"assignments":[],"min_insync_replicas":2,"rate":200,'
-    '"final_clients":["kafka-python","confluent-kafka"],"producers":4,"consumers":2,"subscribed":0,'
+    '"final_clients":["kafka-python","confluent-kafka"],"java_version":null,'
+    '"producers":4,"consumers":2,"subscribed":0,'
     '"acks":"all","idempotent":true,"batch":4,"pipelined":false,"deletions_interval_ms":0,"config":{},'
     '"libraries":["kafka-python","confluent-kafka"]},'
     '"controller_fetch_timeout_ms":2000,"observe_interval_ms":250,"assumptions":{"acked_before":100,'
@@ -30,7 +31,7 @@ LINE = (
     '"share-states","coordinators","producers"],'
     '"ready":{"controller_s":1.5,"brokers_s":2.0,"write_s":3.0},"expected":"valid","expected_anomalies":[]}'
 )
-"""As krucible wrote it when its value was a dictionary."""
+"""As krucible wrote it when its value was a dictionary; `java_version` was added later."""
 
 
 def written(plan: RunPlan) -> bytes:
