@@ -1,4 +1,4 @@
-"""What a run records of itself: the same bytes as before, apart from additions, which every krucible reads."""
+"""What a run records of itself: the same bytes as before, but for additions; every krucible reads them."""
 
 import msgspec
 
