@@ -27,18 +27,12 @@ _REFUSED = frozenset(
         ErrorCode.UNSUPPORTED_VERSION,
     }
 )
-_MAY_HAPPEN = frozenset(
-    {
-        # The controller still has the request, or its records are not committed yet.
-        ErrorCode.REQUEST_TIMED_OUT,
-        # A controller that was deposed may have appended the records, and its successor may commit them.
-        ErrorCode.NOT_CONTROLLER,
-        # An exception at any step, so perhaps after the records were appended.
-        ErrorCode.UNKNOWN_SERVER_ERROR,
-        # KIP-584's code for an error while the levels are written.
-        ErrorCode.FEATURE_UPDATE_FAILED,
-    }
-)
+"""Errors of changes that were not made.  After any other one a change may have been made, or may still be.
+
+REQUEST_TIMED_OUT: the controller still has the request, or its records are not committed yet.
+NOT_CONTROLLER: a controller that was deposed may have appended records that its successor commits.
+UNKNOWN_SERVER_ERROR, FEATURE_UPDATE_FAILED: an exception at any step, perhaps after an append.
+"""
 
 Address = tuple[str, int]
 

@@ -95,7 +95,7 @@ def test_of_a_broker_that_is_not_registered_nothing_is_known() -> None:
     recording.record(6, "UNREGISTER_BROKER_RECORD", {"brokerId": 3, "brokerEpoch": 0})
     changed(recording, 7, cordonedLogDirs=["d3"])
     recording.changed(10, replicas=[1, 2, 3], addingReplicas=[3])
-    assert "assigned-to-cordoned" not in ids(recording)
+    assert ids(recording) == {"assigned-to-unregistered": 1}
 
 
 def test_a_replica_that_it_had_before_stays() -> None:
