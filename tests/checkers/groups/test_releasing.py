@@ -83,6 +83,13 @@ def test_a_member_that_has_left_does_not_keep_its_instance_id(story: GroupStory)
     assert f"which it had released by __consumer_offsets/{PARTITION}@3" in one.summary
 
 
+def test_a_log_of_unknown_extent_says_nothing_about_an_owner(story: GroupStory) -> None:
+    joined(story, *LEFT, stretches=[])
+    story.assigned(1, 5, {0: 0}, {0: [0]})
+    refused(story, 1, "member-1")
+    assert found(story) == []
+
+
 def test_the_removal_of_the_member_that_left_changes_nothing(story: GroupStory) -> None:
     joined(story, *LEFT, member(1, None), group(6))
     refused(story, 1, "member-1")

@@ -220,10 +220,10 @@ def test_a_lost_decision_of_the_transaction_may_explain_it(monkeypatch: pytest.M
 def test_findings_that_an_event_may_explain_do_not_hide_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """The state of all transactions but the last one may have been lost."""
     story, explained = run_of(), []
-    for offset in range(12, 12 + EXAMPLES_PER_ANOMALY):
+    for offset in range(12, 13 + EXAMPLES_PER_ANOMALY):
         explained.append(story.begins_transaction(offset))
         story.ends_transaction(explained[-1], offset, kind=FAIL)
-    last = 12 + EXAMPLES_PER_ANOMALY
+    last = 13 + EXAMPLES_PER_ANOMALY
     story.transaction(last, kind=FAIL)
     accepts(story, *range(12, last + 1))
     history = story.history()
