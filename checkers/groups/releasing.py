@@ -16,6 +16,8 @@ Reasons why a correct Kafka causes no finding of the second kind:
 - *A deposed coordinator*, which does not know that record, may answer.  So its leader epoch must have been in
   the log for a time, and meanwhile no process was suspended and no network was disturbed.
 - *A record that was lost* is in no final log: only the newest log that was read counts.
+- *The owner may have come back* by a record that was not read.  So the refusal counts only if the brokers'
+  disks were read once more after it.
 """
 
 import re
@@ -25,7 +27,7 @@ from typing import NamedTuple
 from checkers.columns.tables import PartitionName
 from checkers.evidence.coordinators import OFFSETS_TOPIC
 from checkers.evidence.faults import fault_windows
-from checkers.evidence.offsets_log import GroupEntry, RecordPlace, Written, written_of
+from checkers.evidence.offsets_log import GroupEntry, RecordPlace, Written, last_read_ns, written_of
 from checkers.groups.anomalies import STATIC_REFUSED
 from checkers.history.operations import INFO, INVOKE, History, Operation
 from checkers.verdict.verdict import Anomaly
@@ -106,7 +108,7 @@ def _refusals(history: History, group: str) -> Iterator[_Refusal]:
 def _left_before(history: History, group: str, refusal: _Refusal) -> _Leaving | None:
     """The record by which the owner had certainly left when it was named; None if there is none."""
     sent_ns = history.operations[refusal.asked].time_ns
-    if any(
+    if last_read_ns(history) < refusal.answered.time_ns or any(
         not window.ends_processes and window.overlaps(sent_ns - _SETTLED_NS, refusal.answered.time_ns)
         for window in fault_windows(history)
     ):
