@@ -2,8 +2,13 @@
 
 import msgspec
 
+from checkers.evidence.administration import requests_of
+from checkers.evidence.faults import fault_windows
 from checkers.evidence.metadata_log import farthest
 from checkers.history.operations import History, once
+from checkers.history.setup import recorded_setup
+
+_REQUEST = "unregister-broker"
 
 REGISTERED, UNREGISTERED = "REGISTER_BROKER_RECORD", "UNREGISTER_BROKER_RECORD"
 
@@ -14,18 +19,31 @@ class _BrokerRecord(msgspec.Struct, frozen=True, rename="camel"):
 
 @once
 def unregistered(history: History) -> frozenset[int]:
-    """Ids of brokers that were unregistered and have not registered again.
+    """Ids of brokers that were unregistered, have not registered again, and need not have.
 
     A broker registers when it starts.  One that is unregistered while it runs only gets errors for its
-    heartbeats (Kafka's BrokerLifecycleManager), so its replicas stay out of sync until its next start.
+    heartbeats (Kafka's BrokerLifecycleManager), so its replicas stay out of sync until its next start.  A
+    broker that was started after the last request for it must register.
 
     Raises:
         msgspec.ValidationError: an observation, or a record of the log, is not as docs/histories.md says.
     """
-    log = farthest(history) if any(history.of("unregister-broker")) else None
+    log = farthest(history) if any(history.of(_REQUEST)) else None
     last = {
         msgspec.convert(data, _BrokerRecord).broker_id: kind
         for _, _, kind, data in (log.seen.records if log is not None else ())
         if kind in {REGISTERED, UNREGISTERED}
     }
-    return frozenset(broker for broker, kind in last.items() if kind == UNREGISTERED)
+    gone = (broker for broker, kind in last.items() if kind == UNREGISTERED)
+    return frozenset(broker for broker in gone if not _started_since(history, broker))
+
+
+def _started_since(history: History, broker: int) -> bool:
+    """Whether a broker was started after every request that may have removed its registration."""
+    mine = (each for each in requests_of(history, _REQUEST) if str(each.began.key) == str(broker))
+    removed_ns = max((each.to_ns for each in mine if not each.failed), default=None)
+    name = recorded_setup(history).names.get(broker)
+    return removed_ns is not None and any(
+        window.down and name in window.targets and (window.heal_invoked_ns or 0) >= removed_ns
+        for window in fault_windows(history)
+    )
