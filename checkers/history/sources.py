@@ -71,7 +71,7 @@ _JOURNALS = {
 }
 """Names of each source's journals, see docs/histories.md, and of the entries that `missing_logs` reports.
 
-A journal whose writer's role matters has a second entry, its role and its name (`checkers.verdict.withholding`).
+A journal whose writer's role matters has a second entry, see `checkers.verdict.withholding`.
 """
 
 

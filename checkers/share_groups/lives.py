@@ -9,8 +9,9 @@ delivery whose poll does has no certain life.
 A request without a known outcome may have been carried out, and may still be carried out later: the group's
 coordinator repeats what it asks of the share coordinator.  The share coordinator refuses a change with an
 older epoch of the group (FENCED_STATE_EPOCH), and that epoch increases when members join and leave.  So no
-rule that compares deliveries applies until a change is accepted in a later break.  A deletion has no epoch,
-so after one without a known outcome none applies.
+rule that compares deliveries applies until a change is accepted in a later break, after a delivery to the
+group: without one, perhaps no member has joined.  A deletion has no epoch, so after one without a known
+outcome none applies.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,7 +27,7 @@ class Change(NamedTuple):
 
     Attributes:
         begin: the requested start offset; 0 if the start offset is deleted.
-        turn: number of the break in which it was sent.
+        turn: number of the break in which it was sent; breaks without a delivery in between have one number.
         accepted: whether the coordinator confirmed it.
         deletes: whether it deletes the start offset.
         asked: position of the invocation in the history.
