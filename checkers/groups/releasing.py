@@ -15,7 +15,8 @@ Reasons why a correct Kafka causes no finding of the second kind:
 
 - *A deposed coordinator*, which does not know that record, may answer.  So its leader epoch must have been in
   the log for a time, and meanwhile no process was suspended and no network was disturbed.
-- *A record that was lost* is in no final log: only the newest log that was read counts.
+- *A record that was lost* is in no final log: only the newest log that was read counts.  A leader that has
+  written nothing yet has no log that is newer, so an event that permits a loss excuses the finding.
 - *The owner may have come back* by a record that was not read.  So the refusal counts only if the brokers'
   disks were read once more after it.
 """
@@ -29,6 +30,7 @@ from checkers.evidence.coordinators import OFFSETS_TOPIC
 from checkers.evidence.faults import fault_windows
 from checkers.evidence.offsets_log import GroupEntry, RecordPlace, Written, last_read_ns, written_of
 from checkers.groups.anomalies import STATIC_REFUSED
+from checkers.groups.excuses import GroupFinding
 from checkers.history.operations import INFO, INVOKE, History, Operation
 from checkers.verdict.verdict import Anomaly
 
@@ -69,7 +71,7 @@ class _Leaving(NamedTuple):
     entry: GroupEntry
 
 
-def find_unreleased(history: History, group: str) -> Iterator[Anomaly]:
+def find_unreleased(history: History, group: str) -> Iterator[GroupFinding]:
     """Members of a group that were refused for their instance id, although no other member had it.
 
     There is one finding for each owner, about the first refusal that proves it.
@@ -87,10 +89,10 @@ def find_unreleased(history: History, group: str) -> Iterator[Anomaly]:
             continue
         if refusal.owner == refusal.member:
             found.add(refusal.owner)
-            yield _by_itself(group, refusal)
+            yield GroupFinding(_by_itself(group, refusal))
         elif (leaving := _left_before(history, group, refusal)) is not None:
             found.add(refusal.owner)
-            yield _after_leaving(group, refusal, leaving)
+            yield GroupFinding(_after_leaving(group, refusal, leaving), by_log=True)
 
 
 def _refusals(history: History, group: str) -> Iterator[_Refusal]:

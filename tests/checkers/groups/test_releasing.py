@@ -5,7 +5,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from checkers.columns.tables import NEVER
+from checkers.groups import excuses
 from checkers.history.operations import OperationType
+from checkers.licences.internal import Loss
 from checkers.verdict.verdict import Anomaly
 from tests.checkers.groups.group_histories import CLIENT, GROUP, TOPIC, GroupStory
 from tests.checkers.groups.logged_histories import PARTITION, Record, group, judged, member, target, wrote
@@ -94,6 +97,19 @@ def test_the_owner_may_have_come_back_if_nothing_was_read_after_the_refusal(stor
     refused(story, 1, "member-2")
     assert [one.subject for one in found(story, read_again=False)] == [f"{GROUP} member-2"]
     assert len(found(story)) == 2
+
+
+def test_a_coordinator_may_have_lost_the_record_by_which_the_member_left(
+    story: GroupStory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    joined(story, *LEFT)
+    refused(story, 1, "member-1")
+    refused(story, 1, "member-2")
+    monkeypatch.setattr(excuses, "losses", lambda *_: (Loss("an unclean election", NEVER, 0),))
+    assert {one.subject: one.licence for one in found(story)} == {
+        f"{GROUP} member-1": "an unclean election",
+        f"{GROUP} member-2": None,
+    }
 
 
 def test_the_removal_of_the_member_that_left_changes_nothing(story: GroupStory) -> None:
