@@ -49,6 +49,8 @@ class Life(NamedTuple):
         code: its place among all lives.
         place: code of the share partition.
         begin: the offset at which the group begins, if the change was carried out.
+        due: the highest offset at which the group may begin by this change, or by an earlier one that may
+            still be carried out; so all records from there on are due.
         known: whether it was carried out; the first life begins at 0 and is known.
         settled: whether certainly no other change is carried out in this life.
         asked: position of the change's invocation; `NONE` in the first life.
@@ -58,13 +60,14 @@ class Life(NamedTuple):
     code: int
     place: int
     begin: int
+    due: int
     known: bool
     settled: bool
     asked: int
     ended: int
 
 
-FIRST = Life(NONE, NONE, 0, known=True, settled=True, asked=NONE, ended=NONE)
+FIRST = Life(NONE, NONE, 0, 0, known=True, settled=True, asked=NONE, ended=NONE)
 """The life before the first change."""
 
 
@@ -116,7 +119,8 @@ def _lives_of(place: int, code: int, changes: Sequence[Change]) -> Iterator[Life
     yield FIRST._replace(code=code, place=place)
     unknown: list[Change] = []
     for number, one in enumerate(changes, start=code + 1):
-        late = any(earlier.deletes or earlier.turn == one.turn for earlier in unknown)
-        yield Life(number, place, one.begin, one.accepted, one.accepted and not late, one.asked, one.ended)
+        late = [earlier.begin for earlier in unknown if earlier.deletes or earlier.turn == one.turn]
+        due, settled = max([one.begin, *late]), one.accepted and not late
+        yield Life(number, place, one.begin, due, one.accepted, settled, one.asked, one.ended)
         if not one.accepted:
             unknown.append(one)

@@ -5,15 +5,12 @@ Each write of a leader has its start offset, and a coordinator forgets the state
 coordinator that stores this one has no states of the records between them, so the next leader delivers them
 again.  Since 4.4.0 a coordinator keeps the higher one (``ShareCoordinatorShard.generateShareStateRecord``).
 
-An administrator who sets offsets begins a state again, with a higher state epoch: that of the group, which
-increases when members join and leave.  If offsets are set twice and no member joins in between, the epoch is
-the same (``GroupMetadataManager.alterShareGroupOffsets``).  Nothing is lost then, because no leader has
-stored anything in between.  The group coordinator may also initialise a state several times with the same
-epoch.  This is judged, because the states are lost.
+An administrator who sets offsets begins a state again, with a higher state epoch, or with the same one in
+the cases that `resets` describes.  Without such a reason the group coordinator may also initialise a state
+several times with the same epoch.  This is judged, because the states are lost.
 """
 
-from collections import defaultdict
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from checkers.columns.tables import NONE, GroupPartition, PartitionName
@@ -22,7 +19,7 @@ from checkers.evidence.share_states import ShareStatesLog, share_places, share_s
 from checkers.history.operations import History
 from checkers.history.share_states import Kind
 from checkers.share_groups.anomalies import STORED_START_BACK
-from checkers.share_groups.loading import SETS
+from checkers.share_groups.resets import Resets, resets_of
 from checkers.verdict.verdict import Anomaly
 
 
@@ -61,39 +58,23 @@ def stored_starts_back(history: History) -> Iterator[tuple[GroupPartition, Anoma
         msgspec.ValidationError: an observation is not as docs/histories.md says.
         ValueError: its columns are not.
     """
-    requested = _requested(history)
     for number, log in sorted(share_states_of(history).items()):
         names = share_places(history, log)
-        for back in _backs(log, names, requested):
+        for back in _backs(log, resets_of(history, log, names)):
             name = names[back.place] or GroupPartition(*log.seen.places[back.place])
             yield name, _found(log, name, PartitionName(SHARES_TOPIC, number), back)
 
 
-def _requested(history: History) -> Mapping[GroupPartition, Container[int]]:
-    """By share partition, the start offsets that an administrator asked for."""
-    found: dict[GroupPartition, set[int]] = defaultdict(set)
-    for operation in history.of(SETS):
-        asked = operation.value
-        place = GroupPartition(str(operation.key), asked["topic"], asked["partition"])
-        found[place].add(asked["offset"])
-    return found
-
-
-def _backs(
-    log: ShareStatesLog,
-    names: Sequence[GroupPartition | None],
-    requested: Mapping[GroupPartition, Container[int]],
-) -> Iterator[_Back]:
+def _backs(log: ShareStatesLog, resets: Resets) -> Iterator[_Back]:
     known: dict[int, _Known] = {}
-    fields = ("offset", "place", "kind", "state_epoch", "start", "share_epoch", "batches")
-    columns = [log.records[name].tolist() for name in fields]
+    columns = [log.records[name].tolist() for name in ("offset", "place", "kind", "state_epoch", "start")]
+    reasons = [column.tolist() for column in resets]
     following = NONE
-    for offset, code, kind, state_epoch, start, share_epoch, batches in zip(*columns, strict=True):
+    for offset, code, kind, state_epoch, start, begun, asked, late in zip(*columns, *reasons, strict=True):
         if offset != following:
             known = {}
         following = offset + 1
-        before, name = known.get(code), names[code]
-        begun = kind == Kind.SNAPSHOT and not share_epoch and not batches
+        before = known.get(code)
         if kind == Kind.REMOVED:
             known.pop(code, None)
         elif kind == Kind.UPDATE and start == NONE:
@@ -102,8 +83,7 @@ def _backs(
         elif before is None or (kind == Kind.SNAPSHOT and state_epoch > before.state_epoch):
             known[code] = _Known(state_epoch, start, offset, begun)
         else:
-            set_again = begun and before.begun and name is not None and start in requested.get(name, ())
-            if start < before.start and not set_again:
+            if start < before.start and not (late or (asked and before.begun)):
                 yield _Back(code, offset, start, before)
             known[code] = _Known(before.state_epoch, start, offset, begun)
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from checkers.history.operations import OperationType
 from checkers.history.share_states import Kind
 from checkers.share_groups.stored_starts import stored_starts_back
 from tests.checkers.share_groups.share_histories import GROUP, OK, TOPIC, ShareStory
@@ -16,10 +17,11 @@ BEGUN = MADE._replace(leader=0)
 
 
 def backs(*records: Record, **changes: Any) -> list[str]:
-    """Subjects of the findings in a log; an administrator had set the start offset to 4."""
+    """Subjects of the findings in a log; the start offset was set to 4, and perhaps to 2."""
     recording = ShareStory()
     recording.setup(GROUP)
     recording.alters(4)
+    recording.alters(2, OperationType.INFO)
     recording.add("observer-replicas", OK, "observe", "share-states", states(*records, **changes))
     return [str(anomaly.subject) for _, anomaly in stored_starts_back(recording.history())]
 
@@ -38,6 +40,9 @@ def backs(*records: Record, **changes: Any) -> list[str]:
         ),
         pytest.param(
             [BEGUN._replace(start=9), BEGUN._replace(snapshot=1, start=4)], id="set twice without a member"
+        ),
+        pytest.param(
+            [BEGUN, Record(start=9), BEGUN._replace(snapshot=1, start=2)], id="set late, without an answer"
         ),
         pytest.param([MADE, Record(start=3), Record(kind=Kind.REMOVED, snapshot=-1), MADE], id="deleted"),
         pytest.param([MADE, Record(start=3)._replace(offset=5), MADE._replace(offset=7)], id="a gap"),
