@@ -202,3 +202,14 @@ def test_a_broker_that_starts_after_its_registration_was_removed_returns(
     partition = RecoveredPartition("log-0", 0, 1, (1, 3), (1, 2, 3), write_acked=True)
     result = check_recovery(unregistered(partition, answered=answered, down=down))
     assert [anomaly.illegal for anomaly in result.anomalies] == [illegal]
+
+
+@pytest.mark.parametrize("lost", ["admin", "moves"])
+def test_the_request_that_removed_a_registration_may_be_missing(lost: str) -> None:
+    partition = RecoveredPartition("log-0", 0, 1, (1, 3), (1, 2, 3), write_acked=True)
+    whole = unregistered(partition)
+    kept = tuple(operation for operation in whole.operations if operation.f != "unregister-broker")
+    unasked = msgspec.structs.replace(whole, operations=kept)
+    assert [anomaly.illegal for anomaly in check_recovery(unasked).anomalies] == [True]
+    holed = msgspec.structs.replace(unasked, damage=("gone",), lacking=frozenset({lost}))
+    assert [anomaly.illegal for anomaly in check_recovery(holed).anomalies] == [False]
