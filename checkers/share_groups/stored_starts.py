@@ -79,7 +79,8 @@ def _backs(log: ShareStatesLog, resets: Resets) -> Iterator[_Back]:
             known.pop(code, None)
         elif kind == Kind.UPDATE and start == NONE:
             # The coordinator keeps the start offset that it has.
-            continue
+            if before is not None:
+                known[code] = before._replace(begun=False)
         elif before is None or (kind == Kind.SNAPSHOT and state_epoch > before.state_epoch):
             known[code] = _Known(state_epoch, start, offset, begun)
         else:

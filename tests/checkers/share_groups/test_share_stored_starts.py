@@ -64,6 +64,11 @@ def test_a_start_offset_that_a_coordinator_may_write(records: list[Record]) -> N
         pytest.param(
             [BEGUN, Record(start=9), BEGUN._replace(snapshot=1, start=4)], [4], id="set late, after its use"
         ),
+        pytest.param(
+            [BEGUN._replace(start=9), Record(start=-1), BEGUN._replace(snapshot=1, start=4)],
+            [4],
+            id="set late, after states were stored",
+        ),
         pytest.param([MADE, Record(start=9), Record(start=4), Record(start=6)], [4], id="once for each"),
         pytest.param([MADE, Record(start=9), Record(start=4), Record(start=3)], [4, 3], id="back twice"),
     ],
