@@ -74,7 +74,7 @@ class _Leaving(NamedTuple):
 def find_unreleased(history: History, group: str) -> Iterator[GroupFinding]:
     """Members of a group that were refused for their instance id, although no other member had it.
 
-    There is one finding for each owner, about the first refusal that proves it.
+    There is one finding for each owner and case, about the first refusal that proves it.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
@@ -83,15 +83,15 @@ def find_unreleased(history: History, group: str) -> Iterator[GroupFinding]:
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
     """
-    found: set[str] = set()
+    own: set[str] = set()
+    left: set[str] = set()
     for refusal in _refusals(history, group):
-        if refusal.owner in found:
-            continue
         if refusal.owner == refusal.member:
-            found.add(refusal.owner)
-            yield GroupFinding(_by_itself(group, refusal))
-        elif (leaving := _left_before(history, group, refusal)) is not None:
-            found.add(refusal.owner)
+            if refusal.owner not in own:
+                own.add(refusal.owner)
+                yield GroupFinding(_by_itself(group, refusal))
+        elif refusal.owner not in left and (leaving := _left_before(history, group, refusal)) is not None:
+            left.add(refusal.owner)
             yield GroupFinding(_after_leaving(group, refusal, leaving), by_log=True)
 
 

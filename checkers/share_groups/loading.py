@@ -275,7 +275,8 @@ class _Loader:
 
         Without a delivery it is not known whether a member joined, so the group may have the same epoch.
         """
-        turn, received = asked.value["turn"], self._received[asked.key]
+        turn: int = asked.value["turn"]
+        received = self._received[asked.key]
         first, last, before = self._turns.get(asked.key, (turn, turn, NONE))
         if turn != last and received != before:
             first = turn

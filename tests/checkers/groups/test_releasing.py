@@ -99,6 +99,16 @@ def test_the_owner_may_have_come_back_if_nothing_was_read_after_the_refusal(stor
     assert len(found(story)) == 2
 
 
+def test_a_case_that_an_event_may_explain_does_not_hide_the_other_one(
+    story: GroupStory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    joined(story, *LEFT)
+    refused(story, 1, "member-1")
+    refused(story, 1, "member-1", me="member-1")
+    monkeypatch.setattr(excuses, "losses", lambda *_: (Loss("an unclean election", NEVER, 0),))
+    assert [one.illegal for one in found(story)] == [False, True]
+
+
 def test_a_coordinator_may_have_lost_the_record_by_which_the_member_left(
     story: GroupStory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
