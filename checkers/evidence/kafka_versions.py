@@ -20,6 +20,7 @@ from typing import NamedTuple
 from checkers.evidence.faults import FOREVER_NS, FaultWindow, fault_windows, recorded_faults
 from checkers.history.operations import History, once
 from checkers.history.setup import Setup, numbers_of, recorded_setup
+from checkers.history.sources import Source, lacking
 
 UPGRADE = "upgrade"
 """Kind of the faults that change a node's version."""
@@ -98,7 +99,7 @@ def kafka_versions(history: History) -> KafkaVersions:
     """Find the versions that nodes may have run.
 
     A version of the set-up that no recorded upgrade brought may have been in force at any time: an upgrade
-    may be missing in an incomplete history.
+    may be missing in an incomplete history.  If records of faults are missing, so may each of its versions.
 
     Raises:
         msgspec.ValidationError: a fault, or the setup, is not as docs/histories.md says.
@@ -111,7 +112,9 @@ def kafka_versions(history: History) -> KafkaVersions:
     ]
     first = {node.name: setup.node_versions.get(node.name, setup.kafka_version) for node in setup.nodes}
     brought = {version for _, version in upgrades}.union(map(numbers_of, first.values()))
-    anywhere = set(map(numbers_of, setup.versions)) - brought
+    anywhere = set(map(numbers_of, setup.versions))
+    if lacking(history, Source.FAULTS) is None:
+        anywhere -= brought
     spans = [span for node, begins in first.items() for span in _spans(node, numbers_of(begins), upgrades)]
     spans += [VersionSpan(node, version, 0, FOREVER_NS) for node in first for version in anywhere]
     return KafkaVersions(setup, spans)

@@ -219,6 +219,19 @@ def written_of(history: History) -> dict[int, Written]:
 
 
 @once
+def last_read_ns(history: History) -> int:
+    """When the last reading that found anything began: what brokers had written by then was read; -1: never.
+
+    An observer reads all disks that it can read, one after the other.
+
+    Raises:
+        msgspec.ValidationError: an observation is not as docs/histories.md says.
+    """
+    seen = (msgspec.convert(operation.value, CommitsSeen) for operation in history.observed(COMMITS))
+    return max((one.began_ns for one in seen), default=NONE)
+
+
+@once
 def has_all_records(history: History) -> bool:
     """Whether the history has all records of the offsets topic that were read.
 

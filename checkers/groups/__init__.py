@@ -87,8 +87,8 @@ def check_groups(history: History) -> CheckerResult:
         ordered = not mixed or not may_have_restarted(history, groups, group)
         found = [*_events(groups, group, ordered=ordered), *_undelivered(groups, deliveries)]
         found += map(GroupFinding, find_deleted(groups, group, expected.session_ms))
-        refused = (*find_refused(history, group), *find_unreleased(history, group))
-        found += map(GroupFinding, [*refused, *logged.found[group]])
+        found += map(GroupFinding, [*find_refused(history, group), *logged.found[group]])
+        found += find_unreleased(history, group)
         judged = list(Excuses(history, group).judged(found))
         anomalies += judged
         _count(counts, judged, deliveries)

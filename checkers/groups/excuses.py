@@ -30,7 +30,10 @@ from checkers.licences.internal import Loss, losses
 from checkers.verdict.verdict import Anomaly
 
 _OF_CLIENTS = frozenset((UNDELIVERED.id, PREMATURE_COMMIT.id, STATIC_REFUSED.id))
-"""Anomalies that follow from clients' operations alone, so that no loss of a coordinator explains them."""
+"""Anomalies that follow from clients' operations alone, so that no loss of a coordinator explains them.
+
+An exception are findings that state that they rest on the coordinator's log.
+"""
 
 
 class GroupFinding(NamedTuple):
@@ -42,12 +45,14 @@ class GroupFinding(NamedTuple):
         offsets: offset of the record that it is about, or those of which one had been committed; empty if
             unknown.
         since_ns: when the commit was requested that was lost; 0 if there is none.
+        by_log: whether it rests on a record of the coordinator, which this one may have lost since.
     """
 
     anomaly: Anomaly
     place: GroupPartition | None = None
     offsets: tuple[int, ...] = ()
     since_ns: int = 0
+    by_log: bool = False
 
 
 class Excuses:
@@ -69,7 +74,8 @@ class Excuses:
             yield msgspec.structs.replace(one.anomaly, illegal=text is None, licence=text)
 
     def _of(self, found: GroupFinding) -> str | None:
-        if found.anomaly.id not in _OF_CLIENTS and (lost := self._lost(found)) is not None:
+        depends = found.by_log or found.anomaly.id not in _OF_CLIENTS
+        if depends and (lost := self._lost(found)) is not None:
             return lost
         permits = () if found.place is None else self._permits(found.place)
         return next((permit.text for permit in permits if _may_explain(permit, found)), None)

@@ -15,7 +15,10 @@ Reasons why a correct Kafka causes no finding of the second kind:
 
 - *A deposed coordinator*, which does not know that record, may answer.  So its leader epoch must have been in
   the log for a time, and meanwhile no process was suspended and no network was disturbed.
-- *A record that was lost* is in no final log: only the newest log that was read counts.
+- *A record that was lost* is in no final log: only the newest log that was read counts.  A leader that has
+  written nothing yet has no log that is newer, so an event that permits a loss excuses the finding.
+- *The owner may have come back* by a record that was not read.  So the refusal counts only if the brokers'
+  disks were read once more after it.
 """
 
 import re
@@ -25,8 +28,9 @@ from typing import NamedTuple
 from checkers.columns.tables import PartitionName
 from checkers.evidence.coordinators import OFFSETS_TOPIC
 from checkers.evidence.faults import fault_windows
-from checkers.evidence.offsets_log import GroupEntry, RecordPlace, Written, written_of
+from checkers.evidence.offsets_log import GroupEntry, RecordPlace, Written, last_read_ns, written_of
 from checkers.groups.anomalies import STATIC_REFUSED
+from checkers.groups.excuses import GroupFinding
 from checkers.history.operations import INFO, INVOKE, History, Operation
 from checkers.verdict.verdict import Anomaly
 
@@ -67,10 +71,10 @@ class _Leaving(NamedTuple):
     entry: GroupEntry
 
 
-def find_unreleased(history: History, group: str) -> Iterator[Anomaly]:
+def find_unreleased(history: History, group: str) -> Iterator[GroupFinding]:
     """Members of a group that were refused for their instance id, although no other member had it.
 
-    There is one finding for each owner, about the first refusal that proves it.
+    There is one finding for each owner and case, about the first refusal that proves it.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
@@ -79,16 +83,16 @@ def find_unreleased(history: History, group: str) -> Iterator[Anomaly]:
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
     """
-    found: set[str] = set()
+    own: set[str] = set()
+    left: set[str] = set()
     for refusal in _refusals(history, group):
-        if refusal.owner in found:
-            continue
         if refusal.owner == refusal.member:
-            found.add(refusal.owner)
-            yield _by_itself(group, refusal)
-        elif (leaving := _left_before(history, group, refusal)) is not None:
-            found.add(refusal.owner)
-            yield _after_leaving(group, refusal, leaving)
+            if refusal.owner not in own:
+                own.add(refusal.owner)
+                yield GroupFinding(_by_itself(group, refusal))
+        elif refusal.owner not in left and (leaving := _left_before(history, group, refusal)) is not None:
+            left.add(refusal.owner)
+            yield GroupFinding(_after_leaving(group, refusal, leaving), by_log=True)
 
 
 def _refusals(history: History, group: str) -> Iterator[_Refusal]:
@@ -106,7 +110,7 @@ def _refusals(history: History, group: str) -> Iterator[_Refusal]:
 def _left_before(history: History, group: str, refusal: _Refusal) -> _Leaving | None:
     """The record by which the owner had certainly left when it was named; None if there is none."""
     sent_ns = history.operations[refusal.asked].time_ns
-    if any(
+    if last_read_ns(history) < refusal.answered.time_ns or any(
         not window.ends_processes and window.overlaps(sent_ns - _SETTLED_NS, refusal.answered.time_ns)
         for window in fault_windows(history)
     ):

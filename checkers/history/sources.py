@@ -16,6 +16,7 @@ class Source(StrEnum):
     """Sources of a history: the records of one kind of writer, in its own journals."""
 
     CLIENTS = "clients"
+    START_CHANGES = "changes of share groups' start offsets"
     FAULTS = "faults"
     ADMIN = "admin operations"
     MOVES = "moves of the script"
@@ -43,6 +44,7 @@ class Source(StrEnum):
 
 _JOURNALS = {
     Source.CLIENTS: re.compile(r"(worker|bulk)-\d+|script"),
+    Source.START_CHANGES: re.compile(r"altering .*", re.DOTALL),
     Source.FAULTS: re.compile(r"nemesis(-\d+|-blinks)?|holds"),
     Source.ADMIN: re.compile(r"admin(-\d+)?"),
     Source.MOVES: re.compile(r"moves"),
@@ -67,7 +69,10 @@ _JOURNALS = {
     Source.TRUNCATIONS: re.compile(r"(truncated|log-cut) of broker .*", re.DOTALL),
     Source.QUORUM_VIEWS: re.compile(r"(quorum-view|metadata-truncated) of .*", re.DOTALL),
 }
-"""Names of each source's journals, see docs/histories.md, and of the entries that `missing_logs` reports."""
+"""Names of each source's journals, see docs/histories.md, and of the entries that `missing_logs` reports.
+
+A journal whose writer's role matters has a second entry, see `checkers.verdict.withholding`.
+"""
 
 
 def lacking(history: History, *sources: Source) -> str | None:

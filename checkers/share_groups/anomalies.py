@@ -154,7 +154,7 @@ ANOMALIES = by_id(
 """All anomalies, by id."""
 _CALM = (*PERMITTED, Source.PARTITIONS)
 """Sources that show that no fault and no change of the leader was near."""
-_SAME_LIFE = (Source.CLIENTS, *_CALM)
+_SAME_LIFE = (Source.START_CHANGES, *_CALM)
 """Sources that also show that no start offset was set in between."""
 _STATES = (Source.CLIENTS, *PERMITTED)
 """Sources that show who asked for the states of records, and that no legal event lost them."""
@@ -162,11 +162,11 @@ NEEDS = Needs(
     (Source.CLIENTS, Source.DISKS),
     {
         UNDELIVERED.id: (Source.CLIENTS, *PERMITTED),
-        ACKNOWLEDGED_TWICE.id: (Source.CLIENTS, *PERMITTED),
+        ACKNOWLEDGED_TWICE.id: (Source.START_CHANGES, *PERMITTED),
         DELIVERED_AGAIN.id: _SAME_LIFE,
         COUNT_LOST.id: _SAME_LIFE,
-        HELD_TWICE.id: _CALM,
-        LOCK_LOST.id: _CALM,
+        HELD_TWICE.id: _SAME_LIFE,
+        LOCK_LOST.id: _SAME_LIFE,
         START_WENT_BACK.id: _SAME_LIFE,
         START_NOT_SET.id: _SAME_LIFE,
         WRONG_RECORD.id: PERMITTED,

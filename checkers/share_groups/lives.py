@@ -9,8 +9,9 @@ delivery whose poll does has no certain life.
 A request without a known outcome may have been carried out, and may still be carried out later: the group's
 coordinator repeats what it asks of the share coordinator.  The share coordinator refuses a change with an
 older epoch of the group (FENCED_STATE_EPOCH), and that epoch increases when members join and leave.  So no
-rule that compares deliveries applies until a change is accepted in a later break.  A deletion has no epoch,
-so after one without a known outcome none applies.
+rule that compares deliveries applies until a change is accepted in a later break, after a delivery to the
+group: without one, perhaps no member has joined.  A deletion has no epoch, so after one without a known
+outcome none applies.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,7 +27,7 @@ class Change(NamedTuple):
 
     Attributes:
         begin: the requested start offset; 0 if the start offset is deleted.
-        turn: number of the break in which it was sent.
+        turn: number of the break in which it was sent; breaks without a delivery in between have one number.
         accepted: whether the coordinator confirmed it.
         deletes: whether it deletes the start offset.
         asked: position of the invocation in the history.
@@ -48,6 +49,8 @@ class Life(NamedTuple):
         code: its place among all lives.
         place: code of the share partition.
         begin: the offset at which the group begins, if the change was carried out.
+        due: the highest offset at which the group may begin by this change, or by an earlier one that may
+            still be carried out; so all records from there on are due.
         known: whether it was carried out; the first life begins at 0 and is known.
         settled: whether certainly no other change is carried out in this life.
         asked: position of the change's invocation; `NONE` in the first life.
@@ -57,13 +60,14 @@ class Life(NamedTuple):
     code: int
     place: int
     begin: int
+    due: int
     known: bool
     settled: bool
     asked: int
     ended: int
 
 
-FIRST = Life(NONE, NONE, 0, known=True, settled=True, asked=NONE, ended=NONE)
+FIRST = Life(NONE, NONE, 0, 0, known=True, settled=True, asked=NONE, ended=NONE)
 """The life before the first change."""
 
 
@@ -115,7 +119,8 @@ def _lives_of(place: int, code: int, changes: Sequence[Change]) -> Iterator[Life
     yield FIRST._replace(code=code, place=place)
     unknown: list[Change] = []
     for number, one in enumerate(changes, start=code + 1):
-        late = any(earlier.deletes or earlier.turn == one.turn for earlier in unknown)
-        yield Life(number, place, one.begin, one.accepted, one.accepted and not late, one.asked, one.ended)
+        late = [earlier.begin for earlier in unknown if earlier.deletes or earlier.turn == one.turn]
+        due, settled = max([one.begin, *late]), one.accepted and not late
+        yield Life(number, place, one.begin, due, one.accepted, settled, one.asked, one.ended)
         if not one.accepted:
             unknown.append(one)

@@ -12,6 +12,7 @@ The time at which a broker acquired a record for a member is unknown, but it is 
   acquisition may have come after the beginning of the poll that returned records, and is not exact.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -30,8 +31,9 @@ ACCEPT, RELEASE, REJECT = range(3)
 _TYPES = {"accept": ACCEPT, "release": RELEASE, "reject": REJECT}
 _NOT_HELD = ("InvalidRecordStateException", "INVALID_RECORD_STATE")
 """How errors begin by which brokers refuse acknowledgements of records that the member does not hold."""
-_SETS, _DELETES = "alter-share-offsets", "delete-share-offsets"
-_ENDED = {"share-poll", "acknowledge", "share-offsets", _SETS, _DELETES}
+SETS, DELETES = "alter-share-offsets", "delete-share-offsets"
+"""Functions of requests that change start offsets."""
+_ENDED = {"share-poll", "acknowledge", "share-offsets", SETS, DELETES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +140,8 @@ def share_groups_of(history: History) -> ShareGroups:
         "share-poll": loader.poll,
         "acknowledge": loader.acknowledge,
         "share-offsets": loader.offsets,
-        _SETS: loader.change,
-        _DELETES: loader.change,
+        SETS: loader.change,
+        DELETES: loader.change,
     }
     found = sorted((o for f in _ENDED for o in history.of(f)), key=lambda operation: operation.index)
     for operation in found:
@@ -182,6 +184,9 @@ class _Loader:
         self._refused_types: list[str] = []
         self._starts: list[tuple[int, int, int, int]] = []
         self._changes: list[tuple[Operation, Operation | None]] = []
+        self._received: Counter[str] = Counter()
+        self._turns: dict[str, tuple[int, int, int]] = {}
+        self._turn_of: dict[int, int] = {}
         self._topics: dict[str, set[str]] = {}
         self._failed: set[str] = set()
         self._unconfirmed = 0
@@ -199,6 +204,7 @@ class _Loader:
             self._failed.add(group)
             return
         records, alone = operation.value["records"], not asked.value["prefetches"]
+        self._received[group] += len(records)
         exact = alone and consumer not in self._outstanding
         process, since = self._processes[operation.process], self._since[consumer]
         for partition, offsets, values, counts in records:
@@ -258,20 +264,35 @@ class _Loader:
         """Add the invocation or the completion of a change of start offsets."""
         if operation.type is INVOKE:
             self._asked[operation.process] = operation
+            self._turn_of[operation.index] = self._turn(operation)
             return
         asked = self._asked.pop(operation.process)
         if operation.type is not FAIL:
             self._changes.append((asked, operation))
 
+    def _turn(self, asked: Operation) -> int:
+        """Number of the break of a request, or of the first of several without a delivery in between.
+
+        Without a delivery it is not known whether a member joined, so the group may have the same epoch.
+        """
+        turn: int = asked.value["turn"]
+        received = self._received[asked.key]
+        first, last, before = self._turns.get(asked.key, (turn, turn, NONE))
+        if turn != last and received != before:
+            first = turn
+        self._turns[asked.key] = first, turn, received
+        return first
+
     def _lives(self) -> Lives:
         """The lives of all share partitions; a change without a completion may be carried out at any time."""
-        open_ = ((asked, None) for asked in self._asked.values() if asked.f in (_SETS, _DELETES))
+        open_ = ((asked, None) for asked in self._asked.values() if asked.f in (SETS, DELETES))
         changes: list[list[Change]] = [[] for _ in self._places]
         for asked, done in sorted((*self._changes, *open_), key=lambda each: each[0].index):
-            deletes, topic = asked.f == _DELETES, asked.value["topic"]
+            deletes, topic = asked.f == DELETES, asked.value["topic"]
             begin = 0 if deletes else asked.value["offset"]
             accepted, ended = (False, NEVER) if done is None else (done.type is OK, done.index)
-            one = Change(begin, asked.value["turn"], accepted, deletes, asked.index, ended)
+            turn = self._turn_of[asked.index]
+            one = Change(begin, turn, accepted, deletes, asked.index, ended)
             for place, (group, of, partition) in enumerate(self._places):
                 if (group, of) == (asked.key, topic) and (deletes or partition == asked.value["partition"]):
                     changes[place].append(one)

@@ -11,7 +11,8 @@ broker confirmed that it was accepted or rejected, or if it was delivered as oft
 because a release, or the end of its lock, then archives it.
 
 If an administrator sets or deletes the start offset, the group begins again there.  Only its last life counts
-(`lives`): records below its begin are not due, and the others must be delivered in it.
+(`lives`): records below its begin are not due, and the others must be delivered in it.  If an earlier change
+may still be carried out, records below the begin of either are not due.
 """
 
 from typing import NamedTuple
@@ -89,7 +90,7 @@ class Passing:
         there = listed.get(PartitionName(name.topic, name.partition), np.zeros(0, np.int64))
         place, groups = self._places.get(name, NONE), self._groups
         life = groups.lives.last(place)
-        there = there[there >= life.begin]
+        there = there[there >= life.due]
         answers = np.flatnonzero(groups.starts.life == life.code)
         given = groups.deliveries.offset[groups.deliveries.life == life.code]
         if not len(answers) or not life.known:

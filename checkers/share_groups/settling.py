@@ -83,7 +83,7 @@ class Settling:
             return None
         due = self._due(name, polls.began_ns)
         life = self._groups.lives.last(self._place(name))
-        left = np.setdiff1d(due[due >= max(passed.start, life.begin)], self._delivered(life))
+        left = np.setdiff1d(due[due >= max(passed.start, life.due)], self._delivered(life))
         again = self._available_again(name, polls)
         again = again[again >= passed.start]
         if not len(left) and not len(again):

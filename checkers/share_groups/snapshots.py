@@ -6,8 +6,8 @@ begins with the last snapshot.  So if a state is missing there, the next leader 
 deliver a record again that was acknowledged.  A record below the start offset needs no state.
 
 A snapshot is compared with the records since the last one of the same share partition, if the log has all of
-them, and the state was not begun again.  Only records that are Acknowledged or Archived are compared, because
-states of others are replaced by later deliveries.
+them, and the state was not begun again (`resets`).  Only records that are Acknowledged or Archived are
+compared, because states of others are replaced by later deliveries.
 """
 
 from collections.abc import Iterator
@@ -19,6 +19,7 @@ from checkers.evidence.share_states import ShareStatesLog, share_places, share_s
 from checkers.history.operations import History
 from checkers.history.share_states import Delivery, Kind
 from checkers.share_groups.anomalies import SNAPSHOT_INCOMPLETE
+from checkers.share_groups.resets import Resets, resets_of
 from checkers.verdict.verdict import Anomaly
 
 _Batch = tuple[int, int, int]
@@ -58,12 +59,12 @@ def incomplete_snapshots(history: History) -> Iterator[tuple[GroupPartition, Ano
     """
     for number, log in sorted(share_states_of(history).items()):
         names = share_places(history, log)
-        for code, offset, lacking in _dropped(log):
+        for code, offset, lacking in _dropped(log, resets_of(history, log, names)):
             name = names[code] or GroupPartition(*log.seen.places[code])
             yield name, _found(log, name, PartitionName(SHARES_TOPIC, number), offset, lacking)
 
 
-def _dropped(log: ShareStatesLog) -> Iterator[tuple[int, int, list[int]]]:
+def _dropped(log: ShareStatesLog, resets: Resets) -> Iterator[tuple[int, int, list[int]]]:
     """The share partition and the offset of snapshots that lack states, and the offsets of these states."""
     known: dict[int, _Known] = {}
     batches = list(zip(*(log.batches[name].tolist() for name in ("first", "last", "state")), strict=True))
@@ -71,7 +72,9 @@ def _dropped(log: ShareStatesLog) -> Iterator[tuple[int, int, list[int]]]:
         log.records[name].tolist() for name in ("offset", "place", "kind", "state_epoch", "start", "batches")
     ]
     following, taken = NONE, 0
-    for offset, code, kind, state_epoch, start, count in zip(*columns, strict=True):
+    for offset, code, kind, state_epoch, start, count, late in zip(
+        *columns, resets.late.tolist(), strict=True
+    ):
         mine, taken = batches[taken : taken + count], taken + count
         if offset != following:
             known = {}
@@ -82,7 +85,7 @@ def _dropped(log: ShareStatesLog) -> Iterator[tuple[int, int, list[int]]]:
             known.setdefault(code, _Known()).add(start, mine)
         else:
             before = known.get(code, _Known())
-            goes_on = state_epoch <= before.state_epoch and start >= before.start
+            goes_on = state_epoch <= before.state_epoch and start >= before.start and not late
             if goes_on and (lacking := before.lacking(start, mine)):
                 yield code, offset, lacking
             known[code] = _Known(state_epoch)

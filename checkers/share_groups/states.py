@@ -45,6 +45,7 @@ from checkers.history.units import NS_PER_MS
 from checkers.share_groups import anomalies as kinds
 from checkers.share_groups.loading import RELEASE, ShareGroups, times_of
 from checkers.share_groups.passing import listed_offsets
+from checkers.share_groups.resets import resets_of
 from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import Anomaly
 
@@ -170,7 +171,8 @@ class _Walk:
         self._names = share_places(history, log)
         self._asked = asked
         place = log.records["place"]
-        left = np.setdiff1d(place, place[(log.records["kind"] == Kind.REMOVED) | _begun_again(log)]).tolist()
+        again = _begun_again(log) | resets_of(history, log, self._names).late
+        left = np.setdiff1d(place, place[(log.records["kind"] == Kind.REMOVED) | again]).tolist()
         self.kept = [name for name in map(self._names.__getitem__, left) if name is not None]
         self._batches = list(self._known_batches())
         self._since = self._appended_after()

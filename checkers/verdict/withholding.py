@@ -3,7 +3,9 @@
 The entry of a checker states its needs, see `checkers.verdict.needs`.
 """
 
+import re
 from collections import Counter
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -21,13 +23,17 @@ _NO_SETUP = "the runner's journal is lost, and with it the setup of the run"
 
 _DELETER = "deleter"
 """Role of workers that request the deletion of records."""
+_ALTERING = "altering"
+"""Role of workers that set and delete start offsets of share groups."""
+_WORKER = re.compile(r"worker-\d+")
 
 
 class MissingParts(NamedTuple):
     """The missing parts of a history.
 
     Attributes:
-        missing: names of the missing journals and of the missing parts of nodes' logs.
+        missing: names of the missing journals and of the missing parts of nodes' logs, and an entry for each
+            missing journal of a worker that may have changed start offsets of share groups.
         workload: kind of the workload; None if the setup is missing.
         deleters: the missing journals whose writers requested the deletion of records.
     """
@@ -64,7 +70,21 @@ def missing_parts_of(history: History) -> MissingParts | None:
         return MissingParts(missing, None)
     roles = {str(o.key): o.value.get("role") for o in history.of(OPENED) if isinstance(o.value, dict)}
     deleters = frozenset(name for name in missing if roles.get(name) == _DELETER)
-    return MissingParts(missing, _kind_of(history), deleters)
+    return MissingParts(missing | _altering(history, missing, roles), _kind_of(history), deleters)
+
+
+def _altering(history: History, missing: frozenset[str], roles: Mapping[str, object]) -> frozenset[str]:
+    """Entries for missing journals of workers that may have changed start offsets of share groups.
+
+    The runner's journal may lack the role of a worker.  This worker counts if the run makes such changes.
+    """
+    try:
+        unsure = recorded_setup(history).workload.alter_interval_ms > 0
+    except msgspec.ValidationError:
+        unsure = False
+    otherwise = _ALTERING if unsure else None
+    workers = (name for name in missing if _WORKER.fullmatch(name))
+    return frozenset(f"{_ALTERING} {name}" for name in workers if (roles.get(name) or otherwise) == _ALTERING)
 
 
 def _kind_of(history: History) -> str:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from checkers.evidence.faults import FOREVER_NS
@@ -94,6 +95,15 @@ def test_a_version_that_no_recorded_upgrade_brought_may_have_run_at_any_time() -
     # Of a history without faults nothing is known but the versions that the run may have.
     story = AdminStory(kafka_version="3.9.0", later_versions=["4.4.0"])
     assert between(story, 0, 1) == (OLD, NEW)
+
+
+@pytest.mark.parametrize(("lost", "expected"), [("nemesis", (OLD, NEW)), ("admin", (OLD, OLD))])
+def test_without_records_of_faults_each_version_may_have_run_at_any_time(
+    lost: str, expected: tuple[Any, Any]
+) -> None:
+    whole = rolled().history(metadata_log=False)
+    versions = kafka_versions(msgspec.structs.replace(whole, damage=("gone",), lacking=frozenset({lost})))
+    assert (versions.oldest(0, 1, ["n2"]), versions.newest(0, 1, ["n2"])) == expected
 
 
 @pytest.mark.parametrize("nodes", [(), ("n1",), ("n9",), ("n1", "n9")])

@@ -5,7 +5,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from checkers.columns.tables import NEVER
+from checkers.groups import excuses
 from checkers.history.operations import OperationType
+from checkers.licences.internal import Loss
 from checkers.verdict.verdict import Anomaly
 from tests.checkers.groups.group_histories import CLIENT, GROUP, TOPIC, GroupStory
 from tests.checkers.groups.logged_histories import PARTITION, Record, group, judged, member, target, wrote
@@ -43,7 +46,10 @@ def joined(story: GroupStory, *more: Record, first: int = 0, **rest: Any) -> int
     return at
 
 
-def found(story: GroupStory) -> list[Anomaly]:
+def found(story: GroupStory, *, read_again: bool = True) -> list[Anomaly]:
+    """The findings, once the disks were read again, as they are until the end of a run."""
+    if read_again:
+        wrote(story, stretches=[])
     return [one for one in judged(story).anomalies if one.id == "static-member-refused"]
 
 
@@ -88,6 +94,39 @@ def test_a_log_of_unknown_extent_says_nothing_about_an_owner(story: GroupStory) 
     story.assigned(1, 5, {0: 0}, {0: [0]})
     refused(story, 1, "member-1")
     assert found(story) == []
+
+
+def test_the_owner_may_have_come_back_if_nothing_was_read_after_the_refusal(story: GroupStory) -> None:
+    joined(story, *LEFT)
+    wrote(story, stretches=[])
+    refused(story, 1, "member-1")
+    assert found(story, read_again=False) == []
+    refused(story, 1, "member-2")
+    assert [one.subject for one in found(story, read_again=False)] == [f"{GROUP} member-2"]
+    assert len(found(story)) == 2
+
+
+def test_a_case_that_an_event_may_explain_does_not_hide_the_other_one(
+    story: GroupStory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    joined(story, *LEFT)
+    refused(story, 1, "member-1")
+    refused(story, 1, "member-1", me="member-1")
+    monkeypatch.setattr(excuses, "losses", lambda *_: (Loss("an unclean election", NEVER, 0),))
+    assert [one.illegal for one in found(story)] == [False, True]
+
+
+def test_a_coordinator_may_have_lost_the_record_by_which_the_member_left(
+    story: GroupStory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    joined(story, *LEFT)
+    refused(story, 1, "member-1")
+    refused(story, 1, "member-2")
+    monkeypatch.setattr(excuses, "losses", lambda *_: (Loss("an unclean election", NEVER, 0),))
+    assert {one.subject: one.licence for one in found(story)} == {
+        f"{GROUP} member-1": "an unclean election",
+        f"{GROUP} member-2": None,
+    }
 
 
 def test_the_removal_of_the_member_that_left_changes_nothing(story: GroupStory) -> None:

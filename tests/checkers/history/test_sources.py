@@ -14,6 +14,7 @@ def history_lacking(*names: str) -> History:
     ("name", "source"),
     [
         ("worker-12", Source.CLIENTS),
+        ("altering worker-12", Source.START_CHANGES),
         ("nemesis", Source.FAULTS),
         ("holds", Source.FAULTS),
         ("admin", Source.ADMIN),

@@ -132,13 +132,28 @@ def test_unknown(story: Story, text: str, why: str) -> None:
     assert why in (result.unknown_because or "")
 
 
-def unregistered(partition: RecoveredPartition, *, again: bool = False) -> History:
-    """Broker 2 is unregistered while it runs; then one partition has not recovered in time."""
+def unregistered(
+    partition: RecoveredPartition,
+    *,
+    again: bool = False,
+    answered: bool = True,
+    down: tuple[str, int] | None = None,
+) -> History:
+    """Broker 2 is unregistered; then one partition has not recovered in time.
+
+    Args:
+        partition: its state.
+        again: whether the broker registers again.
+        answered: whether the request has an answer.
+        down: a fault of a node since the beginning, and when its heal begins.
+    """
     recording = AdminStory()
     kinds = ("REGISTER", "UNREGISTER", *(("REGISTER",) if again else ()))
     for at_ms, kind in enumerate(kinds, start=1):
         recording.record(at_ms * 3, f"{kind}_BROKER_RECORD", {"brokerId": 2})
-    recording.both(5, 7, "unregister-broker", {"to": "n1"}, key=2)
+    recording.both(5, 7 if answered else None, "unregister-broker", {"to": "n1"}, key=2)
+    if down is not None:
+        recording.fault(1, down[1], "kill", down[0])
     value = Recovery(partitions=(partition,), took_ms=60_000, bound_ms=60_000)
     recording.both(20, 30, "recover", None, key=None)
     history = recording.history()
@@ -170,3 +185,31 @@ def test_a_broker_that_was_unregistered_while_it_ran_does_not_return(
     assert anomaly.illegal is illegal
     assert result.validity is (Validity.INVALID if illegal else Validity.UNKNOWN)
     assert ("broker 2 was unregistered" in (anomaly.licence or "")) is not illegal
+
+
+@pytest.mark.parametrize(
+    ("down", "answered", "illegal"),
+    [
+        pytest.param(("n2", 8), True, True, id="it started after that"),
+        pytest.param(("n2", 6), True, False, id="it may have started before"),
+        pytest.param(("n3", 8), True, False, id="another one started"),
+        pytest.param(("n2", 8), False, False, id="the request may have been carried out later"),
+    ],
+)
+def test_a_broker_that_starts_after_its_registration_was_removed_returns(
+    down: tuple[str, int], *, answered: bool, illegal: bool
+) -> None:
+    partition = RecoveredPartition("log-0", 0, 1, (1, 3), (1, 2, 3), write_acked=True)
+    result = check_recovery(unregistered(partition, answered=answered, down=down))
+    assert [anomaly.illegal for anomaly in result.anomalies] == [illegal]
+
+
+@pytest.mark.parametrize("lost", ["admin", "moves"])
+def test_the_request_that_removed_a_registration_may_be_missing(lost: str) -> None:
+    partition = RecoveredPartition("log-0", 0, 1, (1, 3), (1, 2, 3), write_acked=True)
+    whole = unregistered(partition)
+    kept = tuple(operation for operation in whole.operations if operation.f != "unregister-broker")
+    unasked = msgspec.structs.replace(whole, operations=kept)
+    assert [anomaly.illegal for anomaly in check_recovery(unasked).anomalies] == [True]
+    holed = msgspec.structs.replace(unasked, damage=("gone",), lacking=frozenset({lost}))
+    assert [anomaly.illegal for anomaly in check_recovery(holed).anomalies] == [False]

@@ -103,10 +103,19 @@ def test_after_an_unknown_forward_change_only_what_is_above_is_due() -> None:
     assert (result.counts, result.unknown_because) == ({}, None)
 
 
-def late(first: Callable[[ShareStory], object], turn: int) -> dict[str, int]:
-    """A change has no answer, a second one is accepted; then a record is accepted and delivered again."""
+def late(first: Callable[[ShareStory], object], turn: int, *, received: bool = True) -> dict[str, int]:
+    """A change has no answer, a second one is accepted; then a record is accepted and delivered again.
+
+    Args:
+        first: sends the first change.
+        turn: the break of the second one.
+        received: whether a member receives a record between them.
+    """
     story = whole()
     first(story)
+    if received:
+        story.opens(1)
+        story.polls(1, {0: 1})
     story.alters(0, turn=turn)
     story.opens(1)
     story.polls(1, EACH)
@@ -120,7 +129,34 @@ def test_a_change_without_an_answer_may_be_carried_out_until_the_next_break() ->
     again_ = {"delivered-after-acknowledgement": 1}
     assert late(lambda story: story.alters(0, INFO), 1) == {}
     assert late(lambda story: story.alters(0, INFO), 2) == again_
-    assert late(lambda story: story.alters(0, FAIL), 1) == again_
+    assert late(lambda story: story.alters(0, FAIL), 1, received=False) == again_
+
+
+def test_breaks_between_which_no_member_joins_may_have_one_epoch() -> None:
+    assert late(lambda story: story.alters(0, INFO), 2, received=False) == {}
+    assert late(lambda story: story.alters(0, FAIL), 2, received=False) != {}
+
+
+def finished(pending: int, *, received: bool) -> dict[str, int]:
+    """A change has no answer, another one to 4 is accepted, and the group goes on from 8, without 10."""
+    story = whole()
+    story.alters(pending, INFO)
+    if received:
+        story.opens(1)
+        story.polls(1, {0: 1})
+    story.alters(4, turn=2)
+    story.opens(1)
+    story.polls(1, dict.fromkeys((8, 9, 11), 1))
+    story.acknowledges(1, (8, 9, 11))
+    story.starts(12)
+    return dict(check_share_groups(ended(story)).counts)
+
+
+def test_a_change_that_may_be_carried_out_late_may_pass_what_is_below_it() -> None:
+    assert finished(8, received=False) == {"share-undelivered": 1}
+    assert finished(11, received=False) == {}
+    assert finished(8, received=True) == {"share-undelivered": 5}
+    assert finished(2, received=False) == {"share-undelivered": 5}
 
 
 def test_a_deletion_without_an_answer_may_be_carried_out_at_any_time() -> None:

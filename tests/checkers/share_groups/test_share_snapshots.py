@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from checkers.history.operations import OperationType
 from checkers.history.share_states import Kind
 from checkers.share_groups.snapshots import incomplete_snapshots
 from tests.checkers.share_groups.share_histories import GROUP, OK, TOPIC, ShareStory
@@ -14,9 +15,11 @@ ALL = SNAPSHOT._replace(batches=[(0, 3, DONE, 1)])
 
 
 def lacking(*records: Record, **changes: Any) -> list[str]:
-    """Subjects of the findings in a log."""
+    """Subjects of the findings in a log; the start offset was set to 0, and perhaps to 1."""
     recording = ShareStory()
     recording.setup(GROUP)
+    recording.alters(0)
+    recording.alters(1, OperationType.INFO)
     recording.add("observer-replicas", OK, "observe", "share-states", states(*records, **changes))
     return [str(anomaly.subject) for _, anomaly in incomplete_snapshots(recording.history())]
 
@@ -32,6 +35,9 @@ def lacking(*records: Record, **changes: Any) -> list[str]:
         pytest.param([MADE, done(0), done(0, state=FREE, count=2), SNAPSHOT], id="available again"),
         pytest.param([MADE, done(0, 1), SNAPSHOT._replace(start=2)], id="below the start offset"),
         pytest.param([MADE, done(0), SNAPSHOT._replace(state=1)], id="initialised again"),
+        pytest.param(
+            [MADE, done(0, 1, 2), SNAPSHOT._replace(start=1)], id="set late, by a request without an answer"
+        ),
         pytest.param([MADE, Record(start=3), done(3, 4), SNAPSHOT], id="an earlier start offset"),
         pytest.param([MADE, done(0), Record(kind=Kind.REMOVED, snapshot=-1), MADE], id="deleted"),
         pytest.param([MADE, done(0)._replace(offset=5), SNAPSHOT._replace(offset=7)], id="a gap"),
@@ -47,7 +53,8 @@ def test_a_snapshot_that_a_coordinator_may_write(records: list[Record]) -> None:
     ("records", "subject"),
     [
         ([MADE, done(0, 1), done(2, 3), SNAPSHOT._replace(batches=[(2, 3, DONE, 1)])], 0),
-        ([MADE, done(0, 1, state=GONE), SNAPSHOT._replace(start=1)], 1),
+        ([MADE, done(0, 1, state=GONE), SNAPSHOT._replace(start=1, leader=1)], 1),
+        ([MADE, done(0, 1), SNAPSHOT._replace(start=0)], 0),
         ([MADE, Record([(0, 9, DONE, 1)]), ALL], 4),
         ([ALL, SNAPSHOT._replace(snapshot=2)], 0),
     ],

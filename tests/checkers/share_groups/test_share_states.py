@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from checkers.history.operations import History
+from checkers.history.operations import History, OperationType
 from checkers.history.share_states import Kind
 from checkers.history.units import NS_PER_MS
 from checkers.history.validity import Validity
@@ -213,6 +213,18 @@ def test_a_state_that_begins_again_undoes_nothing(again: Record, *, judged: bool
     recording = acknowledged(story(), 0, 1)
     undone = done(0, state=FREE, count=2)._replace(snapshot=1)
     log = [MADE, done(0), done(1), again, undone]
+    assert found(seen(recording, states(*log))) == ([("share-state-undone", named(0))] if judged else [])
+
+
+@pytest.mark.parametrize(("outcome", "judged"), [(OperationType.INFO, False), (OperationType.OK, True)])
+def test_a_request_without_an_answer_may_begin_a_state_again_late(
+    outcome: OperationType, *, judged: bool
+) -> None:
+    recording = story()
+    recording.alters(0, outcome)
+    acknowledged(recording, 0, 1)
+    undone = done(0, state=FREE, count=2)._replace(snapshot=1)
+    log = [MADE, done(0), done(1), AGAIN, undone]
     assert found(seen(recording, states(*log))) == ([("share-state-undone", named(0))] if judged else [])
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from checkers.history.operations import OperationType
 from checkers.history.share_states import Kind
 from checkers.share_groups.stored_starts import stored_starts_back
 from tests.checkers.share_groups.share_histories import GROUP, OK, TOPIC, ShareStory
@@ -11,12 +12,16 @@ from tests.checkers.share_groups.share_state_histories import MADE, Record, done
 
 SNAPSHOT = Record(kind=Kind.SNAPSHOT, snapshot=1, state=0)
 UNSET = MADE._replace(start=-1)
+BEGUN = MADE._replace(leader=0)
+"""A state that is initialised, as Kafka writes it."""
 
 
 def backs(*records: Record, **changes: Any) -> list[str]:
-    """Subjects of the findings in a log."""
+    """Subjects of the findings in a log; the start offset was set to 4, and perhaps to 2."""
     recording = ShareStory()
     recording.setup(GROUP)
+    recording.alters(4)
+    recording.alters(2, OperationType.INFO)
     recording.add("observer-replicas", OK, "observe", "share-states", states(*records, **changes))
     return [str(anomaly.subject) for _, anomaly in stored_starts_back(recording.history())]
 
@@ -33,6 +38,12 @@ def backs(*records: Record, **changes: Any) -> list[str]:
         pytest.param(
             [UNSET, UNSET._replace(snapshot=1), Record(start=0)], id="initialised twice before its use"
         ),
+        pytest.param(
+            [BEGUN._replace(start=9), BEGUN._replace(snapshot=1, start=4)], id="set twice without a member"
+        ),
+        pytest.param(
+            [BEGUN, Record(start=9), BEGUN._replace(snapshot=1, start=2)], id="set late, without an answer"
+        ),
         pytest.param([MADE, Record(start=3), Record(kind=Kind.REMOVED, snapshot=-1), MADE], id="deleted"),
         pytest.param([MADE, Record(start=3)._replace(offset=5), MADE._replace(offset=7)], id="a gap"),
     ],
@@ -47,6 +58,17 @@ def test_a_start_offset_that_a_coordinator_may_write(records: list[Record]) -> N
         pytest.param([MADE, Record(start=9), done(9)._replace(start=4)], [4], id="a delayed write"),
         pytest.param([MADE, Record(start=9), SNAPSHOT._replace(start=4)], [4], id="a snapshot"),
         pytest.param([MADE, Record(start=9), UNSET._replace(snapshot=1)], [0], id="initialised again"),
+        pytest.param(
+            [BEGUN._replace(start=9), BEGUN._replace(snapshot=1, start=3)], [3], id="not as it was set"
+        ),
+        pytest.param(
+            [BEGUN, Record(start=9), BEGUN._replace(snapshot=1, start=4)], [4], id="set late, after its use"
+        ),
+        pytest.param(
+            [BEGUN._replace(start=9), Record(start=-1), BEGUN._replace(snapshot=1, start=4)],
+            [4],
+            id="set late, after states were stored",
+        ),
         pytest.param([MADE, Record(start=9), Record(start=4), Record(start=6)], [4], id="once for each"),
         pytest.param([MADE, Record(start=9), Record(start=4), Record(start=3)], [4, 3], id="back twice"),
     ],

@@ -122,6 +122,31 @@ def test_the_workload_is_that_of_the_set_up(setup: object, workload: str) -> Non
     assert lost == MissingParts(frozenset({"worker-0"}), workload)
 
 
+@pytest.mark.parametrize(
+    ("role", "interval_ms", "counts"),
+    [
+        ("altering", 0, True),
+        ("altering", 9_000, True),
+        ("member", 9_000, False),
+        (None, 9_000, True),
+        (None, 0, False),
+    ],
+)
+def test_only_workers_that_may_change_start_offsets_count_as_such(
+    role: str | None, interval_ms: int, *, counts: bool
+) -> None:
+    """The role of a worker is unknown if the runner's journal lacks it."""
+    whole = history(
+        "worker-7", "admin", setup={"workload": {"kind": "shares", "alter_interval_ms": interval_ms}}
+    )
+    if role is not None:
+        opened = operation("runner", OperationType.OK, "journal", "worker-7", {"role": role})
+        whole = msgspec.structs.replace(whole, operations=(*whole.operations, opened))
+    lost = missing_parts_of(whole)
+    assert lost is not None
+    assert lost.missing == {"worker-7", "admin", *(("altering worker-7",) if counts else ())}
+
+
 def test_without_a_nemesis_journal_nobody_knows_whether_a_node_was_killed() -> None:
     result = result_of("nodes", [NODE_DIED.found("n1 ended."), NODE_DIED.found("n2 ended.")])
     withheld = shown(result, MissingParts(frozenset({"nemesis"}), "log"))
