@@ -3,6 +3,7 @@
 from harness.vocabulary import DiskKind, Mode, Quorum, Scenario, ShareWorkload, Topology
 from scenarios.exploratory.share import SNAPSHOTS
 from scenarios.gambit_schedules import mostly_gambits
+from scenarios.reassigning import LISTED_UNCOMMITTED
 from scenarios.sharing import share_brokers
 
 WORKLOAD = ShareWorkload(groups=("share-0", "share-1"), members=3)
@@ -39,5 +40,6 @@ SCENARIO = Scenario(
     ),
     workload=WORKLOAD,
     versions_min="4.2.0",
+    expectations=(LISTED_UNCOMMITTED,),
     ticket="KIP-932",
 )
