@@ -99,17 +99,26 @@ class Operator:
             throttles.pop()
 
     def remove_broker_configs(self) -> None:
-        """Remove the configs that single brokers were given.
+        """Remove the configs that single brokers were given, at every broker that answers.
 
         Raises:
-            WireError: no broker answers, or one refuses.
+            WireError: some are left, because their brokers do not answer, or refuse.
         """
+        left = []
         for broker, config in tuple(self._altered):
-            address = self._asking.address_of(self._asking.itself(self._look().by_id[broker]))
-            answer = alter_broker(address, broker, config, None)
-            if answer.code:
-                raise WireError(f"{config} of broker {broker} is still set: Kafka answered {answer.code}")
-            del self._altered[broker, config]
+            try:
+                self._remove_broker_config(broker, config)
+            except WireError as error:
+                left.append(error)
+        if left:
+            raise left[0]
+
+    def _remove_broker_config(self, broker: int, config: str) -> None:
+        address = self._asking.address_of(self._asking.itself(self._look().by_id[broker]))
+        answer = alter_broker(address, broker, config, None)
+        if answer.code:
+            raise WireError(f"{config} of broker {broker} is still set: Kafka answered {answer.code}")
+        del self._altered[broker, config]
 
     def _record(self, operation: Concrete, asked: PreparedRequest, timeout_ms: int) -> Performed:
         began = time.monotonic()

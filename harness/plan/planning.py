@@ -1,6 +1,7 @@
 """Makes the plan of a run from a scenario and its overrides; all errors are reported at once."""
 
 import shlex
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -286,6 +287,7 @@ def _workload_problems(scenario: Scenario, options: RunOptions) -> list[str]:
 def _schedule_problems(options: RunOptions, scenario: Scenario) -> list[str]:
     schedule = scenario.schedule
     found = _drawing_problems(schedule) if isinstance(schedule, RandomSchedule) else []
+    found += _rolling_problems(schedule) if isinstance(schedule, RollingSchedule) else []
     if options.fault and not isinstance(schedule, RandomSchedule):
         found.append(f"{options.scenario} has faults of its own; drop --fault")
     if scenario.keeps_draws and isinstance(schedule, RandomSchedule | RollingSchedule):
@@ -317,9 +319,7 @@ def _gambit_problems(options: RunOptions) -> list[str]:
 
 def _drawing_problems(schedule: RandomSchedule) -> list[str]:
     """Reasons why a random schedule can't be drawn."""
-    found = []
-    if odd := sorted(set(schedule.kinds) - set(KINDS)):
-        found.append(f"no fault to draw is called {odd[0]}; expected one of {', '.join(KINDS)}")
+    found = _unknown_kinds(schedule.kinds)
     if odd := sorted((schedule.operations.keys() | schedule.changes.keys()) - OPERATIONS.keys()):
         found.append(f"no admin operation is called {odd[0]}; expected one of {', '.join(OPERATIONS)}")
     if odd := sorted(schedule.operations_min.keys() - schedule.operations.keys()):
@@ -335,6 +335,19 @@ def _drawing_problems(schedule: RandomSchedule) -> list[str]:
     if schedule.disks and schedule.majority is Majority.LOST:
         found.append("faults of disks need a majority that keeps its disks; drop disks, or majority lost")
     return found
+
+
+def _rolling_problems(schedule: RollingSchedule) -> list[str]:
+    """Reasons why a rolling upgrade can't be drawn."""
+    found = _unknown_kinds(schedule.kinds)
+    if "packet-loss" in schedule.kinds and schedule.away_chance:
+        found.append("a loss of packets takes no node away; drop packet-loss, or away_chance")
+    return found
+
+
+def _unknown_kinds(kinds: Collection[str]) -> list[str]:
+    odd = sorted({*kinds} - {*KINDS})
+    return [f"no fault to draw is called {odd[0]}; expected one of {', '.join(KINDS)}"] if odd else []
 
 
 def _misfit(options: RunOptions, problems: list[str]) -> UsageError:

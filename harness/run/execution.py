@@ -96,16 +96,18 @@ class Execution:
     def remove_throttles(self) -> None:
         """Remove the throttles of reassignments and the configs of single brokers that operators have set.
 
+        What one of them leaves does not keep the others from being removed.
+
         Raises:
             WireError: no broker answers, or one refuses.
         """
         failures = []
         for operator in self._operators:
-            try:
-                operator.remove_throttles()
-                operator.remove_broker_configs()
-            except WireError as error:
-                failures.append(error)
+            for remove in (operator.remove_throttles, operator.remove_broker_configs):
+                try:
+                    remove()
+                except WireError as error:
+                    failures.append(error)
         if failures:
             raise failures[0]
 

@@ -40,7 +40,14 @@ from harness.clients.transactional import (
 )
 from harness.kafka.sizes import TopicSizes
 from harness.record.journal import Journals, Recorder
-from harness.vocabulary import CopyWorkload, GroupsWorkload, LogWorkload, OffsetsWorkload, Workload
+from harness.vocabulary import (
+    CopyWorkload,
+    GroupsWorkload,
+    LogWorkload,
+    OffsetsWorkload,
+    ShareWorkload,
+    Workload,
+)
 from harness.workloads.deletions import DeletionListeners
 from harness.workloads.highest_offsets import HighestOffsets
 from harness.workloads.values import ValueCodec
@@ -51,7 +58,7 @@ REQUEST_MS = 2_000
 five seconds even if nothing is acknowledged.  The final read finds records that expired too early.
 """
 FINAL_WORKERS = 4
-"""Worker numbers that are reserved for the workload's own workers in the phase final-read."""
+"""Worker numbers that are reserved for the workload's own workers in the phase final-read, at least."""
 
 
 Address = tuple[str, int]
@@ -323,7 +330,17 @@ class WorkloadContext(msgspec.Struct, Generic[W_co], frozen=True):
 
 def workers_of(workload: Workload) -> int:
     """Number of all workers of a workload; see `WorkloadContext.workers`."""
-    return workload.processes + 1 + len(final_readers_of(workload)) + FINAL_WORKERS
+    return workload.processes + 1 + len(final_readers_of(workload)) + _final_workers_of(workload)
+
+
+def _final_workers_of(workload: Workload) -> int:
+    """Worker numbers of the phase final-read; a higher one is that of a retired process's successor."""
+    needed = 0
+    if isinstance(workload, OffsetsWorkload):
+        needed = len(workload.libraries) + 1
+    if isinstance(workload, GroupsWorkload | ShareWorkload):
+        needed = len(workload.groups)
+    return max(FINAL_WORKERS, needed)
 
 
 def libraries_of(workload: Workload) -> tuple[ClientKind, ...]:

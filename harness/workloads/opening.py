@@ -36,7 +36,8 @@ class Implementation(NamedTuple):
     Attributes:
         workers: the load's workers, which continue until they are stopped.
         final_workers: workers of the phase final-read in addition to the readers of all records, given the
-            time of the monotonic clock by which they must end by themselves; at most `FINAL_WORKERS`.
+            time of the monotonic clock by which they must end by themselves; `WorkloadContext.workers` has
+            numbers for all of them.
     """
 
     workers: Callable[[WorkloadContext[Any]], list[Worker]]

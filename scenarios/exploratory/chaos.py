@@ -2,6 +2,7 @@
 
 from harness.vocabulary import RandomSchedule, Scenario, Topology
 from scenarios.blinks import BLINKS
+from scenarios.reassigning import LISTED_UNCOMMITTED
 
 SCENARIO = Scenario(
     summary="Partitions, packet loss, kills, pauses, disks; elections, reassignments, voters beside them.",
@@ -20,5 +21,6 @@ SCENARIO = Scenario(
         operations_min={"elect-preferred": 2, "elect-unclean": 1, "reassign": 2},
     ),
     topology=Topology(controllers=4, brokers=4, initial_voters=3),
+    expectations=(LISTED_UNCOMMITTED,),
     ticket="KIP-98, KIP-101, KIP-455, KIP-460, KIP-595, KIP-853",
 )

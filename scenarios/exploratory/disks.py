@@ -2,6 +2,7 @@
 
 from harness.vocabulary import DiskKind, Quorum, RandomSchedule, Scenario, Topology
 from scenarios.blinks import BLINKS
+from scenarios.reassigning import LISTED_UNCOMMITTED
 
 SCENARIO = Scenario(
     summary=(
@@ -34,5 +35,6 @@ SCENARIO = Scenario(
     # In a dynamic quorum a young broker does not survive a loss of power: findings/power-loss-of-an-observer.
     topology=Topology(disk=DiskKind.LOOP_EXT4, log_dirs=2, quorum=Quorum.STATIC),
     versions_min="3.9.0",
+    expectations=(LISTED_UNCOMMITTED,),
     ticket="KIP-858, KIP-966",
 )

@@ -2,6 +2,7 @@
 
 from harness.vocabulary import LogWorkload, Mode, Scenario, Topology
 from scenarios.gambit_schedules import mostly_gambits
+from scenarios.reassigning import LISTED_UNCOMMITTED
 
 SCENARIO = Scenario(
     summary="All replicas stop at once, the last one in sync is lost, a leader can reach only its clients.",
@@ -33,5 +34,6 @@ SCENARIO = Scenario(
     topology=Topology(mode=Mode.ISOLATED),
     # One replica is enough to take writes, so the last replica in sync has records that no other replica has.
     workload=LogWorkload(min_insync_replicas=1),
+    expectations=(LISTED_UNCOMMITTED,),
     ticket="KIP-101, KIP-595, KIP-966",
 )

@@ -2,6 +2,7 @@
 
 from harness.vocabulary import LogWorkload, Mode, Scenario, Topology
 from scenarios.gambit_schedules import mostly_gambits
+from scenarios.reassigning import LISTED_UNCOMMITTED
 
 SCENARIO = Scenario(
     summary=(
@@ -26,5 +27,6 @@ SCENARIO = Scenario(
     topology=Topology(mode=Mode.ISOLATED),
     # One replica is enough to take writes, so a leader takes them although no other replica can fetch.
     workload=LogWorkload(min_insync_replicas=1),
+    expectations=(LISTED_UNCOMMITTED,),
     ticket="KIP-101, KIP-595",
 )

@@ -2,6 +2,7 @@
 
 from harness.vocabulary import MetadataWorkload, Mode, Scenario, Topology
 from scenarios.gambit_schedules import mostly_gambits
+from scenarios.reassigning import LISTED_UNCOMMITTED
 
 SCENARIO = Scenario(
     summary="Topics are created, deleted and created again while a broker or controllers are away.",
@@ -23,5 +24,6 @@ SCENARIO = Scenario(
     ),
     topology=Topology(mode=Mode.ISOLATED),
     workload=MetadataWorkload(),
+    expectations=(LISTED_UNCOMMITTED,),
     ticket="KIP-500, KIP-516, KIP-595, KIP-631",
 )

@@ -2,6 +2,7 @@
 
 from harness.vocabulary import Mode, Scenario, Topology
 from scenarios.gambit_schedules import mostly_gambits
+from scenarios.reassigning import LISTED_UNCOMMITTED
 
 SCENARIO = Scenario(
     summary="Nodes are unregistered, directories cordoned, features lowered; controllers fail meanwhile.",
@@ -22,5 +23,6 @@ SCENARIO = Scenario(
     ),
     topology=Topology(mode=Mode.ISOLATED, brokers=4),
     versions_min="4.4.0",
+    expectations=(LISTED_UNCOMMITTED,),
     ticket="KIP-500, KIP-584, KIP-1066, KIP-1312",
 )

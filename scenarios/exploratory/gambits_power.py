@@ -2,6 +2,7 @@
 
 from harness.vocabulary import DiskKind, Mode, Quorum, Scenario, Topology
 from scenarios.gambit_schedules import mostly_gambits
+from scenarios.reassigning import LISTED_UNCOMMITTED
 
 SCENARIO = Scenario(
     summary="A majority of the voters loses power within 100 ms of an acknowledged change, again and again.",
@@ -23,5 +24,6 @@ SCENARIO = Scenario(
     # In a dynamic quorum a young broker does not survive a loss of power: findings/power-loss-of-an-observer.
     topology=Topology(mode=Mode.ISOLATED, disk=DiskKind.LOOP_EXT4, quorum=Quorum.STATIC),
     versions_min="3.9.0",
+    expectations=(LISTED_UNCOMMITTED,),
     ticket="KIP-595, KIP-631",
 )

@@ -2,6 +2,7 @@
 
 from harness.vocabulary import LogWorkload, Mode, Scenario, Topology
 from scenarios.gambit_schedules import mostly_gambits
+from scenarios.reassigning import LISTED_UNCOMMITTED
 
 SCENARIO = Scenario(
     summary=(
@@ -24,5 +25,6 @@ SCENARIO = Scenario(
     # Two copies on four brokers leave two to move to.
     topology=Topology(mode=Mode.ISOLATED, brokers=4),
     workload=LogWorkload(replication_factor=2, min_insync_replicas=1),
+    expectations=(LISTED_UNCOMMITTED,),
     ticket="KIP-455",
 )

@@ -1,11 +1,19 @@
 """exploratory/gambits-share: share groups whose coordinators and leaders are taken away or moved."""
 
+import msgspec
+
 from harness.vocabulary import DiskKind, Mode, Quorum, Scenario, ShareWorkload, Topology
 from scenarios.exploratory.share import SNAPSHOTS
 from scenarios.gambit_schedules import mostly_gambits
-from scenarios.sharing import share_brokers
+from scenarios.reassigning import LISTED_UNCOMMITTED
+from scenarios.sharing import DELAYED_WRITES, share_brokers
 
 WORKLOAD = ShareWorkload(groups=("share-0", "share-1"), members=3)
+_BOTH = msgspec.structs.replace(
+    DELAYED_WRITES,
+    anomalies=(*DELAYED_WRITES.anomalies, *LISTED_UNCOMMITTED.anomalies),
+    why=f"{DELAYED_WRITES.why}; {LISTED_UNCOMMITTED.why}",
+)
 SCENARIO = Scenario(
     summary="Share coordinators and leaders fail, move and lose disks or power, under two groups of a topic.",
     why=(
@@ -39,5 +47,6 @@ SCENARIO = Scenario(
     ),
     workload=WORKLOAD,
     versions_min="4.2.0",
+    expectations=(_BOTH, LISTED_UNCOMMITTED),
     ticket="KIP-932",
 )

@@ -2,6 +2,7 @@
 
 from harness.vocabulary import Mode, Scenario, Topology
 from scenarios.gambit_schedules import mostly_gambits
+from scenarios.reassigning import LISTED_UNCOMMITTED
 
 SCENARIO = Scenario(
     summary="Voters leave, join, lose disks, two leave at once; leaders are lost and links lose packets.",
@@ -26,5 +27,6 @@ SCENARIO = Scenario(
     ),
     topology=Topology(mode=Mode.ISOLATED, controllers=4),
     versions_min="3.9.0",
+    expectations=(LISTED_UNCOMMITTED,),
     ticket="KIP-853, KIP-595",
 )

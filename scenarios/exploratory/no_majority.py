@@ -1,6 +1,7 @@
 """exploratory/no-majority: the quorum loses its majority again and again, and gets it back."""
 
 from harness.vocabulary import Majority, Mode, RandomSchedule, Scenario, Topology
+from scenarios.reassigning import LISTED_UNCOMMITTED
 
 SCENARIO = Scenario(
     summary="Two of three controllers at a time are killed, frozen or cut off; later they come back.",
@@ -18,5 +19,6 @@ SCENARIO = Scenario(
         # No operations_min: without a majority none is promised to be answered.
     ),
     topology=Topology(mode=Mode.ISOLATED, controllers=3, brokers=3),
+    expectations=(LISTED_UNCOMMITTED,),
     ticket="KIP-595, KIP-996",
 )

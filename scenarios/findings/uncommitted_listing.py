@@ -57,7 +57,7 @@ SCENARIO = Scenario(
     expectations=(
         Expectation(
             Validity.INVALID,
-            ("reassignment-without-record",),
+            ("reassignment-uncommitted",),
             why="the controller that was cut off lists a target that is not committed",
         ),
     ),

@@ -35,11 +35,16 @@ CLEAN_STOP |= dict.fromkeys(("tears_writes", "loses_unsynced", "wipes"), False)
 
 
 class AdminStory:
-    """Collects operations in any order; `history` puts them in the order of their times."""
+    """Collects operations in any order; `history` puts them in the order of their times.
+
+    Attributes:
+        epoch: the quorum's epoch in which the next records are appended.
+    """
 
     def __init__(self, **setup: Any) -> None:
         self._operations: list[Operation] = []
         self.records: list[list[Any]] = []
+        self.epoch = 1
         self.add(0, "runner", OperationType.OK, "setup", value=SETUP | setup)
 
     def add(self, at_ms: float, process: int | str, kind: OperationType, f: str, **fields: Any) -> None:
@@ -63,13 +68,13 @@ class AdminStory:
     def record(self, at_ms: float, kind: str, data: Mapping[str, Any]) -> None:
         """Append a record to the metadata log; the quorum's leader reports its log's end before and after."""
         offset = len(self.records)
-        self.records.append([offset, 1, kind, dict(data)])
+        self.records.append([offset, self.epoch, kind, dict(data)])
         for when, end in ((at_ms - 0.4, offset), (at_ms + 0.4, offset + 1)):
             value = {
                 "began_ns": round((when - 0.1) * MS),
                 "answer": "leader",
                 "leader_id": 1,
-                "leader_epoch": 1,
+                "leader_epoch": self.epoch,
                 "high_watermark": end,
                 "wall_ms": 0,
                 "voters": [[1, None, end, -1, -1]],

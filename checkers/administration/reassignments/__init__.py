@@ -10,7 +10,8 @@ Evidence is the metadata log.
    contained the new replicas: ``reassignment-unasked``.
 2. Acknowledged requests must be in the log (`requests`): ``reassignment-lost``.
 3. Reassignments that were listed as ongoing were in the log before (`listings`):
-   ``reassignment-without-record``.
+   ``reassignment-without-record``.  A target that a controller listed after it had lost its quorum is told
+   apart (`uncommitted`): ``reassignment-uncommitted``.
 
 The log checker judges whether acknowledged records are lost; a reassignment licenses no loss.
 """
@@ -69,11 +70,11 @@ def check_reassignments(history: History) -> CheckerResult:
             *find_without_end(changes),
             *find_held_up(history, changes),
             *find_lost(asked, changes),
-            *find_without_record(history, changes, listings),
+            *find_without_record(history, changes, listings, asked),
         ],
         figures=_figures(asked, changes, steps) | _observed(listings),
         unknown_because=_doubt(asked, changes),
-        exercised=bool(asked or listings.first)
+        exercised=bool(asked or listings.seen)
         or any(s.moving for some in changes.states.values() for s in some),
     )
 
@@ -114,7 +115,7 @@ def _figures(
 def _observed(listings: Listings) -> dict[str, object]:
     """Numbers of listed reassignments, in total and at once, and their longest uninterrupted time."""
     return {
-        "ongoing_listed": len(listings.first),
+        "ongoing_listed": len(listings.seen),
         "ongoing_max": listings.most,
         "ongoing_ms_max": listings.longest_ms,
     }

@@ -59,11 +59,24 @@ WITHOUT_RECORD = AnomalyKind(
     source="KIP-455; Kafka's QuorumController.listPartitionReassignments, which reads what is committed",
 )
 
-ANOMALIES = by_id(PREMATURE, LOST, NOT_RESTORED, TOO_FEW, WITHOUT_END, HELD_UP, UNASKED, WITHOUT_RECORD)
+UNCOMMITTED = AnomalyKind(
+    id="reassignment-uncommitted",
+    meaning="A controller that had lost its quorum listed a target that was requested, but not committed.",
+    guarantee="Reassignments are listed as the committed records of the metadata log state them.",
+    source="KIP-455; Kafka's QuorumController.listPartitionReassignments; docs/findings.md",
+)
+
+ANOMALIES = by_id(
+    PREMATURE, LOST, NOT_RESTORED, TOO_FEW, WITHOUT_END, HELD_UP, UNASKED, WITHOUT_RECORD, UNCOMMITTED
+)
 """All anomalies by id."""
 NEEDS = Needs(
     (Source.ADMIN, Source.DISKS, Source.REASSIGNMENTS),
-    {"reassignment-without-record": (Source.FAULTS,)},
+    {
+        # Without an answer of a later leader, a target that was listed uncommitted looks like any other.
+        "reassignment-without-record": (Source.FAULTS, Source.QUORUM),
+        "reassignment-uncommitted": (Source.FAULTS,),
+    },
     (Source.ADMIN,),
 )
 """The journals that the checker's rules need."""

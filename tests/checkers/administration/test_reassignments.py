@@ -17,6 +17,7 @@ PREMATURE, LOST = "reassignment-premature", "reassignment-lost"
 NOT_RESTORED, TOO_FEW = "reassignment-not-restored", "too-few-replicas"
 WITHOUT_END, UNASKED = "reassignment-without-end", "reassignment-unasked"
 WITHOUT_RECORD, HELD_UP = "reassignment-without-record", "reassignment-held-up"
+UNCOMMITTED = "reassignment-uncommitted"
 
 
 def judged(story: AdminStory, **options: Any) -> CheckerResult:
@@ -356,6 +357,88 @@ class TestListed:
         result = result_by("reassignments", check_reassignments, history)
         assert result.validity is Validity.UNKNOWN
         assert "reassignments under way" in str(result.unknown_because)
+
+
+class TestListedUncommitted:
+    """A target that is listed at 70 ms, but not in the log then; another controller leads from 80 ms on."""
+
+    LISTED = (TOPIC, 0, (1, 3, 4, 2), (4,), (2,))
+
+    def story(
+        self,
+        *,
+        asked_ms: float = 60,
+        answered_ms: float | None = 95,
+        target: Sequence[int] = (1, 3, 4),
+        how: str = "info",
+        deposed: bool = True,
+        ends_first: bool = False,
+        at_ms: Sequence[float] = (70,),
+    ) -> AdminStory:
+        story = moving([1, 2, 3], [1, 2, 4])
+        if ends_first:
+            complete(story, 55, [1, 2, 4], [1, 2, 4])
+        story.reassign(asked_ms, answered_ms, target, how=how)
+        story.epoch += deposed
+        story.changed(80, isr=[1, 2])
+        for time_ms in at_ms:
+            value = {"node": "n1", "began_ns": round((time_ms - 1) * 1e6), "ongoing": [self.LISTED]}
+            story.observe(time_ms, "reassignments", value)
+        return story
+
+    def counts(self, story: AdminStory) -> dict[str, int]:
+        return dict(judged(story, began_ns=9_000_000_000).counts)
+
+    def test_the_target_of_an_unanswered_request_of_a_former_leader_is_told_apart(self) -> None:
+        story = self.story()
+        result = judged(story, began_ns=9_000_000_000)
+        assert result.counts == {UNCOMMITTED: 1}
+        (anomaly,) = result.anomalies
+        assert anomaly.summary == (
+            "n1 listed at 0.070 s the target [1, 3, 4] of log-0/0 (adding [4], removing [2]), which was "
+            "requested at 0.060 s; the metadata log never had it."
+        )
+        assert (anomaly.subject, anomaly.time_ns, len(anomaly.witness)) == ("log-0/0", 70_000_000, 4)
+
+    def test_so_it_is_if_the_next_leader_commits_it(self) -> None:
+        story = self.story(how="ok")
+        story.changed(90, replicas=[1, 3, 4, 2], addingReplicas=[4], removingReplicas=[2])
+        assert self.counts(story) == {UNCOMMITTED: 1}
+
+    @pytest.mark.parametrize(
+        "other",
+        [
+            {"deposed": False},
+            {"asked_ms": 75},
+            {"asked_ms": 82, "at_ms": (85,)},  # only the new leader can have got it
+            {"answered_ms": 65, "how": "ok"},
+            {"target": (1, 2, 3, 4)},
+            {"how": "fail"},
+            {"ends_first": True},
+            {"at_ms": (2_000,)},  # a leader without a quorum has resigned by then
+        ],
+        ids=str,
+    )
+    def test_any_other_has_no_excuse(self, other: dict[str, Any]) -> None:
+        found = self.counts(self.story(**other))
+        found.pop(LOST, None)
+        assert found == {WITHOUT_RECORD: 1}
+
+    def test_one_that_stays_is_both(self) -> None:
+        assert self.counts(self.story(at_ms=(70, 75, 2_000, 2_001))) == {UNCOMMITTED: 1, WITHOUT_RECORD: 1}
+
+    def test_without_the_answers_of_leaders_it_is_not_decided(self) -> None:
+        whole = self.story(deposed=False).history(began_ns=9_000_000_000)
+        history = History("run", "", whole.operations, lacking=frozenset(["observer-quorum-c1"]))
+        assert result_by("reassignments", check_reassignments, history).counts == {}
+
+    @pytest.mark.parametrize(("at_ms", "found"), [(70, UNCOMMITTED), (85, WITHOUT_RECORD)])
+    def test_without_limits_of_time_it_must_come_before_the_next_leader(
+        self, at_ms: float, found: str
+    ) -> None:
+        whole = self.story(at_ms=(at_ms,)).history(began_ns=9_000_000_000)
+        left = tuple(operation for operation in whole.operations if operation.f != "setup")
+        assert check_reassignments(History("run", "", left)).counts == {found: 1}
 
 
 TARGET = st.lists(st.sampled_from([1, 2, 3, 4]), min_size=1, max_size=3, unique=True)

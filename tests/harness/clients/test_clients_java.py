@@ -57,6 +57,8 @@ from tests.harness.fakes.broker import FakeBroker
 from tests.harness.waiting import BOUND_S, wait_until
 
 OK, FAIL, INFO = OperationType.OK, OperationType.FAIL, OperationType.INFO
+STARTED_MS = 30_000
+"""How long a request may take: a share consumer's constructor fails if its thread needs longer to start."""
 REFLECTION = """
 import json, sys
 from pathlib import Path
@@ -187,7 +189,7 @@ def test_clients_of_share_groups_report_what_fails(tmp_path: Path) -> None:
     process = made(tmp_path)
     with FakeBroker() as broker:
         where = (broker.bootstrap,)
-        member = open_share_consumer(ShareOptions(where, "share-0", "log-0", 300, 5), process)
+        member = open_share_consumer(ShareOptions(where, "share-0", "log-0", STARTED_MS, 5), process)
         admin = open_share_admin(ShareAdminOptions(where, 300), process)
         with pytest.raises(ReadError):
             admin.configure("share-0", {"share.auto.offset.reset": "earliest"})
@@ -197,7 +199,7 @@ def test_clients_of_share_groups_report_what_fails(tmp_path: Path) -> None:
         for client in (member, admin):
             client.close(BOUND_S)
         with pytest.raises(ClientFailedError):
-            open_share_consumer(ShareOptions(("nowhere",), "share-0", "log-0", 300, 5), process)
+            open_share_consumer(ShareOptions(("nowhere",), "share-0", "log-0", STARTED_MS, 5), process)
         with pytest.raises(ClientFailedError):
             open_share_admin(ShareAdminOptions(("nowhere",), 300), process)
     process.close()

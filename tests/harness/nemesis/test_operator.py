@@ -456,6 +456,24 @@ def test_a_config_of_one_broker_is_removed_at_the_end(bench: Bench) -> None:
     assert bench.asked == [("alter_broker", 3, "cordoned.log.dirs", "*"), removal, removal]
 
 
+def test_a_broker_that_is_gone_does_not_keep_the_config_of_another_one(bench: Bench) -> None:
+    bench.answers["alter_broker"] = SettingAnswer(0, None)
+    living = bench.observe_listeners["n2"]
+    bench.observe_listeners["n1"] = living
+    for number in (1, 3):
+        assert (
+            bench.operator.perform(AlterBroker(broker(number), "cordoned.log.dirs", "*"), 500).outcome is OK
+        )
+    bench.observe_listeners["n1"] = ("127.0.0.1", 9)
+    bench.asked.clear()
+    with pytest.raises(WireError, match="n1 does not answer"):
+        bench.operator.remove_broker_configs()
+    assert bench.asked == [("alter_broker", 3, "cordoned.log.dirs", None)]
+    bench.observe_listeners["n1"] = living
+    bench.operator.remove_broker_configs()
+    assert bench.asked[1:] == [("alter_broker", 1, "cordoned.log.dirs", None)]
+
+
 def test_a_config_that_was_refused_is_not_removed(bench: Bench) -> None:
     bench.answers["alter_broker"] = SettingAnswer(40, "no")
     assert bench.operator.perform(AlterBroker(broker(3), "cordoned.log.dirs", "x"), 500).outcome is FAIL

@@ -18,6 +18,7 @@ from harness.plan.catalogue import (
     load_scenario,
     scenario_names,
 )
+from harness.plan.schedule import moves_replicas, plan
 from harness.vocabulary import (
     AlterTopic,
     DiskKind,
@@ -25,7 +26,9 @@ from harness.vocabulary import (
     FixedSchedule,
     Kill,
     Mode,
+    RandomSchedule,
     Scenario,
+    ShareWorkload,
     Step,
     Target,
     TimedOperation,
@@ -119,6 +122,26 @@ def test_the_first_forecast_that_fits_is_what_a_run_expects(name: str) -> None:
                 )
             ]
             assert fitting[0] == expectation_for(tried, version, features)
+
+
+def test_random_scenarios_that_move_replicas_know_that_a_listing_may_be_uncommitted() -> None:
+    for name in scenario_names():
+        scenario = load_scenario(name)
+        if isinstance(scenario.schedule, RandomSchedule):
+            drawn = (plan(scenario.schedule, scenario.topology, seed) for seed in range(1, 9))
+            known = any("reassignment-uncommitted" in one.accepted for one in scenario.expectations)
+            assert known == any(map(moves_replicas, drawn)), name
+
+
+def test_drawn_faults_of_share_groups_know_of_delayed_writes_before_they_were_corrected() -> None:
+    for name in scenario_names():
+        scenario = load_scenario(name)
+        if isinstance(scenario.workload, ShareWorkload) and isinstance(scenario.schedule, RandomSchedule):
+            known = {
+                version: "share-state-start-back" in expectation_for(scenario, version, {}).accepted
+                for version in ("4.3.1", "4.4.0")
+            }
+            assert known == {"4.3.1": True, "4.4.0": False}, name
 
 
 def test_only_modules_in_folders_are_scenarios() -> None:

@@ -24,6 +24,7 @@ from harness.vocabulary import (
     OffsetsWorkload,
     Quorum,
     RandomSchedule,
+    RollingSchedule,
     Scenario,
     Stop,
 )
@@ -301,10 +302,15 @@ def test_another_duration_asks_for_as_many_admin_operations_in_proportion(
             RandomSchedule(disks={"power": 1}, majority=Majority.LOST),
             "faults of disks need a majority that keeps its disks",
         ),
+        (RollingSchedule((), kinds=("tape",)), "no fault to draw is called tape; expected one of partition,"),
+        (
+            RollingSchedule((), kinds=("kill", "packet-loss"), away_chance=0.5),
+            "a loss of packets takes no node away",
+        ),
     ],
 )
 def test_a_schedule_that_can_not_be_drawn_is_reported(
-    monkeypatch: pytest.MonkeyPatch, schedule: RandomSchedule, problem: str
+    monkeypatch: pytest.MonkeyPatch, schedule: RandomSchedule | RollingSchedule, problem: str
 ) -> None:
     scenario = Scenario(summary="s", why="w", schedule=schedule)
     monkeypatch.setattr("harness.plan.planning.load_scenario", lambda _: scenario)

@@ -4,6 +4,7 @@ import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
+from unittest.mock import create_autospec
 
 import pytest
 
@@ -13,6 +14,8 @@ from harness.errors import EngineError
 from harness.faults.contract import Bench
 from harness.kafka.answers import QuorumAnswer, TopicAnswer
 from harness.kafka.sizes import TopicSize, TopicSizes
+from harness.kafka.wire import WireError
+from harness.nemesis.operator import Operator
 from harness.observers.view import FRESH_S, ClusterView
 from harness.record.journal import Clock, Journals
 from harness.record.ledger import Ledger, pending_undos, read_ledger
@@ -176,3 +179,15 @@ def test_a_blink_that_goes_wrong_ends_the_schedule_with_its_error(
         rig.execution.carry_out(FixedSchedule((), 50, blinks=(Step(0, 0, Pause(broker(2))),)))
     assert rig.outcomes() == {"inject blink1": "info"}
     assert pending_undos(read_ledger(tmp_path)) == ()
+
+
+def test_throttles_that_remain_do_not_keep_configs_of_brokers() -> None:
+    first, second = create_autospec(Operator, instance=True), create_autospec(Operator, instance=True)
+    first.remove_throttles.side_effect = WireError("brokers 2 did not answer")
+    execution: Any = Execution.__new__(Execution)
+    execution._operators = [first, second]
+    with pytest.raises(WireError, match="brokers 2"):
+        execution.remove_throttles()
+    for operator in (first, second):
+        operator.remove_throttles.assert_called_once_with()
+        operator.remove_broker_configs.assert_called_once_with()

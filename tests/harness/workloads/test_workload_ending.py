@@ -9,12 +9,20 @@ import pytest
 
 from checkers.history.operations import Operation, OperationType
 from harness.clients import ClientFailedError, ProducerRecord, ReadError, SendResult
+from harness.clients.interface import ClientKind
 from harness.record.journal import Clock, Journals
-from harness.vocabulary import LogWorkload
+from harness.vocabulary import GroupsWorkload, LogWorkload, OffsetsWorkload, ShareWorkload, Workload
 from harness.workloads import final_read as final_read_module
 from harness.workloads import probing
-from harness.workloads.context import FINAL_WORKERS, LogContext, clients_for, final_readers_of
+from harness.workloads.context import (
+    FINAL_WORKERS,
+    LogContext,
+    WorkloadContext,
+    clients_for,
+    final_readers_of,
+)
 from harness.workloads.final_read import end_by, final_readers, leaderless
+from harness.workloads.opening import IMPLEMENTATIONS, implementation_of
 from harness.workloads.probing import WriteProbe
 from tests.harness.fakes.log import FakeLog, once
 from tests.harness.fakes.node import METADATA, FakeNode, metadata_answer
@@ -154,6 +162,26 @@ def test_what_was_added_and_no_broker_reports_is_missed(bench: Bench) -> None:
 def test_final_readers_are_processes_of_their_own(bench: Bench) -> None:
     assert {operation.process for operation in bench.read()} == {4, 5, 6, 7}
     assert bench.context.workers == 8 + FINAL_WORKERS
+
+
+@pytest.mark.parametrize(
+    "workload",
+    [
+        *(kind() for kind in IMPLEMENTATIONS),
+        OffsetsWorkload(libraries=tuple(ClientKind), java_version="3.9.0"),
+        GroupsWorkload(groups=tuple(f"group-{number}" for number in range(6))),
+        ShareWorkload(groups=tuple(f"share-{number}" for number in range(6))),
+    ],
+    ids=lambda workload: type(workload).__name__,
+)
+def test_no_final_worker_has_the_number_of_a_successor(tmp_path: Path, workload: Workload) -> None:
+    with FakeNode() as node:
+        journals = Journals(tmp_path, "run", Clock())
+        clients = clients_for(workload, ("localhost:1",))
+        context = WorkloadContext(workload, journals, clients, ("localhost:1",), (node.address,))
+        made = implementation_of(workload).final_workers(context, 0.0)
+        assert context.first_final_worker + len(made) <= context.workers
+        journals.close()
 
 
 def test_an_empty_partition_is_read_to_its_end(bench: Bench) -> None:

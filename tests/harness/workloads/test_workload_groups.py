@@ -32,6 +32,8 @@ from tests.harness.waiting import BOUND_S, wait_until
 
 OK, FAIL, INFO, INVOKE = OperationType.OK, OperationType.FAIL, OperationType.INFO, OperationType.INVOKE
 CALM = GroupsWorkload(partitions=2, churn_interval_ms=10**9)
+NEVER_S = 1e9
+"""A mean time that never passes: what a member does at random must not depend on how fast a test is."""
 EACH = 40
 END = {0: EACH, 1: EACH}
 
@@ -86,6 +88,8 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[.
     monkeypatch.setattr(groups, "POLL_PAUSE_S", 0.001)
     monkeypatch.setattr(groups_drain, "POLL_PAUSE_S", 0.001)
     monkeypatch.setattr(groups, "_STALL_S", (0.0, 0.001))
+    monkeypatch.setattr(groups, "EARLY_INTERVAL_S", NEVER_S)
+    monkeypatch.setattr(groups, "RESET_INTERVAL_S", NEVER_S)
     made: list[Bench] = []
 
     def bench(workload: GroupsWorkload = CALM) -> Bench:

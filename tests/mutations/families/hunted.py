@@ -4,8 +4,8 @@ from typing import Any
 
 from tests.mutations.edits import Edit
 from tests.mutations.families.groups import commits
-from tests.mutations.looking import OK, metadata_logs, phase_ns
-from tests.mutations.partitions import own
+from tests.mutations.looking import INFO, OK, SECOND_NS, metadata_logs, phase_ns
+from tests.mutations.partitions import own, spans, states
 from tests.mutations.suite import invalid, mutation
 
 RUNS = ("smoke", "txn", "chaos")
@@ -63,3 +63,29 @@ def a_reassignment_that_brokers_tell_of(edit: Edit) -> None:
     for o in edit.original.observed("reassignments"):
         ghost = ["log-0", 1, [9, 8, 7], [9], [8]]
         edit.set(o.index, value=o.value | {"ongoing": [*o.value["ongoing"], ghost]})
+
+
+@mutation("administration", invalid("reassignment-uncommitted"), ("moves",), 1)
+def a_target_of_a_controller_that_was_deposed(edit: Edit) -> None:
+    """Another target of a reassignment is asked for, not answered, and listed; then a new epoch begins."""
+    span = spans(edit.original)
+    state, listing = edit.chosen(
+        (state, listing)
+        for state in states(edit.original)
+        if state.data.get("addingReplicas")
+        for listing in edit.original.observed("reassignments")
+        if span(state.offset)[1] < listing.value["began_ns"] and listing.time_ns < span(state.until)[0]
+    )
+    target = [state.topic, state.partition, state.replicas[1:]]
+    asked = {"targets": [target], "throttle_bytes_per_s": None, "to": listing.node}
+    asked_ns = listing.value["began_ns"] - SECOND_NS // 10
+    times_ns = asked_ns, asked_ns + 5 * SECOND_NS
+    edit.add_call("admin-9", "alter-reassignments", None, times_ns, (asked, asked), ended=INFO)
+    row = [state.topic, state.partition, state.replicas, state.replicas[-1:], state.replicas[:1]]
+    edit.set(listing.index, value=listing.value | {"ongoing": [row]})
+    for log in metadata_logs(edit.original):
+        records = [[o, 2 if o >= state.until else epoch, *rest] for o, epoch, *rest in log.value["records"]]
+        edit.set(log.index, value=log.value | {"records": records})
+    for o in edit.original.observed("quorum"):
+        if o.value["answer"] == "leader" and o.value["began_ns"] > span(state.until)[0]:
+            edit.set(o.index, value=o.value | {"leader_epoch": 2})
