@@ -11,7 +11,7 @@ from harness.seeded_bugs.header import BugFileError, SeededBug, parse_bug
 from harness.vocabulary.version import parse_version
 
 BUGS_VERSION = "4.3.1"
-"""The newest version that all bugs fit: ``krucible sensitivity`` measures it, and not the default version."""
+"""All bugs fit it.  ``krucible sensitivity`` measures it by default, as all measurements until now."""
 _FOLDER = "seeded_bugs"
 _SUFFIX = ".btm"
 

@@ -4,6 +4,7 @@ import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
+from itertools import pairwise
 from types import UnionType
 from typing import NamedTuple
 
@@ -52,6 +53,7 @@ class SeededBug(msgspec.Struct, frozen=True, kw_only=True):
         versions: Kafka versions whose classes it fits.
         nodes: roles; a node with one of them gets the bug.
         rules: the Byteman rules as they are written, including the header, so that lines keep their numbers.
+            `harness.seeded_bugs.variants` selects those for a version.
     """
 
     name: str
@@ -85,6 +87,7 @@ _FIELD = re.compile(r"# (?P<key>[a-z]+): (?P<text>\S.*)")
 _CONTINUED = re.compile(r"#   (?P<text>\S.*)")
 _SENTENCES = ("summary", "breaks")
 _NOTHING = "none"
+_RULE = "RULE "
 DELETES = "delete-records"
 """Name of a load that deletes its oldest records."""
 PIPELINED = "pipelined"
@@ -138,7 +141,10 @@ def parse_bug(area: str, name: str, text: str) -> SeededBug:
         raise BugFileError(where, 1, f"a name is of lower-case words and hyphens, got {name!r}")
     lines = text.splitlines()
     fields = _fields(where, lines)
-    _require_rules(where, lines, _header_length(lines))
+    header = _header_length(lines)
+    _require_rules(where, lines, header)
+    versions = _versions(where, fields["versions"])
+    _require_variants(where, lines, header, versions)
     sentences = {key: _sentence(where, fields[key]) for key in _SENTENCES}
     return SeededBug(
         name=name,
@@ -147,7 +153,7 @@ def parse_bug(area: str, name: str, text: str) -> SeededBug:
         faults=_words(where, fields["faults"], fault_words(), may_be_none=True),
         workloads=_words(where, fields["workloads"], workload_words()),
         anomalies=_words(where, fields["anomalies"], frozenset(known_anomalies())),
-        versions=_versions(where, fields["versions"]),
+        versions=versions,
         nodes=tuple(map(Role, _words(where, fields["nodes"], frozenset(Role)))),
         rules=text,
         **sentences,
@@ -191,6 +197,25 @@ def _require_rules(where: str, lines: Sequence[str], header: int) -> None:
         raise BugFileError(
             where, header + 1, f"no rule counts its triggers: expected one whose DO begins `DO {TRIGGERED};`"
         )
+
+
+def _require_variants(where: str, lines: Sequence[str], header: int, versions: tuple[str, ...]) -> None:
+    """Rules for some versions name versions of the bug; each version of it has a rule that counts."""
+    counted = set[str]()
+    only = versions
+    for number, (before, line) in enumerate(pairwise(lines[header - 1 :]), start=header + 1):
+        if line.startswith(_RULE):
+            only = versions
+        elif line.startswith(VARIANT):
+            only = _versions(where, _Field(number, line.removeprefix(VARIANT)))
+            if strange := [version for version in only if version not in versions]:
+                raise BugFileError(where, number, f"the bug is not for Kafka {strange[0]}")
+            if not before.startswith(_RULE):
+                raise BugFileError(where, number, f"expected `{VARIANT} …` below a line `{_RULE}name`")
+        elif re.match(COUNTS, line):
+            counted.update(only)
+    if missing := [version for version in versions if version not in counted]:
+        raise BugFileError(where, header + 1, f"no rule for Kafka {missing[0]} counts its triggers")
 
 
 def _sentence(where: str, field: _Field) -> str:
@@ -247,5 +272,7 @@ def _below(kind: type[msgspec.Struct]) -> Iterator[type[msgspec.Struct]]:
 
 TRIGGERED = "TRIGGERED"
 """Placeholder in a rule for counting a trigger; `harness.seeded_bugs.script` replaces it by Byteman code."""
+VARIANT = "# versions:"
+"""Beginning of the second line of a rule that is for some of the bug's versions only."""
 COUNTS = rf"^DO {TRIGGERED}(?=;|$)"
 """The beginning of such a rule's DO: it continues after a semicolon, or counts alone."""

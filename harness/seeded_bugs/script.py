@@ -6,6 +6,7 @@
 import re
 
 from harness.seeded_bugs.header import COUNTS, SeededBug
+from harness.seeded_bugs.variants import rules_for
 
 PREFIX = "krucible-bug"
 """What every line begins with."""
@@ -22,14 +23,15 @@ ENDRULE
 _CONDITION = re.compile(r"^IF (?P<condition>.*?)(?=^DO )", re.MULTILINE | re.DOTALL)
 
 
-def script_of(bug: SeededBug) -> str:
-    """The script that Byteman's agent gets; the bug's own rules keep their lines.
+def script_of(bug: SeededBug, version: str) -> str:
+    """The script that Byteman's agent gets on a version of Kafka; the bug's own rules keep their lines.
 
     A node's log then has one line when the JVM started with it, one when a rule's place in the code was first
     reached, and one at the first trigger, the tenth, the hundredth and so on, in each life of the JVM.
     """
     reached = f'(NOT flag("{PREFIX} {bug.name}") OR {_trace_line(bug, "reached")})'
-    rules = _CONDITION.sub(lambda match: f"IF {reached} AND ({match['condition'].rstrip()})\n", bug.rules)
+    given = rules_for(bug, version)
+    rules = _CONDITION.sub(lambda match: f"IF {reached} AND ({match['condition'].rstrip()})\n", given)
     rules = re.sub(COUNTS, lambda _: f"DO {_counted(bug)}", rules, flags=re.MULTILINE)
     return rules + _INSTALLED.format(name=bug.name, action=_trace_line(bug, "installed"))
 

@@ -51,7 +51,7 @@ def with_bug(topology: Topology, name: str, version: str, folder: Path, progress
         return topology
     bug = bug_named(name, version)
     agent, script = byteman(progress), folder / SCRIPT_FILE
-    script.write_text(script_of(bug))
+    script.write_text(script_of(bug, version))
     given = topology.node_jvm_options
     options = {node.name: (*given.get(node.name, ()), _OPTION) for node in nodes_with(bug, topology.nodes())}
     return msgspec.structs.replace(

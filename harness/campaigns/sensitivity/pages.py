@@ -100,7 +100,7 @@ def _misfit(line: OutcomeLine, asked: MeasurementOptions) -> str:
     bug = seeded_bugs().get(line.bug)
     if bug is None:
         return "the catalogue no longer has this bug"
-    if not line.control and line.origin.bug != bug_digest(bug):
+    if not line.control and line.origin.bug != bug_digest(bug, asked.kafka_version):
         return "the bug's file has changed since"
     return (
         "" if fits_version(bug, asked.kafka_version) else f"the bug does not fit Kafka {asked.kafka_version}"

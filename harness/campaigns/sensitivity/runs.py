@@ -296,4 +296,5 @@ class Measuring:
 
 def _planned(slot: Slot, *, control: bool) -> Planned:
     plan = plan_run(slot.control if control else slot.seeded)
-    return Planned(slot, control, plan, "" if control else bug_digest(slot.bug), digest_of(plan.schedule))
+    bug = "" if control else bug_digest(slot.bug, plan.version)
+    return Planned(slot, control, plan, bug, digest_of(plan.schedule))

@@ -102,9 +102,10 @@ def _over(folder: Path) -> bool:
 def _origin(folder: Path, identity: RunIdentity) -> Origin:
     bug = seeded_bugs().get(identity.seeded_bug)
     script = _bytes(folder / SCRIPT_FILE).decode(errors="replace")
+    version = identity.kafka_version
     jars = identity.image.checksums.get("jars", "") if identity.image else ""
     return Origin(
-        bug=bug_digest(bug) if bug is not None and is_script_of(script, bug) else "",
+        bug=bug_digest(bug, version) if bug is not None and is_script_of(script, bug, version) else "",
         schedule=_schedule(folder),
         kafka=jars[:_DIGITS],
         commit=identity.krucible_commit,

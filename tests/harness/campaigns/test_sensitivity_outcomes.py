@@ -15,6 +15,7 @@ from harness.campaigns.sensitivity import runs as sensitivity_runs
 from harness.campaigns.sensitivity.identity import bug_digest, is_script_of
 from harness.campaigns.sensitivity.stored_runs import StoredRuns
 from harness.seeded_bugs.catalogue import BUGS_VERSION, seeded_bugs
+from harness.seeded_bugs.header import SeededBug
 from harness.seeded_bugs.script import script_of
 from results.sensitivity import MadeAgain
 from results.sensitivity.outcomes import OutcomeLine, Outcomes, decode_outcomes, encode_outcomes
@@ -69,7 +70,10 @@ def test_what_stands_in_a_file_is_not_run_again_and_gives_the_same_page(
     ]  # fmt: skip
     seen = outcomes(kept).runs[2]
     assert (seen.ending, seen.run_ms, seen.origin.commit) == ("seen", 50_000, "0123456789ab")
-    assert (seen.origin.kafka, seen.origin.bug) == ("c0ffeec0ffee", bug_digest(seeded_bugs()[EARLY]))
+    assert (seen.origin.kafka, seen.origin.bug) == (
+        "c0ffeec0ffee",
+        bug_digest(seeded_bugs()[EARLY], BUGS_VERSION),
+    )
 
     shutil.rmtree(tmp_path / "runs")
     assert measure("--outcomes", kept, "--json") == 0
@@ -283,13 +287,28 @@ def test_a_run_counts_once_it_was_decided_or_came_to_its_end(fake: FakeRuns, tmp
 
 
 def test_a_bug_is_known_by_its_rules_and_its_nodes() -> None:
+    def digest(one: SeededBug) -> str:
+        return bug_digest(one, BUGS_VERSION)
+
     bug = seeded_bugs()[EARLY]
     worded = msgspec.structs.replace(bug, rules=bug.rules.replace("# summary: ", "# summary: Well: "))
     elsewhere = msgspec.structs.replace(
         bug, rules=bug.rules.replace("# nodes: broker", "# nodes: controller")
     )
     other = msgspec.structs.replace(bug, rules=bug.rules.replace("\nDO ", "\nDO  "))
-    assert bug_digest(worded) == bug_digest(bug)
-    assert len({bug_digest(one) for one in (bug, elsewhere, other)}) == 3
-    assert is_script_of(script_of(worded), bug)
-    assert not is_script_of(script_of(other), bug)
+    assert digest(worded) == digest(bug)
+    assert len({digest(one) for one in (bug, elsewhere, other)}) == 3
+    assert is_script_of(script_of(worded, BUGS_VERSION), bug, BUGS_VERSION)
+    assert not is_script_of(script_of(other, BUGS_VERSION), bug, BUGS_VERSION)
+
+
+def test_a_rule_for_a_later_version_does_not_change_what_a_bug_is_on_earlier_ones() -> None:
+    bug = seeded_bugs()["marker-not-sent"]
+    rules, later = bug.rules.split("\n\n")
+    assert "# versions: 4.4.0\nCLASS org.apache.kafka." in later
+    lines = [line for line in rules.splitlines() if not line.startswith("# versions: ")]
+    before = msgspec.structs.replace(bug, rules="\n".join(lines) + "\n")
+    assert bug_digest(bug, "4.3.1") == bug_digest(before, "4.3.1") == bug_digest(bug, "3.9.0")
+    assert bug_digest(bug, "4.4.0") != bug_digest(bug, "4.3.1")
+    assert is_script_of(script_of(before, "4.3.1"), bug, "4.3.1")
+    assert not is_script_of(script_of(bug, "4.3.1"), bug, "4.4.0")

@@ -30,7 +30,7 @@ BUG = "min-isr-ignored"
 
 def line(number: int, ending: BugOutcome, bug: str = BUG, digest: str | None = None) -> OutcomeLine:
     known = seeded_bugs().get(bug)
-    own = bug_digest(known) if known else ""
+    own = bug_digest(known, ASKED.kafka_version) if known else ""
     return OutcomeLine(
         bug=bug,
         number=number,

@@ -5,7 +5,18 @@ from typing import Any, cast
 
 import pytest
 
-from checkers.history.logged import CLEANED, EPOCH_BEGUN, ISR_SHRUNK, LOADED, LOG_LACKING, NODE_LOG, TRUNCATED
+from checkers.history.logged import (
+    CLEANED,
+    EPOCH_BEGUN,
+    ISR_SHRUNK,
+    LOADED,
+    LOG_CUT,
+    LOG_LACKING,
+    METADATA_TRUNCATED,
+    NODE_LOG,
+    QUORUM_VIEW,
+    TRUNCATED,
+)
 from checkers.history.operations import History
 from checkers.history.reading import read_history
 from checkers.history.sources import Source, lacking_of
@@ -16,6 +27,7 @@ from harness.errors import EngineError
 from harness.evidence import node_logs
 from harness.evidence.node_logs import gather_logs
 from harness.record.journal import Clock, Journals, Recorder
+from tests.harness.evidence import test_quorum_views as views
 from tests.harness.evidence.test_epochs_begun import BEGUN
 from tests.harness.evidence.test_log_ends import SHRUNK, START, completed, loader
 
@@ -98,13 +110,25 @@ CUT = (
     "2026-11-23T13:15:48.127Z WARN [ReplicaFetcherThread-0-3] [UnifiedLog partition=log-0-4, dir=/data] "
     "Truncating log-0-4 to offset 609 below high watermark 779 (kafka.log.UnifiedLog)"
 )
+LEFT = (
+    "2026-11-28T02:43:24.205Z INFO [ReplicaFetcherThread-0-3] [UnifiedLog partition=log-0-3, dir=/data] "
+    "Truncating to offset 2589 (kafka.log.UnifiedLog)"
+)
 LINES = {
     LOADED: [START, loader("log-0-4", 7), completed(4, 7)],
     ISR_SHRUNK: [SHRUNK],
     TRUNCATED: [CUT],
     EPOCH_BEGUN: [BEGUN.format("Some(a)", 4)],
+    LOG_CUT: [LEFT],
+    QUORUM_VIEW: [views.LINE.format(0, views.STARTED)],
+    METADATA_TRUNCATED: [views.LINE.format(0, views.CUT)],
 }
 """Of each kind what gives one entry."""
+
+
+def test_no_kind_of_line_is_left_out_silently() -> None:
+    """The next tests are about every kind that a history has a limited number of."""
+    assert LINES.keys() == set(node_logs._KEYS.values())
 
 
 @pytest.mark.parametrize("kind", LINES)

@@ -50,7 +50,7 @@ class FakeRuns:
         found = _shown_by(plan) if bug in self.seen else [LOST] if not bug and self.red_controls else []
         (folder / "schedule.json").write_bytes(encode(plan.schedule))
         if bug:
-            (folder / "seeded-bug.btm").write_text(script_of(bug_named(bug, plan.version)))
+            (folder / "seeded-bug.btm").write_text(script_of(bug_named(bug, plan.version), plan.version))
         otherwise = Validity.UNKNOWN if cancelled.is_set() else Validity.VALID
         verdict = Verdict(Validity.INVALID if found else otherwise, (result_of("log", found),))
         save_verdict(folder, verdict)

@@ -18,7 +18,7 @@ from harness.seeded_bugs.seeding import SCRIPT_FILE, with_bug
 from harness.seeded_bugs.traces import FAILURES_MAX, BugStage, Traces, stage_of, traces_in
 from harness.vocabulary import Mode, Topology
 from harness.vocabulary.topology import Role
-from harness.vocabulary.version import parse_version
+from harness.vocabulary.version import DEFAULT_VERSION
 
 PAGE = Path(__file__).parents[3] / "docs/seeded-bugs.md"
 GOOD = """\
@@ -39,6 +39,41 @@ BIND n:int = 1
 IF n == 1
    AND TRUE
 DO TRIGGERED; RETURN
+ENDRULE
+"""
+BY_VERSION = """\
+# summary: A leader forgets.
+# breaks: What was taken is kept.
+# source: KIP-1
+# faults: none
+# workloads: log
+# anomalies: lost-write
+# versions: 4.1.1 4.3.1
+# nodes: broker
+RULE a leader forgets
+# versions: 4.1.1
+CLASS org.apache.kafka.Leader
+METHOD take
+AT ENTRY
+IF TRUE
+DO TRIGGERED; RETURN
+ENDRULE
+
+RULE a leader forgets
+# versions: 4.3.1
+CLASS org.apache.kafka.Leader
+METHOD takeAll
+AT ENTRY
+IF TRUE
+DO TRIGGERED; RETURN
+ENDRULE
+
+RULE a leader remembers
+CLASS org.apache.kafka.Leader
+METHOD give
+AT ENTRY
+IF TRUE
+DO RETURN
 ENDRULE
 """
 
@@ -100,7 +135,7 @@ def test_areas_and_names_are_of_one_shape() -> None:
 
 
 def test_a_script_keeps_the_lines_of_its_rules_and_reports_what_becomes_of_them() -> None:
-    lines = script_of(bug()).splitlines()
+    lines = script_of(bug(), "4.3.1").splitlines()
     reached = 'IF (NOT flag("krucible-bug forgets") OR traceln("krucible-bug forgets reached at " + '
     assert lines[14].startswith(reached)
     assert lines[14].endswith("AND (n == 1")
@@ -114,9 +149,38 @@ def test_a_script_keeps_the_lines_of_its_rules_and_reports_what_becomes_of_them(
 
 
 def test_a_rule_may_count_and_do_nothing_else() -> None:
-    lines = script_of(bug(GOOD.replace("DO TRIGGERED; RETURN", "DO TRIGGERED"))).splitlines()
+    lines = script_of(bug(GOOD.replace("DO TRIGGERED; RETURN", "DO TRIGGERED")), "4.3.1").splitlines()
     assert lines[16].startswith("DO String.valueOf(incrementCounter(")
     assert lines[16].endswith(" + java.time.Instant.now())")
+
+
+def test_a_version_gets_the_rules_for_it_and_those_for_all() -> None:
+    several = bug(BY_VERSION)
+    old, new = (script_of(several, version) for version in ("4.1.1", "4.3.1"))
+    assert "METHOD take\n" in old
+    assert "METHOD takeAll" not in old
+    assert "METHOD takeAll" in new
+    assert "METHOD take\n" not in new
+    assert all("RULE a leader remembers" in one for one in (old, new))
+    # Byteman's messages have lines, so a rule that stays keeps its own.
+    line_of_last = BY_VERSION.splitlines().index("RULE a leader remembers")
+    assert [one.splitlines().index("RULE a leader remembers") for one in (old, new)] == [line_of_last] * 2
+
+
+@pytest.mark.parametrize(
+    ("line", "old", "new", "problem"),
+    [
+        (10, "# versions: 4.1.1\n", "# versions: 3.9.0\n", "the bug is not for Kafka 3.9.0"),
+        (10, "# versions: 4.1.1\n", "# versions: 4.1\n", "'4.1' is not a Kafka version"),
+        (11, "# versions: 4.1.1\nCLASS", "CLASS x\n# versions: 4.1.1\nCLASS", "below a line `RULE name`"),
+        (9, "# versions: 4.3.1\n", "# versions: 4.1.1\n", "no rule for Kafka 4.3.1 counts its triggers"),
+    ],
+)
+def test_rules_for_some_versions_are_checked(line: int, old: str, new: str, problem: str) -> None:
+    with pytest.raises(BugFileError) as caught:
+        bug(BY_VERSION.replace(old, new))
+    assert str(caught.value).startswith(f"replication/forgets.btm, line {line}: ")
+    assert problem in str(caught.value)
 
 
 def test_a_folder_has_each_name_once(tmp_path: Path) -> None:
@@ -142,9 +206,9 @@ def test_a_bug_is_asked_for_by_its_name_and_for_versions_that_it_fits() -> None:
         bug_named(name, "3.6.2")
 
 
-def test_what_sensitivity_measures_is_the_newest_version_that_all_bugs_fit() -> None:
+def test_every_bug_fits_the_version_that_sensitivity_measures_and_the_newest() -> None:
     fitting = set.intersection(*(set(bug.versions) for bug in seeded_bugs().values()))
-    assert max(fitting, key=parse_version) == BUGS_VERSION
+    assert {BUGS_VERSION, DEFAULT_VERSION} <= fitting
 
 
 def line(what: str, second: int = 0, name: str = "forgets") -> str:

@@ -52,7 +52,7 @@ def test_every_bug_fits_the_version_that_sensitivity_measures() -> None:
 def test_every_rule_fits_the_versions_that_its_bug_names(version: str, tmp_path: Path) -> None:
     if version != BUGS_VERSION and not (cache_folder() / "jars" / version).is_dir():
         pytest.skip(f"the jars of Kafka {version} are not here")
-    scripts = [script_of(bug) for bug in seeded_bugs().values() if version in bug.versions]
+    scripts = [script_of(bug, version) for bug in seeded_bugs().values() if version in bug.versions]
     output = checked(scripts, version, tmp_path)
     assert NO_ERRORS in output, output
     assert output.count("Type checked rule") >= 2 * len(scripts)
@@ -68,6 +68,6 @@ def test_every_rule_fits_the_versions_that_its_bug_names(version: str, tmp_path:
     ],
 )
 def test_a_rule_that_does_not_fit_is_found(old: str, new: str, tmp_path: Path) -> None:
-    script = script_of(seeded_bugs()["min-isr-ignored"])
+    script = script_of(seeded_bugs()["min-isr-ignored"], BUGS_VERSION)
     assert old in script
     assert NO_ERRORS not in checked([script.replace(old, new)], BUGS_VERSION, tmp_path)
