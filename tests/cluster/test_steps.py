@@ -24,8 +24,17 @@ KAFKA = "/opt/kafka"
 """Where the image has the folder ``libs`` of a tarball."""
 STEPS_LIMIT_S = 600
 PROCESSORS = 2
-CLASS_PATHS = {"server-start": "kafka.args", "storage": "storage.args"}
-"""Argument files of the image that differ from those of the other tools."""
+TOOL = f"@/opt/krucible/tools.args -Dlog4j2.configurationFile={KAFKA}/bin/tools-log4j2.properties"
+"""Arguments of Java for tools; like in the tarball, they log only warnings, to standard error."""
+ARGUMENTS = {"server-start": "@/opt/krucible/kafka.args", "storage": "@/opt/krucible/storage.args"}
+"""Arguments of Java where they differ."""
+LOGGING = """\
+appender.stderr.type=Console
+appender.stderr.name=stderr
+appender.stderr.target=SYSTEM_ERR
+rootLogger.level=WARN
+rootLogger.appenderRef.stderr.ref=stderr
+"""
 SHOWN = {
     "a-config-that-outlives-its-topic": r"^  retention\.ms=1000 .*^t:0:100$",
     "a-former-leader-does-not-find-new-voters": r"^[2-9]\d+$",
@@ -49,10 +58,10 @@ FINDINGS = {each.name: each for each in read_findings(PAGE.read_text())}
 
 def write_scripts(folder: Path) -> None:
     """Write the scripts of a tarball's folder ``bin`` that the steps use."""
+    (folder / "tools-log4j2.properties").write_text(LOGGING)
     for name, java_class in CLASSES.items():
-        arguments = f"@/opt/krucible/{CLASS_PATHS.get(name, 'tools.args')}"
         script = folder / f"kafka-{name}.sh"
-        script.write_text(f'#!/bin/bash\nexec java {arguments} -Xmx256m {java_class} "$@"\n')
+        script.write_text(f'#!/bin/bash\nexec java {ARGUMENTS.get(name, TOOL)} -Xmx256m {java_class} "$@"\n')
         script.chmod(0o755)
 
 
