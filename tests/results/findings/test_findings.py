@@ -57,7 +57,7 @@ h3. Versions
 
 h3. Steps to reproduce
 
-The steps are for bash, in the folder of Kafka's tarball. They use these functions:
+The steps are for bash, in the folder of a tarball of Kafka 4.2 or later. They use these functions:
 
 {code:bash}
 start() { echo $1; }
