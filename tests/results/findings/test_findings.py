@@ -199,6 +199,19 @@ def test_a_ticket_is_complete(finding: Finding) -> None:
     assert text.count("{noformat}") % 2 == 0
 
 
+RUN = re.compile(r"Run as they stand here, on (\S+) .*, the steps showed the defect in", re.DOTALL)
+"""What the steps of a finding say about themselves."""
+
+
+@pytest.mark.parametrize("finding", FINDINGS, ids=[each.name for each in FINDINGS])
+def test_the_page_tells_which_steps_were_run(finding: Finding) -> None:
+    (row,) = re.findall(rf"^\| \[[^\]]+\]\(#{anchor_of(finding.title)}\) \|.*$", PAGE_TEXT, re.MULTILINE)
+    run = RUN.search(finding.steps)
+    told = f"on {run[1]}: shown" if run else "no tool can do it"
+    assert row.split(" | ")[-1] == f"{told} |"
+    assert (run is None) is (finding.name in WITHOUT_TOOLS)
+
+
 def test_findings_without_tools_exist() -> None:
     assert WITHOUT_TOOLS - {each.name for each in FINDINGS} == set()
 
