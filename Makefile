@@ -38,7 +38,7 @@ demo: $(RUN_STAMP) ## set everything up, then break a three-node cluster and jud
 test: PICKED := -m 'not long'
 test: TAKES := 30 to 60 minutes
 test: ## the tests, on real clusters too, with coverage gates
-test-all: TAKES := 60 to 90 minutes
+test-all: TAKES := 75 to 105 minutes
 test-all: ## these and the longer ones: every gambit, every place of a mutation, more versions
 test test-all: announced $(DEV_STAMP) check
 	$(BIN)/krucible setup

@@ -21,7 +21,9 @@ _HEADINGS = {
 }
 """Facts in the order of a ticket, each with its heading; the command is at the end."""
 _SUSPICION = "This cause comes from reading the source; no fix was tested."
-_FUNCTIONS = "The steps are for bash, in the folder of Kafka's tarball. They use these functions:"
+_FUNCTIONS = (
+    "The steps are for bash, in the folder of a tarball of Kafka 4.2 or later. They use these functions:"
+)
 _SHELL = "```sh"
 _NEEDS = "This needs a checkout of krucible, and Docker."
 _FORMATS: dict[Format, Callable[[str], str]] = {

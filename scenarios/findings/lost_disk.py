@@ -52,7 +52,7 @@ SCENARIO = Scenario(
         brokers=2,
         quorum=Quorum.STATIC,
         # The leader has to start before the third controller gives it up.
-        config={"controller.quorum.fetch.timeout.ms": "15000"},
+        config={"controller.quorum.fetch.timeout.ms": "30000"},
     ),
     workload=LogWorkload(rate=100, producers=2, min_insync_replicas=1),
     assumptions=Assumptions(recovery_ms=30_000, why_lowered="it ends within seconds or not at all"),

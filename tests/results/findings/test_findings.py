@@ -9,6 +9,7 @@ from harness.cli.findings.findings import PAGE
 from results.findings.page import FACTS, Finding, PageError, anchor_of, read_findings
 from results.findings.ticket import render_ticket
 from results.markup.trackers import Format
+from tests.steps import CLASSES, shell_of
 
 SECTION = """\
 # Findings
@@ -56,7 +57,7 @@ h3. Versions
 
 h3. Steps to reproduce
 
-The steps are for bash, in the folder of Kafka's tarball. They use these functions:
+The steps are for bash, in the folder of a tarball of Kafka 4.2 or later. They use these functions:
 
 {code:bash}
 start() { echo $1; }
@@ -168,30 +169,6 @@ WITHOUT_TOOLS = frozenset(
     }
 )
 """Findings that need requests, or moments, that Kafka's tools can't provide."""
-TOOLS = frozenset(
-    f"bin/kafka-{name}.sh"
-    for name in (
-        "configs",
-        "console-consumer",
-        "console-producer",
-        "consumer-groups",
-        "delete-records",
-        "get-offsets",
-        "metadata-quorum",
-        "producer-perf-test",
-        "reassign-partitions",
-        "server-start",
-        "storage",
-        "topics",
-        "transactions",
-    )
-)
-"""Tools of Kafka's tarball that the steps may use."""
-
-
-def shell_of(markdown: str) -> str:
-    """The lines of all blocks of shell."""
-    return "".join(re.findall(r"^```sh\n(.*?)^```$", markdown, re.MULTILINE | re.DOTALL))
 
 
 @pytest.mark.parametrize("finding", FINDINGS, ids=[each.name for each in FINDINGS])
@@ -202,8 +179,9 @@ def test_the_steps_of_a_ticket_need_kafka_alone(finding: Finding) -> None:
         return
     steps, _, _ = text.partition("h3. Steps to reproduce")[2].partition("\nh3. ")
     assert "krucible" not in steps
-    shell = shell_of(f"{finding.functions}\n{finding.steps}")
-    assert set(re.findall(r"\bbin/\S+\.sh", shell)) <= TOOLS
+    shell = shell_of(finding)
+    assert set(re.findall(r"\bbin/kafka-(\S+)\.sh", shell)) <= CLASSES.keys()
+    assert len(re.findall(r"\bbin/", shell)) == len(re.findall(r"\bbin/kafka-\S+\.sh", shell))
     subprocess.run(["bash", "-n"], input=shell, text=True, check=True)
 
 
@@ -219,6 +197,19 @@ def test_a_ticket_is_complete(finding: Finding) -> None:
     # Each block that is opened is closed.
     assert text.count("{code}") == text.count("{code:bash}")
     assert text.count("{noformat}") % 2 == 0
+
+
+RUN = re.compile(r"Run as they stand here, on (\S+) .*, the steps showed the defect in", re.DOTALL)
+"""What the steps of a finding say about themselves."""
+
+
+@pytest.mark.parametrize("finding", FINDINGS, ids=[each.name for each in FINDINGS])
+def test_the_page_tells_which_steps_were_run(finding: Finding) -> None:
+    (row,) = re.findall(rf"^\| \[[^\]]+\]\(#{anchor_of(finding.title)}\) \|.*$", PAGE_TEXT, re.MULTILINE)
+    run = RUN.search(finding.steps)
+    told = f"on {run[1]}: shown" if run else "no tool can do it"
+    assert row.split(" | ")[-1] == f"{told} |"
+    assert (run is None) is (finding.name in WITHOUT_TOOLS)
 
 
 def test_findings_without_tools_exist() -> None:
