@@ -366,8 +366,9 @@ class Recorder:
 
 
 def describe(error: BaseException) -> str:
-    """An exception as one line of at most 300 characters: its type and its text."""
-    text = " ".join(str(error).split())
+    """An exception as one line of at most 300 characters: its type and its text, whose lines `;` separates."""
+    lines = (" ".join(line.split()) for line in str(error).splitlines())
+    text = "; ".join(line for line in lines if line)
     name = type(error).__name__
     return (text if text.startswith(name) else f"{name}: {text}" if text else name)[:300]
 
