@@ -366,7 +366,7 @@ class Recorder:
 
 
 def describe(error: BaseException) -> str:
-    """An exception as one line of at most 300 characters: its type and its text, whose lines `;` separates."""
+    """An exception as one line of at most 300 characters: its type, and its text with `;` between lines."""
     lines = (" ".join(line.split()) for line in str(error).splitlines())
     text = "; ".join(line for line in lines if line)
     name = type(error).__name__

@@ -17,7 +17,12 @@ class _Counter(NamedTuple):
 
 COUNTERS = (
     _Counter("assumptions", "faults_of_disks", "faults of disks", "fault of a disk"),
-    _Counter("assumptions", "faults_withheld", "faults withheld to spare the last copies", "fault withheld to spare the last copies"),
+    _Counter(
+        "assumptions",
+        "faults_withheld",
+        "faults withheld to spare the last copies",
+        "fault withheld to spare the last copies",
+    ),
     _Counter("quorum", "leader_changes", "changes of the quorum's leader", "change of the quorum's leader"),
     _Counter("quorum", "epochs_seen", "epochs of the quorum", "epoch of the quorum"),
     _Counter("quorum", "voter_sets", "sets of voters", "set of voters"),

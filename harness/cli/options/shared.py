@@ -90,7 +90,9 @@ class Mount(click.ParamType[NodeFile]):
             self.fail(f"got {source!r}, expected a file of this host as SRC", param, ctx)
         resolved = str(Path(source).resolve())
         if ":" in resolved:
-            self.fail(f"got {resolved!r}, expected SRC without a colon: compose can't mount others", param, ctx)
+            self.fail(
+                f"got {resolved!r}, expected SRC without a colon: compose can't mount others", param, ctx
+            )
         return NodeFile(resolved, destination)
 
 

@@ -59,9 +59,7 @@ def test_an_unknown_finding_is_reported(capsys: pytest.CaptureFixture[str]) -> N
 
 
 @pytest.mark.parametrize("name", ["uncommitted-listing", "an-uncomitted-listing"])
-def test_a_mistyped_finding_is_answered_by_the_nearest(
-    name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_mistyped_finding_is_answered_by_the_nearest(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert invoke(["findings", "export", name]) == 64
     assert "expected: an-uncommitted-listing\n" in capsys.readouterr().err
 
