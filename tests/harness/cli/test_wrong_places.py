@@ -107,7 +107,7 @@ def test_the_error_says_what_was_given_and_what_is_expected(
     given, expected = problem.split("; expected ")
     stderr = refused_with(words, name, capsys)
     assert f" '{name}', {given}\n" in stderr
-    assert f" with {expected}\n" in stderr
+    assert f" with {expected}" in stderr
 
 
 def test_a_file_without_a_history_is_not_checked(capsys: pytest.CaptureFixture[str]) -> None:
