@@ -19,6 +19,8 @@ from results.store.runs import RunNotFoundError, StoreError
 EXIT_FAILED = KrucibleError.exit_code
 EXIT_USAGE = UsageError.exit_code
 EXIT_INTERRUPTED = 130
+_PLAIN_SHOW = click.UsageError.show
+"""An error of ours that is also one of click's has a method of its own."""
 
 
 def forgive_streams() -> None:
@@ -33,7 +35,7 @@ def coded(action: Callable[[], object]) -> int:
     try:
         code = action()
     except click.ClickException as error:
-        error.show()
+        _show(error)
         return EXIT_USAGE
     except SystemExit as error:  # raised by click for shell completions, or when the reader is gone
         return 0 if error.code == 0 else EXIT_FAILED  # here 1 would mean invalid
@@ -41,6 +43,16 @@ def coded(action: Callable[[], object]) -> int:
         text, code = _explained(error)
         click.echo(f"krucible: {text}", err=True)
     return code if isinstance(code, int) else 0
+
+
+def _show(error: click.ClickException) -> None:
+    """Print an error of click's own, such as an unknown command, in the form of all other errors."""
+    if not isinstance(error, click.UsageError) or error.ctx is None or type(error).show is not _PLAIN_SHOW:
+        error.show()
+        return
+    text, command = error.format_message(), error.ctx.command_path
+    shown = UsageError(text[:1].lower() + text[1:].rstrip("."), where=command, next_step=f"{command} --help")
+    click.echo(f"krucible: {shown}", err=True)
 
 
 def _explained(error: Exception) -> tuple[str, int]:

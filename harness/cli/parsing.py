@@ -1,4 +1,4 @@
-"""Commands that report all unknown options and wrong values of a command line at once."""
+"""Commands that report all unknown options and wrong values of a command line at once, as our own errors."""
 
 import re
 from collections.abc import Iterator
@@ -29,13 +29,14 @@ class Problem(NamedTuple):
 
 
 class WrongWordsError(click.UsageError):
-    """Several words of a command line are wrong, or an option is unknown; shown as our own errors are."""
+    """Words of a command line are wrong or missing; shown as our own errors are."""
 
-    def __init__(self, problems: list[Problem], context: click.Context) -> None:
+    def __init__(self, problems: list[Problem], context: click.Context, *, unknown: bool = False) -> None:
         several = len(problems) > 1
         command = context.command_path
+        one = "no such option" if unknown else "an option or a value is wrong or missing"
         error = UsageError(
-            f"{len(problems)} options or values are wrong or missing" if several else "no such option",
+            f"{len(problems)} options or values are wrong or missing" if several else one,
             got="; ".join(problem.got for problem in problems),
             expected="; ".join(problem.expected for problem in problems),
             where=command,
@@ -56,8 +57,7 @@ class Command(click.Command):
         """Parse the words of the command line.
 
         Raises:
-            BadParameter: one value is wrong or missing.
-            WrongWordsError: several are, or an option is unknown.
+            WrongWordsError: an option or a value is unknown, wrong or missing.
             UsageError: something else is wrong.
         """
         words = list(args)  # parsing removes them from the list
@@ -65,9 +65,9 @@ class Command(click.Command):
             return super().parse_args(ctx, args)
         except click.UsageError as error:
             problems = list(self._problems(ctx, words))
-            if len(problems) > 1 or isinstance(error, click.NoSuchOption):
-                raise WrongWordsError(problems, ctx) from error
-            raise
+            if not problems:
+                raise
+            raise WrongWordsError(problems, ctx, unknown=isinstance(error, click.NoSuchOption)) from error
 
     def _problems(self, ctx: click.Context, words: list[str]) -> Iterator[Problem]:
         """Yield unknown options, then what is wrong with each value, in the order of the parameters."""
@@ -120,12 +120,16 @@ class _Reader:
                 self._drop_unknown(error)
             except click.BadOptionUsage as error:
                 self._meant.add(error.option_name)
-                self.problems.append(
-                    Problem(f"{error.option_name}: {error.message}", f"another use of {error.option_name}")
-                )
+                self.problems.append(self._misused(error.option_name))
                 self._words.pop(self._place_of(error.option_name))
             else:
                 return read, rest
+
+    def _misused(self, name: str) -> Problem:
+        """A flag that was given a value, or an option that lacks one."""
+        with_value, without = f"{name} with a value", f"{name} without a value"
+        is_flag = "=" in self._words[self._place_of(name)]
+        return Problem(with_value, without) if is_flag else Problem(without, with_value)
 
     def _drop_unknown(self, error: click.NoSuchOption) -> None:
         at = self._place_of(error.option_name)

@@ -70,8 +70,9 @@ class HarnessFailures:
         self._known.add(str(error))
         with suppress(OSError), (self._stage.folder / FAILURES_FILE).open("a", encoding="utf-8") as file:
             file.write("".join(traceback.format_exception(error)) + "\n")
-        self._stage.recorder.observe(FAILURE, during, HarnessFailed(describe(error)))
-        self._stage.report(during, describe(error))
+        text = describe(error, separator="; ")
+        self._stage.recorder.observe(FAILURE, during, HarnessFailed(text))
+        self._stage.report(during, text)
         self.failure = self.failure or self._explained(during, error)
 
     def _explained(self, during: str, error: Exception) -> KrucibleError:

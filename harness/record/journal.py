@@ -365,9 +365,15 @@ class Recorder:
         return self.journal.append(JournalEntry(self.process, OperationType.OK, f, key, value, node=node))
 
 
-def describe(error: BaseException) -> str:
-    """An exception as one line of at most 300 characters: its type and its text."""
-    text = " ".join(str(error).split())
+def describe(error: BaseException, separator: str = " ") -> str:
+    """An exception as one line of at most 300 characters: its type and its text.
+
+    Args:
+        error: the exception.
+        separator: what stands between the lines of its text.
+    """
+    lines = (" ".join(line.split()) for line in str(error).splitlines())
+    text = separator.join(line for line in lines if line)
     name = type(error).__name__
     return (text if text.startswith(name) else f"{name}: {text}" if text else name)[:300]
 

@@ -145,5 +145,9 @@ def _asked(build: TriedBuild) -> str:
 
 
 def _cut(line: str) -> str:
+    """The line, or as many of its words as fit; a first word that is too long is cut itself."""
     shown = clean(line, 10 * COLUMNS)
-    return shown if len(shown) <= COLUMNS else f"{shown[: COLUMNS - 1]}…"
+    if len(shown) <= COLUMNS:
+        return shown
+    words = shown[: COLUMNS - 1].rpartition(" ")[0]
+    return f"{words} …" if words else f"{shown[: COLUMNS - 1]}…"

@@ -25,6 +25,7 @@ _FIGURES_MAX = 1_000
 """Characters of the line with the numbers of each kind of operation."""
 _REASONS_MAX = 6
 _NO_IDENTITY = "not known: run.json is missing or damaged, and it alone has the command of the run"
+_ASSUMPTIONS_PAGE = "docs/assumptions.md says what to do about each reason"
 _CAUSES_MAX = 8
 _SECONDS_FROM_MS = 1_000
 
@@ -185,7 +186,7 @@ def _other_figures(measures: Measures) -> Iterator[str]:
 def _fault_figures(measures: Measures) -> str:
     count = len(measures.faults)
     if not count:
-        return "no fault was injected"
+        return "no fault was recorded"
     proven = sum(fault.proven for fault in measures.faults)
     word = "fault" if count == 1 else "faults"
     return f"{count} {word}, {proven} proven; longest unavailability {seconds(measures.unavailable_ms_max)}"
@@ -251,4 +252,4 @@ def _labelled(label: str, texts: Iterator[str] | tuple[str, ...]) -> list[Labell
 
 def _how_to_read(verdict: Verdict) -> str:
     how = "open it in a browser"
-    return f"{how}: its assumptions say what happened" if verdict.validity is Validity.UNKNOWN else how
+    return f"{how}; {_ASSUMPTIONS_PAGE}" if verdict.validity is Validity.UNKNOWN else how

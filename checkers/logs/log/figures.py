@@ -256,7 +256,8 @@ def final_read_complete(columns: Columns) -> Assumption:
     return Assumption(
         name="final-read-complete",
         met=whole == partitions * readers and whole > 0,
-        expected=f"{partitions * readers} final reads to the end: {partitions} partitions, {readers} readers",
+        expected=f"{partitions * readers} final reads to the end (partitions x readers: "
+        f"{partitions} x {readers})",
         observed=f"{whole} final reads to the end",
     )
 

@@ -209,7 +209,7 @@ def _tarball(text: str) -> Path:
         raise UsageError(
             "there is no such tarball",
             got=text,
-            expected="a release's tarball such as kafka_2.13-4.3.1.tgz",
+            expected="a release's tarball such as kafka_2.13-4.5.0.tgz",
             where=str(path),
             next_step="krucible qualify --help",
         )

@@ -1,5 +1,6 @@
 """``krucible findings``: lists the defects that krucible found in Kafka, or prints one as a ticket."""
 
+import difflib
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,7 +38,7 @@ def findings_command() -> None:
 @findings_command.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_findings(*, as_json: bool) -> None:
-    """List all findings, a line each: name, component, affected versions."""
+    """List all findings: name, component, and the versions in which each was seen."""
     found = findings()
     if as_json:
         listed = [
@@ -48,7 +49,7 @@ def list_findings(*, as_json: bool) -> None:
         return
     for each in found:
         click.echo(f"{each.name}  ({each.component})")
-        click.echo(f"    {each.facts['versions']}")
+        click.echo(f"    {each.facts['versions'].partition('. ')[0]}")
 
 
 @findings_command.command("export")
@@ -63,7 +64,7 @@ def export(name: str, *, markup: str, as_json: bool) -> None:
         raise UsageError(
             "no finding has this name",
             got=name,
-            expected=f"one of {', '.join(each.name for each in all_of_them)}",
+            expected=" or ".join(_nearest(name, [each.name for each in all_of_them])),
             next_step="krucible findings list",
         )
     with _page_errors_named():
@@ -73,6 +74,12 @@ def export(name: str, *, markup: str, as_json: bool) -> None:
         click.echo(json.dumps({"name": name, "format": markup, "title": title, "body": body}))
     else:
         click.echo(ticket, nl=False)
+
+
+def _nearest(name: str, names: list[str]) -> list[str]:
+    """The names that are most like a name, or have it in them; all if none is."""
+    near = [each for each in names if name in each] or difflib.get_close_matches(name, names)
+    return near or names
 
 
 def findings() -> tuple[Finding, ...]:

@@ -55,6 +55,7 @@ _DECLARED = {
 _FOREIGN = ("workload", "model", "initial", "out", "html", *_DECLARED)
 _OF_JOURNALS = {"out": None, "html": None}
 _TEXT_MAX = 240
+_WHOLE_FOLDER = "copy the whole folder of the run, with run.json and all history*.jsonl, or name another one"
 
 
 @click.command(cls=Command)
@@ -130,7 +131,11 @@ def check(run: str, as_json: bool, runs: Path, labels: Path | None, **foreign: A
 
 def _is_readable(name: str) -> bool:
     """Whether the name is a file or a pipe, as in ``check <(zcat …)``."""
-    return os.path.exists(name) and not os.path.isdir(name)  # noqa: PTH110, PTH112 - False, not an error, for whatever can't be either
+    return os.path.exists(name) and not _is_folder(name)  # noqa: PTH110 - False, not an error, for whatever can't be either
+
+
+def _is_folder(name: str) -> bool:
+    return os.path.isdir(name)  # noqa: PTH112 - False, not an error, for a name that no folder can have
 
 
 def _find(runs: Path, name: str) -> Path:
@@ -139,13 +144,14 @@ def _find(runs: Path, name: str) -> Path:
     except RunNotFoundError as error:
         if name == LATEST or isinstance(error, RunAmbiguousError):
             raise
+        is_folder = _is_folder(name)
         raise UsageError(
-            "no run and no file has that name",
+            "there is no run in that folder" if is_folder else "no run and no file has that name",
             got=clean(name, _TEXT_MAX) + _similar(name),
             expected=f"{LATEST}, a scenario with runs, a run's folder, seed or time, a file, "
             "or a folder with --labels",
             where=f"{runs}, and the current folder",
-            next_step=command_to_list(runs),
+            next_step=_WHOLE_FOLDER if is_folder else command_to_list(runs),
         ) from error
 
 

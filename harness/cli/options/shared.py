@@ -14,6 +14,7 @@ from harness.cli.options.places import File, Folder
 from harness.errors import UsageError
 from harness.record.folder import RUNS
 from harness.vocabulary.topology import Mode, NodeFile, Quorum
+from harness.vocabulary.version import DEFAULT_VERSION
 from results.markup.trackers import Format
 from results.store.commands import store_option
 
@@ -58,7 +59,7 @@ class Pair(click.ParamType[Any]):
         """Split at the first equals sign."""
         key, separator, text = str(value).partition("=")
         if not separator or not key:
-            self.fail(f"got {value!r}, expected KEY=VALUE", param, ctx)
+            self.fail(f"got {value!r}, expected {self.name}", param, ctx)
         return key, text
 
 
@@ -71,7 +72,7 @@ class FeatureLevel(Pair):
         """Split the value and read the level."""
         key, text = super().convert(value, param, ctx)
         if not _LEVEL.fullmatch(text):
-            self.fail(f"got {value!r}, expected a whole number after the equals sign", param, ctx)
+            self.fail(f"got {value!r}, expected {self.name}, LEVEL a whole number", param, ctx)
         return key, int(text)
 
 
@@ -86,10 +87,12 @@ class Mount(click.ParamType[NodeFile]):
         if not separator or not destination.startswith("/"):
             self.fail(f"got {value!r}, expected SRC:DST with an absolute DST", param, ctx)
         if not os.path.isfile(source):  # noqa: PTH113 - False, not an error, for whatever can't be a file
-            self.fail(f"{source!r} is not a file on this host", param, ctx)
+            self.fail(f"got {source!r}, expected a file of this host as SRC", param, ctx)
         resolved = str(Path(source).resolve())
         if ":" in resolved:
-            self.fail(f"{resolved!r} has a colon in it, which compose can't mount", param, ctx)
+            self.fail(
+                f"got {resolved!r}, expected SRC without a colon: compose can't mount others", param, ctx
+            )
         return NodeFile(resolved, destination)
 
 
@@ -220,7 +223,7 @@ def image_options(function: F) -> F:
         click.option(
             "--kafka-tarball",
             type=File("the tarball of a release", resolve_path=True, path_type=None),
-            help="Run Kafka from a release's tarball, such as kafka_2.13-4.3.1.tgz.",
+            help="Run Kafka from a release's tarball, such as kafka_2.13-4.5.0.tgz.",
         ),
         click.option(
             "--kafka-image",
@@ -236,7 +239,11 @@ def image_options(function: F) -> F:
 def topology_options(function: F) -> F:
     """Add the options for the topology of a cluster. None means that the scenario decides."""
     choices = (
-        click.option("--kafka-version", metavar="V", help="Kafka's version, such as 4.3.1."),
+        click.option(
+            "--kafka-version",
+            metavar="V",
+            help=f"Kafka's version; {DEFAULT_VERSION} unless given here or by the scenario.",
+        ),
         click.option(
             "--mode",
             type=VocabularyChoice(list(Mode)),

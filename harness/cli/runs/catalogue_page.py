@@ -62,7 +62,8 @@ def cluster_facts(topology: Topology) -> Iterator[str]:
         yield f"{number(topology.controllers, 'controller')} and {number(topology.brokers, 'broker')}"
     yield f"{topology.quorum.value} quorum"
     if topology.standalone or topology.initial_voters is not None:
-        yield f"at first of {' and '.join(node.name for node in topology.voters())}"
+        voters = [node.name for node in topology.voters()]
+        yield f"initial {'voter' if len(voters) == 1 else 'voters'} {' and '.join(voters)}"
     if topology.disk is not DiskKind.FOLDER:
         yield f"disks `{topology.disk.value}`"
     yield from _assigned(topology.features)

@@ -66,7 +66,7 @@ def _rows(plan: RunPlan) -> Iterator[str]:
             continue
         timed.append((due.at_ms, f"{name:<7} gambit {due.kind}, about {_seconds(due.lasts_ms)}"))
         timed += [(due.at_ms, f"{'':<7}   {_words(move, topology)}") for move in due.moves]
-    timed += [(act.at_ms, f"{'ask':<7} {_words(act.operation, topology)}") for act in schedule.acts]
+    timed += [(act.at_ms, f"{'request':<7} {_words(act.operation, topology)}") for act in schedule.acts]
     timed += [(blink.at_ms, _held(name, blink, topology)) for name, blink in blinks_of(schedule)]
     for at_ms, text in sorted(timed, key=lambda one: one[0]):
         yield f"{_seconds(at_ms):>9}  {text}"
@@ -147,7 +147,8 @@ def _assumed(assumptions: Assumptions, answers: dict[str, int]) -> Iterator[str]
     yield f"each fault in force for at least {_seconds(assumptions.fault_held_ms)}"
     yield f"recovery within {_seconds(assumptions.recovery_ms)} after the faults"
     for kind, least in answers.items():
-        yield f"at least {least} {'answer' if least == 1 else 'answers'} to {kind}"
+        if least:
+            yield f"at least {least} {'answer' if least == 1 else 'answers'} to {kind}"
     if assumptions.why_lowered:
         yield f"lowered: {assumptions.why_lowered}"
 

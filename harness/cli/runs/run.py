@@ -119,7 +119,12 @@ def run(scenario: str | None, seed: int | None, seeds: range | None, runs: Path,
         require_nothing_else("--from", "again", *_BESIDE)
         return _run_from(again, runs, keep=given["keep"], dry_run=dry_run)
     if scenario is None:
-        raise click.UsageError("Missing argument 'SCENARIO', or --from RUN.")
+        raise UsageError(
+            "no scenario is named",
+            expected="SCENARIO, or --from RUN",
+            where="krucible run",
+            next_step="krucible list --scenarios",
+        )
     on_hosts = requested_hosts(given)
     if is_file(scenario):
         file = Path(scenario).resolve()

@@ -28,7 +28,7 @@ JARS_BYTES_MAX = 1 << 30
 MEMBERS_MAX = 20_000
 
 _CHUNK_BYTES = 1 << 20
-_RELEASE = "a binary release of Kafka's, such as kafka_2.13-4.3.1.tgz"
+_RELEASE = "a binary release of Kafka's, such as kafka_2.13-4.5.0.tgz"
 _TOP = re.compile(r"kafka_2\.1[23]-(?P<version>.+)")
 _JAR = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]*\.jar")
 _DAMAGED = (tarfile.TarError, EOFError, zlib.error, OSError)

@@ -222,7 +222,7 @@ def test_the_command_is_the_same_with_a_master(
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["--seeds", "1..2", "--master", "local[2]"], "expected spark://HOST:PORT"),
+        (["--seeds", "1..2", "--master", "local[2]"], "--master with spark://HOST:PORT"),
         (["--seed", "1", "--master", MASTER], "--master is for several runs"),
         (["--seeds", "1..2", "--clusters-per-host", "2"], "apply to hosts of a Spark master"),
     ],

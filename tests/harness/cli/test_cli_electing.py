@@ -120,7 +120,7 @@ def test_a_controller_is_asked_where_no_broker_is_named() -> None:
         (["--all", "--topic", "foo", "--partition", "0"], "partitions are selected in more than one way"),
         (["--topic", "foo"], "--topic without --partition"),
         (["--partition", "1"], "--partition without --topic"),
-        (["--topic", "foo", "--partition", "-1"], "expected a whole number from 0"),
+        (["--topic", "foo", "--partition", "-1"], "--partition with a whole number from 0"),
         (["--file", "there/is/none"], "No such file"),
         (["--file", "tests"], "Is a directory"),
     ],

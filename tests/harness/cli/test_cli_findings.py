@@ -19,6 +19,7 @@ def test_every_finding_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert invoke(["findings", "list"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines if not line.startswith(" ")] == NAMES
+    assert "    4.3.1, dynamic quorum, in two runs; it is a race" in lines, "the first sentence alone"
 
 
 def test_the_list_is_there_for_programs_too(capsys: pytest.CaptureFixture[str]) -> None:
@@ -54,7 +55,13 @@ def test_an_unknown_finding_is_reported(capsys: pytest.CaptureFixture[str]) -> N
     assert invoke(["findings", "export", "no-such"]) == 64
     stderr = capsys.readouterr().err
     assert "got:      no-such" in stderr
-    assert NAMES[0] in stderr
+    assert f"expected: {' or '.join(NAMES)}\n" in stderr
+
+
+@pytest.mark.parametrize("name", ["uncommitted-listing", "an-uncomitted-listing"])
+def test_a_mistyped_finding_is_answered_by_the_nearest(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["findings", "export", name]) == 64
+    assert "expected: an-uncommitted-listing\n" in capsys.readouterr().err
 
 
 def test_names_are_completed() -> None:

@@ -60,7 +60,7 @@ def test_what_is_mistyped_is_answered_by_what_is_near(
 def test_what_is_near_nothing_is_answered_by_no_guess(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.invoke(["xyzzy"]) == 64
     stderr = capsys.readouterr().err
-    assert "No such command 'xyzzy'" in stderr
+    assert "krucible: no such command 'xyzzy'\n  where:    krucible\n  next:     krucible --help\n" in stderr
     assert "mean" not in stderr
 
 

@@ -113,7 +113,7 @@ def test_a_scenario_is_listed_with_its_runs(capsys: pytest.CaptureFixture[str]) 
     [
         (["--scenario", "smoke/partitoin"], "expected: smoke/partition"),
         (["--scenario", "smok"], "there is no scenario 'smok'"),
-        (["--limit", "0"], "got '0', expected a whole number from 1"),
+        (["--limit", "0"], "--limit with a whole number from 1"),
         (["--verdict", "red"], "'unjudged'"),
         (["--verdict", "valid", "--scenarios"], "--verdict and --scenarios exclude each other"),
         (["--limit", "1", "--markdown"], "--limit and --markdown exclude each other"),

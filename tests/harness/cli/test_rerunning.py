@@ -176,7 +176,7 @@ def test_nothing_is_chosen_beside_what_is_stored(
     assert cli.invoke(["run", "--from", "5", *words]) == 64
     assert expected in capsys.readouterr().err
     assert cli.invoke(["run"]) == 64
-    assert "Missing argument 'SCENARIO', or --from RUN" in capsys.readouterr().err
+    assert "no scenario is named\n  expected: SCENARIO, or --from RUN\n" in capsys.readouterr().err
     assert not made.plans
 
 

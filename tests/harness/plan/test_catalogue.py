@@ -189,7 +189,7 @@ def test_unusual_settings_of_a_scenario_are_listed(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(catalogue_page, "load_scenario", lambda _name: odd)
     page = render_catalogue()
     assert (
-        "- Cluster: 3 controllers and 1 broker, dynamic quorum, at first of c1 and c2, disks `loop-ext4`, "
+        "- Cluster: 3 controllers and 1 broker, dynamic quorum, initial voters c1 and c2, disks `loop-ext4`, "
         f"`{GAP}=0`, `a=b`, nodes begin on 4.1.1, b1 on 4.2.0, `c=d` on c1\n"
     ) in page
     assert "- Schedule: 1.5 s, 1 fault and 1 admin operation at given times\n" in page

@@ -54,7 +54,8 @@ def test_the_first_one_counts_and_each_is_reported_once(stage: FakeStage) -> Non
         with failures.survived("the load"):
             raise error
     assert failures.failure is died
-    assert len(recorded(stage.folder, "runner")) == 2
+    first, _full = recorded(stage.folder, "runner")
+    assert first.value == {"error": "WorkloadError: worker producer-1 died; got: TypeError: a defect"}
 
 
 def test_a_history_that_can_not_be_written_is_not_survived(stage: FakeStage) -> None:

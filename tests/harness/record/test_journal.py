@@ -212,6 +212,7 @@ def test_an_observation_stands_alone(journals: Journals) -> None:
 def test_descriptions_are_one_short_line() -> None:
     assert describe(KeyError()) == "KeyError"
     assert describe(ValueError("a\n  b")) == "ValueError: a b"
+    assert describe(ValueError("a  c\n\n  b"), separator="; ") == "ValueError: a c; b"
     assert describe(ValueError("ValueError: text")) == "ValueError: text"
     assert len(describe(ValueError("x" * 1000))) == 300
 

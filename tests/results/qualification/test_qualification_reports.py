@@ -152,6 +152,13 @@ def test_the_text_of_a_good_candidate() -> None:
     )
 
 
+def test_a_line_that_is_too_long_ends_with_a_whole_word() -> None:
+    report = msgspec.structs.replace(good(), gaps=("seven " * 40,))
+    line = render_text(report).splitlines()[2]
+    assert 90 < len(line) <= 100
+    assert line.endswith(" seven …")
+
+
 def line_of(report: Qualification) -> str:
     """What the mail says of the baseline."""
     return next(line for line in render_text(report).splitlines() if line.startswith("Against"))

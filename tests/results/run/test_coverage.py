@@ -18,7 +18,10 @@ def test_counters_are_taken_from_the_checkers_that_have_them() -> None:
         )
     )
     assert coverage == {"voter_sets": 3, "unclean_elections": 0}
-    assert coverage_line(coverage) == "sets of voters: 3"
+    assert coverage_line(coverage) == "3 sets of voters"
+    assert coverage_line({"leader_changes": 1, "isr_shrinks": 2_000, "requests": 0}) == (
+        "1 change of the quorum's leader, 2,000 shrinks of an ISR"
+    )
 
 
 def test_of_several_runs_each_state_has_a_row() -> None:

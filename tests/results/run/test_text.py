@@ -62,7 +62,7 @@ def test_a_killed_run_says_what_it_did_not_come_to(killed_run: Run) -> None:
     assert "anomalies  none found" in text
     assert "1 fault, 0 proven; longest unavailability not known" in text
     assert "the run ended before the recovery" in text
-    assert "(open it in a browser: its assumptions say what happened)" in text
+    assert "(open it in a browser; docs/assumptions.md says what to do about each reason)" in text
 
 
 def test_an_illegal_example_stands_before_a_legal_one_of_the_same_name() -> None:
@@ -115,7 +115,7 @@ def test_expectations_are_written_in_words() -> None:
 
 def test_figures_say_when_there_was_no_fault_and_no_recovery_in_time() -> None:
     quiet = Measures(duration_ms=1, operations=1, recovered=False, recovery_ms=60_000)
-    assert figures(quiet)[1:] == ("no fault was injected", "not recovered within 60.0 s")
+    assert figures(quiet)[1:] == ("no fault was recorded", "not recovered within 60.0 s")
 
 
 def test_durations_are_written_in_their_size() -> None:

@@ -338,7 +338,7 @@ class TestFinalRead:
         assert result.validity is Validity.UNKNOWN
         (assumption,) = result.assumptions
         assert assumption.name == "final-read-complete"
-        assert assumption.expected == "2 final reads to the end: 2 partitions, 1 readers"
+        assert assumption.expected == "2 final reads to the end (partitions x readers: 2 x 1)"
         assert assumption.observed == "1 final reads to the end"
 
     def test_a_reader_that_stopped_short_makes_it_unknown(self) -> None:
