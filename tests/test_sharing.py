@@ -59,6 +59,8 @@ FILES = (
     "tests/results/pipeline/test_two.py",
 )
 
+SMALL = {"tests/a/test_it.py", "tests/b/test_it.py"}
+
 
 def listed_by_worker(pytester: pytest.Pytester) -> list[tuple[str, int, int, str]]:
     """Worker, niceness of it and of its session, and id of each test of a small suite, in order."""
@@ -80,7 +82,9 @@ def own_session() -> int:
     return int(AUTOGROUP.read_text().split()[-1]) if AUTOGROUP.exists() else 0
 
 
-def test_clusters_take_turns_the_shared_one_is_last_and_the_rest_is_nice(pytester: pytest.Pytester) -> None:
+def test_clusters_take_turns_the_shared_one_is_before_small_files_and_the_rest_is_nice(
+    pytester: pytest.Pytester,
+) -> None:
     tests = listed_by_worker(pytester)
     workers: dict[str, set[str]] = {}
     for worker, nice, session, nodeid in tests:
@@ -94,8 +98,10 @@ def test_clusters_take_turns_the_shared_one_is_last_and_the_rest_is_nice(pyteste
     had = [nodeid.removeprefix(CLUSTERS) for one, _, _, nodeid in tests if one == worker]
     assert had[:6] == [f"test_{name}.py::test_it[{number}]" for name in ("one", "two") for number in range(3)]
     (sharer,) = workers[SHARED]
-    last = [group_of(nodeid) for one, _, _, nodeid in tests if one == sharer][-6:]
-    assert last == [SHARED] * 6
+    order = [group_of(nodeid) for one, _, _, nodeid in tests if one == sharer]
+    began = order.index(SHARED)
+    assert order[began : began + 6] == [SHARED] * 6
+    assert SMALL.isdisjoint(order[:began])
 
 
 def test_mutations_of_a_recorded_run_stay_together_and_others_may_go_elsewhere() -> None:
@@ -146,7 +152,7 @@ def test_what_needs_a_cluster_stands_where_clusters_take_turns() -> None:
     assert marked == {path.relative_to(ROOT).as_posix() for path in (ROOT / CLUSTERS).rglob("test_*.py")}
 
 
-def test_whatever_uses_the_shared_cluster_begins_last() -> None:
+def test_whatever_uses_the_shared_cluster_begins_with_it() -> None:
     files = {
         path.relative_to(ROOT).as_posix(): path.read_text() for path in (ROOT / CLUSTERS).glob("test_*.py")
     }
