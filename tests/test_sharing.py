@@ -1,6 +1,7 @@
 """How workers share the tests: clusters on one of them, one after the other, and first."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -82,6 +83,7 @@ def own_session() -> int:
     return int(AUTOGROUP.read_text().split()[-1]) if AUTOGROUP.exists() else 0
 
 
+@pytest.mark.slow
 def test_clusters_take_turns_the_shared_one_is_before_small_files_and_the_rest_is_nice(
     pytester: pytest.Pytester,
 ) -> None:
@@ -104,6 +106,47 @@ def test_clusters_take_turns_the_shared_one_is_before_small_files_and_the_rest_i
     assert SMALL.isdisjoint(order[:began])
 
 
+MARKED = """
+import pytest
+
+def test_quick(): pass
+
+@pytest.mark.slow
+def test_slow(): pass
+
+@pytest.mark.browser
+def test_page(): pass
+
+@pytest.mark.cluster
+def test_node(): pass
+
+@pytest.mark.long
+def test_more(): pass
+"""
+MARKERS = "[pytest]\nmarkers =\n slow\n browser\n cluster\n long\n no_cover\n"
+
+
+@pytest.mark.slow
+def test_the_quick_tests_are_those_that_are_not_slow_by_any_mark_or_folder(pytester: pytest.Pytester) -> None:
+    for name, text in {"tests/a/test_it.py": MARKED, "tests/results/pipeline/test_one.py": A_TEST}.items():
+        path = pytester.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    for name in ("conftest.py", "sharing.py", "live_failures.py"):
+        shutil.copy(ROOT / "tests" / name, pytester.path / "tests")
+    (pytester.path / "pytest.ini").write_text(MARKERS)
+    words = re.findall(r"-m '([^']+)'", target("test-fast"))
+    options = ("--collect-only", "-q", "--import-mode=importlib", "--strict-markers")
+    listed = pytester.runpytest_subprocess("tests", "-m", *words, *options)
+    assert [line for line in listed.outlines if "::" in line] == ["tests/a/test_it.py::test_quick"]
+
+
+def target(name: str) -> str:
+    """What a target of the Makefile runs."""
+    lines = (ROOT / "Makefile").read_text().splitlines()
+    return lines[next(n for n, line in enumerate(lines) if line.startswith(f"{name}:")) + 1]
+
+
 def test_mutations_of_a_recorded_run_stay_together_and_others_may_go_elsewhere() -> None:
     groups = Counter[str]()
     of_runs: dict[str, set[str]] = {}
@@ -115,6 +158,7 @@ def test_mutations_of_a_recorded_run_stay_together_and_others_may_go_elsewhere()
     assert groups.most_common(1)[0][1] < groups.total() / 4
 
 
+@pytest.mark.slow
 def test_what_a_test_has_started_ends_when_the_tests_are_interrupted(pytester: pytest.Pytester) -> None:
     path = pytester.path / "tests/a/test_it.py"
     path.parent.mkdir(parents=True)

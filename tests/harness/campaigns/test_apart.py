@@ -33,6 +33,7 @@ from tests.harness.campaigns.dying_child import ASSERTION
 from tests.harness.recorded_run import a_verdict, store_run
 from tests.harness.waiting import wait_until
 
+pytestmark = pytest.mark.slow  # each starts processes that import all of krucible
 SCENARIO = "smoke/partition"
 KEPT = {"abort": (ASSERTION, "dying_child.py"), "segv": ("Fatal Python error", "dying_child.py"), "exit": ()}
 """By how a process ends: words of what is kept of its last, the stack of each thread included."""
