@@ -34,11 +34,11 @@ ZOMBIE = Scenario(
         (
             Step(
                 2_000,
-                8_000,
+                9_000,
                 Partition(Pattern.ISOLATE_ONE, Target.ACTIVE_CONTROLLER, among=Among.CONTROLLERS),
             ),
         ),
-        11_000,
+        13_000,
     ),
     topology=Topology(mode=Mode.ISOLATED, controllers=3, brokers=1, quorum=Quorum.STATIC),
     workload=LogWorkload(rate=100),

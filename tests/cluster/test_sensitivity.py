@@ -15,7 +15,7 @@ BUG = "commit-not-applied"
 
 
 def test_a_bug_that_was_put_into_kafka_is_distinguished_from_one_that_was_not(tmp_path: Path) -> None:
-    ran = ["run", "exploratory/offsets", "--seed", "1", "--duration-s", "10", "--seeded-bug", BUG]
+    ran = ["run", "exploratory/offsets", "--seed", "1", "--duration-s", "20", "--seeded-bug", BUG]
     assert invoke([*ran, "--kafka-version", BUGS_VERSION, "--runs", str(tmp_path)]) in (0, 1, 2)
     (verdict,) = tmp_path.glob("exploratory/offsets/2*/verdict.json")
     planned = BugRun(number=1, scenario="exploratory/offsets", mode="combined", command="")
