@@ -50,8 +50,8 @@ test test-all: announced $(DEV_STAMP) check
 announced:
 	@echo "This takes $(TAKES) on two cores.  'make test-fast' leaves out the tests on real clusters."
 
-test-fast: $(DEV_STAMP) ## the tests that need no Docker, without the long ones
-	$(PYTEST) -m 'not cluster and not long'
+test-fast: $(DEV_STAMP) ## the quick tests: no Docker, no Spark, no browser, one mutation of a kind
+	$(PYTEST) -m 'not slow'
 
 check: $(DEV_STAMP) ## lint, formatting, types, import rules
 	$(BIN)/ruff check .

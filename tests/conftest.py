@@ -16,6 +16,11 @@ settings.register_profile(
 )
 settings.load_profile("deterministic")
 
+ALSO_SLOW = ("browser", "cluster", "long")
+"""Marks of tests that are slow, so that one mark says what `make test-fast` leaves out."""
+SPARK = "tests/results/pipeline/"
+"""Folder of tests whose session of Spark takes long to start, for one test or for all."""
+
 for _name in ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
     os.environ.pop(_name, None)
 
@@ -28,12 +33,18 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(LiveFailures(terminal), "live_failures")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Order the tests, and do not trace those on clusters: it costs time, and the gates hold without."""
+    """Order the tests, and mark those that are slow or not traced, before tests are chosen by their marks.
+
+    Tests on clusters are not traced: it costs time, and the gates hold without.
+    """
     items.sort(key=turn_of)
     for item in items:
         if item.get_closest_marker("cluster"):
             item.add_marker(pytest.mark.no_cover)
+        if item.nodeid.startswith(SPARK) or any(map(item.get_closest_marker, ALSO_SLOW)):
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -6,6 +6,7 @@ imports.  A room that imports no other is on the first floor.  Every other one i
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import NamedTuple
@@ -19,8 +20,11 @@ class Structure(NamedTuple):
     floors: int
 
 
-def imported(path: Path) -> set[str]:
+@cache
+def imported(path: Path) -> frozenset[str]:
     """The names that a file imports, in full: ``from a.b import c`` imports ``a.b.c``, a module or not.
+
+    Each file is read once: many tests ask for all of them.
 
     Raises:
         ValueError: if an import is relative; this repository has none.
@@ -33,7 +37,7 @@ def imported(path: Path) -> set[str]:
             if node.module is None or node.level:
                 raise ValueError(f"{path}:{node.lineno} has a relative import")
             found |= {f"{node.module}.{name.name}" for name in node.names}
-    return found
+    return frozenset(found)
 
 
 def is_within(name: str, package: str) -> bool:
@@ -66,5 +70,5 @@ def _room(path: Path, package: Path) -> str:
     return path.relative_to(package).parts[0].removesuffix(".py")
 
 
-def _rooms_in(names: set[str], package: str) -> Iterator[str]:
+def _rooms_in(names: frozenset[str], package: str) -> Iterator[str]:
     return (name.split(".")[1] for name in names if name.startswith(f"{package}."))

@@ -3,8 +3,9 @@
 Tests that load clusters stay together on one worker, which runs them one after the other: a machine is loaded
 by one cluster at a time.  They begin first, because they take longest and mostly wait: the other workers run
 the tests that need no Docker meanwhile.  These make themselves nice, so that they do not slow a cluster down.
-Tests that only use one cluster without a load, which they share, stay together and begin last.  Whichever
-worker is free runs them, beside those that load clusters.  Tests of the pipeline stay together as well,
+Tests that only use one cluster without a load, which they share, stay together.  Whichever worker is free
+runs them, beside those that load clusters, and before the many small files: what begins last is short, and no
+worker waits long for another one.  Tests of the pipeline stay together as well,
 because each worker would start a Spark of its own, and so do those of each other file, for what they build
 once.  Mutations are the largest file: those of one recorded run stay together.
 """
@@ -26,7 +27,7 @@ SHARED_CLUSTER = tuple(
     f"tests/cluster/test_{name}.py"
     for name in ("cut_off", "elections", "faults", "frozen_nodes", "reassignments", "two_clusters")
 )
-"""Files whose tests share a cluster, the fixture `three_nodes`; they are begun last."""
+"""Files whose tests share a cluster, the fixture `three_nodes`; they are begun before the small files."""
 SHARED = "tests on a shared cluster"
 """The group of these files, for pytest-xdist."""
 _OF_A_RUN = re.compile(r"tests/mutations/.*\[.*-(?P<run>[a-z]+|\d)-\d+\]")
@@ -56,8 +57,8 @@ def turn_of(item: pytest.Item) -> int:
     """The place of a test in the order in which tests begin."""
     order = (*TOGETHER, *LONG)
     if item.nodeid.partition("::")[0] in SHARED_CLUSTER:
-        return len(order) + 1
-    return next((n for n, folder in enumerate(order) if item.nodeid.startswith(folder)), len(order))
+        return len(order)
+    return next((n for n, folder in enumerate(order) if item.nodeid.startswith(folder)), len(order) + 1)
 
 
 class Sharing(LoadScopeScheduling):  # type: ignore[misc]  # xdist publishes no types

@@ -22,6 +22,7 @@ from results.store.runs import save_verdict
 from tests.guides import BOUND_S, ROOT, blocks, checkout, ended, lines_of
 from tests.results.story import IDENTITY
 
+pytestmark = pytest.mark.slow  # each starts processes
 PACKAGES = ("checkers", "compose", "harness", "results", "scenarios")
 NEEDS_CLUSTER = re.compile(r"krucible (run|doctor)\b|pytest (?!.*--collect-only)|make demo")
 

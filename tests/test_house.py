@@ -6,8 +6,10 @@ import shlex
 import subprocess
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 import pytest
@@ -32,9 +34,43 @@ WORDS_MIN = 3
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 
 
-def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    tree = ast.parse(path.read_text())
-    return (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+class Source(NamedTuple):
+    """What the rules ask of a file.
+
+    Attributes:
+        lines: number of its lines.
+        described: whether the module has a docstring.
+        sizes: lines of each function.
+        docstrings: of its module, classes, functions and attributes.
+        bases: names of classes, each with one of its bases.
+    """
+
+    lines: int
+    described: bool
+    sizes: tuple[int, ...]
+    docstrings: tuple[str, ...]
+    bases: tuple[tuple[str, str], ...]
+
+
+@cache
+def source(path: Path) -> Source:
+    """Read and parse a file, once for all rules."""
+    text = path.read_text()
+    tree = ast.parse(text)
+    nodes = list(ast.walk(tree))
+    functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    return Source(
+        text.count("\n"),
+        bool(ast.get_docstring(tree)),
+        tuple((node.end_lineno or 0) - node.lineno + 1 for node in functions),
+        tuple(text for node in nodes for text in docstrings_at(node)),
+        tuple(
+            (node.name, ast.unparse(base))
+            for node in nodes
+            if isinstance(node, ast.ClassDef)
+            for base in node.bases
+        ),
+    )
 
 
 def importing(package: str) -> set[str]:
@@ -44,9 +80,8 @@ def importing(package: str) -> set[str]:
 
 
 def test_files_and_functions_stay_small() -> None:
-    long_files = [str(p) for p in MODULES if p.read_text().count("\n") > 400]
-    sizes = [(node.end_lineno or 0) - node.lineno + 1 for path in MODULES for node in functions(path)]
-    sizes.sort()
+    long_files = [str(path) for path in MODULES if source(path).lines > 400]
+    sizes = sorted(size for path in MODULES for size in source(path).sizes)
 
     assert not long_files
     assert sizes[-1] <= 100
@@ -69,22 +104,21 @@ def test_only_services_the_command_line_and_the_pytest_plugin_know_results() -> 
 
 
 def test_every_module_says_what_it_is_for() -> None:
-    assert not [str(path) for path in MODULES if not ast.get_docstring(ast.parse(path.read_text()))]
+    assert not [str(path) for path in MODULES if not source(path).described]
 
 
-def docstrings(path: Path) -> Iterator[str]:
-    """Docstrings of a file's module, classes and functions, and the strings below its attributes."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
-            text = ast.get_docstring(node)
-            if text is not None:
-                yield text
-        body = getattr(node, "body", None)
-        for before, after in pairwise(body if isinstance(body, list) else []):
-            if isinstance(before, ast.Assign | ast.AnnAssign):
-                match after:
-                    case ast.Expr(ast.Constant(str(below))):
-                        yield below
+def docstrings_at(node: ast.AST) -> Iterator[str]:
+    """The docstring of a module, class or function, and the strings below the attributes in a body."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
+        text = ast.get_docstring(node)
+        if text is not None:
+            yield text
+    body = getattr(node, "body", None)
+    for before, after in pairwise(body if isinstance(body, list) else []):
+        if isinstance(before, ast.Assign | ast.AnnAssign):
+            match after:
+                case ast.Expr(ast.Constant(str(below))):
+                    yield below
 
 
 @pytest.mark.parametrize(
@@ -100,24 +134,21 @@ def docstrings(path: Path) -> Iterator[str]:
 def test_docstrings_of_attributes_are_found(text: str, found: list[str], tmp_path: Path) -> None:
     path = tmp_path / "module.py"
     path.write_text(text)
-    assert list(docstrings(path)) == found
+    assert list(source(path).docstrings) == found
 
 
 def test_docstrings_have_three_words_at_least() -> None:
     files = [*MODULES, *(ROOT / "tests").rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py")]
-    found = [(str(path), text) for path in files for text in docstrings(path)]
+    found = [(str(path), text) for path in files for text in source(path).docstrings]
     assert len(found) > len(MODULES)
     assert not [each for each in found if len(each[1].split()) < WORDS_MIN]
 
 
 def subclasses() -> dict[str, set[str]]:
     """The names of each class's direct subclasses in our packages, by the class's own name."""
-    nodes = (node for path in MODULES for node in ast.walk(ast.parse(path.read_text())))
     found: dict[str, set[str]] = {}
-    for node in nodes:
-        if isinstance(node, ast.ClassDef):
-            for base in node.bases:
-                found.setdefault(ast.unparse(base), set()).add(node.name)
+    for name, base in (pair for path in MODULES for pair in source(path).bases):
+        found.setdefault(base, set()).add(name)
     return found
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow  # each starts sessions of pytest with workers
 ROOT = Path(__file__).parent.parent
 pytest_plugins = ["pytester"]
 FAILS = """

@@ -1,6 +1,7 @@
 """How workers share the tests: clusters on one of them, one after the other, and first."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -59,6 +60,8 @@ FILES = (
     "tests/results/pipeline/test_two.py",
 )
 
+SMALL = {"tests/a/test_it.py", "tests/b/test_it.py"}
+
 
 def listed_by_worker(pytester: pytest.Pytester) -> list[tuple[str, int, int, str]]:
     """Worker, niceness of it and of its session, and id of each test of a small suite, in order."""
@@ -80,7 +83,10 @@ def own_session() -> int:
     return int(AUTOGROUP.read_text().split()[-1]) if AUTOGROUP.exists() else 0
 
 
-def test_clusters_take_turns_the_shared_one_is_last_and_the_rest_is_nice(pytester: pytest.Pytester) -> None:
+@pytest.mark.slow
+def test_clusters_take_turns_the_shared_one_is_before_small_files_and_the_rest_is_nice(
+    pytester: pytest.Pytester,
+) -> None:
     tests = listed_by_worker(pytester)
     workers: dict[str, set[str]] = {}
     for worker, nice, session, nodeid in tests:
@@ -94,8 +100,51 @@ def test_clusters_take_turns_the_shared_one_is_last_and_the_rest_is_nice(pyteste
     had = [nodeid.removeprefix(CLUSTERS) for one, _, _, nodeid in tests if one == worker]
     assert had[:6] == [f"test_{name}.py::test_it[{number}]" for name in ("one", "two") for number in range(3)]
     (sharer,) = workers[SHARED]
-    last = [group_of(nodeid) for one, _, _, nodeid in tests if one == sharer][-6:]
-    assert last == [SHARED] * 6
+    order = [group_of(nodeid) for one, _, _, nodeid in tests if one == sharer]
+    began = order.index(SHARED)
+    assert order[began : began + 6] == [SHARED] * 6
+    assert SMALL.isdisjoint(order[:began])
+
+
+MARKED = """
+import pytest
+
+def test_quick(): pass
+
+@pytest.mark.slow
+def test_slow(): pass
+
+@pytest.mark.browser
+def test_page(): pass
+
+@pytest.mark.cluster
+def test_node(): pass
+
+@pytest.mark.long
+def test_more(): pass
+"""
+MARKERS = "[pytest]\nmarkers =\n slow\n browser\n cluster\n long\n no_cover\n"
+
+
+@pytest.mark.slow
+def test_the_quick_tests_are_those_that_are_not_slow_by_any_mark_or_folder(pytester: pytest.Pytester) -> None:
+    for name, text in {"tests/a/test_it.py": MARKED, "tests/results/pipeline/test_one.py": A_TEST}.items():
+        path = pytester.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    for name in ("conftest.py", "sharing.py", "live_failures.py"):
+        shutil.copy(ROOT / "tests" / name, pytester.path / "tests")
+    (pytester.path / "pytest.ini").write_text(MARKERS)
+    words = re.findall(r"-m '([^']+)'", target("test-fast"))
+    options = ("--collect-only", "-q", "--import-mode=importlib", "--strict-markers")
+    listed = pytester.runpytest_subprocess("tests", "-m", *words, *options)
+    assert [line for line in listed.outlines if "::" in line] == ["tests/a/test_it.py::test_quick"]
+
+
+def target(name: str) -> str:
+    """What a target of the Makefile runs."""
+    lines = (ROOT / "Makefile").read_text().splitlines()
+    return lines[next(n for n, line in enumerate(lines) if line.startswith(f"{name}:")) + 1]
 
 
 def test_mutations_of_a_recorded_run_stay_together_and_others_may_go_elsewhere() -> None:
@@ -109,6 +158,7 @@ def test_mutations_of_a_recorded_run_stay_together_and_others_may_go_elsewhere()
     assert groups.most_common(1)[0][1] < groups.total() / 4
 
 
+@pytest.mark.slow
 def test_what_a_test_has_started_ends_when_the_tests_are_interrupted(pytester: pytest.Pytester) -> None:
     path = pytester.path / "tests/a/test_it.py"
     path.parent.mkdir(parents=True)
@@ -146,7 +196,7 @@ def test_what_needs_a_cluster_stands_where_clusters_take_turns() -> None:
     assert marked == {path.relative_to(ROOT).as_posix() for path in (ROOT / CLUSTERS).rglob("test_*.py")}
 
 
-def test_whatever_uses_the_shared_cluster_begins_last() -> None:
+def test_whatever_uses_the_shared_cluster_begins_with_it() -> None:
     files = {
         path.relative_to(ROOT).as_posix(): path.read_text() for path in (ROOT / CLUSTERS).glob("test_*.py")
     }

@@ -322,6 +322,7 @@ def test_the_tarball_of_trunk_is_the_one_that_was_built() -> None:
     assert given["candidate"] == "${{ needs.trunk.outputs.tarball }}"
 
 
+@pytest.mark.slow
 def test_every_run_of_trunk_can_be_planned(tmp_path: Path) -> None:
     """Its version is no release's: scenarios must know it nevertheless."""
     tarball = tmp_path / "kafka_2.13-4.4.0-SNAPSHOT.tgz"
@@ -415,6 +416,7 @@ def test_a_command_that_does_not_exist_would_be_found() -> None:
         assert_parses(["run", "smoke/partition", "--no-such-option"])
 
 
+@pytest.mark.slow
 def test_actionlint_has_nothing_to_say(tmp_path: Path) -> None:
     lint = shutil.which("actionlint") or built(tmp_path)
     done = subprocess.run(

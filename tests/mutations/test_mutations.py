@@ -11,7 +11,10 @@ from tests.mutations.page import render_mutations
 from tests.mutations.recordings import RUNS, names, recorded
 from tests.mutations.suite import VALID, is_named
 
-CASES = [pytest.param(case, id=case.id, marks=[pytest.mark.long] * (case.place > 0)) for case in cases()]
+CASES = [
+    pytest.param(case, id=case.id, marks=pytest.mark.long if case.place else pytest.mark.slow)
+    for case in cases()
+]
 FIRST_INVALID = {case.mutation.family: case for case in reversed(tuple(cases())) if case.mutation.must.names}
 """Of each family that has one, the first case whose verdict must be invalid."""
 

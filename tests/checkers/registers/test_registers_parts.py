@@ -89,6 +89,7 @@ def some_rows(draw: st.DrawFn) -> Rows:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.no_cover  # tracing takes as long as judging, and other tests reach every branch
 @MANY
 @given(some_rows())
@@ -118,6 +119,7 @@ def written_once(rows: Rows) -> Rows:
     return replace(rows, write=write)
 
 
+@pytest.mark.slow
 @pytest.mark.no_cover  # tracing takes as long as judging, and other tests reach every branch
 @MANY
 @given(some_rows().map(written_once))

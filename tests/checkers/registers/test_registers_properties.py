@@ -13,7 +13,10 @@ from checkers.verdict.verdict import CheckerResult, Validity
 from tests.checkers.registers.register_histories import history_of
 from tests.checkers.registers.register_oracle import linearizable
 
-pytestmark = pytest.mark.no_cover  # tracing takes as long as judging, and other tests reach every branch
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.no_cover,  # tracing takes as long as judging, and other tests reach every branch
+]
 
 Type = OperationType
 MANY = settings(max_examples=1500)

@@ -2,6 +2,7 @@
 
 import faulthandler
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -32,6 +33,7 @@ from tests.harness.campaigns.dying_child import ASSERTION
 from tests.harness.recorded_run import a_verdict, store_run
 from tests.harness.waiting import wait_until
 
+pytestmark = pytest.mark.slow  # each starts processes that import all of krucible
 SCENARIO = "smoke/partition"
 KEPT = {"abort": (ASSERTION, "dying_child.py"), "segv": ("Fatal Python error", "dying_child.py"), "exit": ()}
 """By how a process ends: words of what is kept of its last, the stack of each thread included."""
@@ -170,6 +172,22 @@ def test_a_campaign_goes_on_and_counts_the_run(
     counted = [seed for seed, command in zip(found, commands, strict=True) if any(stored.of(command))]
     assert counted == [8], "its death is its end; the others have none, and would be made again"
     assert "run8" in engine.removed
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_run_that_was_lost_is_made_again_and_nothing_else_is(
+    run: Run, capfd: pytest.CaptureFixture[str]
+) -> None:
+    run("", "--seeds", "7..8")
+    kept, lost = (next(run.runs.glob(f"{SCENARIO}/2*-{seed}")) for seed in (7, 8))
+    shutil.rmtree(lost)
+    capfd.readouterr()
+    run("", "--seeds", "7..8")
+    output = capfd.readouterr().out
+    assert "resuming: 1 of 2 seeds are done already" in output
+    assert "seed 8 (1 of 1)" in output
+    assert list(run.runs.glob(f"{SCENARIO}/2*-7")) == [kept]
+    assert len(list(run.runs.glob(f"{SCENARIO}/2*-8"))) == 1
 
 
 def test_a_cluster_that_waits_for_its_turn_goes_with_its_folder(engine: Engine, run: Run) -> None:

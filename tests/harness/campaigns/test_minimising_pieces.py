@@ -85,6 +85,7 @@ def test_whom_a_schedule_names_must_be_there() -> None:
     assert not fits(replace(scenario(), schedule=FixedSchedule((), 20_000, gambits=(there,))))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", scenario_names())
 def test_what_is_offered_can_be_run(name: str, tmp_path: Path) -> None:
     plan = plan_run(RunOptions(scenario=name, seed=1))

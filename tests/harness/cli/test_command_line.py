@@ -115,6 +115,7 @@ def test_the_list_of_commands_is_theirs() -> None:
         assert (command.name, command.get_short_help_str(limit=200)) == (name, entry.summary)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [["--help"], ["list", "--scenarios"], ["check", "--help"]])
 def test_what_needs_no_engine_and_no_graph_loads_none(words: list[str]) -> None:
     program = (
@@ -143,6 +144,7 @@ def test_a_defect_is_saved_and_reported_even_without_room_for_it(
     assert "ZeroDivisionError: one by nought" in stderr
 
 
+@pytest.mark.slow
 def test_a_seed_plans_the_same_bytes_in_every_process() -> None:
     program = (
         "from harness.plan.planning import RunOptions, plan_run; from harness.plan.schedule import encode;"

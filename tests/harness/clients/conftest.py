@@ -4,8 +4,22 @@ from collections.abc import Iterator
 
 import pytest
 
+from harness.clients.interface import ClientKind
 from harness.clients.java.process import JavaProcess
 from tests.harness import java
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests of Kafka's own client as slow: they wait for its process, and it for their answers."""
+    for item in items:
+        if isinstance(item, pytest.Function) and _has_java(item):
+            item.add_marker(pytest.mark.slow)
+
+
+def _has_java(item: pytest.Function) -> bool:
+    chosen = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    return "java_process" in item.fixturenames or any(one is ClientKind.JAVA for one in chosen)
 
 
 @pytest.fixture(scope="session")

@@ -185,6 +185,7 @@ def test_librdkafka_sends_again_whatever_the_broker_answers(
     assert attempts() == (2 if code == NOT_LEADER else 1)
 
 
+@pytest.mark.slow
 def test_a_refusal_after_retries_is_open(broker: FakeBroker, kind: ClientKind) -> None:
     broker.produce_error = NOT_ENOUGH_REPLICAS
     client = producer(broker.bootstrap, kind, idempotent=True, delivery_ms=SOON_MS)
@@ -192,6 +193,7 @@ def test_a_refusal_after_retries_is_open(broker: FakeBroker, kind: ClientKind) -
     client.close(BOUND_S)
 
 
+@pytest.mark.slow
 def test_silence_is_open_and_bounded(broker: FakeBroker, kind: ClientKind) -> None:
     broker.produce_error = None
     client = producer(broker.bootstrap, kind, delivery_ms=SOON_MS)

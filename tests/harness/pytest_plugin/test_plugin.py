@@ -197,6 +197,7 @@ def test_a_ci_job_gets_its_summary_with_what_was_skipped(
     assert "older than" in text
 
 
+@pytest.mark.slow
 def test_other_peoples_options_and_modules_are_theirs(pytester: pytest.Pytester) -> None:
     pytester.makeconftest("def pytest_addoption(parser):\n    parser.addoption('--seed', default='theirs')\n")
     pytester.mkpydir("scenarios")
@@ -214,6 +215,7 @@ def test_modules_that_are_no_scenarios_are_not_collected(pytester: pytest.Pytest
     assert result.ret is pytest.ExitCode.NO_TESTS_COLLECTED
 
 
+@pytest.mark.slow
 def test_workers_of_xdist_run_items_as_well(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -228,6 +230,7 @@ def test_workers_of_xdist_run_items_as_well(
     assert page.read_text().count("❌ 1 Failed") == 1
 
 
+@pytest.mark.slow
 def test_pytest_alone_loads_nothing_of_krucible_but_the_plugin(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         "import sys\n"

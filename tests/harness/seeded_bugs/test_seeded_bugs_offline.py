@@ -22,7 +22,10 @@ VERSIONS = sorted({version for bug in seeded_bugs().values() for version in bug.
 OTHERS = [version for version in VERSIONS if version != BUGS_VERSION]
 NO_ERRORS = "TestScript: no errors"
 
-pytestmark = pytest.mark.skipif(bool(JAVA.problem), reason=f"{JAVA.problem}: {JAVA.got}")
+pytestmark = [
+    pytest.mark.skipif(bool(JAVA.problem), reason=f"{JAVA.problem}: {JAVA.got}"),
+    pytest.mark.slow,  # a JVM for each version
+]
 
 
 def checked(scripts: list[str], version: str, folder: Path) -> str:

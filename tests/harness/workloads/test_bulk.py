@@ -238,6 +238,7 @@ def partitions_by_type(operations: list[Operation]) -> dict[OperationType, set[i
     return found
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_is_replaced_and_nothing_of_its_history_is_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -311,6 +311,7 @@ def test_where_no_partition_is_added_nothing_is_sent(bench: Bench, error: int) -
     assert PRODUCE not in {key for key, _ in bench.broker.asked}
 
 
+@pytest.mark.slow
 def test_a_coordinator_that_does_not_answer_leaves_it_open(bench: Bench) -> None:
     bench.broker.answers[ADD_PARTITIONS] = lambda _: None
     bench.worker.do_once(TimeoutCase.LEFT)
@@ -323,6 +324,7 @@ def test_a_coordinator_that_does_not_answer_leaves_it_open(bench: Bench) -> None
     assert bench.operations()[-1].error == "error 53"
 
 
+@pytest.mark.slow
 def test_records_that_are_not_acknowledged_have_no_offset(bench: Bench) -> None:
     bench.broker.produce_error = None
     bench.worker.do_once(TimeoutCase.LEFT)

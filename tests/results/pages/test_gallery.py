@@ -66,6 +66,7 @@ def test_what_the_reports_are_named_after_is_in_them() -> None:
         assert [word for word in wanted if word not in page] == [], name
 
 
+@pytest.mark.slow
 def test_all_reports_of_a_folder_are_written_anew(tmp_path: Path) -> None:
     bundle = GALLERY / "transaction-cycle.tar.xz"
     (tmp_path / bundle.name).write_bytes(bundle.read_bytes())

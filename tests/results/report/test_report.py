@@ -273,6 +273,7 @@ def test_hostile_text_stays_text(text: str, tmp_path: Path) -> None:
     assert "49" not in outline.text or "7 * 7" not in text
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_operations_stay_one_small_page(crowded_run: Run) -> None:
     page = render_report(crowded_run.history, crowded_run.verdict)
     assert len(page) <= PAGE_BYTES_MAX

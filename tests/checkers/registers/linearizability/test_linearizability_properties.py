@@ -103,6 +103,7 @@ def test_an_atomic_object_is_valid(kind: str, data: st.DataObject, seed: int, cr
     assert result.validity is (Validity.VALID if asked else Validity.UNKNOWN)
 
 
+@pytest.mark.slow
 @pytest.mark.no_cover  # tracing takes as long as judging, and other tests reach every branch
 @pytest.mark.parametrize("kind", KINDS)
 @FEW
@@ -137,6 +138,7 @@ def test_a_smaller_budget_gives_the_same_or_unknown_and_always_the_same(
     assert check_linearizable(story, MODELS["register"](), budget=budget) == result
 
 
+@pytest.mark.slow
 @pytest.mark.no_cover  # tracing takes as long as judging, and other tests reach every branch
 @pytest.mark.parametrize("kind", KINDS)
 @FEW

@@ -14,6 +14,7 @@ HISTORIES = 1_200
 """Of each notation, each held to one model; all nine in turn."""
 
 
+@pytest.mark.slow
 @pytest.mark.no_cover  # tracing takes as long as judging, and other tests reach every branch
 @pytest.mark.parametrize("registers", [False, True], ids=["lists", "registers"])
 def test_the_checkers_say_what_the_definitions_say(*, registers: bool) -> None:
@@ -28,6 +29,7 @@ def test_the_checkers_say_what_the_definitions_say(*, registers: bool) -> None:
     assert min(agreed.values()) > HISTORIES / 4
 
 
+@pytest.mark.slow
 @pytest.mark.no_cover  # tracing takes as long as judging, and other tests reach every branch
 def test_registers_that_begin_with_something_are_judged_by_the_definitions_too() -> None:
     agreed = {True: 0, False: 0}

@@ -136,6 +136,7 @@ def test_the_same_history_gives_the_same_result(seed: int) -> None:
     assert msgspec.json.encode(check_list_append(history)) == msgspec.json.encode(check_list_append(history))
 
 
+@pytest.mark.slow
 @MANY
 @given(SEEDS, st.booleans())
 def test_whatever_is_read_there_is_a_verdict(seed: int, registers: bool) -> None:  # noqa: FBT001 - drawn
