@@ -29,9 +29,9 @@ def two_of_each() -> Scenario:
     scenario = load_scenario(NAME)
     source = random.Random(7)
     drawn = [BLINKS[kind](source, scenario.topology) for kind in KINDS]
-    blinks = tuple(Step(5_000 + 2_000 * place, 400, fault) for place, fault in enumerate(drawn))
+    blinks = tuple(Step(6_000 + 2_500 * place, 400, fault) for place, fault in enumerate(drawn))
     alone = (Step(4_000, 8_000, Kill(broker(2))),)
-    schedule = FixedSchedule(alone, blinks[-1].at_ms + 5_000, blinks=blinks)
+    schedule = FixedSchedule(alone, blinks[-1].at_ms + 8_000, blinks=blinks)
     return msgspec.structs.replace(scenario, schedule=schedule)
 
 

@@ -2,16 +2,12 @@
 
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from checkers.history.operations import OperationType
 from checkers.history.reading import read_history
 from checkers.verdict.verdict import Validity
 from harness.cli import invoke
-from harness.plan import planning
-from harness.plan.catalogue import load_scenario
-from harness.vocabulary import FixedSchedule, Scenario
 from results.store.runs import find_run, load_verdict
 
 pytestmark = pytest.mark.cluster
@@ -99,21 +95,7 @@ def test_a_broker_that_restarts_keeps_the_configs_of_deleted_topics(tmp_path: Pa
     assert all(anomaly.summary.startswith("b1 reports ") for anomaly in kept), "the one that was restarted"
 
 
-def of_two_outages(name: str) -> Scenario:
-    """A scenario without its later outages: dozens of transactions end during each of them."""
-    scenario = load_scenario(name)
-    assert isinstance(scenario.schedule, FixedSchedule)
-    first, second, third, *_ = scenario.schedule.steps
-    schedule = msgspec.structs.replace(
-        scenario.schedule, steps=(first, second), duration_ms=third.at_ms - 1_000
-    )
-    return msgspec.structs.replace(scenario, schedule=schedule)
-
-
-def test_a_transaction_that_ends_while_a_partition_has_no_leader_is_red(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(planning, "load_scenario", of_two_outages)
+def test_a_transaction_that_ends_while_a_partition_has_no_leader_is_red(tmp_path: Path) -> None:
     name = "findings/skipped-marker"
     assert invoke(["run", name, "--kafka-version", "4.4.0", "--seed", "7", "--runs", str(tmp_path)]) == 1
 

@@ -33,12 +33,12 @@ ZOMBIE = Scenario(
     FixedSchedule(
         (
             Step(
-                2_000,
+                3_000,
                 9_000,
                 Partition(Pattern.ISOLATE_ONE, Target.ACTIVE_CONTROLLER, among=Among.CONTROLLERS),
             ),
         ),
-        13_000,
+        16_000,
     ),
     topology=Topology(mode=Mode.ISOLATED, controllers=3, brokers=1, quorum=Quorum.STATIC),
     workload=LogWorkload(rate=100),

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import docker
-import msgspec
 import pytest
 
 from checkers.history.operations import OperationType
@@ -18,11 +17,8 @@ from harness.campaigns.series import TOGETHER
 from harness.cli import invoke
 from harness.cluster.containers import RunContainers
 from harness.cluster.leftovers import leftovers
-from harness.plan import planning
-from harness.plan.catalogue import load_scenario
 from harness.record.deaths import is_noted
 from harness.record.ledger import RunOpened, pending_undos, read_ledger
-from harness.vocabulary import FixedSchedule, Scenario, Step
 from results.store.runs import find_run, list_runs, load_verdict
 from tests.harness.recorded import recorded
 from tests.harness.waiting import wait_until
@@ -39,15 +35,6 @@ from tests.harness.one_fault import load_scenario
 planning.load_scenario = load_scenario
 main(sys.argv[1:])
 """
-
-
-def of_a_shorter_cut(name: str) -> Scenario:
-    """The regression with a cut of 10 s: an old leader may answer for 4.75 s of them."""
-    scenario = load_scenario(name)
-    assert isinstance(scenario.schedule, FixedSchedule)
-    (cut,) = scenario.schedule.steps
-    schedule = FixedSchedule((Step(3_000, 10_000, cut.fault),), 16_000)
-    return msgspec.structs.replace(scenario, schedule=schedule)
 
 
 def ids(verdict: Verdict) -> set[str]:
@@ -69,13 +56,8 @@ def nothing_left(engine: docker.DockerClient, tmp_path: Path) -> Iterator[None]:
     [("3.6.2", Validity.INVALID, {"zombie-leader"}), ("3.7.1", Validity.VALID, set())],
 )
 def test_the_zombie_leader_is_red_where_kafka_had_it_and_green_where_it_was_fixed(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    version: str,
-    validity: Validity,
-    anomalies: set[str],
+    tmp_path: Path, version: str, validity: Validity, anomalies: set[str]
 ) -> None:
-    monkeypatch.setattr(planning, "load_scenario", of_a_shorter_cut)
     words = ["run", REGRESSION, "--kafka-version", version, "--seed", "7", "--runs", str(tmp_path)]
     code = invoke(words)
 
@@ -88,7 +70,7 @@ def test_the_zombie_leader_is_red_where_kafka_had_it_and_green_where_it_was_fixe
 
 def test_chaos_is_valid_or_says_that_a_fault_left_nobody_to_send_to(tmp_path: Path) -> None:
     """A drawn fault may stop every producer for as long as it lasts; nothing else is an excuse."""
-    words = ["run", "exploratory/chaos", "--mode", "isolated", "--duration-s", "20", "--seed", "4"]
+    words = ["run", "exploratory/chaos", "--mode", "isolated", "--duration-s", "30", "--seed", "4"]
     code = invoke([*words, "--runs", str(tmp_path)])
     verdict = load_verdict(find_run(tmp_path, "exploratory/chaos"))
     unmet = {one.name for result in verdict.results for one in result.assumptions if not one.met}
@@ -186,6 +168,15 @@ def test_a_run_whose_process_dies_in_mid_fault_is_healed_judged_and_followed_by_
     assert [left for left in leftovers(engine) if left.folder.is_relative_to(tmp_path)] == []
     (summary,) = tmp_path.glob("smoke/partition/campaigns/*/summary.md")
     assert "1 unknown, 1 valid" in summary.read_text()
+
+    # One of the runs is lost: the same command does that one again and nothing else.
+    second.rename(tmp_path / "lost")
+    code, output = Started(tmp_path, "--seeds", "7..8").ended()
+    assert code == 2, output
+    assert "1 of 2 seeds are done already" in output
+    assert "seed 8 (1 of 1)" in output
+    (second,) = tmp_path.glob("smoke/partition/2*-8")
+    assert load_verdict(second).validity is Validity.VALID, output
 
 
 def test_an_interrupted_run_heals_cleans_up_and_is_unknown(tmp_path: Path) -> None:
