@@ -8,6 +8,7 @@ import pytest
 
 from checkers.history.identity import IDENTITY_FILE, decode_identity
 from checkers.history.reading import read_history
+from checkers.verdict.verdict import Validity
 from harness.cli import invoke
 from harness.clients.java.process import java_missing
 from harness.plan import planning
@@ -18,6 +19,14 @@ from results.store.runs import find_run, load_verdict
 
 pytestmark = pytest.mark.cluster
 LIBRARIES = {"kafka-python", "confluent-kafka", "kafka-clients"}
+BEGUN_AGAIN = "Write request state epoch is smaller than last recorded"
+"""What a share coordinator logs if the state of a share partition was initialised again while it was in use.
+
+The group coordinator does that if members join before it knows that the first initialisation was successful.
+The later state has no acknowledgements, so Kafka delivers records again: a defect of Kafka 4.2 to 4.4, which
+pull request 23190 corrects in part.  No request of a client causes it, and it needs a slow host.
+"""
+OF_BEGUN_AGAIN = {"acknowledged-twice", "delivered-after-acknowledgement", "delivery-count-lost"}
 
 
 def of_one_fault(name: str) -> Scenario:
@@ -64,8 +73,13 @@ def test_members_of_a_share_group_receive_everything(tmp_path: Path, monkeypatch
     code = invoke(["run", name, "--seed", "4", "--kafka-version", "4.3.1", "--runs", str(tmp_path)])
 
     folder = find_run(tmp_path, name)
-    assert code == 0, load_verdict(folder).reasons
-    (result,) = [one for one in load_verdict(folder).results if one.checker == "share-groups"]
+    results = {one.checker: one for one in load_verdict(folder).results}
+    result = results.pop("share-groups")
+    if any(BEGUN_AGAIN in log.read_text() for log in folder.glob("nodes/*/server.log")):
+        assert set(result.counts) <= OF_BEGUN_AGAIN
+        assert Validity.INVALID not in {one.validity for one in results.values()}
+    else:
+        assert code == 0, load_verdict(folder).reasons
     assert result.figures["released"] > 0
     assert result.figures["delivery_count_max"] > 1
     assert result.figures["acknowledged"] > result.figures["records"]
