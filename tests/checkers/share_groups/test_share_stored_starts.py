@@ -31,6 +31,7 @@ def backs(*records: Record, **changes: Any) -> list[str]:
     [
         pytest.param([UNSET, Record(start=0), Record(start=3), Record(start=3)], id="forward"),
         pytest.param([MADE, Record(start=3), Record(start=-1), Record(start=3)], id="kept as it is"),
+        pytest.param([Record(start=-1), Record(start=3)], id="kept as it was before what was read"),
         pytest.param([MADE, Record(start=3), SNAPSHOT._replace(start=5)], id="a snapshot"),
         pytest.param(
             [MADE, Record(start=3), SNAPSHOT._replace(state=1, start=0)], id="set by an administrator"
