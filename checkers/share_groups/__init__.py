@@ -315,6 +315,7 @@ def _figures(groups: ShareGroups) -> dict[str, int]:
         "delivery_count_max": int(all_.count.max(initial=0)),
         "acknowledged": len(acks.kind),
         "released": int((acks.kind == RELEASE).sum()),
+        "renewed": len(groups.renewals.kind),
         "unconfirmed": groups.unconfirmed,
         "starts_set": sum(life.known and life.ended != NONE for life in groups.lives.all),
     }

@@ -36,15 +36,17 @@ COUNT_LOST = AnomalyKind(
 )
 HELD_TWICE = AnomalyKind(
     "acquired-twice",
-    "A record was delivered to another member while the member that acknowledged it later still held it.",
+    "A record was delivered to another member while the member that acknowledged or renewed it later still "
+    "held it.",
     "While a record is acquired, it is not available for another member.",
-    "KIP-932, states of in-flight records: Acquired; KafkaShareConsumer (Javadoc)",
+    "KIP-932, states of in-flight records: Acquired; KIP-1222, RENEW; KafkaShareConsumer (Javadoc)",
 )
 LOCK_LOST = AnomalyKind(
     "share-lock-lost",
     "A broker refused an acknowledgement, because the member did not hold the record, before its lock ended.",
-    "A member holds a record that it acquired until it acknowledges it, or its lock or share session ends.",
-    "KIP-932, Record delivery and acknowledgement: acquisition lock, INVALID_RECORD_STATE",
+    "A member holds a record that it acquired until it acknowledges it, or its lock or share session ends. A "
+    "renewal begins the lock anew.",
+    "KIP-932, Record delivery and acknowledgement: acquisition lock, INVALID_RECORD_STATE; KIP-1222, RENEW",
 )
 START_WENT_BACK = AnomalyKind(
     "share-start-went-back",

@@ -9,6 +9,7 @@ class ShareWorkload(DrawnTransactions, frozen=True, tag="shares"):
     """The log workload, and share groups (KIP-932) whose members acknowledge each record.
 
     Members accept most records, release or reject some, hold some for longer than their locks, and leave.
+    They can also renew locks (KIP-1222), and so hold records for longer than one lock.
     Only kafka-clients has members of share groups; brokers need Kafka 4.2.
 
     Attributes:
@@ -24,6 +25,7 @@ class ShareWorkload(DrawnTransactions, frozen=True, tag="shares"):
             (``share.isolation.level=read_committed``).
         alter_interval_ms: mean time between two breaks in which the members of a group have left and its
             start offsets are set or deleted; 0: there are none.
+        renew_share: share of polls after which a member renews its locks, each time before they end.
     """
 
     partitions: Positive = 3
@@ -47,6 +49,7 @@ class ShareWorkload(DrawnTransactions, frozen=True, tag="shares"):
     request_ms: Duration = 2_000
     committed: tuple[str, ...] = ()
     alter_interval_ms: Milliseconds = 0
+    renew_share: Share = 0.0
 
     @property
     def versions_min(self) -> str:

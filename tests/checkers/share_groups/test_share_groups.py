@@ -46,6 +46,7 @@ def test_a_group_that_received_and_accepted_everything_is_valid() -> None:
         "delivery_count_max": 1,
         "acknowledged": 12,
         "released": 0,
+        "renewed": 0,
         "unconfirmed": 0,
         "starts_set": 0,
         "states": 0,
