@@ -81,6 +81,7 @@ class LoadSetup(msgspec.Struct, frozen=True):
         delivery_limit: how often a share group may deliver a record; 0 if the history has no value.
         lock_ms: how long a member of a share group may hold a record without an acknowledgement.
         committed: the share groups that get records of committed transactions only.
+        dead_letters: whether each share group has a dead-letter queue.
         recreated_share: share of topics that are created under a name that existed before.
     """
 
@@ -105,6 +106,7 @@ class LoadSetup(msgspec.Struct, frozen=True):
     delivery_limit: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)] = 0
     lock_ms: Annotated[int, msgspec.Meta(ge=0, le=2**31)] = 0
     committed: tuple[str, ...] = ()
+    dead_letters: bool = False
     recreated_share: float = 0.0
 
     def is_durable(self, process: int | str) -> bool:

@@ -82,6 +82,30 @@ class StartAltered(StartsDeleted, frozen=True, kw_only=True):
     offset: Offset
 
 
+class DeadLettersRequested(msgspec.Struct, frozen=True):
+    """A read of a partition of the dead-letter queue of a share group (KIP-1191).
+
+    Attributes:
+        group: id of the only share group that uses the topic as its dead-letter queue.
+        partition: number of the topic's partition.
+    """
+
+    group: str
+    partition: Partition
+
+
+class DeadLetters(DeadLettersRequested, frozen=True):
+    """The records of the partition, from its start to its high watermark.
+
+    Attributes:
+        end: the high watermark.
+        records: offset, headers of the dead-letter queue by name, and value; null if the record has none.
+    """
+
+    end: Offset
+    records: list[tuple[Offset, dict[str, str], int | str | None]]
+
+
 _NOT_HELD = ("InvalidRecordStateException", "INVALID_RECORD_STATE")
 """How errors begin by which brokers refuse acknowledgements of records that the member does not hold."""
 

@@ -22,6 +22,7 @@ from harness.clients.share import ShareAdminOptions, ShareConsumer, SharedRecord
 from harness.kafka.wire import Connection, WireError
 from harness.record.journal import Recorder
 from harness.vocabulary import ShareWorkload
+from harness.vocabulary.shares import dead_letter_topic
 from harness.workloads.consuming import POLL_PAUSE_S, POLL_WAIT_S
 from harness.workloads.context import REQUEST_MS, Address, WorkloadContext
 from harness.workloads.shares_break import Break
@@ -203,6 +204,9 @@ class ShareMember(Sharing):
         configs = {"share.auto.offset.reset": "earliest"}
         if self._group in self._context.workload.committed:
             configs["share.isolation.level"] = Isolation.READ_COMMITTED.value
+        if self._context.workload.dead_letters:
+            configs["errors.deadletterqueue.topic.name"] = dead_letter_topic(self._group)
+            configs["errors.deadletterqueue.copy.record.enable"] = "true"
         options = ShareAdminOptions(self._context.bootstrap, REQUEST_MS)
         while not self.stopping.is_set():
             admin = None

@@ -217,6 +217,14 @@ def test_a_group_of_committed_records_is_configured_so(bench: Bench) -> None:
     assert bench.log.configs == [("share-0", COMMITTED)]
 
 
+def test_a_group_with_a_dead_letter_queue_is_configured_so(bench: Bench) -> None:
+    bench.with_load(dead_letters=True)
+    bench.member()
+    queue = {"errors.deadletterqueue.topic.name": "dlq.share-0"}
+    copies = {"errors.deadletterqueue.copy.record.enable": "true"}
+    assert bench.log.configs == [("share-0", EARLIEST | queue | copies)]
+
+
 def test_no_member_polls_before_every_broker_knows_the_configs_of_its_group(bench: Bench) -> None:
     """The first broker does not answer at first, the second one knows only an older value at first."""
     bench.with_load(committed=("share-0",))
