@@ -39,7 +39,7 @@ class _Letter(NamedTuple):
     """A dead letter: the record that it stands for, its delivery count, and its value, if it has these."""
 
     record: _Place
-    count: int | None
+    deliveries: int | None
     value: int | str | None
 
 
@@ -120,7 +120,7 @@ def _judged(operation: Operation, at: int, letter: _Letter | str, known: _Known)
         name = GroupPartition(operation.value["group"], str(operation.key), operation.value["partition"])
         yield name, _wrong(operation, at, name, letter)
         return
-    (name, offset), count, limit = letter.record, letter.count, known.limit
+    (name, offset), count, limit = letter.record, letter.deliveries, known.limit
     problem = None
     if name.group != operation.value["group"]:
         problem = f"names the group {name.group}, in the queue of {operation.value['group']}"

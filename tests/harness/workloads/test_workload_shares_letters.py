@@ -45,12 +45,12 @@ class LettersBroker(FakeBroker):
         self.records = [[b""] * len(self.letters)]
         return super()._fetch(request)
 
-    def _batch(self, partition: int, offset: int) -> bytes:
+    def _batch(self, partition: int, first: int) -> bytes:
         assert partition == 0
-        if self.fetch_error or offset >= len(self.letters):
+        if self.fetch_error or first >= len(self.letters):
             return b""
-        value, headers = self.letters[offset]
-        builder = MemoryRecordsBuilder(magic=2, compression_type=0, batch_size=4096, offset=offset)
+        value, headers = self.letters[first]
+        builder = MemoryRecordsBuilder(magic=2, compression_type=0, batch_size=4096, offset=first)
         builder.append(timestamp=0, key=None, value=value, headers=headers)
         builder.close()
         return bytes(builder.buffer())

@@ -22,7 +22,8 @@ def read(edit: Edit, *letters: tuple[dict[str, str], Any]) -> None:
     asked: dict[str, Any] = {"group": _GROUP, "partition": 0}
     records = [[at, headers, value] for at, (headers, value) in enumerate(letters)]
     times_ns = (last_ns + MS_NS, last_ns + 2 * MS_NS)
-    edit.add_call(_PROCESS, "dead-letters", _TOPIC, times_ns, (asked, asked | {"end": 1, "records": records}))
+    answer = asked | {"end": len(records), "records": records}
+    edit.add_call(_PROCESS, "dead-letters", _TOPIC, times_ns, (asked, answer))
 
 
 def headers_of(one: Given, count: int, **changed: str) -> dict[str, str]:
