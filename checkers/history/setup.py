@@ -40,6 +40,7 @@ class Topic(msgspec.Struct, frozen=True, kw_only=True):
         replication_factor: number of replicas of each partition; 0 if the history does not report it.
         config: configs that override those of the cluster.
         loaded: whether the load writes records to each of its partitions.
+        read: whether the final readers read it.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Topic(msgspec.Struct, frozen=True, kw_only=True):
     replication_factor: int = 0
     config: dict[str, Any] = {}
     loaded: bool = True
+    read: bool = True
 
     @property
     def cleanup(self) -> frozenset[str]:

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from checkers.columns.tables import PartitionName
+from checkers.evidence.loading import columns_of
 from checkers.history.operations import FAIL, INVOKE, OK
 from checkers.share_groups import check_share_groups
 from checkers.verdict.verdict import CheckerResult, Validity
@@ -118,6 +120,14 @@ def test_a_queue_that_was_not_read_leaves_it_open() -> None:
     assert (result.validity, result.counts) == (Validity.UNKNOWN, {})
     assert f"the dead-letter queue of {GROUP} was not read" in str(result.unknown_because)
     assert judged(rejecting()).validity is Validity.UNKNOWN
+
+
+@pytest.mark.parametrize("read", [True, False])
+def test_no_final_read_of_a_queue_is_expected(read: bool) -> None:  # noqa: FBT001 - a case
+    story = rejecting()
+    queue = {"name": QUEUE, "partitions": 1, "loaded": False, "read": read}
+    story.operations[0].value["topics"].append(queue)
+    assert (PartitionName(QUEUE, 0) in columns_of(story.history()).partitions) is read
 
 
 def test_a_group_without_a_queue_is_valid_without_one() -> None:
