@@ -74,7 +74,7 @@ def possible_partitions(history: History) -> tuple[TopicPartition, ...]:
 def _of_topic(history: History, topic: Topic) -> Iterator[TopicPartition]:
     for number in range(topic.partitions):
         name = PartitionName(topic.name, number)
-        yield TopicPartition(name, topic.loaded, topic.read, added=False, there_ns=0)
+        yield TopicPartition(name, topic.loaded, topic.read is not False, added=False, there_ns=0)
     there_ns: dict[int, int] = {}
     for request in requests_of(history, "create-partitions"):
         if request.began.key == topic.name and not request.failed:
@@ -84,7 +84,7 @@ def _of_topic(history: History, topic: Topic) -> Iterator[TopicPartition]:
                 there_ns[number] = min(since_ns, there_ns.get(number, NEVER))
     for number, since_ns in sorted(there_ns.items()):
         name = PartitionName(topic.name, number)
-        yield TopicPartition(name, topic.loaded, topic.read, added=True, there_ns=since_ns)
+        yield TopicPartition(name, topic.loaded, topic.read is not False, added=True, there_ns=since_ns)
 
 
 def _there_ns(history: History, request: AdminOperation, name: PartitionName) -> int:

@@ -40,7 +40,7 @@ class Topic(msgspec.Struct, frozen=True, kw_only=True):
         replication_factor: number of replicas of each partition; 0 if the history does not report it.
         config: configs that override those of the cluster.
         loaded: whether the load writes records to each of its partitions.
-        read: whether the final readers read it.
+        read: false if the final readers leave it out; otherwise unset.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Topic(msgspec.Struct, frozen=True, kw_only=True):
     replication_factor: int = 0
     config: dict[str, Any] = {}
     loaded: bool = True
-    read: bool = True
+    read: bool | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def cleanup(self) -> frozenset[str]:
