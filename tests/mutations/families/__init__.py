@@ -41,6 +41,7 @@ from tests.mutations.families import (
     returns,
     serving,
     share,
+    share_dead_letters,
     share_isolation,
     share_settling,
     share_starts,
