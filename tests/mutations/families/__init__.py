@@ -100,6 +100,7 @@ __all__ = [
     "returns",
     "serving",
     "share",
+    "share_dead_letters",
     "share_isolation",
     "share_settling",
     "share_starts",
