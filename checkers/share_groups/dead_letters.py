@@ -162,8 +162,8 @@ def _parsed(headers: Mapping[str, str], value: int | str | None) -> _Letter | st
     counted = headers.get(_PREFIX + "delivery.count")
     if counted is not None and not counted.isdecimal():
         return f"has the header {_PREFIX}delivery.count={counted!r}"
-    name = GroupPartition(str(texts["group"]), str(texts["topic"]), int(str(texts["partition"])))
-    return _Letter((name, int(str(texts["offset"]))), None if counted is None else int(counted), value)
+    place = GroupPartition(str(texts["group"]), str(texts["topic"]), int(str(texts["partition"])))
+    return _Letter((place, int(str(texts["offset"]))), None if counted is None else int(counted), value)
 
 
 def _asked_to_reject(history: History) -> frozenset[_Place]:
