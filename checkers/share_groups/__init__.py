@@ -1,7 +1,8 @@
 """Judges share groups (KIP-932): received and acknowledged records, and the groups' positions.
 
 Operations are those of docs/histories.md: *share-poll*, *acknowledge*, *share-offsets*,
-*alter-share-offsets*, *delete-share-offsets* and *dead-letters*.
+*alter-share-offsets* and *delete-share-offsets*.  Dead-letter queues have a checker of their own, in
+`dead_letters`.
 
 1. ``share-undelivered``: the group passed a record that no member received (`passing`).
 2. ``acknowledged-twice``, ``delivered-after-acknowledgement``: a record was accepted or rejected, and
@@ -19,8 +20,6 @@ Operations are those of docs/histories.md: *share-poll*, *acknowledge*, *share-o
    log of the share coordinator does not agree with the acknowledgements, or with itself (`states`).
 10. ``share-snapshot-incomplete``: a snapshot in that log lacks a state (`snapshots`).
 11. ``share-state-start-back``: a start offset in that log goes back (`stored_starts`).
-12. ``dead-letter-unasked``, ``dead-letter-wrong``: the dead-letter queue has a record that does not belong
-    there, or that names another record (`dead_letters`).
 
 If an administrator sets a start offset, the group begins again there.  Rules 2, 3, 4 and 5 compare only what
 happened since the last change, and so does rule 1 (`lives`).
@@ -52,8 +51,6 @@ from checkers.licences import Permit, licences_of
 from checkers.licences.internal import Loss, losses
 from checkers.share_groups.anomalies import (
     ANOMALIES,
-    DEAD_LETTER_UNASKED,
-    DEAD_LETTER_WRONG,
     HELD_TWICE,
     NEEDS,
     START_WENT_BACK,
@@ -66,7 +63,6 @@ from checkers.share_groups.anomalies import (
 from checkers.share_groups.beginnings import below_beginnings
 from checkers.share_groups.calm import Calm
 from checkers.share_groups.contents import compared_with_log
-from checkers.share_groups.dead_letters import judge_dead_letters
 from checkers.share_groups.deliveries import Found, found_in
 from checkers.share_groups.isolation import uncommitted_reads
 from checkers.share_groups.loading import RELEASE, ShareGroups, share_groups_of, times_of
@@ -86,16 +82,7 @@ CHECKER = "share-groups"
 KIND = "shares"
 ACKNOWLEDGED_MIN = 10
 """The least number of records that a group must have accepted or rejected, as brokers confirmed."""
-_NEVER_EXCUSED = frozenset(
-    (
-        HELD_TWICE.id,
-        TOO_MANY.id,
-        STATE_UNASKED.id,
-        UNCOMMITTED_READ.id,
-        DEAD_LETTER_UNASKED.id,
-        DEAD_LETTER_WRONG.id,
-    )
-)
+_NEVER_EXCUSED = frozenset((HELD_TWICE.id, TOO_MANY.id, STATE_UNASKED.id, UNCOMMITTED_READ.id))
 """Anomalies that no loss of stored states explains."""
 _OUT_OF_TRIES = "tries whose answers were lost may have used up the limit of deliveries"
 
@@ -165,12 +152,6 @@ def check_share_groups(history: History) -> CheckerResult:
     of_logs = (*states.found, *incomplete_snapshots(history), *stored_starts_back(history))
     _add_states(judged, of_logs, excuses)
     judged.doubts += unread_share_states(history)
-    letters = judge_dead_letters(history, groups)
-    _add_states(judged, letters.found, excuses)
-    if workload.dead_letters:
-        judged.doubts += [
-            f"the dead-letter queue of {group} was not read" for group in letters.unread(expected)
-        ]
     passing, settling = Passing(history, groups, workload), Settling(history, groups, workload)
     assumptions: list[Assumption] = []
     for group in expected:
@@ -190,9 +171,7 @@ def check_share_groups(history: History) -> CheckerResult:
         counts=judged.counts,
         tallies=judged.tallies,
         assumptions=tuple(assumptions),
-        figures=_figures(groups)
-        | {"states": states.records, "states_compared": states.compared}
-        | letters.figures,
+        figures=_figures(groups) | {"states": states.records, "states_compared": states.compared},
         unknown_because="; ".join(judged.doubts) or None,
     )
 
@@ -200,7 +179,7 @@ def check_share_groups(history: History) -> CheckerResult:
 def _add_states(
     judged: "_Judged", states: Sequence[tuple[GroupPartition, Anomaly]], excuses: "_Excuses"
 ) -> None:
-    """Add the findings about the states that share coordinators wrote, or about dead letters."""
+    """Add the findings about the states that share coordinators wrote."""
     for rule in dict.fromkeys(anomaly.id for _, anomaly in states):
         found = [each for each in states if each[1].id == rule]
         judged.add(rule, len(found), _illegal_first(excuses.judged(one, name) for name, one in found))
@@ -243,8 +222,6 @@ class _Excuses:
         licence = None if anomaly.id in _NEVER_EXCUSED else self._lost(name, _seen_ns(anomaly))
         if licence is None and anomaly.id == START_WENT_BACK.id:
             licence = self._truncated(name, until_ns=_seen_ns(anomaly))
-        if anomaly.id == DEAD_LETTER_WRONG.id:
-            licence = self._truncated(name)
         if anomaly.id == UNCOMMITTED_READ.id:
             # The partition may also have lost the marker of a commit after the delivery.
             licence = self._truncated(name) or self._undecided(anomaly)

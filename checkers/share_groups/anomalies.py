@@ -130,22 +130,6 @@ STORED_START_BACK = AnomalyKind(
     "has the states of all records from there on.",
     "KIP-932, share-partition start offset (SPSO); Kafka's ShareCoordinatorShard.generateShareStateRecord",
 )
-DEAD_LETTER_UNASKED = AnomalyKind(
-    "dead-letter-unasked",
-    "A dead-letter queue has a record that no member asked to reject, and whose delivery count is below the "
-    "limit.",
-    "Only records that are rejected, or whose delivery count has reached the limit, are written to the "
-    "dead-letter queue.",
-    "KIP-1191, Motivation: delivery attempt limit, rejected records; SharePartition.recordStateWithDlq",
-)
-DEAD_LETTER_WRONG = AnomalyKind(
-    "dead-letter-wrong",
-    "A record of a dead-letter queue does not say which record of the group it stands for, or has another "
-    "value.",
-    "The headers of a dead letter have topic, partition, offset and group of the record. A copied value is "
-    "that of the record.",
-    "KIP-1191, headers of the DLQ record; errors.deadletterqueue.copy.record.enable",
-)
 
 ANOMALIES = by_id(
     UNDELIVERED,
@@ -168,8 +152,6 @@ ANOMALIES = by_id(
     STATE_EPOCH_BACK,
     SNAPSHOT_INCOMPLETE,
     STORED_START_BACK,
-    DEAD_LETTER_UNASKED,
-    DEAD_LETTER_WRONG,
 )
 """All anomalies, by id."""
 _CALM = (*PERMITTED, Source.PARTITIONS)
@@ -199,8 +181,6 @@ NEEDS = Needs(
         STATE_EPOCH_BACK.id: PERMITTED,
         SNAPSHOT_INCOMPLETE.id: PERMITTED,
         STORED_START_BACK.id: PERMITTED,
-        DEAD_LETTER_UNASKED.id: (Source.CLIENTS,),
-        DEAD_LETTER_WRONG.id: PERMITTED,
     },
     workloads=frozenset({"shares"}),
     not_deleted=frozenset({NOT_IN_LOG.id}),

@@ -1,4 +1,4 @@
-"""Dead-letter queues of share groups (KIP-1191): which records they have, and what these say.
+"""The checker dead-letters: the records in dead-letter queues of share groups, and what they say (KIP-1191).
 
 The leader of a share partition writes a record to the dead-letter queue once it is Archiving: a member
 rejected it, or its delivery count has reached the limit.  The write is repeated a few times.  If it fails,
@@ -8,10 +8,13 @@ state are not written together (KIP-1191).
 
 A request to reject a record is recorded before it is sent, so a dead letter without one was not asked for.  A
 delivery that no member received counts too, so at the limit nothing must be asked for.  The value of a dead
-letter is missing if its leader could not read the record any more.
+letter is missing if its leader could not read the record any more.  If an event may have truncated the
+partition, another record may have had its offset, and the result is unknown.
+
+A checker of its own has these rules: if a queue was not read, nothing else about share groups is open.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -19,18 +22,44 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from checkers.columns.tables import GroupPartition
+from checkers.columns.tables import GroupPartition, PartitionName
 from checkers.history.operations import INVOKE, OK, History, Operation
-from checkers.history.setup import recorded_setup
+from checkers.history.setup import LoadSetup, recorded_setup
 from checkers.history.shares import DeadLetters
-from checkers.share_groups import anomalies as kinds
-from checkers.share_groups.loading import REJECT, ShareGroups
-from checkers.verdict.kinds import AnomalyKind
-from checkers.verdict.verdict import Anomaly
+from checkers.history.sources import Source, unassigned_damage
+from checkers.licences import licences_of
+from checkers.share_groups.loading import REJECT, ShareGroups, share_groups_of
+from checkers.verdict.entry import Entry
+from checkers.verdict.kinds import AnomalyKind, by_id
+from checkers.verdict.needs import PERMITTED, Needs
+from checkers.verdict.verdict import Anomaly, Assumption, CheckerResult, result_of
 
+CHECKER = "dead-letters"
+UNASKED = AnomalyKind(
+    "dead-letter-unasked",
+    "A dead-letter queue has a record that no member asked to reject, and whose delivery count is below the "
+    "limit.",
+    "Only records that are rejected, or whose delivery count has reached the limit, are written to the "
+    "dead-letter queue.",
+    "KIP-1191, Motivation: delivery attempt limit, rejected records; SharePartition.recordStateWithDlq",
+)
+WRONG = AnomalyKind(
+    "dead-letter-wrong",
+    "A record of a dead-letter queue does not say which record of the group it stands for, or has another "
+    "value.",
+    "The headers of a dead letter have topic, partition, offset and group of the record. A copied value is "
+    "that of the record.",
+    "KIP-1191, headers of the DLQ record; errors.deadletterqueue.copy.record.enable",
+)
+ANOMALIES = by_id(UNASKED, WRONG)
+NEEDS = Needs(
+    (Source.CLIENTS,),
+    {UNASKED.id: (Source.CLIENTS,), WRONG.id: (Source.CLIENTS, *PERMITTED)},
+    workloads=frozenset({"shares"}),
+)
+"""The journals that the rules need: those of members have the topics, the rejections and the values."""
 _PREFIX = "__dlq.errors."
 _NUMBERS = ("partition", "offset")
-_Finding = tuple[GroupPartition, Anomaly]
 _Place = tuple[GroupPartition, int]
 """A share partition, and the offset of a record."""
 
@@ -47,101 +76,142 @@ class _Known(NamedTuple):
     """What dead letters are compared with.
 
     Attributes:
-        groups: what members of share groups received.
+        history: the history, which has the events that permit losses.
         limit: largest legal delivery count; 0 if unknown.
+        polled: the topics that members of each group polled, or wanted to.
         rejected: every record that a member asked to reject, whatever the outcome.
         values: the values that members received.
     """
 
-    groups: ShareGroups
+    history: History
     limit: int
+    polled: Mapping[str, frozenset[str]]
     rejected: frozenset[_Place]
-    values: Mapping[_Place, frozenset[object]]
+    values: Mapping[_Place, list[object]]
 
 
 @dataclass(slots=True)
-class LettersJudged:
-    """What was found.
+class _Read:
+    """What was read of the queues.
 
     Attributes:
-        found: findings with their share partitions.
-        figures: the number of dead letters, and of records whose rejection was confirmed without one; empty
-            if no queue was read.
         asked: by group, the partitions of its queue that were to be read.
         read: by group, those that were read.
+        letters: by group, the number of its dead letters.
+        found: findings.
+        records: the records that have a dead letter.
     """
 
-    found: list[_Finding] = field(default_factory=list)
-    figures: dict[str, int] = field(default_factory=dict)
     asked: dict[str, set[int]] = field(default_factory=dict)
     read: dict[str, set[int]] = field(default_factory=dict)
+    letters: Counter[str] = field(default_factory=Counter)
+    found: list[Anomaly] = field(default_factory=list)
+    records: set[_Place] = field(default_factory=set)
 
-    def unread(self, groups: Iterable[str]) -> list[str]:
-        """Those of some groups whose queue was not read as a whole."""
-        asked = ((group, self.asked.get(group, set())) for group in groups)
-        return [group for group, parts in asked if not parts or parts != self.read.get(group, set())]
+    def whole(self, group: str) -> bool:
+        """Whether all partitions of the queue of a group were read."""
+        return bool(asked := self.asked.get(group)) and asked == self.read.get(group)
+
+    def doubts(self, groups: Iterable[str]) -> Iterator[str]:
+        """Why the rules are undecided for some groups, or for findings that an event may explain."""
+        for group in groups:
+            if not self.whole(group):
+                yield f"the dead-letter queue of {group} was not read"
+        for anomaly in self.found:
+            if anomaly.licence is not None:
+                yield f"{anomaly.id} of {anomaly.subject} may follow from {anomaly.licence}"
 
 
-def judge_dead_letters(history: History, groups: ShareGroups) -> LettersJudged:
-    """Judge the dead-letter queues that were read.
+def check_dead_letters(history: History) -> CheckerResult:
+    """Judge the dead-letter queues of a history.
+
+    The result is not exercised if none was read and none was to be read.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
-        groups: what members of share groups received and acknowledged.
     """
-    judged, there = LettersJudged(), set[_Place]()
-    if not history.of("dead-letters"):
-        return judged
-    limit = recorded_setup(history).workload.delivery_limit
-    known = _Known(groups, limit, _asked_to_reject(history), _values(groups))
-    number = 0
+    workload = recorded_setup(history).workload
+    expected = _expected(workload)
+    if not expected and not history.of("dead-letters"):
+        return result_of(CHECKER, [], exercised=False)
+    groups = share_groups_of(history)
+    read = _read(history, groups, workload.delivery_limit)
+    confirmed = {place for place in _confirmed(groups) if read.whole(place[0].group)}
+    doubts = dict.fromkeys((*unassigned_damage(history), *read.doubts(expected)))
+    return result_of(
+        CHECKER,
+        read.found,
+        assumptions=tuple(_written(read, group) for group in expected if read.whole(group)),
+        figures={
+            "dead_letters": read.letters.total(),
+            "dead_letters_missing": len(confirmed - read.records),
+        },
+        unknown_because="; ".join(doubts) or None,
+    )
+
+
+def _expected(workload: LoadSetup) -> tuple[str, ...]:
+    """The groups whose queues must be read."""
+    return () if isinstance(workload.groups, int) or not workload.dead_letters else tuple(workload.groups)
+
+
+def _written(read: _Read, group: str) -> Assumption:
+    number = read.letters[group]
+    return Assumption(f"dead letters of {group}", number > 0, "at least 1 dead letter", str(number))
+
+
+def _read(history: History, groups: ShareGroups, limit: int) -> _Read:
+    """Judge what was read."""
+    all_ = _Read()
+    known = _Known(history, limit, _polled(history), _asked_to_reject(history), _values(groups))
     for operation in history.of("dead-letters"):
         group, partition = operation.value["group"], operation.value["partition"]
         if operation.type is INVOKE:
-            judged.asked.setdefault(group, set()).add(partition)
+            all_.asked.setdefault(group, set()).add(partition)
         elif operation.type is OK:
-            judged.read.setdefault(group, set()).add(partition)
-            read = msgspec.convert(operation.value, DeadLetters)
-            letters = [(at, _parsed(headers, value)) for at, headers, value in read.records]
-            number += len(letters)
-            there |= {letter.record for _, letter in letters if isinstance(letter, _Letter)}
-            judged.found += (
-                found for at, letter in letters for found in _judged(operation, at, letter, known)
-            )
-    whole = set(judged.asked).difference(judged.unread(judged.asked))
-    missing = _confirmed(groups, whole) - there
-    judged.figures = {"dead_letters": number, "dead_letters_missing": len(missing)}
-    return judged
+            all_.read.setdefault(group, set()).add(partition)
+            for at, headers, value in msgspec.convert(operation.value, DeadLetters).records:
+                all_.letters[group] += 1
+                letter = _parsed(headers, value)
+                if isinstance(letter, _Letter):
+                    all_.records.add(letter.record)
+                all_.found += filter(None, (_judged(operation, at, letter, known),))
+    return all_
 
 
-def _judged(operation: Operation, at: int, letter: _Letter | str, known: _Known) -> Iterator[_Finding]:
+def _judged(operation: Operation, at: int, letter: _Letter | str, known: _Known) -> Anomaly | None:
     """Judge one dead letter, or say what is wrong with its headers."""
     if isinstance(letter, str):
-        name = GroupPartition(operation.value["group"], str(operation.key), operation.value["partition"])
-        yield name, _wrong(operation, at, name, letter)
-        return
+        queue = GroupPartition(operation.value["group"], str(operation.key), operation.value["partition"])
+        return _finding(WRONG, operation, at, f"{queue}@{at}", letter)
     (name, offset), count, limit = letter.record, letter.deliveries, known.limit
-    problem = None
+    if (problem := _misnamed(operation, letter, known)) is not None:
+        return _finding(WRONG, operation, at, str(name), problem)
+    subject = f"{name}@{offset}"
+    if letter.value is not None and letter.value not in known.values.get(letter.record, [letter.value]):
+        problem = f"has the value {letter.value}, and members received another one"
+        found = _finding(WRONG, operation, at, subject, problem)
+        licence = _truncated(known.history, letter.record)
+        return msgspec.structs.replace(found, illegal=licence is None, licence=licence)
+    if count is not None and count < limit and letter.record not in known.rejected:
+        problem = f"has the delivery count {count}, the limit is {limit}, and no member asked to reject it"
+        return _finding(UNASKED, operation, at, subject, problem)
+    return None
+
+
+def _misnamed(operation: Operation, letter: _Letter, known: _Known) -> str | None:
+    """Why the headers can't be those of a record of the group; None if they can."""
+    (name, _), count, limit = letter.record, letter.deliveries, known.limit
     if name.group != operation.value["group"]:
-        problem = f"names the group {name.group}, in the queue of {operation.value['group']}"
-    elif name.topic not in known.groups.topics.get(name.group, set()):
-        problem = f"names the topic {name.topic}, which no member polled"
-    elif count is not None and limit and not 1 <= count <= limit:
-        problem = f"has the delivery count {count}; the limit is {limit}"
-    elif letter.value is not None and letter.value not in known.values.get(letter.record, {letter.value}):
-        problem = f"has the value {letter.value}, and members received another one at {name}@{offset}"
-    if problem is not None:
-        yield name, _wrong(operation, at, name, problem)
-    elif count is not None and count < limit and letter.record not in known.rejected:
-        text = f"has the delivery count {count}, the limit is {limit}, and no member asked to reject it"
-        yield name, _finding(kinds.DEAD_LETTER_UNASKED, operation, f"{name}@{offset}", at, text)
+        return f"names the group {name.group}, in the queue of {operation.value['group']}"
+    if name.topic not in known.polled.get(name.group, frozenset()):
+        return f"names the topic {name.topic}, which no member polled"
+    if count is not None and limit and not 1 <= count <= limit:
+        return f"has the delivery count {count}; the limit is {limit}"
+    return None
 
 
-def _wrong(operation: Operation, at: int, name: GroupPartition, problem: str) -> Anomaly:
-    return _finding(kinds.DEAD_LETTER_WRONG, operation, str(name), at, problem)
-
-
-def _finding(kind: AnomalyKind, operation: Operation, subject: str, at: int, problem: str) -> Anomaly:
+def _finding(kind: AnomalyKind, operation: Operation, at: int, subject: str, problem: str) -> Anomaly:
     where = f"{operation.key}/{operation.value['partition']}@{at}"
     return kind.found(
         f"{subject}: the dead letter {where} {problem}",
@@ -149,6 +219,18 @@ def _finding(kind: AnomalyKind, operation: Operation, subject: str, at: int, pro
         time_ns=operation.time_ns,
         witness=(operation.index,),
     )
+
+
+def _truncated(history: History, record: _Place) -> str | None:
+    """An event by which another record may have had the offset."""
+    name, offset = record
+    permits = licences_of(history).of(PartitionName(name.topic, name.partition))
+    met = (
+        permit.text
+        for permit in permits
+        if permit.covers_returned and permit.event.below is None and (permit.event.above or 0) <= offset
+    )
+    return next(met, None)
 
 
 def _parsed(headers: Mapping[str, str], value: int | str | None) -> _Letter | str:
@@ -166,6 +248,14 @@ def _parsed(headers: Mapping[str, str], value: int | str | None) -> _Letter | st
     return _Letter((place, int(str(texts["offset"]))), None if counted is None else int(counted), value)
 
 
+def _polled(history: History) -> Mapping[str, frozenset[str]]:
+    """The topics that members of each group polled, or wanted to."""
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for operation in history.of("share-poll"):
+        found[operation.value["group"]].add(str(operation.key))
+    return {group: frozenset(topics) for group, topics in found.items()}
+
+
 def _asked_to_reject(history: History) -> frozenset[_Place]:
     """Every record that a member asked to reject, whatever the outcome."""
     return frozenset(
@@ -178,20 +268,23 @@ def _asked_to_reject(history: History) -> frozenset[_Place]:
     )
 
 
-def _values(groups: ShareGroups) -> Mapping[_Place, frozenset[object]]:
-    """The values that members received."""
+def _values(groups: ShareGroups) -> Mapping[_Place, list[object]]:
+    """The values that members received, one for each delivery."""
     all_ = groups.deliveries
-    found: defaultdict[_Place, set[object]] = defaultdict(set)
+    found: defaultdict[_Place, list[object]] = defaultdict(list)
     for place, offset, value in zip(
         all_.place.tolist(), all_.offset.tolist(), all_.value.tolist(), strict=True
     ):
-        found[groups.places[place], offset].add(value if value >= 0 else groups.others[-1 - value])
-    return {place: frozenset(values) for place, values in found.items()}
+        found[groups.places[place], offset].append(value if value >= 0 else groups.others[-1 - value])
+    return found
 
 
-def _confirmed(groups: ShareGroups, names: set[str]) -> set[_Place]:
-    """The records of some groups whose rejection a broker confirmed."""
+def _confirmed(groups: ShareGroups) -> Iterator[_Place]:
+    """The records whose rejection a broker confirmed."""
     all_, acks = groups.deliveries, groups.acknowledgements
     rows = acks.delivery[np.flatnonzero(acks.kind == REJECT)]
-    pairs = zip(all_.place[rows].tolist(), all_.offset[rows].tolist(), strict=True)
-    return {(groups.places[place], offset) for place, offset in pairs if groups.places[place].group in names}
+    for place, offset in zip(all_.place[rows].tolist(), all_.offset[rows].tolist(), strict=True):
+        yield groups.places[place], offset
+
+
+ENTRY = Entry(CHECKER, check_dead_letters, ANOMALIES, NEEDS)

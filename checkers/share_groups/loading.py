@@ -27,6 +27,7 @@ from checkers.columns.tables import NEVER, NONE, Booleans, GroupPartition, Integ
 from checkers.evidence.loading import columns_of
 from checkers.history.operations import FAIL, INVOKE, OK, History, Operation, once
 from checkers.history.shares import is_not_held
+from checkers.share_groups.chunks import Chunks
 from checkers.share_groups.lives import Change, Lives
 from checkers.share_groups.sequences import codes_of, highest_before
 
@@ -168,31 +169,6 @@ def share_groups_of(history: History) -> ShareGroups:
     return loader.groups(columns_of(history).others if loader.delivers else ())
 
 
-class _Rows:
-    """Chunks of records: columns with one element per chunk, and the chunks' records."""
-
-    def __init__(self, width: int) -> None:
-        self._width = width
-        self._chunks: list[tuple[int, ...]] = []
-        self._offset: list[int] = []
-
-    def add(self, chunk: tuple[int, ...], offsets: Sequence[int]) -> int:
-        """Add a chunk, whose columns apply to all of its offsets; its number."""
-        self._chunks.append((*chunk, len(offsets)))
-        self._offset.extend(offsets)
-        return len(self._chunks) - 1
-
-    def change(self, number: int, column: int, value: int) -> None:
-        """Change a column of a chunk."""
-        chunk = self._chunks[number]
-        self._chunks[number] = (*chunk[:column], value, *chunk[column + 1 :])
-
-    def columns(self) -> tuple[list[Integers], Integers]:
-        """Columns of the chunks, with one element for each record, and the offsets."""
-        *columns, sizes = transposed(self._chunks, self._width + 1)
-        return [np.repeat(column, sizes) for column in columns], np.array(self._offset, np.int64)
-
-
 class _Loader:
     """Collects the operations of a history in their order."""
 
@@ -203,7 +179,7 @@ class _Loader:
         self._since: dict[tuple[int | str, int], int] = {}
         self._outstanding: set[tuple[int | str, int]] = set()
         self._latest: dict[tuple[int | str, int], list[int]] = {}
-        self._delivered, self._acknowledged, self._refused = _Rows(6), _Rows(4), _Rows(4)
+        self._delivered, self._acknowledged, self._refused = Chunks(6), Chunks(4), Chunks(4)
         self._values: list[Any] = []
         self._counts: list[int] = []
         self._types: list[str] = []
@@ -396,7 +372,7 @@ def times_of(history: History) -> Integers:
     return times_ns
 
 
-def _matched(rows: _Rows, types: Sequence[str], deliveries: Deliveries) -> Acknowledgements:
+def _matched(rows: Chunks, types: Sequence[str], deliveries: Deliveries) -> Acknowledgements:
     """Acknowledgements, each with the last earlier delivery of the record to the same process."""
     (place, process, began, ended), offset = rows.columns()
     kind = np.fromiter(map(_TYPES.__getitem__, types), np.int64, len(types))

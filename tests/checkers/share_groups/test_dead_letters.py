@@ -2,12 +2,16 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from checkers.columns.tables import PartitionName
 from checkers.evidence.loading import columns_of
 from checkers.history.operations import FAIL, INVOKE, OK
-from checkers.share_groups import check_share_groups
+from checkers.judge import judge
+from checkers.licences.permits import LicenceEvent, Permit
+from checkers.share_groups import check_share_groups, dead_letters
+from checkers.share_groups.dead_letters import check_dead_letters
 from checkers.verdict.verdict import CheckerResult, Validity
 from tests.checkers.share_groups.share_histories import GROUP, LIMIT, TOPIC, ShareStory, value_at, whole
 
@@ -44,9 +48,7 @@ def rejecting(*, kind: str = "reject", dead_letters: bool = True) -> ShareStory:
 
 
 def judged(story: ShareStory) -> CheckerResult:
-    story.starts(13)
-    story.lists(*range(13))
-    return check_share_groups(story.history())
+    return check_dead_letters(story.history())
 
 
 def test_a_rejected_record_is_a_dead_letter() -> None:
@@ -59,9 +61,21 @@ def test_a_rejected_record_is_a_dead_letter() -> None:
 
 def test_a_missing_dead_letter_is_a_figure() -> None:
     story = rejecting()
-    reads(story)
+    story.polls(1, {13: 1})
+    story.acknowledges(1, [13], "reject")
+    reads(story, (headers(12), value_at(12)))
     result = judged(story)
     assert (result.validity, result.counts) == (Validity.VALID, {})
+    assert (result.figures["dead_letters"], result.figures["dead_letters_missing"]) == (1, 1)
+
+
+def test_a_queue_without_any_dead_letter_shows_nothing() -> None:
+    story = rejecting()
+    reads(story)
+    result = judged(story)
+    assert (result.validity, result.counts) == (Validity.UNKNOWN, {})
+    (assumption,) = result.assumptions
+    assert (assumption.name, assumption.met, assumption.observed) == (f"dead letters of {GROUP}", False, "0")
     assert result.figures["dead_letters_missing"] == 1
 
 
@@ -113,13 +127,61 @@ def test_a_value_of_a_record_that_no_member_received_is_not_compared() -> None:
     assert judged(story).counts == {}
 
 
-def test_a_queue_that_was_not_read_leaves_it_open() -> None:
+@pytest.mark.parametrize("asked", [True, False])
+def test_a_queue_that_was_not_read_leaves_only_these_rules_open(asked: bool) -> None:  # noqa: FBT001 - a case
     story = rejecting()
-    reads(story, read=False)
+    if asked:
+        reads(story, read=False)
+    story.starts(13)
+    story.lists(*range(13))
     result = judged(story)
     assert (result.validity, result.counts) == (Validity.UNKNOWN, {})
-    assert f"the dead-letter queue of {GROUP} was not read" in str(result.unknown_because)
-    assert judged(rejecting()).validity is Validity.UNKNOWN
+    assert result.unknown_because == f"the dead-letter queue of {GROUP} was not read"
+    assert check_share_groups(story.history()).validity is Validity.VALID
+
+
+def test_a_partition_that_was_not_read_leaves_them_open_and_findings_in_another_one_count() -> None:
+    story = rejecting()
+    reads(story, (headers(12), value_at(12)))
+    asked: dict[str, Any] = {"group": GROUP, "partition": 1}
+    story.add("letters", INVOKE, "dead-letters", QUEUE, asked)
+    story.add("letters", FAIL, "dead-letters", QUEUE, asked)
+    result = judged(story)
+    assert (result.validity, result.unknown_because) == (
+        Validity.UNKNOWN,
+        f"the dead-letter queue of {GROUP} was not read",
+    )
+    reads(story, (headers(3), value_at(3)))
+    assert judged(story).validity is Validity.INVALID
+
+
+def test_only_another_value_may_follow_from_a_truncation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another record may have had its offset; it would have named the same topic and the same group."""
+
+    class Licences:
+        def of(self, name: PartitionName) -> tuple[Permit, ...]:
+            assert name == PartitionName(TOPIC, 0)
+            return (Permit(LicenceEvent(0, 1, name, "a disk was lost", above=5), True, "a disk was lost"),)
+
+    monkeypatch.setattr(dead_letters, "licences_of", lambda _: Licences())
+    story = rejecting()
+    reads(story, (headers(12), value_at(3)))
+    result = judged(story)
+    assert (result.validity, result.counts) == (Validity.UNKNOWN, {"dead-letter-wrong": 1})
+    assert str(result.unknown_because).endswith("may follow from a disk was lost")
+    for texts, value in ((headers(3), value_at(4)), (headers(12, group="other"), value_at(12))):
+        story = rejecting()
+        reads(story, (texts, value))
+        assert judged(story).validity is Validity.INVALID
+
+
+def test_a_topic_that_a_member_wanted_to_poll_may_be_named() -> None:
+    """The answer of that poll may have been lost, and the record may be at the limit of deliveries."""
+    story = ShareStory()
+    story.setup(GROUP)
+    story.begins_poll(1)
+    reads(story, (headers(0, LIMIT), value_at(0)))
+    assert judged(story).counts == {}
 
 
 @pytest.mark.parametrize("read", [True, False])
@@ -130,6 +192,15 @@ def test_no_final_read_of_a_queue_is_expected(read: bool) -> None:  # noqa: FBT0
     assert (PartitionName(QUEUE, 0) in columns_of(story.history()).partitions) is read
 
 
-def test_a_group_without_a_queue_is_valid_without_one() -> None:
-    assert judged(rejecting(dead_letters=False)).validity is Validity.VALID
-    assert "dead_letters" not in check_share_groups(whole().history()).figures
+def test_without_queues_there_is_nothing_to_judge() -> None:
+    assert judged(rejecting(dead_letters=False)).validity is Validity.NOT_EXERCISED
+    assert judged(whole()).validity is Validity.NOT_EXERCISED
+
+
+def test_the_journals_of_members_show_which_topics_a_group_has_and_what_it_rejected() -> None:
+    """Without one of them, findings about topics and rejections are withheld."""
+    story = rejecting()
+    reads(story, (headers(3), value_at(3)), (headers(3, topic="other"), value_at(3)))
+    history = msgspec.structs.replace(story.history(), lacking=frozenset({"worker-1"}))
+    (result,) = (one for one in judge(history).results if one.checker == "dead-letters")
+    assert (result.validity, result.anomalies) == (Validity.UNKNOWN, ())

@@ -5,16 +5,18 @@ The recorded run has no dead-letter queue.  So a mutation gives its group one, a
 
 from typing import Any
 
+from checkers.history.operations import OperationType
 from tests.mutations.edits import Edit
 from tests.mutations.families.share import LIMIT, MS_NS, RUNS, Given, drained, given
-from tests.mutations.suite import VALID, invalid, mutation
+from tests.mutations.looking import FAIL, OK
+from tests.mutations.suite import VALID, invalid, mutation, unknown
 
 _PROCESS = 975_000
 _GROUP = "share-0"
 _TOPIC = "dlq.share-0"
 
 
-def read(edit: Edit, *letters: tuple[dict[str, str], Any]) -> None:
+def read(edit: Edit, *letters: tuple[dict[str, str], Any], ended: OperationType = OK) -> None:
     """Let the group have a dead-letter queue of one partition with these records, and let it be read."""
     (setup,) = edit.original.of("setup")
     edit.change(setup.index, lambda value: value["workload"].update(dead_letters=True))
@@ -23,7 +25,8 @@ def read(edit: Edit, *letters: tuple[dict[str, str], Any]) -> None:
     records = [[at, headers, value] for at, (headers, value) in enumerate(letters)]
     times_ns = (last_ns + MS_NS, last_ns + 2 * MS_NS)
     answer = asked | {"end": len(records), "records": records}
-    edit.add_call(_PROCESS, "dead-letters", _TOPIC, times_ns, (asked, answer))
+    values = asked, answer if ended is OK else asked
+    edit.add_call(_PROCESS, "dead-letters", _TOPIC, times_ns, values, ended=ended)
 
 
 def headers_of(one: Given, count: int, **changed: str) -> dict[str, str]:
@@ -78,3 +81,15 @@ def a_dead_letter_names_another_group(edit: Edit) -> None:
     """The dead-letter queue of a group has a record with the name of another group."""
     one = edit.chosen(rejected(edit))
     read(edit, (headers_of(one, one.count, group="share-9"), one.value))
+
+
+@mutation("share", unknown("dead-letters: the dead-letter queue of share-0 was not read"), RUNS, 1)
+def a_queue_was_not_read(edit: Edit) -> None:
+    """The dead-letter queue of a group could not be read."""
+    read(edit, ended=FAIL)
+
+
+@mutation("share", unknown("dead letters of share-0: at least 1 dead letter; found 0"), RUNS, 1)
+def a_queue_is_empty(edit: Edit) -> None:
+    """The dead-letter queue of a group has no record, although some were rejected."""
+    read(edit)
