@@ -161,7 +161,8 @@ def test_only_another_value_may_follow_from_a_truncation(monkeypatch: pytest.Mon
     class Licences:
         def of(self, name: PartitionName) -> tuple[Permit, ...]:
             assert name == PartitionName(TOPIC, 0)
-            return (Permit(LicenceEvent(0, 1, name, "a disk was lost", above=5), True, "a disk was lost"),)
+            event = LicenceEvent(0, 1, name, "a disk was lost", above=5)
+            return (Permit(event, covers_returned=True, text="a disk was lost"),)
 
     monkeypatch.setattr(dead_letters, "licences_of", lambda _: Licences())
     story = rejecting()

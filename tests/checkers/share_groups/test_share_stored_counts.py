@@ -1,6 +1,4 @@
-"""An accepted record has a delivery count, in the share coordinator's log, with which a member received it."""
-
-from collections.abc import Mapping
+"""In the share coordinator's log an accepted record has a delivery count with which a member received it."""
 
 import msgspec
 import pytest
@@ -111,8 +109,8 @@ def test_states_of_topics_and_groups_that_nobody_polled_are_left_out() -> None:
     story = ShareStory()
     story.polls(1, {0: 1})
     story.acknowledges(1, [0])
-    other: Mapping[str, str] = {"topic_id": "AAECAwQFBgcICQoLDA0OEA"}
-    assert found(setup(story, done(0), done(0, count=9)._replace(**other))) == []
+    other = done(0, count=9)._replace(topic_id="AAECAwQFBgcICQoLDA0OEA")
+    assert found(setup(story, done(0), other)) == []
     empty = ShareStory()
     assert found(setup(empty, done(0, count=9))) == []
 
