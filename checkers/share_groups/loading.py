@@ -12,7 +12,7 @@ The time at which a broker acquired a record for a member is unknown, but it is 
   acquisition may have come after the beginning of the poll that returned records, and is not exact.
 * If the member renewed locks (KIP-1222), the next poll returns the renewed records, and no others.  It sends
   a fetch only if answers to renewals are missing (``ShareConsumerImpl.collect``).  Then the member may
-  acquire records while it holds others, and these are not exact any more.
+  acquire records while it holds others, and these are not exact any more.  Otherwise it counts for nothing.
 """
 
 from collections import Counter
@@ -219,6 +219,8 @@ class _Loader:
             self._counts.extend(counts)
         if alone and records:
             self._go_on(consumer, since, asked.index)
+        elif alone and operation.value.get("renewed"):
+            self._go_on_holding(consumer, since, asked.index)
 
     def _go_on(self, consumer: tuple[int | str, int], since: int, asked: int) -> None:
         """Store from where on the next records of a consumer that does not prefetch may be acquired."""
@@ -228,6 +230,11 @@ class _Loader:
         else:
             self._since[consumer] = asked
             self._outstanding.add(consumer)
+
+    def _go_on_holding(self, consumer: tuple[int | str, int], since: int, asked: int) -> None:
+        """Leave out a poll that returned only renewed records, if it certainly sent no fetch."""
+        if since == asked and consumer not in self._outstanding:
+            del self._since[consumer]
 
     def acknowledge(self, operation: Operation) -> None:
         """Add the invocation or the completion of acknowledgements."""

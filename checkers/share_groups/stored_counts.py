@@ -7,7 +7,8 @@ count of one acknowledgement together (``PersisterStateBatchCombiner``).  So a r
 a count with which a member received it, because only that member can have accepted it.
 
 A member may accept a record by another acquisition than the one that it knows: one by a fetch that was on its
-way while the member held the record.  So records are left out if a delivery of them is not exact (`loading`).
+way while the member held the record.  So a record is compared only if each of its deliveries is exact, and
+the poll that returned it had sent the only fetch since the delivery before (`loading`).
 """
 
 from collections.abc import Iterator, Mapping
@@ -34,7 +35,7 @@ class _Given(NamedTuple):
     Attributes:
         offset: shape (n,), offsets.
         count: shape (n,), delivery counts.
-        exact: shape (n,), whether all deliveries of the record are exact.
+        exact: shape (n,), whether no member had a fetch on its way while it held the record.
     """
 
     offset: Integers
@@ -102,7 +103,7 @@ def _given(groups: ShareGroups) -> dict[GroupPartition, _Given]:
     all_ = groups.deliveries
     record = codes_of(all_.place, all_.offset)
     exact = np.ones(record.max(initial=NONE) + 1, np.bool_)
-    np.logical_and.at(exact, record, all_.exact)
+    np.logical_and.at(exact, record, all_.exact & (all_.since == all_.asked))
     found = {}
     for code, name in enumerate(groups.places):
         rows = np.flatnonzero(all_.place == code)

@@ -3,6 +3,7 @@
 import pytest
 
 from checkers.share_groups import check_share_groups
+from checkers.share_groups.loading import share_groups_of
 from checkers.verdict.verdict import Validity
 from tests.checkers.share_groups.share_histories import ShareStory, whole
 
@@ -72,6 +73,37 @@ def test_a_renewed_record_is_not_finished() -> None:
     result = check_share_groups(story.history())
     assert result.figures["renewed"] == 1
     assert (result.validity, result.counts) == (Validity.UNKNOWN, {})
+
+
+@pytest.mark.parametrize(("refused", "exact"), [("", True), ("no answer", False)])
+def test_a_poll_that_returns_renewed_records_fetches_only_if_an_answer_is_missing(
+    refused: str, *, exact: bool
+) -> None:
+    """Otherwise the time of later acquisitions is known as well as without renewals."""
+    story = ShareStory()
+    story.polls(1, {3: 1})
+    story.acknowledges(1, [3], "renew", refused=refused)
+    story.polls_renewed(1, 3)
+    story.acknowledges(1, [3])
+    asked = [len(story.operations)]
+    story.polls(1, {4: 1})
+    story.acknowledges(1, [4])
+    asked.append(len(story.operations))
+    story.polls(1, {5: 1})
+    deliveries = share_groups_of(story.history()).deliveries
+    assert deliveries.exact.tolist() == [exact] * 3
+    assert (deliveries.since[1:].tolist() == asked) is exact
+
+
+def test_a_fetch_that_was_on_its_way_before_a_renewal_may_be_answered_after_it() -> None:
+    story = ShareStory()
+    story.polls(1, {})
+    story.polls(1, {3: 1})
+    story.acknowledges(1, [3], "renew")
+    story.polls_renewed(1, 3)
+    story.acknowledges(1, [3])
+    story.polls(1, {4: 1})
+    assert share_groups_of(story.history()).deliveries.exact.tolist() == [True, False]
 
 
 def test_a_member_without_an_answer_to_a_renewal_may_fetch_while_it_holds_records() -> None:

@@ -84,14 +84,15 @@ def test_a_record_may_have_the_count_of_each_of_its_deliveries(count: int, subje
 
 
 @pytest.mark.parametrize(
-    "prefetches", [True, False], ids=["it prefetches", "the answer to an earlier fetch may come"]
+    ("before", "prefetches"),
+    [([], True), ([{}], False), ([{}, {5: 1}], False)],
+    ids=["it prefetches", "the answer is that of an earlier fetch", "that fetch returned another record"],
 )
-def test_a_member_may_have_acquired_the_record_again(*, prefetches: bool) -> None:
+def test_a_member_may_have_acquired_the_record_again(before: list[dict[int, int]], *, prefetches: bool) -> None:
     """Its lock ended, and a fetch that was on its way acquired the record for it again."""
     story = ShareStory()
-    if not prefetches:
-        story.polls(1, {})
-        story.polls(1, {5: 1})
+    for given in before:
+        story.polls(1, given)
     story.polls(1, {0: 1}, prefetches=prefetches)
     story.acknowledges(1, [0])
     assert found(setup(story, done(0, count=2))) == []
