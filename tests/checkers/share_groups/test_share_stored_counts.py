@@ -88,7 +88,9 @@ def test_a_record_may_have_the_count_of_each_of_its_deliveries(count: int, subje
     [([], True), ([{}], False), ([{}, {5: 1}], False)],
     ids=["it prefetches", "the answer is that of an earlier fetch", "that fetch returned another record"],
 )
-def test_a_member_may_have_acquired_the_record_again(before: list[dict[int, int]], *, prefetches: bool) -> None:
+def test_a_member_may_have_acquired_the_record_again(
+    before: list[dict[int, int]], *, prefetches: bool
+) -> None:
     """Its lock ended, and a fetch that was on its way acquired the record for it again."""
     story = ShareStory()
     for given in before:
