@@ -17,6 +17,7 @@ from checkers.kraft import metadata, quorum
 from checkers.logs import listed, log, partitions
 from checkers.logs.replicas import judging as replicas
 from checkers.runs import assumptions, availability, nodes, recovery, starts
+from checkers.share_groups import dead_letters
 from checkers.transactional import client_errors, copying, states, transactions
 from checkers.verdict.entry import Checker
 from checkers.verdict.kinds import AnomalyKind
@@ -33,6 +34,7 @@ ENTRIES = (
     states.ENTRY,
     groups.ENTRY,
     share_groups.ENTRY,
+    dead_letters.ENTRY,
     client_errors.ENTRY,
     registers.ENTRY,
     erasures.ENTRY,

@@ -59,8 +59,9 @@ def columns_of(history: History) -> Columns:
 def all_columns_of(history: History) -> Columns:
     """Load columns as `columns_of` does, including received records whose sender is unknown."""
     loader = _Loader()
-    for added in partitions_of(history):
-        loader.know(added.name)
+    for there in partitions_of(history):
+        if there.read:
+            loader.know(there.name)
     for operation in history.operations:
         take = loader.takers.get(operation.f)
         if take is not None:

@@ -30,6 +30,7 @@ class TopicPartition(NamedTuple):
     Attributes:
         name: its topic and number.
         loaded: whether the load writes to its topic.
+        read: whether the final readers read its topic.
         added: whether its creation was requested during the run.
         there_ns: time from which it certainly existed; 0 for one of the set-up, `NEVER` if its existence is
             unknown.
@@ -37,6 +38,7 @@ class TopicPartition(NamedTuple):
 
     name: PartitionName
     loaded: bool
+    read: bool
     added: bool
     there_ns: int
 
@@ -71,7 +73,8 @@ def possible_partitions(history: History) -> tuple[TopicPartition, ...]:
 
 def _of_topic(history: History, topic: Topic) -> Iterator[TopicPartition]:
     for number in range(topic.partitions):
-        yield TopicPartition(PartitionName(topic.name, number), topic.loaded, added=False, there_ns=0)
+        name = PartitionName(topic.name, number)
+        yield TopicPartition(name, topic.loaded, topic.read is not False, added=False, there_ns=0)
     there_ns: dict[int, int] = {}
     for request in requests_of(history, "create-partitions"):
         if request.began.key == topic.name and not request.failed:
@@ -80,7 +83,8 @@ def _of_topic(history: History, topic: Topic) -> Iterator[TopicPartition]:
                 since_ns = _there_ns(history, request, PartitionName(topic.name, number))
                 there_ns[number] = min(since_ns, there_ns.get(number, NEVER))
     for number, since_ns in sorted(there_ns.items()):
-        yield TopicPartition(PartitionName(topic.name, number), topic.loaded, added=True, there_ns=since_ns)
+        name = PartitionName(topic.name, number)
+        yield TopicPartition(name, topic.loaded, topic.read is not False, added=True, there_ns=since_ns)
 
 
 def _there_ns(history: History, request: AdminOperation, name: PartitionName) -> int:

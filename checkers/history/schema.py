@@ -128,6 +128,8 @@ from checkers.history.share_states import SHARE_STATES, ShareStatesSeen, share_s
 from checkers.history.shares import (
     Acknowledged,
     Acknowledging,
+    DeadLetters,
+    DeadLettersRequested,
     SharePolled,
     SharePollRequested,
     StartAltered,
@@ -258,6 +260,7 @@ _CLIENTS: Shapes = {
     **_request("acknowledge", str, Acknowledging, Acknowledged, rule=acknowledged_problem),
     ("acknowledge", INVOKE): Shape(str, Acknowledging, acknowledged_problem),
     **_request("share-offsets", str, GroupRequested, GroupFound),
+    **_request("dead-letters", str, DeadLettersRequested, DeadLetters),
     **_request("alter-share-offsets", str, StartAltered, StartAltered),
     **_request("delete-share-offsets", str, StartsDeleted, StartsDeleted),
     **_request("delete-records", str, _Offsets, _Offsets | None),

@@ -40,6 +40,7 @@ class Topic(msgspec.Struct, frozen=True, kw_only=True):
         replication_factor: number of replicas of each partition; 0 if the history does not report it.
         config: configs that override those of the cluster.
         loaded: whether the load writes records to each of its partitions.
+        read: false if the final readers leave it out; otherwise unset.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Topic(msgspec.Struct, frozen=True, kw_only=True):
     replication_factor: int = 0
     config: dict[str, Any] = {}
     loaded: bool = True
+    read: bool | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def cleanup(self) -> frozenset[str]:
@@ -82,6 +84,7 @@ class LoadSetup(msgspec.Struct, frozen=True):
         lock_ms: how long a member of a share group may hold a record without an acknowledgement.
         committed: the share groups that get records of committed transactions only.
         alter_interval_ms: mean time between changes of a share group's start offsets; 0: there are none.
+        dead_letters: whether each share group has a dead-letter queue.
         recreated_share: share of topics that are created under a name that existed before.
     """
 
@@ -107,6 +110,7 @@ class LoadSetup(msgspec.Struct, frozen=True):
     lock_ms: Annotated[int, msgspec.Meta(ge=0, le=2**31)] = 0
     committed: tuple[str, ...] = ()
     alter_interval_ms: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)] = 0
+    dead_letters: bool = False
     recreated_share: float = 0.0
 
     def is_durable(self, process: int | str) -> bool:

@@ -49,10 +49,11 @@ class Kind(IntEnum):
 
 
 class Delivery(IntEnum):
-    """Delivery states that are stored, by Kafka's numbers."""
+    """Delivery states that are stored, by Kafka's numbers; groups with dead-letter queues have Archiving."""
 
     AVAILABLE = 0
     ACKNOWLEDGED = 2
+    ARCHIVING = 3
     ARCHIVED = 4
 
 

@@ -11,7 +11,7 @@ from msgspec import UNSET, UnsetType
 from checkers.history.fields import LARGEST, Offset, Partition
 
 DeliveryCount = Annotated[int, msgspec.Meta(ge=1, lt=2**15)]
-AcknowledgeType = Literal["accept", "release", "reject"]
+AcknowledgeType = Literal["accept", "release", "reject", "renew"]
 
 
 class ShareMember(msgspec.Struct, frozen=True):
@@ -35,9 +35,16 @@ class SharePollRequested(ShareMember, frozen=True):
 
 
 class SharePolled(SharePollRequested, frozen=True):
-    """The result of a poll: runs of one partition with offsets, values and delivery counts."""
+    """The result of a poll: runs of one partition with offsets, values and delivery counts.
+
+    Attributes:
+        records: what the group delivered to the member.
+        renewed: runs of one partition with offsets: what the member holds already.  A client returns records
+            again whose locks it renewed (KIP-1222); no broker delivered these again.
+    """
 
     records: list[tuple[Partition, list[Offset], list[Any], list[DeliveryCount]]]
+    renewed: list[tuple[Partition, list[Offset]]] | UnsetType = UNSET
 
 
 class Acknowledging(ShareMember, frozen=True):
@@ -73,6 +80,39 @@ class StartAltered(StartsDeleted, frozen=True, kw_only=True):
 
     partition: Partition
     offset: Offset
+
+
+class DeadLettersRequested(msgspec.Struct, frozen=True):
+    """A read of a partition of the dead-letter queue of a share group (KIP-1191).
+
+    Attributes:
+        group: id of the only share group that uses the topic as its dead-letter queue.
+        partition: number of the topic's partition.
+    """
+
+    group: str
+    partition: Partition
+
+
+class DeadLetters(DeadLettersRequested, frozen=True):
+    """The records of the partition, from its start to its high watermark.
+
+    Attributes:
+        end: the high watermark.
+        records: offset, headers of the dead-letter queue by name, and value; null if the record has none.
+    """
+
+    end: Offset
+    records: list[tuple[Offset, dict[str, str], int | str | None]]
+
+
+_NOT_HELD = ("InvalidRecordStateException", "INVALID_RECORD_STATE")
+"""How errors begin by which brokers refuse acknowledgements of records that the member does not hold."""
+
+
+def is_not_held(error: str) -> bool:
+    """Whether an error says that the member does not hold the records that it acknowledges."""
+    return error.startswith(_NOT_HELD)
 
 
 def polled_problem(value: SharePolled) -> str | None:

@@ -1,7 +1,8 @@
 """Judges share groups (KIP-932): received and acknowledged records, and the groups' positions.
 
 Operations are those of docs/histories.md: *share-poll*, *acknowledge*, *share-offsets*,
-*alter-share-offsets* and *delete-share-offsets*.
+*alter-share-offsets* and *delete-share-offsets*.  Dead-letter queues have a checker of their own, in
+`dead_letters`.
 
 1. ``share-undelivered``: the group passed a record that no member received (`passing`).
 2. ``acknowledged-twice``, ``delivered-after-acknowledgement``: a record was accepted or rejected, and
@@ -19,6 +20,7 @@ Operations are those of docs/histories.md: *share-poll*, *acknowledge*, *share-o
    log of the share coordinator does not agree with the acknowledgements, or with itself (`states`).
 10. ``share-snapshot-incomplete``: a snapshot in that log lacks a state (`snapshots`).
 11. ``share-state-start-back``: a start offset in that log goes back (`stored_starts`).
+12. ``share-state-miscounted``: an accepted record has another delivery count in that log (`stored_counts`).
 
 If an administrator sets a start offset, the group begins again there.  Rules 2, 3, 4 and 5 compare only what
 happened since the last change, and so does rule 1 (`lives`).
@@ -53,6 +55,7 @@ from checkers.share_groups.anomalies import (
     HELD_TWICE,
     NEEDS,
     START_WENT_BACK,
+    STATE_MISCOUNTED,
     STATE_UNASKED,
     STUCK,
     TOO_MANY,
@@ -70,6 +73,7 @@ from checkers.share_groups.passing import Passed, Passing
 from checkers.share_groups.settling import Settling
 from checkers.share_groups.snapshots import incomplete_snapshots
 from checkers.share_groups.states import judge_states
+from checkers.share_groups.stored_counts import miscounted_states
 from checkers.share_groups.stored_starts import stored_starts_back
 from checkers.verdict.entry import Entry
 from checkers.verdict.tallies import AnomalyTally, tallied
@@ -81,7 +85,9 @@ CHECKER = "share-groups"
 KIND = "shares"
 ACKNOWLEDGED_MIN = 10
 """The least number of records that a group must have accepted or rejected, as brokers confirmed."""
-_NEVER_EXCUSED = frozenset((HELD_TWICE.id, TOO_MANY.id, STATE_UNASKED.id, UNCOMMITTED_READ.id))
+_NEVER_EXCUSED = frozenset(
+    (HELD_TWICE.id, TOO_MANY.id, STATE_UNASKED.id, STATE_MISCOUNTED.id, UNCOMMITTED_READ.id)
+)
 """Anomalies that no loss of stored states explains."""
 _OUT_OF_TRIES = "tries whose answers were lost may have used up the limit of deliveries"
 
@@ -148,7 +154,12 @@ def check_share_groups(history: History) -> CheckerResult:
         judged.add_certain(found.kind.id, len(found.place), examples)
         judged.doubts += compared.doubts()
     states = judge_states(history, groups)
-    of_logs = (*states.found, *incomplete_snapshots(history), *stored_starts_back(history))
+    of_logs = (
+        *states.found,
+        *miscounted_states(history, groups),
+        *incomplete_snapshots(history),
+        *stored_starts_back(history),
+    )
     _add_states(judged, of_logs, excuses)
     judged.doubts += unread_share_states(history)
     passing, settling = Passing(history, groups, workload), Settling(history, groups, workload)
@@ -315,6 +326,7 @@ def _figures(groups: ShareGroups) -> dict[str, int]:
         "delivery_count_max": int(all_.count.max(initial=0)),
         "acknowledged": len(acks.kind),
         "released": int((acks.kind == RELEASE).sum()),
+        "renewed": len(groups.renewals.kind),
         "unconfirmed": groups.unconfirmed,
         "starts_set": sum(life.known and life.ended != NONE for life in groups.lives.all),
     }

@@ -36,15 +36,17 @@ COUNT_LOST = AnomalyKind(
 )
 HELD_TWICE = AnomalyKind(
     "acquired-twice",
-    "A record was delivered to another member while the member that acknowledged it later still held it.",
+    "A record was delivered to another member while the member that acknowledged or renewed it later still "
+    "held it.",
     "While a record is acquired, it is not available for another member.",
-    "KIP-932, states of in-flight records: Acquired; KafkaShareConsumer (Javadoc)",
+    "KIP-932, states of in-flight records: Acquired; KIP-1222, RENEW; KafkaShareConsumer (Javadoc)",
 )
 LOCK_LOST = AnomalyKind(
     "share-lock-lost",
     "A broker refused an acknowledgement, because the member did not hold the record, before its lock ended.",
-    "A member holds a record that it acquired until it acknowledges it, or its lock or share session ends.",
-    "KIP-932, Record delivery and acknowledgement: acquisition lock, INVALID_RECORD_STATE",
+    "A member holds a record that it acquired until it acknowledges it, or its lock or share session ends. A "
+    "renewal begins the lock anew.",
+    "KIP-932, Record delivery and acknowledgement: acquisition lock, INVALID_RECORD_STATE; KIP-1222, RENEW",
 )
 START_WENT_BACK = AnomalyKind(
     "share-start-went-back",
@@ -101,6 +103,13 @@ STATE_UNASKED = AnomalyKind(
     "Each record is accepted, released or rejected as its member asked.",
     "KIP-932, ShareAcknowledge; Kafka's SharePartition.acknowledgePerOffsetBatchRecords",
 )
+STATE_MISCOUNTED = AnomalyKind(
+    "share-state-miscounted",
+    "In the log of the share coordinator a record is Acknowledged with a delivery count with which no member "
+    "received it.",
+    "Each acquisition adds one to the delivery count of a record. Renewals and acknowledgements keep it.",
+    "KIP-932, states of in-flight records: delivery count; KIP-1222, RENEW; Kafka's DeliveryCountOps",
+)
 STATE_UNDONE = AnomalyKind(
     "share-state-undone",
     "In the log of the share coordinator a record becomes Available after it had been confirmed that it was "
@@ -146,6 +155,7 @@ ANOMALIES = by_id(
     STUCK,
     ANSWERED_EARLY,
     STATE_UNASKED,
+    STATE_MISCOUNTED,
     STATE_UNDONE,
     STATE_EPOCH_BACK,
     SNAPSHOT_INCOMPLETE,
@@ -175,6 +185,7 @@ NEEDS = Needs(
         STUCK.id: (Source.CLIENTS, *PERMITTED),
         ANSWERED_EARLY.id: _STATES,
         STATE_UNASKED.id: (Source.CLIENTS,),
+        STATE_MISCOUNTED.id: (Source.CLIENTS,),
         STATE_UNDONE.id: _STATES,
         STATE_EPOCH_BACK.id: PERMITTED,
         SNAPSHOT_INCOMPLETE.id: PERMITTED,

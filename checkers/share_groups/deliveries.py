@@ -1,8 +1,8 @@
 """Rules about single records; each rule finds rows, and every row is a finding.
 
-An acknowledgement without an error states that its member held the record, or that the start offset had
-passed it: below that a broker ignores acknowledgements, without an error (`SharePartition.acknowledge`).  An
-acknowledgement that failed, or whose outcome is unknown, proves nothing, and permits any further delivery.
+An acknowledgement or a renewal without an error states that its member held the record, or that the start
+offset had passed it: below that a broker ignores them, without an error (`SharePartition.acknowledge`).  One
+that failed, or whose outcome is unknown, proves nothing, and permits any further delivery.
 No rule measures how long a record is held, because only the broker's clock determines that.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 from checkers.columns.tables import NONE, Booleans, Integers, PartitionName
 from checkers.share_groups import anomalies as kinds
 from checkers.share_groups.calm import Calm
-from checkers.share_groups.loading import RELEASE, ShareGroups
+from checkers.share_groups.loading import RELEASE, RENEW, ShareGroups
 from checkers.share_groups.sequences import highest_before
 from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import Anomaly
@@ -203,11 +203,11 @@ def _count_lost(groups: ShareGroups) -> Found:
 
 
 def _held_twice(groups: ShareGroups, steady: Booleans) -> Found:
-    """Deliveries between a delivery to another member and that member's acknowledgement.
+    """Deliveries between a delivery to another member and that member's acknowledgement or renewal.
 
     That member does not prefetch, so it fetched nothing in between and did not acquire the record again.
     """
-    all_, acks = groups.deliveries, groups.acknowledgements
+    all_, acks = groups.deliveries, groups.acknowledgements.with_(groups.renewals)
     holds = np.flatnonzero(all_.exact[acks.delivery] & _is_kept(groups, steady, acks.delivery, acks.ended))
     held = acks.delivery[holds]
     by = highest_before(all_.record[held], all_.answered[held], acks.began[holds], all_.record, all_.since)
@@ -215,10 +215,10 @@ def _held_twice(groups: ShareGroups, steady: Booleans) -> Found:
     by = holds[by[rows]]
 
     def text(row: int) -> str:
-        other = acks.delivery[by[row]]
+        other, what = acks.delivery[by[row]], "renewal" if acks.kind[by[row]] == RENEW else "acknowledgement"
         return (
             f"was delivered by operation {all_.answered[rows[row]]}, while the member to which operation "
-            f"{all_.answered[other]} had delivered it held it: its acknowledgement succeeded later, "
+            f"{all_.answered[other]} had delivered it held it: its {what} succeeded later, "
             f"operation {acks.ended[by[row]]}"
         )
 

@@ -10,6 +10,9 @@ The time at which a broker acquired a record for a member is unknown, but it is 
 * If a poll without records came before the one that returned some, the answer may be that of the earlier
   poll's fetch, while the later poll sent another one (``ShareConsumeRequestManager.fetch``).  Then the next
   acquisition may have come after the beginning of the poll that returned records, and is not exact.
+* If the member renewed locks (KIP-1222), the next poll returns the renewed records, and no others.  It sends
+  a fetch only if answers to renewals are missing (``ShareConsumerImpl.collect``).  Then the member may
+  acquire records while it holds others, and these are not exact any more.  Otherwise it counts for nothing.
 """
 
 from collections import Counter
@@ -23,16 +26,18 @@ from checkers.columns.rows import Codes, ValueCodes, transposed
 from checkers.columns.tables import NEVER, NONE, Booleans, GroupPartition, Integers
 from checkers.evidence.loading import columns_of
 from checkers.history.operations import FAIL, INVOKE, OK, History, Operation, once
+from checkers.history.shares import is_not_held
+from checkers.share_groups.chunks import Chunks
 from checkers.share_groups.lives import Change, Lives
 from checkers.share_groups.sequences import codes_of, highest_before
 
-ACCEPT, RELEASE, REJECT = range(3)
+ACCEPT, RELEASE, REJECT, RENEW = range(4)
 """Codes of the types of acknowledgements."""
-_TYPES = {"accept": ACCEPT, "release": RELEASE, "reject": REJECT}
-_NOT_HELD = ("InvalidRecordStateException", "INVALID_RECORD_STATE")
-"""How errors begin by which brokers refuse acknowledgements of records that the member does not hold."""
+_TYPES = {"accept": ACCEPT, "release": RELEASE, "reject": REJECT, "renew": RENEW}
 SETS, DELETES = "alter-share-offsets", "delete-share-offsets"
 """Functions of requests that change start offsets."""
+_EXACT = 2
+"""The column of deliveries that says whether they are exact."""
 _ENDED = {"share-poll", "acknowledge", "share-offsets", SETS, DELETES}
 
 
@@ -75,7 +80,7 @@ class Acknowledgements:
 
     Attributes:
         delivery: row of the delivery that is acknowledged.
-        kind: `ACCEPT`, `RELEASE` or `REJECT`.
+        kind: `ACCEPT`, `RELEASE`, `REJECT` or `RENEW`.
         began: position of the invocation in the history.
         ended: position of the completion.
     """
@@ -84,6 +89,19 @@ class Acknowledgements:
     kind: Integers
     began: Integers
     ended: Integers
+
+    def only(self, kept: Booleans) -> "Acknowledgements":
+        """Some of them."""
+        return Acknowledgements(self.delivery[kept], self.kind[kept], self.began[kept], self.ended[kept])
+
+    def with_(self, others: "Acknowledgements") -> "Acknowledgements":
+        """These, and then others."""
+        return Acknowledgements(
+            np.concatenate((self.delivery, others.delivery)),
+            np.concatenate((self.kind, others.kind)),
+            np.concatenate((self.began, others.began)),
+            np.concatenate((self.ended, others.ended)),
+        )
 
 
 class StartAnswers(NamedTuple):
@@ -109,7 +127,8 @@ class ShareGroups:
         others: values that are not integers from 0, those of the columns first; the code of ``others[i]`` is
             ``-1 - i``.
         deliveries: records that polls returned.
-        acknowledgements: the acknowledgements that succeeded.
+        acknowledgements: the acknowledgements that succeeded, without renewals.
+        renewals: the renewals of locks that succeeded: their member still holds the record.
         refused: acknowledgements that a broker refused because their member did not hold the records.
         starts: start offsets that were reported.
         topics: topics that each group polled.
@@ -122,6 +141,7 @@ class ShareGroups:
     others: tuple[object, ...]
     deliveries: Deliveries
     acknowledgements: Acknowledgements
+    renewals: Acknowledgements
     refused: Acknowledgements
     starts: StartAnswers
     topics: dict[str, set[str]]
@@ -149,25 +169,6 @@ def share_groups_of(history: History) -> ShareGroups:
     return loader.groups(columns_of(history).others if loader.delivers else ())
 
 
-class _Rows:
-    """Chunks of records: columns with one element per chunk, and the chunks' records."""
-
-    def __init__(self, width: int) -> None:
-        self._width = width
-        self._chunks: list[tuple[int, ...]] = []
-        self._offset: list[int] = []
-
-    def add(self, chunk: tuple[int, ...], offsets: Sequence[int]) -> None:
-        """Add a chunk, whose columns apply to all of its offsets."""
-        self._chunks.append((*chunk, len(offsets)))
-        self._offset.extend(offsets)
-
-    def columns(self) -> tuple[list[Integers], Integers]:
-        """Columns of the chunks, with one element for each record, and the offsets."""
-        *columns, sizes = transposed(self._chunks, self._width + 1)
-        return [np.repeat(column, sizes) for column in columns], np.array(self._offset, np.int64)
-
-
 class _Loader:
     """Collects the operations of a history in their order."""
 
@@ -177,7 +178,8 @@ class _Loader:
         self._asked: dict[int | str, Operation] = {}
         self._since: dict[tuple[int | str, int], int] = {}
         self._outstanding: set[tuple[int | str, int]] = set()
-        self._delivered, self._acknowledged, self._refused = _Rows(6), _Rows(4), _Rows(4)
+        self._latest: dict[tuple[int | str, int], list[int]] = {}
+        self._delivered, self._acknowledged, self._refused = Chunks(6), Chunks(4), Chunks(4)
         self._values: list[Any] = []
         self._counts: list[int] = []
         self._types: list[str] = []
@@ -207,14 +209,18 @@ class _Loader:
         self._received[group] += len(records)
         exact = alone and consumer not in self._outstanding
         process, since = self._processes[operation.process], self._since[consumer]
+        if records:
+            self._latest[consumer] = []
         for partition, offsets, values, counts in records:
             place = self._places[GroupPartition(group, operation.key, partition)]
             chunk = (place, process, int(exact), since, asked.index, operation.index)
-            self._delivered.add(chunk, offsets)
+            self._latest[consumer].append(self._delivered.add(chunk, offsets))
             self._values.extend(values)
             self._counts.extend(counts)
         if alone and records:
             self._go_on(consumer, since, asked.index)
+        elif alone and operation.value.get("renewed"):
+            self._go_on_holding(consumer, since, asked.index)
 
     def _go_on(self, consumer: tuple[int | str, int], since: int, asked: int) -> None:
         """Store from where on the next records of a consumer that does not prefetch may be acquired."""
@@ -225,6 +231,11 @@ class _Loader:
             self._since[consumer] = asked
             self._outstanding.add(consumer)
 
+    def _go_on_holding(self, consumer: tuple[int | str, int], since: int, asked: int) -> None:
+        """Leave out a poll that returned only renewed records, if it certainly sent no fetch."""
+        if since == asked and consumer not in self._outstanding:
+            del self._since[consumer]
+
     def acknowledge(self, operation: Operation) -> None:
         """Add the invocation or the completion of acknowledgements."""
         if operation.type is INVOKE:
@@ -233,6 +244,8 @@ class _Loader:
         asked = self._asked.pop(operation.process)
         confirmed = operation.type is OK
         errors = dict(operation.value["refused"]) if confirmed else {}
+        if any(not is_not_held(error) for error in errors.values()) and _renews(asked):
+            self._fetches_on((operation.process, asked.value["consumer"]))
         for partition, offsets, types in asked.value["acknowledgements"]:
             error = errors.get(partition)
             place = self._places[GroupPartition(asked.value["group"], operation.key, partition)]
@@ -245,6 +258,12 @@ class _Loader:
             elif confirmed and error is None:
                 self._acknowledged.add(chunk, offsets)
                 self._types.extend(types)
+
+    def _fetches_on(self, consumer: tuple[int | str, int]) -> None:
+        """Note that a consumer may acquire records while it holds those of its last poll."""
+        for number in self._latest.get(consumer, ()):
+            self._delivered.change(number, _EXACT, 0)
+        self._outstanding.add(consumer)
 
     def offsets(self, operation: Operation) -> None:
         """Add the invocation or the completion of a request for start offsets."""
@@ -325,18 +344,25 @@ class _Loader:
             asked=asked,
             answered=answered,
         )
+        confirmed = _matched(self._acknowledged, self._types, deliveries)
         return ShareGroups(
             places=tuple(self._places),
             lives=lives,
             others=tuple(codes.others),
             deliveries=deliveries,
-            acknowledgements=_matched(self._acknowledged, self._types, deliveries),
+            acknowledgements=confirmed.only(confirmed.kind != RENEW),
+            renewals=confirmed.only(confirmed.kind == RENEW),
             refused=_matched(self._refused, self._refused_types, deliveries),
             starts=_in_lives(lives, self._starts),
             topics=self._topics,
             failed=frozenset(self._failed),
             unconfirmed=self._unconfirmed,
         )
+
+
+def _renews(asked: Operation) -> bool:
+    """Whether a request renews locks."""
+    return any("renew" in types for _, _, types in asked.value["acknowledgements"])
 
 
 def _in_lives(lives: Lives, answers: Sequence[tuple[int, int, int, int]]) -> StartAnswers:
@@ -353,12 +379,7 @@ def times_of(history: History) -> Integers:
     return times_ns
 
 
-def is_not_held(error: str) -> bool:
-    """Whether an error says that the member does not hold the records that it acknowledges."""
-    return error.startswith(_NOT_HELD)
-
-
-def _matched(rows: _Rows, types: Sequence[str], deliveries: Deliveries) -> Acknowledgements:
+def _matched(rows: Chunks, types: Sequence[str], deliveries: Deliveries) -> Acknowledgements:
     """Acknowledgements, each with the last earlier delivery of the record to the same process."""
     (place, process, began, ended), offset = rows.columns()
     kind = np.fromiter(map(_TYPES.__getitem__, types), np.int64, len(types))

@@ -10,7 +10,9 @@ the lock can't have ended, there are these causes for it, and each of them exclu
   request only if a fault affects the leader.
 
 The lock begins after the poll before, so its end is known without the broker's clock: it can't end before
-that time and the duration of the lock.
+that time and the duration of the lock.  A confirmed renewal cancels the lock and begins another one after the
+renewal was sent (KIP-1222; ``SharePartition.acknowledgePerOffsetBatchRecords``).  A request is refused for a
+partition as a whole, so the earliest lock of the records that it acknowledges there counts.
 """
 
 from collections.abc import Iterator
@@ -26,6 +28,7 @@ from checkers.share_groups import anomalies as kinds
 from checkers.share_groups.calm import Calm
 from checkers.share_groups.deliveries import Found
 from checkers.share_groups.loading import ShareGroups, times_of
+from checkers.share_groups.sequences import codes_of, highest_before
 
 
 def locks_lost(history: History, groups: ShareGroups, calm: Calm) -> Found:
@@ -36,8 +39,8 @@ def locks_lost(history: History, groups: ShareGroups, calm: Calm) -> Found:
         groups: the records that members received and acknowledged.
         calm: the times at which leaders were undisputed.
     """
-    all_, refused = groups.deliveries, groups.refused
-    since, ended = all_.since[refused.delivery], refused.ended
+    all_, refused, renewals = groups.deliveries, groups.refused, groups.renewals
+    since, by, ended = *_locked_since(groups), refused.ended
     times_ns = times_of(history)
     lock_ns = recorded_setup(history).workload.lock_ms * NS_PER_MS
     certain = (since != NONE) & all_.settled[refused.delivery]
@@ -53,15 +56,40 @@ def locks_lost(history: History, groups: ShareGroups, calm: Calm) -> Found:
     def text(row: int) -> str:
         at = rows[row]
         held_ms = (times_ns[ended[at]] - times_ns[since[at]]) / NS_PER_MS
+        begun = "had begun" if by[at] == NONE else "had been renewed"
         return (
             f"was delivered by operation {all_.answered[refused.delivery[at]]}, and operation {ended[at]}, "
             f"its acknowledgement, was refused because the member did not hold it, although its lock of "
-            f"{lock_ns // NS_PER_MS} ms had begun at most {held_ms:.0f} ms before"
+            f"{lock_ns // NS_PER_MS} ms {begun} at most {held_ms:.0f} ms before"
         )
 
-    delivery = refused.delivery[rows]
-    witness = (all_.asked[delivery], all_.answered[delivery], refused.began[rows], refused.ended[rows])
+    delivery, renewed = refused.delivery[rows], by[rows]
+    witness = (
+        all_.asked[delivery],
+        all_.answered[delivery],
+        np.where(renewed == NONE, all_.asked[delivery], np.append(renewals.began, NONE)[renewed]),
+        np.where(renewed == NONE, all_.answered[delivery], np.append(renewals.ended, NONE)[renewed]),
+        refused.began[rows],
+        refused.ended[rows],
+    )
     return Found(kinds.LOCK_LOST, delivery, all_.place[delivery], witness, text)
+
+
+def _locked_since(groups: ShareGroups) -> tuple[Integers, Integers]:
+    """When the locks of refused acknowledgements began, and the renewals by which they did.
+
+    Returns:
+        Positions after which the locks began, `NONE` if unknown, and rows of the last renewals that were
+        confirmed before, `NONE` if there are none; both of shape (refused,).
+    """
+    all_, refused, renewals = groups.deliveries, groups.refused, groups.renewals
+    by = highest_before(renewals.delivery, renewals.ended, renewals.began, refused.delivery, refused.began)
+    acquired = all_.since[refused.delivery]
+    since = np.where(by == NONE, acquired, np.maximum(acquired, np.append(renewals.began, NONE)[by]))
+    request = codes_of(all_.place[refused.delivery], refused.ended)
+    first = np.full(request.max(initial=NONE) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(first, request, since)
+    return first[request], by
 
 
 def undisturbed(

@@ -22,10 +22,11 @@ from checkers.evidence.loading import columns_of
 from checkers.history.operations import INVOKE, OK, History, Operation
 from checkers.history.phases import PHASE, Phase
 from checkers.history.setup import LoadSetup
+from checkers.history.shares import is_not_held
 from checkers.history.units import NS_PER_MS, NS_PER_S
 from checkers.share_groups.anomalies import STUCK
 from checkers.share_groups.lives import Life
-from checkers.share_groups.loading import RELEASE, ShareGroups, is_not_held, times_of
+from checkers.share_groups.loading import RELEASE, ShareGroups, times_of
 from checkers.share_groups.passing import ListedFor, Passed
 from checkers.verdict.verdict import Anomaly
 

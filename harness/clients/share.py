@@ -34,12 +34,22 @@ class ShareAdminOptions(msgspec.Struct, frozen=True):
 
 
 class SharedRecord(NamedTuple):
-    """A record that a member received."""
+    """A record that a member received.
+
+    Attributes:
+        partition: number of its partition.
+        offset: its offset.
+        value: its value.
+        delivery_count: how often the group has delivered it.
+        renewed: whether the member received it before, and the client returns it again because its lock was
+            renewed.
+    """
 
     partition: int
     offset: int
     value: bytes | None
     delivery_count: int
+    renewed: bool = False
 
 
 Acknowledgement = tuple[int, int, AcknowledgeType]
@@ -51,6 +61,8 @@ class ShareConsumer(Protocol):
 
     def poll(self, max_wait_s: float) -> list[SharedRecord]:
         """Wait for records; all of an earlier poll must have been acknowledged.
+
+        After renewals it returns only the records whose locks were renewed, if there are some.
 
         Raises:
             ReadError: it failed.

@@ -97,6 +97,7 @@ def _topics(workload: Workload, created: Sequence[TopicAnswer]) -> Iterator[Topi
             replication_factor=new.replication_factor,
             config=new.config,
             loaded=asked.loaded,
+            read=msgspec.UNSET if asked.read else False,
         )
 
 

@@ -9,6 +9,7 @@ class ShareWorkload(DrawnTransactions, frozen=True, tag="shares"):
     """The log workload, and share groups (KIP-932) whose members acknowledge each record.
 
     Members accept most records, release or reject some, hold some for longer than their locks, and leave.
+    They can also renew locks (KIP-1222), and so hold records for longer than one lock.
     Only kafka-clients has members of share groups; brokers need Kafka 4.2.
 
     Attributes:
@@ -24,6 +25,8 @@ class ShareWorkload(DrawnTransactions, frozen=True, tag="shares"):
             (``share.isolation.level=read_committed``).
         alter_interval_ms: mean time between two breaks in which the members of a group have left and its
             start offsets are set or deleted; 0: there are none.
+        renew_share: share of polls after which a member renews its locks, each time before they end.
+        dead_letters: whether each group has a dead-letter queue (KIP-1191), a topic that is read at the end.
     """
 
     partitions: Positive = 3
@@ -47,11 +50,13 @@ class ShareWorkload(DrawnTransactions, frozen=True, tag="shares"):
     request_ms: Duration = 2_000
     committed: tuple[str, ...] = ()
     alter_interval_ms: Milliseconds = 0
+    renew_share: Share = 0.0
+    dead_letters: bool = False
 
     @property
     def versions_min(self) -> str:
-        """The first version with share groups: before, they were a preview."""
-        return "4.2.0"
+        """The first version with share groups, which were a preview before, or with dead-letter queues."""
+        return "4.4.0" if self.dead_letters else "4.2.0"
 
     @property
     def broker_config(self) -> dict[str, str]:
@@ -72,8 +77,13 @@ class ShareWorkload(DrawnTransactions, frozen=True, tag="shares"):
 
     @property
     def topics(self) -> tuple[WorkloadTopic, ...]:
-        """The one topic that it needs."""
-        return (WorkloadTopic("shares-0"),)
+        """The topic that the groups read, and the dead-letter queue of each group."""
+        config = {"errors.deadletterqueue.group.enable": "true"}
+        queues = self.groups if self.dead_letters else ()
+        letters = (
+            WorkloadTopic(dead_letter_topic(group), config, loaded=False, read=False) for group in queues
+        )
+        return (WorkloadTopic("shares-0"), *letters)
 
     @property
     def first_member(self) -> int:
@@ -94,3 +104,8 @@ class ShareWorkload(DrawnTransactions, frozen=True, tag="shares"):
     def transactions_end_ms(self) -> int:
         """As of all workloads with transactions; 0 without transactors."""
         return super().transactions_end_ms if self.transactors else 0
+
+
+def dead_letter_topic(group: str) -> str:
+    """Name of the dead-letter queue of a share group; it has the prefix that brokers require by default."""
+    return f"dlq.{group}"

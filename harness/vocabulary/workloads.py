@@ -15,11 +15,13 @@ class WorkloadTopic(msgspec.Struct, frozen=True):
         name: its name.
         config: topic configs in addition to ``min.insync.replicas``.
         loaded: whether the load itself writes records to every partition of it.
+        read: whether the final readers read it.
     """
 
     name: str
     config: dict[str, str] = {}
     loaded: bool = True
+    read: bool = True
 
 
 OLDEST_VERSION = "3.5.0"

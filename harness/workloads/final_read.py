@@ -152,7 +152,7 @@ class FinalReader(Worker):
 
     def work(self) -> None:
         """Read one topic after the other."""
-        for topic in self._context.topics:
+        for topic in (topic.name for topic in self._context.workload.topics if topic.read):
             self._topic = topic
             try:
                 self._read_topic()

@@ -1,7 +1,9 @@
 """Members of share groups: each polls, and acknowledges what it was given, before it polls again."""
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from msgspec import UNSET
 
 from checkers.history.operations import OperationType
 from checkers.history.polls import Isolation
@@ -11,6 +13,7 @@ from checkers.history.shares import (
     Acknowledging,
     SharePolled,
     SharePollRequested,
+    is_not_held,
 )
 from checkers.history.units import MS_PER_S
 from harness.clients.interface import ClientFailedError, ClientKind, ReadError
@@ -19,6 +22,7 @@ from harness.clients.share import ShareAdminOptions, ShareConsumer, SharedRecord
 from harness.kafka.wire import Connection, WireError
 from harness.record.journal import Recorder
 from harness.vocabulary import ShareWorkload
+from harness.vocabulary.shares import dead_letter_topic
 from harness.workloads.consuming import POLL_PAUSE_S, POLL_WAIT_S
 from harness.workloads.context import REQUEST_MS, Address, WorkloadContext
 from harness.workloads.shares_break import Break
@@ -38,6 +42,13 @@ STALL_SHARE = 0.01
 _REMAKE_PAUSE_S = 0.25
 STALL = 1.25
 """How long it waits then, in locks."""
+RENEW_AFTER = 0.6
+"""How long a member waits before it renews its locks, and before it then acknowledges, in locks.
+
+So it holds the records for longer than one lock, and a request may take some time before the lock ends.
+"""
+RENEWALS_MAX = 3
+"""How often it renews them at most."""
 
 
 def configs_at(address: Address, group: str) -> Mapping[str, str | None]:
@@ -88,7 +99,12 @@ class Sharing(Worker):
             self._recorder.complete(OperationType.INFO, asked, str(error))
             return None
         polled = SharePolled(
-            asked.client, asked.group, asked.consumer, asked.prefetches, records=runs_of(records, self._codec)
+            asked.client,
+            asked.group,
+            asked.consumer,
+            asked.prefetches,
+            records=runs_of([record for record in records if not record.renewed], self._codec),
+            renewed=places_of(record for record in records if record.renewed) or UNSET,
         )
         self._recorder.complete(OperationType.OK, polled)
         for partition, offsets, *_ in polled.records:
@@ -140,7 +156,7 @@ class Sharing(Worker):
 
 
 class ShareMember(Sharing):
-    """A member under load, which also releases, rejects, stalls and leaves.
+    """A member under load, which also releases, rejects, renews, stalls and leaves.
 
     It ends before the producers, so that new records are left for the last member of the group.
 
@@ -188,6 +204,9 @@ class ShareMember(Sharing):
         configs = {"share.auto.offset.reset": "earliest"}
         if self._group in self._context.workload.committed:
             configs["share.isolation.level"] = Isolation.READ_COMMITTED.value
+        if self._context.workload.dead_letters:
+            configs["errors.deadletterqueue.topic.name"] = dead_letter_topic(self._group)
+            configs["errors.deadletterqueue.copy.record.enable"] = "true"
         options = ShareAdminOptions(self._context.bootstrap, REQUEST_MS)
         while not self.stopping.is_set():
             admin = None
@@ -225,10 +244,38 @@ class ShareMember(Sharing):
         chance = self._random.random()
         if chance < LEAVE_SHARE:
             return False
+        workload = self._context.workload
         if chance < LEAVE_SHARE + STALL_SHARE:
-            self.stopping.wait(STALL * self._context.workload.lock_ms / MS_PER_S)
+            self.stopping.wait(STALL * workload.lock_ms / MS_PER_S)
+        elif chance < LEAVE_SHARE + STALL_SHARE + workload.renew_share:
+            held = self._renewed(consumer, records)
+            if not held:
+                return held is not None
+            records = held
         types = self._random.choices(TYPES, WEIGHTS, k=len(records))
         return self.acknowledge(consumer, records, types) is not None
+
+    def _renewed(self, consumer: ShareConsumer, records: list[SharedRecord]) -> list[SharedRecord] | None:
+        """Renew the locks of records up to `RENEWALS_MAX` times.
+
+        If a broker refuses a renewal, the client drops the records, and its next poll returns others.  If an
+        answer is missing, the client goes on fetching while it holds records, so the consumer is given up.
+
+        Returns:
+            The records of the last poll; None if the consumer is to be given up.
+        """
+        wait_s = RENEW_AFTER * self._context.workload.lock_ms / MS_PER_S
+        for _ in range(self._random.randint(1, RENEWALS_MAX)):
+            self.stopping.wait(wait_s)
+            refused = self.acknowledge(consumer, records, ["renew"] * len(records))
+            if refused is None or not all(map(is_not_held, refused.values())):
+                return None
+            found = self.poll_once(consumer)
+            if not found:
+                return found
+            records = found
+        self.stopping.wait(wait_s)
+        return records
 
 
 def runs_of(
@@ -242,3 +289,11 @@ def runs_of(
         values.append(codec.decode(record.value))
         counts.append(record.delivery_count)
     return [(partition, *run) for partition, run in runs.items()]
+
+
+def places_of(records: Iterable[SharedRecord]) -> list[tuple[int, list[int]]]:
+    """The places of records as a history has them: ``[partition, [offset, …]]``."""
+    runs: dict[int, list[int]] = {}
+    for record in records:
+        runs.setdefault(record.partition, []).append(record.offset)
+    return list(runs.items())

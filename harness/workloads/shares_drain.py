@@ -16,6 +16,7 @@ from harness.workloads.producing import ProducerWorker
 from harness.workloads.shares import STALL, ShareContext, ShareMember, Sharing
 from harness.workloads.shares_altering import AlteringWorker
 from harness.workloads.shares_break import Break
+from harness.workloads.shares_letters import DeadLetterReader
 from harness.workloads.txn import FencingWorker, TransactionWorker
 from harness.workloads.txn_transactor import Make
 from harness.workloads.worker import Worker
@@ -174,5 +175,9 @@ def share_workers(context: ShareContext, make: Make | None = None) -> list[Worke
 
 
 def share_final_workers(context: ShareContext, deadline: float) -> list[Worker]:
-    """One that drains each group."""
-    return [ShareDrain(context, index, deadline) for index in range(len(context.workload.groups))]
+    """One that drains each group, and then one that reads its dead-letter queue, if it has one."""
+    drains = [ShareDrain(context, index, deadline) for index in range(len(context.workload.groups))]
+    if not context.workload.dead_letters:
+        return [*drains]
+    readers = (DeadLetterReader(context, index, deadline, drain) for index, drain in enumerate(drains))
+    return [*drains, *readers]

@@ -52,6 +52,7 @@ def test_a_whole_run_is_valid(story: Story) -> None:
         "transaction-states",
         "groups",
         "share-groups",
+        "dead-letters",
         "client-errors",
         "registers",
         "erasures",

@@ -41,9 +41,15 @@ class JavaShareConsumer:
             returned = self._consumer.poll(duration(max_wait_s))
         except JavaError as error:
             raise ReadError(error_text(error)) from None
-        self._records = {(int(one.partition()), int(one.offset())): one for one in returned}
+        held, self._records = (
+            self._records,
+            {(int(one.partition()), int(one.offset())): one for one in returned},
+        )
+        # The client returns the same object again if its lock was renewed; a broker's record is another one.
         return [
-            SharedRecord(*place, to_python(one.value()), int(one.deliveryCount().get()))
+            SharedRecord(
+                *place, to_python(one.value()), int(one.deliveryCount().get()), renewed=held.get(place) == one
+            )
             for place, one in self._records.items()
         ]
 

@@ -17,7 +17,9 @@ from results.run.causes import Cause
 from results.run.observation import Observed
 from results.run.partitions import partition_named
 
-_OF_RECORDS = frozenset(("replicas", "log", "listed-offsets", "partitions", "share-groups", "nodes"))
+_OF_RECORDS = frozenset(
+    ("replicas", "log", "listed-offsets", "partitions", "share-groups", "dead-letters", "nodes")
+)
 """Checkers whose anomalies have a partition and an offset at which replicas can be compared."""
 
 

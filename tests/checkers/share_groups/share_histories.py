@@ -115,6 +115,12 @@ class ShareStory:
         """A poll that returns records; the position of its completion."""
         return self.ends_poll(process, self.begins_poll(process, **how), given, values)
 
+    def polls_renewed(self, process: int, *offsets: int) -> int:
+        """A poll that returns records whose locks were renewed; the position of its completion."""
+        asked = self.begins_poll(process)
+        renewed = [[0, list(offsets)]]
+        return self.add(process, OK, "share-poll", TOPIC, {**asked, "records": [], "renewed": renewed})
+
     def acknowledges(
         self,
         process: int,

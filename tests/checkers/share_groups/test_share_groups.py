@@ -46,6 +46,7 @@ def test_a_group_that_received_and_accepted_everything_is_valid() -> None:
         "delivery_count_max": 1,
         "acknowledged": 12,
         "released": 0,
+        "renewed": 0,
         "unconfirmed": 0,
         "starts_set": 0,
         "states": 0,
@@ -625,7 +626,7 @@ def test_operations_of_other_functions_are_not_taken() -> None:
         ("share-poll", OK, {"records": [[0, [1], [7], [0]]]}, "`int` >= 1"),
         ("acknowledge", OK, {"acknowledgements": [[0, [1], []]], "refused": []}, "as many types"),
         ("acknowledge", OperationType.INVOKE, {"acknowledgements": [[0, [1], []]]}, "as many types"),
-        ("acknowledge", OperationType.INVOKE, {"acknowledgements": [[0, [1], ["renew"]]]}, "Invalid enum"),
+        ("acknowledge", OperationType.INVOKE, {"acknowledgements": [[0, [1], ["gap"]]]}, "Invalid enum"),
     ],
 )
 def test_values_that_do_not_have_their_shape(

@@ -22,6 +22,9 @@ def acknowledged(
     polled_ms: int = 10_000,
     asked_ms: int = 10_200,
     prefetches: bool = False,
+    renewed_ms: int | None = None,
+    renewal: str = "",
+    renews: tuple[int, ...] = (3, 4),
 ) -> AdminStory:
     """A member acknowledges two records that it received within 100 ms; broker 1 leads their partition."""
     story = AdminStory(workload=WORKLOAD)
@@ -30,6 +33,12 @@ def acknowledged(
         state = [0, 1, 0, [1, 2, 3], [1, 2, 3], None]
         story.observe(500, "partitions", {"began_ns": 500_000_000, "topics": {TOPIC: [state]}}, node=node)
     call(story, (polled_ms, polled_ms + 100), "share-poll", {"prefetches": prefetches}, {"records": RECORDS})
+    if renewed_ms is not None:
+        asked = {"acknowledgements": [[0, list(renews), ["renew"] * len(renews)]]}
+        answer = {"refused": [[0, renewal]] if renewal else []}
+        call(story, (renewed_ms, renewed_ms + 50), "acknowledge", asked, answer)
+        again = {"records": [], "renewed": [[0, list(renews)]]}
+        call(story, (renewed_ms + 60, renewed_ms + 70), "share-poll", {"prefetches": prefetches}, again)
     asked = {"acknowledgements": [[0, [3, 4], ["accept", "accept"]]]}
     answer = {"refused": [[0, refused]] if refused else []} if outcome is OK else {}
     call(story, (asked_ms, asked_ms + 50), "acknowledge", asked, answer, outcome)
@@ -121,3 +130,47 @@ def test_a_member_that_prefetches_may_have_acquired_the_records_long_before() ->
     story = acknowledged(prefetches=True)
     call(story, (2_000, 2_100), "share-poll", {"prefetches": True}, {"records": []})
     assert lost(story) == []
+
+
+def test_a_renewal_begins_the_lock_anew() -> None:
+    story = acknowledged(renewed_ms=13_000, asked_ms=16_000)
+    (first, _) = (a for a in check_share_groups(story.history()).anomalies if a.id == "share-lock-lost")
+    assert first.summary.endswith("although its lock of 4000 ms had been renewed at most 3050 ms before")
+    assert [story.history().operations[index].f for index in first.witness] == [
+        *("share-poll", "share-poll"),
+        *("acknowledge", "acknowledge"),
+        *("acknowledge", "acknowledge"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "story",
+    [
+        pytest.param(acknowledged(renewed_ms=13_000, asked_ms=17_000), id="the renewed lock may have ended"),
+        pytest.param(
+            acknowledged(renewed_ms=13_000, renewal="TIMED_OUT: no", asked_ms=16_000), id="no renewal"
+        ),
+        pytest.param(acknowledged(refused="", renewed_ms=13_000, asked_ms=16_000), id="not refused"),
+    ],
+)
+def test_a_lock_that_may_have_ended_after_a_renewal_is_no_finding(story: AdminStory) -> None:
+    assert lost(story) == []
+
+
+def test_a_refused_renewal_shows_that_the_lock_was_lost() -> None:
+    story = acknowledged(refused="", renewed_ms=13_000, renewal=EXPIRED, asked_ms=16_000)
+    assert len(lost(story)) == 2
+
+
+def test_a_fault_before_a_renewal_does_not_matter_after_it() -> None:
+    story = acknowledged(renewed_ms=13_000, asked_ms=16_000)
+    story.fault(10_150, 12_900, "pause", "n1")
+    assert len(lost(story)) == 2
+    story = acknowledged(renewed_ms=13_000, asked_ms=16_000)
+    story.fault(10_150, 13_100, "pause", "n1")
+    assert lost(story) == []
+
+
+def test_the_earliest_lock_of_a_request_counts() -> None:
+    """Only one of the two records was renewed, and a partition is refused as a whole."""
+    assert lost(acknowledged(renewed_ms=13_000, asked_ms=16_000, renews=(3,))) == []

@@ -61,11 +61,16 @@ class FakeShareConsumer:
         self._log = log
         self._options = options
         self._lock = threading.Lock()
+        self._renewed: list[SharedRecord] = []
 
     def poll(self, max_wait_s: float) -> list[SharedRecord]:
         assert max_wait_s > 0
         raise_if(self._log.on_poll())
-        assert self not in self._log.held.values(), "all records must be acknowledged before the next poll"
+        renewed, self._renewed = self._renewed, []
+        held = {place for place, holder in self._log.held.items() if holder is self}
+        assert held == {record[:2] for record in renewed}, "all must be acknowledged before the next poll"
+        if renewed:
+            return renewed
         found: list[SharedRecord] = []
         with self._log.lock:
             for partition, records in enumerate(self._log.partitions):
@@ -85,8 +90,15 @@ class FakeShareConsumer:
             return self._expired(acknowledgements)
         with self._log.lock:
             for partition, offset, kind in acknowledgements:
+                if kind == "renew" and partition not in self._log.refuses:
+                    value, count = (
+                        self._log.partitions[partition][offset],
+                        self._log.counts[partition, offset],
+                    )
+                    self._renewed.append(SharedRecord(partition, offset, value, count, renewed=True))
+                    continue
                 del self._log.held[partition, offset]
-                if kind != "release" and partition not in self._log.refuses:
+                if kind not in ("release", "renew") and partition not in self._log.refuses:
                     self._log.done.add((partition, offset))
         return self._log.refuses
 

@@ -137,6 +137,42 @@ def test_a_member_that_stalls_acknowledges_after_its_locks_have_ended(
     assert acknowledged.time_ns - polled.time_ns >= 10_000_000
 
 
+def test_a_member_renews_its_locks_before_it_acknowledges(bench: Bench) -> None:
+    bench.with_load(renew_share=1.0)
+    bench.member()
+    polls = bench.operations("share-poll", OK)
+    first = next(i for i, o in enumerate(polls) if o.value.get("renewed"))
+    assert polls[first].value["records"] == []
+    assert polls[first].value["renewed"] == [[p, offsets] for p, offsets, *_ in polls[0].value["records"]]
+    assert "renewed" not in polls[0].value
+    answers = bench.operations("acknowledge", OK)
+    types = [{kind for *_, kinds in o.value["acknowledgements"] for kind in kinds} for o in answers]
+    assert types[0] == {"renew"}
+    assert "accept" in {kind for some in types for kind in some}
+    assert not any("renew" in some and len(some) > 1 for some in types)
+    assert answers[0].time_ns - polls[0].time_ns >= shares.RENEW_AFTER * WORKLOAD.lock_ms * 1_000_000
+    received = [
+        offset for o in polls for p, offsets, *_ in o.value["records"] if p == 0 for offset in offsets
+    ]
+    assert set(received) == set(range(EACH))
+
+
+def test_a_member_without_an_answer_to_a_renewal_leaves(bench: Bench) -> None:
+    bench.with_load(renew_share=1.0)
+    bench.log.refuses = {0: "no answer"}
+    bench.member(lambda: len(bench.log.made) > 3)
+    consumers = [o.value["consumer"] for o in bench.operations("acknowledge", INVOKE)]
+    assert consumers == sorted(set(consumers))
+
+
+def test_a_member_whose_renewal_is_refused_goes_on_with_other_records(bench: Bench) -> None:
+    bench.with_load(renew_share=1.0)
+    bench.log.refuses = {1: "INVALID_RECORD_STATE: its lock has ended"}
+    bench.member(lambda: bench.log.start(0) == EACH and len(bench.operations("acknowledge", OK)) > 5)
+    assert "INVALID_RECORD_STATE" in str([o.value["refused"] for o in bench.operations("acknowledge", OK)])
+    assert {o.value["consumer"] for o in bench.operations("share-poll", OK)} == {0}
+
+
 def test_what_the_broker_refuses_is_recorded_by_partition(bench: Bench) -> None:
     bench.log.refuses = {1: "INVALID_RECORD_STATE: no"}
     bench.member(lambda: bench.log.start(0) == EACH and len(bench.operations("acknowledge", OK)) > 5)
@@ -179,6 +215,14 @@ def test_a_group_of_committed_records_is_configured_so(bench: Bench) -> None:
     bench.with_load(committed=("share-0",))
     bench.member()
     assert bench.log.configs == [("share-0", COMMITTED)]
+
+
+def test_a_group_with_a_dead_letter_queue_is_configured_so(bench: Bench) -> None:
+    bench.with_load(dead_letters=True)
+    bench.member()
+    queue = {"errors.deadletterqueue.topic.name": "dlq.share-0"}
+    copies = {"errors.deadletterqueue.copy.record.enable": "true"}
+    assert bench.log.configs == [("share-0", EARLIEST | queue | copies)]
 
 
 def test_no_member_polls_before_every_broker_knows_the_configs_of_its_group(bench: Bench) -> None:

@@ -30,6 +30,9 @@ _STATES = {
 _EPOCH, _PARTITION, _SNAPSHOT, _START = (
     [*SHARE_STATE_TYPES].index(name) for name in ("share_epoch", "place", "snapshot_epoch", "start")
 )
+_STATE, _COUNT = ([*SHARE_BATCH_TYPES].index(name) for name in ("state", "count"))
+_MORE = 7
+"""By how much a delivery count is too high; the run has a lower limit."""
 _LATER = 200
 """By how many records a state is late; the run has a few members, so their requests overlap by fewer."""
 Row = tuple[list[int], list[list[int]]]
@@ -155,6 +158,18 @@ def a_rejection_is_stored_as_an_acceptance(edit: Edit) -> None:
 
     def changed(rows: list[Row], _: int, __: Given) -> None:
         rows[place - len(settled)][1][0][2] = Delivery.ACKNOWLEDGED
+
+    _tell(edit, changed)
+
+
+@mutation(FAMILY, invalid("share-state-miscounted"), RUNS, 2)
+def accepted_records_have_another_delivery_count(edit: Edit) -> None:
+    """In the share coordinator's log, accepted records of a partition have a higher count than deliveries."""
+
+    def changed(rows: list[Row], _: int, one: Given) -> None:
+        for fields, batches in rows:
+            for batch in batches if fields[_PARTITION] == one.partition else ():
+                batch[_COUNT] += _MORE * (batch[_STATE] == Delivery.ACKNOWLEDGED)
 
     _tell(edit, changed)
 
