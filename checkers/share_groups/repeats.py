@@ -155,7 +155,7 @@ def _found(
     (before, now), (first, number), (asked, all_) = begun.state_epochs, begun.lost, counts
     why = "no administrator asked for that"
     if asked:
-        why = f"administrators asked for that {asked} times, and it happened {all_} times"
+        why = f"administrators asked for {asked} of the {all_} states that begin there"
     return INITIALISED_AGAIN.found(
         f"{partition}@{begun.offset}: the state of {name} begins again at start offset {begun.start}, with "
         f"state epoch {now} after {before}; {why}",

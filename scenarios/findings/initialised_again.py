@@ -62,7 +62,7 @@ def _rounds() -> Iterator[Move]:
 
 
 SCENARIO = Scenario(
-    summary="Add a partition to the topic of a share group while the states of share groups can't be written.",
+    summary="Add a partition to the topic of a share group while states of share groups can't be written.",
     why=(
         "The group's coordinator asks twice to initialise the state. A request that is carried out when "
         "members use the state takes their acknowledgements away, and accepted records are delivered again."

@@ -20,7 +20,7 @@ from results.store.runs import find_run, load_verdict
 pytestmark = pytest.mark.cluster
 LIBRARIES = {"kafka-python", "confluent-kafka", "kafka-clients"}
 INITIALISED_AGAIN = "share-state-initialised-again"
-"""A defect of Kafka 4.2 to 4.4 that a slow host shows: docs/findings.md.  No request of a client causes it."""
+"""A defect of Kafka that a slow host shows (docs/findings.md); no request of a client causes it."""
 
 
 def of_one_fault(name: str) -> Scenario:

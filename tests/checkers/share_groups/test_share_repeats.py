@@ -94,7 +94,7 @@ def test_each_request_permits_one() -> None:
     log = [FIRST, done(1), AGAIN._replace(start=0), done(2), AGAIN._replace(start=0, snapshot=2, state=8)]
     assert again(*log, asked=((0, OK), (0, OK))) == []
     (found,) = repeated_initialisations(history(*log, asked=((0, OK),)))
-    assert found[1].summary.endswith("administrators asked for that 1 times, and it happened 2 times")
+    assert found[1].summary.endswith("administrators asked for 1 of the 2 states that begin there")
 
 
 def test_what_is_reported() -> None:
