@@ -77,13 +77,16 @@ def verdict_of(results: Sequence[CheckerResult], setup: Setup | None) -> Verdict
     """Combine the results of all checkers in one verdict, with what the setup expected."""
     validity = combined(result.validity for result in results)
     expected = None if setup is None else setup.expected
-    expected_anomalies = () if setup is None else setup.expected_anomalies
+    found = illegal_ids(results)
+    expected_anomalies: tuple[str, ...] = ()
+    if setup is not None:
+        expected_anomalies = accepted_with(found, setup.expected_anomalies, setup.expected_consequences)
     return Verdict(
         validity=validity,
         results=tuple(results),
         expected=expected,
         expected_anomalies=expected_anomalies,
-        as_expected=as_expected(validity, illegal_ids(results), expected, expected_anomalies),
+        as_expected=as_expected(validity, found, expected, expected_anomalies),
         reasons=_in_order([reason for result in results for reason in _reasons_of(result)], validity),
     )
 
@@ -116,6 +119,13 @@ def combined(validities: Iterable[Validity]) -> Validity:
 def illegal_ids(results: Iterable[CheckerResult]) -> frozenset[str]:
     """Ids of all anomalies that break a guarantee."""
     return frozenset(a.id for result in results for a in result.anomalies if a.illegal)
+
+
+def accepted_with(
+    found: frozenset[str], anomalies: tuple[str, ...], consequences: tuple[str, ...]
+) -> tuple[str, ...]:
+    """The ids that a run with some anomalies may have: consequences only together with an expected cause."""
+    return anomalies if found.isdisjoint(anomalies) else anomalies + consequences
 
 
 def as_expected(

@@ -13,13 +13,34 @@ from harness.vocabulary import (
 
 SHARE_STATES = "__share_group_state"
 """The topic with the states of share groups."""
+_REPEATED = "findings/initialised-again: a state that is initialised late is initialised again while in use"
+INITIALISED_AGAIN = Expectation(
+    Validity.VALID,
+    ("share-state-initialised-again",),
+    consequences=(
+        "acknowledged-twice",
+        "delivered-after-acknowledgement",
+        "delivery-count-lost",
+        "share-lock-lost",
+        "share-start-not-set",
+        "share-start-went-back",
+    ),
+    why=_REPEATED,
+)
+"""What share groups may show if share coordinators answer late; the interval below makes it likelier."""
 DELAYED_WRITES = Expectation(
     Validity.VALID,
-    ("share-state-start-back",),
+    ("share-state-start-back", *INITIALISED_AGAIN.anomalies),
+    consequences=INITIALISED_AGAIN.consequences,
     before="4.4.0",
-    why="Kafka's pull request 23074: before 4.4.0 a delayed write takes the stored start offset back",
+    why=(
+        "Kafka's pull request 23074: before 4.4.0 a delayed write takes the stored start offset back; "
+        f"{_REPEATED}"
+    ),
 )
 """What share groups may show under faults, which delay writes."""
+UNDER_FAULTS = (DELAYED_WRITES, INITIALISED_AGAIN)
+"""Both, by version."""
 
 
 def share_brokers(workload: ShareWorkload) -> dict[str, str]:

@@ -184,6 +184,7 @@ class SetupOf(msgspec.Struct, Generic[_W], frozen=True, kw_only=True, omit_defau
         expected: the verdict that the scenario expects for this version, if any.
         expected_anomalies: ids of anomalies; if invalid is expected, at least one of them must be found; if
             valid is expected, they may be found nevertheless.
+        expected_consequences: ids of anomalies that may be found too if one of those is found.
     """
 
     kafka_version: str = ""
@@ -215,6 +216,7 @@ class SetupOf(msgspec.Struct, Generic[_W], frozen=True, kw_only=True, omit_defau
     ready: ReadyAfter | None = None
     expected: Validity | None = written(None)
     expected_anomalies: tuple[str, ...] = written(())
+    expected_consequences: tuple[str, ...] = ()
 
     @property
     def versions(self) -> frozenset[str]:

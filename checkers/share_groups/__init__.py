@@ -21,6 +21,7 @@ Operations are those of docs/histories.md: *share-poll*, *acknowledge*, *share-o
 10. ``share-snapshot-incomplete``: a snapshot in that log lacks a state (`snapshots`).
 11. ``share-state-start-back``: a start offset in that log goes back (`stored_starts`).
 12. ``share-state-miscounted``: an accepted record has another delivery count in that log (`stored_counts`).
+13. ``share-state-initialised-again``: a state in that log begins again, unasked (`repeats`).
 
 If an administrator sets a start offset, the group begins again there.  Rules 2, 3, 4 and 5 compare only what
 happened since the last change, and so does rule 1 (`lives`).
@@ -32,8 +33,10 @@ leaves those times out.  An acknowledgement that failed, or whose outcome is unk
 broker, and permits any result.
 
 A legal loss in the partition with the state of a share group excuses findings that depend on stored states
-and were seen after it.  A legal loss in the partition that is read excuses findings that depend on offsets,
-because these may be written again.  Rule 6 has the licences of the log checker.
+and were seen after it.  So does one in the partition of ``__consumer_offsets`` that tells which states the
+group has: its coordinator initialises the others again.  A legal loss in the partition that is read excuses
+findings that depend on offsets, because these may be written again.  Rule 6 has the licences of the log
+checker.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -43,7 +46,12 @@ import msgspec
 import numpy as np
 
 from checkers.columns.tables import NEVER, NONE, GroupPartition, PartitionName
-from checkers.evidence.coordinators import SHARES_TOPIC, shares_partition
+from checkers.evidence.coordinators import (
+    OFFSETS_TOPIC,
+    SHARES_TOPIC,
+    offsets_partition,
+    shares_partition,
+)
 from checkers.evidence.share_states import unread_share_states
 from checkers.history.operations import History
 from checkers.history.setup import recorded_setup
@@ -70,6 +78,7 @@ from checkers.share_groups.isolation import uncommitted_reads
 from checkers.share_groups.loading import RELEASE, ShareGroups, share_groups_of, times_of
 from checkers.share_groups.locks import locks_lost
 from checkers.share_groups.passing import Passed, Passing
+from checkers.share_groups.repeats import repeated_initialisations
 from checkers.share_groups.settling import Settling
 from checkers.share_groups.snapshots import incomplete_snapshots
 from checkers.share_groups.states import judge_states
@@ -159,6 +168,7 @@ def check_share_groups(history: History) -> CheckerResult:
         *miscounted_states(history, groups),
         *incomplete_snapshots(history),
         *stored_starts_back(history),
+        *repeated_initialisations(history),
     )
     _add_states(judged, of_logs, excuses)
     judged.doubts += unread_share_states(history)
@@ -266,9 +276,13 @@ class _Excuses:
     def _lost(self, name: GroupPartition, until_ns: int) -> str | None:
         """An event by which the state of a share partition may have been lost by a time."""
         if name not in self._losses:
-            place = shares_partition(self._history, name)
-            number = None if place is None else place.partition
-            self._losses[name] = losses(self._history, SHARES_TOPIC, number) if self._has_setup else ()
+            places = (shares_partition(self._history, name), offsets_partition(self._history, name.group))
+            self._losses[name] = tuple(
+                loss
+                for topic, place in zip((SHARES_TOPIC, OFFSETS_TOPIC), places, strict=True)
+                for loss in losses(self._history, topic, None if place is None else place.partition)
+                if self._has_setup
+            )
         return next((loss.text for loss in self._losses[name] if loss.meets(0, until_ns)), None)
 
     def _truncated(self, name: GroupPartition, *, until_ns: int = NEVER, offset: int = NEVER) -> str | None:

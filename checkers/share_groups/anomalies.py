@@ -137,6 +137,13 @@ STORED_START_BACK = AnomalyKind(
     "has the states of all records from there on.",
     "KIP-932, share-partition start offset (SPSO); Kafka's ShareCoordinatorShard.generateShareStateRecord",
 )
+INITIALISED_AGAIN = AnomalyKind(
+    "share-state-initialised-again",
+    "A share coordinator initialised a state again that was in use, without a request of an administrator; "
+    "the acknowledgements in it are lost.",
+    "A state is initialised once, when the group begins to read the partition; acknowledgements are durable.",
+    "KIP-932, Managing durable share-partition state: InitializeShareGroupState; Kafka's pull request 23190",
+)
 
 ANOMALIES = by_id(
     UNDELIVERED,
@@ -160,6 +167,7 @@ ANOMALIES = by_id(
     STATE_EPOCH_BACK,
     SNAPSHOT_INCOMPLETE,
     STORED_START_BACK,
+    INITIALISED_AGAIN,
 )
 """All anomalies, by id."""
 _CALM = (*PERMITTED, Source.PARTITIONS)
@@ -190,6 +198,7 @@ NEEDS = Needs(
         STATE_EPOCH_BACK.id: PERMITTED,
         SNAPSHOT_INCOMPLETE.id: PERMITTED,
         STORED_START_BACK.id: PERMITTED,
+        INITIALISED_AGAIN.id: (Source.START_CHANGES, *PERMITTED),
     },
     workloads=frozenset({"shares"}),
     not_deleted=frozenset({NOT_IN_LOG.id}),

@@ -109,7 +109,8 @@ class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
         results: one result per checker.
         expected: the scenario's expected validity for this version and configuration, if it has one.
         expected_anomalies: ids of anomalies; if invalid is expected, at least one of them must be found; if
-            valid is expected, they may be found nevertheless.
+            valid is expected, they may be found nevertheless.  Their consequences are among them only if one
+            of the others was found.
         as_expected: None if nothing was expected.
         reasons: the reasons why it is not valid, one sentence each.
     """

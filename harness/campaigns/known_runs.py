@@ -14,7 +14,7 @@ import msgspec
 from checkers.history.operations import OK
 from checkers.history.reading import HistoryError, read_journals
 from checkers.history.setup import SETUP
-from checkers.judge import as_expected
+from checkers.judge import accepted_with, as_expected
 from checkers.verdict.verdict import Validity
 from harness.campaigns.sensitivity.stored_runs import RUNNER_JOURNAL, StoredRuns
 from harness.cluster.cluster import describe
@@ -118,10 +118,9 @@ def by_now(run: RunOutcome, plan: RunPlan) -> RunOutcome:
     """A run's outcome, compared with what is expected now; the run recorded what was expected then."""
     if run.outcome is Outcome.FAILED:
         return run
-    expected = plan.expectation
-    found = as_expected(
-        Validity(run.outcome.value), frozenset(run.illegal), expected.validity, expected.accepted
-    )
+    expected, illegal = plan.expectation, frozenset(run.illegal)
+    accepted = accepted_with(illegal, expected.alone, expected.following)
+    found = as_expected(Validity(run.outcome.value), illegal, expected.validity, accepted)
     return msgspec.structs.replace(run, as_expected=found)
 
 

@@ -83,7 +83,8 @@ def setup_of_run(
         evidence=(*EVIDENCE, EVIDENCE_COORDINATORS, EVIDENCE_PRODUCERS),
         ready=msgspec.convert(ready, ReadyAfter, from_attributes=True),
         expected=plan.expectation.validity,
-        expected_anomalies=plan.expectation.accepted,
+        expected_anomalies=plan.expectation.alone,
+        expected_consequences=plan.expectation.following,
     )
 
 

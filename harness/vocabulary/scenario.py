@@ -165,7 +165,8 @@ class Expectation(msgspec.Struct, frozen=True):
         anomalies: if invalid is expected, ids of which at least one must be found; if valid is expected, ids
             that may make a run invalid nevertheless, because Kafka has them by design.
         consequences: ids that a run may have too, because the others cause them.  Many bugs cause them, so
-            that a qualification doesn't take them for a sign of this one.
+            that a qualification doesn't take them for a sign of this one.  If valid is expected, a run may
+            have them only together with one of the others.
         before: applies to Kafka versions below this one; None applies to all.  If nodes are upgraded, this is
             the version that they are upgraded to, the run's.
         start_before: applies only if a node begins on a Kafka version below this one, as before an upgrade.
@@ -185,6 +186,16 @@ class Expectation(msgspec.Struct, frozen=True):
     def accepted(self) -> tuple[str, ...]:
         """Ids of all anomalies that a run may have and be as expected."""
         return self.anomalies + self.consequences
+
+    @property
+    def alone(self) -> tuple[str, ...]:
+        """Ids that a run may have without another one."""
+        return self.accepted if self.validity is Validity.INVALID else self.anomalies
+
+    @property
+    def following(self) -> tuple[str, ...]:
+        """Ids that a run may have only together with one that it may have alone."""
+        return () if self.validity is Validity.INVALID else self.consequences
 
 
 class Scenario(msgspec.Struct, frozen=True):

@@ -6,13 +6,16 @@ from harness.vocabulary import DiskKind, Mode, Quorum, Scenario, ShareWorkload, 
 from scenarios.exploratory.share import SNAPSHOTS
 from scenarios.gambit_schedules import mostly_gambits
 from scenarios.reassigning import LISTED_UNCOMMITTED
-from scenarios.sharing import DELAYED_WRITES, share_brokers
+from scenarios.sharing import UNDER_FAULTS, share_brokers
 
 WORKLOAD = ShareWorkload(groups=("share-0", "share-1"), members=3)
-_BOTH = msgspec.structs.replace(
-    DELAYED_WRITES,
-    anomalies=(*DELAYED_WRITES.anomalies, *LISTED_UNCOMMITTED.anomalies),
-    why=f"{DELAYED_WRITES.why}; {LISTED_UNCOMMITTED.why}",
+_WITH_LISTINGS = tuple(
+    msgspec.structs.replace(
+        one,
+        anomalies=(*one.anomalies, *LISTED_UNCOMMITTED.anomalies),
+        why=f"{one.why}; {LISTED_UNCOMMITTED.why}",
+    )
+    for one in UNDER_FAULTS
 )
 SCENARIO = Scenario(
     summary="Share coordinators and leaders fail, move and lose disks or power, under two groups of a topic.",
@@ -47,6 +50,6 @@ SCENARIO = Scenario(
     ),
     workload=WORKLOAD,
     versions_min="4.2.0",
-    expectations=(_BOTH, LISTED_UNCOMMITTED),
+    expectations=_WITH_LISTINGS,
     ticket="KIP-932",
 )

@@ -2,7 +2,7 @@
 
 from harness.vocabulary import RandomSchedule, Scenario, ShareWorkload, Topology
 from scenarios.blinks import BLINKS
-from scenarios.sharing import DELAYED_WRITES, share_brokers
+from scenarios.sharing import UNDER_FAULTS, share_brokers
 
 WORKLOAD = ShareWorkload()
 SNAPSHOTS = {"share.coordinator.snapshot.update.records.per.snapshot": "30"}
@@ -17,6 +17,6 @@ SCENARIO = Scenario(
     topology=Topology(config=share_brokers(WORKLOAD) | SNAPSHOTS),
     workload=WORKLOAD,
     versions_min="4.2.0",
-    expectations=(DELAYED_WRITES,),
+    expectations=UNDER_FAULTS,
     ticket="KIP-932",
 )

@@ -4,7 +4,7 @@ from harness.vocabulary import RandomSchedule, Scenario, ShareWorkload, Topology
 from scenarios.aborting import OFTEN_ABORTED
 from scenarios.blinks import NONE_LATE
 from scenarios.exploratory.share import SNAPSHOTS
-from scenarios.sharing import DELAYED_WRITES, share_brokers
+from scenarios.sharing import UNDER_FAULTS, share_brokers
 
 WORKLOAD = ShareWorkload(transactors=3, committed=("share-0",))
 SCENARIO = Scenario(
@@ -18,6 +18,6 @@ SCENARIO = Scenario(
     topology=Topology(config=share_brokers(WORKLOAD) | SNAPSHOTS | OFTEN_ABORTED),
     workload=WORKLOAD,
     versions_min="4.2.0",
-    expectations=(DELAYED_WRITES,),
+    expectations=UNDER_FAULTS,
     ticket="KIP-932, KIP-98",
 )

@@ -26,7 +26,7 @@ from harness.vocabulary import (
     ShareWorkload,
     Topology,
 )
-from scenarios.sharing import DELAYED_WRITES, SHARE_STATES, moved, share_brokers
+from scenarios.sharing import SHARE_STATES, UNDER_FAULTS, moved, share_brokers
 
 WORKLOAD = ShareWorkload(rate=4, members=12, poll_records_max=5, request_ms=10_000)
 CONFIG = {
@@ -79,6 +79,6 @@ SCENARIO = Scenario(
     topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=3, config=share_brokers(WORKLOAD) | CONFIG),
     workload=WORKLOAD,
     versions_min="4.2.0",
-    expectations=(DELAYED_WRITES,),
+    expectations=UNDER_FAULTS,
     ticket="KIP-932",
 )

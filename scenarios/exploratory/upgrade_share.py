@@ -4,7 +4,7 @@ import msgspec
 
 from harness.vocabulary import Mode, RollingSchedule, Scenario, ShareWorkload, Topology
 from scenarios.exploratory.share import SNAPSHOTS
-from scenarios.sharing import DELAYED_WRITES, share_brokers
+from scenarios.sharing import DELAYED_WRITES, INITIALISED_AGAIN, share_brokers
 from scenarios.upgrading import HELD, WRITTEN, whole_under
 
 LOAD = ShareWorkload(producers=4)
@@ -21,6 +21,9 @@ SCENARIO = Scenario(
     workload=LOAD,
     assumptions=HELD,
     versions_min="4.2.0",
-    expectations=(msgspec.structs.replace(DELAYED_WRITES, before=None, start_before="4.4.0"),),
+    expectations=(
+        msgspec.structs.replace(DELAYED_WRITES, before=None, start_before="4.4.0"),
+        INITIALISED_AGAIN,
+    ),
     ticket="KIP-584, KIP-932",
 )

@@ -9,7 +9,7 @@ import pytest
 from checkers import judge as judging
 from checkers.history.operations import History
 from checkers.history.runner import LASTED
-from checkers.judge import as_expected, combined, judge, known_anomalies, verdict_of
+from checkers.judge import accepted_with, as_expected, combined, judge, known_anomalies, verdict_of
 from checkers.runs.assumptions import CHECKER as ASSUMPTIONS
 from checkers.verdict.verdict import Anomaly, Assumption, CheckerResult, Validity, result_of
 
@@ -223,6 +223,25 @@ def test_as_expected(
     validity: Validity, found: str, expected: Validity | None, anomalies: str, *, answer: bool | None
 ) -> None:
     assert as_expected(validity, frozenset(found), expected, tuple(anomalies)) is answer
+
+
+@pytest.mark.parametrize(("found", "accepted"), [("", "a"), ("b", "a"), ("a", "ab"), ("abc", "ab")])
+def test_consequences_are_accepted_only_with_their_cause(found: str, accepted: str) -> None:
+    assert accepted_with(frozenset(found), ("a",), ("b",)) == tuple(accepted)
+
+
+def test_a_consequence_alone_is_not_as_expected(story: Story) -> None:
+    alone = judge(
+        whole_history(
+            story,
+            "2 c2 leads 1",
+            expected="valid",
+            expected_anomalies=["lost-write"],
+            expected_consequences=["two-leaders"],
+        )
+    )
+    assert alone.expected_anomalies == ("lost-write",)
+    assert alone.as_expected is False
 
 
 def test_known_anomalies_have_a_meaning_and_a_source_each() -> None:

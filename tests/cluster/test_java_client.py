@@ -19,14 +19,8 @@ from results.store.runs import find_run, load_verdict
 
 pytestmark = pytest.mark.cluster
 LIBRARIES = {"kafka-python", "confluent-kafka", "kafka-clients"}
-BEGUN_AGAIN = "Write request state epoch is smaller than last recorded"
-"""What a share coordinator logs if the state of a share partition was initialised again while it was in use.
-
-The group coordinator does that if members join before it knows that the first initialisation was successful.
-The later state has no acknowledgements, so Kafka delivers records again: a defect of Kafka 4.2 to 4.4, which
-pull request 23190 corrects in part.  No request of a client causes it, and it needs a slow host.
-"""
-OF_BEGUN_AGAIN = {"acknowledged-twice", "delivered-after-acknowledgement", "delivery-count-lost"}
+INITIALISED_AGAIN = "share-state-initialised-again"
+"""A defect of Kafka that a slow host shows (docs/findings.md); no request of a client causes it."""
 
 
 def of_one_fault(name: str) -> Scenario:
@@ -75,8 +69,9 @@ def test_members_of_a_share_group_receive_everything(tmp_path: Path, monkeypatch
     folder = find_run(tmp_path, name)
     results = {one.checker: one for one in load_verdict(folder).results}
     result = results.pop("share-groups")
-    if any(BEGUN_AGAIN in log.read_text() for log in folder.glob("nodes/*/server.log")):
-        assert set(result.counts) <= OF_BEGUN_AGAIN
+    if INITIALISED_AGAIN in result.counts:
+        # What follows from it is as expected too; other anomalies of share groups are not.
+        assert load_verdict(folder).as_expected, load_verdict(folder).reasons
         assert Validity.INVALID not in {one.validity for one in results.values()}
     else:
         assert code == 0, load_verdict(folder).reasons

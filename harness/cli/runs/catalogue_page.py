@@ -136,9 +136,12 @@ def _forecast(forecast: Forecast) -> tuple[str, str, str]:
 
 def _expected(expectation: Expectation) -> str:
     words = {Validity.VALID: "🟢 valid", Validity.INVALID: "🔴 invalid", Validity.UNKNOWN: "unknown"}
-    names = " or ".join(f"`{name}`" for name in expectation.accepted)
+    names, following = (
+        " or ".join(f"`{name}`" for name in ids) for ids in (expectation.alone, expectation.following)
+    )
     if names and expectation.validity is not Validity.INVALID:
-        return f"{words[expectation.validity]}, or invalid with nothing but {names}"
+        more = f", and with that {following}" if following else ""
+        return f"{words[expectation.validity]}, or invalid with nothing but {names}{more}"
     return f"{words[expectation.validity]}{' with ' if names else ''}{names}"
 
 

@@ -161,12 +161,13 @@ def answers_min(plan: RunPlan) -> dict[str, int]:
 
 def _expected(plan: RunPlan) -> str:
     expectation = plan.expectation
-    names = " or ".join(expectation.accepted)
+    names, following = (" or ".join(ids) for ids in (expectation.alone, expectation.following))
     if not names:
         return expectation.validity.value
     if expectation.validity is Validity.INVALID:
         return f"invalid, with {names}"
-    return f"{expectation.validity.value}, or invalid with nothing but {names}"
+    more = f", and with that {following}" if following else ""
+    return f"{expectation.validity.value}, or invalid with nothing but {names}{more}"
 
 
 def _seconds(ms: int) -> str:

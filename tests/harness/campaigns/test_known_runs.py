@@ -110,3 +110,11 @@ def test_a_run_is_compared_with_what_is_expected_now() -> None:
     assert by_now(valid, plan()).as_expected is True
     failed = RunOutcome(folder="seed 1", outcome=Outcome.FAILED)
     assert by_now(failed, plan()) is failed
+
+
+def test_consequences_are_expected_only_with_their_cause() -> None:
+    share = plan(scenario="exploratory/share")
+    caused = ("acknowledged-twice", "share-state-initialised-again")
+    alone = RunOutcome(folder="f", outcome=Outcome.INVALID, illegal=caused[:1])
+    assert by_now(alone, share).as_expected is False
+    assert by_now(replace(alone, illegal=caused), share).as_expected is True

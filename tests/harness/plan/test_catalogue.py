@@ -144,6 +144,16 @@ def test_drawn_faults_of_share_groups_know_of_delayed_writes_before_they_were_co
             assert known == {"4.3.1": True, "4.4.0": False}, name
 
 
+def test_drawn_loads_of_share_groups_know_that_a_state_may_be_initialised_again() -> None:
+    for name in scenario_names():
+        scenario = load_scenario(name)
+        if isinstance(scenario.workload, ShareWorkload) and name.startswith("exploratory/"):
+            for version in ("4.3.1", "4.4.0"):
+                expected = expectation_for(scenario, version, {})
+                assert "share-state-initialised-again" in expected.alone, name
+                assert "delivered-after-acknowledgement" in expected.following, name
+
+
 def test_only_modules_in_folders_are_scenarios() -> None:
     assert "smoke/partition" in scenario_names()
     assert "known-outcomes" not in scenario_names()

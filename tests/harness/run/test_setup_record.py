@@ -58,6 +58,12 @@ def test_a_run_may_have_the_consequences_of_what_is_expected() -> None:
     assert {"marker-shared", "lost-write"} <= set(setup.expected_anomalies)
 
 
+def test_consequences_of_what_a_valid_run_may_have_are_written_apart() -> None:
+    setup = msgspec.json.decode(written(planned("exploratory/share", kafka_version="4.4.0")), type=Setup)
+    assert setup.expected_anomalies == ("share-state-initialised-again",)
+    assert "delivered-after-acknowledgement" in setup.expected_consequences
+
+
 def test_a_reader_takes_what_was_written() -> None:
     plan = planned("exploratory/groups", kafka_version="4.3.1")
     setup = msgspec.json.decode(written(plan), type=Setup)

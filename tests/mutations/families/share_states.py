@@ -27,8 +27,9 @@ _STATES = {
     "release": Delivery.AVAILABLE,
     "reject": Delivery.ARCHIVED,
 }
-_EPOCH, _PARTITION, _SNAPSHOT, _START = (
-    [*SHARE_STATE_TYPES].index(name) for name in ("share_epoch", "place", "snapshot_epoch", "start")
+_EPOCH, _PARTITION, _SNAPSHOT, _START, _STATE = (
+    [*SHARE_STATE_TYPES].index(name)
+    for name in ("share_epoch", "place", "snapshot_epoch", "start", "state_epoch")
 )
 _STATE, _COUNT = ([*SHARE_BATCH_TYPES].index(name) for name in ("state", "count"))
 _MORE = 7
@@ -122,6 +123,15 @@ def _snapshot(rows: list[Row], partition: int, *without: int) -> None:
     row = _row(partition, *(finals[o] for o in sorted(finals) if o not in without), kind=Kind.SNAPSHOT)
     row[0][_SNAPSHOT] = 1
     rows.append(row)
+
+
+def _initialised_again(rows: list[Row], partition: int, place: int) -> None:
+    """The state is initialised at a place of the log as if the group began to read the partition."""
+    row = _row(partition, kind=Kind.SNAPSHOT)
+    row[0][_EPOCH], row[0][_SNAPSHOT], row[0][_START], row[0][_STATE] = 0, 1, -1, 5
+    for fields, _ in rows[place:]:
+        fields[_SNAPSHOT] += fields[_PARTITION] == partition
+    rows.insert(place, row)
 
 
 @mutation(FAMILY, VALID, RUNS, 2)
@@ -232,3 +242,16 @@ def start_offsets_move_forward(edit: Edit) -> None:
                 fields[_START] = one.offset + 1
 
     _tell(edit, changed)
+
+
+@mutation(FAMILY, invalid("share-state-initialised-again"), RUNS, 3)
+def a_state_is_initialised_again(edit: Edit) -> None:
+    """The share coordinator initialises a state a second time, after the states of many records."""
+    _tell(edit, lambda rows, place, one: _initialised_again(rows, one.partition, place + 1))
+
+
+@mutation(FAMILY, VALID, RUNS, 2)
+def a_state_is_initialised_twice_before_its_use(edit: Edit) -> None:
+    """The share coordinator initialises a state twice, before it has states of records."""
+    partitions = recorded_setup(edit.original).topics[0].partitions
+    _tell(edit, lambda rows, _, one: _initialised_again(rows, one.partition, partitions))

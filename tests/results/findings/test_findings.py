@@ -199,6 +199,8 @@ def test_a_ticket_is_complete(finding: Finding) -> None:
     assert text.count("{noformat}") % 2 == 0
 
 
+UNTRIED = frozenset({"a-state-that-is-initialised-again"})
+"""Findings whose steps nobody has run yet."""
 RUN = re.compile(r"Run as they stand here, on (\S+) .*, the steps showed the defect in", re.DOTALL)
 """What the steps of a finding say about themselves."""
 
@@ -207,13 +209,16 @@ RUN = re.compile(r"Run as they stand here, on (\S+) .*, the steps showed the def
 def test_the_page_tells_which_steps_were_run(finding: Finding) -> None:
     (row,) = re.findall(rf"^\| \[[^\]]+\]\(#{anchor_of(finding.title)}\) \|.*$", PAGE_TEXT, re.MULTILINE)
     run = RUN.search(finding.steps)
-    told = f"on {run[1]}: shown" if run else "no tool can do it"
+    untried = finding.name in UNTRIED
+    without = "not run yet" if untried else "no tool can do it"
+    told = f"on {run[1]}: shown" if run else without
     assert row.split(" | ")[-1] == f"{told} |"
-    assert (run is None) is (finding.name in WITHOUT_TOOLS)
+    assert (run is None) is (untried or finding.name in WITHOUT_TOOLS)
+    assert ("These steps have not been run yet." in finding.steps) is untried
 
 
 def test_findings_without_tools_exist() -> None:
-    assert WITHOUT_TOOLS - {each.name for each in FINDINGS} == set()
+    assert (WITHOUT_TOOLS | UNTRIED) - {each.name for each in FINDINGS} == set()
 
 
 def test_an_anchor_is_that_of_github() -> None:
