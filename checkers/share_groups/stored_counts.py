@@ -48,11 +48,13 @@ class _Given(NamedTuple):
         here = slice(int(from_row), int(to_row))
         offset, exact = self.offset[here], self.exact[here]
         received: Integers = offset[self.count[here] == count]
-        return np.setdiff1d(offset[exact], received).tolist()
+        found: list[int] = np.setdiff1d(offset[exact], received).tolist()
+        return found
 
     def counts(self, offset: int) -> list[int]:
         """The counts with which members received the record at an offset, ascending."""
-        return np.unique(self.count[self.offset == offset]).tolist()
+        found: list[int] = np.unique(self.count[self.offset == offset]).tolist()
+        return found
 
 
 def miscounted_states(history: History, groups: ShareGroups) -> Iterator[_Finding]:
