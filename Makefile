@@ -48,7 +48,7 @@ test test-all: announced $(DEV_STAMP) check
 	$(BIN)/python -m coverage report --omit='checkers/*' --fail-under=85
 
 announced:
-	@echo "This takes $(TAKES) on two cores.  'make test-fast' leaves out the tests on real clusters."
+	@echo "This takes $(TAKES) on two cores.  'make test-fast' leaves out the slow tests, such as those on real clusters."
 
 test-fast: $(DEV_STAMP) ## the quick tests: no Docker, no Spark, no browser, one mutation of a kind
 	$(PYTEST) -m 'not slow'
