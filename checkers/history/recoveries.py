@@ -22,7 +22,8 @@ class RecoveredPartition(msgspec.Struct, frozen=True):
         leader: id of the leader; None if there was none.
         isr: ids of the replicas in sync.
         replicas: ids of all replicas.
-        write_acked: whether a write was acknowledged.
+        write_acked: whether a write was acknowledged; None if none was tried, because no final reader would
+            read it.
     """
 
     topic: str
@@ -30,7 +31,7 @@ class RecoveredPartition(msgspec.Struct, frozen=True):
     leader: int | None
     isr: tuple[int, ...]
     replicas: tuple[int, ...]
-    write_acked: bool
+    write_acked: bool | None
 
     def lacks(self, dead: Collection[int]) -> tuple[str, ...]:
         """The unrecovered properties as text, except replicas of dead brokers; empty if there are none."""
@@ -38,7 +39,7 @@ class RecoveredPartition(msgspec.Struct, frozen=True):
         return (
             *(("no leader",) if self.leader is None else ()),
             *((f"replicas {missing} outside the ISR",) if missing else ()),
-            *(() if self.write_acked else ("no acknowledged write",)),
+            *(("no acknowledged write",) if self.write_acked is False else ()),
         )
 
 

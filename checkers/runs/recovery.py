@@ -8,6 +8,7 @@ from checkers.evidence.registered import unregistered
 from checkers.evidence.topic_partitions import partitions_by
 from checkers.history.operations import INVOKE, OK, History, Operation
 from checkers.history.recoveries import RecoveredPartition, Recovery
+from checkers.history.setup import recorded_setup
 from checkers.history.sources import Source
 from checkers.runs.claimed_coordinators import TWO_COORDINATORS, two_coordinators
 from checkers.runs.silent_coordinators import silences
@@ -34,9 +35,10 @@ NEEDS = Needs((Source.RUNNER,))
 def check_recovery(history: History) -> CheckerResult:
     """Judge whether all partitions recovered.
 
-    The result is unknown in three cases: no recover operation recorded the state of each partition that
-    existed before; recovery took too long on a host with too many tasks for its CPUs; or a broker was dead,
-    so that its replicas could not return.  The nodes checker reports its death.
+    The result is unknown in four cases: no recover operation recorded the state of each partition that
+    existed before; no write was tried to a partition that final readers read; recovery took too long on a
+    host with too many tasks for its CPUs; or a broker was dead, so that its replicas could not return.  The
+    nodes checker reports its death.
 
     Raises:
         KeyError, msgspec.ValidationError: the history is not as docs/histories.md says.
@@ -74,7 +76,7 @@ def _unregistered_only(recovery: Recovery, unregistered_ids: frozenset[int]) -> 
     """Why replicas may be missing, if all that are missing are on unregistered brokers."""
     late = [each for each in recovery.partitions if each.lacks(recovery.dead)]
     missing = {broker for each in late for broker in {*each.replicas} - {*each.isr}}
-    serve = all(each.leader is not None and each.write_acked for each in late)
+    serve = all(each.leader is not None and each.write_acked is not False for each in late)
     if not missing or missing - unregistered_ids or not serve:
         return None
     ids = ", ".join(map(str, sorted(missing)))
@@ -152,7 +154,19 @@ def _doubt(
         unseen = [str(each.name) for each in expected if each.name not in seen]
         if unseen:
             return f"recovery did not check {', '.join(unseen)}"
-    return _short(recoveries)
+    return _untried(history, recoveries) or _short(recoveries)
+
+
+def _untried(history: History, recoveries: Sequence[tuple[Operation, Recovery]]) -> str | None:
+    """Why it is unknown whether partitions accept writes: only topics that are not read need no write."""
+    unread = {topic.name for topic in recorded_setup(history).topics if topic.read is False}
+    untried = [
+        f"{state.topic}/{state.partition}"
+        for _, recovery in recoveries
+        for state in recovery.partitions
+        if state.write_acked is None and state.topic not in unread
+    ]
+    return f"recovery tried no write to {', '.join(untried)}" if untried else None
 
 
 def _short(recoveries: Sequence[tuple[Operation, Recovery]]) -> str | None:

@@ -287,7 +287,7 @@ def _recovery_text(operation: Operation) -> str:
 def _outcome_text(operation: Operation) -> str:
     words = {OperationType.OK: "proven", OperationType.INFO: "not confirmed", OperationType.FAIL: "not done"}
     if operation.f == "recover":
-        words = words | {OperationType.OK: "every partition writable", OperationType.INFO: "not all"}
+        words = words | {OperationType.OK: "every partition", OperationType.INFO: "not all"}
     word = words[operation.type]
     return f"{word} ({operation.error})" if operation.error else word
 

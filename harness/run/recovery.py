@@ -1,6 +1,6 @@
 """Waits until every partition has a leader and a full ISR: before the load, and after healing.
 
-After healing, each partition must also accept a write.
+After healing, each partition must also accept a write, except those of topics that only brokers write to.
 """
 
 import os
@@ -34,6 +34,7 @@ def await_recovery(
     bound_ms: int,
     probe: WriteProbe,
     *,
+    unread: frozenset[str] = frozenset(),
     dead: frozenset[int] = frozenset(),
 ) -> bool:
     """Wait for recovery and record it as the operation ``recover``; returns whether it was in time.
@@ -48,6 +49,7 @@ def await_recovery(
         topics: the workload's topics.
         bound_ms: how long recovery may take.
         probe: writes one value to each of a topic's partitions.
+        unread: those of the topics that are not written to, because no final reader reads them.
         dead: ids of brokers whose processes have ended by themselves.
     """
     living = [address for broker, address in brokers.items() if broker not in dead]
@@ -59,12 +61,13 @@ def await_recovery(
         acked = {
             name: probe(name, [state.partition for state in states], _end_of_writes(deadline))
             for name, states in last.items()
+            if name not in unread
         }
         value = Recovery(
             bound_ms,
             took_ms=round((time.monotonic() - began) * 1000),
             partitions=tuple(
-                _recovered(name, state, acked[name]) for name, states in last.items() for state in states
+                _recovered(name, state, acked.get(name)) for name, states in last.items() for state in states
             ),
             load_per_cpu=round(os.getloadavg()[0] / (os.cpu_count() or 1), 1),
             dead=tuple(sorted(dead)),
@@ -125,12 +128,12 @@ def _view(address: Address, topics: Sequence[str]) -> View:
         endpoint.close()
 
 
-def _recovered(topic: str, state: PartitionAnswer, acked: Mapping[int, bool]) -> RecoveredPartition:
+def _recovered(topic: str, state: PartitionAnswer, acked: Mapping[int, bool] | None) -> RecoveredPartition:
     return RecoveredPartition(
         topic=topic,
         partition=state.partition,
         leader=state.leader if state.leader >= 0 else None,
         isr=state.isr,
         replicas=state.replicas,
-        write_acked=acked.get(state.partition, False),
+        write_acked=None if acked is None else acked.get(state.partition, False),
     )

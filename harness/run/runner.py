@@ -281,7 +281,10 @@ def _recover(
     ended = stage.cluster.ended
     dead = frozenset(node.id for node in stage.cluster.nodes if node.name in ended)
     deadline = time.monotonic() + bound_ms / 1000
-    recovered = await_recovery(stage.recorder, brokers, context.topics, bound_ms, write, dead=dead)
+    unread = context.workload.unread
+    recovered = await_recovery(
+        stage.recorder, brokers, context.topics, bound_ms, write, unread=unread, dead=dead
+    )
     recovery_timed_out = not recovered and time.monotonic() >= deadline
     if failures.failure is None and not _all_brokers_ended(stage):
         stage.tally.await_more(stage.plan.scenario.assumptions.acked_after, TRAFFIC_BOUND_S, cancelled)

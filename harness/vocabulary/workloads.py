@@ -15,7 +15,8 @@ class WorkloadTopic(msgspec.Struct, frozen=True):
         name: its name.
         config: topic configs in addition to ``min.insync.replicas``.
         loaded: whether the load itself writes records to every partition of it.
-        read: whether the final readers read it.
+        read: whether the final readers read it.  The harness writes no record to other topics, because no
+            reader would show what became of it: only brokers write there.
     """
 
     name: str
@@ -64,6 +65,11 @@ class Workload(msgspec.Struct, frozen=True, tag_field="kind", tag="none"):
     def topics(self) -> tuple[WorkloadTopic, ...]:
         """The topics that it needs; faults of a partition's leader use the first one."""
         raise NotImplementedError
+
+    @property
+    def unread(self) -> frozenset[str]:
+        """Names of the topics that only brokers write to, and that the final readers leave out."""
+        return frozenset(topic.name for topic in self.topics if not topic.read)
 
     @property
     def processes(self) -> int:

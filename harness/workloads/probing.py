@@ -1,4 +1,4 @@
-"""The write probe: shows that every partition accepts writes again."""
+"""The write probe: shows that partitions accept writes again."""
 
 import time
 from collections.abc import Iterable

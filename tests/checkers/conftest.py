@@ -149,7 +149,7 @@ def _recovered(text: str) -> dict[str, Any]:
         "leader": None if leader == "-" else int(leader),
         "isr": [int(node) for node in isr.split(",")],
         "replicas": [1, 2],
-        "write_acked": acked == "acked",
+        "write_acked": None if acked == "untried" else acked == "acked",
     }
 
 

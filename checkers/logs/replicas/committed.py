@@ -9,7 +9,7 @@ from checkers.columns.tables import PartitionName
 from checkers.evidence.administration import requests_of
 from checkers.evidence.topic_partitions import partitions_of
 from checkers.history.observed import PARTITIONS, PartitionsSeen
-from checkers.history.operations import INVOKE, History, Operation
+from checkers.history.operations import INVOKE, OK, History, Operation
 from checkers.history.polls import final_limits
 from checkers.history.quorum import LeaderSeen, leaders_seen
 from checkers.history.recoveries import RecoveryRecorded
@@ -72,9 +72,10 @@ def meant_partitions(history: History) -> frozenset[PartitionName]:
 
 
 def committed_ends(history: History) -> dict[PartitionName, End]:
-    """The highest end that a final read listed, per partition; all records below it are committed.
+    """The highest end that was listed when a partition was read at the end; all below it is committed.
 
-    A read_committed reader lists the last stable offset, which is lower while transactions are open.
+    A read_committed reader lists the last stable offset, which is lower while transactions are open.  Final
+    readers leave out dead-letter queues, which readers of their own read from offset 0 to the high watermark.
     """
     ends: dict[PartitionName, End] = {}
     starts: dict[PartitionName, int] = {}
@@ -83,6 +84,12 @@ def committed_ends(history: History) -> dict[PartitionName, End]:
         starts[partition] = max(starts.get(partition, 0), read.start or 0)
         if read.end is not None and (partition not in ends or read.end > ends[partition].offset):
             ends[partition] = End(read.end, operation.index)
+    for operation in history.of("dead-letters"):
+        if operation.type is OK:
+            queue = PartitionName(str(operation.key), operation.value["partition"])
+            end = End(operation.value["end"], operation.index)
+            ends[queue] = max(ends.get(queue, end), end)
+            starts.setdefault(queue, 0)
     for request in requests_of(history, "delete-records"):
         for number, below in () if request.failed else request.began.value:
             partition = PartitionName(request.began.key, number)

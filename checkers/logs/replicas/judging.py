@@ -221,7 +221,7 @@ def _judge_partition(
     findings.doubts += [_unread(batches, partition, node) for node in synced.nodes if node not in found]
     logs = _leader_first([found[node] for node in synced.nodes if node in found], synced.leader)
     logs = _of_one_topic(logs, findings)
-    reason = f"{', '.join(synced.nodes)} were in sync; a final read listed {end.offset} as the end."
+    reason = f"{', '.join(synced.nodes)} were in sync; a reader at the end listed {end.offset} as the end."
     committed = ComparedRange(0, end.offset, (synced.op, end.op), reason)
     findings.add(find_short(logs, committed))
     if partition.topic not in limits.retained:

@@ -88,6 +88,28 @@ def test_all_partitions_of_the_setup_looked_at(story: Story) -> None:
     assert check_recovery(story(RECOVERED, without_setup=True)).validity is Validity.VALID
 
 
+@pytest.mark.parametrize(
+    ("read", "leader", "validity"),
+    [
+        (False, "2", Validity.VALID),
+        (True, "2", Validity.UNKNOWN),
+        (None, "2", Validity.UNKNOWN),
+        (False, "-", Validity.INVALID),
+    ],
+)
+def test_only_a_topic_that_is_not_read_needs_no_write(
+    *, story: Story, read: bool | None, leader: str, validity: Validity
+) -> None:
+    """Final readers would not show what became of the written record; all else is required of it too."""
+    topics: list[dict[str, object]] = [{"name": "log-0", "partitions": 1}]
+    if read is not None:
+        topics.append({"name": "queue", "partitions": 1, "loaded": False, "read": read})
+    text = f"30 recover ok 900/60000 log-0/0:1:1,2:acked queue/0:{leader}:2,1:untried\n"
+    result = check_recovery(story(text, setup={"topics": topics}))
+    assert result.validity is validity
+    assert (result.unknown_because == "recovery tried no write to queue/0") is (validity is Validity.UNKNOWN)
+
+
 def test_too_late_is_not_recovered(story: Story) -> None:
     result = check_recovery(story("99 recover ok 61000/60000 log-0/0:1:1,2:acked"))
     assert result.counts == {"not-recovered": 1}

@@ -10,6 +10,7 @@ from checkers.evidence.loading import columns_of
 from checkers.history.operations import FAIL, INVOKE, OK
 from checkers.judge import judge
 from checkers.licences.permits import LicenceEvent, Permit
+from checkers.logs.log import check_log
 from checkers.share_groups import check_share_groups, dead_letters
 from checkers.share_groups.dead_letters import check_dead_letters
 from checkers.verdict.verdict import CheckerResult, Validity
@@ -119,6 +120,22 @@ def test_a_dead_letter_that_names_no_record_of_its_group(
     result = judged(story)
     assert result.counts == {"dead-letter-wrong": 1}
     assert problem in result.anomalies[0].summary
+
+
+def test_a_record_that_somebody_else_wrote_is_wrong_and_no_final_read_shows_what_became_of_it() -> None:
+    """Only brokers write to a queue; the harness has no right to do so either."""
+    story = rejecting()
+    queue = {"name": QUEUE, "partitions": 1, "loaded": False, "read": False}
+    story.operations[0].value["topics"].append(queue)
+    story.add("probe", INVOKE, "send", QUEUE, [[0, 9_000_000_004]])
+    story.add("probe", OK, "send", QUEUE, [[0, 9_000_000_004, 1, "ok"]])
+    reads(story, (headers(12), value_at(12)), ({}, 9_000_000_004))
+    result = judged(story)
+    assert (result.validity, result.counts) == (Validity.INVALID, {"dead-letter-wrong": 1})
+    assert f"the dead letter {QUEUE}/0@1 has no header" in result.anomalies[0].summary
+    log = check_log(story.history())
+    assert log.validity is Validity.UNKNOWN
+    assert "no final read covers" in str(log.unknown_because)
 
 
 def test_a_value_of_a_record_that_no_member_received_is_not_compared() -> None:

@@ -53,7 +53,7 @@ LINES = [
     "inject f1 partition halves n1: proven",
     "node n1 exited with 137",
     "heal f1 partition halves n1: not confirmed (rules are left)",
-    "recover within 1.2 s: every partition writable",
+    "recover within 1.2 s: every partition",
     "image: downloading",
 ]
 

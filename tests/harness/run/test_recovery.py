@@ -15,6 +15,7 @@ from tests.harness.recorded import recorded
 
 BOUND_MS = 60_000
 NOBODY = ("127.0.0.1", 9)
+QUEUES = frozenset({"queue"})
 
 
 class Bench:
@@ -23,6 +24,7 @@ class Bench:
     def __init__(self, folder: Path, one: FakeNode, other: FakeNode) -> None:
         self.nodes = (one, other)
         self.brokers = {1: one.address, 2: other.address, 3: NOBODY}
+        self.topics = ["log-0"]
         self.written: list[tuple[int, ...]] = []
         self.left_s = 0.0
         self._folder = folder
@@ -34,14 +36,32 @@ class Bench:
         for node in self.nodes:
             node.answers[METADATA] = lambda _: metadata_answer(replicas, [(1, 4), (2, 5)])
 
-    def recover(self, brokers: Sequence[int], dead: frozenset[int], bound_ms: int = BOUND_MS) -> Operation:
+    def report_queue(self, replicas: list[int]) -> None:
+        """They report another topic too, of one partition with these replicas."""
+
+        def answer(_: object) -> object:
+            both = metadata_answer([1, 2], [(1, 4), (2, 5)])
+            both.topics += metadata_answer(replicas, [(1, 4)], topic="queue").topics
+            return both
+
+        self.topics = ["log-0", "queue"]
+        for node in self.nodes:
+            node.answers[METADATA] = answer
+
+    def recover(
+        self,
+        brokers: Sequence[int],
+        dead: frozenset[int],
+        bound_ms: int = BOUND_MS,
+        unread: frozenset[str] = frozenset(),
+    ) -> Operation:
         def write(_topic: str, partitions: Sequence[int], deadline: float) -> dict[int, bool]:
             self.written.append(tuple(partitions))
             self.left_s = deadline - time.monotonic()
             return dict.fromkeys(partitions, True)
 
         asked = {broker: self.brokers[broker] for broker in brokers}
-        done = await_recovery(self._recorder, asked, ["log-0"], bound_ms, write, dead=dead)
+        done = await_recovery(self._recorder, asked, self.topics, bound_ms, write, unread=unread, dead=dead)
         self._journals.close()
         (_, ended) = [operation for operation in recorded(self._folder, "runner") if operation.f == "recover"]
         assert done is (ended.type is OperationType.OK)
@@ -61,6 +81,23 @@ def test_what_is_in_sync_and_takes_writes_has_recovered(bench: Bench) -> None:
     assert ended.type is OperationType.OK
     assert [(one["isr"], one["write_acked"]) for one in ended.value["partitions"]] == [([1, 2], True)] * 2
     assert bench.written == [(0, 1)]
+
+
+@pytest.mark.parametrize("replicas", [[1, 2], [1, 2, 3]], ids=["in sync", "not in sync"])
+def test_a_topic_that_only_brokers_write_to_is_awaited_and_not_written_to(
+    bench: Bench, replicas: list[int]
+) -> None:
+    bench.report_queue(replicas)
+    ended = bench.recover([1, 2], frozenset(), bound_ms=30_000 if len(replicas) == 2 else 30, unread=QUEUES)
+    assert [one["write_acked"] for one in ended.value["partitions"]] == [True, True, None]
+    assert bench.written == [(0, 1)]
+    assert (ended.type is OperationType.OK) == (len(replicas) == 2)
+
+
+def test_if_nothing_may_be_written_nothing_is_shown_to_recover(bench: Bench) -> None:
+    bench.report_replicas([1, 2])
+    ended = bench.recover([1, 2], frozenset(), unread=frozenset({"log-0"}))
+    assert (ended.type, bench.written) == (OperationType.INFO, [])
 
 
 def test_without_a_dead_broker_no_more_is_awaited_than_can_come(bench: Bench) -> None:

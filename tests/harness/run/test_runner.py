@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import MagicMock, create_autospec
 
+import msgspec
 import pytest
 
 from checkers.history.operations import History
@@ -26,7 +27,7 @@ from harness.run.ended import EndedRun, RecordedRun
 from harness.run.recovery import await_recovery
 from harness.run.starting import ClusterNotReadyError
 from harness.run.threads import already_done, in_thread
-from harness.vocabulary import Workload
+from harness.vocabulary import ShareWorkload, Workload
 from harness.workloads.context import KafkaClients, WorkloadContext
 from harness.workloads.load import Load
 from harness.workloads.probing import WriteProbe
@@ -121,6 +122,19 @@ def test_no_traffic_is_awaited_of_a_load_that_may_be_dead(
 
     assert runner._recover(stage, CONTEXT, failures, threading.Event()) is False
     assert stage.tally.await_more.called is (failure is None)
+
+
+def test_recovery_writes_nothing_to_topics_that_final_readers_leave_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    awaiting = create_autospec(await_recovery, return_value=True)
+    monkeypatch.setattr(runner, "WriteProbe", MagicMock())
+    monkeypatch.setattr(runner, "await_recovery", awaiting)
+    workload = ShareWorkload(groups=("share-0",), dead_letters=True)
+    context = msgspec.structs.replace(CONTEXT, workload=workload)
+    runner._recover(a_stage(), context, HarnessFailures(a_stage()), threading.Event())
+    assert awaiting.call_args.args[2] == ("shares-0", "dlq.share-0")
+    assert awaiting.call_args.kwargs["unread"] == {"dlq.share-0"}
 
 
 def test_nothing_is_awaited_of_brokers_that_all_ended_by_themselves() -> None:
