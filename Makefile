@@ -39,7 +39,7 @@ test: PICKED := -m 'not long'
 test: TAKES := 30 to 60 minutes
 test: ## the tests, on real clusters too, with coverage gates
 test-all: TAKES := 75 to 105 minutes
-test-all: ## these and the longer ones: every gambit, every place of a mutation, more versions
+test-all: ## these and the longer ones: every gambit, every mutation on every recorded run, more versions
 test test-all: announced $(DEV_STAMP) check
 	$(BIN)/krucible setup
 	$(BIN)/python -m tests.packages

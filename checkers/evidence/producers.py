@@ -70,6 +70,19 @@ def earlier_transactions(
     ]
 
 
+def producer_of(history: History, call: OperationPair) -> OperationPair | None:
+    """The latest acknowledged initialisation of the transactional id by the transaction's own process."""
+    mine = [
+        each
+        for each in initialisations(history)
+        if each.begun.process == call.begun.process
+        and each.begun.key == call.begun.key
+        and each.begun.index < call.begun.index
+        and each.to_ns != NEVER
+    ]
+    return mine[-1] if mine else None
+
+
 def asked_ns(call: OperationPair) -> int:
     """The earliest time at which a transaction's end was requested."""
     value = call.ended.value if call.ended is not None else None

@@ -3,9 +3,9 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
+from checkers.evidence.named_errors import SCRIPT
 from checkers.history.operations import INVOKE, OK, History, Operation
 from checkers.history.setup import LoadSetup
-from checkers.transactional.client_errors.named_errors import SCRIPT
 from checkers.verdict.verdict import Assumption
 
 _KIND, _OTHERS = "txn", frozenset({"compacted", "shares"})

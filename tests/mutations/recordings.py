@@ -5,6 +5,7 @@ valid, and nothing else.
 """
 
 import tarfile
+from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,6 +20,12 @@ RUNS = Path(__file__).parent / "recorded"
 def names() -> list[str]:
     """Names of all recorded runs."""
     return sorted(path.name.removesuffix(".tar.xz") for path in RUNS.glob("*.tar.xz"))
+
+
+def smallest(of: Collection[str], many: int) -> list[str]:
+    """Names of the smallest recorded runs among some, the smallest first."""
+    there = [name for name in names() if name in of]
+    return sorted(there, key=lambda name: (RUNS / f"{name}.tar.xz").stat().st_size)[:many]
 
 
 @cache

@@ -8,11 +8,20 @@ from checkers.judge import judge
 from checkers.verdict.verdict import Validity
 from tests.mutations.families import Case, cases
 from tests.mutations.page import render_mutations
-from tests.mutations.recordings import RUNS, names, recorded
+from tests.mutations.recordings import RUNS, names, recorded, smallest
 from tests.mutations.suite import VALID, is_named
 
+RUNS_OF_EACH = 3
+"""On how many recorded runs each mutation is tried, at one place; the other cases have the mark ``long``."""
+
+
+def is_long(case: Case) -> bool:
+    """Whether a case is left to ``make test-all``."""
+    return case.place > 0 or case.run not in smallest(case.mutation.runs, RUNS_OF_EACH)
+
+
 CASES = [
-    pytest.param(case, id=case.id, marks=pytest.mark.long if case.place else pytest.mark.slow)
+    pytest.param(case, id=case.id, marks=pytest.mark.long if is_long(case) else pytest.mark.slow)
     for case in cases()
 ]
 FIRST_INVALID = {case.mutation.family: case for case in reversed(tuple(cases())) if case.mutation.must.names}

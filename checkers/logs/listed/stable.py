@@ -8,6 +8,7 @@ import numpy as np
 from msgspec import UNSET
 
 from checkers.columns.tables import NEVER, NONE, PartitionName
+from checkers.evidence.late_requests import late_request
 from checkers.history.observed import OffsetsRequested
 from checkers.history.operations import INFO, INVOKE, OK, History, Operation, once
 from checkers.history.setup import recorded_setup
@@ -52,11 +53,17 @@ def find_stable_ahead(story: ListedHistory, place: ListedLog) -> Iterator[Anomal
     yield from worst(_ahead(story, place, opened))
 
 
-def _lost(story: ListedHistory, operation: int) -> str | None:
-    """An event after which a coordinator may have ended a transaction by the end of an older one."""
+def _ended(story: ListedHistory, one: Opened, at_ns: int) -> str | None:
+    """Why a coordinator may have ended a transaction without a request for this transaction.
+
+    It ended the transaction as it had ended an older one, or by a request of another producer.
+    """
+    operation = one.operations[0]
     decisions = decisions_of(story.history)
     row = int(decisions.of(np.array([operation]))[0])
-    return None if row == NONE else decisions.texts[row]
+    if row != NONE:
+        return decisions.texts[row]
+    return late_request(story.history, story.history.operations[operation], at_ns)
 
 
 def _ahead(story: ListedHistory, place: ListedLog, opened: list[Opened]) -> Iterator[Found]:
@@ -64,7 +71,7 @@ def _ahead(story: ListedHistory, place: ListedLog, opened: list[Opened]) -> Iter
         for one in opened:
             if one.from_ns <= answer.time_ns < one.until_ns and one.offset < answer.offset:
                 since = (place.name, one.from_ns, answer.time_ns, one.offset)
-                permit = story.permit(*since, removable=True) or _lost(story, one.operations[0])
+                permit = story.permit(*since, removable=True) or _ended(story, one, answer.time_ns)
                 yield _found(place, answer, one), permit
 
 

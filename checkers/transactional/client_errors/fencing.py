@@ -22,6 +22,17 @@ import msgspec
 
 from checkers.columns.tables import NEVER
 from checkers.evidence.features import TRANSACTION_VERSION, levels_in_run
+from checkers.evidence.late_requests import ASKED_ONCE_NS, initialised_late, raised_late
+from checkers.evidence.named_errors import (
+    FENCING,
+    FIRST_PROTOCOL,
+    FORGETTING,
+    KAFKA_CLIENTS,
+    SCRIPT,
+    TXN_STATE,
+    codes_in,
+    nothing_but,
+)
 from checkers.evidence.producers import (
     OperationPair,
     asked_ns,
@@ -29,44 +40,22 @@ from checkers.evidence.producers import (
     initialisations,
     is_acknowledged,
     is_decided,
+    producer_of,
     transactions,
 )
 from checkers.history.operations import FAIL, History, once
 from checkers.history.setup import Setup
 from checkers.history.transactions import sends_of
-from checkers.history.units import NS_PER_MS, NS_PER_S
+from checkers.history.units import NS_PER_MS
 from checkers.licences.decisions import lost_state
 from checkers.transactional.client_errors.anomalies import FENCED_WITHOUT_RIVAL, TRANSACTION_FORGOTTEN
-from checkers.transactional.client_errors.named_errors import (
-    FENCED,
-    FIRST_PROTOCOL,
-    KAFKA_CLIENTS,
-    OLD_EPOCH,
-    PRODUCER_ID_MAPPING,
-    SCRIPT,
-    TXN_STATE,
-    codes_in,
-    nothing_but,
-)
-from checkers.transactional.client_errors.verification import (
-    ASKED_ONCE_NS,
-    doubt_of_refusal,
-    refused_by_leader,
-)
+from checkers.transactional.client_errors.verification import doubt_of_refusal, refused_by_leader
 from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import Anomaly
 
-_FENCING = frozenset((FENCED, OLD_EPOCH))
-_FORGETTING = frozenset((TXN_STATE, PRODUCER_ID_MAPPING))
-_CODES = _FENCING | _FORGETTING
+_CODES = FENCING | FORGETTING
 _EPOCH_FOR_EACH = 2
 """Level of ``transaction.version`` since which a producer has a new epoch for each transaction (KIP-890)."""
-_DELIVERED_NS = 20 * NS_PER_S
-"""Within this time, requests in the buffer of a closed connection are delivered or given up.
-
-TCP repeats what was not acknowledged at intervals that double, so it arrives at most about as long after an
-outage as the outage took.  Faults take up to about 10 s.
-"""
 
 
 @once
@@ -110,7 +99,7 @@ def _unknown_partition(call: OperationPair, producer: OperationPair | None, doub
 
 def _found(history: History, call: OperationPair, producer: OperationPair | None) -> Anomaly:
     ended = call.ended or call.begun
-    fenced = bool(codes_in(ended.error or "") & _FENCING)
+    fenced = bool(codes_in(ended.error or "") & FENCING)
     doubt = _doubt(history, call, producer, fenced=fenced)
     return _anomaly(
         FENCED_WITHOUT_RIVAL if fenced else TRANSACTION_FORGOTTEN,
@@ -166,31 +155,18 @@ def _doubt(
     if not decided:
         return "it was this producer's first transaction: an attempt to initialise it may have arrived late"
     decisive = fenced or _hides_epochs(history, call)
-    late = _raised_late(history, call, producer) if decisive else None
+    late = _late(history, call, producer) if decisive else None
     return late or _lost(history, call, producer, decided)
 
 
-def _raised_late(history: History, call: OperationPair, producer: OperationPair) -> str | None:
-    """Errors after which an earlier producer's request to raise the epoch may have arrived late.
+def _late(history: History, call: OperationPair, producer: OperationPair) -> str | None:
+    """Why a late request of an earlier producer may have ended the transaction; None if none can have.
 
-    Its transaction began before the newest producer was initialised, and may have ended after that.
+    That producer's transaction began before the newest producer was initialised, and may have ended later.
     """
     until_ns = (call.ended or call.begun).time_ns
-    found = any(
-        each.begun.key == call.begun.key
-        and (each.begun.value or {}).get("client") != SCRIPT
-        and each.ended is not None
-        and each.ended.error is not None
-        and not nothing_but(each.ended.error, _CODES)
-        and each.begun.index < producer.begun.index
-        and until_ns - each.ended.time_ns <= _DELIVERED_NS
-        for each in transactions(history)
-    )
-    if not found:
-        return None
-    return (
-        "an earlier producer had errors after which libraries raise the epoch themselves (KIP-360): its "
-        "request may have arrived late, and its epoch is not compared during a transaction"
+    return raised_late(history, call.begun, producer.begun, until_ns) or initialised_late(
+        history, call.begun, until_ns
     )
 
 
@@ -219,19 +195,6 @@ def _lost(
     asked = [producer.begun.time_ns, *map(asked_ns, decided)]
     ended = call.ended or call.begun
     return lost_state(history, str(call.begun.key), max(asked), ended.time_ns)
-
-
-def producer_of(history: History, call: OperationPair) -> OperationPair | None:
-    """The latest acknowledged initialisation of the transactional id by the transaction's own process."""
-    mine = [
-        each
-        for each in initialisations(history)
-        if each.begun.process == call.begun.process
-        and each.begun.key == call.begun.key
-        and each.begun.index < call.begun.index
-        and each.to_ns != NEVER
-    ]
-    return mine[-1] if mine else None
 
 
 def _rivals(history: History, call: OperationPair, producer: OperationPair | None) -> bool:

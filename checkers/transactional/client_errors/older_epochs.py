@@ -15,14 +15,14 @@ from collections.abc import Iterator, Sequence
 import msgspec
 from msgspec import UNSET
 
-from checkers.evidence.producers import OperationPair, initialisations, transactions
+from checkers.evidence.named_errors import FENCED, OLD_EPOCH, SCRIPT, TXN_STATE, codes_in
+from checkers.evidence.producers import OperationPair, initialisations, producer_of, transactions
 from checkers.history.operations import FAIL, History, once
 from checkers.history.setup import Setup
 from checkers.history.transactions import ProducerInitialised, ProducerRequested
 from checkers.licences.decisions import lost_state
 from checkers.transactional.client_errors.anomalies import FENCED_BY_OLDER_EPOCH
-from checkers.transactional.client_errors.fencing import may_have_timed_out, producer_of
-from checkers.transactional.client_errors.named_errors import FENCED, OLD_EPOCH, SCRIPT, TXN_STATE, codes_in
+from checkers.transactional.client_errors.fencing import may_have_timed_out
 from checkers.verdict.verdict import Anomaly
 
 _REFUSALS = frozenset((FENCED, OLD_EPOCH, TXN_STATE))

@@ -29,14 +29,7 @@ import msgspec
 
 from checkers.columns.tables import PartitionName
 from checkers.evidence.features import TRANSACTION_VERSION, levels_in_run
-from checkers.evidence.producers import transactions
-from checkers.history.operations import INVOKE, OK, History, Operation, once
-from checkers.history.sends import is_answered
-from checkers.history.setup import Setup
-from checkers.history.transactions import sends_of
-from checkers.licences import licences_of
-from checkers.transactional.client_errors.anomalies import SEQUENCE_LOST
-from checkers.transactional.client_errors.named_errors import (
+from checkers.evidence.named_errors import (
     FIRST_PROTOCOL,
     KAFKA_CLIENTS,
     OUT_OF_ORDER,
@@ -45,6 +38,13 @@ from checkers.transactional.client_errors.named_errors import (
     codes_in,
     nothing_but,
 )
+from checkers.evidence.producers import transactions
+from checkers.history.operations import INVOKE, OK, History, Operation, once
+from checkers.history.sends import is_answered
+from checkers.history.setup import Setup
+from checkers.history.transactions import sends_of
+from checkers.licences import licences_of
+from checkers.transactional.client_errors.anomalies import SEQUENCE_LOST
 from checkers.verdict.verdict import Anomaly
 
 _CODES = frozenset((OUT_OF_ORDER, UNKNOWN_PRODUCER))

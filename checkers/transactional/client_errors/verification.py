@@ -15,10 +15,11 @@ moved: a former coordinator can answer from its old state.
 """
 
 from checkers.evidence.coordinators import transactions_partition
+from checkers.evidence.late_requests import ended_once
+from checkers.evidence.named_errors import TXN_STATE, nothing_but
 from checkers.evidence.partition_changes import partition_changes
-from checkers.evidence.producers import OperationPair, asked_ns, earlier_transactions, is_decided
+from checkers.evidence.producers import OperationPair, earlier_transactions
 from checkers.history.operations import History
-from checkers.transactional.client_errors.named_errors import TXN_STATE, nothing_but
 
 _NOT_ADDED = "Partition was not added to the transaction"
 """The text that a leader adds to INVALID_TXN_STATE for a batch; ``kafka.server.ReplicaManager``.
@@ -26,8 +27,6 @@ _NOT_ADDED = "Partition was not added to the transaction"
 kafka-python and kafka-clients 3.6 and 3.7 report it.  Later clients receive TRANSACTION_ABORTABLE without a
 text.
 """
-ASKED_ONCE_NS = 1_000_000_000
-"""Within this time no library gives up an attempt, because its request timeout is two seconds."""
 
 
 def refused_by_leader(call: OperationPair) -> bool:
@@ -49,16 +48,11 @@ def doubt_of_refusal(history: History, call: OperationPair, producer: OperationP
     """
     if producer is None or call.ended is None:
         return "no acknowledged initialisation of this producer is in the history"
-    if not all(map(_ended_once, earlier_transactions(history, call, producer))):
+    if not all(map(ended_once, earlier_transactions(history, call, producer))):
         return (
             "the end of an earlier transaction of this producer may have been requested twice (KAFKA-17754)"
         )
     return _moved(history, str(call.begun.key), producer.begun.time_ns, call.ended.time_ns)
-
-
-def _ended_once(call: OperationPair) -> bool:
-    ended = call.ended
-    return ended is not None and is_decided(call) and ended.time_ns - asked_ns(call) <= ASKED_ONCE_NS
 
 
 def _moved(history: History, transactional_id: str, from_ns: int, to_ns: int) -> str | None:

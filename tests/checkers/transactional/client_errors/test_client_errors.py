@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from checkers.evidence.named_errors import codes_in, nothing_but
 from checkers.history.operations import FAIL, INFO, INVOKE, OK, History, Operation, OperationType
 from checkers.transactional.client_errors import check_client_errors
-from checkers.transactional.client_errors.named_errors import codes_in, nothing_but
 from checkers.verdict.verdict import Anomaly, Validity
 
 S = 1_000_000_000
@@ -474,6 +474,12 @@ class TestTransactions:
         recording = Story().initialise(9).put(9, INVOKE, "txn", "txn-0", asked).initialise(7).transact()
         recording.put(9, FAIL, "txn", "txn-0", asked, TIMED_OUT)
         assert "arrived late" in recording.transact(7, INFO, FENCED).doubt()
+
+    def test_an_earlier_producer_whose_initialisation_took_long_leaves_a_doubt(self) -> None:
+        recording = Story().put(9, INVOKE, "init-transactions", "txn-0", {"client": "kafka-python"})
+        recording.put("runner", OK, "mark", after_s=4)
+        recording.put(9, OK, "init-transactions", "txn-0", {"client": "kafka-python"})
+        assert "earlier attempt" in recording.initialise(7).transact().transact(7, INFO, FENCED).doubt()
 
     @pytest.mark.parametrize(
         ("process", "error", "client", "after_s"),

@@ -1,0 +1,140 @@
+"""Requests of producers that a coordinator may have executed after another producer began.
+
+Client libraries repeat requests whose answers are late, and do not report it.  A request that was sent before
+an outage may be delivered after it.  Such requests end a transaction that they were not meant for:
+
+* InitProducerId of another producer with the same transactional id: the coordinator aborts the ongoing
+  transaction and raises the epoch.
+* InitProducerId with a producer id and an epoch, by which a library raises its epoch after some errors
+  (KIP-360).  While a transaction is ongoing, the coordinator compares the id, but not the epoch
+  (``TransactionCoordinator.prepareInitProducerIdTransit`` of Kafka 4.4.0; docs/findings.md).
+* EndTxn for an earlier transaction with the same epoch (KAFKA-17754).
+"""
+
+from checkers.evidence.named_errors import FENCING, FORGETTING, SCRIPT, nothing_but
+from checkers.evidence.producers import (
+    OperationPair,
+    asked_ns,
+    earlier_transactions,
+    initialisations,
+    is_decided,
+    producer_of,
+    transactions,
+)
+from checkers.history.operations import OK, History, Operation
+from checkers.history.units import NS_PER_S
+
+ASKED_ONCE_NS = 1_000_000_000
+"""Within this time no library gives up an attempt, because its request timeout is two seconds."""
+_DELIVERED_NS = 20 * NS_PER_S
+"""Within this time, requests in the buffer of a closed connection are delivered or given up.
+
+Faults take up to about 10 s; see `_late_ns`.
+"""
+
+
+def late_request(history: History, begun: Operation, at_ns: int) -> str | None:
+    """Why a late request may have ended a transaction; None if none can have.
+
+    Args:
+        history: as `checkers.history.reading.read_history` returns it.
+        begun: the transaction's invocation.
+        at_ns: the time by which it may have ended.
+    """
+    return (
+        raised_late(history, begun, begun, at_ns)
+        or initialised_late(history, begun, at_ns)
+        or _of_producer(history, begun, at_ns)
+    )
+
+
+def raised_late(history: History, begun: Operation, before: Operation, at_ns: int) -> str | None:
+    """Whether an earlier producer's request to raise the epoch may have arrived late: why, or None.
+
+    Args:
+        history: as `checkers.history.reading.read_history` returns it.
+        begun: the transaction's invocation.
+        before: the earlier transaction, which had the error, began before this operation.
+        at_ns: the time by which the transaction may have ended.
+    """
+    found = any(
+        each.begun.key == begun.key
+        and each.begun.index < before.index
+        and _is_of_library(each)
+        and _may_raise(each)
+        and at_ns - _over_ns(each) <= _DELIVERED_NS
+        for each in transactions(history)
+    )
+    if not found:
+        return None
+    return (
+        "an earlier producer had errors after which libraries raise the epoch themselves (KIP-360): its "
+        "request may have arrived late, and its epoch is not compared during a transaction"
+    )
+
+
+def initialised_late(history: History, begun: Operation, at_ns: int) -> str | None:
+    """Whether an earlier attempt to initialise the transactional id may have arrived late: why, or None.
+
+    The initialisation itself was acknowledged before the transaction began, but took long.
+
+    Args:
+        history: as `checkers.history.reading.read_history` returns it.
+        begun: the transaction's invocation.
+        at_ns: the time by which the transaction may have ended.
+    """
+    found = any(
+        each.begun.key == begun.key
+        and each.ended is not None
+        and each.ended.type is OK
+        and each.ended.index < begun.index
+        and _is_of_library(each)
+        and each.ended.time_ns - each.begun.time_ns > ASKED_ONCE_NS
+        and at_ns - each.ended.time_ns <= _late_ns(each.ended.time_ns - each.begun.time_ns)
+        for each in initialisations(history)
+    )
+    return "an initialisation took long: an earlier attempt of it may have arrived later" if found else None
+
+
+def ended_once(call: OperationPair) -> bool:
+    """Whether the end of a transaction was certainly requested only once."""
+    ended = call.ended
+    return ended is not None and is_decided(call) and ended.time_ns - asked_ns(call) <= ASKED_ONCE_NS
+
+
+def _late_ns(took_ns: int) -> int:
+    """How long after an acknowledgement an earlier attempt may arrive, if the request took so long.
+
+    TCP repeats what was not acknowledged at intervals that double, so it arrives at most about as long after
+    an outage as the outage took.
+    """
+    return took_ns + ASKED_ONCE_NS
+
+
+def _of_producer(history: History, begun: Operation, at_ns: int) -> str | None:
+    call = OperationPair(begun, None)
+    producer = producer_of(history, call)
+    if not _is_of_library(call) or producer is None:
+        return None
+    earlier = earlier_transactions(history, call, producer)
+    if not any(map(is_decided, earlier)):
+        return "it was this producer's first transaction: an attempt to initialise it may have arrived late"
+    if any(not ended_once(each) and at_ns - _over_ns(each) <= _DELIVERED_NS for each in earlier):
+        return (
+            "the end of an earlier transaction of this producer may have been requested twice (KAFKA-17754)"
+        )
+    return None
+
+
+def _over_ns(call: OperationPair) -> int:
+    return (call.ended or call.begun).time_ns
+
+
+def _is_of_library(call: OperationPair) -> bool:
+    return (call.begun.value or {}).get("client") != SCRIPT
+
+
+def _may_raise(call: OperationPair) -> bool:
+    """Whether a transaction had an error after which its library may raise the epoch."""
+    error = None if call.ended is None else call.ended.error
+    return error is not None and not nothing_but(error, FENCING | FORGETTING)

@@ -1,0 +1,124 @@
+"""A late request may have ended a transaction: then the last stable offset may be past its records."""
+
+from typing import Any
+
+import pytest
+
+from checkers.history.operations import FAIL, INVOKE, OK
+from tests.checkers.admin_histories import TOPIC
+from tests.checkers.logs.listed.test_listed import STABLE, Asked, judged
+
+TIMED_OUT = "_MSG_TIMED_OUT: Local: Message timed out; abort: _TIMED_OUT: Timed out waiting for operation"
+FENCED = "PRODUCER_FENCED: There is a newer producer"
+
+
+class Library(Asked):
+    """As before, but all requests of process 9 are a library's, and its transactional id is ``t``."""
+
+    def starts(self, from_ms: float, to_ms: float, process: int = 9, client: str = "kafka-python") -> None:
+        who = {"client": client, "producer_id": 7, "epoch": 1, "timeout_ms": 60_000}
+        self.add(from_ms, process, INVOKE, "init-transactions", key="t", value={"client": client})
+        self.add(to_ms, process, OK, "init-transactions", key="t", value=who)
+
+    def transaction(
+        self,
+        from_ms: float,
+        to_ms: float,
+        offset: int | None,
+        error: str | None = None,
+        *,
+        ending_ms: float | None = None,
+        client: str = "kafka-python",
+        process: int = 9,
+    ) -> None:
+        asked = {"client": client, "end": "commit", "mops": [["send", TOPIC, 0, 80]]}
+        ending_ns = None if ending_ms is None else round(ending_ms * 1_000_000)
+        value = {**asked, "mops": [["send", TOPIC, 0, 80, offset]], "ended": None, "ending_ns": ending_ns}
+        self.add(from_ms, process, INVOKE, "txn", key="t", value=asked)
+        self.add(to_ms, process, FAIL if error else OK, "txn", key="t", value=value, error=error)
+
+    def is_open(self, at_ms: float = 25_000) -> str | None:
+        """A transaction that stays open, with a record at 3, and an answer behind that: its licence."""
+        self.transaction(at_ms, at_ms + 300, 3, FENCED)
+        self.add_answer(at_ms + 100, "stable", 4)
+        (anomaly,) = (each for each in judged(self).anomalies if each.id == STABLE)
+        assert anomaly.illegal == (anomaly.licence is None)
+        return anomaly.licence
+
+
+def decided(**workload: Any) -> Library:
+    """A producer whose first transaction was committed at once."""
+    asked = Library(**workload)
+    asked.starts(4_000, 4_001)
+    asked.transaction(4_100, 4_200, 0, ending_ms=4_150)
+    return asked
+
+
+def test_a_producer_that_was_answered_at_once() -> None:
+    assert decided().is_open() is None
+
+
+def test_the_first_transaction_of_a_producer() -> None:
+    asked = Library()
+    asked.starts(4_000, 4_001)
+    assert "first transaction" in (asked.is_open() or "")
+
+
+def test_a_script_asks_once() -> None:
+    asked = Asked()
+    asked.initialises(5, timeout_ms=60_000)
+    asked.transacts(100, 600, 3)
+    asked.add_answer(490, "stable", 4)
+    assert [each.licence for each in judged(asked).anomalies] == [None]
+
+
+@pytest.mark.parametrize(
+    ("over_ms", "error", "client", "late"),
+    [
+        (6_000, TIMED_OUT, "confluent-kafka", True),
+        (4_600, TIMED_OUT, "confluent-kafka", False),
+        (6_000, FENCED, "confluent-kafka", False),
+        (6_000, TIMED_OUT, "raw", False),
+    ],
+)
+def test_an_earlier_producer_that_may_raise_its_epoch(
+    over_ms: float, error: str, client: str, *, late: bool
+) -> None:
+    asked = Library()
+    asked.transaction(500, over_ms, None, error, client=client, process=11)
+    asked.starts(over_ms + 100, over_ms + 101)
+    asked.transaction(over_ms + 200, over_ms + 300, 0, ending_ms=over_ms + 250)
+    licence = asked.is_open()
+    assert ("KIP-360" in (licence or "")) == late
+    assert (licence is None) != late
+
+
+@pytest.mark.parametrize(
+    ("from_ms", "client", "late"), [(14_000, "kafka-python", True), (20_000, "kafka-python", False)]
+)
+@pytest.mark.parametrize("process", [9, 11])
+def test_an_initialisation_that_took_long(from_ms: float, client: str, process: int, *, late: bool) -> None:
+    asked = Library()
+    asked.starts(from_ms, 21_000, process, client)
+    asked.starts(21_100, 21_101)
+    asked.transaction(21_200, 21_300, 0, ending_ms=21_250)
+    licence = asked.is_open()
+    assert ("earlier attempt" in (licence or "")) == late
+    assert (licence is None) != late
+
+
+def test_scripts_initialise_once() -> None:
+    asked = Library()
+    asked.starts(14_000, 21_000, 11, client="raw")
+    asked.starts(21_100, 21_101)
+    asked.transaction(21_200, 21_300, 0, ending_ms=21_250)
+    assert asked.is_open() is None
+
+
+@pytest.mark.parametrize(("to_ms", "late"), [(8_000, True), (4_500, False)])
+def test_an_end_that_may_have_been_requested_twice(to_ms: float, *, late: bool) -> None:
+    asked = decided()
+    asked.transaction(4_300, to_ms, 1, ending_ms=to_ms - 1_500)
+    licence = asked.is_open()
+    assert ("KAFKA-17754" in (licence or "")) == late
+    assert (licence is None) != late
