@@ -82,11 +82,12 @@ _GAMBITS = (
     "gambits-epochs",
 )  # fmt: skip
 _KIPS = (
+    "kip-1066-cordoned", "kip-1312-unregister-controller", "kip-195-partitions-added",
     "kip-455-cancel-and-override", "kip-455-controller-killed", "kip-455-move", "kip-455-throttled",
     "kip-460-during-failover", "kip-460-preferred-out-of-sync", "kip-460-unclean-election",
-    "kip-595-one-way", "kip-853-add-under-partition", "kip-853-disk-replacement", "kip-853-grow",
-    "kip-853-leader-killed-midway", "kip-853-old-disk", "kip-853-one-at-a-time", "kip-853-remove-leader",
-    "kip-853-shrink", "kip-853-static-to-dynamic",
+    "kip-500-unregister-broker", "kip-595-one-way", "kip-853-add-under-partition",
+    "kip-853-disk-replacement", "kip-853-grow", "kip-853-leader-killed-midway", "kip-853-old-disk",
+    "kip-853-one-at-a-time", "kip-853-remove-leader", "kip-853-shrink", "kip-853-static-to-dynamic",
 )  # fmt: skip
 _DISKS = (
     "broker-replaced", "leader-replaced", "one-of-two", "power-loss", "replaced-during-reassignment",
@@ -99,12 +100,29 @@ _UPGRADES_UNDER_LOADS = (
     PresetScenario("exploratory/upgrade-txn", (None,), 2, from_versions=_PATHS),
     PresetScenario("exploratory/upgrade-groups", (None,), 2, from_versions=_PATHS),
     PresetScenario("exploratory/upgrade-groups-modern", (None,), 2, from_versions=("4.1.1", "4.3.1")),
+    PresetScenario("exploratory/upgrade-failures", (None,), 2, from_versions=_PATHS),
+    PresetScenario("exploratory/upgrade-power", (None,), 2, from_versions=_PATHS),
     PresetScenario("upgrades/chain"),
     PresetScenario("upgrades/chain-combined"),
+    PresetScenario("upgrades/features-lowered"),
+    PresetScenario("upgrades/static-to-dynamic"),
 )
 """Upgrades for which a night has no time; paths begin with versions that support the load."""
+_MORE_GAMBITS = tuple(
+    PresetScenario(f"exploratory/gambits-{name}", (None,), 6, 90) for name in ("groups-mixed", "operations")
+)
+"""Gambits for which a night has no time."""
+_JAVA_FOR_RELEASES = (
+    "copy-java", "gambits-copy-modern", "gambits-groups-java", "gambits-share", "offsets-java",
+    "txn-java-old",
+)  # fmt: skip
 _MORE_JAVA = (
-    PresetScenario("exploratory/gambits-groups-java", (None,), 6, 90),
+    *(PresetScenario(f"exploratory/{name}", (None,), 6, 90) for name in _JAVA_FOR_RELEASES),
+    *(
+        PresetScenario(f"exploratory/share-{name}", (None,), 6, 90)
+        for name in ("altered", "committed", "dead-letters", "renewed")
+    ),
+    PresetScenario("exploratory/share-moves"),
     PresetScenario("exploratory/upgrade-share", (None,), 2, from_versions=("4.2.1", "4.3.1")),
 )
 """Loads of kafka-clients for which a night has no time."""
@@ -157,6 +175,7 @@ PRESETS: Mapping[str, Preset] = {
         "A day of machine time, in shards: as nightly, with enough seeds to compare figures.",
         (
             *_entries(chaos=16, workloads=6, gambits=11, scripts=6, upgrades=2, duration_s=90, in_turn=False),
+            *_MORE_GAMBITS,
             *_UPGRADES_UNDER_LOADS,
         ),
         (*_java_entries(6, 90), *_MORE_JAVA),
