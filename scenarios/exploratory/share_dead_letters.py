@@ -3,7 +3,7 @@
 from harness.vocabulary import RandomSchedule, Scenario, ShareWorkload, Topology
 from scenarios.blinks import NONE_LATE
 from scenarios.exploratory.share import SNAPSHOTS
-from scenarios.sharing import share_brokers
+from scenarios.sharing import UNDER_FAULTS, share_brokers
 
 WORKLOAD = ShareWorkload(groups=("share-0", "share-1"), members=3, delivery_limit=3, dead_letters=True)
 SCENARIO = Scenario(
@@ -16,5 +16,6 @@ SCENARIO = Scenario(
     topology=Topology(config=share_brokers(WORKLOAD) | SNAPSHOTS),
     workload=WORKLOAD,
     versions_min="4.4.0",
+    expectations=UNDER_FAULTS,
     ticket="KIP-932, KIP-1191",
 )

@@ -3,7 +3,7 @@
 from harness.vocabulary import RandomSchedule, Scenario, ShareWorkload, Topology
 from scenarios.blinks import NONE_LATE
 from scenarios.exploratory.share import SNAPSHOTS
-from scenarios.sharing import DELAYED_WRITES, share_brokers
+from scenarios.sharing import UNDER_FAULTS, share_brokers
 
 WORKLOAD = ShareWorkload(groups=("share-0", "share-1"), members=3, renew_share=0.3, lock_ms=3_000)
 SCENARIO = Scenario(
@@ -22,6 +22,6 @@ SCENARIO = Scenario(
     topology=Topology(config=share_brokers(WORKLOAD) | SNAPSHOTS),
     workload=WORKLOAD,
     versions_min="4.2.0",
-    expectations=(DELAYED_WRITES,),
+    expectations=UNDER_FAULTS,
     ticket="KIP-932, KIP-1222",
 )

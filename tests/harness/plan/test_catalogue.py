@@ -21,13 +21,18 @@ from harness.plan.catalogue import (
 from harness.plan.schedule import moves_replicas, plan
 from harness.vocabulary import (
     AlterTopic,
+    Await,
     DiskKind,
     Expectation,
     FixedSchedule,
+    InSync,
     Kill,
+    LeaderIs,
     Mode,
     RandomSchedule,
+    ReplicasAre,
     Scenario,
+    ScriptedSchedule,
     ShareWorkload,
     Step,
     Target,
@@ -152,6 +157,16 @@ def test_drawn_loads_of_share_groups_know_that_a_state_may_be_initialised_again(
                 expected = expectation_for(scenario, version, {})
                 assert "share-state-initialised-again" in expected.alone, name
                 assert "delivered-after-acknowledgement" in expected.following, name
+
+
+def test_scripts_await_states_only_of_partitions_that_are_observed() -> None:
+    """Observers ask for the topics of the workload; of another topic, no such condition is ever met."""
+    for name in scenario_names():
+        scenario = load_scenario(name)
+        moves = scenario.schedule.moves if isinstance(scenario.schedule, ScriptedSchedule) else ()
+        conditions = [move.condition for move in moves if isinstance(move, Await)]
+        awaited = {one.topic for one in conditions if isinstance(one, LeaderIs | InSync | ReplicasAre)}
+        assert awaited <= {topic.name for topic in scenario.workload.topics}, name
 
 
 def test_only_modules_in_folders_are_scenarios() -> None:

@@ -27,7 +27,7 @@ _STATES = {
     "release": Delivery.AVAILABLE,
     "reject": Delivery.ARCHIVED,
 }
-_EPOCH, _PARTITION, _SNAPSHOT, _START, _STATE = (
+_EPOCH, _PARTITION, _SNAPSHOT, _START, _STATE_EPOCH = (
     [*SHARE_STATE_TYPES].index(name)
     for name in ("share_epoch", "place", "snapshot_epoch", "start", "state_epoch")
 )
@@ -128,7 +128,7 @@ def _snapshot(rows: list[Row], partition: int, *without: int) -> None:
 def _initialised_again(rows: list[Row], partition: int, place: int) -> None:
     """The state is initialised at a place of the log as if the group began to read the partition."""
     row = _row(partition, kind=Kind.SNAPSHOT)
-    row[0][_EPOCH], row[0][_SNAPSHOT], row[0][_START], row[0][_STATE] = 0, 1, -1, 5
+    row[0][_EPOCH], row[0][_SNAPSHOT], row[0][_START], row[0][_STATE_EPOCH] = 0, 1, -1, 5
     for fields, _ in rows[place:]:
         fields[_SNAPSHOT] += fields[_PARTITION] == partition
     rows.insert(place, row)
