@@ -9,9 +9,9 @@ coordinator, the partition is one of ``__transaction_state``.
    its timeout, its end, and an abort marker: ``open-transaction-unknown``.  An initialisation of its id that
    was never answered may have ended it at any time.
 2. In each partition it begins at its first record there: ``open-producer-unknown``.
-3. After an abort marker was acknowledged, it is no longer open: ``aborted-transaction-open``.  The coordinator
-   does not learn of that marker.  So a record that was never answered may be appended after it, which opens
-   the transaction again.
+3. After an abort marker was acknowledged, it is no longer open: ``aborted-transaction-open``.  The
+   coordinator does not learn of that marker.  So a record that was never answered may be appended after it,
+   which opens the transaction again.
 4. Once a coordinator has reported that it is aborted, no commit of it is acknowledged:
    ``commit-after-abort``.
 
