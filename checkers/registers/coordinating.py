@@ -26,7 +26,7 @@ from checkers.columns.tables import NEVER, PartitionName
 from checkers.evidence.coordinators import offsets_partition
 from checkers.evidence.faults import FaultWindow, fault_windows
 from checkers.evidence.partition_changes import PartitionState
-from checkers.history.operations import History
+from checkers.history.operations import History, once
 from checkers.history.quorum import leaders_seen
 from checkers.licences.facts import Facts
 from checkers.registers.catching_up import (
@@ -85,18 +85,26 @@ def coordinations_of(history: History, registers: Registers) -> dict[str, Coordi
     places = {key: place for key, group in groups.items() if (place := kept[group]) is not None}
     commits = commits_of(registers, places)
     windows = fault_windows(history)
-    holding = [window for window in windows if not window.down]
-    faults = [(window.invoked_ns, min(window.end_ns, NEVER - LATE_NS) + LATE_NS) for window in holding]
     near = [(window.invoked_ns, _margin(window.end_ns)) for window in windows]
-    times = list(map(attrgetter("time_ns"), history.operations))
+    times, faults = list(map(attrgetter("time_ns"), history.operations)), delaying(history)
     facts = Facts(history)
     found: dict[str, Coordination] = {}
     for group, place in kept.items():
         elections = near if place is None else _elections(facts, place, windows)
-        doubted = _stamps(times, elections), _stamps(times, faults)
         late = [] if place is None else list(_catching(facts, place, windows, times, commits[place]))
-        found[group] = Coordination(*doubted, place is not None, tuple(late))
+        found[group] = Coordination(_stamps(times, elections), faults, place is not None, tuple(late))
     return found
+
+
+@once
+def delaying(history: History) -> tuple[Span, ...]:
+    """The periods in which requests may be delayed, from faults until a while after them; in stamps.
+
+    A process that is killed loses the requests that it had received, so they are not executed late.
+    """
+    holding = (window for window in fault_windows(history) if not window.down)
+    faults = ((window.invoked_ns, min(window.end_ns, NEVER - LATE_NS) + LATE_NS) for window in holding)
+    return _stamps(list(map(attrgetter("time_ns"), history.operations)), faults)
 
 
 def is_offset(key: object) -> TypeGuard[str]:
