@@ -9,8 +9,12 @@ an outage may be delivered after it.  Such requests end a transaction that they 
   (KIP-360).  While a transaction is ongoing, the coordinator compares the id, but not the epoch
   (``TransactionCoordinator.prepareInitProducerIdTransit`` of Kafka 4.4.0; docs/findings.md).
 * EndTxn for an earlier transaction with the same epoch (KAFKA-17754).
+
+In the same way a change that was acknowledged, such as a committed offset, may be executed a second time.
 """
 
+from checkers.columns.tables import NEVER
+from checkers.evidence.faults import fault_windows
 from checkers.evidence.named_errors import FENCING, FORGETTING, SCRIPT, nothing_but
 from checkers.evidence.producers import (
     OperationPair,
@@ -21,16 +25,47 @@ from checkers.evidence.producers import (
     producer_of,
     transactions,
 )
-from checkers.history.operations import OK, History, Operation
+from checkers.history.operations import OK, History, Operation, once
 from checkers.history.units import NS_PER_S
 
 ASKED_ONCE_NS = 1_000_000_000
 """Within this time no library gives up an attempt, because its request timeout is two seconds."""
+DELAYED_NS = 3 * NS_PER_S
+"""How long after a fault requests may arrive that were sent during the fault; clients wait 2.5 s."""
 _DELIVERED_NS = 20 * NS_PER_S
 """Within this time, requests in the buffer of a closed connection are delivered or given up.
 
 Faults take up to about 10 s; see `_late_ns`.
 """
+
+
+@once
+def delayed_spans(history: History) -> tuple[tuple[int, int], ...]:
+    """The periods in which requests may be delayed, from faults until a while after them, nanoseconds.
+
+    A process that is killed loses the requests that it had received, so they are not executed late.
+    """
+    holding = (window for window in fault_windows(history) if not window.down)
+    return tuple(
+        (window.invoked_ns, min(window.end_ns, NEVER - DELAYED_NS) + DELAYED_NS) for window in holding
+    )
+
+
+def executed_ns(history: History, from_ns: int, to_ns: int) -> int:
+    """The time by which an acknowledged request was executed for the last time, nanoseconds.
+
+    A client sends it again once it has waited in vain for an answer.  If a fault delays the first one, it may
+    be executed last, until the fault is over.
+
+    Args:
+        history: as `checkers.history.reading.read_history` returns it.
+        from_ns: when it was requested.
+        to_ns: when it was acknowledged.
+    """
+    if to_ns - from_ns <= ASKED_ONCE_NS:
+        return to_ns
+    ends = (end for begin, end in delayed_spans(history) if begin <= to_ns and from_ns <= end)
+    return max((to_ns, *ends))
 
 
 def late_request(history: History, begun: Operation, at_ns: int) -> str | None:

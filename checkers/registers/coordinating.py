@@ -25,8 +25,9 @@ from typing import NamedTuple, TypeGuard
 from checkers.columns.tables import NEVER, PartitionName
 from checkers.evidence.coordinators import offsets_partition
 from checkers.evidence.faults import FaultWindow, fault_windows
+from checkers.evidence.late_requests import delayed_spans
 from checkers.evidence.partition_changes import PartitionState
-from checkers.history.operations import History, once
+from checkers.history.operations import History
 from checkers.history.quorum import leaders_seen
 from checkers.licences.facts import Facts
 from checkers.registers.catching_up import (
@@ -43,8 +44,6 @@ OFFSETS = "offset/"
 """Prefix of the names of registers that are committed offsets; the group's id and a slash follow."""
 MARGIN_NS = 10_000_000_000
 """Within this time a broker without faults has learned which broker is the coordinator."""
-LATE_NS = 3_000_000_000
-"""How long after a fault requests may arrive that were sent during the fault; clients wait 2.5 s."""
 
 Span = tuple[int, int]
 """Start and end of a span, both included: nanoseconds, or stamps of operations."""
@@ -96,15 +95,9 @@ def coordinations_of(history: History, registers: Registers) -> dict[str, Coordi
     return found
 
 
-@once
 def delaying(history: History) -> tuple[Span, ...]:
-    """The periods in which requests may be delayed, from faults until a while after them; in stamps.
-
-    A process that is killed loses the requests that it had received, so they are not executed late.
-    """
-    holding = (window for window in fault_windows(history) if not window.down)
-    faults = ((window.invoked_ns, min(window.end_ns, NEVER - LATE_NS) + LATE_NS) for window in holding)
-    return _stamps(list(map(attrgetter("time_ns"), history.operations)), faults)
+    """The periods in which requests may be delayed, from faults until a while after them; in stamps."""
+    return _stamps(list(map(attrgetter("time_ns"), history.operations)), delayed_spans(history))
 
 
 def is_offset(key: object) -> TypeGuard[str]:
