@@ -25,7 +25,7 @@ legal answers:
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from checkers.columns.tables import NONE, GroupPartition
+from checkers.columns.tables import GroupPartition
 from checkers.groups.anomalies import OFFSET_LOST
 from checkers.groups.loading import Assignment, Groups, OffsetCommit
 from checkers.history.operations import FAIL
