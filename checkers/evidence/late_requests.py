@@ -137,6 +137,22 @@ def ended_once(call: OperationPair) -> bool:
     return ended is not None and is_decided(call) and ended.time_ns - asked_ns(call) <= ASKED_ONCE_NS
 
 
+def sent_twice(history: History, call: OperationPair) -> bool:
+    """Whether a library may have sent a batch twice, so that a copy of it arrived during a transaction.
+
+    The batch is of this transaction, or of an earlier one of the same producer, which took longer than an
+    attempt.
+
+    Args:
+        history: as `checkers.history.reading.read_history` returns it.
+        call: the transaction.
+    """
+    producer = producer_of(history, call)
+    earlier = [] if producer is None else earlier_transactions(history, call, producer)
+    near = (each for each in earlier if call.begun.time_ns - _over_ns(each) <= _DELIVERED_NS)
+    return any(_over_ns(each) - each.begun.time_ns > ASKED_ONCE_NS for each in (call, *near))
+
+
 def _late_ns(took_ns: int) -> int:
     """How long after an acknowledgement an earlier attempt may arrive, if the request took so long.
 
