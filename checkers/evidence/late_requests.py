@@ -13,6 +13,8 @@ an outage may be delivered after it.  Such requests end a transaction that they 
 In the same way a change that was acknowledged, such as a committed offset, may be executed a second time.
 """
 
+from collections.abc import Iterable
+
 from checkers.columns.tables import NEVER
 from checkers.evidence.faults import fault_windows
 from checkers.evidence.named_errors import FENCING, FORGETTING, SCRIPT, nothing_but
@@ -131,6 +133,20 @@ def initialised_late(history: History, begun: Operation, at_ns: int) -> str | No
     return "an initialisation took long: an earlier attempt of it may have arrived later" if found else None
 
 
+def ended_late(earlier: Iterable[OperationPair], at_ns: int) -> str | None:
+    """Whether the end of an earlier transaction with the same epoch may have arrived late: why, or None.
+
+    Args:
+        earlier: the earlier transactions of the producer.
+        at_ns: the time by which the transaction may have ended.
+    """
+    if any(not ended_once(each) and at_ns - _over_ns(each) <= _DELIVERED_NS for each in earlier):
+        return (
+            "the end of an earlier transaction of this producer may have been requested twice (KAFKA-17754)"
+        )
+    return None
+
+
 def ended_once(call: OperationPair) -> bool:
     """Whether the end of a transaction was certainly requested only once."""
     ended = call.ended
@@ -170,11 +186,7 @@ def _of_producer(history: History, begun: Operation, at_ns: int) -> str | None:
     earlier = earlier_transactions(history, call, producer)
     if not any(map(is_decided, earlier)):
         return "it was this producer's first transaction: an attempt to initialise it may have arrived late"
-    if any(not ended_once(each) and at_ns - _over_ns(each) <= _DELIVERED_NS for each in earlier):
-        return (
-            "the end of an earlier transaction of this producer may have been requested twice (KAFKA-17754)"
-        )
-    return None
+    return ended_late(earlier, at_ns)
 
 
 def _over_ns(call: OperationPair) -> int:

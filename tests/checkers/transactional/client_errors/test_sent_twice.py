@@ -2,8 +2,8 @@
 
 import pytest
 
-from checkers.history.operations import FAIL, OK
-from tests.checkers.transactional.client_errors.test_client_errors import LOST_NAMED, Story
+from checkers.history.operations import FAIL, INFO, OK
+from tests.checkers.transactional.client_errors.test_client_errors import FENCED, LOST_NAMED, STATE, Story
 
 ERROR = f"{LOST_NAMED}; its commit was never asked for"
 
@@ -48,3 +48,28 @@ def test_without_an_initialisation_its_own_duration_decides() -> None:
     anomaly = story.anomaly()
     assert anomaly is not None
     assert anomaly.illegal
+
+
+@pytest.mark.parametrize(
+    ("error", "took_s", "pause_s", "version", "illegal"),
+    [
+        pytest.param(STATE, 2.5, 0.0, None, False, id="sent twice"),
+        pytest.param(STATE, 2.5, 0.0, 1, False, id="sent twice, version 1"),
+        pytest.param(STATE, 2.5, 0.0, 2, True, id="another epoch"),
+        pytest.param(STATE, 0.9, 0.0, None, True, id="sent once"),
+        pytest.param(STATE, 2.5, 21.0, None, True, id="long ago"),
+        pytest.param(FENCED, 2.5, 0.0, None, True, id="which raises no epoch"),
+    ],
+)
+def test_an_abort_that_was_sent_twice_may_abort_the_next_transaction(
+    error: str, took_s: float, pause_s: float, version: int | None, *, illegal: bool
+) -> None:
+    story = Story().initialise(7).transact(7, FAIL, took_s=took_s)
+    story.put("runner", OK, "phase", "load", None, after_s=pause_s)
+    story.transact(7, INFO, error)
+    if version is not None:
+        story.operations[-1].value["version"] = version
+    anomaly = story.anomaly()
+    assert anomaly is not None
+    assert anomaly.illegal is illegal
+    assert illegal or "KAFKA-17754" in (anomaly.licence or "")
