@@ -9,8 +9,14 @@ an outage may be delivered after it.  Such requests end a transaction that they 
   (KIP-360).  While a transaction is ongoing, the coordinator compares the id, but not the epoch
   (``TransactionCoordinator.prepareInitProducerIdTransit`` of Kafka 4.4.0; docs/findings.md).
 * EndTxn for an earlier transaction with the same epoch (KAFKA-17754).
+
+In the same way a change that was acknowledged, such as a committed offset, may be executed a second time.
 """
 
+from collections.abc import Iterable
+
+from checkers.columns.tables import NEVER
+from checkers.evidence.faults import fault_windows
 from checkers.evidence.named_errors import FENCING, FORGETTING, SCRIPT, nothing_but
 from checkers.evidence.producers import (
     OperationPair,
@@ -21,16 +27,47 @@ from checkers.evidence.producers import (
     producer_of,
     transactions,
 )
-from checkers.history.operations import OK, History, Operation
+from checkers.history.operations import OK, History, Operation, once
 from checkers.history.units import NS_PER_S
 
 ASKED_ONCE_NS = 1_000_000_000
 """Within this time no library gives up an attempt, because its request timeout is two seconds."""
+DELAYED_NS = 3 * NS_PER_S
+"""How long after a fault requests may arrive that were sent during the fault; clients wait 2.5 s."""
 _DELIVERED_NS = 20 * NS_PER_S
 """Within this time, requests in the buffer of a closed connection are delivered or given up.
 
 Faults take up to about 10 s; see `_late_ns`.
 """
+
+
+@once
+def delayed_spans(history: History) -> tuple[tuple[int, int], ...]:
+    """The periods in which requests may be delayed, from faults until a while after them, nanoseconds.
+
+    A process that is killed loses the requests that it had received, so they are not executed late.
+    """
+    holding = (window for window in fault_windows(history) if not window.down)
+    return tuple(
+        (window.invoked_ns, min(window.end_ns, NEVER - DELAYED_NS) + DELAYED_NS) for window in holding
+    )
+
+
+def executed_ns(history: History, from_ns: int, to_ns: int) -> int:
+    """The time by which an acknowledged request was executed for the last time, nanoseconds.
+
+    A client sends it again once it has waited in vain for an answer.  If a fault delays the first one, it may
+    be executed last, until the fault is over.
+
+    Args:
+        history: as `checkers.history.reading.read_history` returns it.
+        from_ns: when it was requested.
+        to_ns: when it was acknowledged.
+    """
+    if to_ns - from_ns <= ASKED_ONCE_NS:
+        return to_ns
+    ends = (end for begin, end in delayed_spans(history) if begin <= to_ns and from_ns <= end)
+    return max((to_ns, *ends))
 
 
 def late_request(history: History, begun: Operation, at_ns: int) -> str | None:
@@ -96,10 +133,40 @@ def initialised_late(history: History, begun: Operation, at_ns: int) -> str | No
     return "an initialisation took long: an earlier attempt of it may have arrived later" if found else None
 
 
+def ended_late(earlier: Iterable[OperationPair], at_ns: int) -> str | None:
+    """Whether the end of an earlier transaction with the same epoch may have arrived late: why, or None.
+
+    Args:
+        earlier: the earlier transactions of the producer.
+        at_ns: the time by which the transaction may have ended.
+    """
+    if any(not ended_once(each) and at_ns - _over_ns(each) <= _DELIVERED_NS for each in earlier):
+        return (
+            "the end of an earlier transaction of this producer may have been requested twice (KAFKA-17754)"
+        )
+    return None
+
+
 def ended_once(call: OperationPair) -> bool:
     """Whether the end of a transaction was certainly requested only once."""
     ended = call.ended
     return ended is not None and is_decided(call) and ended.time_ns - asked_ns(call) <= ASKED_ONCE_NS
+
+
+def sent_twice(history: History, call: OperationPair) -> bool:
+    """Whether a library may have sent a batch twice, so that a copy of it arrived during a transaction.
+
+    The batch is of this transaction, or of an earlier one of the same producer, which took longer than an
+    attempt.
+
+    Args:
+        history: as `checkers.history.reading.read_history` returns it.
+        call: the transaction.
+    """
+    producer = producer_of(history, call)
+    earlier = [] if producer is None else earlier_transactions(history, call, producer)
+    near = (each for each in earlier if call.begun.time_ns - _over_ns(each) <= _DELIVERED_NS)
+    return any(_over_ns(each) - each.begun.time_ns > ASKED_ONCE_NS for each in (call, *near))
 
 
 def _late_ns(took_ns: int) -> int:
@@ -119,11 +186,7 @@ def _of_producer(history: History, begun: Operation, at_ns: int) -> str | None:
     earlier = earlier_transactions(history, call, producer)
     if not any(map(is_decided, earlier)):
         return "it was this producer's first transaction: an attempt to initialise it may have arrived late"
-    if any(not ended_once(each) and at_ns - _over_ns(each) <= _DELIVERED_NS for each in earlier):
-        return (
-            "the end of an earlier transaction of this producer may have been requested twice (KAFKA-17754)"
-        )
-    return None
+    return ended_late(earlier, at_ns)
 
 
 def _over_ns(call: OperationPair) -> int:

@@ -5,7 +5,10 @@ legal answers:
 
 * A commit counts unless it is known to have failed; one with an unknown outcome may take effect at any later
   time.
-* An acknowledged commit is overwritten by another acknowledged one that began after it had ended.
+* An acknowledged commit is overwritten by another acknowledged one that began after it had ended.  If its
+  request was delayed by a fault and sent again, it may be executed a second time as long as the fault lasts,
+  unless it is refused: in the classic protocol because its generation is over, in KIP-848's protocol because
+  its member no longer has the partition.
 * Only commits of earlier generations certainly overwrite: they were appended before the member's generation,
   which the coordinator that assigned it has read.  If the group has a newer generation in the meantime, a
   member may ask a deposed coordinator, and receive an old offset.  This is not an anomaly, because its
@@ -22,7 +25,7 @@ legal answers:
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from checkers.columns.tables import NONE, GroupPartition
+from checkers.columns.tables import GroupPartition
 from checkers.groups.anomalies import OFFSET_LOST
 from checkers.groups.loading import Assignment, Groups, OffsetCommit
 from checkers.history.operations import FAIL
@@ -74,13 +77,21 @@ class OffsetRegister:
         place: the partition that the group reads.
         log_start: start offset of the log at the end of the run.
         order: which commits are of earlier generations than an assignment.
+        classic: whether all members use the classic protocol.
     """
 
     def __init__(
-        self, commits: Sequence[OffsetCommit], place: GroupPartition, log_start: int, order: "Order"
+        self,
+        commits: Sequence[OffsetCommit],
+        place: GroupPartition,
+        log_start: int,
+        order: Order,
+        *,
+        classic: bool,
     ) -> None:
         self._place = place
         self._order = order
+        self._classic = classic
         self._log_start = log_start
         self._by_value: dict[int, list[OffsetCommit]] = {}
         self._acknowledged: list[OffsetCommit] = []
@@ -94,17 +105,16 @@ class OffsetRegister:
         start = assignment.starts[self._place.partition]
         known = [c for c in self._by_value.get(start, ()) if c.begin < assignment.end]
         # An offset that can't have been committed is the log's start, or unexplained.
-        ends = [c.end if c.acknowledged else None for c in known]
+        overwriting = [self._overwriting(c, assignment) if c.acknowledged else None for c in known]
         if start <= self._log_start:
-            ends.append(NONE)
-        overwriting = [self._overwriting(end, assignment) for end in ends]
+            overwriting.append(self._overwriting(None, assignment))
         standing = None in overwriting
         latest = None if standing or not overwriting else overwriting[-1]
-        return Beginning(self._place, assignment, start, latest, bool(ends))
+        return Beginning(self._place, assignment, start, latest, bool(overwriting))
 
     def newest(self, assignment: Assignment) -> OffsetCommit | None:
         """The last commit of an earlier generation that had ended before an assignment's poll began."""
-        return self._overwriting(NONE, assignment)
+        return self._overwriting(None, assignment)
 
     def in_force(self, lost: OffsetCommit, assignment: Assignment) -> tuple[int, ...]:
         """Offsets that may have been the committed one when an assignment's poll asked for it.
@@ -116,19 +126,33 @@ class OffsetRegister:
         later = (each for each in begun if not each.acknowledged or each.end >= lost.begin)
         return tuple(sorted({each.offsets[self._place.partition] for each in later}))
 
-    def _overwriting(self, end: int | None, assignment: Assignment) -> OffsetCommit | None:
-        """An acknowledged commit that began after `end` and had ended before the assignment's poll began.
+    def _overwriting(self, before: OffsetCommit | None, assignment: Assignment) -> OffsetCommit | None:
+        """An acknowledged commit after another one that had ended before the assignment's poll began.
 
-        None if there is none, or if `end` is None, which means a commit that may take effect at any time.
+        None if there is none.
+
+        Args:
+            before: the other commit, also acknowledged; None if any is after it.
+            assignment: the assignment.
         """
-        if end is None or assignment.membership is None:
+        if assignment.membership is None:
             return None
         for commit in reversed(self._acknowledged):
-            if commit.begin <= end:
+            if before is not None and commit.begin <= before.end:
                 return None
-            if commit.end < assignment.begin and self._order.earlier(commit, assignment):
+            known = commit.end < assignment.begin and self._order.earlier(commit, assignment)
+            if known and self._is_last(commit, before):
                 return commit
         return None
+
+    def _is_last(self, commit: OffsetCommit, before: OffsetCommit | None) -> bool:
+        """Whether a commit that began after another one was acknowledged is certainly executed after it."""
+        if before is None or commit.began_ns > before.executed_ns:
+            return True
+        if commit.membership is None or before.membership is None:
+            return False
+        (member, generation), (former, earlier) = commit.membership, before.membership
+        return generation > earlier if self._classic else member != former
 
 
 def beginnings(groups: Groups, group: str, order: Order) -> Iterator[tuple[Beginning, OffsetRegister]]:
@@ -149,7 +173,8 @@ def _register(groups: Groups, place: GroupPartition, order: Order) -> OffsetRegi
         if commit.topic == place.topic and place.partition in commit.offsets and commit.outcome is not FAIL
     ]
     listed = groups.listed.get((place.topic, place.partition))
-    return OffsetRegister(commits, place, 0 if listed is None else listed.start, order)
+    start, classic = 0 if listed is None else listed.start, place.group not in groups.modern
+    return OffsetRegister(commits, place, start, order, classic=classic)
 
 
 def wrong_beginning(beginning: Beginning, by: OffsetCommit | None) -> Anomaly:

@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 
 from checkers.columns.tables import NONE, GroupPartition, Integers
+from checkers.evidence.late_requests import executed_ns
 from checkers.history.commits import Committing
 from checkers.history.operations import INFO, INVOKE, OK, History, Operation, OperationType
 from checkers.history.phases import PHASE, Phase
@@ -62,6 +63,7 @@ class OffsetCommit:
         began_ns: time of the invocation.
         end: position of the completion, `NONE` if there is none.
         outcome: type of the completion; info if there is none.
+        executed_ns: time by which it was executed for the last time, if it is acknowledged.
         time_ns: time of the completion, or of the invocation if there is none.
     """
 
@@ -76,6 +78,7 @@ class OffsetCommit:
     time_ns: int
     end: int = NONE
     outcome: OperationType = INFO
+    executed_ns: int = NONE
 
     @property
     def acknowledged(self) -> bool:
@@ -185,7 +188,7 @@ def groups_of(history: History) -> Groups:
     Args:
         history: as `checkers.history.reading.read_history` returns it: its shapes are not checked again here.
     """
-    loader = _Loader()
+    loader = _Loader(history)
     takers = {
         "setup": loader.setup,
         "poll": loader.poll,
@@ -205,7 +208,8 @@ def groups_of(history: History) -> Groups:
 class _Loader:
     """Collects the operations of a history in their order."""
 
-    def __init__(self) -> None:
+    def __init__(self, history: History) -> None:
+        self._history = history
         self.groups = Groups()
         self._polling: dict[int | str, Operation] = {}
         self._committing: dict[int | str, OffsetCommit] = {}
@@ -261,6 +265,7 @@ class _Loader:
             return
         ended = self._committing.pop(operation.process)
         ended.end, ended.outcome, ended.time_ns = operation.index, operation.type, operation.time_ns
+        ended.executed_ns = executed_ns(self._history, ended.began_ns, ended.time_ns)
 
     def delete_group(self, operation: Operation) -> None:
         """Add the deletion of a group."""

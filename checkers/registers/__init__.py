@@ -32,7 +32,7 @@ from checkers.history.sources import unassigned_damage
 from checkers.licences.internal import may_have_lost
 from checkers.registers.anomalies import ANOMALIES, NEEDS
 from checkers.registers.columns import Registers
-from checkers.registers.coordinating import coordinations_of, group_of
+from checkers.registers.coordinating import coordinations_of, delaying, group_of
 from checkers.registers.kept import LAGS_NS, Milestones, milestones_of
 from checkers.registers.loading import Unreadable, registers_of
 from checkers.registers.parts import (
@@ -103,6 +103,7 @@ def _milestones(history: History, registers: Registers) -> Milestones:
     return replace(
         milestones_of(history.operations),
         coordinations=coordinations_of(history, registers),
+        delaying=delaying(history),
         lag_ns=LAGS_NS[_workload_of(history)],
     )
 

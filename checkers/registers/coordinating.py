@@ -25,6 +25,7 @@ from typing import NamedTuple, TypeGuard
 from checkers.columns.tables import NEVER, PartitionName
 from checkers.evidence.coordinators import offsets_partition
 from checkers.evidence.faults import FaultWindow, fault_windows
+from checkers.evidence.late_requests import delayed_spans
 from checkers.evidence.partition_changes import PartitionState
 from checkers.history.operations import History
 from checkers.history.quorum import leaders_seen
@@ -43,8 +44,6 @@ OFFSETS = "offset/"
 """Prefix of the names of registers that are committed offsets; the group's id and a slash follow."""
 MARGIN_NS = 10_000_000_000
 """Within this time a broker without faults has learned which broker is the coordinator."""
-LATE_NS = 3_000_000_000
-"""How long after a fault requests may arrive that were sent during the fault; clients wait 2.5 s."""
 
 Span = tuple[int, int]
 """Start and end of a span, both included: nanoseconds, or stamps of operations."""
@@ -85,18 +84,20 @@ def coordinations_of(history: History, registers: Registers) -> dict[str, Coordi
     places = {key: place for key, group in groups.items() if (place := kept[group]) is not None}
     commits = commits_of(registers, places)
     windows = fault_windows(history)
-    holding = [window for window in windows if not window.down]
-    faults = [(window.invoked_ns, min(window.end_ns, NEVER - LATE_NS) + LATE_NS) for window in holding]
     near = [(window.invoked_ns, _margin(window.end_ns)) for window in windows]
-    times = list(map(attrgetter("time_ns"), history.operations))
+    times, faults = list(map(attrgetter("time_ns"), history.operations)), delaying(history)
     facts = Facts(history)
     found: dict[str, Coordination] = {}
     for group, place in kept.items():
         elections = near if place is None else _elections(facts, place, windows)
-        doubted = _stamps(times, elections), _stamps(times, faults)
         late = [] if place is None else list(_catching(facts, place, windows, times, commits[place]))
-        found[group] = Coordination(*doubted, place is not None, tuple(late))
+        found[group] = Coordination(_stamps(times, elections), faults, place is not None, tuple(late))
     return found
+
+
+def delaying(history: History) -> tuple[Span, ...]:
+    """The periods in which requests may be delayed, from faults until a while after them; in stamps."""
+    return _stamps(list(map(attrgetter("time_ns"), history.operations)), delayed_spans(history))
 
 
 def is_offset(key: object) -> TypeGuard[str]:

@@ -5,8 +5,9 @@ knew (KIP-500: brokers apply the metadata log in order, each with its own delay)
 promise while faults last.  The following must hold nevertheless:
 
 1.  A read in the final phase returns the last acknowledged value, or one whose write did not end before that
-   write began: ``lost-value``.  A value from a cache is compared only with writes that were acknowledged some
-   time before (`LAGS_NS`).
+    write began: ``lost-value``.  A value from a cache is compared only with writes that were acknowledged
+    some time before (`LAGS_NS`).  A write whose request was delayed by a fault, and sent again, may be
+    executed after its acknowledgement, as long as the fault lasts (`_executed`); also in rule 2.
 2.  A read that begins after recovery has succeeded returns no value that had been overwritten when recovery
     began (or, from a cache, some time before the read): ``nonmonotonic-after-heal``.  A write with an unknown
     outcome may take effect late, so its value never counts as overwritten.
@@ -26,11 +27,12 @@ from typing import NamedTuple
 import numpy as np
 
 from checkers.columns.tables import Booleans, Integers
+from checkers.evidence.late_requests import ASKED_ONCE_NS
 from checkers.history.operations import OK, Operation
 from checkers.history.phases import PHASE, Phase
 from checkers.registers.anomalies import LOST_VALUE, NONMONOTONIC_AFTER_HEAL, STALE_OFFSET
 from checkers.registers.columns import SHIFT
-from checkers.registers.coordinating import MARGIN_NS, Coordination, group_of
+from checkers.registers.coordinating import MARGIN_NS, Coordination, Span, group_of, is_offset
 from checkers.registers.findings import RegisterFindings
 from checkers.registers.texts import Fact, RegisterTexts
 from checkers.registers.zones import Overwriting, Questions, Zones, overwritten
@@ -60,6 +62,7 @@ class Milestones:
         final: the final phase began.
         coordinations: by group, the periods in which its coordinator may be outdated.
         lag_ns: how long an answering broker may lag behind acknowledged writes.
+        delaying: the periods in which requests may be delayed.
     """
 
     recovering: int | None
@@ -67,6 +70,7 @@ class Milestones:
     final: int | None
     coordinations: Mapping[str, Coordination] = field(default_factory=dict)
     lag_ns: int = 0
+    delaying: tuple[Span, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +127,10 @@ def find_in_kept(findings: RegisterFindings, sound: Booleans, milestones: Milest
     reads = _reads(findings.texts, sound)
     lost = np.zeros(len(reads.row), np.bool_)
     if milestones.final is not None:
-        lost = _find_lost(findings, sound, reads, milestones.final, milestones.lag_ns)
+        lost = _find_lost(findings, sound, reads, milestones)
     if milestones.recovered is not None and milestones.recovering is not None:
         rest = ~lost & (reads.start > milestones.recovered)
-        _find_regressions(findings, sound, _only(reads, rest), milestones.recovering, milestones.lag_ns)
+        _find_regressions(findings, sound, _only(reads, rest), milestones)
     before = np.flatnonzero(reads.start <= (milestones.recovered or findings.texts.zones.horizon))
     return _find_stale(findings, sound, _only(reads, before), milestones.coordinations)
 
@@ -166,18 +170,18 @@ def _only(reads: _Reads, which: Booleans | Integers) -> _Reads:
 
 
 def _find_lost(
-    findings: RegisterFindings, sound: Booleans, reads: _Reads, final: int, lag_ns: int
+    findings: RegisterFindings, sound: Booleans, reads: _Reads, milestones: Milestones
 ) -> Booleans:
     """One anomaly for each register that lost a value.
 
-    Returns which reads show it.
+    Returns which reads show it; none without a final phase.
     """
     zones = findings.texts.zones
     acknowledged = sound & (zones.write_finish < zones.horizon)
-    ending = np.flatnonzero(reads.start > final)
+    ending = np.flatnonzero(reads.start > (milestones.final or zones.horizon))
     last = _only(reads, ending)
-    since = zones.write_finish[last.zone]
-    known = _known(findings.texts, last.start, lag_ns)
+    since = _executed(findings.texts, last, milestones.delaying)
+    known = _known(findings.texts, last.start, milestones.lag_ns)
     asked = overwritten(zones, acknowledged, zones.write_finish, Questions(last.key, known, since))
     showing = np.flatnonzero(asked.found)
     ended = findings.texts.registers.rows.finish[last.row[showing]]
@@ -205,13 +209,43 @@ def _known(texts: RegisterTexts, starts: Integers, lag_ns: int) -> Integers:
     return np.fromiter(known, np.int64, len(starts))
 
 
+def _executed(texts: RegisterTexts, reads: _Reads, delaying: Sequence[Span]) -> Integers:
+    """Stamps by which each read's value had been written for the last time.
+
+    A commit is sent to its coordinator directly, and again only once the client has waited in vain for an
+    answer.  Changes of configs are also repeated by the brokers that forward them (KIP-590), at any time.
+    """
+    zones = texts.zones
+    start, finish = zones.write_start[reads.zone], zones.write_finish[reads.zone]
+    if not delaying:
+        return finish
+    offset = np.fromiter((is_offset(texts.key(key)) for key in reads.key.tolist()), np.bool_, len(reads.key))
+    repeated = ~offset | (_took_ns(texts, start, finish) > ASKED_ONCE_NS)
+    executed = finish.copy()
+    for begin, end in delaying:
+        delayed = repeated & (start <= end) & (begin <= finish)
+        executed = np.where(delayed, np.maximum(executed, end), executed)
+    return executed
+
+
+def _took_ns(texts: RegisterTexts, starts: Integers, finishes: Integers) -> Integers:
+    """Time between stamps, nanoseconds; 0 for values that no operation wrote, or whose write has no end."""
+    known = (starts >= SHIFT) & (finishes < texts.zones.horizon)
+    spans = zip(starts[known].tolist(), finishes[known].tolist(), strict=True)
+    took = np.zeros(len(starts), np.int64)
+    at = texts.operations
+    took[known] = [at[finish - SHIFT].time_ns - at[start - SHIFT].time_ns for start, finish in spans]
+    return took
+
+
 def _find_regressions(
-    findings: RegisterFindings, sound: Booleans, reads: _Reads, before: int, lag_ns: int
+    findings: RegisterFindings, sound: Booleans, reads: _Reads, milestones: Milestones
 ) -> None:
     """One anomaly for each read that returned an overwritten value."""
     zones = findings.texts.zones
-    known = _known(findings.texts, reads.start, lag_ns)
-    question = Questions(reads.key, np.minimum(known, before), zones.write_finish[reads.zone])
+    known = _known(findings.texts, reads.start, milestones.lag_ns)
+    before = np.minimum(known, milestones.recovering or zones.horizon)
+    question = Questions(reads.key, before, _executed(findings.texts, reads, milestones.delaying))
     asked = overwritten(zones, sound, zones.finish, question)
     by = Overwriting(asked.found[asked.found], asked.by[asked.found])
     _add(findings, NONMONOTONIC_AFTER_HEAL, _only(reads, asked.found), by)

@@ -6,9 +6,12 @@ the partition for the first time since then, and so has loaded everything that w
 coordinator, the partition is one of ``__transaction_state``.
 
 1. A transaction is ongoing, with all its partitions, from when its records were sent until the earliest of
-   its timeout, its end, and an abort marker: ``open-transaction-unknown``.
+   its timeout, its end, and an abort marker: ``open-transaction-unknown``.  An initialisation of its id that
+   was never answered may have ended it at any time.
 2. In each partition it begins at its first record there: ``open-producer-unknown``.
-3. After an abort marker was acknowledged, it is no longer open: ``aborted-transaction-open``.
+3. After an abort marker was acknowledged, it is no longer open: ``aborted-transaction-open``.  The
+   coordinator does not learn of that marker.  So a record that was never answered may be appended after it,
+   which opens the transaction again.
 4. Once a coordinator has reported that it is aborted, no commit of it is acknowledged:
    ``commit-after-abort``.
 
@@ -175,7 +178,7 @@ def _producers(story: _Story) -> Iterator[Anomaly]:
         aborts = [each for each in story.aborts if _of(each, answer, place)]
         marked = [each for each in aborts if each.answered.time_ns <= answer.asked.time_ns]
         is_open = now.known and now.told_epoch == answer.producer.epoch and now.start_offset >= 0
-        if marked and is_open and _heard(story, answer, marked[0], place):
+        if marked and is_open and place not in one.unanswered and _heard(story, answer, marked[0], place):
             yield _aborted(one, answer, marked[0], PartitionName(*place))
         asked = any(_concerns(each, answer, place) for each in story.history.of(_ABORT))
         if place in one.offsets and not asked and _certainly_open(story, answer) is not None:

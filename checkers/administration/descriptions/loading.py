@@ -6,7 +6,8 @@ from typing import Generic, NamedTuple, TypeVar
 import msgspec
 from msgspec import UNSET
 
-from checkers.history.operations import INVOKE, OK, History, Operation
+from checkers.evidence.producers import OperationPair, initialisations
+from checkers.history.operations import INFO, INVOKE, OK, History, Operation
 from checkers.history.transactions import (
     CoordinatorRequested,
     LeaderRequested,
@@ -34,6 +35,7 @@ class DescribedTransaction(NamedTuple):
         open_ns: when all its records had been sent, and were answered or given up.
         until_ns: time until which it is certainly open: the earliest of its timeout, its end, and a rival.
         offsets: offsets of the acknowledged records, by topic and partition.
+        unanswered: topics and partitions of records without an answer, which may be appended later.
         ending_ns: a time before which its end was not requested; None if it never was.
         coordinator: id of the broker that added its partitions.
         leaders: id of the broker that the record was sent to, by the partition as a text.
@@ -45,6 +47,7 @@ class DescribedTransaction(NamedTuple):
     open_ns: int
     until_ns: int
     offsets: dict[tuple[str, int], int]
+    unanswered: frozenset[tuple[str, int]]
     ending_ns: int | None
     coordinator: int
     leaders: Mapping[str, int]
@@ -82,7 +85,6 @@ def transactions_known(history: History) -> dict[Producer, DescribedTransaction]
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
     """
-    asked = [each for each in history.of("init-transactions") if each.type is INVOKE]
     inits = list(_calls(history.of("init-transactions")))
     found: dict[Producer, DescribedTransaction] = {}
     for begun, ended in _calls(history.of("txn")):
@@ -94,18 +96,30 @@ def transactions_known(history: History) -> dict[Producer, DescribedTransaction]
         known = None if given is None else msgspec.convert(given, ProducerInitialised)
         if known is None or known.producer_id is None or known.epoch is None or known.timeout_ms is UNSET:
             continue
-        rivals = [each.time_ns for each in asked if each.key == begun.key and each.index > begun.index]
+        rivals = [each.begun.time_ns for each in initialisations(history) if _may_end(each, begun)]
         transaction = _transaction(begun, ended, known.timeout_ms, rivals)
         found.setdefault(Producer(known.producer_id, known.epoch), transaction)
     return found
+
+
+def _may_end(initialisation: OperationPair, begun: Operation) -> bool:
+    """Whether an initialisation may abort a transaction: it may be executed after the transaction began.
+
+    One that got no answer may have waited in a connection that its client had given up, and be executed after
+    a later initialisation was.
+    """
+    ended = initialisation.ended
+    executed = ended is not None and ended.type is not INFO and ended.index < begun.index
+    return initialisation.begun.key == begun.key and not executed
 
 
 def _transaction(
     begun: Operation, ended: Operation, timeout_ms: int, rivals: Sequence[int]
 ) -> DescribedTransaction:
     sent = msgspec.convert(ended.value, TxnSent)
-    sends = (mop for mop in sent.mops if isinstance(mop, TxnSend))
+    sends = [mop for mop in sent.mops if isinstance(mop, TxnSend)]
     offsets = {(send.topic, send.partition): send.offset for send in sends if send.offset is not None}
+    unanswered = frozenset((send.topic, send.partition) for send in sends if send.offset is None)
     ends = [begun.time_ns + timeout_ms * NS_PER_MS, *rivals]
     if sent.ending_ns is not None:
         ends.append(sent.ending_ns)
@@ -114,6 +128,7 @@ def _transaction(
         open_ns=sent.sent_ns,
         until_ns=min(ends),
         offsets=offsets,
+        unanswered=unanswered,
         ending_ns=sent.ending_ns,
         coordinator=sent.coordinator,
         leaders=sent.leaders,

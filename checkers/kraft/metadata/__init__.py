@@ -7,8 +7,8 @@ are judged only by the last list of each broker in the final phase.
 
 1. No list, at any time, has a topic whose creation had not begun or had failed: ``phantom-topic``.
 2.  If all creations of a name were acknowledged, the name has no other ids than theirs: ``changed-topic-id``.
-   If one was not acknowledged, the broker may have forwarded it twice, and the topic may come back after its
-   deletion.
+   If one was not acknowledged, or was requested during a fault, a client or a broker may have sent it twice,
+   and the topic may come back after its deletion, with another id.
 3.  The last lists show what was acknowledged: ``lost-topic``, ``resurrected-topic``.
 4. The last lists are the same: ``divergent-metadata``.
 5.  A topic that is created again has a new id, and a broker that reported the new id does not report an older
@@ -60,12 +60,13 @@ def check_metadata(history: History) -> CheckerResult:
     Raises:
         msgspec.ValidationError: the set-up is not as docs/histories.md says.
     """
+    windows = fault_windows(history)
     try:
         metadata = metadata_of(history.operations)
         anomalies = [
             *find_phantoms(metadata),
-            *find_changed_ids(metadata),
-            *find_in_final(metadata, fault_windows(history)),
+            *find_changed_ids(metadata, windows),
+            *find_in_final(metadata, windows),
             *find_divergence(metadata),
             *find_identities(history, metadata),
             *find_blocked(history),

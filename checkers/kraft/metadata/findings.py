@@ -65,11 +65,16 @@ def _phantom(name: str, listing: TopicListing, why: str, *others: Operation) -> 
     return found_by(PHANTOM_TOPIC, name, summary, [*others, listing.end])
 
 
-def find_changed_ids(metadata: Metadata) -> Iterator[Anomaly]:
+def find_changed_ids(metadata: Metadata, windows: Sequence[FaultWindow] = ()) -> Iterator[Anomaly]:
     """Names with more reported ids than topics were created, each at the first list that shows this.
 
     A creation with an unknown outcome may have been requested twice, so nothing is known after it was
-    requested.
+    requested.  An acknowledged one may have been too, if a fault was in force.  But its second request
+    changes nothing until a deletion is requested.
+
+    Args:
+        metadata: all requests and all lists.
+        windows: the faults, during which a request may have been sent more than once.
     """
     reported: set[str] = set()
     others: dict[str, dict[str, Operation]] = {}
@@ -77,6 +82,8 @@ def find_changed_ids(metadata: Metadata) -> Iterator[Anomaly]:
         for name, topic_id in sorted(listing.topics.items()):
             begun = [c for c in metadata.created.get(name, ()) if c.begin.index < listing.end.index]
             if topic_id is None or name in reported or not all(c.acknowledged or c.failed for c in begun):
+                continue
+            if _created_again(begun, metadata.deleted.get(name, ()), listing, windows):
                 continue
             answers = {acknowledged_id(change): change.last for change in begun if change.acknowledged}
             seen = others.setdefault(name, {})
@@ -92,6 +99,23 @@ def find_changed_ids(metadata: Metadata) -> Iterator[Anomaly]:
                 yield found_by(CHANGED_TOPIC_ID, name, summary, [*known.values(), listing.end])
 
 
+def _created_again(
+    creations: Iterable[Change],
+    deletions: Sequence[Change],
+    listing: TopicListing,
+    windows: Sequence[FaultWindow],
+) -> bool:
+    """Whether a second request of an acknowledged creation may have created another topic before a list."""
+    repeated = (each for each in creations if each.acknowledged and may_repeat(each, windows))
+    return any(
+        not deletion.failed
+        and creation.begin.index < deletion.last.index
+        and deletion.begin.index < listing.end.index
+        for creation in repeated
+        for deletion in deletions
+    )
+
+
 def find_in_final(metadata: Metadata, windows: Sequence[FaultWindow] = ()) -> Iterator[Anomaly]:
     """Topics that the last lists wrongly lack, or wrongly still have, each once.
 
@@ -105,7 +129,7 @@ def find_in_final(metadata: Metadata, windows: Sequence[FaultWindow] = ()) -> It
         if lives:
             yield from _lost(name, lives, listings, windows)
             dead = dict(_dead(lives, reports.get(name, {}).values()))
-            yield from _resurrected(name, lives, dead, listings)
+            yield from _resurrected(name, lives, dead, listings, windows)
 
 
 def _lost(
@@ -144,13 +168,19 @@ def _dead(lives: Sequence[Life], reports: Iterable[IdReport]) -> Iterator[tuple[
 
 
 def _resurrected(
-    name: str, lives: Sequence[Life], dead: Mapping[str, Change], listings: Sequence[TopicListing]
+    name: str,
+    lives: Sequence[Life],
+    dead: Mapping[str, Change],
+    listings: Sequence[TopicListing],
+    windows: Sequence[FaultWindow],
 ) -> Iterator[Anomaly]:
     """Ids that a list has although their topic had been deleted.
 
-    An id that was unknown before may come from a creation with an unknown outcome.
+    An id that was unknown before may come from a creation with an unknown outcome, or from the second request
+    of an acknowledged one.
     """
-    certain = all(life.creation.acknowledged for life in lives)
+    creations = [life.creation for life in lives]
+    certain = all(each.acknowledged and not may_repeat(each, windows) for each in creations)
     last = lives[-1].deleted
     for listing in listings:
         if name not in listing.topics:

@@ -4,14 +4,16 @@ A refusal is explained, and not reported, in two cases.  Another producer initia
 may have.  Or the transaction may have exceeded its timeout, after which the coordinator aborts it and raises
 the epoch (KIP-890; how this is reported differs: KAFKA-19690, KAFKA-20785).
 
-A refusal is in doubt in four cases.  The coordinator's partition of ``__transaction_state`` may have legally
+A refusal is in doubt in five cases.  The coordinator's partition of ``__transaction_state`` may have legally
 lost the producer's last request, so that an older epoch or another transaction is in force.  There was
 another error within the transaction, after which libraries raise the epoch by themselves (KIP-360).  The
 library may have sent an initialisation twice, and the first attempt may have been executed last.  Or an
 earlier producer of the transactional id had such an error, and its request to raise the epoch was delivered
 late.  This request names the producer's id and epoch.  While a transaction is ongoing, the coordinator
 compares the id, but not the epoch: it aborts the transaction and fences its producer
-(``TransactionCoordinator.prepareInitProducerIdTransit`` of Kafka 4.4.0; docs/findings.md).
+(``TransactionCoordinator.prepareInitProducerIdTransit`` of Kafka 4.4.0; docs/findings.md).  Or an earlier
+transaction of this producer was aborted by a request that was sent twice, and the first one aborted this
+transaction, which has the same epoch (KAFKA-17754).
 
 Batches that a leader refused have other reasons: see `verification`.
 """
@@ -22,7 +24,7 @@ import msgspec
 
 from checkers.columns.tables import NEVER
 from checkers.evidence.features import TRANSACTION_VERSION, levels_in_run
-from checkers.evidence.late_requests import ASKED_ONCE_NS, initialised_late, raised_late
+from checkers.evidence.late_requests import ASKED_ONCE_NS, ended_late, initialised_late, raised_late
 from checkers.evidence.named_errors import (
     FENCING,
     FIRST_PROTOCOL,
@@ -156,7 +158,19 @@ def _doubt(
         return "it was this producer's first transaction: an attempt to initialise it may have arrived late"
     decisive = fenced or _hides_epochs(history, call)
     late = _late(history, call, producer) if decisive else None
-    return late or _lost(history, call, producer, decided)
+    return late or _ended_late(history, call, producer) or _lost(history, call, producer, decided)
+
+
+def _ended_late(history: History, call: OperationPair, producer: OperationPair) -> str | None:
+    """Whether a late request may have ended the transaction instead of an earlier one of the same epoch.
+
+    Its epoch is the same only in version 1 of the protocol.  The request does not raise it.
+    """
+    ended = call.ended or call.begun
+    same_epoch = (ended.value or {}).get("version", FIRST_PROTOCOL) == FIRST_PROTOCOL
+    if not same_epoch or codes_in(ended.error or "") & FENCING:
+        return None
+    return ended_late(earlier_transactions(history, call, producer), ended.time_ns)
 
 
 def _late(history: History, call: OperationPair, producer: OperationPair) -> str | None:

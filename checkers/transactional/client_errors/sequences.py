@@ -14,9 +14,9 @@ order, even after a loss.  A producer with an outdated epoch gets another error.
 A leader that has to verify a transaction (KIP-890, for producers without a new epoch for each) remembers the
 lowest sequence number that it has had to verify since then, and refuses all higher ones.  An unanswered batch
 that was sent again may arrive a second time after its successors.  It is refused, and so are the batches
-after it, although nothing was lost.  librdkafka reports that it had sent a batch of the partition again.
-kafka-clients does not report it, so for this library the duration of the transaction decides whether it may
-have sent a batch again.
+after it, although nothing was lost (docs/findings.md).  librdkafka reports that it had sent a batch of the
+partition again.  kafka-clients and kafka-python do not report it, so for these libraries the duration of the
+transaction, and of earlier ones of the producer, decides whether a batch may have been sent again.
 """
 
 from bisect import bisect_left
@@ -29,6 +29,7 @@ import msgspec
 
 from checkers.columns.tables import PartitionName
 from checkers.evidence.features import TRANSACTION_VERSION, levels_in_run
+from checkers.evidence.late_requests import sent_twice
 from checkers.evidence.named_errors import (
     FIRST_PROTOCOL,
     KAFKA_CLIENTS,
@@ -51,8 +52,8 @@ _CODES = frozenset((OUT_OF_ORDER, UNKNOWN_PRODUCER))
 _TRANSACTION = "txn"
 _BEGINNING = "init-transactions"
 _SENT_AGAIN = "last partition error _TIMED_OUT (actions Retry"
-_SENT_ONCE_NS = 1_000_000_000
-"""Within this time kafka-clients sends no batch again, because its request timeout is two seconds."""
+_SILENT = KAFKA_CLIENTS | {"kafka-python"}
+"""Libraries that do not report that they sent a batch again."""
 _WITHOUT_VERIFICATION = 2
 """Level of ``transaction.version`` since which leaders do not verify kafka-clients' batches (KIP-890)."""
 _OFFSET = 4
@@ -140,16 +141,11 @@ def _of_transaction(history: History, operation: Operation) -> str | None:
         min(levels_in_run(history, TRANSACTION_VERSION)) < _WITHOUT_VERIFICATION
         or operation.value.get("version") == FIRST_PROTOCOL
     )
-    silent = operation.value.get("client") in KAFKA_CLIENTS
-    if verified and silent and _took_ns(history, operation) > _SENT_ONCE_NS:
-        return "a batch may have been sent there twice, which kafka-clients does not report"
-    return None
-
-
-def _took_ns(history: History, operation: Operation) -> int:
-    """The duration of a transaction, from its invocation to its completion."""
+    client = operation.value.get("client")
     call = next(each for each in transactions(history) if each.ended is operation)
-    return operation.time_ns - call.begun.time_ns
+    if verified and client in _SILENT and sent_twice(history, call):
+        return f"a batch may have been sent there twice, which {client} does not report"
+    return None
 
 
 def _licence(

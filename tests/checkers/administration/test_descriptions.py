@@ -139,6 +139,40 @@ def test_once_its_end_was_asked_for_or_a_rival_began_nothing_is_reported() -> No
 
 
 @pytest.mark.parametrize(
+    ("how", "answered_ms", "wrong"),
+    [("info", 60, False), ("fail", 60, True), ("ok", 60, True), ("ok", 110, False)],
+)
+def test_an_earlier_initialisation_without_an_answer_may_be_executed_late(
+    how: str, answered_ms: int, *, wrong: bool
+) -> None:
+    recording = DescribedTransaction()
+    nobody = {"client": CLIENT, "timeout_ms": TIMEOUT_MS}
+    recording.call((50, answered_ms), 11, "init-transactions", NAME, nobody, nobody, how=how)
+    recording.ends()
+    recording.coordinator(state="CompleteAbort", told_epoch=4)
+    recording.leader(start_offset=-1)
+    expected = [f"open-transaction-unknown {NAME}", f"open-producer-unknown {NAME}"]
+    assert found(recording) == (expected if wrong else [])
+
+
+def test_an_initialisation_of_another_id_ends_nothing() -> None:
+    recording = DescribedTransaction()
+    recording.add(50, 11, OperationType.INVOKE, "init-transactions", key="lapse-2", value={"client": CLIENT})
+    recording.ends()
+    recording.coordinator(state="CompleteAbort", told_epoch=4)
+    assert found(recording) == [f"open-transaction-unknown {NAME}"]
+
+
+@pytest.mark.parametrize("offset", [None, 40])
+def test_a_record_that_was_not_answered_may_open_an_aborted_transaction_again(offset: int | None) -> None:
+    recording = DescribedTransaction(mops=[["send", TOPIC, 0, 5, offset]])
+    recording.ends()
+    recording.abort()
+    recording.leader(200, start_offset=42)
+    assert found(recording) == ([] if offset is None else [f"aborted-transaction-open {NAME}"])
+
+
+@pytest.mark.parametrize(
     ("leaders", "unknown"),
     [
         pytest.param((), ["open-transaction-unknown"], id="new"),

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from checkers.evidence import late_requests
 from checkers.evidence.coordinators import OFFSETS_TOPIC
 from checkers.history.operations import OperationType
 from checkers.registers import catching_up, check_registers, coordinating
@@ -22,7 +23,7 @@ KEY = "offset/g/log-0/0"
 @pytest.fixture(autouse=True)
 def _short_margin(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coordinating, "MARGIN_NS", 10_000_000)
-    monkeypatch.setattr(coordinating, "LATE_NS", 10_000_000)
+    monkeypatch.setattr(late_requests, "DELAYED_NS", 10_000_000)
     monkeypatch.setattr(catching_up, "LAG_NS", 5_000_000)
 
 

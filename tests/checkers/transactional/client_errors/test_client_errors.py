@@ -337,7 +337,7 @@ class TestSequencesOfTransactions:
             (0.9, 2, 1, True),
         ],
     )
-    @pytest.mark.parametrize("client", ["kafka-clients", "kafka-clients-other"])
+    @pytest.mark.parametrize("client", ["kafka-clients", "kafka-clients-other", "kafka-python"])
     def test_kafka_clients_may_have_sent_a_batch_twice_if_that_took_long(
         self, *, client: str, took_s: float, level: int, version: int | None, illegal: bool
     ) -> None:

@@ -1,0 +1,52 @@
+"""Creations of topics that may have been requested twice, because a fault was in force."""
+
+import pytest
+
+from checkers.history.operations import OK
+from tests.checkers.admin_histories import AdminStory
+from tests.checkers.kraft.metadata.test_metadata_recreated import NAME, again, ask, change, judged
+
+
+@pytest.mark.parametrize(
+    ("fault_ms", "topic_id", "found"),
+    [
+        (None, "id3", [f"changed-topic-id {NAME}"]),
+        (11, "id3", []),
+        # It was over when the creations were requested.
+        (5, "id3", [f"changed-topic-id {NAME}"]),
+        # The id of a topic that was deleted comes from no second request.
+        (11, "id1", [f"resurrected-topic {NAME}"]),
+    ],
+)
+def test_a_creation_that_a_fault_held_up_may_happen_again(
+    fault_ms: int | None, topic_id: str, found: list[str]
+) -> None:
+    story = again()
+    story.add(50, "runner", OK, "phase", key="final-read")
+    ask(story, 60, (NAME, topic_id))
+    if fault_ms is not None:
+        story.fault(fault_ms, fault_ms + 1, "pause", "n1")
+    assert judged(story.history(metadata_log=False)) == found
+
+
+@pytest.mark.parametrize("how", ["ok", "fail"])
+def test_it_happens_again_only_after_a_deletion(how: str) -> None:
+    story = AdminStory()
+    story.created(at_ms=-20)
+    change(story, 10, "id1")
+    change(story, 20, how=how)
+    story.fault(11, 12, "pause", "n1")
+    ask(story, 60, (NAME, "id3"))
+    assert judged(story.history(metadata_log=False)) == ([] if how == "ok" else [f"changed-topic-id {NAME}"])
+
+
+@pytest.mark.parametrize(("fault_ms", "back"), [(21, True), (11, False)])
+def test_a_topic_that_is_back_after_its_only_deletion(fault_ms: int, *, back: bool) -> None:
+    story = AdminStory()
+    story.created(at_ms=-20)
+    change(story, 10, "-")
+    change(story, 20)
+    story.add(50, "runner", OK, "phase", key="final-read")
+    ask(story, 60, (NAME, None))
+    story.fault(fault_ms, fault_ms + 1, "pause", "n1")
+    assert judged(story.history(metadata_log=False)) == ([f"resurrected-topic {NAME}"] if back else [])
