@@ -22,7 +22,7 @@ from results.qualification.listed import RUNS_MAX
 from results.sections.section import ROWS_MAX
 from tests.results.qualified import CONTROLS, LOST, QUESTION, both, qualification_of, run
 
-EXAMPLE = Path(__file__).parent.parent.parent.parent / "docs/examples/4.3.1-against-4.1.1-smoke"
+EXAMPLE = Path(__file__).parent.parent.parent.parent / "docs/examples/4.4.0-against-4.3.1-smoke"
 HOSTILE = "<script>alert(1)</script> | `x` [a](http://b) \x1b[31m\u202e**z**\n# h"
 EVIL = Anomaly(HOSTILE, HOSTILE, HOSTILE, HOSTILE, explanation=(HOSTILE,) * 3)
 
@@ -257,7 +257,7 @@ def test_the_guide_says_of_the_example_what_its_json_says() -> None:
     wall, own = (round(spent[name] / 60_000) for name in ("wall_ms", "runs_ms"))
     assert f"Its {spent['runs']} runs took {wall} minutes of wall-clock time" in guide
     outside = round(100 * spent["outside"])
-    assert f"own durations is {own} minutes too, and {outside} % of it was outside load" in guide
+    assert f"own durations is {own} minutes, and {outside} % of it was outside load" in guide
 
 
 def test_tools_of_another_version_are_part_of_what_an_image_is_called() -> None:
