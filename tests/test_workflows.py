@@ -20,7 +20,8 @@ from harness.cli.campaigns.qualify import build_of
 from harness.cli.commands import krucible
 from harness.plan.catalogue import load_scenario
 from harness.plan.planning import RunOptions, plan_run
-from harness.plan.qualification import PRESETS, Job, QualificationRole, expected_ms, matrix, shard
+from harness.plan.presets import PRESETS
+from harness.plan.qualification import Job, QualificationRole, expected_ms, matrix, shard
 from harness.vocabulary.version import DEFAULT_VERSION, parse_version
 
 ROOT = Path(__file__).parent.parent

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.cli import invoke
-from harness.plan.qualification import PRESETS, Preset, PresetScenario
+from harness.plan.presets import PRESETS, Preset, PresetScenario
 from harness.vocabulary.version import DEFAULT_VERSION
 from results.store.runs import list_runs
 

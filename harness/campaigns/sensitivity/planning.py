@@ -15,7 +15,8 @@ import msgspec
 
 from harness.plan.catalogue import load_scenario
 from harness.plan.planning import RunOptions
-from harness.plan.qualification import Preset, PresetScenario, needs_java
+from harness.plan.presets import Preset, PresetScenario
+from harness.plan.qualification import needs_java
 from harness.plan.schedule import Planned, faults_alone, gambits_of, operations_of, plan
 from harness.seeded_bugs.header import JAVA_LOADS, Area, SeededBug, loads_of
 from harness.vocabulary.administration import (

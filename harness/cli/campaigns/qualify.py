@@ -26,17 +26,8 @@ from harness.cli.parsing import Command
 from harness.clients.java.process import java_missing
 from harness.errors import UsageError, disk_errors_named
 from harness.plan.planning import plan_run
-from harness.plan.qualification import (
-    PRESETS,
-    SEEDS_A_NIGHT,
-    Build,
-    Job,
-    Matrix,
-    expected_ms,
-    load_ms,
-    matrix,
-    shard,
-)
+from harness.plan.presets import PRESETS
+from harness.plan.qualification import SEEDS_A_NIGHT, Build, Job, Matrix, expected_ms, load_ms, matrix, shard
 from harness.vocabulary.version import DEFAULT_VERSION, VersionShapeError, parse_version
 from results.campaigns.step_summary import append_blocks
 from results.markup.markdown import number

@@ -25,7 +25,7 @@ from harness.cli.parsing import Command
 from harness.clients.java.process import java_missing
 from harness.errors import disk_errors_named
 from harness.plan.planning import DURATION_S_MIN
-from harness.plan.qualification import PRESETS
+from harness.plan.presets import PRESETS
 from harness.seeded_bugs.catalogue import BUGS_VERSION, bug_named, fits_version, seeded_bugs
 from harness.seeded_bugs.header import Area, SeededBug
 from results.sensitivity import (

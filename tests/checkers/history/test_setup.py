@@ -74,6 +74,7 @@ def test_fields_that_may_be_absent_are_the_only_ones_that_are_omitted() -> None:
         "seeded_bug",
         "ready",
         "later_versions",
+        "expected_consequences",
     }
     assert set(SetupOf.__struct_fields__) - set(written) == absent
 

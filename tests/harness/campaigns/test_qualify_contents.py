@@ -19,7 +19,7 @@ from harness.cli.campaigns import qualify as qualifying
 from harness.cluster.images import JarSource, Survey
 from harness.cluster.images.tarball import digest_of
 from harness.plan.planning import RunPlan
-from harness.plan.qualification import PRESETS
+from harness.plan.presets import PRESETS
 from results.store.runs import load_identity
 from tests.harness.cli.test_qualify_command import RUNS, TINY, FakeRuns
 from tests.harness.releases import release

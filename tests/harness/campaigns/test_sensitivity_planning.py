@@ -18,7 +18,8 @@ from harness.campaigns.sensitivity.planning import (
 )
 from harness.plan.catalogue import load_scenario
 from harness.plan.planning import plan_run, reproduce_line
-from harness.plan.qualification import PRESETS, Preset, PresetScenario, needs_java
+from harness.plan.presets import PRESETS, Preset, PresetScenario
+from harness.plan.qualification import needs_java
 from harness.seeded_bugs.catalogue import seeded_bugs
 from harness.seeded_bugs.header import JAVA_LOADS, Area, SeededBug
 from harness.seeded_bugs.reach import stage_in

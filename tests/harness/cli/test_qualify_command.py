@@ -20,7 +20,7 @@ from harness.cli.campaigns import qualify as qualifying
 from harness.cli.runs import rerun
 from harness.errors import KrucibleError, UsageError
 from harness.plan.planning import RunPlan
-from harness.plan.qualification import PRESETS, Preset, PresetScenario
+from harness.plan.presets import PRESETS, Preset, PresetScenario
 from harness.vocabulary.topology import Mode
 from results.campaigns.step_summary import BYTES_MAX
 from results.run.measures import FaultMeasures, Measures, save_measures

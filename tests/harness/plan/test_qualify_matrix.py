@@ -8,12 +8,11 @@ from harness.campaigns.qualifying_runs import on_record
 from harness.errors import UsageError
 from harness.plan.catalogue import known_outcomes, scenario_names
 from harness.plan.planning import plan_run
+from harness.plan.presets import PRESETS, Preset
 from harness.plan.qualification import (
-    PRESETS,
     SEEDS_A_NIGHT,
     Build,
     Job,
-    Preset,
     QualificationRole,
     expected_ms,
     load_ms,
