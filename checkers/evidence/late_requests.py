@@ -8,26 +8,32 @@ an outage may be delivered after it.  Such requests end a transaction that they 
 * InitProducerId with a producer id and an epoch, by which a library raises its epoch after some errors
   (KIP-360).  While a transaction is ongoing, the coordinator compares the id, but not the epoch
   (``TransactionCoordinator.prepareInitProducerIdTransit`` of Kafka 4.4.0; docs/findings.md).
-* EndTxn for an earlier transaction with the same epoch (KAFKA-17754).
+* EndTxn for an earlier transaction with the same epoch (KAFKA-17754), in version 1 of the protocol.  With a
+  new epoch for each transaction (KIP-890) the coordinator refuses it.
+
+InitProducerId raises the epoch, so after it the coordinator refuses to commit the transaction.  If the commit
+was acknowledged, no such request ended the transaction before.
 
 In the same way a change that was acknowledged, such as a committed offset, may be executed a second time.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
-from checkers.columns.tables import NEVER
+from checkers.columns.tables import NEVER, PartitionName
 from checkers.evidence.faults import fault_windows
-from checkers.evidence.named_errors import FENCING, FORGETTING, SCRIPT, nothing_but
+from checkers.evidence.named_errors import FENCING, FIRST_PROTOCOL, FORGETTING, SCRIPT, nothing_but
 from checkers.evidence.producers import (
     OperationPair,
     asked_ns,
     earlier_transactions,
     initialisations,
+    is_committed,
     is_decided,
     producer_of,
     transactions,
 )
 from checkers.history.operations import OK, History, Operation, once
+from checkers.history.transactions import sends_of
 from checkers.history.units import NS_PER_S
 
 ASKED_ONCE_NS = 1_000_000_000
@@ -70,19 +76,20 @@ def executed_ns(history: History, from_ns: int, to_ns: int) -> int:
     return max((to_ns, *ends))
 
 
-def late_request(history: History, begun: Operation, at_ns: int) -> str | None:
+def late_request(history: History, call: OperationPair, at_ns: int) -> str | None:
     """Why a late request may have ended a transaction; None if none can have.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
-        begun: the transaction's invocation.
-        at_ns: the time by which it may have ended.
+        call: the transaction.
+        at_ns: the time by which it may have ended, before its end was requested.
     """
-    return (
-        raised_late(history, begun, begun, at_ns)
-        or initialised_late(history, begun, at_ns)
-        or _of_producer(history, begun, at_ns)
-    )
+    began = None
+    if not is_committed(call):
+        began = raised_late(history, call.begun, call.begun, at_ns) or initialised_late(
+            history, call.begun, at_ns
+        )
+    return began or _of_producer(history, call, at_ns)
 
 
 def raised_late(history: History, begun: Operation, before: Operation, at_ns: int) -> str | None:
@@ -147,13 +154,19 @@ def ended_late(earlier: Iterable[OperationPair], at_ns: int) -> str | None:
     return None
 
 
+def has_epoch_of_earlier(call: OperationPair) -> bool:
+    """Whether a transaction may have the same epoch as the transaction of its producer before it."""
+    value = None if call.ended is None else call.ended.value
+    return not isinstance(value, dict) or value.get("version", FIRST_PROTOCOL) == FIRST_PROTOCOL
+
+
 def ended_once(call: OperationPair) -> bool:
     """Whether the end of a transaction was certainly requested only once."""
     ended = call.ended
     return ended is not None and is_decided(call) and ended.time_ns - asked_ns(call) <= ASKED_ONCE_NS
 
 
-def sent_twice(history: History, call: OperationPair) -> bool:
+def sent_twice(history: History, call: OperationPair, partitions: Collection[PartitionName]) -> bool:
     """Whether a library may have sent a batch twice, so that a copy of it arrived during a transaction.
 
     The batch is of this transaction, or of an earlier one of the same producer, which took longer than an
@@ -162,11 +175,13 @@ def sent_twice(history: History, call: OperationPair) -> bool:
     Args:
         history: as `checkers.history.reading.read_history` returns it.
         call: the transaction.
+        partitions: those to one of which the batch was sent.
     """
     producer = producer_of(history, call)
     earlier = [] if producer is None else earlier_transactions(history, call, producer)
     near = (each for each in earlier if call.begun.time_ns - _over_ns(each) <= _DELIVERED_NS)
-    return any(_over_ns(each) - each.begun.time_ns > ASKED_ONCE_NS for each in (call, *near))
+    long = (each for each in (call, *near) if _over_ns(each) - each.begun.time_ns > ASKED_ONCE_NS)
+    return any(PartitionName(*send[1:3]) in partitions for each in long for send in sends_of(each.begun))
 
 
 def _late_ns(took_ns: int) -> int:
@@ -178,15 +193,15 @@ def _late_ns(took_ns: int) -> int:
     return took_ns + ASKED_ONCE_NS
 
 
-def _of_producer(history: History, begun: Operation, at_ns: int) -> str | None:
-    call = OperationPair(begun, None)
+def _of_producer(history: History, call: OperationPair, at_ns: int) -> str | None:
     producer = producer_of(history, call)
     if not _is_of_library(call) or producer is None:
         return None
     earlier = earlier_transactions(history, call, producer)
-    if not any(map(is_decided, earlier)):
+    first = not is_committed(call) and not any(map(is_decided, earlier))
+    if first and at_ns - producer.to_ns <= _DELIVERED_NS:
         return "it was this producer's first transaction: an attempt to initialise it may have arrived late"
-    return ended_late(earlier, at_ns)
+    return ended_late(earlier, at_ns) if has_epoch_of_earlier(call) else None
 
 
 def _over_ns(call: OperationPair) -> int:
