@@ -17,10 +17,10 @@ was acknowledged, no such request ended the transaction before.
 In the same way a change that was acknowledged, such as a committed offset, may be executed a second time.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 
 from checkers.columns.tables import NEVER, PartitionName
-from checkers.evidence.faults import fault_windows
+from checkers.evidence.faults import FaultWindow, fault_windows
 from checkers.evidence.named_errors import FENCING, FIRST_PROTOCOL, FORGETTING, SCRIPT, nothing_but
 from checkers.evidence.producers import (
     OperationPair,
@@ -43,7 +43,7 @@ DELAYED_NS = 3 * NS_PER_S
 _DELIVERED_NS = 20 * NS_PER_S
 """Within this time, requests in the buffer of a closed connection are delivered or given up.
 
-Faults take up to about 10 s; see `_late_ns`.
+Faults take up to about 10 s; see `_arrived_ns`.
 """
 
 
@@ -53,17 +53,41 @@ def delayed_spans(history: History) -> tuple[tuple[int, int], ...]:
 
     A process that is killed loses the requests that it had received, so they are not executed late.
     """
-    holding = (window for window in fault_windows(history) if not window.down)
-    return tuple(
-        (window.invoked_ns, min(window.end_ns, NEVER - DELAYED_NS) + DELAYED_NS) for window in holding
+    return tuple((window.invoked_ns, _later(window.end_ns, DELAYED_NS)) for window in _holding(history))
+
+
+def _holding(history: History) -> Iterator[FaultWindow]:
+    return (window for window in fault_windows(history) if not window.down)
+
+
+def _later(end_ns: int, by_ns: int) -> int:
+    return min(end_ns, NEVER - by_ns) + by_ns
+
+
+def _arrived_ns(history: History, from_ns: int, to_ns: int) -> int:
+    """When all attempts of a request have arrived or were given up, if faults delayed them; 0 if none did.
+
+    TCP repeats what was not acknowledged at intervals that double, so it arrives at most about as long after
+    an outage as the outage took.
+
+    Args:
+        history: as `checkers.history.reading.read_history` returns it.
+        from_ns: when it was requested.
+        to_ns: when its client had an answer, or gave up.
+    """
+    arrivals = (
+        _later(window.end_ns, max(DELAYED_NS, min(window.end_ns - window.invoked_ns, _DELIVERED_NS)))
+        for window in _holding(history)
+        if window.invoked_ns <= to_ns and from_ns <= _later(window.end_ns, DELAYED_NS)
     )
+    return max(arrivals, default=0)
 
 
 def executed_ns(history: History, from_ns: int, to_ns: int) -> int:
     """The time by which an acknowledged request was executed for the last time, nanoseconds.
 
     A client sends it again once it has waited in vain for an answer.  If a fault delays the first one, it may
-    be executed last, until the fault is over.
+    be executed last, a while after the fault.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
@@ -72,8 +96,20 @@ def executed_ns(history: History, from_ns: int, to_ns: int) -> int:
     """
     if to_ns - from_ns <= ASKED_ONCE_NS:
         return to_ns
-    ends = (end for begin, end in delayed_spans(history) if begin <= to_ns and from_ns <= end)
-    return max((to_ns, *ends))
+    return max(to_ns, _arrived_ns(history, from_ns, to_ns))
+
+
+def given_up_ns(history: History, call: OperationPair) -> int:
+    """The time after which no attempt of a request arrives that got no answer; `NEVER` if it is unknown.
+
+    Args:
+        history: as `checkers.history.reading.read_history` returns it.
+        call: the request; its client has closed the connection when it gave up.
+    """
+    if call.ended is None:
+        return NEVER
+    over_ns = call.ended.time_ns
+    return max(over_ns + _DELIVERED_NS, _arrived_ns(history, call.begun.time_ns, over_ns))
 
 
 def late_request(history: History, call: OperationPair, at_ns: int) -> str | None:
@@ -187,8 +223,7 @@ def sent_twice(history: History, call: OperationPair, partitions: Collection[Par
 def _late_ns(took_ns: int) -> int:
     """How long after an acknowledgement an earlier attempt may arrive, if the request took so long.
 
-    TCP repeats what was not acknowledged at intervals that double, so it arrives at most about as long after
-    an outage as the outage took.
+    The outage took at most so long; see `_arrived_ns`.
     """
     return took_ns + ASKED_ONCE_NS
 
