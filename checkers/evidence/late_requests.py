@@ -40,7 +40,7 @@ ASKED_ONCE_NS = 1_000_000_000
 """Within this time no library gives up an attempt, because its request timeout is two seconds."""
 DELAYED_NS = 3 * NS_PER_S
 """How long after a fault requests may arrive that were sent during the fault; clients wait 2.5 s."""
-_DELIVERED_NS = 20 * NS_PER_S
+DELIVERED_NS = 20 * NS_PER_S
 """Within this time, requests in the buffer of a closed connection are delivered or given up.
 
 Faults take up to about 10 s; see `_arrived_ns`.
@@ -76,7 +76,7 @@ def _arrived_ns(history: History, from_ns: int, to_ns: int) -> int:
         to_ns: when its client had an answer, or gave up.
     """
     arrivals = (
-        _later(window.end_ns, max(DELAYED_NS, min(window.end_ns - window.invoked_ns, _DELIVERED_NS)))
+        _later(window.end_ns, max(DELAYED_NS, min(window.end_ns - window.invoked_ns, DELIVERED_NS)))
         for window in _holding(history)
         if window.invoked_ns <= to_ns and from_ns <= _later(window.end_ns, DELAYED_NS)
     )
@@ -109,7 +109,7 @@ def given_up_ns(history: History, call: OperationPair) -> int:
     if call.ended is None:
         return NEVER
     over_ns = call.ended.time_ns
-    return max(over_ns + _DELIVERED_NS, _arrived_ns(history, call.begun.time_ns, over_ns))
+    return max(over_ns + DELIVERED_NS, _arrived_ns(history, call.begun.time_ns, over_ns))
 
 
 def late_request(history: History, call: OperationPair, at_ns: int) -> str | None:
@@ -142,7 +142,7 @@ def raised_late(history: History, begun: Operation, before: Operation, at_ns: in
         and each.begun.index < before.index
         and _is_of_library(each)
         and _may_raise(each)
-        and at_ns - _over_ns(each) <= _DELIVERED_NS
+        and at_ns - _over_ns(each) <= DELIVERED_NS
         for each in transactions(history)
     )
     if not found:
@@ -183,7 +183,7 @@ def ended_late(earlier: Iterable[OperationPair], at_ns: int) -> str | None:
         earlier: the earlier transactions of the producer.
         at_ns: the time by which the transaction may have ended.
     """
-    if any(not ended_once(each) and at_ns - _over_ns(each) <= _DELIVERED_NS for each in earlier):
+    if any(not ended_once(each) and at_ns - _over_ns(each) <= DELIVERED_NS for each in earlier):
         return (
             "the end of an earlier transaction of this producer may have been requested twice (KAFKA-17754)"
         )
@@ -215,7 +215,7 @@ def sent_twice(history: History, call: OperationPair, partitions: Collection[Par
     """
     producer = producer_of(history, call)
     earlier = [] if producer is None else earlier_transactions(history, call, producer)
-    near = (each for each in earlier if call.begun.time_ns - _over_ns(each) <= _DELIVERED_NS)
+    near = (each for each in earlier if call.begun.time_ns - _over_ns(each) <= DELIVERED_NS)
     long = (each for each in (call, *near) if _over_ns(each) - each.begun.time_ns > ASKED_ONCE_NS)
     return any(PartitionName(*send[1:3]) in partitions for each in long for send in sends_of(each.begun))
 
@@ -234,7 +234,7 @@ def _of_producer(history: History, call: OperationPair, at_ns: int) -> str | Non
         return None
     earlier = earlier_transactions(history, call, producer)
     first = not is_committed(call) and not any(map(is_decided, earlier))
-    if first and at_ns - producer.to_ns <= _DELIVERED_NS:
+    if first and at_ns - producer.to_ns <= DELIVERED_NS:
         return "it was this producer's first transaction: an attempt to initialise it may have arrived late"
     return ended_late(earlier, at_ns) if has_epoch_of_earlier(call) else None
 
