@@ -40,6 +40,11 @@ def is_acknowledged(mop: Sequence[object]) -> bool:
     return len(mop) > _OFFSET and mop[_OFFSET] is not None
 
 
+def is_committed(call: OperationPair) -> bool:
+    """Whether a coordinator acknowledged the commit of a transaction."""
+    return call.ended is not None and call.ended.type is OK
+
+
 def is_decided(call: OperationPair) -> bool:
     """Whether a transaction was certainly committed, or aborted on purpose, by its coordinator.
 

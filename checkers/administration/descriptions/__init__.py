@@ -7,7 +7,7 @@ coordinator, the partition is one of ``__transaction_state``.
 
 1. A transaction is ongoing, with all its partitions, from when its records were sent until the earliest of
    its timeout, its end, and an abort marker: ``open-transaction-unknown``.  An initialisation of its id that
-   was never answered may have ended it at any time.
+   was never answered may have ended it, as long as it may arrive late.
 2. In each partition it begins at its first record there: ``open-producer-unknown``.
 3. After an abort marker was acknowledged, it is no longer open: ``aborted-transaction-open``.  The
    coordinator does not learn of that marker.  So a record that was never answered may be appended after it,

@@ -6,6 +6,7 @@ from typing import Generic, NamedTuple, TypeVar
 import msgspec
 from msgspec import UNSET
 
+from checkers.evidence.late_requests import given_up_ns
 from checkers.evidence.producers import OperationPair, initialisations
 from checkers.history.operations import INFO, INVOKE, OK, History, Operation
 from checkers.history.transactions import (
@@ -96,21 +97,24 @@ def transactions_known(history: History) -> dict[Producer, DescribedTransaction]
         known = None if given is None else msgspec.convert(given, ProducerInitialised)
         if known is None or known.producer_id is None or known.epoch is None or known.timeout_ms is UNSET:
             continue
-        rivals = [each.begun.time_ns for each in initialisations(history) if _may_end(each, begun)]
+        rivals = [each.begun.time_ns for each in initialisations(history) if _may_end(history, each, begun)]
         transaction = _transaction(begun, ended, known.timeout_ms, rivals)
         found.setdefault(Producer(known.producer_id, known.epoch), transaction)
     return found
 
 
-def _may_end(initialisation: OperationPair, begun: Operation) -> bool:
+def _may_end(history: History, initialisation: OperationPair, begun: Operation) -> bool:
     """Whether an initialisation may abort a transaction: it may be executed after the transaction began.
 
     One that got no answer may have waited in a connection that its client had given up, and be executed after
     a later initialisation was.
     """
-    ended = initialisation.ended
-    executed = ended is not None and ended.type is not INFO and ended.index < begun.index
-    return initialisation.begun.key == begun.key and not executed
+    asked, ended = initialisation
+    if asked.key != begun.key:
+        return False
+    if ended is None or ended.type is INFO:
+        return begun.time_ns <= given_up_ns(history, initialisation)
+    return ended.index > begun.index
 
 
 def _transaction(

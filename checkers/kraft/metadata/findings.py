@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from checkers.evidence.faults import FaultWindow
+from checkers.evidence.late_requests import DELIVERED_NS
 from checkers.history.operations import Operation
 from checkers.kraft.metadata.anomalies import (
     CHANGED_TOPIC_ID,
@@ -70,7 +71,7 @@ def find_changed_ids(metadata: Metadata, windows: Sequence[FaultWindow] = ()) ->
 
     A creation with an unknown outcome may have been requested twice, so nothing is known after it was
     requested.  An acknowledged one may have been too, if a fault was in force.  But its second request
-    changes nothing until a deletion is requested.
+    changes nothing until a deletion is requested, and arrives at most some time after the fault.
 
     Args:
         metadata: all requests and all lists.
@@ -106,14 +107,21 @@ def _created_again(
     windows: Sequence[FaultWindow],
 ) -> bool:
     """Whether a second request of an acknowledged creation may have created another topic before a list."""
-    repeated = (each for each in creations if each.acknowledged and may_repeat(each, windows))
     return any(
         not deletion.failed
         and creation.begin.index < deletion.last.index
         and deletion.begin.index < listing.end.index
-        for creation in repeated
+        and _repeats_after(creation, deletion, windows)
+        for creation in creations
+        if creation.acknowledged
         for deletion in deletions
     )
+
+
+def _repeats_after(creation: Change, deletion: Change, windows: Sequence[FaultWindow]) -> bool:
+    """Whether a second request of a creation may be executed after a deletion was requested."""
+    deleting_ns = deletion.begin.time_ns
+    return may_repeat(creation, [window for window in windows if deleting_ns - window.end_ns <= DELIVERED_NS])
 
 
 def find_in_final(metadata: Metadata, windows: Sequence[FaultWindow] = ()) -> Iterator[Anomaly]:
@@ -180,8 +188,10 @@ def _resurrected(
     of an acknowledged one.
     """
     creations = [life.creation for life in lives]
-    certain = all(each.acknowledged and not may_repeat(each, windows) for each in creations)
     last = lives[-1].deleted
+    certain = last is not None and all(
+        each.acknowledged and not _repeats_after(each, last, windows) for each in creations
+    )
     for listing in listings:
         if name not in listing.topics:
             continue

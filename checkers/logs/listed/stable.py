@@ -9,6 +9,7 @@ from msgspec import UNSET
 
 from checkers.columns.tables import NEVER, NONE, PartitionName
 from checkers.evidence.late_requests import late_request
+from checkers.evidence.producers import OperationPair
 from checkers.history.observed import OffsetsRequested
 from checkers.history.operations import INFO, INVOKE, OK, History, Operation, once
 from checkers.history.setup import recorded_setup
@@ -58,12 +59,13 @@ def _ended(story: ListedHistory, one: Opened, at_ns: int) -> str | None:
 
     It ended the transaction as it had ended an older one, or by a request of another producer.
     """
-    operation = one.operations[0]
+    began, ended = one.operations
     decisions = decisions_of(story.history)
-    row = int(decisions.of(np.array([operation]))[0])
+    row = int(decisions.of(np.array([began]))[0])
     if row != NONE:
         return decisions.texts[row]
-    return late_request(story.history, story.history.operations[operation], at_ns)
+    operations = story.history.operations
+    return late_request(story.history, OperationPair(operations[began], operations[ended]), at_ns)
 
 
 def _ahead(story: ListedHistory, place: ListedLog, opened: list[Opened]) -> Iterator[Found]:
@@ -125,13 +127,14 @@ class _Ends:
         """When its end was first requested, by any producer, or its timeout passed; 0 if unknown.
 
         An initialisation of the same id may end it at any time after that request, if it was answered after
-        the transaction began, or if its outcome is unknown.
+        the transaction began, or if its outcome is unknown.  If the commit was acknowledged, none did: the
+        coordinator would have refused the commit, because of the epoch.
         """
         mine = [(asked, answer) for asked, answer in self._inits if asked.key == began.key]
         rivals = [
             asked.time_ns
             for asked, answer in mine
-            if answer is None or answer.type is INFO or answer.index > began.index
+            if ended.type is not OK and (answer is None or answer.type is INFO or answer.index > began.index)
         ]
         known = [
             msgspec.convert(answer.value, ProducerInitialised)

@@ -24,7 +24,13 @@ import msgspec
 
 from checkers.columns.tables import NEVER
 from checkers.evidence.features import TRANSACTION_VERSION, levels_in_run
-from checkers.evidence.late_requests import ASKED_ONCE_NS, ended_late, initialised_late, raised_late
+from checkers.evidence.late_requests import (
+    ASKED_ONCE_NS,
+    ended_late,
+    has_epoch_of_earlier,
+    initialised_late,
+    raised_late,
+)
 from checkers.evidence.named_errors import (
     FENCING,
     FIRST_PROTOCOL,
@@ -164,11 +170,11 @@ def _doubt(
 def _ended_late(history: History, call: OperationPair, producer: OperationPair) -> str | None:
     """Whether a late request may have ended the transaction instead of an earlier one of the same epoch.
 
-    Its epoch is the same only in version 1 of the protocol.  The request does not raise it.
+    Its epoch is the same only in version 1 of the protocol.  The request does not raise it, and the
+    coordinator still knows the producer, so it answers INVALID_TXN_STATE.
     """
     ended = call.ended or call.begun
-    same_epoch = (ended.value or {}).get("version", FIRST_PROTOCOL) == FIRST_PROTOCOL
-    if not same_epoch or codes_in(ended.error or "") & FENCING:
+    if not has_epoch_of_earlier(call) or not nothing_but(ended.error or "", (TXN_STATE,)):
         return None
     return ended_late(earlier_transactions(history, call, producer), ended.time_ns)
 

@@ -16,7 +16,8 @@ lowest sequence number that it has had to verify since then, and refuses all hig
 that was sent again may arrive a second time after its successors.  It is refused, and so are the batches
 after it, although nothing was lost (docs/findings.md).  librdkafka reports that it had sent a batch of the
 partition again.  kafka-clients and kafka-python do not report it, so for these libraries the duration of the
-transaction, and of earlier ones of the producer, decides whether a batch may have been sent again.
+transaction, and of earlier ones of the producer with records in that partition, decides whether a batch may
+have been sent again.
 """
 
 from bisect import bisect_left
@@ -86,7 +87,7 @@ def _names_records(operation: Operation) -> bool:
 def _judged(history: History, setup: Setup, operation: Operation) -> Anomaly:
     partitions = _partitions(operation, acknowledged=False)
     before = _acknowledged_before(history, operation, partitions)
-    own = _own_doubt(history, setup, operation)
+    own = _own_doubt(history, setup, operation, partitions)
     doubt = own or _doubt(operation, partitions, before) or _licence(history, operation, partitions, before)
     names = ", ".join(map(str, sorted(partitions)))
     anomaly = SEQUENCE_LOST.found(
@@ -102,11 +103,13 @@ def _judged(history: History, setup: Setup, operation: Operation) -> Anomaly:
     return anomaly if doubt is None else msgspec.structs.replace(anomaly, illegal=False, licence=doubt)
 
 
-def _own_doubt(history: History, setup: Setup, operation: Operation) -> str | None:
+def _own_doubt(
+    history: History, setup: Setup, operation: Operation, partitions: frozenset[PartitionName]
+) -> str | None:
     """Why an error of this producer proves no loss; None if it may prove one."""
     if operation.f != _TRANSACTION:
         return _of_send(setup, operation)
-    return _of_transaction(history, operation)
+    return _of_transaction(history, operation, partitions)
 
 
 def _doubt(
@@ -131,7 +134,9 @@ def _of_send(setup: Setup, operation: Operation) -> str | None:
     return None
 
 
-def _of_transaction(history: History, operation: Operation) -> str | None:
+def _of_transaction(
+    history: History, operation: Operation, partitions: frozenset[PartitionName]
+) -> str | None:
     if _SENT_AGAIN in (operation.error or ""):
         return (
             "a batch was sent there twice, and if the copy arrives last the leader refuses all "
@@ -143,7 +148,7 @@ def _of_transaction(history: History, operation: Operation) -> str | None:
     )
     client = operation.value.get("client")
     call = next(each for each in transactions(history) if each.ended is operation)
-    if verified and client in _SILENT and sent_twice(history, call):
+    if verified and client in _SILENT and sent_twice(history, call, partitions):
         return f"a batch may have been sent there twice, which {client} does not report"
     return None
 

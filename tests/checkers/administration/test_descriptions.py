@@ -155,6 +155,32 @@ def test_an_earlier_initialisation_without_an_answer_may_be_executed_late(
     assert found(recording) == (expected if wrong else [])
 
 
+@pytest.mark.parametrize(
+    ("given_up_ms", "fault_ms", "wrong"),
+    [(-19_000, None, False), (-21_000, None, True), (-21_000, -10_000, False), (-35_000, -30_000, True)],
+)
+def test_an_initialisation_that_was_given_up_long_ago_is_executed_no_more(
+    given_up_ms: int, fault_ms: int | None, *, wrong: bool
+) -> None:
+    recording = DescribedTransaction()
+    nobody = {"client": CLIENT, "timeout_ms": TIMEOUT_MS}
+    asked_ms = given_up_ms - 2_500
+    recording.call((asked_ms, given_up_ms), 11, "init-transactions", NAME, nobody, nobody, how="info")
+    if fault_ms is not None:
+        recording.fault(asked_ms - 10_000, fault_ms, "pause", "n1")
+    recording.ends()
+    recording.coordinator(state="CompleteAbort", told_epoch=4)
+    assert found(recording) == ([f"open-transaction-unknown {NAME}"] if wrong else [])
+
+
+def test_an_initialisation_without_a_completion_may_be_executed_at_any_time() -> None:
+    recording = DescribedTransaction()
+    recording.add(-60_000, 11, OperationType.INVOKE, "init-transactions", key=NAME, value={"client": CLIENT})
+    recording.ends()
+    recording.coordinator(state="CompleteAbort", told_epoch=4)
+    assert found(recording) == []
+
+
 def test_an_initialisation_of_another_id_ends_nothing() -> None:
     recording = DescribedTransaction()
     recording.add(50, 11, OperationType.INVOKE, "init-transactions", key="lapse-2", value={"client": CLIENT})

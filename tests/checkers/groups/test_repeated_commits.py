@@ -17,9 +17,13 @@ def fault(story: GroupStory, f: str = "inject") -> None:
 
 
 def ended(story: GroupStory) -> None:
-    """The fault ends; more than 3 s later all its requests have arrived."""
+    """The fault ends; more than 3 s after a short one all its requests have arrived."""
     fault(story, "heal")
     story.now_ns += 4_000 * MS
+
+
+def later(story: GroupStory) -> None:
+    story.now_ns += 6_000 * MS
 
 
 def commit(offset: int, *, took_ms: int = 10, process: int = 1) -> Step:
@@ -46,6 +50,10 @@ SLOW, LATER = commit(1, took_ms=2_200), commit(3)
         pytest.param((fault, commit(1), LATER, ended), True, id="sent once"),
         pytest.param((SLOW, LATER), True, id="no fault"),
         pytest.param((fault, SLOW, ended, LATER), True, id="it was over"),
+        pytest.param((fault, later, SLOW, ended, LATER), False, id="it was as long before"),
+        pytest.param(
+            (fault, later, SLOW, ended, later, LATER), True, id="it was over for as long as it took"
+        ),
         pytest.param((SLOW, fault, LATER, ended), True, id="before the fault"),
         pytest.param((fault, SLOW, commit(3), ended, commit(4)), True, id="one after it"),
         pytest.param(

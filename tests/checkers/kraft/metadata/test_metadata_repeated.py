@@ -29,6 +29,23 @@ def test_a_creation_that_a_fault_held_up_may_happen_again(
     assert judged(story.history(metadata_log=False)) == found
 
 
+@pytest.mark.parametrize(("deleted_ms", "back"), [(20_000, True), (20_050, False)])
+@pytest.mark.parametrize("final", [True, False])
+def test_its_second_request_arrives_some_time_after_the_fault_at_most(
+    deleted_ms: int, *, back: bool, final: bool
+) -> None:
+    story = AdminStory()
+    story.created(at_ms=-20)
+    change(story, 10, "-" if final else "id1")
+    change(story, deleted_ms)
+    if final:
+        story.add(deleted_ms + 50, "runner", OK, "phase", key="final-read")
+    ask(story, deleted_ms + 60, (NAME, "id3"))
+    story.fault(11, 12, "pause", "n1")
+    found = "resurrected-topic" if final else "changed-topic-id"
+    assert judged(story.history(metadata_log=False)) == ([] if back else [f"{found} {NAME}"])
+
+
 @pytest.mark.parametrize("how", ["ok", "fail"])
 def test_it_happens_again_only_after_a_deletion(how: str) -> None:
     story = AdminStory()

@@ -30,20 +30,32 @@ class Library(Asked):
         ending_ms: float | None = None,
         client: str = "kafka-python",
         process: int = 9,
+        version: int = 1,
     ) -> None:
         asked = {"client": client, "end": "commit", "mops": [["send", TOPIC, 0, 80]]}
         ending_ns = None if ending_ms is None else round(ending_ms * 1_000_000)
         value = {**asked, "mops": [["send", TOPIC, 0, 80, offset]], "ended": None, "ending_ns": ending_ns}
+        value["version"] = version
         self.add(from_ms, process, INVOKE, "txn", key="t", value=asked)
         self.add(to_ms, process, FAIL if error else OK, "txn", key="t", value=value, error=error)
 
-    def is_open(self, at_ms: float = 25_000) -> str | None:
-        """A transaction that stays open, with a record at 3, and an answer behind that: its licence."""
-        self.transaction(at_ms, at_ms + 300, 3, FENCED)
+    def is_open(
+        self,
+        at_ms: float = 25_000,
+        error: str | None = FENCED,
+        ending_ms: float | None = None,
+        version: int = 1,
+    ) -> str | None:
+        """A transaction that is open at first, with a record at 3, and an answer behind that: its licence."""
+        self.transaction(at_ms, at_ms + 300, 3, error, ending_ms=ending_ms, version=version)
         self.add_answer(at_ms + 100, "stable", 4)
         (anomaly,) = (each for each in judged(self).anomalies if each.id == STABLE)
         assert anomaly.illegal == (anomaly.licence is None)
         return anomaly.licence
+
+    def is_committed(self, version: int = 1) -> str | None:
+        """As before, but its commit is acknowledged."""
+        return self.is_open(error=None, ending_ms=25_200, version=version)
 
 
 def decided(**workload: Any) -> Library:
@@ -58,10 +70,34 @@ def test_a_producer_that_was_answered_at_once() -> None:
     assert decided().is_open() is None
 
 
-def test_the_first_transaction_of_a_producer() -> None:
+@pytest.mark.parametrize(("at_ms", "late"), [(24_000, True), (24_500, False)])
+def test_the_first_transaction_of_a_producer(at_ms: float, *, late: bool) -> None:
     asked = Library()
-    asked.starts(4_000, 4_001)
-    assert "first transaction" in (asked.is_open() or "")
+    asked.starts(4_000, 4_200)
+    licence = asked.is_open(at_ms)
+    assert ("first transaction" in (licence or "")) == late
+    assert (licence is None) != late
+
+
+@pytest.mark.parametrize("earlier", ["none", "error", "long", "unanswered", "later"])
+def test_a_late_initialisation_would_have_prevented_the_commit(earlier: str) -> None:
+    """It raises the epoch, so the coordinator refuses to commit what the epoch before began."""
+    asked = Library()
+    if earlier == "error":
+        asked.transaction(20_500, 24_000, None, TIMED_OUT, client="confluent-kafka", process=11)
+    asked.starts(20_000 if earlier == "long" else 24_600, 24_700)
+    if earlier == "unanswered":
+        asked.add(24_750, 11, INVOKE, "init-transactions", key="t", value={"client": "kafka-python"})
+    if earlier == "later":
+        asked.starts(25_050, 25_400, 11)
+    assert asked.is_committed() is None
+
+
+@pytest.mark.parametrize(("version", "late"), [(1, True), (2, False)])
+def test_a_late_end_does_not_prevent_the_commit_unless_the_epoch_is_new(version: int, *, late: bool) -> None:
+    asked = decided()
+    asked.transaction(20_000, 24_000, 1, ending_ms=21_500)
+    assert ("KAFKA-17754" in (asked.is_committed(version) or "")) == late
 
 
 def test_a_script_asks_once() -> None:

@@ -5,6 +5,7 @@ import pytest
 from checkers.history.operations import FAIL, INFO, OK
 from tests.checkers.transactional.client_errors.test_client_errors import FENCED, LOST_NAMED, STATE, Story
 
+MAPPING = "INVALID_PRODUCER_ID_MAPPING: The producer id is not assigned to its transactional id"
 ERROR = f"{LOST_NAMED}; its commit was never asked for"
 
 
@@ -41,6 +42,18 @@ def test_earlier_transactions_count_too(
     assert anomaly.illegal is illegal
 
 
+@pytest.mark.parametrize(("partition", "illegal"), [(0, False), (1, True)])
+def test_the_batch_was_sent_to_the_same_partition(partition: int, *, illegal: bool) -> None:
+    story = Story().initialise(7).transact().transact(took_s=2.5)
+    for operation in story.operations[-2:]:
+        operation.value["mops"][0][2] = partition
+    story.transact(7, FAIL, ERROR, offset=None)
+    story.operations[0].value["features"] = {"transaction.version": 1}
+    anomaly = story.anomaly()
+    assert anomaly is not None
+    assert anomaly.illegal is illegal
+
+
 def test_without_an_initialisation_its_own_duration_decides() -> None:
     story = Story().transact(client="kafka-python", took_s=2.5)
     story.transact(7, FAIL, ERROR, offset=None, client="kafka-python")
@@ -59,6 +72,7 @@ def test_without_an_initialisation_its_own_duration_decides() -> None:
         pytest.param(STATE, 0.9, 0.0, None, True, id="sent once"),
         pytest.param(STATE, 2.5, 21.0, None, True, id="long ago"),
         pytest.param(FENCED, 2.5, 0.0, None, True, id="which raises no epoch"),
+        pytest.param(MAPPING, 2.5, 0.0, None, True, id="which forgets no producer"),
     ],
 )
 def test_an_abort_that_was_sent_twice_may_abort_the_next_transaction(
