@@ -19,8 +19,6 @@ from results.store.runs import find_run, load_verdict
 
 pytestmark = pytest.mark.cluster
 LIBRARIES = {"kafka-python", "confluent-kafka", "kafka-clients"}
-INITIALISED_AGAIN = "share-state-initialised-again"
-"""A defect of Kafka that a slow host shows (docs/findings.md); no request of a client causes it."""
 
 
 def of_one_fault(name: str) -> Scenario:
@@ -64,17 +62,15 @@ def test_kafkas_own_client_has_its_share_of_the_load(tmp_path: Path, monkeypatch
 def test_members_of_a_share_group_receive_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planning, "load_scenario", of_one_fault)
     name = "exploratory/share"
-    code = invoke(["run", name, "--seed", "4", "--kafka-version", "4.3.1", "--runs", str(tmp_path)])
+    invoke(["run", name, "--seed", "4", "--kafka-version", "4.3.1", "--runs", str(tmp_path)])
 
     folder = find_run(tmp_path, name)
-    results = {one.checker: one for one in load_verdict(folder).results}
+    # Defects of Kafka that a slow host shows are as expected (docs/findings.md), and nothing else.
+    verdict = load_verdict(folder)
+    assert verdict.as_expected, verdict.reasons
+    results = {one.checker: one for one in verdict.results}
     result = results.pop("share-groups")
-    if INITIALISED_AGAIN in result.counts:
-        # What follows from it is as expected too; other anomalies of share groups are not.
-        assert load_verdict(folder).as_expected, load_verdict(folder).reasons
-        assert Validity.INVALID not in {one.validity for one in results.values()}
-    else:
-        assert code == 0, load_verdict(folder).reasons
+    assert Validity.INVALID not in {one.validity for one in results.values()}
     assert result.figures["released"] > 0
     assert result.figures["delivery_count_max"] > 1
     assert result.figures["acknowledged"] > result.figures["records"]
