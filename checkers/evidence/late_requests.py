@@ -170,7 +170,7 @@ def initialised_late(history: History, begun: Operation, at_ns: int) -> str | No
         and each.ended.index < begun.index
         and _is_of_library(each)
         and each.ended.time_ns - each.begun.time_ns > ASKED_ONCE_NS
-        and at_ns - each.ended.time_ns <= _late_ns(each.ended.time_ns - each.begun.time_ns)
+        and at_ns <= _tried_ns(history, each.begun.time_ns, each.ended.time_ns)
         for each in initialisations(history)
     )
     return "an initialisation took long: an earlier attempt of it may have arrived later" if found else None
@@ -220,12 +220,14 @@ def sent_twice(history: History, call: OperationPair, partitions: Collection[Par
     return any(PartitionName(*send[1:3]) in partitions for each in long for send in sends_of(each.begun))
 
 
-def _late_ns(took_ns: int) -> int:
-    """How long after an acknowledgement an earlier attempt may arrive, if the request took so long.
+def _tried_ns(history: History, from_ns: int, to_ns: int) -> int:
+    """Until when an earlier attempt of an acknowledged request may arrive, if the request took long.
 
-    The outage took at most so long; see `_arrived_ns`.
+    What delayed it took at most as long as the request did, or was a fault, which may hold one connection
+    only.
     """
-    return took_ns + ASKED_ONCE_NS
+    late_ns = to_ns - from_ns + ASKED_ONCE_NS
+    return max(to_ns + late_ns, _arrived_ns(history, from_ns, to_ns))
 
 
 def _of_producer(history: History, call: OperationPair, at_ns: int) -> str | None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from checkers.evidence.faults import FaultWindow
-from checkers.evidence.late_requests import DELIVERED_NS
+from checkers.evidence.late_requests import ASKED_ONCE_NS, DELIVERED_NS
 from checkers.history.operations import Operation
 from checkers.kraft.metadata.anomalies import (
     CHANGED_TOPIC_ID,
@@ -119,9 +119,16 @@ def _created_again(
 
 
 def _repeats_after(creation: Change, deletion: Change, windows: Sequence[FaultWindow]) -> bool:
-    """Whether a second request of a creation may be executed after a deletion was requested."""
-    deleting_ns = deletion.begin.time_ns
-    return may_repeat(creation, [window for window in windows if deleting_ns - window.end_ns <= DELIVERED_NS])
+    """Whether a second request of a creation may be executed after a deletion was requested.
+
+    A process that is killed loses the requests that it had received.  So unless a client waited for so long
+    that it sent the request again, a kill delays none.
+    """
+    asked, answered = creation.begin.time_ns, creation.last.time_ns
+    delaying = (window for window in windows if answered - asked > ASKED_ONCE_NS or not window.down)
+    return may_repeat(
+        creation, [each for each in delaying if deletion.begin.time_ns - each.end_ns <= DELIVERED_NS]
+    )
 
 
 def find_in_final(metadata: Metadata, windows: Sequence[FaultWindow] = ()) -> Iterator[Anomaly]:

@@ -46,6 +46,23 @@ def test_its_second_request_arrives_some_time_after_the_fault_at_most(
     assert judged(story.history(metadata_log=False)) == ([] if back else [f"{found} {NAME}"])
 
 
+@pytest.mark.parametrize(
+    ("fault", "took_ms", "back"), [("pause", 2, True), ("kill", 2, False), ("kill", 1_100, True)]
+)
+def test_a_kill_delays_only_a_request_for_which_a_client_waited(
+    fault: str, took_ms: int, *, back: bool
+) -> None:
+    story = AdminStory()
+    story.created(at_ms=-20)
+    asked = {"partitions": 1, "replication_factor": 1}
+    answer = asked | {"topic_id": "id1"}
+    story.both(10, 10 + took_ms, "create-topic", asked, answer=answer, key=NAME)
+    change(story, 1_200)
+    ask(story, 1_300, (NAME, "id3"))
+    story.fault(11, 12, fault, "n1")
+    assert judged(story.history(metadata_log=False)) == ([] if back else [f"changed-topic-id {NAME}"])
+
+
 @pytest.mark.parametrize("how", ["ok", "fail"])
 def test_it_happens_again_only_after_a_deletion(how: str) -> None:
     story = AdminStory()

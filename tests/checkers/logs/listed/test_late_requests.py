@@ -143,6 +143,21 @@ def test_an_initialisation_that_took_long(from_ms: float, client: str, process: 
     assert (licence is None) != late
 
 
+@pytest.mark.parametrize(
+    ("kind", "healed_ms", "late"),
+    [("held-requests", 21_000, True), ("held-requests", 19_000, False), ("kill", 21_000, False)],
+)
+def test_a_fault_may_hold_an_attempt_for_longer_than_the_initialisation_took(
+    kind: str, healed_ms: float, *, late: bool
+) -> None:
+    asked = Library()
+    asked.starts(14_000, 16_500, 11)
+    asked.starts(19_100, 19_101)
+    asked.transaction(19_200, 19_300, 0, ending_ms=19_250)
+    asked.fault(15_000, healed_ms, kind, "n1")
+    assert ("earlier attempt" in (asked.is_open() or "")) == late
+
+
 def test_scripts_initialise_once() -> None:
     asked = Library()
     asked.starts(14_000, 21_000, 11, client="raw")
