@@ -11,6 +11,8 @@ from collections.abc import Iterable
 OUT_OF_ORDER, OLD_EPOCH, TXN_STATE, PRODUCER_ID_MAPPING, UNKNOWN_PRODUCER, FENCED = 45, 47, 48, 49, 59, 90
 KAFKA_CLIENTS = frozenset({"kafka-clients", "kafka-clients-other"})
 """Kafka's own client in Java: of the run's version, and of another one."""
+KAFKA_PYTHON = "kafka-python"
+LIBRDKAFKA = "confluent-kafka"
 FENCING = frozenset((FENCED, OLD_EPOCH))
 """Errors of a producer whose epoch is not the newest."""
 FORGETTING = frozenset((TXN_STATE, PRODUCER_ID_MAPPING))

@@ -54,7 +54,7 @@ def find_stable_ahead(story: ListedHistory, place: ListedLog) -> Iterator[Anomal
     yield from worst(_ahead(story, place, opened))
 
 
-def _ended(story: ListedHistory, one: Opened, at_ns: int) -> str | None:
+def _ended(story: ListedHistory, one: Opened) -> str | None:
     """Why a coordinator may have ended a transaction without a request for this transaction.
 
     It ended the transaction as it had ended an older one, or by a request of another producer.
@@ -65,7 +65,7 @@ def _ended(story: ListedHistory, one: Opened, at_ns: int) -> str | None:
     if row != NONE:
         return decisions.texts[row]
     operations = story.history.operations
-    return late_request(story.history, OperationPair(operations[began], operations[ended]), at_ns)
+    return late_request(story.history, OperationPair(operations[began], operations[ended]))
 
 
 def _ahead(story: ListedHistory, place: ListedLog, opened: list[Opened]) -> Iterator[Found]:
@@ -73,7 +73,7 @@ def _ahead(story: ListedHistory, place: ListedLog, opened: list[Opened]) -> Iter
         for one in opened:
             if one.from_ns <= answer.time_ns < one.until_ns and one.offset < answer.offset:
                 since = (place.name, one.from_ns, answer.time_ns, one.offset)
-                permit = story.permit(*since, removable=True) or _ended(story, one, answer.time_ns)
+                permit = story.permit(*since, removable=True) or _ended(story, one)
                 yield _found(place, answer, one), permit
 
 

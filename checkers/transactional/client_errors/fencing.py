@@ -6,7 +6,7 @@ the epoch (KIP-890; how this is reported differs: KAFKA-19690, KAFKA-20785).
 
 A refusal is in doubt in five cases.  The coordinator's partition of ``__transaction_state`` may have legally
 lost the producer's last request, so that an older epoch or another transaction is in force.  There was
-another error within the transaction, after which libraries raise the epoch by themselves (KIP-360).  The
+another error within the transaction, after which libraries raise the epoch by themselves (KIP-360).  A
 library may have sent an initialisation twice, and the first attempt may have been executed last.  Or an
 earlier producer of the transactional id had such an error, and its request to raise the epoch was delivered
 late.  This request names the producer's id and epoch.  While a transaction is ongoing, the coordinator
@@ -15,18 +15,22 @@ compares the id, but not the epoch: it aborts the transaction and fences its pro
 transaction of this producer was aborted by a request that was sent twice, and the first one aborted this
 transaction, which has the same epoch (KAFKA-17754).
 
+While the coordinator ends transactions as their producer requests, it knows the producer's epoch.  So only
+requests count that may have been executed after the end of the producer's last decided transaction was
+requested, or else after its initialisation was; `late_requests` says until when they may arrive.
+
 Batches that a leader refused have other reasons: see `verification`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import msgspec
 
 from checkers.columns.tables import NEVER
 from checkers.evidence.features import TRANSACTION_VERSION, levels_in_run
 from checkers.evidence.late_requests import (
-    ASKED_ONCE_NS,
     ended_late,
+    given_up_ns,
     has_epoch_of_earlier,
     initialised_late,
     raised_late,
@@ -87,8 +91,10 @@ def refusals(history: History, setup: Setup) -> Iterator[Anomaly]:
         producer = producer_of(history, call)
         if refused_by_leader(call):
             yield _unknown_partition(call, producer, doubt_of_refusal(history, call, producer))
-        elif not _rivals(history, call, producer) and not may_have_timed_out(setup, call, producer):
-            yield _found(history, call, producer)
+            continue
+        known_ns = _known_ns(history, call, producer)
+        if not _rivals(history, call, producer, known_ns) and not may_have_timed_out(setup, call, producer):
+            yield _found(history, call, producer, known_ns)
 
 
 def _unknown_partition(call: OperationPair, producer: OperationPair | None, doubt: str | None) -> Anomaly:
@@ -105,10 +111,10 @@ def _unknown_partition(call: OperationPair, producer: OperationPair | None, doub
     )
 
 
-def _found(history: History, call: OperationPair, producer: OperationPair | None) -> Anomaly:
+def _found(history: History, call: OperationPair, producer: OperationPair | None, known_ns: int) -> Anomaly:
     ended = call.ended or call.begun
     fenced = bool(codes_in(ended.error or "") & FENCING)
-    doubt = _doubt(history, call, producer, fenced=fenced)
+    doubt = _doubt(history, call, producer, known_ns, fenced=fenced)
     return _anomaly(
         FENCED_WITHOUT_RIVAL if fenced else TRANSACTION_FORGOTTEN,
         call,
@@ -144,7 +150,7 @@ def _anomaly(
 
 
 def _doubt(
-    history: History, call: OperationPair, producer: OperationPair | None, *, fenced: bool
+    history: History, call: OperationPair, producer: OperationPair | None, known_ns: int, *, fenced: bool
 ) -> str | None:
     """Why the client itself may have caused a refusal; None if it can't have."""
     ended = call.ended or call.begun
@@ -155,16 +161,16 @@ def _doubt(
             "other errors are reported as well, after which client libraries raise the epoch "
             "themselves (KIP-360)"
         )
-    if producer.ended.time_ns - producer.begun.time_ns > ASKED_ONCE_NS:
-        return "the initialisation took long: an earlier attempt of it may have arrived later"
     if not fenced and not all(map(is_acknowledged, sends_of(ended))):
         return "not all of its records were acknowledged, so it may not have been ongoing"
-    decided = _decided(history, call, producer)
-    if not decided:
-        return "it was this producer's first transaction: an attempt to initialise it may have arrived late"
     decisive = fenced or _hides_epochs(history, call)
-    late = _late(history, call, producer) if decisive else None
-    return late or _ended_late(history, call, producer) or _lost(history, call, producer, decided)
+    raised = raised_late(history, call.begun, producer.begun, known_ns) if decisive else None
+    return (
+        raised
+        or initialised_late(history, call.begun, known_ns)
+        or _ended_late(history, call, producer)
+        or lost_state(history, str(call.begun.key), known_ns, ended.time_ns)
+    )
 
 
 def _ended_late(history: History, call: OperationPair, producer: OperationPair) -> str | None:
@@ -176,18 +182,7 @@ def _ended_late(history: History, call: OperationPair, producer: OperationPair) 
     ended = call.ended or call.begun
     if not has_epoch_of_earlier(call) or not nothing_but(ended.error or "", (TXN_STATE,)):
         return None
-    return ended_late(earlier_transactions(history, call, producer), ended.time_ns)
-
-
-def _late(history: History, call: OperationPair, producer: OperationPair) -> str | None:
-    """Why a late request of an earlier producer may have ended the transaction; None if none can have.
-
-    That producer's transaction began before the newest producer was initialised, and may have ended later.
-    """
-    until_ns = (call.ended or call.begun).time_ns
-    return raised_late(history, call.begun, producer.begun, until_ns) or initialised_late(
-        history, call.begun, until_ns
-    )
+    return ended_late(history, call, producer)
 
 
 def _hides_epochs(history: History, call: OperationPair) -> bool:
@@ -204,31 +199,35 @@ def _hides_epochs(history: History, call: OperationPair) -> bool:
     return newest and client in KAFKA_CLIENTS and not first and TXN_STATE in codes_in(ended.error or "")
 
 
-def _lost(
-    history: History, call: OperationPair, producer: OperationPair, decided: Sequence[OperationPair]
-) -> str | None:
-    """An event by which the coordinator may have lost its last decision for a producer.
+def _known_ns(history: History, call: OperationPair, producer: OperationPair | None) -> int:
+    """The latest time at which the coordinator certainly still had to accept the producer's epoch.
 
-    The coordinator knows decisions that it makes after a loss, so an earlier loss does not explain a later
-    refusal.
+    The producer's last transaction that was ended as it requested, or else its initialisation, was requested
+    then.  0 without an initialisation.
     """
-    asked = [producer.begun.time_ns, *map(asked_ns, decided)]
-    ended = call.ended or call.begun
-    return lost_state(history, str(call.begun.key), max(asked), ended.time_ns)
+    if producer is None:
+        return 0
+    decided = (each for each in earlier_transactions(history, call, producer) if is_decided(each))
+    return max([producer.begun.time_ns, *map(asked_ns, decided)])
 
 
-def _rivals(history: History, call: OperationPair, producer: OperationPair | None) -> bool:
+def _rivals(history: History, call: OperationPair, producer: OperationPair | None, known_ns: int) -> bool:
     """Whether another producer may have initialised the transactional id since the call's producer did."""
-    since_ns = 0 if producer is None else producer.begun.time_ns
     until_ns = NEVER if call.ended is None else call.ended.time_ns
     return any(
         each is not producer
         and each.begun.key == call.begun.key
         and not (each.ended is not None and each.ended.type is FAIL)
         and each.begun.time_ns <= until_ns
-        and each.to_ns >= since_ns
+        and _executed_ns(history, each) >= known_ns
         for each in initialisations(history)
     )
+
+
+def _executed_ns(history: History, initialisation: OperationPair) -> int:
+    """The latest time at which an initialisation took effect; further attempts of it are in doubt."""
+    acknowledged = initialisation.to_ns != NEVER
+    return initialisation.to_ns if acknowledged else given_up_ns(history, initialisation)
 
 
 def may_have_timed_out(setup: Setup, call: OperationPair, producer: OperationPair | None) -> bool:
@@ -242,8 +241,3 @@ def may_have_timed_out(setup: Setup, call: OperationPair, producer: OperationPai
     if timeout_ms is None or call.ended is None:
         return True
     return call.ended.time_ns - call.begun.time_ns >= timeout_ms * NS_PER_MS
-
-
-def _decided(history: History, call: OperationPair, producer: OperationPair) -> list[OperationPair]:
-    """Earlier transactions of the same producer that the coordinator ended as the producer requested."""
-    return [each for each in earlier_transactions(history, call, producer) if is_decided(each)]

@@ -15,10 +15,10 @@ moved: a former coordinator can answer from its old state.
 """
 
 from checkers.evidence.coordinators import transactions_partition
-from checkers.evidence.late_requests import ended_once
+from checkers.evidence.late_requests import ended_late
 from checkers.evidence.named_errors import TXN_STATE, nothing_but
 from checkers.evidence.partition_changes import partition_changes
-from checkers.evidence.producers import OperationPair, earlier_transactions
+from checkers.evidence.producers import OperationPair
 from checkers.history.operations import History
 
 _NOT_ADDED = "Partition was not added to the transaction"
@@ -48,11 +48,9 @@ def doubt_of_refusal(history: History, call: OperationPair, producer: OperationP
     """
     if producer is None or call.ended is None:
         return "no acknowledged initialisation of this producer is in the history"
-    if not all(map(ended_once, earlier_transactions(history, call, producer))):
-        return (
-            "the end of an earlier transaction of this producer may have been requested twice (KAFKA-17754)"
-        )
-    return _moved(history, str(call.begun.key), producer.begun.time_ns, call.ended.time_ns)
+    return ended_late(history, call, producer) or _moved(
+        history, str(call.begun.key), producer.begun.time_ns, call.ended.time_ns
+    )
 
 
 def _moved(history: History, transactional_id: str, from_ns: int, to_ns: int) -> str | None:

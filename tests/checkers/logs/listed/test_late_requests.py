@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from checkers.history.operations import FAIL, INVOKE, OK
+from checkers.history.operations import FAIL, INFO, INVOKE, OK, OperationType
 from tests.checkers.admin_histories import TOPIC
 from tests.checkers.logs.listed.test_listed import STABLE, Asked, judged
 
@@ -31,13 +31,15 @@ class Library(Asked):
         client: str = "kafka-python",
         process: int = 9,
         version: int = 1,
+        ended: str | None = None,
+        how: OperationType = FAIL,
     ) -> None:
         asked = {"client": client, "end": "commit", "mops": [["send", TOPIC, 0, 80]]}
         ending_ns = None if ending_ms is None else round(ending_ms * 1_000_000)
-        value = {**asked, "mops": [["send", TOPIC, 0, 80, offset]], "ended": None, "ending_ns": ending_ns}
+        value = {**asked, "mops": [["send", TOPIC, 0, 80, offset]], "ended": ended, "ending_ns": ending_ns}
         value["version"] = version
         self.add(from_ms, process, INVOKE, "txn", key="t", value=asked)
-        self.add(to_ms, process, FAIL if error else OK, "txn", key="t", value=value, error=error)
+        self.add(to_ms, process, how if error else OK, "txn", key="t", value=value, error=error)
 
     def is_open(
         self,
@@ -70,12 +72,13 @@ def test_a_producer_that_was_answered_at_once() -> None:
     assert decided().is_open() is None
 
 
-@pytest.mark.parametrize(("at_ms", "late"), [(24_000, True), (24_500, False)])
-def test_the_first_transaction_of_a_producer(at_ms: float, *, late: bool) -> None:
+@pytest.mark.parametrize(("from_ms", "late"), [(3_000, False), (2_900, True)])
+def test_the_first_transaction_of_a_producer(from_ms: float, *, late: bool) -> None:
+    """The initialisation took 1 s, or longer, so that there may have been a second attempt."""
     asked = Library()
-    asked.starts(4_000, 4_200)
-    licence = asked.is_open(at_ms)
-    assert ("first transaction" in (licence or "")) == late
+    asked.starts(from_ms, 4_000)
+    licence = asked.is_open(4_100)
+    assert ("earlier attempt" in (licence or "")) == late
     assert (licence is None) != late
 
 
@@ -108,29 +111,107 @@ def test_a_script_asks_once() -> None:
     assert [each.licence for each in judged(asked).anomalies] == [None]
 
 
+def raising(
+    over_ms: float, error: str | None, client: str, *, offset: int | None = None, **fields: Any
+) -> Library:
+    """Another producer's transaction, which began 5 s before its error, and a producer that follows."""
+    asked = Library()
+    asked.transaction(over_ms - 5_000, over_ms, offset, error, client=client, process=11, **fields)
+    asked.starts(over_ms + 100, over_ms + 101)
+    asked.transaction(over_ms + 200, over_ms + 300, 0, ending_ms=over_ms + 250)
+    return asked
+
+
+SEQUENCE = "OutOfOrderSequenceNumberError: [Error 45] OutOfOrderSequenceNumberError"
+OLD_EPOCH = "InvalidProducerEpochError: [Error 47] InvalidProducerEpochError"
+
+
 @pytest.mark.parametrize(
     ("over_ms", "error", "client", "late"),
     [
+        (22_000, TIMED_OUT, "kafka-clients", True),
+        (21_900, TIMED_OUT, "kafka-clients", False),
         (6_000, TIMED_OUT, "confluent-kafka", True),
-        (4_600, TIMED_OUT, "confluent-kafka", False),
-        (6_000, FENCED, "confluent-kafka", False),
-        (6_000, TIMED_OUT, "raw", False),
+        (24_000, FENCED, "confluent-kafka", False),
+        (24_000, TIMED_OUT, "raw", False),
+        (24_000, OLD_EPOCH, "kafka-clients", False),
+        (24_000, TIMED_OUT, "kafka-clients", True),
+        (24_000, SEQUENCE, "kafka-python", True),
+        (24_000, OLD_EPOCH, "kafka-python", True),
+        (24_000, FENCED, "kafka-python", False),
+        (24_000, None, "kafka-python", False),
     ],
 )
 def test_an_earlier_producer_that_may_raise_its_epoch(
-    over_ms: float, error: str, client: str, *, late: bool
+    over_ms: float, error: str | None, client: str, *, late: bool
 ) -> None:
-    asked = Library()
-    asked.transaction(500, over_ms, None, error, client=client, process=11)
-    asked.starts(over_ms + 100, over_ms + 101)
-    asked.transaction(over_ms + 200, over_ms + 300, 0, ending_ms=over_ms + 250)
-    licence = asked.is_open()
+    licence = raising(over_ms, error, client).is_open()
     assert ("KIP-360" in (licence or "")) == late
     assert (licence is None) != late
 
 
+@pytest.mark.parametrize(("client", "late"), [("kafka-python", False), ("confluent-kafka", True)])
+def test_kafka_python_raises_its_epoch_only_if_a_leader_refused_records(client: str, *, late: bool) -> None:
+    licence = raising(24_000, TIMED_OUT, client, offset=2).is_open()
+    assert ("KIP-360" in (licence or "")) == late
+
+
+@pytest.mark.parametrize(("version", "late"), [(1, True), (2, False)])
+def test_kafka_clients_need_not_raise_an_epoch_that_each_transaction_raises(
+    version: int, *, late: bool
+) -> None:
+    licence = raising(24_000, TIMED_OUT, "kafka-clients", version=version).is_open()
+    assert ("KIP-360" in (licence or "")) == late
+
+
+def test_no_epoch_is_raised_after_a_commit_was_requested() -> None:
+    asked = raising(24_000, TIMED_OUT, "confluent-kafka", how=INFO)
+    assert asked.is_open() is None
+
+
 @pytest.mark.parametrize(
-    ("from_ms", "client", "late"), [(14_000, "kafka-python", True), (20_000, "kafka-python", False)]
+    ("client", "ending_ms", "late"),
+    [
+        ("confluent-kafka", 23_000, False),
+        ("confluent-kafka", 22_900, True),
+        ("kafka-clients", 23_000, False),
+        ("kafka-python", 23_000, True),
+    ],
+)
+def test_an_acknowledged_abort_means_that_the_epoch_was_raised(
+    client: str, ending_ms: float, *, late: bool
+) -> None:
+    asked = raising(24_000, "_MSG_TIMED_OUT: Local: timed out", client, ending_ms=ending_ms, ended="abort")
+    assert ("KIP-360" in (asked.is_open() or "")) == late
+
+
+@pytest.mark.parametrize(
+    ("faults", "late"),
+    [
+        pytest.param([(9_000, 16_000, "pause", "n1")], False, id="over for longer than it took"),
+        pytest.param([(9_000, 18_000, "pause", "n1")], True, id="not over for that long"),
+        pytest.param([(9_000, 24_000, "kill", "n1")], False, id="loses requests"),
+        pytest.param([(12_900, 22_500, "pause", "n1")], True, id="begins a while later"),
+        pytest.param([(13_100, 24_500, "pause", "n1")], False, id="begins long after"),
+        pytest.param([(9_000, 13_000, "pause", "n1"), (15_000, 23_000, "pause", "n1")], True, id="two"),
+        pytest.param(
+            [(9_000, 13_000, "pause", "n1"), (15_000, 23_000, "pause", "n2")], False, id="two, of two nodes"
+        ),
+        pytest.param([(9_000, 24_000, "partition", "n1")], False, id="does not cut clients off"),
+    ],
+)
+def test_a_fault_may_delay_what_was_given_up(
+    faults: list[tuple[float, float, str, str]], *, late: bool
+) -> None:
+    """The producer gave up at 10 s, and the transaction begins at 25 s."""
+    asked = raising(10_000, TIMED_OUT, "kafka-clients")
+    for from_ms, to_ms, kind, node in faults:
+        asked.fault(from_ms, to_ms, kind, node, cut=[("n1", "n2")] if kind == "partition" else [])
+    assert ("KIP-360" in (asked.is_open() or "")) == late
+
+
+@pytest.mark.parametrize(
+    ("from_ms", "client", "late"), [(17_900, "kafka-python", True), (18_100, "kafka-python", False)]
 )
 @pytest.mark.parametrize("process", [9, 11])
 def test_an_initialisation_that_took_long(from_ms: float, client: str, process: int, *, late: bool) -> None:
@@ -166,10 +247,13 @@ def test_scripts_initialise_once() -> None:
     assert asked.is_open() is None
 
 
-@pytest.mark.parametrize(("to_ms", "late"), [(8_000, True), (4_500, False)])
-def test_an_end_that_may_have_been_requested_twice(to_ms: float, *, late: bool) -> None:
+@pytest.mark.parametrize(
+    ("to_ms", "took_ms", "late"),
+    [(22_600, 1_500, True), (22_400, 1_500, False), (24_000, 1_000, False)],
+)
+def test_an_end_that_may_have_been_requested_twice(to_ms: float, took_ms: float, *, late: bool) -> None:
     asked = decided()
-    asked.transaction(4_300, to_ms, 1, ending_ms=to_ms - 1_500)
+    asked.transaction(4_300, to_ms, 1, ending_ms=to_ms - took_ms)
     licence = asked.is_open()
     assert ("KAFKA-17754" in (licence or "")) == late
     assert (licence is None) != late
