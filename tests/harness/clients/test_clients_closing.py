@@ -1,8 +1,11 @@
 """librdkafka's members leave their groups before the library's `close`, which can hang in a callback."""
 
+import gc
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,8 +19,8 @@ from harness.clients.group import GroupMember, MemberOptions
 from harness.clients.group_confluent import ConfluentMember
 from harness.clients.group_modern import ModernMember
 from harness.clients.interface import ClientFailedError
-from harness.clients.transactional import GroupConsumer, GroupOptions
-from harness.clients.transactional_confluent import ConfluentGroupConsumer
+from harness.clients.transactional import GroupConsumer, GroupOptions, TransactionalOptions, TransactionError
+from harness.clients.transactional_confluent import ConfluentGroupConsumer, ConfluentTransactionalProducer
 from tests.harness.fakes import modern_broker
 from tests.harness.fakes.group_broker import COMMIT, FETCH_OFFSETS, HEARTBEAT, JOIN, LEAVE, FakeGroupBroker
 from tests.harness.fakes.modern_broker import FakeModernBroker
@@ -267,3 +270,46 @@ def subscription(consumer: Unwilling) -> Subscription:
         raise AssertionError
 
     return Subscription(consumer, "log-0", on_assign=never, on_revoke=never, decline=never)  # type: ignore[arg-type]
+
+
+class _Failing:
+    """A client whose call fails, as librdkafka's do."""
+
+    def call(self, timeout_s: float) -> None:
+        raise RuntimeError(timeout_s)
+
+
+def test_a_client_whose_call_failed_does_not_outlive_its_owner() -> None:
+    """A transactional producer of librdkafka that lives on raises its epoch late, and fences the next one."""
+    client = _Failing()
+    alive = weakref.ref(client)
+    gc.collect()
+    gc.disable()
+    try:
+        with pytest.raises(ClientFailedError, match="RuntimeError"):
+            within(1.0, "a call", lambda client=client: client.call(0.5))
+        del client
+        assert alive() is None
+    finally:
+        gc.enable()
+
+
+def _threads() -> int:
+    """Threads of this process, those of libraries too."""
+    return sum(1 for _ in Path("/proc/self/task").iterdir())
+
+
+def test_a_producer_of_librdkafka_that_had_an_error_ends_when_it_is_closed() -> None:
+    """Its threads would send requests for a transactional id that a later producer has."""
+    gc.collect()
+    gc.disable()
+    try:
+        before = _threads()
+        options = TransactionalOptions(("127.0.0.1:1",), "t", transaction_timeout_ms=10_000)
+        producer = ConfluentTransactionalProducer(options)
+        with pytest.raises(TransactionError):
+            producer.initialise(0.1)
+        producer.close(BOUND_S)
+        wait_until(lambda: _threads() <= before)
+    finally:
+        gc.enable()
