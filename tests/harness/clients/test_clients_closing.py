@@ -5,6 +5,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -287,7 +288,7 @@ def test_a_client_whose_call_failed_does_not_outlive_its_owner() -> None:
     gc.disable()
     try:
         with pytest.raises(ClientFailedError, match="RuntimeError"):
-            within(1.0, "a call", lambda client=client: client.call(0.5))
+            within(1.0, "a call", partial(client.call, 0.5))
         del client
         assert alive() is None
     finally:
