@@ -270,6 +270,8 @@ def topology_options(function: F) -> F:
         ),
         click.option(
             "--jvm-option",
+            envvar="KRUCIBLE_JVM_OPTIONS",
+            show_envvar=True,
             multiple=True,
             metavar="OPT",
             help="Option of every node's JVM, such as -Xmx1g; repeatable.",
