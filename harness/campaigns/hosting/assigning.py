@@ -5,6 +5,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
@@ -28,6 +29,7 @@ GONE_S = 120.0
 PATIENCE_S = 60.0
 """How long a lost run may take to heal and clean up on its host."""
 _POLL_S = 0.5
+_CANCELLED_POLL_S = 0.1
 
 
 class RunToDo(NamedTuple):
@@ -80,13 +82,9 @@ class WorkingHosts:
 
     def run_all(self, work: Work, cancelled: threading.Event) -> None:
         """Assign runs to hosts until none is left, no host is left, or the event is set."""
-        seen_at = time.monotonic()
         try:
-            while self._hand_out(work, cancelled) or self._busy:
-                if self._take(work) or self._hosts.names():
-                    seen_at = time.monotonic()
-                if time.monotonic() - seen_at > GONE_S:
-                    click.echo(f"krucible: no host is left; {len(self._busy)} runs are lost", err=True)
+            with self._stopping(cancelled) as stop:
+                if not self._assign_all(work, cancelled, stop):
                     return
         except KeyboardInterrupt:
             names = ", ".join(host.name for host in self._usable)
@@ -98,10 +96,44 @@ class WorkingHosts:
             raise
         self._clear()
 
-    def _hand_out(self, work: Work, cancelled: threading.Event) -> bool:
-        """Assign runs to free hosts; returns whether any was assigned.  Once cancelled, end all runs."""
+    @contextmanager
+    def _stopping(self, cancelled: threading.Event) -> Iterator[Future[bool]]:
+        """Order all runs to end as soon as the event is set; the result is whether they were ordered to.
+
+        A thread of its own does it: a question to Spark can take as long as a run, and a run that is
+        ordered to end too late ends as if nobody had interrupted it.
+        """
+        over = threading.Event()
+        with ThreadPoolExecutor(1) as pool:
+            stop = pool.submit(self._stop_once, cancelled, over)
+            try:
+                yield stop
+            finally:
+                over.set()
+
+    def _stop_once(self, cancelled: threading.Event, over: threading.Event) -> bool:
+        while not cancelled.wait(_CANCELLED_POLL_S):
+            if over.is_set():
+                return False
+        self._desk.stop()
+        return True
+
+    def _assign_all(self, work: Work, cancelled: threading.Event, stop: Future[bool]) -> bool:
+        """Assign runs until none is left; returns whether a host is left."""
+        seen_at = time.monotonic()
+        while self._hand_out(work, cancelled, stop) or self._busy:
+            if self._take(work) or self._hosts.names():
+                seen_at = time.monotonic()
+            if time.monotonic() - seen_at > GONE_S:
+                click.echo(f"krucible: no host is left; {len(self._busy)} runs are lost", err=True)
+                return False
+        return True
+
+    def _hand_out(self, work: Work, cancelled: threading.Event, stop: Future[bool]) -> bool:
+        """Assign runs to free hosts, unless cancelled; returns whether any was assigned."""
         if cancelled.is_set():
-            self._desk.stop()
+            # Raises the error if the order could not be written.
+            stop.result()
             return False
         given = False
         while self._free and (asked := work.next()) is not None:

@@ -16,6 +16,7 @@ from harness.campaigns.hosting.host_checks import HostChecks
 from harness.campaigns.hosting.orders import Begun, Order, Report, ReportFolder, encode
 from harness.campaigns.hosting.table import ListedHost, look_at
 from harness.campaigns.hosting.tasks import CARRY_OUT
+from harness.errors import KrucibleError
 from harness.plan.planning import RunPlan
 from results.pipeline.errors import PipelineError
 from results.pipeline.spark.hosts import HostAnswer
@@ -150,6 +151,51 @@ def test_once_cancelled_hosts_are_notified_and_nothing_that_was_cut_short_counts
     assert [order.options.seed for order in one.hosts.orders] == [1]
     assert one.campaign.missing() == [1, 2, 3]
     assert one.campaign.finish() == 2
+
+
+def test_an_interruption_reaches_runs_while_spark_does_not_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reached = threading.Event()
+
+    def interrupted(order: Order) -> Report:
+        while not ReportFolder(order.place).stopped:
+            threading.Event().wait(0.01)
+        reached.set()
+        return Report("h", ended(order, Validity.UNKNOWN).folder, "UNKNOWN", interrupted=True)
+
+    one = Campaigning(tmp_path, {"a": interrupted})
+    names = one.hosts.names
+
+    def slow_names() -> tuple[str, ...]:
+        one.cancelled.set()
+        assert reached.wait(60), "the run was not ordered to end before Spark answered"
+        return names()
+
+    monkeypatch.setattr(one.hosts, "names", slow_names)
+    one.run()
+    assert one.campaign.missing() == [1, 2, 3]
+    assert one.campaign.finish() == 2
+
+
+def test_where_the_order_to_end_cannot_be_written_the_error_is_raised(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    over = threading.Event()
+
+    def hangs(_order: Order) -> Report:
+        over.wait(60)
+        return Report("h")
+
+    def full(_desk: ReportFolder) -> None:
+        raise KrucibleError("the disk is full", got="0 bytes")
+
+    monkeypatch.setattr(ReportFolder, "stop", full)
+    one = Campaigning(tmp_path, {"a": hangs}, (1,))
+    one.cancelled.set()
+    with pytest.raises(KrucibleError, match="the disk is full"):
+        one.run()
+    over.set()
 
 
 def test_where_nobody_is_left_the_command_ends(
