@@ -290,7 +290,7 @@ NEEDS = Needs(
         "acked-below-min-isr": (Source.FAULTS, Source.MOVES),
         "replica-end-regression": (Source.FAULTS,),
         "high-watermark-beyond-member": (Source.FAULTS,),
-        "acked-beyond-high-watermark": (Source.FAULTS,),
+        "acked-beyond-high-watermark": (Source.FAULTS, Source.NODES),
         "truncated-below-high-watermark": PERMITTED,
         "return-without-election": (Source.FAULTS,),
         "truncated-committed": (*PERMITTED, Source.MOVES),

@@ -3,7 +3,9 @@
 A record that was acknowledged with acks=all is in the log of every member of the ISR.  If a broker's process
 ends, the kernel keeps the data, and the broker finds it again.  A leader's high watermark is not above the
 fetched offset of any member of the ISR.  The leader logs both when it removes a member, while neither can
-change. Records that were acknowledged before in that leadership are below that high watermark.
+change. Records that were acknowledged before in that leadership are below that high watermark, as long as the
+leader's process goes on: a broker that restarts continues to lead in the same epoch if no controller fenced
+it in time, and begins with the high watermark of its checkpoint.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,6 +19,7 @@ from checkers.licences.disks import hits
 from checkers.licences.facts import Facts
 from checkers.logs.partitions.acknowledged import acknowledged
 from checkers.logs.partitions.anomalies import ACKED_BEYOND_MARK, MARK_BEYOND_MEMBER, REPLICA_END_REGRESSION
+from checkers.logs.partitions.lives import same_process
 from checkers.verdict.verdict import Anomaly
 
 ROWS_MAX = 20
@@ -118,16 +121,19 @@ def _acked_beyond(facts: Facts, columns: Columns, rows: Rows) -> Iterator[Anomal
         of_it = rows[shrunk.name]
         early = sends.completed_ns[of_it] <= shrunk.time_ns - SLACK_NS
         for row in of_it[early & (sends.offset[of_it] >= shrunk.logged.high_watermark)][:ROWS_MAX].tolist():
-            from_ns, to_ns = int(sends.invoked_ns[row]), shrunk.time_ns + SLACK_NS
-            leaderships = {
-                (state.leader, state.leader_epoch)
-                for state in facts.changes.possible(shrunk.name, from_ns, to_ns)
-            }
-            if {leader for leader, _ in leaderships} == {facts.ids.get(shrunk.node)} and len(
-                leaderships
-            ) == 1:
+            if _led_since(facts, shrunk, int(sends.invoked_ns[row])):
                 yield _early(columns, shrunk, row)
                 break
+
+
+def _led_since(facts: Facts, shrunk: Placed[IsrShrunk], from_ns: int) -> bool:
+    """Whether one process of the node led the partition in one epoch until it shrank the ISR."""
+    to_ns = shrunk.time_ns + SLACK_NS
+    leaderships = {
+        (state.leader, state.leader_epoch) for state in facts.changes.possible(shrunk.name, from_ns, to_ns)
+    }
+    led = len(leaderships) == 1 and {leader for leader, _ in leaderships} == {facts.ids.get(shrunk.node)}
+    return led and same_process(facts, shrunk.node, from_ns, to_ns)
 
 
 def _early(columns: Columns, shrunk: Placed[IsrShrunk], row: int) -> Anomaly:

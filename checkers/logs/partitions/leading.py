@@ -21,7 +21,7 @@ from checkers.history.observed import LEADING, LeadingSeen
 from checkers.history.operations import History, once
 from checkers.licences.facts import Facts
 from checkers.logs.partitions.anomalies import LEADERSHIP_KEPT
-from checkers.logs.partitions.lives import held_up_ns, one_process
+from checkers.logs.partitions.lives import held_up_ns, same_process
 from checkers.logs.partitions.views import is_one
 from checkers.verdict.verdict import Anomaly
 
@@ -105,24 +105,13 @@ def leadership_kept(facts: Facts) -> Iterator[Anomaly]:
 
 
 def _goes_on(facts: Facts, known: _Named, answer: LeaderAnswer) -> bool:
-    """Whether a broker names the same leader as before, in the same process."""
-    first = known.first
-    alike = (first.leader, first.leader_epoch) == (answer.leader, answer.leader_epoch)
-    return alike and (known.led is None or _is_one_life(facts, first, answer))
-
-
-def _is_one_life(facts: Facts, first: LeaderAnswer, last: LeaderAnswer) -> bool:
-    """Whether a broker's process was the same.
+    """Whether a broker names the same leader as before, in the same process.
 
     A broker that restarts knows its metadata before it has loaded its logs.
     """
-    ended = (
-        window.ends_processes
-        and window.concerns(first.node)
-        and window.overlaps(first.began_ns, last.time_ns)
-        for window in facts.windows
-    )
-    return not any(ended) and one_process(facts, first.node, first.began_ns, last.time_ns)
+    first = known.first
+    alike = (first.leader, first.leader_epoch) == (answer.leader, answer.leader_epoch)
+    return alike and (known.led is None or same_process(facts, first.node, first.began_ns, answer.time_ns))
 
 
 def _overdue(facts: Facts, first: LeaderAnswer, led: LeaderAnswer) -> bool:

@@ -44,6 +44,15 @@ def one_process(facts: Facts, node: str, from_ns: int, until_ns: int) -> bool:
     return not ended and (not during or (len(begun) == 1 and None not in begun))
 
 
+def same_process(facts: Facts, node: str, from_ns: int, until_ns: int) -> bool:
+    """Whether neither a fault nor its container says that a broker's process ended between two times."""
+    ended = (
+        window.ends_processes and window.concerns(node) and window.overlaps(from_ns, until_ns)
+        for window in facts.windows
+    )
+    return not any(ended) and one_process(facts, node, from_ns, until_ns)
+
+
 def held_up_ns(windows: Iterable[FaultWindow], from_ns: int, to_ns: int) -> int:
     """How long some faults may have been in force between two times; simultaneous faults count separately."""
     spans = ((max(window.invoked_ns, from_ns), min(window.end_ns, to_ns)) for window in windows)

@@ -183,6 +183,29 @@ class TestAckedBeyond:
     def test_another_leadership_or_time_proves_nothing(self, options: dict[str, Any]) -> None:
         assert "acked-beyond-high-watermark" not in self.judged(0, **options).counts
 
+    @pytest.mark.parametrize(
+        ("exited_ms", "found"), [(1000, False), (50, True)], ids=["after the record", "before it"]
+    )
+    @pytest.mark.parametrize("fault", [True, False], ids=["killed", "ended by itself"])
+    def test_a_process_that_began_later_has_the_mark_of_its_checkpoint(
+        self, exited_ms: float, *, found: bool, fault: bool
+    ) -> None:
+        recording = AdminStory()
+        recording.created()
+        sent(recording, 100, 200)
+        if fault:
+            recording.fault(exited_ms, exited_ms + 40, "kill", "n1")
+        for at_ms, status, started_at in (
+            (0, "running", "1"),
+            (exited_ms, "exited", "1"),
+            (exited_ms + 40, "running", "2"),
+        ):
+            seen = {"status": status, "exit_code": None, "oom": False, "started_at": started_at}
+            recording.observe(at_ms, "node", seen, node="n1")
+        value = {"isr": [1, 2, 3], "high_watermark": 3, "end": 9, "out": []}
+        recording.observe(5000, "isr-shrunk", LINE | value)
+        assert ("acked-beyond-high-watermark" in judged(recording).counts) is found
+
 
 class TestTruncated:
     """A follower, n2, cuts off its log at 5000 ms."""
