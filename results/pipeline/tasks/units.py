@@ -38,7 +38,7 @@ from checkers.logs.log.refused_batches import disks_of
 from checkers.registers import Judgeable, judgeable, losing_of
 from checkers.registers import parts as of_registers
 from checkers.registers.columns import Registers
-from checkers.registers.kept import Milestones
+from checkers.registers.stored_registers import Milestones
 from checkers.verdict.verdict import Anomaly, CheckerResult, Verdict
 from checkers.verdict.withholding import MissingParts, missing_parts_of, withheld
 
