@@ -13,7 +13,7 @@ from collections.abc import Generator, Iterator
 from math import isfinite
 from typing import NamedTuple
 
-from checkers.foreign.text import (
+from checkers.foreign.text_pieces import (
     DEPTH_MAX,
     INTEGER_MAX,
     TOO_LONG,

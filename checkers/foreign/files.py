@@ -16,7 +16,7 @@ from typing import NamedTuple
 from checkers.foreign.edn import read_elements
 from checkers.foreign.jepsen_log import OPERATION, read_log
 from checkers.foreign.json_text import read_array, read_lines
-from checkers.foreign.text import Element, Pieces
+from checkers.foreign.text_pieces import Element, Pieces
 from checkers.history.reading import HistoryError
 
 _PIECE_BYTES = 1 << 20

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from checkers.foreign.edn import read_values
-from checkers.foreign.text import Element, FilePlace, Pieces
+from checkers.foreign.text_pieces import Element, FilePlace, Pieces
 from checkers.history.reading import HistoryError
 
 OPERATION = re.compile(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from checkers.foreign.text import (
+from checkers.foreign.text_pieces import (
     DEPTH_MAX,
     INTEGER_MAX,
     TOO_LONG,

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from checkers.foreign.records import Foreign, ForeignOperation
-from checkers.foreign.text import FilePlace, json_of
+from checkers.foreign.text_pieces import FilePlace, json_of
 from checkers.history.fields import LARGEST
 from checkers.history.operations import INVOKE, OK
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from checkers.foreign.text import Element, FilePlace, json_of
+from checkers.foreign.text_pieces import Element, FilePlace, json_of
 from checkers.history.operations import OperationType
 
 TIME_SLACK_NS = 1_000_000_000

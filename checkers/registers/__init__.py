@@ -8,8 +8,8 @@ precedes another if its completion is before the other's invocation.
 2.  The other operations on one value of one register form a zone, and conflicting zones are
     ``nonlinearizable`` (`zones`).  The witness of a conflict is four operations: the two that bound each
     zone.
-3.  In runs whose registers Kafka stores, stale reads are legal, so conflicts are reported as legal.  `kept`
-   judges the rules that still hold.
+3.  In runs whose registers Kafka stores, stale reads are legal, so conflicts are reported as legal.
+   `stored_registers` judges the rules that still hold.
 
 A write with an unknown outcome happened if its value was read.  A read that failed, or has an unknown
 outcome, is ignored.  If the same value is written to a register twice, or if the register is changed by
@@ -33,7 +33,6 @@ from checkers.licences.internal import may_have_lost
 from checkers.registers.anomalies import ANOMALIES, NEEDS
 from checkers.registers.columns import Registers
 from checkers.registers.coordinating import coordinations_of, delaying, group_of
-from checkers.registers.kept import LAGS_NS, Milestones, milestones_of
 from checkers.registers.loading import Unreadable, registers_of
 from checkers.registers.parts import (
     CHECKER,
@@ -44,6 +43,7 @@ from checkers.registers.parts import (
     repeated,
     swapped,
 )
+from checkers.registers.stored_registers import LAGS_NS, Milestones, milestones_of
 from checkers.registers.texts import RegisterTexts
 from checkers.registers.zones import zones_of
 from checkers.verdict.entry import Entry

@@ -17,7 +17,7 @@ from checkers.registers.anomalies import KEPT
 from checkers.registers.columns import SHIFT, Registers, Rows
 from checkers.registers.coordinating import is_offset
 from checkers.registers.findings import RegisterFindings, Seen, find_conflicts, find_unwritten
-from checkers.registers.kept import (
+from checkers.registers.stored_registers import (
     LoadReads,
     Milestones,
     find_in_kept,

@@ -29,7 +29,7 @@ from checkers.runs.blinks import blink_figures, check_blinks
 from checkers.runs.compaction import aborted_removed, compaction_ran
 from checkers.runs.coverage import coverage_of
 from checkers.runs.gambits import check_gambits, gambit_figures
-from checkers.runs.listing import all_of, first_of, lowest_of, number_of
+from checkers.runs.short_lists import all_of, first_of, lowest_of, number_of
 from checkers.runs.transacted import transacted
 from checkers.verdict.entry import Entry
 from checkers.verdict.needs import NOTHING

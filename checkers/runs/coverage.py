@@ -32,7 +32,7 @@ from checkers.history.replicas import EVIDENCE_FOLDERS, FOLDERS, METADATA_LOG, R
 from checkers.history.setup import Setup, recorded_setup
 from checkers.history.units import NS_PER_MS
 from checkers.runs.claimed_coordinators import COORDINATORS, EVIDENCE_COORDINATORS
-from checkers.runs.listing import first_of, number_of
+from checkers.runs.short_lists import first_of, number_of
 from checkers.verdict.verdict import Assumption
 
 _INTERVALS = 32

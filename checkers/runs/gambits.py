@@ -20,7 +20,7 @@ from checkers.history.faults import GambitEnded
 from checkers.history.operations import FAIL, INVOKE, OK, History, Operation
 from checkers.history.setup import RequiredNumbers, Setup
 from checkers.history.units import NS_PER_MS
-from checkers.runs.listing import first_of, number_of
+from checkers.runs.short_lists import first_of, number_of
 from checkers.verdict.verdict import Assumption
 
 GAMBIT = "gambit"

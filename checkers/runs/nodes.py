@@ -23,8 +23,8 @@ from checkers.history.operations import Decoded, History, Operation
 from checkers.history.phases import Phase, phase_began_ns
 from checkers.history.setup import Setup, setup_of
 from checkers.history.sources import Source
-from checkers.runs.listing import first_of
 from checkers.runs.registering import NOT_REGISTERED, find_not_registered
+from checkers.runs.short_lists import first_of
 from checkers.verdict.entry import Entry
 from checkers.verdict.kinds import AnomalyKind, by_id
 from checkers.verdict.needs import Needs

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import msgspec
 
 from checkers.history.faults import ResolvedBy
-from harness.faults.refusals import DEAD, HELD, Refused, withheld
+from harness.faults.refused_faults import DEAD, HELD, Refused, withheld
 from harness.faults.targets import Resolved, resolve
 from harness.kafka.answers import Place, QuorumAnswer
 from harness.kafka.snapshot import ClusterSnapshot

@@ -12,7 +12,7 @@ from harness.cluster.containers import NotRunningError
 from harness.faults.activate import as_value
 from harness.faults.contract import ActiveFault, NotConfirmedError
 from harness.faults.partition import takes_part
-from harness.faults.refusals import DEAD, Refused
+from harness.faults.refused_faults import DEAD, Refused
 from harness.faults.targets import Resolved, roles_of
 from harness.kafka.snapshot import ClusterSnapshot
 from harness.record.journal import OperationOutcome

@@ -17,7 +17,7 @@ from harness.faults.contract import ActiveFault, Bench
 from harness.faults.cuts import linked
 from harness.faults.disk_safety import chosen
 from harness.faults.injecting import Held, TargetedFault, among, heal, inject, plan_of, refuse
-from harness.faults.refusals import HELD, OVER, Refused
+from harness.faults.refused_faults import HELD, OVER, Refused
 from harness.faults.reservations import Reservations
 from harness.faults.targets import Resolved
 from harness.kafka.snapshot import ClusterSnapshot

@@ -13,7 +13,7 @@ from harness.faults.activate import activate
 from harness.faults.contract import Bench
 from harness.faults.disk_safety import DiskFault, chosen, disk_fault_of
 from harness.faults.injecting import Held, TargetedFault, among, heal, inject, plan_of, refuse
-from harness.faults.refusals import Refused
+from harness.faults.refused_faults import Refused
 from harness.faults.reservations import Reservations
 from harness.faults.targets import Resolved
 from harness.kafka.snapshot import ClusterSnapshot

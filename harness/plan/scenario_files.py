@@ -7,7 +7,7 @@ from pathlib import Path
 
 from harness.errors import UsageError
 from harness.plan.catalogue import error_with_line
-from harness.plan.values import line_of, wrong_values
+from harness.plan.wrong_values import line_of, wrong_values
 from harness.vocabulary.scenario import Scenario
 
 SUFFIX = ".py"

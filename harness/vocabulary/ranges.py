@@ -1,4 +1,4 @@
-"""Types of numbers in scenarios; `harness.plan.values` refuses numbers outside of their range."""
+"""Types of numbers in scenarios; `harness.plan.wrong_values` refuses numbers outside of their range."""
 
 from typing import Annotated
 

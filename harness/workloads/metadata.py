@@ -10,7 +10,7 @@ from checkers.history.changing_topics import TopicConfigured, TopicCreated, Topi
 from checkers.history.error_codes import error_name
 from checkers.history.operations import OperationType
 from checkers.history.requested import PartitionsAdded
-from checkers.registers.kept import LAGS_NS
+from checkers.registers.stored_registers import LAGS_NS
 from harness.clients.administrator_opening import Make, open_administrator
 from harness.clients.interface import EMBEDDED
 from harness.clients.metadata_views import configured, described_config, grown, listed_topics

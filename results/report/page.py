@@ -18,9 +18,9 @@ from results.report.cards.chronology import Chronology
 from results.report.cards.pictures import Pictures
 from results.report.cards.witness import Witnessed, witnessed
 from results.report.drawing import glyphs
-from results.report.limits import PAGE_BYTES_MAX, STEPS, DisplayLimits
-from results.report.reading.files import HistoryFile, in_order, outcome_lines
+from results.report.reading.history_files import HistoryFile, in_order, outcome_lines
 from results.report.reading.spans import left_out_text
+from results.report.size_limits import PAGE_BYTES_MAX, STEPS, DisplayLimits
 from results.report.tables import tables
 from results.report.tables.gambits import gambit_rows
 from results.report.tables.logs import log_table

@@ -13,8 +13,8 @@ from markupsafe import Markup
 from checkers.history.units import NS_PER_S
 from results.markup.cleaning import clean
 from results.report.drawing import svg
-from results.report.limits import DisplayLimits
 from results.report.reading.spans import LeaderSpan, StateSpan, changes, leader_spans, longest
+from results.report.size_limits import DisplayLimits
 from results.run.observation import FaultSeen, Observed
 
 NODES_MAX = 12

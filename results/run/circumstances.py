@@ -14,9 +14,9 @@ from checkers.history.operations import History, Operation
 from checkers.licences import Licences, licences_of
 from checkers.licences.permits import Permit
 from checkers.logs.log.anomalies import ANOMALIES, NO_LICENCE
+from results.run.anomaly_partitions import partition_of
 from results.run.causes import Cause
 from results.run.observation import FaultSeen
-from results.run.partitions import partition_of
 from results.run.readable import readable
 from results.run.text import at_seconds
 

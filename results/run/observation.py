@@ -22,7 +22,7 @@ from checkers.history.runner import OBSERVATIONS, OPENED, START
 from checkers.history.units import NS_PER_MS
 from results.markup.cleaning import clean
 from results.run.gambits import GambitSeen, GambitsSeen
-from results.run.loads import LOADS, OUTCOMES, Deliveries, answer, requested_records
+from results.run.load_results import LOADS, OUTCOMES, Deliveries, answer, requested_records
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -1,6 +1,6 @@
 """The store browser: a web server with the runs of a store, only for browsers on this host.
 
-``listing`` reads the runs, ``query`` selects some, ``places`` opens files of the store and no others,
+``listing`` reads the runs, ``query`` selects some, ``store_files`` opens files of the store and no others,
 ``pages`` renders HTML, ``server`` implements HTTP.
 """
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-from results.serve.places import files_below, open_file
+from results.serve.store_files import files_below, open_file
 
 LEFT_OUT_FILE = "left-out.txt"
 """The file in an archive that lists the files that could not be read."""

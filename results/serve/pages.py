@@ -13,8 +13,8 @@ from results.report.drawing import glyphs
 from results.serve.heat import heat_map
 from results.serve.listing import NAME_CHARACTERS_MAX, UNJUDGED, ListedRun, new_in, outcomes
 from results.serve.naming import short_names
-from results.serve.places import StoredFile, address
 from results.serve.query import UNEXPECTED, Page, Query, query_string, version_order
+from results.serve.store_files import StoredFile, address
 from results.serve.trends import Trend, chart, patterns
 from results.store.runs import REPORT_FILE
 

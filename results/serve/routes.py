@@ -15,8 +15,8 @@ from results.serve.archive import Sink, write_archive
 from results.serve.listing import ListedRun, RunListing
 from results.serve.naming import run_named, short_names
 from results.serve.pages import TEMPLATES, run_page, runs_page, trends_page
-from results.serve.places import address, files_below, open_file, parts_of
 from results.serve.query import choose, parse_query
+from results.serve.store_files import address, files_below, open_file, parts_of
 from results.serve.trends import trends
 from results.store.runs import REPORT_FILE
 

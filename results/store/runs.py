@@ -19,7 +19,7 @@ from checkers.verdict.verdict import Validity, Verdict
 from results.markup.cleaning import clean
 from results.repeats.flakes import Comparable, comparable
 from results.store.naming import is_run_name, runs_meant, seed_in
-from results.store.refusals import no_runs_text, not_found_text
+from results.store.unknown_runs import no_runs_text, not_found_text
 
 VERDICT_FILE = "verdict.json"
 REPORT_FILE = "report.html"

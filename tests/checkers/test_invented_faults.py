@@ -9,8 +9,8 @@ import pytest
 from checkers.evidence.faults import fault_windows
 from checkers.history.operations import History
 from checkers.judge import judge
+from checkers.logs.replicas.deleted_records import find_returned
 from checkers.logs.replicas.kept_starts import find_not_kept
-from checkers.logs.replicas.removed import find_returned
 from checkers.verdict.verdict import CheckerResult
 from harness.vocabulary.faults import Fault
 from harness.vocabulary.injected import kind_of

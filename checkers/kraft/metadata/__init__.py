@@ -17,7 +17,7 @@ are judged only by the last list of each broker in the final phase.
 7. A change of a config is not refused because of another config that Kafka removed (`blocked`):
    ``config-change-blocked``.
 8.  The metadata log has every acknowledged change, not only of topics.  It had the change before the answer,
-    and lists agree with the log (`kept`).
+    and lists agree with the log (`kept_changes`).
 
 If the disks of a majority of the voters were wiped, acknowledged changes may be lost (`wipes`).  Configs are
 registers too, which `checkers.registers` judges.
@@ -31,7 +31,7 @@ from checkers.kraft.metadata.anomalies import ANOMALIES, NEEDS
 from checkers.kraft.metadata.blocked import find_blocked
 from checkers.kraft.metadata.findings import find_changed_ids, find_divergence, find_in_final, find_phantoms
 from checkers.kraft.metadata.identities import find_identities
-from checkers.kraft.metadata.kept import judge_kept
+from checkers.kraft.metadata.kept_changes import judge_kept
 from checkers.kraft.metadata.loading import Metadata, MetadataShapeError, metadata_of
 from checkers.kraft.metadata.records import judge_fetched
 from checkers.kraft.metadata.topic_lives import lives_of

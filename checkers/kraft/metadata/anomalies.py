@@ -1,7 +1,7 @@
 """The anomalies of the metadata checker."""
 
 from checkers.history.sources import Source
-from checkers.kraft.quorum.answers import UNFOUNDED_MARK
+from checkers.kraft.quorum.leader_answers import UNFOUNDED_MARK
 from checkers.verdict.kinds import AnomalyKind, by_id
 from checkers.verdict.needs import Needs
 

@@ -16,7 +16,7 @@ from checkers.history.operations import History, Operation
 from checkers.kraft.metadata.anomalies import CONFIG_AGAINST_LOG
 from checkers.kraft.metadata.blocked import may_not_know
 from checkers.kraft.metadata.findings import found_by
-from checkers.kraft.metadata.listed import SETTLED_NS
+from checkers.kraft.metadata.listed_topics import SETTLED_NS
 from checkers.kraft.metadata.logged import LoggedMetadata
 from checkers.verdict.verdict import Anomaly
 

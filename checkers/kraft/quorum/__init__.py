@@ -13,13 +13,12 @@ from checkers.history.operations import History
 from checkers.history.replicas import METADATA_TOPIC
 from checkers.history.setup import Setup, setup_of
 from checkers.history.sources import Source
-from checkers.kraft.quorum import answers, candidates, figures, votes
+from checkers.kraft.quorum import candidates, figures, leader_answers, votes
 from checkers.kraft.quorum.acting import (
     VOTERS_NOT_IN_LOG,
     compared_states,
     voters_not_in_logs,
 )
-from checkers.kraft.quorum.answers import Grounds, judge_answers
 from checkers.kraft.quorum.changes import VoterChange, dynamic_since_ns, voter_changes
 from checkers.kraft.quorum.committed import METADATA_COMMITTED_LOST, committed_lost
 from checkers.kraft.quorum.explaining import (
@@ -38,13 +37,14 @@ from checkers.kraft.quorum.identities import (
     cluster_ids_changed,
     directory_ids_changed,
 )
-from checkers.kraft.quorum.kept import committed_gone, kept_logs
+from checkers.kraft.quorum.kept_records import committed_gone, kept_logs
+from checkers.kraft.quorum.leader_answers import Grounds, judge_answers
 from checkers.kraft.quorum.loaded import ends_forgotten
 from checkers.kraft.quorum.logged_leaders import two_leaders_logged
 from checkers.kraft.quorum.lost_votes import REMEMBERED, Forgetting, forgetting_of
 from checkers.kraft.quorum.membership import BROKER_AS_VOTER, VOTER_LOST, brokers_as_voters, lost_voters
 from checkers.kraft.quorum.non_voters import CANDIDATE_NOT_VOTER, candidates_not_voters, new_disks
-from checkers.kraft.quorum.removed import REMOVED_VOTER_ACTS, acts_of_removed, removals
+from checkers.kraft.quorum.removed_voters import REMOVED_VOTER_ACTS, acts_of_removed, removals
 from checkers.kraft.quorum.rules import (
     DOUBLE_VOTE,
     EPOCH_REGRESSION,
@@ -84,7 +84,7 @@ ANOMALIES = by_id(
     REMOVED_VOTER_ACTS,
     BROKER_AS_VOTER,
     VOTER_LOST,
-    *answers.ANOMALIES.values(),
+    *leader_answers.ANOMALIES.values(),
     *candidates.ANOMALIES.values(),
     STALE_VOTE,
     LEADER_WITHOUT_MAJORITY,
@@ -218,7 +218,7 @@ def _judged(
         assumptions=watched(history, setup, windows, bound_ms),
         figures={
             **figures.of_views(views, stale, runs),
-            **answers.figures(views.claims),
+            **leader_answers.figures(views.claims),
             "voter_logs_judged": len(kept_logs(history)),
             **votes.figures(logs, bounds),
             "zombie_span_bound_ms": bound_ms,

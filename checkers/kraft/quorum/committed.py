@@ -1,4 +1,4 @@
-"""Committed records are kept: no later leader's log ends below them (`kept` judges the end of the run)."""
+"""Committed records are kept: no later leader's log ends below them (`kept_records`: the end of the run)."""
 
 from collections.abc import Sequence
 

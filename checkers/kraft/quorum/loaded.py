@@ -15,7 +15,7 @@ from checkers.evidence.log_ends import SLACK_NS, Placed
 from checkers.history.logged import LogLoaded
 from checkers.history.replicas import METADATA_TOPIC
 from checkers.history.setup import Setup
-from checkers.kraft.quorum.answers import END_REGRESSION
+from checkers.kraft.quorum.leader_answers import END_REGRESSION
 from checkers.kraft.quorum.views import LeaderClaim
 from checkers.verdict.verdict import Anomaly
 

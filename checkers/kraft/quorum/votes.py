@@ -16,7 +16,7 @@ from checkers.evidence.node_logs import logged_at_ns
 from checkers.history.logged import ELECTED, VOTE, ElectedLogged, VoteLogged, VotesEnd, vote_logged
 from checkers.history.operations import History
 from checkers.history.setup import Setup
-from checkers.kraft.quorum.answers import DurableEnd, Key, keep
+from checkers.kraft.quorum.leader_answers import DurableEnd, Key, keep
 from checkers.kraft.quorum.rules import DOUBLE_VOTE
 from checkers.kraft.quorum.views import NONE, LeaderClaim
 from checkers.kraft.quorum.wipes import Wipes

@@ -9,7 +9,7 @@ from checkers.evidence.faults import FaultWindow
 from checkers.history.units import NS_PER_MS
 from checkers.kraft.quorum.departing import departed_claims
 from checkers.kraft.quorum.lost_votes import REMEMBERED, Forgetting
-from checkers.kraft.quorum.removed import Removal
+from checkers.kraft.quorum.removed_voters import Removal
 from checkers.kraft.quorum.views import NONE, LeaderClaim, StateFile, Views, best_before
 from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import Anomaly

@@ -16,9 +16,9 @@ can have started.
    A record that was returned for one timestamp is not skipped for its own.
 
 Events that permit the loss of records excuse 1, 2, 3 and 6 (`checkers.licences`).  Events that permit the
-return of deleted records excuse 4 (`checkers.logs.replicas.removed`).  A coordinator that was permitted to
-lose the state of a transaction may end it too early, which excuses 3.  A known error of Kafka's search by
-time counts as legal (`times`; docs/findings.md).
+return of deleted records excuse 4 (`checkers.logs.replicas.deleted_records`).  A coordinator that was
+permitted to lose the state of a transaction may end it too early, which excuses 3.  A known error of
+Kafka's search by time counts as legal (`times`; docs/findings.md).
 """
 
 from collections import Counter

@@ -24,8 +24,8 @@ from checkers.history.observed import STARTS, StartsSeen
 from checkers.history.operations import History, once
 from checkers.logs.listed.anomalies import DELETED_EARLY
 from checkers.logs.listed.loading import ListedHistory
-from checkers.logs.partitions.lives import one_life
-from checkers.logs.replicas.removed import MARGIN_NS, RecordsDeletion, deletions_of
+from checkers.logs.partitions.broker_lives import one_life
+from checkers.logs.replicas.deleted_records import MARGIN_NS, RecordsDeletion, deletions_of
 from checkers.verdict.verdict import Anomaly
 
 _REACH_NS = 60_000_000_000

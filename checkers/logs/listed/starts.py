@@ -7,8 +7,8 @@ import msgspec
 from checkers.history.observed import OffsetsRequested
 from checkers.logs.listed.anomalies import START_AHEAD, START_BEHIND
 from checkers.logs.listed.loading import ListedHistory, ListedLog, ListedPartition, answers, shown
-from checkers.logs.partitions.lives import one_life
-from checkers.logs.replicas.removed import Licensing, RecordsDeletion, deletions_of
+from checkers.logs.partitions.broker_lives import one_life
+from checkers.logs.replicas.deleted_records import Licensing, RecordsDeletion, deletions_of
 from checkers.verdict.verdict import Anomaly
 
 

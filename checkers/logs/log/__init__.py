@@ -13,7 +13,7 @@ one partition at a time, or takes a prefix maximum over them.
 4. Offsets follow real time and the order of each process: ``realtime-order``, ``nonmonotonic-send``,
    ``int-nonmonotonic-send`` (`order`).
 5. A consumer receives, within one assignment, every known record in order: ``poll-skip``,
-   ``nonmonotonic-poll`` and their ``int-`` forms within one poll (`polls`).
+   ``nonmonotonic-poll`` and their ``int-`` forms within one poll (`poll_order`).
 
 A history without a set-up and without final reads comes from another harness.  For it, rule 3 uses the
 records that readers passed over (`imported`).  `visibility` describes which records of transactions
@@ -47,8 +47,8 @@ from checkers.logs.log.findings import LogFinding
 from checkers.logs.log.imported import find_in_passing
 from checkers.logs.log.order import find_in_order
 from checkers.logs.log.partition import PartitionLog, split
-from checkers.logs.log.polls import find_in_polls
-from checkers.logs.log.refusals import disks_of
+from checkers.logs.log.poll_order import find_in_polls
+from checkers.logs.log.refused_batches import disks_of
 from checkers.logs.log.screening import screened
 from checkers.logs.log.survival import find_in_survival, survival_of
 from checkers.verdict.entry import Entry
@@ -90,7 +90,7 @@ def check_columns(
 def check_part(
     columns: Columns, licences: Licences | None = None, evidence: Evidence | None = None
 ) -> PartitionsResult:
-    """Judge the partitions whose rows the columns have: all of a history, or one share (`shares`)."""
+    """Judge the partitions whose rows the columns have: all of a history, or one share (`log_shares`)."""
     tally = PartitionSums()
     rows = split(columns)
     screening = screened(rows)

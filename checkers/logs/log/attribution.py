@@ -13,7 +13,7 @@ import numpy as np
 
 from checkers.columns.tables import NEVER, NONE, Booleans, Integers, PartitionName
 from checkers.evidence.replicas import Fates
-from checkers.logs.log.refusals import Disks, Epoch
+from checkers.logs.log.refused_batches import Disks, Epoch
 
 Evidence = Callable[[], Disks]
 """Collects the evidence of a history.  It is called only when a cause has to be found."""

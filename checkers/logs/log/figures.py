@@ -13,7 +13,7 @@ from checkers.logs.log.attribution import Attribution, DuplicatedBy
 from checkers.logs.log.claims import found_in
 from checkers.logs.log.findings import LogFinding
 from checkers.logs.log.partition import PartitionLog
-from checkers.logs.log.polls import lag_of
+from checkers.logs.log.poll_order import lag_of
 from checkers.logs.log.screening import Screening
 from checkers.verdict.tallies import AnomalyTally
 from checkers.verdict.verdict import Anomaly, Assumption

@@ -290,7 +290,7 @@ def _check_finals(rows: _Block, slots: _Slots, doubt: Booleans) -> Booleans:
 
 
 def _lag(rows: _Block, slots: _Slots, doubt: Booleans) -> int:
-    """As `checkers.logs.log.polls.lag_of`, for the polls of the cleared partitions."""
+    """As `checkers.logs.log.poll_order.lag_of`, for the polls of the cleared partitions."""
     last = (np.diff(rows.call, append=NONE) != 0) | (np.diff(rows.of_reads, append=NONE) != 0)
     last = np.flatnonzero(last & ~rows.final & ~doubt[rows.of_reads])
     partition = np.concatenate((rows.of_reads[last], slots.partition))

@@ -19,9 +19,9 @@ from checkers.history.operations import History
 from checkers.licences.disks import DEAD
 from checkers.licences.facts import Facts
 from checkers.logs.partitions.anomalies import FAILED_DIRECTORY_LED
+from checkers.logs.partitions.broker_lives import held_up_ns
 from checkers.logs.partitions.brokers import answers_of
 from checkers.logs.partitions.failed_directories import BOUND_NS, commits, directory_led
-from checkers.logs.partitions.lives import held_up_ns
 from checkers.verdict.verdict import Anomaly
 
 

@@ -19,7 +19,7 @@ from checkers.licences.disks import hits
 from checkers.licences.facts import Facts
 from checkers.logs.partitions.acknowledged import acknowledged
 from checkers.logs.partitions.anomalies import ACKED_BEYOND_MARK, MARK_BEYOND_MEMBER, REPLICA_END_REGRESSION
-from checkers.logs.partitions.lives import same_process
+from checkers.logs.partitions.broker_lives import same_process
 from checkers.verdict.verdict import Anomaly
 
 ROWS_MAX = 20

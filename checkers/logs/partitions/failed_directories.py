@@ -28,8 +28,8 @@ from checkers.history.units import NS_PER_MS
 from checkers.licences.disks import DEAD
 from checkers.licences.facts import Facts
 from checkers.logs.partitions.anomalies import FAILED_DIRECTORY_LED
+from checkers.logs.partitions.broker_lives import held_up_ns, one_process
 from checkers.logs.partitions.leading import LeaderAnswer, leading_of
-from checkers.logs.partitions.lives import held_up_ns, one_process
 from checkers.verdict.verdict import Anomaly
 
 BOUND_NS = 6_000_000_000

@@ -21,7 +21,7 @@ from checkers.history.observed import LEADING, LeadingSeen
 from checkers.history.operations import History, once
 from checkers.licences.facts import Facts
 from checkers.logs.partitions.anomalies import LEADERSHIP_KEPT
-from checkers.logs.partitions.lives import held_up_ns, same_process
+from checkers.logs.partitions.broker_lives import held_up_ns, same_process
 from checkers.logs.partitions.views import is_one
 from checkers.verdict.verdict import Anomaly
 

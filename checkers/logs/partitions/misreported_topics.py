@@ -13,8 +13,8 @@ from checkers.history.units import NS_PER_S
 from checkers.kraft.metadata.certain import certain_at
 from checkers.licences.facts import Facts
 from checkers.logs.partitions.anomalies import VIEW_WENT_BACK, VIEW_WITHOUT_RECORD
+from checkers.logs.partitions.broker_lives import is_one_life
 from checkers.logs.partitions.brokers import BrokerAnswer, answers_of
-from checkers.logs.partitions.lives import is_one_life
 from checkers.verdict.verdict import Anomaly
 
 

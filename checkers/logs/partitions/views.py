@@ -31,8 +31,8 @@ from checkers.logs.partitions.anomalies import (
     VIEW_WENT_BACK,
     VIEW_WITHOUT_RECORD,
 )
+from checkers.logs.partitions.broker_lives import is_one_life
 from checkers.logs.partitions.brokers import BrokerAnswer, ReportedState, answers_of
-from checkers.logs.partitions.lives import is_one_life
 from checkers.verdict.verdict import Anomaly
 
 SETTLED_NS = 500_000_000

@@ -43,7 +43,7 @@ from checkers.logs.replicas.anomalies import (
 from checkers.logs.replicas.comparison import ComparedRange
 from checkers.logs.replicas.deleted_keys import Newest, find_deleted_keys, without_expired
 from checkers.logs.replicas.early import LastLeader, find_early
-from checkers.logs.replicas.known import aborted_values, is_transactional, keys_of
+from checkers.logs.replicas.known_records import aborted_values, is_transactional, keys_of
 from checkers.logs.replicas.returned import (
     CompletedFinalRead,
     due,

@@ -32,7 +32,7 @@ from checkers.evidence.transaction_states import StatesLog
 from checkers.history.operations import History
 from checkers.history.transaction_states import Status
 from checkers.logs.replicas.anomalies import COMPLETED_WITHOUT_MARKER, MARKER_WITHOUT_DECISION
-from checkers.logs.replicas.clients import never_truncated
+from checkers.logs.replicas.client_results import never_truncated
 from checkers.logs.replicas.coordinated import CoordinatorLogs, Pieces
 from checkers.logs.replicas.limits import Limits
 from checkers.logs.replicas.single_log import batch_text

@@ -22,7 +22,7 @@ from checkers.evidence.replicas import ReplicaLog
 from checkers.history.operations import History
 from checkers.history.setup import recorded_setup
 from checkers.logs.replicas.anomalies import DELETED_KEY_RETURNED
-from checkers.logs.replicas.known import known_of
+from checkers.logs.replicas.known_records import known_of
 from checkers.logs.replicas.returned import CompletedFinalRead
 from checkers.verdict.verdict import Anomaly
 

@@ -10,8 +10,8 @@ that end still exists.  A record above one of these two bounds replaces nothing:
 
 A record with an unknown outcome can't have replaced another one unnoticed: it would be the last of its key
 before the bound, so final reads would have returned it.  Tombstones may have been removed, and are left out.
-Records of aborted transactions replace nothing (`known`).  Records of undecided ones may replace others, and
-may have been removed.  Keys of a transaction whose marker a replica may have missed are left out.
+Records of aborted transactions replace nothing (`known_records`).  Records of undecided ones may replace
+others, and may have been removed.  Keys of a transaction whose marker a replica may have missed are left out.
 """
 
 from collections import Counter
@@ -27,7 +27,7 @@ from checkers.evidence.replicas import ReplicaLog
 from checkers.history.operations import History
 from checkers.licences.missed_markers import MissedMarkers, missed_markers
 from checkers.logs.replicas.anomalies import COMPACTED_EARLY
-from checkers.logs.replicas.known import is_transactional, keys_of, known_of
+from checkers.logs.replicas.known_records import is_transactional, keys_of, known_of
 from checkers.logs.replicas.returned import CompletedFinalRead
 from checkers.verdict.verdict import Anomaly
 

@@ -12,10 +12,11 @@
 4.  The leader epochs in replicas' checkpoints and batches (`epochs`): ``epoch-note-contradicted``,
    ``epoch-start-divergence``, ``epoch-without-election``; also those of Kafka's internal topics
    (`own_topics`).
-5.  Clients' results (`clients`): of final reads (`returned`), ``read-not-on-disk``, ``on-disk-not-read``,
-   ``transaction-without-marker``; of transactions' ends (`markers`), ``marker-against-answer``,
-   ``markers-differ``, ``marker-shared``; of deletions of records (`removed`), ``deleted-records-returned``,
-   which needs no disk; and whether disks kept these deletions (`kept_starts`), ``deletion-not-kept``.
+5.  Clients' results (`client_results`): of final reads (`returned`), ``read-not-on-disk``,
+   ``on-disk-not-read``, ``transaction-without-marker``; of transactions' ends (`markers`),
+   ``marker-against-answer``, ``markers-differ``, ``marker-shared``; of deletions of records
+   (`deleted_records`), ``deleted-records-returned``, which needs no disk; and whether disks kept these
+   deletions (`kept_starts`), ``deletion-not-kept``.
 6.  Compacted topics, whose batches each broker rewrites by itself (`compacted`): ``replica-divergence`` if
    compaction does not explain the difference, ``compacted-away``, ``compacted-early``,
    ``compacted-returned``, ``on-disk-not-read``, ``transaction-without-marker``; and tombstones
@@ -53,7 +54,7 @@ from checkers.history.sources import Source, lacking
 from checkers.logs.replicas.aborted import find_in_indexes, judged_logs, unread_indexes
 from checkers.logs.replicas.ahead import find_ahead, unanswered_before
 from checkers.logs.replicas.anomalies import ANOMALIES, NEEDS, REPLICA_DIVERGENCE
-from checkers.logs.replicas.clients import find_against_clients
+from checkers.logs.replicas.client_results import find_against_clients
 from checkers.logs.replicas.committed import End, InSync, committed_ends, meant_partitions
 from checkers.logs.replicas.compacted import find_in_compacted
 from checkers.logs.replicas.comparison import (
@@ -64,6 +65,7 @@ from checkers.logs.replicas.comparison import (
     find_short,
 )
 from checkers.logs.replicas.decided import find_against_decisions
+from checkers.logs.replicas.deleted_records import find_returned
 from checkers.logs.replicas.epochs import (
     epochs_in,
     find_contradicted,
@@ -82,7 +84,6 @@ from checkers.logs.replicas.limits import Limits, limits_of
 from checkers.logs.replicas.metadata_logs import compare_metadata_logs
 from checkers.logs.replicas.missing import find_missing
 from checkers.logs.replicas.own_topics import find_in_own
-from checkers.logs.replicas.removed import find_returned
 from checkers.logs.replicas.single_log import Finds, find_alone, open_transactions
 from checkers.logs.replicas.stray_logs import find_stray
 from checkers.logs.replicas.transaction_epochs import find_by_epochs

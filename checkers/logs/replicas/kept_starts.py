@@ -31,10 +31,16 @@ from checkers.history.operations import History, Operation
 from checkers.history.units import NS_PER_MS
 from checkers.licences.disks import copy_faults_of
 from checkers.licences.facts import Facts
-from checkers.logs.partitions.lives import held_up_ns, one_life
+from checkers.logs.partitions.broker_lives import held_up_ns, one_life
 from checkers.logs.replicas.anomalies import DELETION_NOT_KEPT
+from checkers.logs.replicas.deleted_records import (
+    CLEAN_CODES,
+    MARGIN_NS,
+    Licensing,
+    RecordsDeletion,
+    deletions_of,
+)
 from checkers.logs.replicas.limits import limits_of
-from checkers.logs.replicas.removed import CLEAN_CODES, MARGIN_NS, Licensing, RecordsDeletion, deletions_of
 from checkers.verdict.verdict import Anomaly
 
 LATE_NS = 15_000_000_000

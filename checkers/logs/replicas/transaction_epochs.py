@@ -44,7 +44,7 @@ from checkers.logs.replicas.anomalies import (
     MARKER_SHARED,
     TRANSACTION_EPOCH_SHARED,
 )
-from checkers.logs.replicas.clients import intact_parts
+from checkers.logs.replicas.client_results import intact_parts
 from checkers.logs.replicas.coordinated import certain_producers
 from checkers.logs.replicas.limits import Limits
 from checkers.logs.replicas.markers import markers_of

@@ -15,7 +15,7 @@ from checkers.foreign.files import open_source
 from checkers.foreign.json_text import read_lines
 from checkers.foreign.judging import JudgingOptions, UnfitError, judge_foreign
 from checkers.foreign.records import foreign_of
-from checkers.foreign.text import FilePlace, Pieces
+from checkers.foreign.text_pieces import FilePlace, Pieces
 from checkers.history.operations import History, OperationType
 from checkers.history.reading import HistoryError, read_journals
 from checkers.judge import judge

@@ -33,12 +33,12 @@ from checkers.licences import Licences, licences_of
 from checkers.logs.log import check_part as check_log_part
 from checkers.logs.log import figures as of_log
 from checkers.logs.log import put_together as put_log_together
-from checkers.logs.log.refusals import disks_of
-from checkers.logs.log.shares import shares as shares_of_log
+from checkers.logs.log.log_shares import shares as shares_of_log
+from checkers.logs.log.refused_batches import disks_of
 from checkers.registers import Judgeable, judgeable, losing_of
 from checkers.registers import parts as of_registers
 from checkers.registers.columns import Registers
-from checkers.registers.kept import Milestones
+from checkers.registers.stored_registers import Milestones
 from checkers.verdict.verdict import Anomaly, CheckerResult, Verdict
 from checkers.verdict.withholding import MissingParts, missing_parts_of, withheld
 

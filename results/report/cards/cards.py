@@ -8,15 +8,15 @@ from checkers.verdict.verdict import Anomaly, Verdict
 from results.markup.cleaning import clean
 from results.report.cards.chronology import Chronology, ChronologyLine
 from results.report.cards.cycles import cycles_of, drawing, key_of
-from results.report.cards.flow.events import CLUSTER
+from results.report.cards.flow.flow_events import CLUSTER
 from results.report.cards.pictures import Pictures
-from results.report.cards.replicas.rows import SideBySide
+from results.report.cards.replicas.replica_rows import SideBySide
 from results.report.cards.witness import Witnessed, draw_witness
 from results.report.drawing.frame import moment_text
-from results.report.limits import DisplayLimits
-from results.report.reading.clients import RecordContext
-from results.report.reading.places import context_of
+from results.report.reading.anomaly_places import context_of
+from results.report.reading.client_words import RecordContext
 from results.report.reading.words import answered_text, request_text, value_text
+from results.report.size_limits import DisplayLimits
 from results.run.causes import Cause, Shown, cause_line, causes_of
 
 _GUESSED = (

@@ -17,15 +17,15 @@ from checkers.history.error_codes import named_code
 from checkers.history.operations import History, Operation, OperationType
 from checkers.verdict.places import QUORUM
 from results.markup.cleaning import clean
-from results.report.limits import DisplayLimits
-from results.report.reading.clients import RecordContext
+from results.report.reading.anomaly_places import context_of
+from results.report.reading.client_words import RecordContext
 from results.report.reading.leadership import known_ns
-from results.report.reading.places import context_of
 from results.report.reading.words import answered_text, error_text, request_text, value_text
+from results.report.size_limits import DisplayLimits
+from results.run.anomaly_partitions import partition_of
 from results.run.causes import Cause
 from results.run.circumstances import Circumstances, Period
 from results.run.observation import Claim, FaultSeen
-from results.run.partitions import partition_of
 from results.run.readable import readable
 from results.run.text import at_seconds
 

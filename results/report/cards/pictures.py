@@ -8,14 +8,14 @@ from markupsafe import Markup
 from checkers.columns.tables import PartitionName
 from checkers.history.operations import History
 from checkers.verdict.places import place_of
-from results.report.cards.flow.events import Flow, Flows
 from results.report.cards.flow.flow import draw_flow
-from results.report.cards.replicas.rows import ReplicaTables, SideBySide
-from results.report.limits import DisplayLimits
+from results.report.cards.flow.flow_events import Flow, Flows
+from results.report.cards.replicas.replica_rows import ReplicaTables, SideBySide
 from results.report.reading.calls import CallColumns
+from results.report.size_limits import DisplayLimits
+from results.run.anomaly_partitions import partition_named
 from results.run.causes import Cause
 from results.run.observation import Observed
-from results.run.partitions import partition_named
 
 _OF_RECORDS = frozenset(
     ("replicas", "log", "listed-offsets", "partitions", "share-groups", "dead-letters", "nodes")

@@ -12,7 +12,7 @@ from results.markup.cleaning import clean
 from results.report.drawing import glyphs, svg
 from results.report.drawing.frame import GUTTER, PLOT, ROW_NAME_MAX, WIDTH, Frame, row_name, width_of
 from results.report.reading.calls import NONE, OPEN, OUTCOMES, CallColumns, calls_of
-from results.report.reading.files import HistoryFile
+from results.report.reading.history_files import HistoryFile
 from results.report.reading.words import value_text
 from results.run.observation import FaultSeen
 

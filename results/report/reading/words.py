@@ -13,7 +13,7 @@ from typing import Any
 from checkers.history.error_codes import ErrorCode, named_code
 from checkers.history.operations import OK, Operation
 from results.markup.cleaning import clean, clean_value
-from results.report.reading.clients import ANSWERS, REQUESTS, RecordContext
+from results.report.reading.client_words import ANSWERS, REQUESTS, RecordContext
 from results.report.reading.fields import fields_text, size_text
 
 _TEXT = 40

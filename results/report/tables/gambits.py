@@ -3,7 +3,7 @@
 import msgspec
 
 from results.markup.cleaning import clean
-from results.report.limits import DisplayLimits
+from results.report.size_limits import DisplayLimits
 from results.run.gambits import GambitSeen
 from results.run.observation import Observed
 from results.run.text import at_seconds

@@ -8,7 +8,7 @@ import msgspec
 from checkers.evidence.node_logs import HARMLESS, moment, ns_between
 from checkers.history.units import NS_PER_S
 from results.markup.cleaning import clean
-from results.report.limits import DisplayLimits
+from results.report.size_limits import DisplayLimits
 from results.run.observation import NotableLine, Observed
 
 _LEVELS = ("FATAL", "ERROR", "WARN")

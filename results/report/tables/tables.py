@@ -9,8 +9,8 @@ from checkers.history.identity import ImageIdentity, KrucibleIdentity, RunIdenti
 from checkers.verdict.verdict import CheckerResult, Verdict
 from results.markup.cleaning import clean, clean_value
 from results.report.drawing import glyphs
-from results.report.limits import DisplayLimits
-from results.report.reading.files import HistoryFile
+from results.report.reading.history_files import HistoryFile
+from results.report.size_limits import DisplayLimits
 from results.run.measures import Measures
 from results.run.observation import FaultSeen, Observed
 from results.run.text import at_seconds, seconds

@@ -17,7 +17,6 @@ from results.report.drawing.frame import (
     row,
     row_name,
 )
-from results.report.limits import DisplayLimits
 from results.report.reading.spans import (
     LeaderSpan,
     PartitionLeadership,
@@ -28,6 +27,7 @@ from results.report.reading.spans import (
     longest,
     settled,
 )
+from results.report.size_limits import DisplayLimits
 from results.run.observation import Observed, PartitionName
 from results.run.text import at_seconds
 

@@ -8,8 +8,8 @@ from results.markup.cleaning import clean
 from results.report.cards.cards import Card
 from results.report.drawing import glyphs, svg
 from results.report.drawing.frame import GUTTER, PLOT, Frame, TimelineLane, width_of
-from results.report.limits import DisplayLimits
 from results.report.reading.spans import left_out_text
+from results.report.size_limits import DisplayLimits
 from results.run.observation import FaultSeen, Observed
 from results.run.text import at_seconds
 

@@ -18,9 +18,9 @@ from results.report.drawing.frame import (
     row_name,
     width_of,
 )
-from results.report.limits import DisplayLimits
+from results.report.size_limits import DisplayLimits
 from results.report.timeline.percentiles import PERCENTILES, bin_seconds, percentile_lines
-from results.run.loads import OUTCOMES
+from results.run.load_results import OUTCOMES
 from results.run.observation import Numbers, Observed
 
 _LATENCY_HEIGHT = 118.0

@@ -10,8 +10,8 @@ from markupsafe import Markup
 from results.markup.cleaning import clean
 from results.report.drawing import glyphs, svg
 from results.report.drawing.frame import ROW_NAME_MAX, Frame, TimelineLane, label_in, row, row_name
-from results.report.limits import DisplayLimits
 from results.report.reading.calls import OUTCOMES, CallColumns
+from results.report.size_limits import DisplayLimits
 
 _ROW = 12.0
 _LONG = 4.0

@@ -9,7 +9,7 @@ from markupsafe import Markup
 from checkers.history.units import NS_PER_MS, NS_PER_S
 from results.report.drawing import svg
 from results.report.drawing.frame import Frame
-from results.run.loads import OUTCOMES
+from results.run.load_results import OUTCOMES
 from results.run.observation import CompletedCalls, Numbers
 
 _BINS_MAX = 450

@@ -7,8 +7,8 @@ from markupsafe import Markup
 from results.report.cards.cards import Card
 from results.report.drawing import glyphs, svg
 from results.report.drawing.frame import GUTTER, HEAD, PLOT, WIDTH, Frame, TimelineLane
-from results.report.limits import DisplayLimits
 from results.report.reading.calls import CallColumns
+from results.report.size_limits import DisplayLimits
 from results.report.timeline.cluster import controllers, isr, nodes, partitions
 from results.report.timeline.events import anomalies, faults, phases
 from results.report.timeline.load import latency, poll_latency, rates

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from checkers.foreign import edn
 from checkers.foreign.edn import read_elements, read_values
-from checkers.foreign.text import Element, FilePlace
+from checkers.foreign.text_pieces import Element, FilePlace
 from checkers.history.reading import HistoryError
 
 HERE = FilePlace("history", 1, 1)

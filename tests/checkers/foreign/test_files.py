@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from checkers.foreign.files import Notation, open_source
 from checkers.foreign.json_text import read_array
 from checkers.foreign.records import NEMESIS, Foreign
-from checkers.foreign.text import Pieces
+from checkers.foreign.text_pieces import Pieces
 from checkers.history.reading import HistoryError
 from tests.checkers.foreign.texts import foreign, stream_of
 

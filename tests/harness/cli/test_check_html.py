@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness import cli
-from results.report.limits import PAGE_BYTES_MAX
+from results.report.size_limits import PAGE_BYTES_MAX
 from tests.checkers.foreign.texts import edn_of
 from tests.results.report.test_report import Outline
 

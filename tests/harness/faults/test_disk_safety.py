@@ -7,7 +7,7 @@ from checkers.history.faults import Refusal, ResolvedBy
 from checkers.history.observed import PartitionAnswer
 from checkers.history.quorum import ReplicaState
 from harness.faults.disk_safety import CAUGHT_UP_MS, DiskFault, chosen, disk_fault_of, objection
-from harness.faults.refusals import DEAD, HELD, Refused, withheld
+from harness.faults.refused_faults import DEAD, HELD, Refused, withheld
 from harness.faults.targets import Resolved
 from harness.kafka.answers import QuorumAnswer
 from harness.kafka.snapshot import ClusterSnapshot

@@ -3,7 +3,7 @@
 import pytest
 
 from harness.faults.contract import ActiveFault, NotConfirmedError
-from harness.faults.requests import half_of
+from harness.faults.held_requests import half_of
 from harness.vocabulary import HeldReports, HeldRequests, Mode, Topology
 from tests.harness.fakes.filter import Filter, at_second
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.faults import answers as module
+from harness.faults import lost_answers as module
 from harness.faults.contract import ActiveFault, NotConfirmedError
 from harness.vocabulary import LostAnswers
 from tests.harness.fakes.filter import Filter, at_second

@@ -13,7 +13,7 @@ from harness.cluster.containers import NotRunningError
 from harness.errors import EngineError
 from harness.faults.contract import Bench, NotConfirmedError
 from harness.faults.cuts import cuts
-from harness.faults.refusals import OVER
+from harness.faults.refused_faults import OVER
 from harness.faults.reservations import Reservations
 from harness.faults.targets import Resolved
 from harness.nemesis import blinking as module

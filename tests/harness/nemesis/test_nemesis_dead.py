@@ -8,7 +8,7 @@ import pytest
 from checkers.history.operations import OperationType
 from harness.cluster.containers import NotRunningError
 from harness.faults.contract import NotConfirmedError
-from harness.faults.refusals import DEAD
+from harness.faults.refused_faults import DEAD
 from harness.vocabulary import (
     Fault,
     FixedSchedule,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from results.pages.gallery import gallery_runs, main, page_of, render_bundle
-from results.report.limits import PAGE_BYTES_MAX
+from results.report.size_limits import PAGE_BYTES_MAX
 from tests.guides import ROOT
 from tests.results.chromium import CHROMIUM, Chromium
 

@@ -14,13 +14,13 @@ from checkers.logs.log.anomalies import ANOMALIES, NO_LICENCE
 from checkers.logs.replicas.judging import check_replicas
 from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
 from results.report.cards.chronology import Chronology
-from results.report.limits import STEPS
 from results.report.page import render_report
-from results.report.reading.places import context_of
+from results.report.reading.anomaly_places import context_of
+from results.report.size_limits import STEPS
 from results.run import circumstances
+from results.run.anomaly_partitions import partition_named
 from results.run.causes import causes_of
 from results.run.observation import observe
-from results.run.partitions import partition_named
 from tests.checkers.logs.replicas.replica_histories import Batch, metadata
 from tests.results.story import MS, Run, S, Story
 

@@ -14,7 +14,7 @@ from checkers.verdict.verdict import Anomaly, CheckerResult, Validity, Verdict, 
 from results.report import render_report
 from results.report.cards.cards import Card, Cards, Variant, cards_of
 from results.report.cards.witness import witnessed
-from results.report.limits import PAGE_BYTES_MAX, STEPS
+from results.report.size_limits import PAGE_BYTES_MAX, STEPS
 from tests.checkers.transactional.transactions.transaction_histories import history_of, lists
 
 SKEWED = """

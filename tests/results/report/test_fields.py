@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from checkers.history.operations import Operation, OperationType
-from results.report.reading.clients import RecordContext
+from results.report.reading.client_words import RecordContext
 from results.report.reading.fields import fields_text
 from results.report.reading.words import answered_text, operation_partition, request_text
 

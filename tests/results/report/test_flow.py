@@ -9,7 +9,8 @@ import pytest
 
 from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
 from results.report import render_report
-from results.report.cards.flow.events import (
+from results.report.cards.flow.flow import draw_flow
+from results.report.cards.flow.flow_events import (
     ARROWS_MAX,
     CLUSTER,
     FAULTS_MAX,
@@ -18,7 +19,6 @@ from results.report.cards.flow.events import (
     FlowEvent,
     Flows,
 )
-from results.report.cards.flow.flow import draw_flow
 from results.report.drawing.frame import WIDTH
 from results.report.reading.calls import calls_of
 from results.run.causes import causes_of

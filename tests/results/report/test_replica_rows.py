@@ -14,9 +14,9 @@ from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
 from results.report import render_report
 from results.report.cards.cards import cards_of
 from results.report.cards.pictures import Pictures
-from results.report.cards.replicas.rows import ReplicaRow, ReplicaTables, SideBySide
+from results.report.cards.replicas.replica_rows import ReplicaRow, ReplicaTables, SideBySide
 from results.report.cards.witness import witnessed
-from results.report.limits import STEPS
+from results.report.size_limits import STEPS
 from results.run.observation import observe
 from tests.checkers.logs.replicas.replica_histories import (
     Batch,

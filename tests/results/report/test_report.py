@@ -17,7 +17,7 @@ from results.report import render_report, write_report
 from results.report.cards.cards import cards_of
 from results.report.cards.witness import witnessed
 from results.report.drawing.frame import GUTTER, PLOT, Frame, nice_step
-from results.report.limits import PAGE_BYTES_MAX, STEPS
+from results.report.size_limits import PAGE_BYTES_MAX, STEPS
 from results.report.tables.logs import log_table
 from results.report.tables.tables import identity_rows
 from results.report.timeline.timeline import timeline

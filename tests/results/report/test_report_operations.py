@@ -14,8 +14,8 @@ from results.report import render_report
 from results.report.cards.cards import cards_of
 from results.report.cards.witness import draw_witness, witnessed
 from results.report.drawing.frame import GUTTER, PLOT, WIDTH, Frame, width_of
-from results.report.limits import STEPS
 from results.report.reading.calls import NONE, OUTCOMES, CallColumns, calls_of
+from results.report.size_limits import STEPS
 from results.report.timeline.operations import operations, tracks
 from results.run.observation import FaultSeen, observe
 from tests.results.story import MS, Run, S, Story

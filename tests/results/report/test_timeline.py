@@ -10,9 +10,9 @@ from checkers.verdict.verdict import Validity, Verdict
 from results.report import render_report
 from results.report.drawing import glyphs, svg
 from results.report.drawing.frame import GUTTER, PLOT, Frame
-from results.report.limits import PAGE_BYTES_MAX, STEPS
 from results.report.reading.calls import calls_of
 from results.report.reading.spans import left_out_text
+from results.report.size_limits import PAGE_BYTES_MAX, STEPS
 from results.report.tables.logs import log_table
 from results.report.timeline.cluster import nodes
 from results.report.timeline.events import faults, phases
@@ -20,7 +20,7 @@ from results.report.timeline.load import latency, poll_latency
 from results.report.timeline.operations import operations
 from results.report.timeline.percentiles import bin_seconds, percentile_lines
 from results.report.timeline.timeline import timeline
-from results.run.loads import OUTCOMES
+from results.run.load_results import OUTCOMES
 from results.run.observation import CompletedCalls, observe
 from tests.results.story import MS, Run, S, Story
 

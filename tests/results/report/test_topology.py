@@ -6,7 +6,7 @@ from typing import Any
 
 from checkers.verdict.verdict import Validity, Verdict
 from results.report import render_report
-from results.report.limits import PAGE_BYTES_MAX, STEPS
+from results.report.size_limits import PAGE_BYTES_MAX, STEPS
 from results.report.topology import topology
 from results.run.observation import observe
 from tests.results.story import MS, S, Story

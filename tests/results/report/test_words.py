@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from checkers.history.operations import Operation, OperationType
-from results.report.reading.clients import RecordContext
+from results.report.reading.client_words import RecordContext
 from results.report.reading.words import (
     answered_text,
     error_text,

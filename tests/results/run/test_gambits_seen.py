@@ -3,8 +3,8 @@
 import pytest
 
 from checkers.history.operations import History, Operation, OperationType
-from results.report.limits import STEPS
 from results.report.page import render_report
+from results.report.size_limits import STEPS
 from results.report.tables.gambits import gambit_rows
 from results.run.gambits import GambitSeen
 from results.run.observation import observe

@@ -12,7 +12,7 @@ from checkers.verdict.tallies import AnomalyTally
 from checkers.verdict.verdict import Anomaly, Assumption, Validity, Verdict, result_of
 from results.markup.trackers import Format
 from results.report.cards.chronology import Chronology
-from results.report.limits import STEPS
+from results.report.size_limits import STEPS
 from results.run.causes import illegal_causes
 from results.run.circumstances import Circumstances
 from results.run.issue import CAUSES_MAX, ISSUE_FILE, render_issue, save_issue

@@ -20,8 +20,8 @@ from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
 from results.serve import Browser, listing, open_browser
 from results.serve import archive as archives
 from results.serve.archive import write_archive
-from results.serve.places import open_file
 from results.serve.routes import StoreSite
+from results.serve.store_files import open_file
 from results.store.runs import VERDICT_FILE, RunSummary, save_verdict, summarise_folder
 from tests.results.report.test_report import HOSTILE, Outline
 from tests.results.stores import VALID, broken, put_run

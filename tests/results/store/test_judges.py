@@ -11,7 +11,7 @@ from checkers.verdict.verdict import Validity, Verdict, result_of
 from results.campaigns.sections import facts_of
 from results.campaigns.summary import outcome_of, summarise
 from results.report import render_report
-from results.report.limits import STEPS
+from results.report.size_limits import STEPS
 from results.report.tables.tables import identity_rows
 from results.run.text import closing_text
 from results.store.judges import UNKNOWN, judged_again_by, load_judge, save_judged

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from results.report.cards.flow.events import CLUSTER, OTHERS, Flow, FlowEvent
+from results.report.cards.flow.flow_events import CLUSTER, OTHERS, Flow, FlowEvent
 from results.report.drawing import glyphs, svg
 from results.report.drawing.frame import WIDTH
 from results.run.observation import FaultSeen

@@ -3,7 +3,7 @@
 import pytest
 
 from checkers.logs.listed import check_listed
-from checkers.logs.replicas.removed import MARGIN_NS
+from checkers.logs.replicas.deleted_records import MARGIN_NS
 from checkers.verdict.verdict import CheckerResult, Validity
 from tests.checkers.admin_histories import TOPIC, TOPIC_ID, AdminStory
 

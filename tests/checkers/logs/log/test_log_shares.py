@@ -11,8 +11,8 @@ from checkers.history.operations import History
 from checkers.licences import licences_of
 from checkers.logs.log import check_columns, check_part, put_together, screening
 from checkers.logs.log.figures import overview_of
-from checkers.logs.log.refusals import disks_of
-from checkers.logs.log.shares import shares
+from checkers.logs.log.log_shares import shares
+from checkers.logs.log.refused_batches import disks_of
 from tests.checkers.log_histories import history_of
 from tests.checkers.logs.log.log_simulator import Simulation
 from tests.checkers.logs.log.log_transactions import DEFECTS, TransactionalSimulation

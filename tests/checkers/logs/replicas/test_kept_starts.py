@@ -7,9 +7,9 @@ import pytest
 
 from checkers.history.operations import History
 from checkers.logs.replicas.anomalies import NEEDS
+from checkers.logs.replicas.deleted_records import Licensing
 from checkers.logs.replicas.judging import check_replicas
 from checkers.logs.replicas.kept_starts import find_not_kept
-from checkers.logs.replicas.removed import Licensing
 from checkers.verdict.verdict import Anomaly
 from checkers.verdict.withholding import MissingParts, withheld
 from tests.checkers.admin_histories import SETUP, TOPIC, TOPIC_ID, AdminStory

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from checkers.columns.tables import NEVER, PartitionName
 from checkers.history.operations import Operation, OperationType
 from checkers.licences import LicenceEvent, Licences, Permit
-from checkers.logs.replicas import clients
+from checkers.logs.replicas import client_results
 from checkers.logs.replicas.judging import check_replicas
 from checkers.verdict.verdict import CheckerResult
 from tests.checkers.logs.replicas.replica_histories import (
@@ -158,7 +158,7 @@ def test_the_part_of_a_log_below_a_truncation_is_judged(
     place = PartitionName("log-0", 0)
     events = [LicenceEvent(0, NEVER, place, "an event", below=below, above=each) for each in above]
     licences = Licences({"log-0": [Permit(each, covers_returned=True, text="a permit") for each in events]})
-    monkeypatch.setattr(clients, "licences_of", lambda _: licences)
+    monkeypatch.setattr(client_results, "licences_of", lambda _: licences)
     log = log_of(("d", 0), ("a", 0), ("d", 0), ("c", 2))
     found = judged(log, others=transaction((0, 0))).counts
     assert (OTHER in found, "marker-against-answer" in found) == (epochs, answers)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from checkers.history.operations import Operation, OperationType
-from results.run.loads import answer, requested_records
+from results.run.load_results import answer, requested_records
 
 OK, FAIL, INFO, INVOKE = OperationType.OK, OperationType.FAIL, OperationType.INFO, OperationType.INVOKE
 

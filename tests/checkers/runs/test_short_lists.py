@@ -2,7 +2,7 @@
 
 import pytest
 
-from checkers.runs.listing import all_of, first_of, lowest_of, number_of
+from checkers.runs.short_lists import all_of, first_of, lowest_of, number_of
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,11 @@ A controller answers a change once the records that make it are committed (KIP-6
 2.  That record had been appended and committed when the change was answered: ``metadata-ack-early``.  This is
     violated if its leader, asked after the answer, reported a log end or a high watermark that is not above
     the record.
-3. Brokers list what the log has, by the ids of topics: ``listed-against-log`` (`listed`).
+3. Brokers list what the log has, by the ids of topics: ``listed-against-log`` (`listed_topics`).
 4.  While one controller leads alone, it knows every topic that it has created:
    ``acknowledged-topic-unknown``.
 5.  No high watermark was above a change's record before the change was requested:
-    ``high-watermark-unfounded`` (`requested`).
+    ``high-watermark-unfounded`` (`unfounded_marks`).
 6. At the end brokers report the configs that the log has: ``config-against-log`` (`configs`).
 
 Other checkers judge whether elections and reassignments are in the log.  This module judges whether they were
@@ -34,11 +34,11 @@ from checkers.kraft.metadata.acknowledged import Acknowledgement, acknowledgemen
 from checkers.kraft.metadata.anomalies import METADATA_ACK_EARLY, METADATA_ACK_LOST, TOPIC_UNKNOWN
 from checkers.kraft.metadata.configs import judge_configs
 from checkers.kraft.metadata.leader_offsets import LeaderOffsets, leader_offsets_of
-from checkers.kraft.metadata.listed import judge_listed
+from checkers.kraft.metadata.listed_topics import judge_listed
 from checkers.kraft.metadata.loading import Change, Metadata
 from checkers.kraft.metadata.logged import LoggedMetadata, LoggedRecord, TopicLogged, logged
-from checkers.kraft.metadata.requested import early_marks, requested_records
 from checkers.kraft.metadata.topic_lives import Life, lives_of
+from checkers.kraft.metadata.unfounded_marks import early_marks, requested_records
 from checkers.kraft.metadata.wipes import emptied
 from checkers.kraft.quorum.views import views_of
 from checkers.verdict.verdict import Anomaly

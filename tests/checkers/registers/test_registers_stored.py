@@ -6,7 +6,7 @@ import pytest
 from checkers.history.operations import History
 from checkers.registers import check_registers
 from checkers.registers.anomalies import NEEDS
-from checkers.registers.kept import LAGS_NS
+from checkers.registers.stored_registers import LAGS_NS
 from checkers.verdict.verdict import CheckerResult, Validity
 from checkers.verdict.withholding import missing_parts_of, withheld
 from tests.checkers.registers.register_histories import history_from

@@ -17,7 +17,7 @@ from checkers.history.setup import Setup, recorded_setup
 from checkers.kraft.metadata.acknowledged import CONFIG_REGISTER
 from checkers.kraft.metadata.loading import Metadata
 from checkers.kraft.metadata.logged import LoggedMetadata, LoggedRecord
-from checkers.kraft.quorum.answers import UNFOUNDED_MARK
+from checkers.kraft.quorum.leader_answers import UNFOUNDED_MARK
 from checkers.kraft.quorum.views import NONE, LeaderClaim, views_of
 from checkers.verdict.verdict import Anomaly
 

@@ -7,8 +7,8 @@ import pytest
 
 from checkers.history.operations import History, OperationType
 from checkers.logs.replicas.anomalies import NEEDS
+from checkers.logs.replicas.deleted_records import find_returned
 from checkers.logs.replicas.judging import check_replicas
-from checkers.logs.replicas.removed import find_returned
 from checkers.verdict.verdict import Anomaly
 from checkers.verdict.withholding import MissingParts, withheld
 from tests.checkers.admin_histories import READER, TOPIC, AdminStory

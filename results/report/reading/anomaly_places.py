@@ -2,8 +2,8 @@
 
 from checkers.verdict.places import place_of
 from checkers.verdict.verdict import Anomaly
-from results.report.reading.clients import RecordContext
-from results.run.partitions import partition_named
+from results.report.reading.client_words import RecordContext
+from results.run.anomaly_partitions import partition_named
 
 
 def context_of(anomaly: Anomaly, checker: str) -> RecordContext:

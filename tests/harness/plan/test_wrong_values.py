@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from harness import cli
 from harness.plan.catalogue import load_scenario, scenario_names
-from harness.plan.values import WrongValue, line_of, wrong_values
+from harness.plan.wrong_values import WrongValue, line_of, wrong_values
 from harness.vocabulary import (
     FixedSchedule,
     Kill,

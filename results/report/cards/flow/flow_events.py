@@ -15,10 +15,10 @@ from checkers.history.operations import OK, History, Operation
 from checkers.history.units import NS_PER_S
 from checkers.verdict.places import QUORUM
 from results.markup.cleaning import clean
+from results.report.reading.anomaly_places import context_of
 from results.report.reading.calls import NONE, OPEN, CallColumns
-from results.report.reading.clients import RecordContext
+from results.report.reading.client_words import RecordContext
 from results.report.reading.leadership import LeadershipStart, partition_leaders, quorum_leaders
-from results.report.reading.places import context_of
 from results.report.reading.words import (
     answered_text,
     error_text,
@@ -26,9 +26,9 @@ from results.report.reading.words import (
     operation_partition,
     request_text,
 )
+from results.run.anomaly_partitions import partition_of
 from results.run.causes import Cause, Shown
 from results.run.observation import FaultSeen, Observed
-from results.run.partitions import partition_of
 
 ARROWS_MAX = 25
 LEADERS_MAX = 12
