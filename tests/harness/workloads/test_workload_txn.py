@@ -1,5 +1,6 @@
 """Transactions keep their books: a history has no more of one than is known."""
 
+import gc
 import sys
 import threading
 import time
@@ -9,11 +10,13 @@ from pathlib import Path
 import pytest
 
 from checkers.history.operations import Operation, OperationType
+from checkers.history.reading import read_history
 from harness.clients import ClientFailedError, ClientKind
+from harness.clients.opening import open_transactional
 from harness.clients.transactional import TransactionalOptions, TransactionalProducer, TransactionError
 from harness.record.journal import Clock, Journals
 from harness.vocabulary import TxnWorkload
-from harness.workloads import txn
+from harness.workloads import txn, txn_transactor
 from harness.workloads.context import WorkloadContext
 from harness.workloads.txn import FencingWorker, TransactionWorker, TxnContext, txn_workers
 from harness.workloads.txn_transactor import Intent, Staff, Transactor, TxnRecord
@@ -197,6 +200,23 @@ def test_an_instance_is_closed_when_its_error_is_no_longer_kept(bench: Bench, st
     ended, closed = bench.operations()[-2:]
     assert (ended.type, closed.f) == (INFO, "producer-closed")
     assert (ended.process, closed.process) == (7, 7 + bench.context.workers)
+
+
+def test_a_producer_of_librdkafka_ends_whose_initialisation_failed(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No broker answers; what only Python's collector would find is kept."""
+    monkeypatch.setattr(txn_transactor, "STEP_S", 0.05)
+    worker = TransactionWorker(bench.context, 1, open_transactional)
+    gc.collect()
+    gc.disable()
+    try:
+        bench.run([worker], lambda: len(bench.operations("producer-closed")) >= 2)
+    finally:
+        gc.enable()
+    assert {each.value["ended"] for each in bench.operations("producer-closed")} == {True}
+    bench.journals.close()
+    assert len(read_history(bench.folder).of("producer-closed")) >= 2
 
 
 def test_an_abort_on_purpose_fails_and_the_instance_goes_on(bench: Bench) -> None:
