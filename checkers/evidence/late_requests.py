@@ -20,6 +20,8 @@ In the same way a change that was acknowledged, such as a committed offset, may 
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
+import msgspec
+
 from checkers.columns.tables import NEVER, PartitionName
 from checkers.evidence.faults import FaultWindow, fault_windows
 from checkers.evidence.named_errors import (
@@ -44,7 +46,8 @@ from checkers.evidence.producers import (
     transactions,
 )
 from checkers.history.operations import FAIL, OK, History, Operation, once
-from checkers.history.transactions import sends_of
+from checkers.history.setup import recorded_setup
+from checkers.history.transactions import PRODUCER_CLOSED, ProducerClosed, sends_of
 from checkers.history.units import NS_PER_S
 
 ASKED_ONCE_NS = 1_000_000_000
@@ -210,19 +213,59 @@ def given_up_ns(history: History, call: OperationPair) -> int:
     `DELAYED_NS`, unless a fault prevents it, or another fault that begins meanwhile.  A connection has one
     broker, so only faults of the same broker can delay a request one after the other.
 
-    librdkafka goes on until Python destroys the producer.  That may be long after it was closed, because the
-    error of its last call refers to it.
-
     Args:
         history: as `checkers.history.reading.read_history` returns it.
         call: the request; without a completion it may arrive at any time.
     """
-    if call.ended is None or _client_of(call) == LIBRDKAFKA:
+    closed_ns = _closed_ns(history, call)
+    if closed_ns == NEVER:
         return NEVER
     windows = _between_client_and_coordinator(history)
     nodes = {_OTHERS, *(node for window in windows for node in window.targets)}
     of_each = ([window for window in windows if window.concerns(node)] for node in nodes)
-    return max(_held_ns(some, call.begun.time_ns, call.ended.time_ns) for some in of_each)
+    return max(_held_ns(some, call.begun.time_ns, closed_ns) for some in of_each)
+
+
+def _closed_ns(history: History, call: OperationPair) -> int:
+    """The time after which the client of a request without an answer sends nothing; `NEVER` if it is unknown.
+
+    A producer is closed right after such a request, and before its worker does anything else.  Until then all
+    libraries may repeat the request.  librdkafka ends in ``rd_kafka_destroy``, which returns when all threads
+    of the producer have ended; what it had sent may still be in the buffers of closed sockets.  The limit
+    ``message.timeout.ms`` does not help: it is for records, not for initialisations and ends of transactions.
+
+    Before the closes were recorded (`Setup.producers_end`), krucible's errors could keep a producer of
+    librdkafka alive after it was closed, until Python looked for cycles, so nothing is known.
+    """
+    if call.ended is None:
+        return NEVER
+    if _is_of_library(call) and recorded_setup(history).producers_end:
+        return _recorded_close_ns(history, call.ended)
+    return NEVER if _client_of(call) == LIBRDKAFKA else call.ended.time_ns
+
+
+def _recorded_close_ns(history: History, ended: Operation) -> int:
+    """When the producer of a request was closed; `NEVER` if no record says so, or it did not end."""
+    closes = _closes(history).get((_worker(history, ended), str(ended.key)), ())
+    closed = next((close for close in closes if close.index > ended.index), None)
+    if closed is None or not msgspec.convert(closed.value, ProducerClosed).ended:
+        return NEVER
+    return closed.time_ns
+
+
+@once
+def _closes(history: History) -> dict[tuple[int | str, str], list[Operation]]:
+    """The records of closed producers, by their worker and transactional id, in order."""
+    found: dict[tuple[int | str, str], list[Operation]] = {}
+    for operation in history.of(PRODUCER_CLOSED):
+        found.setdefault((_worker(history, operation), str(operation.key)), []).append(operation)
+    return found
+
+
+def _worker(history: History, operation: Operation) -> int | str:
+    """What a process and its successors have in common: a process with an unknown outcome is succeeded."""
+    workers, process = recorded_setup(history).workload.workers, operation.process
+    return process if isinstance(process, str) or not workers else process % workers
 
 
 def _held_ns(windows: Sequence[FaultWindow], from_ns: int, over_ns: int) -> int:

@@ -5,6 +5,8 @@ The fields are those of docs/histories.md, as in `checkers.history.fields`.
 
 import msgspec
 
+from checkers.history.transactions import PRODUCER_CLOSED
+
 
 class DeathSeen(msgspec.Struct, frozen=True):
     """A node that ended during a start, and the line in its log that reports this."""
@@ -65,5 +67,5 @@ FAILURE = "harness-failure"
 """Function with which the runner records a failure of the harness itself."""
 LASTED = "harness-lasted"
 """The assumption that the harness had no failure."""
-OBSERVATIONS = frozenset({"observe", "setup", "phase", OPENED, END, START, FAILURE})
+OBSERVATIONS = frozenset({"observe", "setup", "phase", OPENED, END, START, FAILURE, PRODUCER_CLOSED})
 """Functions whose operations have no invocation."""

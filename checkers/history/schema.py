@@ -139,9 +139,11 @@ from checkers.history.shares import (
 )
 from checkers.history.transaction_states import TRANSACTION_STATES, StatesSeen, states_problem
 from checkers.history.transactions import (
+    PRODUCER_CLOSED,
     CoordinatorRequested,
     LeaderRequested,
     MarkerAnswered,
+    ProducerClosed,
     ProducerDescribed,
     ProducerInitialised,
     ProducerRequested,
@@ -281,6 +283,7 @@ _CLIENTS: Shapes = {
     **_request("append-record", str, RecordRequested, RecordAppended),
     **_request("fetch-records", str, TopicById, RecordsFetched),
     **_request("init-transactions", str, ProducerRequested, ProducerInitialised),
+    (PRODUCER_CLOSED, OK): Shape(str, ProducerClosed),
     **_request("describe-transaction", str, CoordinatorRequested, TransactionDescribed),
     **_request("describe-producer", str, LeaderRequested, ProducerDescribed),
     **_request("abort-transaction", str, LeaderRequested, MarkerAnswered),

@@ -180,6 +180,8 @@ class SetupOf(msgspec.Struct, Generic[_W], frozen=True, kw_only=True, omit_defau
         controls: names of the scripts that must have been carried out as written.
         final_readers: least number of pairs of client and isolation level that read all records at the end.
         evidence: the evidence that the run must gather at its end.
+        producers_end: whether each close of a transactional producer is recorded, and an instance of any
+            library sends nothing once its close is recorded as ended.
         ready: how long the cluster took to become ready.
         expected: the verdict that the scenario expects for this version, if any.
         expected_anomalies: ids of anomalies; if invalid is expected, at least one of them must be found; if
@@ -213,6 +215,7 @@ class SetupOf(msgspec.Struct, Generic[_W], frozen=True, kw_only=True, omit_defau
     controls: tuple[str, ...] = written(())
     final_readers: int = written(0)
     evidence: tuple[str, ...] = written(())
+    producers_end: bool = False
     ready: ReadyAfter | None = None
     expected: Validity | None = written(None)
     expected_anomalies: tuple[str, ...] = written(())

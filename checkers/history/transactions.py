@@ -13,6 +13,8 @@ from checkers.history.fields import LARGEST, Offset, Partition, written
 from checkers.history.operations import Operation
 from checkers.history.polls import Isolation, Records
 
+PRODUCER_CLOSED = "producer-closed"
+"""Function of the record that an instance of a transactional producer was closed."""
 TxnEnd = Literal["commit", "abort"]
 Consumed = list[tuple[str, Partition, list[Offset], list[Any]]]
 """Topic, partition, offsets and values of each run of records that a transaction consumed."""
@@ -126,6 +128,18 @@ class ProducerInitialised(ProducerRequested, frozen=True, kw_only=True):
 
     producer_id: int | None = written(None)
     epoch: int | None = written(None)
+
+
+class ProducerClosed(msgspec.Struct, frozen=True):
+    """An instance of a transactional producer that was closed.
+
+    Attributes:
+        client: as in `TxnRequested`.
+        ended: whether it has ended, so that it sends nothing after this operation.
+    """
+
+    client: str
+    ended: bool
 
 
 class CoordinatorRequested(msgspec.Struct, frozen=True):

@@ -4,8 +4,17 @@ It does not report its producer id, nor whether it sent a request twice: no refu
 that a commit did not happen.  Rebalances are served within poll, because callbacks are registered; without
 them librdkafka would change the assignment without notice.  Calls do not always return within their timeouts
 (measured with 2.16, and known: librdkafka's issues 5456 and 5511), so each is made in a separate thread.
+
+A producer ends when Python destroys it.  Only then the wrapper calls ``rd_kafka_destroy``, which tells all
+threads of the producer to end, and returns when they have ended: ``rd_kafka_destroy_app`` joins the main
+thread, and ``rd_kafka_destroy_internal``, in that thread, joins those of the brokers.  After that nobody
+repeats a request; only bytes in the buffers of closed sockets may still arrive.  Until then the threads go
+on: ``message.timeout.ms`` is for records, and does not limit initialisations and ends of transactions.  An
+error keeps the variables of the functions that it passed through, so no variable of this module refers to
+the library's producer.
 """
 
+import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -36,6 +45,8 @@ _CLOSE_S = 5.0
 _OFFSETS_S = 0.5
 """How long one poll asks for committed offsets; the library repeats the request while they are unstable."""
 _COMMIT = "commit_transaction"
+_OWN_REFERENCES = 2
+"""References to a producer that is counted: its attribute, and the argument of the function that counts."""
 _FIRST_LOCAL_ERROR = -100
 _PASSING = frozenset(
     {
@@ -75,7 +86,7 @@ class ConfluentTransactionalProducer:
 
     def initialise(self, timeout_s: float) -> Identity:
         """As promised by `TransactionalProducer.initialise`."""
-        self._bounded("init_transactions", timeout_s, self._producer.init_transactions)
+        self._bounded("init_transactions", timeout_s)
         return Identity()
 
     def begin(self) -> None:
@@ -117,40 +128,43 @@ class ConfluentTransactionalProducer:
     def send_offsets(self, offsets: GroupOffsets, timeout_s: float) -> None:
         """As promised by `TransactionalProducer.send_offsets`."""
         where = [TopicPartition(offsets.topic, p, offset) for p, offset in offsets.positions.items()]
-        producer = self._producer
-        self._bounded(
-            "send_offsets_to_transaction",
-            timeout_s,
-            lambda left_s: producer.send_offsets_to_transaction(where, offsets.membership, left_s),
-        )
+        self._bounded("send_offsets_to_transaction", timeout_s, where, offsets.membership)
 
     def commit(self, timeout_s: float) -> None:
         """As promised by `TransactionalProducer.commit`."""
-        self._bounded(_COMMIT, timeout_s, self._producer.commit_transaction)
+        self._bounded(_COMMIT, timeout_s)
 
     def abort(self, timeout_s: float) -> None:
         """As promised by `TransactionalProducer.abort`."""
-        self._bounded("abort_transaction", timeout_s, self._producer.abort_transaction)
+        self._bounded("abort_transaction", timeout_s)
 
     def close(self, timeout_s: float) -> None:
         """See `TransactionalProducer.close`; the library's close would abort, without a time limit."""
 
         def end() -> None:
             self._producer.purge(blocking=False)
+            others = sys.getrefcount(self._producer) - _OWN_REFERENCES
             del self._producer
+            if others > 0:
+                raise RuntimeError(f"it goes on: {others} others refer to it")
 
         if self._hangs is not None:
             raise ClientFailedError(f"confluent-kafka's {self._hangs} has not returned")
         within(timeout_s, "closing confluent-kafka's transactional producer", end)
 
-    def _bounded(self, what: str, timeout_s: float, ask: Callable[[float], object]) -> None:
-        """Call the library, which should raise in time.
+    def _bounded(self, what: str, timeout_s: float, *arguments: object) -> None:
+        """Call a method of the library's producer, which should raise in time.
+
+        Args:
+            what: name of the method.
+            timeout_s: its last argument.
+            arguments: the arguments before that.
 
         Raises:
             TransactionError: it raised, or did not return.
         """
         try:
-            within(timeout_s + _GRACE_S, what, lambda: ask(timeout_s))
+            within(timeout_s + _GRACE_S, what, lambda: getattr(self._producer, what)(*arguments, timeout_s))
         except ClientFailedError as error:
             if error.__cause__ is None:
                 self._hangs = what

@@ -81,6 +81,7 @@ def setup_of_run(
         controls=workload.controls,
         final_readers=len(final_readers_of(workload)),
         evidence=(*EVIDENCE, EVIDENCE_COORDINATORS, EVIDENCE_PRODUCERS),
+        producers_end=True,
         ready=msgspec.convert(ready, ReadyAfter, from_attributes=True),
         expected=plan.expectation.validity,
         expected_anomalies=plan.expectation.alone,

@@ -9,7 +9,9 @@ from msgspec.structs import asdict
 
 from checkers.history.operations import OperationType
 from checkers.history.transactions import (
+    PRODUCER_CLOSED,
     Consumed,
+    ProducerClosed,
     ProducerInitialised,
     ProducerRequested,
     TxnEnd,
@@ -22,6 +24,7 @@ from checkers.history.transactions import (
 from harness.clients.interface import ClientFailedError, ClientKind, SendResult
 from harness.clients.transactional import (
     GroupOffsets,
+    Identity,
     TransactionalOptions,
     TransactionalProducer,
     TransactionError,
@@ -96,12 +99,12 @@ class Staff(NamedTuple):
     Attributes:
         recorder: writes as the worker's process.
         stopping: ends pauses early.
-        dismiss: closes a client, or reports that this failed.
+        dismiss: closes a client, or reports that this failed; returns whether the client has ended.
     """
 
     recorder: Recorder
     stopping: Event
-    dismiss: Callable[[Closable | None], None]
+    dismiss: Callable[[Closable | None], bool]
 
 
 class Transactor:
@@ -157,15 +160,26 @@ class Transactor:
         except ClientFailedError as error:
             recorder.complete(OperationType.FAIL, nobody, f"no client, nothing sent: {error}")
             return False
-        try:
-            identity = client.initialise(STEP_S)
-        except TransactionError as error:
-            recorder.complete(OperationType.INFO, nobody, str(error))
-            self._staff.dismiss(client)
+        identity = self._identity(client)
+        if isinstance(identity, str):
+            recorder.complete(OperationType.INFO, nobody, identity)
+            self._close(client)
             return False
         recorder.complete(OperationType.OK, ProducerInitialised(**asdict(who), **identity._asdict()))
         self._client = client
         return True
+
+    @staticmethod
+    def _identity(client: TransactionalProducer) -> Identity | str:
+        """The identity of an instance, or why it has none.
+
+        An error that is being handled keeps what it passed through, so it must be gone before the instance is
+        closed: librdkafka's producers end when nothing refers to them.
+        """
+        try:
+            return client.initialise(STEP_S)
+        except TransactionError as error:
+            return str(error)
 
     def carry_out(self, intent: Intent) -> bool:
         """Carry out one transaction; returns whether it ended as intended.
@@ -195,7 +209,13 @@ class Transactor:
     def give_up(self) -> None:
         """Close the instance, if there is one; its transaction, if any, stays open."""
         client, self._client = self._client, None
-        self._staff.dismiss(client)
+        if client is not None:
+            self._close(client)
+
+    def _close(self, client: TransactionalProducer) -> None:
+        """Close an instance, and record whether and when it ended: requests of its may be late until then."""
+        ended = self._staff.dismiss(client)
+        self._staff.recorder.observe(PRODUCER_CLOSED, self._name, ProducerClosed(self._kind, ended))
 
     def _perform(self, client: TransactionalProducer, intent: Intent, sent: list[SendResult]) -> _End:
         try:

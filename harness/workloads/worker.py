@@ -58,14 +58,20 @@ class Worker(threading.Thread):
         """Do the worker's task until `stopping` is set."""
         raise NotImplementedError
 
-    def dismiss(self, client: Closable | None) -> None:
-        """Close a client; one that can't be closed is abandoned and reported."""
+    def dismiss(self, client: Closable | None) -> bool:
+        """Close a client; one that can't be closed is abandoned and reported.
+
+        Returns:
+            Whether it has ended.
+        """
         if client is None:
-            return
+            return True
         try:
             client.close(CLOSE_BOUND_S)
         except ClientFailedError as error:
             self.complaints.append(f"{self.name}: {error}")
+            return False
+        return True
 
 
 def join_all(workers: Sequence[Worker], bound_s: float) -> list[str]:

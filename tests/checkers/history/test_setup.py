@@ -72,6 +72,7 @@ def test_fields_that_may_be_absent_are_the_only_ones_that_are_omitted() -> None:
         "drawn_faults",
         "operations_min",
         "seeded_bug",
+        "producers_end",
         "ready",
         "later_versions",
         "expected_consequences",

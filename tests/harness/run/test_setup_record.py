@@ -28,10 +28,10 @@ LINE = (
     '"why_lowered":"the node that is cut off may lead every partition"},'
     '"planned_faults":3,"controls":[],"final_readers":4,'
     '"evidence":["replicas","metadata-log","folders","aborted-transactions","transaction-states",'
-    '"share-states","coordinators","producers"],'
+    '"share-states","coordinators","producers"],"producers_end":true,'
     '"ready":{"controller_s":1.5,"brokers_s":2.0,"write_s":3.0},"expected":"valid","expected_anomalies":[]}'
 )
-"""As krucible wrote it when its value was a dictionary; `java_version` was added later."""
+"""As krucible wrote it when it was a dictionary; `java_version` and `producers_end` were added later."""
 
 
 def written(plan: RunPlan) -> bytes:

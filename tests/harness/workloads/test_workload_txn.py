@@ -1,5 +1,7 @@
 """Transactions keep their books: a history has no more of one than is known."""
 
+import gc
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -8,11 +10,13 @@ from pathlib import Path
 import pytest
 
 from checkers.history.operations import Operation, OperationType
+from checkers.history.reading import read_history
 from harness.clients import ClientFailedError, ClientKind
+from harness.clients.opening import open_transactional
 from harness.clients.transactional import TransactionalOptions, TransactionalProducer, TransactionError
 from harness.record.journal import Clock, Journals
 from harness.vocabulary import TxnWorkload
-from harness.workloads import txn
+from harness.workloads import txn, txn_transactor
 from harness.workloads.context import WorkloadContext
 from harness.workloads.txn import FencingWorker, TransactionWorker, TxnContext, txn_workers
 from harness.workloads.txn_transactor import Intent, Staff, Transactor, TxnRecord
@@ -36,13 +40,17 @@ class Bench:
         self.journals = Journals(folder, "run", Clock())
         self.context: TxnContext = WorkloadContext(WORKLOAD, self.journals, FakeLog(4), ("localhost:1",))
         self.dismissed = 0
+        self.closes = True
+        self.handled: BaseException | None = None
 
     def transactor(self, number: int = 7) -> Transactor:
         staff = Staff(self.context.recorder(number), threading.Event(), self._dismiss)
         return Transactor(self.context, staff, ClientKind.CONFLUENT, "txn-0", self.coordinator.make)
 
-    def _dismiss(self, client: object) -> None:
+    def _dismiss(self, client: object) -> bool:
         self.dismissed += client is not None
+        self.handled = sys.exception()
+        return self.closes
 
     def operations(self, f: str | None = None) -> list[Operation]:
         return [operation for operation in recorded(self.folder) if f in (None, operation.f)]
@@ -138,7 +146,7 @@ def test_a_timeout_of_its_own_is_asked_for_and_recorded(bench: Bench) -> None:
         asked.append(options.transaction_timeout_ms)
         return bench.coordinator.make(kind, options)
 
-    staff = Staff(bench.context.recorder(7), threading.Event(), lambda _: None)
+    staff = Staff(bench.context.recorder(7), threading.Event(), lambda _: True)
     own = Transactor(bench.context, staff, ClientKind.CONFLUENT, "txn-0", make, timeout_ms=300)
     usual = Transactor(bench.context, staff, ClientKind.CONFLUENT, "txn-1", make)
     assert own.initialise()
@@ -167,6 +175,48 @@ def test_an_initialisation_without_an_answer_may_have_fenced_others(bench: Bench
     assert not transactor.initialise()
     assert not transactor.ready
     assert (bench.ended("init-transactions").type, bench.dismissed) == (INFO, 1)
+
+
+@pytest.mark.parametrize("closes", [True, False])
+def test_the_close_of_an_instance_is_recorded(bench: Bench, *, closes: bool) -> None:
+    bench.closes = closes
+    transactor = bench.transactor()
+    transactor.initialise()
+    transactor.give_up()
+    transactor.give_up()
+    (closed,) = bench.operations("producer-closed")
+    assert (closed.process, closed.type, closed.key) == (7, OK, "txn-0")
+    assert closed.value == {"client": "confluent-kafka", "ended": closes}
+
+
+@pytest.mark.parametrize("step", ["initialise", "commit"])
+def test_an_instance_is_closed_when_its_error_is_no_longer_kept(bench: Bench, step: str) -> None:
+    """An error that is being handled refers to what it passed through, and librdkafka's producers to none."""
+    setattr(bench.coordinator, f"on_{step}", always(TransactionError("no answer")))
+    transactor = bench.transactor()
+    if transactor.initialise():
+        transactor.carry_out(TWO)
+    assert (bench.dismissed, bench.handled) == (1, None)
+    ended, closed = bench.operations()[-2:]
+    assert (ended.type, closed.f) == (INFO, "producer-closed")
+    assert (ended.process, closed.process) == (7, 7 + bench.context.workers)
+
+
+def test_a_producer_of_librdkafka_ends_whose_initialisation_failed(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No broker answers; what only Python's collector would find is kept."""
+    monkeypatch.setattr(txn_transactor, "STEP_S", 0.05)
+    worker = TransactionWorker(bench.context, 1, open_transactional)
+    gc.collect()
+    gc.disable()
+    try:
+        bench.run([worker], lambda: len(bench.operations("producer-closed")) >= 2)
+    finally:
+        gc.enable()
+    assert {each.value["ended"] for each in bench.operations("producer-closed")} == {True}
+    bench.journals.close()
+    assert len(read_history(bench.folder).of("producer-closed")) >= 2
 
 
 def test_an_abort_on_purpose_fails_and_the_instance_goes_on(bench: Bench) -> None:

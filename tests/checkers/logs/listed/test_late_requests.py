@@ -9,6 +9,7 @@ from tests.checkers.admin_histories import TOPIC
 from tests.checkers.logs.listed.test_listed import STABLE, Asked, judged
 
 TIMED_OUT = "_MSG_TIMED_OUT: Local: Message timed out; abort: _TIMED_OUT: Timed out waiting for operation"
+ENDS = {"producers_end": True}
 FENCED = "PRODUCER_FENCED: There is a newer producer"
 
 
@@ -112,10 +113,16 @@ def test_a_script_asks_once() -> None:
 
 
 def raising(
-    over_ms: float, error: str | None, client: str, *, offset: int | None = None, **fields: Any
+    over_ms: float,
+    error: str | None,
+    client: str,
+    *,
+    offset: int | None = None,
+    setup: dict[str, Any] | None = None,
+    **fields: Any,
 ) -> Library:
     """Another producer's transaction, which began 5 s before its error, and a producer that follows."""
-    asked = Library()
+    asked = Library(**(setup or {}))
     asked.transaction(over_ms - 5_000, over_ms, offset, error, client=client, process=11, **fields)
     asked.starts(over_ms + 100, over_ms + 101)
     asked.transaction(over_ms + 200, over_ms + 300, 0, ending_ms=over_ms + 250)
@@ -162,6 +169,70 @@ def test_kafka_clients_need_not_raise_an_epoch_that_each_transaction_raises(
 ) -> None:
     licence = raising(24_000, TIMED_OUT, "kafka-clients", version=version).is_open()
     assert ("KIP-360" in (licence or "")) == late
+
+
+def closed(asked: Library, at_ms: float, client: str, *, ended: bool = True, process: int = 11) -> None:
+    asked.add(at_ms, process, OK, "producer-closed", key="t", value={"client": client, "ended": ended})
+
+
+@pytest.mark.parametrize("client", ["confluent-kafka", "kafka-clients"])
+@pytest.mark.parametrize(("at_ms", "late"), [(21_900, False), (22_000, True)])
+def test_a_request_is_late_by_what_a_broker_needs_after_the_close(
+    client: str, at_ms: float, *, late: bool
+) -> None:
+    """The transaction begins at 25 s; the error was at 6 s, and the close of that instance took long."""
+    asked = raising(6_000, TIMED_OUT, client, setup=ENDS)
+    closed(asked, at_ms, client)
+    closed(asked, at_ms + 10, client, ended=False)
+    licence = asked.is_open()
+    assert ("KIP-360" in (licence or "")) == late
+    assert (licence is None) != late
+
+
+@pytest.mark.parametrize(
+    "close",
+    [
+        pytest.param(None, id="not recorded"),
+        pytest.param({"ended": False}, id="failed"),
+        pytest.param({"process": 12}, id="of another worker"),
+        pytest.param({"at_ms": 900}, id="before the error"),
+    ],
+)
+@pytest.mark.parametrize("client", ["confluent-kafka", "kafka-clients"])
+def test_an_instance_that_is_not_known_to_have_ended_sends_requests_at_any_time(
+    client: str, close: dict[str, Any] | None
+) -> None:
+    asked = raising(6_000, TIMED_OUT, client, setup=ENDS)
+    if close is not None:
+        closed(asked, **{"at_ms": 6_010, "client": client, **close})
+    assert "KIP-360" in (asked.is_open() or "")
+
+
+def test_without_the_mark_a_producer_of_librdkafka_goes_on_after_its_close() -> None:
+    asked = raising(6_000, TIMED_OUT, "confluent-kafka")
+    closed(asked, 6_010, "confluent-kafka")
+    assert "KIP-360" in (asked.is_open() or "")
+
+
+@pytest.mark.parametrize(("successor", "late"), [(26, False), (27, True)])
+def test_a_close_may_be_recorded_by_the_successor_of_a_process(successor: int, *, late: bool) -> None:
+    asked = raising(6_000, TIMED_OUT, "confluent-kafka", setup={**ENDS, "workload": {"workers": 15}})
+    closed(asked, 6_010, "confluent-kafka", process=successor)
+    assert ("KIP-360" in (asked.is_open() or "")) == late
+
+
+def test_a_fault_may_delay_what_a_producer_had_sent_before_its_close() -> None:
+    asked = raising(10_000, TIMED_OUT, "confluent-kafka", setup=ENDS)
+    closed(asked, 10_010, "confluent-kafka")
+    asked.fault(12_900, 22_500, "pause", "n1")
+    assert "KIP-360" in (asked.is_open() or "")
+
+
+def test_the_requests_of_scripts_are_not_closed() -> None:
+    asked = Library(**ENDS)
+    asked.transaction(19_000, 21_000, None, TIMED_OUT, client="raw", process=11)
+    asked.starts(21_100, 21_101)
+    assert asked.is_open() is None
 
 
 def test_no_epoch_is_raised_after_a_commit_was_requested() -> None:

@@ -407,11 +407,28 @@ class TestTransactions:
     def test_one_that_nobody_gave_up_may_come_at_any_time(
         self, kind: OperationType | None, client: str, *, rival: bool
     ) -> None:
-        """A producer of librdkafka goes on after it was closed."""
+        """A producer of librdkafka may go on after it was closed, unless the set-up says that it ends."""
         recording = Story().initialise(9, kind)
         for operation in recording.operations[1:]:
             operation.value["client"] = client
         recording.put("runner", OK, "mark", after_s=100)
+        recording.initialise(7).transact().transact(7, INFO, FENCED)
+        assert (recording.anomaly() is None) is rival
+
+    @pytest.mark.parametrize(
+        ("ended", "pause_s", "rival"), [(True, 2.6, True), (True, 3.0, False), (False, 100.0, True)]
+    )
+    def test_one_of_librdkafka_that_was_closed_may_come_late(
+        self, pause_s: float, *, ended: bool, rival: bool
+    ) -> None:
+        """The close lasted 4 s, and process 109 is the successor of 9, whose initialisation got no answer."""
+        recording = Story().initialise(9, INFO)
+        recording.operations[0].value["producers_end"] = True
+        for operation in recording.operations[1:]:
+            operation.value["client"] = "confluent-kafka"
+        closed = {"client": "confluent-kafka", "ended": ended}
+        recording.put(109, OK, "producer-closed", "txn-0", closed, after_s=4.0)
+        recording.put("runner", OK, "mark", after_s=pause_s)
         recording.initialise(7).transact().transact(7, INFO, FENCED)
         assert (recording.anomaly() is None) is rival
 
