@@ -83,6 +83,7 @@ from checkers.share_groups.settling import Settling
 from checkers.share_groups.snapshots import incomplete_snapshots
 from checkers.share_groups.states import judge_states
 from checkers.share_groups.stored_counts import miscounted_states
+from checkers.share_groups.stored_logs import StoredFinding
 from checkers.share_groups.stored_starts import stored_starts_back
 from checkers.verdict.entry import Entry
 from checkers.verdict.tallies import AnomalyTally, tallied
@@ -196,13 +197,11 @@ def check_share_groups(history: History) -> CheckerResult:
     )
 
 
-def _add_states(
-    judged: "_Judged", states: Sequence[tuple[GroupPartition, Anomaly]], excuses: "_Excuses"
-) -> None:
+def _add_states(judged: "_Judged", states: Sequence[StoredFinding], excuses: "_Excuses") -> None:
     """Add the findings about the states that share coordinators wrote."""
-    for rule in dict.fromkeys(anomaly.id for _, anomaly in states):
-        found = [each for each in states if each[1].id == rule]
-        judged.add(rule, len(found), _illegal_first(excuses.judged(one, name) for name, one in found))
+    for rule in dict.fromkeys(one.anomaly.id for one in states):
+        found = [one for one in states if one.anomaly.id == rule]
+        judged.add(rule, len(found), _illegal_first(excuses.judged(one.anomaly, one.name) for one in found))
 
 
 def _illegal_first(judged: Iterable[Anomaly]) -> list[Anomaly]:

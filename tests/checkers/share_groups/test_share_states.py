@@ -44,7 +44,7 @@ def seen(recording: ShareStory, *values: dict[str, Any], records: int = 12) -> H
 def found(history: History) -> list[tuple[str, str | None]]:
     """Rules and subjects of what is wrong."""
     judged = judge_states(history, share_groups_of(history))
-    return [(anomaly.id, anomaly.subject) for _, anomaly in judged.found]
+    return [(anomaly.id, anomaly.subject) for _, anomaly, _ in judged.found]
 
 
 def named(offset: int) -> str:
@@ -89,7 +89,7 @@ def test_an_acceptance_that_came_into_the_log_after_a_later_one() -> None:
     recording = acknowledged(story(), *range(4))
     history = seen(recording, states(MADE, done(0), done(2), done(1), done(3)))
     assert found(history) == [("share-answered-early", named(1))]
-    (anomaly,) = (each for _, each in judge_states(history, share_groups_of(history)).found)
+    (anomaly,) = (each for _, each, _ in judge_states(history, share_groups_of(history)).found)
     last = history.operations[anomaly.witness[2]]
     assert (last.f, last.value["acknowledgements"]) == ("acknowledge", [[0, [2], ["accept"]]])
     assert "only after operation" in anomaly.summary
@@ -264,7 +264,7 @@ NEXT = Record(kind=Kind.SNAPSHOT, snapshot=1, state=0)
 def test_epochs_in_the_log(records: list[Record], problem: str | None) -> None:
     history = seen(story(), states(*records))
     judged = judge_states(history, share_groups_of(history))
-    reported = [each.summary.replace(f"{GROUP}: {TOPIC}/0", "X") for _, each in judged.found]
+    reported = [each.summary.replace(f"{GROUP}: {TOPIC}/0", "X") for _, each, _ in judged.found]
     assert reported == ([] if problem is None else ["__share_group_state/0" + problem])
 
 
