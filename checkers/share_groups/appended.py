@@ -74,16 +74,28 @@ def appended_before(history: History, stored: StoredLog, accepted: Accepted) -> 
         accepted: the answers to acceptances.
     """
     before = np.full(len(stored.log.records["offset"]), AT_THE_END)
-    if not stored.log.whole or may_have_lost(history, SHARES_TOPIC, stored.partition.partition):
+    if lacks_records(history, stored) is not None:
         return before
     left = {name: dict(mine) for name, mine in accepted.items()}
     for batch in stored.batches():
         mine = left.get(batch.name, {})
         if batch.state == Delivery.ACKNOWLEDGED:
-            for offset in [offset for offset in mine if batch.first <= offset <= batch.last]:
-                before[batch.row] = min(before[batch.row], mine.pop(offset))
+            answers = (mine.pop(offset, AT_THE_END) for offset in range(batch.first, batch.last + 1))
+            before[batch.row] = min(before[batch.row], *answers)
     earliest: Integers = np.minimum.accumulate(before[::-1])[::-1]
     return earliest
+
+
+def lacks_records(history: History, stored: StoredLog) -> str | None:
+    """Why the first record with a state, as the log has it now, may not be the first one; None if it is.
+
+    Args:
+        history: as `checkers.history.reading.read_history` returns it.
+        stored: the log.
+    """
+    if not stored.log.whole:
+        return f"{stored.partition} lacks records"
+    return may_have_lost(history, SHARES_TOPIC, stored.partition.partition)
 
 
 def unspent(history: History, groups: ShareGroups) -> Booleans:
