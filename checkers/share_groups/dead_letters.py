@@ -129,8 +129,10 @@ class _Read:
         for group in groups:
             if not self.whole(group):
                 yield f"the dead-letter queue of {group} was not read"
+        named = set[tuple[str, str]]()
         for anomaly in self.found:
-            if anomaly.licence is not None:
+            if anomaly.licence is not None and (anomaly.id, anomaly.licence) not in named:
+                named.add((anomaly.id, anomaly.licence))
                 yield f"{anomaly.id} of {anomaly.subject} may follow from {anomaly.licence}"
 
 
