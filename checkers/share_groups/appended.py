@@ -48,11 +48,7 @@ def confirmed_acceptances(history: History, groups: ShareGroups) -> Accepted:
     if lacking(history, Source.CLIENTS):
         return found
     acks, all_, listed = groups.acknowledgements, groups.deliveries, listed_offsets(columns_of(history))
-    altered = {
-        (str(one.began.key), one.began.value["topic"])
-        for f in (SETS, DELETES)
-        for one in requests_of(history, f)
-    }
+    altered = altered_topics(history)
     rows = np.flatnonzero((acks.kind == ACCEPT) & unspent(history, groups))
     place, offset = all_.place[acks.delivery[rows]], all_.offset[acks.delivery[rows]]
     for code, name in enumerate(groups.places):
@@ -63,6 +59,15 @@ def confirmed_acceptances(history: History, groups: ShareGroups) -> Accepted:
         for at, ended in zip(offset[here].tolist(), acks.ended[rows][here].tolist(), strict=True):
             found[name][at] = min(ended, found[name].get(at, ended))
     return found
+
+
+def altered_topics(history: History) -> frozenset[tuple[str, str]]:
+    """The groups and topics for which an administrator asked to set or to delete start offsets."""
+    return frozenset(
+        (str(one.began.key), one.began.value["topic"])
+        for f in (SETS, DELETES)
+        for one in requests_of(history, f)
+    )
 
 
 def appended_before(history: History, stored: StoredLog, accepted: Accepted) -> Integers:

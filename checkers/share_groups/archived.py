@@ -7,19 +7,21 @@ record becomes Archived only after this write has succeeded, or has failed for g
 letter again (``SharePartition.maybeResumeDlqArchiving``).  So a record that the log has as Archived has been
 through this write.  One that is still Archiving at the end has not.
 
-Other records become Archived without a dead letter: those that are deleted from their topic, and those of
-aborted transactions.  So only records that the final reads found count, of states that were never deleted or
-begun again, and only if one of these is known:
+Other records become Archived without a dead letter: those that are deleted from their topic, those that an
+administrator skips, and those of aborted transactions.  So only records that the final reads found count, and
+only if one of these is known:
 
-* the log had the record as Archiving before;
-* a member asked to reject it;
-* it is Archived with the delivery count of the limit.
+* The log had the record as Archiving before, and the state was not begun again or deleted in between.
+* A member asked to reject it, or it is Archived with the delivery count of the limit, and no administrator
+  asked for another start offset.
 
 Also, the log must have had the record before the queue was read: a later dead letter was not read
 (`appended`).
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -27,14 +29,20 @@ import numpy as np
 from checkers.columns.tables import NONE, GroupPartition, Integers, PartitionName
 from checkers.evidence.loading import columns_of
 from checkers.history.operations import History
-from checkers.history.share_states import Delivery
-from checkers.share_groups.appended import appended_before, confirmed_acceptances, lacks_records
+from checkers.history.share_states import Delivery, Kind
+from checkers.share_groups.appended import (
+    altered_topics,
+    appended_before,
+    confirmed_acceptances,
+    lacks_records,
+)
 from checkers.share_groups.loading import ShareGroups
 from checkers.share_groups.passing import listed_offsets
-from checkers.share_groups.stored_logs import StoredBatch, StoredLog, stored_logs
+from checkers.share_groups.stored_logs import StoredLog, stored_logs
 
 Place = tuple[GroupPartition, int]
 """A share partition, and the offset of a record."""
+_NOTHING: Integers = np.zeros(0, np.int64)
 _FINAL = (Delivery.ACKNOWLEDGED, Delivery.ARCHIVED)
 
 
@@ -85,43 +93,69 @@ def archived_records(history: History, groups: ShareGroups, asked: Asked) -> Ite
         ValueError: its columns are not.
     """
     accepted = confirmed_acceptances(history, groups)
-    listed, since = listed_offsets(columns_of(history)), _received(groups)
+    known, since = _Known(history, asked), _received(groups)
     for stored in stored_logs(history):
         before = appended_before(history, stored, accepted).tolist()
         doubt = lacks_records(history, stored)
-        for batch, offset in _in_log(stored, asked, listed):
-            place, read_after = (batch.name, offset), asked.read_after[batch.name.group]
-            until = read_after if doubt else before[batch.row]
+        for row, place in known.due(stored):
+            read_after = asked.read_after[place[0].group]
+            until = read_after if doubt else before[row]
             if until <= read_after:
-                at = stored.at(batch.row)
-                yield Archived(place, at, stored.log.op, since.get(place, NONE), until, doubt)
+                yield Archived(place, stored.at(row), stored.log.op, since.get(place, NONE), until, doubt)
 
 
-def _in_log(
-    stored: StoredLog, asked: Asked, listed: Mapping[PartitionName, Integers]
-) -> Iterator[tuple[StoredBatch, int]]:
-    """The batches that archive records for which a dead letter is due, each with the offset of one."""
-    kept, archiving, final = frozenset(stored.kept()), set[Place](), set[Place]()
-    for batch in stored.batches():
-        if batch.name not in kept or batch.name.group not in asked.read_after:
-            continue
-        for offset in _there(batch, listed):
-            place = batch.name, offset
-            if batch.state == Delivery.ARCHIVING:
-                archiving.add(place)
-            elif batch.state in _FINAL and place not in final:
-                final.add(place)
-                due = place in archiving or place in asked.rejected or 0 < asked.limit <= batch.count
-                if due and batch.state == Delivery.ARCHIVED:
-                    yield batch, offset
+@dataclass(slots=True)
+class _Life:
+    """The records of a share partition that have become Archiving, and those that are final, in one life."""
+
+    archiving: set[int] = field(default_factory=set)
+    final: set[int] = field(default_factory=set)
 
 
-def _there(batch: StoredBatch, listed: Mapping[PartitionName, Integers]) -> list[int]:
-    """The offsets of a batch that have a record at the end."""
-    offsets = listed.get(PartitionName(batch.name.topic, batch.name.partition), np.zeros(0, np.int64))
-    from_row, to_row = np.searchsorted(offsets, [batch.first, batch.last + 1])
-    here: list[int] = offsets[from_row:to_row].tolist()
-    return here
+class _Known:
+    """What decides for which records a dead letter is due."""
+
+    def __init__(self, history: History, asked: Asked) -> None:
+        self._asked = asked
+        self._listed = listed_offsets(columns_of(history))
+        self._altered = altered_topics(history)
+
+    def due(self, stored: StoredLog) -> Iterator[tuple[int, Place]]:
+        """Yield the rows of a log that archive records for which a dead letter is due, each with a record."""
+        lives: defaultdict[int, _Life] = defaultdict(_Life)
+        for record in stored.walk():
+            name = stored.names[record.place]
+            if record.begun or record.kind == Kind.REMOVED or not record.follows:
+                lives.pop(record.place, None)
+            if name is None or name.group not in self._asked.read_after:
+                continue
+            life = lives[record.place]
+            for first, last, state, count in record.batches:
+                there = self._there(name, first, last)
+                if state == Delivery.ARCHIVING:
+                    life.archiving.update(there)
+                elif state in _FINAL:
+                    fresh = [offset for offset in there if offset not in life.final]
+                    life.final.update(there)
+                    if state == Delivery.ARCHIVED:
+                        yield from (
+                            (record.row, (name, offset))
+                            for offset in fresh
+                            if offset in life.archiving or self._asked_for(name, offset, count)
+                        )
+
+    def _asked_for(self, name: GroupPartition, offset: int, count: int) -> bool:
+        """Whether the record was archived because of a rejection or of the limit of deliveries."""
+        limit = 0 < self._asked.limit <= count
+        asked = limit or (name, offset) in self._asked.rejected
+        return asked and (name.group, name.topic) not in self._altered
+
+    def _there(self, name: GroupPartition, first: int, last: int) -> list[int]:
+        """The offsets of a batch that have a record at the end."""
+        offsets = self._listed.get(PartitionName(name.topic, name.partition), _NOTHING)
+        from_row, to_row = np.searchsorted(offsets, [first, last + 1])
+        here: list[int] = offsets[from_row:to_row].tolist()
+        return here
 
 
 def _received(groups: ShareGroups) -> dict[Place, int]:

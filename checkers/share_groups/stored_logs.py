@@ -159,13 +159,18 @@ def stored_logs(history: History) -> tuple[StoredLog, ...]:
 
 
 def _begun_again(log: ShareStatesLog) -> Booleans:
-    """Which records begin a state again: snapshots with a new state epoch, or an earlier start offset."""
+    """Which records begin a state again: snapshots with a new state epoch, or an earlier start offset.
+
+    Kafka may initialise a state several times before it has states of records.  Nothing is lost then.
+    """
     begun = np.zeros(len(log.records["place"]), np.bool_)
     snapshots = log.records["kind"] == Kind.SNAPSHOT
     for code in np.unique(log.records["place"]):
         here = log.records["place"] == code
         rows = np.flatnonzero(here & snapshots)
-        begun[rows[1:]] |= np.diff(log.records["state_epoch"][rows]) > 0
+        filled = np.flatnonzero(here & (log.records["batches"] > 0))
+        used = rows[1:] > filled.min(initial=len(here))
+        begun[rows[1:]] |= (np.diff(log.records["state_epoch"][rows]) > 0) & used
         rows = np.flatnonzero(here)
         start = log.records["start"][rows]
         begun[rows] |= snapshots[rows] & (start < np.maximum.accumulate(start))

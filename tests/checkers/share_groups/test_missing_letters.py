@@ -102,15 +102,27 @@ def test_records_with_a_dead_letter_are_compared() -> None:
         (MADE, done(12), done(0)),
         # It may have been archived after the queue was read.
         (MADE, done(12, state=GOING), done(0), done(12, state=GONE)),
-        # The state was deleted, or begun again.
-        (MADE, done(12, state=GONE), done(0), Record(kind=Kind.REMOVED)),
-        (MADE, done(12, state=GONE), done(0), Record(kind=Kind.SNAPSHOT, snapshot=1, state=5)),
     ],
 )
 def test_records_for_which_no_dead_letter_is_due_yet(records: Sequence[Record]) -> None:
     result = told(rejecting(), *records)
     assert (result.validity, result.counts) == (Validity.VALID, {})
     assert result.figures["archived_compared"] == 0
+
+
+@pytest.mark.parametrize("ends", [Record(kind=Kind.REMOVED), Record(kind=Kind.SNAPSHOT, snapshot=1, state=5)])
+def test_a_state_that_was_deleted_or_begun_again(ends: Record) -> None:
+    """What was archived before has a dead letter; what was Archiving before need not have become Archived."""
+    log = (MADE, done(12, state=GOING), ends, done(12, state=GONE), done(0))
+    assert told(rejecting("accept"), *log).counts == {}
+    log = (MADE, done(12, state=GOING), done(12, state=GONE), ends, done(0))
+    assert told(rejecting("accept"), *log).counts == {"dead-letter-missing": 1}
+
+
+def test_a_rejected_record_that_an_administrator_may_have_skipped() -> None:
+    story = rejecting()
+    story.alters(13)
+    assert told(story, MADE, done(12, state=GONE), done(0)).counts == {}
 
 
 def test_a_record_that_was_deleted_from_its_topic() -> None:

@@ -294,6 +294,15 @@ def test_states_that_are_not_known(changes: dict[str, Any], why: str) -> None:
     assert (result.validity, result.unknown_because) == (Validity.UNKNOWN, "__share_group_state" + why)
 
 
+@pytest.mark.parametrize(("place", "compared"), [(1, 2), (2, 0)])
+def test_a_state_that_is_initialised_twice_before_its_use_is_compared(place: int, compared: int) -> None:
+    again = Record(kind=Kind.SNAPSHOT, snapshot=1, state=4, leader=0)
+    log = [MADE, done(0), done(1)]
+    log.insert(place, again)
+    history = seen(acknowledged(story(2), 0, 1), states(*log), records=2)
+    assert judge_states(history, share_groups_of(history)).compared == compared
+
+
 def test_no_loss_excuses_an_acceptance_that_no_member_asked_for() -> None:
     recording = acknowledged(acknowledged(story(13, unclean=True), *range(12)), 12, kind="release")
     result = check_share_groups(seen(recording, states(MADE, *map(done, range(13))), records=13))
