@@ -20,8 +20,8 @@ from checkers.columns.tables import NONE, Booleans, GroupPartition, Integers
 from checkers.history.operations import History
 from checkers.history.share_states import Delivery
 from checkers.share_groups.anomalies import STATE_MISCOUNTED
+from checkers.share_groups.earlier_rows import codes_of
 from checkers.share_groups.loading import ShareGroups
-from checkers.share_groups.sequences import codes_of
 from checkers.share_groups.stored_logs import StoredFinding, StoredLog, stored_logs
 from checkers.verdict.verdict import Anomaly
 

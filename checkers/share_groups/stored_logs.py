@@ -119,11 +119,13 @@ class StoredLog:
         columns = (self.log.records[name].tolist() for name in names)
         reasons = (column.tolist() for column in self.resets)
         following, taken = NONE, 0
-        for row, (offset, *fields, count, begun, asked, late) in enumerate(
-            zip(*columns, *reasons, strict=True)
+        for row, (fields, (begun, asked, late)) in enumerate(
+            zip(zip(*columns, strict=True), zip(*reasons, strict=True), strict=True)
         ):
+            offset, place, kind, snapshot, state, leader, start, count = fields
             mine, taken = batches[taken : taken + count], taken + count
-            yield StoredRecord(row, offset, *fields, mine, offset == following, begun, asked, late)
+            epochs, reason = (snapshot, state, leader), (begun, asked, late)
+            yield StoredRecord(row, offset, place, kind, *epochs, start, mine, offset == following, *reason)
             following = offset + 1
 
     def batches(self) -> Iterator[StoredBatch]:

@@ -114,18 +114,18 @@ def all_but(edit: Edit, *without: Given) -> None:
 def archived(edit: Edit) -> Given:
     """A record that was received and rejected while no process of a node may have ended."""
     ends = [window for window in fault_windows(edit.original) if window.ends_processes]
-    return edit.chosen(
-        [
-            one
-            for one in rejected(edit)
-            if one.settled_by is not None
-            and one.count == 1
-            and not any(
-                window.overlaps(one.asked.time_ns - SPAN_NS, one.settled_by[1].time_ns + SPAN_NS)
-                for window in ends
-            )
-        ]
-    )
+    calm = [
+        one
+        for one in rejected(edit)
+        if one.settled_by is not None
+        and one.count == 1
+        and not any(
+            window.overlaps(one.asked.time_ns - SPAN_NS, one.settled_by[1].time_ns + SPAN_NS)
+            for window in ends
+        )
+    ]
+    one: Given = edit.chosen(calm)
+    return one
 
 
 def log_line(edit: Edit, one: Given, later_ns: int, text: str, line: int | None = 7) -> None:
