@@ -17,7 +17,7 @@ from checkers.share_groups import missing_letters
 from checkers.share_groups.dead_letters import check_dead_letters
 from checkers.verdict.verdict import CheckerResult, Validity
 from tests.checkers.share_groups.share_histories import GROUP, LIMIT, TOPIC, ShareStory, value_at
-from tests.checkers.share_groups.share_state_histories import GONE, MADE, Record, done, states
+from tests.checkers.share_groups.share_state_histories import FREE, GONE, MADE, Record, done, states
 from tests.checkers.share_groups.test_dead_letters import headers, reads
 
 GOING = Delivery.ARCHIVING
@@ -71,6 +71,7 @@ def logs(story: ShareStory, at_s: float | None, text: str = TEXT, node: str = "b
     [
         ENOUGH,
         (MADE, done(12, state=GONE), done(0)),
+        (MADE, done(12, state=FREE), done(12, state=GOING), done(12, state=GONE), done(0)),
         (
             MADE,
             done(12, state=GOING),
