@@ -104,6 +104,8 @@ REGISTRATION_FAILED = re.compile(
 """The text that a controller logs when it fails to register itself (ControllerRegistrationManager)."""
 SKIPPED = "Couldn't find leader endpoint for partitions"
 """The text a coordinator logs, at INFO, when it skips markers (TransactionMarkerChannelManager)."""
+LETTER_FAILED = "Failed to write to DLQ, proceeding to ARCHIVED regardless"
+"""The text that a leader logs when it could not write a dead letter (SharePartition)."""
 _MEANINGS = (
     (
         FETCHER_STOPPED,
@@ -202,10 +204,11 @@ def ns_between(earlier: datetime, later: datetime) -> int:
 def is_judged(level: str, text: str) -> bool:
     """Whether a rule reads the line.
 
-    These are refusals, skipped markers, failed registrations, fatal or uncaught errors, and dead threads.
+    These are refusals, skipped markers, failed registrations, dead letters that were not written, fatal or
+    uncaught errors, and dead threads.
     """
     failure = REFUSED.search(text) or REGISTRATION_FAILED.search(text)
-    return failure is not None or _meaning(level, text) is not None
+    return failure is not None or LETTER_FAILED in text or _meaning(level, text) is not None
 
 
 def harmless_reason(line: LogLine) -> str | None:

@@ -32,48 +32,25 @@ this is a figure.  Delivery counts may repeat, because a count is stored only wi
 leaves those times out.  An acknowledgement that failed, or whose outcome is unknown, was not confirmed by a
 broker, and permits any result.
 
-A legal loss in the partition with the state of a share group excuses findings that depend on stored states
-and were seen after it.  So does one in the partition of ``__consumer_offsets`` that tells which states the
-group has: its coordinator initialises the others again.  A legal loss in the partition that is read excuses
-findings that depend on offsets, because these may be written again.  Rule 6 has the licences of the log
-checker.
+Which legal losses excuse which findings: `excuses`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-import msgspec
 import numpy as np
 
-from checkers.columns.tables import NEVER, NONE, GroupPartition, PartitionName
-from checkers.evidence.coordinators import (
-    OFFSETS_TOPIC,
-    SHARES_TOPIC,
-    offsets_partition,
-    shares_partition,
-)
+from checkers.columns.tables import NONE, GroupPartition
 from checkers.evidence.share_states import unread_share_states
 from checkers.history.operations import History
 from checkers.history.setup import recorded_setup
 from checkers.history.sources import unassigned_damage
-from checkers.licences import Permit, licences_of
-from checkers.licences.internal import Loss, losses
-from checkers.share_groups.anomalies import (
-    ANOMALIES,
-    HELD_TWICE,
-    NEEDS,
-    START_WENT_BACK,
-    STATE_MISCOUNTED,
-    STATE_UNASKED,
-    STUCK,
-    TOO_MANY,
-    UNCOMMITTED_READ,
-    UNDELIVERED,
-)
+from checkers.share_groups.anomalies import ANOMALIES, NEEDS, STUCK, UNDELIVERED
 from checkers.share_groups.beginnings import below_beginnings
 from checkers.share_groups.calm import Calm
 from checkers.share_groups.contents import compared_with_log
 from checkers.share_groups.deliveries import Found, found_in
+from checkers.share_groups.excuses import Excuses, with_licence
 from checkers.share_groups.isolation import uncommitted_reads
 from checkers.share_groups.loading import RELEASE, ShareGroups, share_groups_of, times_of
 from checkers.share_groups.locks import locks_lost
@@ -83,9 +60,10 @@ from checkers.share_groups.settling import Settling
 from checkers.share_groups.snapshots import incomplete_snapshots
 from checkers.share_groups.states import judge_states
 from checkers.share_groups.stored_counts import miscounted_states
+from checkers.share_groups.stored_logs import StoredFinding
 from checkers.share_groups.stored_starts import stored_starts_back
 from checkers.verdict.entry import Entry
-from checkers.verdict.tallies import AnomalyTally, tallied
+from checkers.verdict.tallies import AnomalyTally
 from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly, Assumption, CheckerResult, result_of
 
 __all__ = ["ENTRY", "check_share_groups"]
@@ -94,11 +72,6 @@ CHECKER = "share-groups"
 KIND = "shares"
 ACKNOWLEDGED_MIN = 10
 """The least number of records that a group must have accepted or rejected, as brokers confirmed."""
-_NEVER_EXCUSED = frozenset(
-    (HELD_TWICE.id, TOO_MANY.id, STATE_UNASKED.id, STATE_MISCOUNTED.id, UNCOMMITTED_READ.id)
-)
-"""Anomalies that no loss of stored states explains."""
-_OUT_OF_TRIES = "tries whose answers were lost may have used up the limit of deliveries"
 
 
 @dataclass(slots=True)
@@ -139,11 +112,29 @@ def check_share_groups(history: History) -> CheckerResult:
     if not groups.topics and not expected:
         return result_of(CHECKER, [], exercised=False)
     judged = _Judged(doubts=list(unassigned_damage(history)))
-    excuses = _Excuses(history)
-    times_ns = times_of(history)
-    calm = Calm(history)
+    excuses = Excuses(history, groups)
+    _add_deliveries(judged, history, groups, excuses)
+    _add_compared(judged, history, groups)
+    states = judge_states(history, groups)
+    _add_states(judged, history, groups, states.found, excuses)
+    judged.doubts += unread_share_states(history)
+    _add_progress(judged, history, groups, expected, excuses)
+    return result_of(
+        CHECKER,
+        judged.anomalies,
+        counts=judged.counts,
+        tallies=judged.tallies,
+        assumptions=tuple(_acknowledged(groups, group) for group in expected),
+        figures=_figures(groups) | {"states": states.records, "states_compared": states.compared},
+        unknown_because="; ".join(judged.doubts) or None,
+    )
+
+
+def _add_deliveries(judged: _Judged, history: History, groups: ShareGroups, excuses: Excuses) -> None:
+    """Add what is wrong with single deliveries and acknowledgements."""
+    calm, times_ns = Calm(history), times_of(history)
     rules = (
-        *found_in(groups, calm, workload.delivery_limit),
+        *found_in(groups, calm, recorded_setup(history).workload.delivery_limit),
         locks_lost(history, groups, calm),
         below_beginnings(history, groups, calm),
         uncommitted_reads(history, groups),
@@ -154,55 +145,56 @@ def check_share_groups(history: History) -> CheckerResult:
             for row in range(len(found.place))
         )
         judged.add(found.kind.id, len(found.place), _illegal_first(every))
+
+
+def _add_compared(judged: _Judged, history: History, groups: ShareGroups) -> None:
+    """Add deliveries that do not agree with what was sent and what others read."""
+    times_ns = times_of(history)
     for compared in compared_with_log(history, groups):
         found = compared.found
         examples = [
-            _with_licence(found.anomaly(groups, times_ns, row), compared.text(row))
+            with_licence(found.anomaly(groups, times_ns, row), compared.text(row))
             for row in compared.examples(EXAMPLES_PER_ANOMALY)
         ]
         judged.add_certain(found.kind.id, len(found.place), examples)
         judged.doubts += compared.doubts()
-    states = judge_states(history, groups)
-    of_logs = (
-        *states.found,
+
+
+def _add_states(
+    judged: _Judged,
+    history: History,
+    groups: ShareGroups,
+    against: Iterable[StoredFinding],
+    excuses: Excuses,
+) -> None:
+    """Add findings about the states that share coordinators wrote; `against` are those of `judge_states`."""
+    states = (
+        *against,
         *miscounted_states(history, groups),
         *incomplete_snapshots(history),
         *stored_starts_back(history),
         *repeated_initialisations(history),
     )
-    _add_states(judged, of_logs, excuses)
-    judged.doubts += unread_share_states(history)
+    for rule in dict.fromkeys(one.anomaly.id for one in states):
+        found = [one for one in states if one.anomaly.id == rule]
+        judged.add(rule, len(found), _illegal_first(excuses.stored(one) for one in found))
+
+
+def _add_progress(
+    judged: _Judged, history: History, groups: ShareGroups, expected: Iterable[str], excuses: Excuses
+) -> None:
+    """Add records that groups passed, or did not get in the end."""
+    workload = recorded_setup(history).workload
     passing, settling = Passing(history, groups, workload), Settling(history, groups, workload)
-    assumptions: list[Assumption] = []
     for group in expected:
         places = [passing.of(name) for name in passing.names(group)]
         for passed in places:
-            rows = _examples(passed)
-            anomalies = [excuses.passed(passed, row) for row in rows]
+            anomalies = [excuses.passed(passed, row) for row in _examples(passed)]
             judged.add(UNDELIVERED.id, len(passed.offset), anomalies)
             judged.tallies += excuses.tallies(passed)
             if (stuck := settling.stuck(passed)) is not None:
                 judged.add(STUCK.id, 1, [excuses.judged(stuck, passed.name)])
         judged.doubts += _unfinished(groups, group, places)
-        assumptions.append(_acknowledged(groups, group))
-    return result_of(
-        CHECKER,
-        judged.anomalies,
-        counts=judged.counts,
-        tallies=judged.tallies,
-        assumptions=tuple(assumptions),
-        figures=_figures(groups) | {"states": states.records, "states_compared": states.compared},
-        unknown_because="; ".join(judged.doubts) or None,
-    )
-
-
-def _add_states(
-    judged: "_Judged", states: Sequence[tuple[GroupPartition, Anomaly]], excuses: "_Excuses"
-) -> None:
-    """Add the findings about the states that share coordinators wrote."""
-    for rule in dict.fromkeys(anomaly.id for _, anomaly in states):
-        found = [each for each in states if each[1].id == rule]
-        judged.add(rule, len(found), _illegal_first(excuses.judged(one, name) for name, one in found))
 
 
 def _illegal_first(judged: Iterable[Anomaly]) -> list[Anomaly]:
@@ -227,85 +219,6 @@ def _examples(passed: Passed) -> list[int]:
     """Rows of some records; those that are certainly lost come first."""
     rows = sorted(range(len(passed.offset)), key=passed.out_of_tries.__getitem__)
     return rows[:EXAMPLES_PER_ANOMALY]
-
-
-class _Excuses:
-    """Events that may explain findings."""
-
-    def __init__(self, history: History) -> None:
-        self._history = history
-        self._has_setup = bool(history.of("setup"))
-        self._losses: dict[GroupPartition, tuple[Loss, ...]] = {}
-
-    def judged(self, anomaly: Anomaly, name: GroupPartition) -> Anomaly:
-        """A finding about one delivery; it is legal, with its licence, if an event may explain it."""
-        licence = None if anomaly.id in _NEVER_EXCUSED else self._lost(name, _seen_ns(anomaly))
-        if licence is None and anomaly.id == START_WENT_BACK.id:
-            licence = self._truncated(name, until_ns=_seen_ns(anomaly))
-        if anomaly.id == UNCOMMITTED_READ.id:
-            # The partition may also have lost the marker of a commit after the delivery.
-            licence = self._truncated(name) or self._undecided(anomaly)
-        return _with_licence(anomaly, licence)
-
-    def _undecided(self, anomaly: Anomaly) -> str | None:
-        """An event by which the decision on a transaction of the finding may have been lost."""
-        decisions = licences_of(self._history).decisions
-        rows = decisions.of(np.array(anomaly.witness, np.int64))
-        return next((decisions.texts[row] for row in rows.tolist() if row != NONE), None)
-
-    def passed(self, passed: Passed, row: int) -> Anomaly:
-        """A finding about a passed record; it is legal, with its licence, if an event may explain it."""
-        anomaly, offset = passed.anomaly(self._history, row), int(passed.offset[row])
-        # The record may also have been written after the group had passed another one at its offset.
-        licence = _OUT_OF_TRIES if passed.out_of_tries[row] else self._truncated(passed.name, offset=offset)
-        return _with_licence(anomaly, licence or self._lost(passed.name, _seen_ns(anomaly)))
-
-    def tallies(self, passed: Passed) -> Iterator[AnomalyTally]:
-        """The numbers of passed records of a share partition by whether an event may explain them."""
-        if not len(passed.offset):
-            return
-        answered_ns = np.full(len(passed.offset), self._history.operations[passed.witness[-1]].time_ns)
-        lost = self._lost(passed.name, int(answered_ns[0])) is not None
-        truncated = min((permit.event.above or 0 for permit in self._truncating(passed.name)), default=NEVER)
-        illegal = ~np.array(passed.out_of_tries, np.bool_) & (passed.offset < truncated) & ~np.bool_(lost)
-        for broken in (True, False):
-            rows = illegal == broken
-            place, offset = str(passed.name), passed.offset[rows]
-            yield from tallied(UNDELIVERED.id, place, answered_ns[rows], offset, illegal=broken)
-
-    def _lost(self, name: GroupPartition, until_ns: int) -> str | None:
-        """An event by which the state of a share partition may have been lost by a time."""
-        if name not in self._losses:
-            places = (shares_partition(self._history, name), offsets_partition(self._history, name.group))
-            self._losses[name] = tuple(
-                loss
-                for topic, place in zip((SHARES_TOPIC, OFFSETS_TOPIC), places, strict=True)
-                for loss in losses(self._history, topic, None if place is None else place.partition)
-                if self._has_setup
-            )
-        return next((loss.text for loss in self._losses[name] if loss.meets(0, until_ns)), None)
-
-    def _truncated(self, name: GroupPartition, *, until_ns: int = NEVER, offset: int = NEVER) -> str | None:
-        """An event that may have truncated a partition by a time, and removed the record at an offset."""
-        met = (
-            permit.text
-            for permit in self._truncating(name)
-            if permit.event.from_ns <= until_ns and (permit.event.above or 0) <= offset
-        )
-        return next(met, None)
-
-    def _truncating(self, name: GroupPartition) -> list[Permit]:
-        """The events that may have truncated a partition."""
-        permits = licences_of(self._history).of(PartitionName(name.topic, name.partition))
-        return [permit for permit in permits if permit.covers_returned and permit.event.below is None]
-
-
-def _seen_ns(anomaly: Anomaly) -> int:
-    return NEVER if anomaly.time_ns is None else anomaly.time_ns
-
-
-def _with_licence(anomaly: Anomaly, licence: str | None) -> Anomaly:
-    return msgspec.structs.replace(anomaly, illegal=licence is None, licence=licence)
 
 
 def _unfinished(groups: ShareGroups, group: str, places: Iterable[Passed]) -> Iterator[str]:

@@ -15,8 +15,8 @@ from checkers.columns.tables import NEVER, NONE, Booleans, Columns, Integers, Pa
 from checkers.evidence.loading import columns_of
 from checkers.history.journals import is_unheard
 from checkers.history.operations import History
+from checkers.share_groups.earlier_rows import codes_of
 from checkers.share_groups.loading import ShareGroups, times_of
-from checkers.share_groups.sequences import codes_of
 
 ACKNOWLEDGEMENT, READ, SHARE_POLL = range(3)
 """The kinds of operations that report a value at an offset."""

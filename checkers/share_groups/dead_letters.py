@@ -2,9 +2,10 @@
 
 The leader of a share partition writes a record to the dead-letter queue once it is Archiving: a member
 rejected it, or its delivery count has reached the limit.  The write is repeated a few times.  If it fails,
-the record is Archived all the same (``SharePartition.initiateDLQAndArchive``), so a missing dead letter
-breaks no promise; it is a figure.  There may be several dead letters of one record, because the queue and the
-state are not written together (KIP-1191).
+the leader logs that, and the record is Archived all the same (``SharePartition.initiateDLQAndArchive``).  So
+a missing dead letter is a figure if a broker logged such a failure, and otherwise a finding
+(`missing_letters`).  There may be several dead letters of one record, because the queue and the state are not
+written together (KIP-1191).
 
 A request to reject a record is recorded before it is sent, so a dead letter without one was not asked for.  A
 delivery that no member received counts too, so at the limit nothing must be asked for.  The value of a dead
@@ -23,12 +24,15 @@ import msgspec
 import numpy as np
 
 from checkers.columns.tables import GroupPartition, PartitionName
+from checkers.evidence.share_states import unread_share_states
 from checkers.history.operations import INVOKE, OK, History, Operation
 from checkers.history.setup import LoadSetup, recorded_setup
 from checkers.history.shares import DeadLetters
 from checkers.history.sources import Source, unassigned_damage
 from checkers.licences import licences_of
+from checkers.share_groups.archived import Asked, Place, archived_records
 from checkers.share_groups.loading import REJECT, ShareGroups, share_groups_of
+from checkers.share_groups.missing_letters import MISSING, Compared, missing_letters
 from checkers.verdict.entry import Entry
 from checkers.verdict.kinds import AnomalyKind, by_id
 from checkers.verdict.needs import PERMITTED, Needs
@@ -51,23 +55,27 @@ WRONG = AnomalyKind(
     "that of the record.",
     "KIP-1191, headers of the DLQ record; errors.deadletterqueue.copy.record.enable",
 )
-ANOMALIES = by_id(UNASKED, WRONG)
+ANOMALIES = by_id(MISSING, UNASKED, WRONG)
+_LOGGED = (Source.NODES, Source.BROKER_LOGS, Source.REFUSALS)
+"""Sources that show that no broker logged a failure, and that no process ended before it could."""
 NEEDS = Needs(
-    (Source.CLIENTS,),
-    {UNASKED.id: (Source.CLIENTS,), WRONG.id: (Source.CLIENTS, *PERMITTED)},
+    (Source.CLIENTS, Source.DISKS),
+    {
+        MISSING.id: (Source.CLIENTS, *_LOGGED, *PERMITTED),
+        UNASKED.id: (Source.CLIENTS,),
+        WRONG.id: (Source.CLIENTS, *PERMITTED),
+    },
     workloads=frozenset({"shares"}),
 )
 """The journals that the rules need: those of members have the topics, the rejections and the values."""
 _PREFIX = "__dlq.errors."
 _NUMBERS = ("partition", "offset")
-_Place = tuple[GroupPartition, int]
-"""A share partition, and the offset of a record."""
 
 
 class _Letter(NamedTuple):
     """A dead letter: the record that it stands for, its delivery count, and its value, if it has these."""
 
-    record: _Place
+    record: Place
     deliveries: int | None
     value: int | str | None
 
@@ -86,8 +94,8 @@ class _Known(NamedTuple):
     history: History
     limit: int
     polled: Mapping[str, frozenset[str]]
-    rejected: frozenset[_Place]
-    values: Mapping[_Place, list[object]]
+    rejected: frozenset[Place]
+    values: Mapping[Place, list[object]]
 
 
 @dataclass(slots=True)
@@ -100,13 +108,17 @@ class _Read:
         letters: by group, the number of its dead letters.
         found: findings.
         records: the records that have a dead letter.
+        queues: by group, the topic of its queue.
+        began: by group, the position of the first request.
     """
 
     asked: dict[str, set[int]] = field(default_factory=dict)
     read: dict[str, set[int]] = field(default_factory=dict)
+    queues: dict[str, str] = field(default_factory=dict)
+    began: dict[str, int] = field(default_factory=dict)
     letters: Counter[str] = field(default_factory=Counter)
     found: list[Anomaly] = field(default_factory=list)
-    records: set[_Place] = field(default_factory=set)
+    records: set[Place] = field(default_factory=set)
 
     def whole(self, group: str) -> bool:
         """Whether all partitions of the queue of a group were read."""
@@ -117,8 +129,10 @@ class _Read:
         for group in groups:
             if not self.whole(group):
                 yield f"the dead-letter queue of {group} was not read"
+        named = set[tuple[str, str]]()
         for anomaly in self.found:
-            if anomaly.licence is not None:
+            if anomaly.licence is not None and (anomaly.id, anomaly.licence) not in named:
+                named.add((anomaly.id, anomaly.licence))
                 yield f"{anomaly.id} of {anomaly.subject} may follow from {anomaly.licence}"
 
 
@@ -136,8 +150,11 @@ def check_dead_letters(history: History) -> CheckerResult:
         return result_of(CHECKER, [], exercised=False)
     groups = share_groups_of(history)
     read = _read(history, groups, workload.delivery_limit)
+    missing = _missing(history, groups, read, workload.delivery_limit)
+    read.found += missing.found
     confirmed = {place for place in _confirmed(groups) if read.whole(place[0].group)}
-    doubts = dict.fromkeys((*unassigned_damage(history), *read.doubts(expected)))
+    unread = unread_share_states(history)
+    doubts = dict.fromkeys((*unassigned_damage(history), *read.doubts(expected), *unread))
     return result_of(
         CHECKER,
         read.found,
@@ -145,6 +162,8 @@ def check_dead_letters(history: History) -> CheckerResult:
         figures={
             "dead_letters": read.letters.total(),
             "dead_letters_missing": len(confirmed - read.records),
+            "dead_letters_failed": missing.failed,
+            "archived_compared": missing.compared,
         },
         unknown_because="; ".join(doubts) or None,
     )
@@ -161,13 +180,16 @@ def _written(read: _Read, group: str) -> Assumption:
 
 
 def _read(history: History, groups: ShareGroups, limit: int) -> _Read:
-    """Judge what was read."""
+    """Judge what was read.  All partitions of a queue must be read that its topic was created with."""
     all_ = _Read()
+    partitions = {topic.name: range(topic.partitions) for topic in recorded_setup(history).topics}
     known = _Known(history, limit, _polled(history), _asked_to_reject(history), _values(groups))
     for operation in history.of("dead-letters"):
         group, partition = operation.value["group"], operation.value["partition"]
         if operation.type is INVOKE:
-            all_.asked.setdefault(group, set()).add(partition)
+            all_.asked.setdefault(group, set()).update((partition, *partitions.get(operation.key, ())))
+            all_.queues[group] = str(operation.key)
+            all_.began.setdefault(group, operation.index)
         elif operation.type is OK:
             all_.read.setdefault(group, set()).add(partition)
             for at, headers, value in msgspec.convert(operation.value, DeadLetters).records:
@@ -177,6 +199,17 @@ def _read(history: History, groups: ShareGroups, limit: int) -> _Read:
                     all_.records.add(letter.record)
                 all_.found += filter(None, (_judged(operation, at, letter, known),))
     return all_
+
+
+def _missing(history: History, groups: ShareGroups, read: _Read, limit: int) -> Compared:
+    """Compare the records that were archived with the dead letters of queues that were read completely."""
+    began = {group: position for group, position in read.began.items() if read.whole(group)}
+    asked = Asked(_asked_to_reject(history), limit, began)
+    queues = {
+        group: [PartitionName(read.queues[group], partition) for partition in sorted(read.asked[group])]
+        for group in began
+    }
+    return missing_letters(history, archived_records(history, groups, asked), read.records, queues)
 
 
 def _judged(operation: Operation, at: int, letter: _Letter | str, known: _Known) -> Anomaly | None:
@@ -221,7 +254,7 @@ def _finding(kind: AnomalyKind, operation: Operation, at: int, subject: str, pro
     )
 
 
-def _truncated(history: History, record: _Place) -> str | None:
+def _truncated(history: History, record: Place) -> str | None:
     """An event by which another record may have had the offset."""
     name, offset = record
     permits = licences_of(history).of(PartitionName(name.topic, name.partition))
@@ -256,7 +289,7 @@ def _polled(history: History) -> Mapping[str, frozenset[str]]:
     return {group: frozenset(topics) for group, topics in found.items()}
 
 
-def _asked_to_reject(history: History) -> frozenset[_Place]:
+def _asked_to_reject(history: History) -> frozenset[Place]:
     """Every record that a member asked to reject, whatever the outcome."""
     return frozenset(
         (GroupPartition(operation.value["group"], str(operation.key), partition), offset)
@@ -268,10 +301,10 @@ def _asked_to_reject(history: History) -> frozenset[_Place]:
     )
 
 
-def _values(groups: ShareGroups) -> Mapping[_Place, list[object]]:
+def _values(groups: ShareGroups) -> Mapping[Place, list[object]]:
     """The values that members received, one for each delivery."""
     all_ = groups.deliveries
-    found: defaultdict[_Place, list[object]] = defaultdict(list)
+    found: defaultdict[Place, list[object]] = defaultdict(list)
     for place, offset, value in zip(
         all_.place.tolist(), all_.offset.tolist(), all_.value.tolist(), strict=True
     ):
@@ -279,7 +312,7 @@ def _values(groups: ShareGroups) -> Mapping[_Place, list[object]]:
     return found
 
 
-def _confirmed(groups: ShareGroups) -> Iterator[_Place]:
+def _confirmed(groups: ShareGroups) -> Iterator[Place]:
     """The records whose rejection a broker confirmed."""
     all_, acks = groups.deliveries, groups.acknowledgements
     rows = acks.delivery[np.flatnonzero(acks.kind == REJECT)]

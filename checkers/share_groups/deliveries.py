@@ -14,8 +14,8 @@ import numpy as np
 from checkers.columns.tables import NONE, Booleans, Integers, PartitionName
 from checkers.share_groups import anomalies as kinds
 from checkers.share_groups.calm import Calm
+from checkers.share_groups.earlier_rows import highest_before
 from checkers.share_groups.loading import RELEASE, RENEW, ShareGroups
-from checkers.share_groups.sequences import highest_before
 from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import Anomaly
 

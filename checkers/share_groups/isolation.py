@@ -21,8 +21,8 @@ from checkers.history.operations import History
 from checkers.history.setup import recorded_setup
 from checkers.share_groups.anomalies import UNCOMMITTED_READ
 from checkers.share_groups.deliveries import Found
+from checkers.share_groups.earlier_rows import codes_of
 from checkers.share_groups.loading import ShareGroups, times_of
-from checkers.share_groups.sequences import codes_of
 
 
 def uncommitted_reads(history: History, groups: ShareGroups) -> Found:

@@ -28,8 +28,8 @@ from checkers.evidence.loading import columns_of
 from checkers.history.operations import FAIL, INVOKE, OK, History, Operation, once
 from checkers.history.shares import is_not_held
 from checkers.share_groups.chunks import Chunks
+from checkers.share_groups.earlier_rows import codes_of, highest_before
 from checkers.share_groups.lives import Change, Lives
-from checkers.share_groups.sequences import codes_of, highest_before
 
 ACCEPT, RELEASE, REJECT, RENEW = range(4)
 """Codes of the types of acknowledgements."""

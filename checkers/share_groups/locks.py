@@ -27,8 +27,8 @@ from checkers.history.units import NS_PER_MS
 from checkers.share_groups import anomalies as kinds
 from checkers.share_groups.calm import Calm
 from checkers.share_groups.deliveries import Found
+from checkers.share_groups.earlier_rows import codes_of, highest_before
 from checkers.share_groups.loading import ShareGroups, times_of
-from checkers.share_groups.sequences import codes_of, highest_before
 
 
 def locks_lost(history: History, groups: ShareGroups, calm: Calm) -> Found:

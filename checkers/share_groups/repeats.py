@@ -17,20 +17,18 @@ before are judged by their start offset (`stored_starts`).
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from checkers.columns.tables import NONE, GroupPartition, PartitionName
+from checkers.columns.tables import NONE, GroupPartition
 from checkers.evidence.administration import AdminOperation, requests_of
-from checkers.evidence.coordinators import SHARES_TOPIC
-from checkers.evidence.share_states import ShareStatesLog, share_places, share_states_of
 from checkers.history.error_codes import ErrorCode
 from checkers.history.operations import History
 from checkers.history.share_states import Kind
 from checkers.share_groups.anomalies import INITIALISED_AGAIN
 from checkers.share_groups.loading import SETS
-from checkers.share_groups.resets import Resets, resets_of
+from checkers.share_groups.stored_logs import StoredFinding, StoredLog, StoredRecord, stored_logs
 from checkers.verdict.verdict import Anomaly
 
 
@@ -38,17 +36,13 @@ class _Begun(NamedTuple):
     """A record by which a state begins again and loses stored states.
 
     Attributes:
-        place: code of its share partition.
-        offset: its offset in the log.
-        start: its start offset.
-        state_epochs: the state epoch before, and its own.
+        record: the record.
+        epoch_before: the state epoch before.
         lost: the first offset whose state is lost, and how many states and positions are.
     """
 
-    place: int
-    offset: int
-    start: int
-    state_epochs: tuple[int, int]
+    record: StoredRecord
+    epoch_before: int
     lost: tuple[int, int]
 
 
@@ -60,10 +54,10 @@ class _Known:
     start: int
     stored: set[int] = field(default_factory=set)
 
-    def add(self, start: int, batches: Sequence[tuple[int, int]]) -> None:
+    def add(self, record: StoredRecord) -> None:
         """Take up a record of the leader."""
-        self.start = max(self.start, start)
-        for first, last in batches:
+        self.start = max(self.start, record.start)
+        for first, last, *_ in record.batches:
             self.stored.update(range(first, last + 1))
 
     def lost_by(self, start: int) -> tuple[int, int] | None:
@@ -75,7 +69,7 @@ class _Known:
         return None if first == NONE else (first, passed + len(stored))
 
 
-def repeated_initialisations(history: History) -> Iterator[tuple[GroupPartition, Anomaly]]:
+def repeated_initialisations(history: History) -> Iterator[StoredFinding]:
     """Yield records by which a state begins again and that no administrator requested, by share partition.
 
     Args:
@@ -86,17 +80,16 @@ def repeated_initialisations(history: History) -> Iterator[tuple[GroupPartition,
         ValueError: its columns are not.
     """
     requests = _requests(history)
-    for number, log in sorted(share_states_of(history).items()):
-        names = share_places(history, log)
+    for stored in stored_logs(history):
         alike: dict[tuple[GroupPartition, int], list[_Begun]] = defaultdict(list)
-        for begun in _begun_again(log, resets_of(history, log, names)):
-            name = names[begun.place]
+        for begun in _begun_again(stored):
+            name = stored.names[begun.record.place]
             if name is not None:
-                alike[name, begun.start].append(begun)
+                alike[name, begun.record.start].append(begun)
         for (name, start), all_ in alike.items():
             asked = requests[name, start]
             for begun in all_[: max(len(all_) - asked, 0)]:
-                yield name, _found(log, name, PartitionName(SHARES_TOPIC, number), begun, (asked, len(all_)))
+                yield StoredFinding(name, _found(stored, begun, (asked, len(all_))), begun.record.row)
 
 
 def _requests(history: History) -> Counter[tuple[GroupPartition, int]]:
@@ -118,49 +111,35 @@ def _refused(request: AdminOperation) -> bool:
     return request.failed and isinstance(value, dict) and value.get("code") == ErrorCode.NON_EMPTY_GROUP
 
 
-def _begun_again(log: ShareStatesLog, resets: Resets) -> Iterator[_Begun]:
+def _begun_again(stored: StoredLog) -> Iterator[_Begun]:
     """The records with a higher state epoch that begin a state and lose something, as the log has them."""
     known: dict[int, _Known] = {}
-    batches = list(zip(*(log.batches[name].tolist() for name in ("first", "last")), strict=True))
-    columns = [
-        log.records[name].tolist() for name in ("offset", "place", "kind", "state_epoch", "start", "batches")
-    ]
-    following, taken = NONE, 0
-    for offset, code, kind, state_epoch, start, count, begun in zip(
-        *columns, resets.begun.tolist(), strict=True
-    ):
-        mine, taken = batches[taken : taken + count], taken + count
-        if offset != following:
+    for record in stored.walk():
+        if not record.follows:
             known = {}
-        following = offset + 1
-        before = known.get(code)
-        if kind == Kind.REMOVED:
-            known.pop(code, None)
-        elif before is None or (begun and state_epoch > before.state_epoch):
-            if before is not None and (lost := before.lost_by(start)) is not None:
-                yield _Begun(code, offset, start, (before.state_epoch, state_epoch), lost)
-            known[code] = _Known(state_epoch, start)
-            known[code].add(start, mine)
+        before = known.get(record.place)
+        if record.kind == Kind.REMOVED:
+            known.pop(record.place, None)
+        elif before is None or (record.begun and record.state_epoch > before.state_epoch):
+            if before is not None and (lost := before.lost_by(record.start)) is not None:
+                yield _Begun(record, before.state_epoch, lost)
+            known[record.place] = _Known(record.state_epoch, record.start)
+            known[record.place].add(record)
         else:
-            before.add(start, mine)
+            before.add(record)
 
 
-def _found(
-    log: ShareStatesLog,
-    name: GroupPartition,
-    partition: PartitionName,
-    begun: _Begun,
-    counts: tuple[int, int],
-) -> Anomaly:
-    (before, now), (first, number), (asked, all_) = begun.state_epochs, begun.lost, counts
+def _found(stored: StoredLog, begun: _Begun, counts: tuple[int, int]) -> Anomaly:
+    record, (first, number), (asked, all_) = begun.record, begun.lost, counts
+    name = stored.name_of(record.place)
     why = "no administrator asked for that"
     if asked:
         why = f"administrators asked for {asked} of the {all_} states that begin there"
     return INITIALISED_AGAIN.found(
-        f"{partition}@{begun.offset}: the state of {name} begins again at start offset {begun.start}, with "
-        f"state epoch {now} after {before}; {why}",
+        f"{stored.at(record.row)}: the state of {name} begins again at start offset {record.start}, with "
+        f"state epoch {record.state_epoch} after {begun.epoch_before}; {why}",
         subject=f"{name}@{first}",
-        time_ns=log.time_ns,
-        witness=(log.op,),
+        time_ns=stored.log.time_ns,
+        witness=(stored.log.op,),
         explanation=[f"What was stored about {number} records, from offset {first} on, is lost."],
     )

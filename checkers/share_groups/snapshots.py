@@ -13,17 +13,15 @@ compared, because states of others are replaced by later deliveries.
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from checkers.columns.tables import NONE, GroupPartition, PartitionName
-from checkers.evidence.coordinators import SHARES_TOPIC
-from checkers.evidence.share_states import ShareStatesLog, share_places, share_states_of
+from checkers.columns.tables import NONE
 from checkers.history.operations import History
 from checkers.history.share_states import Delivery, Kind
 from checkers.share_groups.anomalies import SNAPSHOT_INCOMPLETE
-from checkers.share_groups.resets import Resets, resets_of
+from checkers.share_groups.stored_logs import StoredFinding, StoredLog, StoredRecord, stored_logs
 from checkers.verdict.verdict import Anomaly
 
-_Batch = tuple[int, int, int]
-"""First and last offset, and state."""
+_Batch = tuple[int, int, int, int]
+"""First and last offset, state and delivery count."""
 
 
 @dataclass(slots=True)
@@ -37,17 +35,17 @@ class _Known:
     def add(self, start: int, batches: list[_Batch]) -> None:
         """Take up the states of a record."""
         self.start = max(self.start, start)
-        for first, last, state in batches:
+        for first, last, state, _ in batches:
             change = self.final.difference_update if state == Delivery.AVAILABLE else self.final.update
             change(range(first, last + 1))
 
     def lacking(self, start: int, batches: list[_Batch]) -> list[int]:
         """The offsets with a final state from a start offset on that are in none of some batches."""
-        covered = {offset for first, last, _ in batches for offset in range(first, last + 1)}
+        covered = {offset for first, last, *_ in batches for offset in range(first, last + 1)}
         return sorted(offset for offset in self.final - covered if offset >= start)
 
 
-def incomplete_snapshots(history: History) -> Iterator[tuple[GroupPartition, Anomaly]]:
+def incomplete_snapshots(history: History) -> Iterator[StoredFinding]:
     """Yield snapshots without a final state that their coordinator had written before, by share partition.
 
     Args:
@@ -57,50 +55,40 @@ def incomplete_snapshots(history: History) -> Iterator[tuple[GroupPartition, Ano
         msgspec.ValidationError: an observation is not as docs/histories.md says.
         ValueError: its columns are not.
     """
-    for number, log in sorted(share_states_of(history).items()):
-        names = share_places(history, log)
-        for code, offset, lacking in _dropped(log, resets_of(history, log, names)):
-            name = names[code] or GroupPartition(*log.seen.places[code])
-            yield name, _found(log, name, PartitionName(SHARES_TOPIC, number), offset, lacking)
+    for stored in stored_logs(history):
+        for record, lacking in _dropped(stored):
+            yield StoredFinding(stored.name_of(record.place), _found(stored, record, lacking), record.row)
 
 
-def _dropped(log: ShareStatesLog, resets: Resets) -> Iterator[tuple[int, int, list[int]]]:
-    """The share partition and the offset of snapshots that lack states, and the offsets of these states."""
+def _dropped(stored: StoredLog) -> Iterator[tuple[StoredRecord, list[int]]]:
+    """Snapshots that lack states, and the offsets of these states."""
     known: dict[int, _Known] = {}
-    batches = list(zip(*(log.batches[name].tolist() for name in ("first", "last", "state")), strict=True))
-    columns = [
-        log.records[name].tolist() for name in ("offset", "place", "kind", "state_epoch", "start", "batches")
-    ]
-    following, taken = NONE, 0
-    for offset, code, kind, state_epoch, start, count, late in zip(
-        *columns, resets.late.tolist(), strict=True
-    ):
-        mine, taken = batches[taken : taken + count], taken + count
-        if offset != following:
+    for record in stored.walk():
+        if not record.follows:
             known = {}
-        following = offset + 1
-        if kind == Kind.REMOVED:
-            known.pop(code, None)
-        elif kind == Kind.UPDATE:
-            known.setdefault(code, _Known()).add(start, mine)
+        if record.kind == Kind.REMOVED:
+            known.pop(record.place, None)
+        elif record.kind == Kind.UPDATE:
+            known.setdefault(record.place, _Known()).add(record.start, record.batches)
         else:
-            before = known.get(code, _Known())
-            goes_on = state_epoch <= before.state_epoch and start >= before.start and not late
-            if goes_on and (lacking := before.lacking(start, mine)):
-                yield code, offset, lacking
-            known[code] = _Known(state_epoch)
-            known[code].add(start, mine)
+            before = known.get(record.place, _Known())
+            goes_on = record.state_epoch <= before.state_epoch and record.start >= before.start
+            if goes_on and not record.late:
+                lacking = before.lacking(record.start, record.batches)
+                if lacking:
+                    yield record, lacking
+            known[record.place] = _Known(record.state_epoch)
+            known[record.place].add(record.start, record.batches)
 
 
-def _found(
-    log: ShareStatesLog, name: GroupPartition, partition: PartitionName, offset: int, lacking: list[int]
-) -> Anomaly:
+def _found(stored: StoredLog, record: StoredRecord, lacking: list[int]) -> Anomaly:
+    name = stored.name_of(record.place)
     return SNAPSHOT_INCOMPLETE.found(
-        f"{partition}@{offset}: the snapshot of {name} has no state of the record at offset {lacking[0]}, "
+        f"{stored.at(record.row)}: the snapshot of {name} has no state of the record at offset {lacking[0]}, "
         "which was Acknowledged or Archived before",
         subject=f"{name}@{lacking[0]}",
-        time_ns=log.time_ns,
-        witness=(log.op,),
+        time_ns=stored.log.time_ns,
+        witness=(stored.log.op,),
         explanation=[
             f"It lacks {len(lacking)} of the final states that were written since the last snapshot."
         ],

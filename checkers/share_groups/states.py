@@ -29,25 +29,26 @@ if its lock can't have ended before it was answered, or if more than one deliver
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from checkers.columns.tables import NONE, Booleans, GroupPartition, Integers, PartitionName
-from checkers.evidence.coordinators import SHARES_TOPIC
+from checkers.columns.tables import NONE, GroupPartition, Integers, PartitionName
 from checkers.evidence.loading import columns_of
-from checkers.evidence.share_states import ShareStatesLog, share_places, share_states_of
 from checkers.history.operations import INVOKE, History
-from checkers.history.setup import recorded_setup
-from checkers.history.share_states import SHARE_BATCH_TYPES, Delivery, Kind
-from checkers.history.units import NS_PER_MS
+from checkers.history.share_states import Delivery, Kind
 from checkers.share_groups import anomalies as kinds
-from checkers.share_groups.loading import RELEASE, ShareGroups, times_of
+from checkers.share_groups.appended import unspent
+from checkers.share_groups.loading import RELEASE, ShareGroups
 from checkers.share_groups.passing import listed_offsets
-from checkers.share_groups.resets import resets_of
+from checkers.share_groups.stored_logs import (
+    StoredBatch,
+    StoredFinding,
+    StoredLog,
+    StoredRecord,
+    stored_logs,
+)
 from checkers.verdict.kinds import AnomalyKind
-from checkers.verdict.verdict import Anomaly
 
 _NOTHING: Integers = np.zeros(0, np.int64)
 
@@ -56,12 +57,12 @@ class StatesJudged(NamedTuple):
     """Findings about the states of share partitions, and what was compared.
 
     Attributes:
-        found: findings, each with its share partition.
+        found: findings.
         records: number of records of the logs.
         compared: number of records of topics whose confirmed acceptance or rejection was compared.
     """
 
-    found: list[tuple[GroupPartition, Anomaly]]
+    found: list[StoredFinding]
     records: int
     compared: int
 
@@ -109,18 +110,6 @@ class _Epochs(NamedTuple):
     begun: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Batch:
-    """A batch of states in the log: its share partition, record, offsets, state and delivery count."""
-
-    name: GroupPartition
-    row: int
-    first: int
-    last: int
-    state: int
-    count: int
-
-
 def judge_states(history: History, groups: ShareGroups) -> StatesJudged:
     """Judge the logs of share coordinators.
 
@@ -132,74 +121,55 @@ def judge_states(history: History, groups: ShareGroups) -> StatesJudged:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
         ValueError: its columns are not.
     """
-    logs = share_states_of(history)
+    logs = stored_logs(history)
     if not logs:
         return StatesJudged([], 0, 0)
     asked, given = _accepted(history), _delivered(groups)
     answers = _answered(history, groups)
-    found: list[tuple[GroupPartition, Anomaly]] = []
+    found: list[StoredFinding] = []
     compared = 0
-    for number, log in sorted(logs.items()):
-        walk = _Walk(history, number, log, asked)
+    for stored in logs:
+        walk = _Walk(stored, asked)
         found += walk.epochs()
         found += walk.unasked(given)
-        if log.whole:
-            mine = {name: answers[name] for name in walk.kept if name in answers}
+        if stored.log.whole:
+            mine = {name: answers[name] for name in stored.kept() if name in answers}
             compared += sum(len(each.began) for each in mine.values())
             found += walk.against(mine)
-    return StatesJudged(found, sum(len(log.records["offset"]) for log in logs.values()), compared)
+    return StatesJudged(found, sum(len(stored.log.records["offset"]) for stored in logs), compared)
 
 
 class _Walk:
     """Follows the records of one log.
 
     Args:
-        history: as `checkers.history.reading.read_history` returns it.
-        number: number of the partition.
-        log: its records.
+        stored: the log.
         asked: by share partition, the requests to accept records.
-
-    Attributes:
-        kept: the share partitions in the log whose states are never deleted.
     """
 
-    def __init__(
-        self, history: History, number: int, log: ShareStatesLog, asked: Mapping[GroupPartition, _Firsts]
-    ) -> None:
-        self._log = log
-        self._partition = PartitionName(SHARES_TOPIC, number)
-        self._names = share_places(history, log)
+    def __init__(self, stored: StoredLog, asked: Mapping[GroupPartition, _Firsts]) -> None:
+        self._stored, self._log = stored, stored.log
         self._asked = asked
-        place = log.records["place"]
-        again = _begun_again(log) | resets_of(history, log, self._names).late
-        left = np.setdiff1d(place, place[(log.records["kind"] == Kind.REMOVED) | again]).tolist()
-        self.kept = [name for name in map(self._names.__getitem__, left) if name is not None]
-        self._batches = list(self._known_batches())
+        self._batches = list(stored.batches())
         self._since = self._appended_after()
 
-    def epochs(self) -> Iterator[tuple[GroupPartition, Anomaly]]:
+    def epochs(self) -> Iterator[StoredFinding]:
         """Yield records with an epoch that their coordinator can't have written, in the order of the log."""
         known: dict[int, _Epochs] = {}
-        names = ("offset", "place", "kind", "snapshot_epoch", "state_epoch", "share_epoch", "batches")
-        columns = [self._log.records[name].tolist() for name in names]
-        following = NONE
-        for offset, code, kind, snapshot, state, leader, batches in zip(*columns, strict=True):
-            if offset != following:
+        for record in self._stored.walk():
+            if not record.follows:
                 known = {}
-            following = offset + 1
-            if kind == Kind.REMOVED:
-                known.pop(code, None)
+            if record.kind == Kind.REMOVED:
+                known.pop(record.place, None)
                 continue
-            before = known.get(code)
-            # An update has no state epoch.
-            update = kind == Kind.UPDATE
-            begun = leader == 0 and ((before is not None and before.begun) or not (update or batches))
-            now = _Epochs(snapshot, before.state if before and update else state, leader, begun)
-            if before is not None and (problem := _problem(kind, before, now)):
-                yield self._epoch_back(code, offset, problem)
-            known[code] = now if before is None else now._replace(leader=max(before.leader, leader))
+            before = known.get(record.place)
+            now = _epochs_of(record, before)
+            if before is not None and (problem := _problem(record.kind, before, now)):
+                yield self._epoch_back(record, problem)
+            highest = now.leader if before is None else max(before.leader, now.leader)
+            known[record.place] = now._replace(leader=highest)
 
-    def unasked(self, given: Mapping[GroupPartition, Integers]) -> Iterator[tuple[GroupPartition, Anomaly]]:
+    def unasked(self, given: Mapping[GroupPartition, Integers]) -> Iterator[StoredFinding]:
         """Yield records of topics that are Acknowledged, although no member asked to accept them."""
         reported: set[tuple[GroupPartition, int]] = set()
         for batch in self._batches:
@@ -211,10 +181,12 @@ class _Walk:
             for offset in np.setdiff1d(offsets[from_row:to_row], asked).tolist():
                 if (batch.name, offset) not in reported:
                     reported.add((batch.name, offset))
-                    text = f"is Acknowledged by {self._at(batch.row)}, but no member asked to accept it"
-                    yield batch.name, self._found(kinds.STATE_UNASKED, batch.name, offset, text, ())
+                    text = (
+                        f"is Acknowledged by {self._stored.at(batch.row)}, but no member asked to accept it"
+                    )
+                    yield self._found(kinds.STATE_UNASKED, batch.name, offset, text, ())
 
-    def against(self, answers: Mapping[GroupPartition, _Answers]) -> Iterator[tuple[GroupPartition, Anomaly]]:
+    def against(self, answers: Mapping[GroupPartition, _Answers]) -> Iterator[StoredFinding]:
         """Yield acceptances and rejections that were confirmed too early, or were undone."""
         for batch in self._batches:
             mine = answers.get(batch.name)
@@ -227,20 +199,11 @@ class _Walk:
                 continue
             higher = (mine.row[rows] != NONE) & (mine.count[rows] < batch.count)
             for answer in rows[higher & (mine.ended.position[rows] < self._since[batch.row])].tolist():
-                yield batch.name, self._undone(batch, mine, answer)
+                yield self._undone(batch, mine, answer)
         for name, mine in answers.items():
             since = np.append(self._since, np.iinfo(np.int64).max)[mine.row]
             for answer in np.flatnonzero(since > mine.ended.position).tolist():
-                yield name, self._early(name, mine, answer)
-
-    def _known_batches(self) -> Iterator[_Batch]:
-        """The batches of share partitions of the run's topics, in the order of the log."""
-        columns = [self._log.batches[name].tolist() for name in SHARE_BATCH_TYPES]
-        places = self._log.records["place"][self._log.row].tolist()
-        for row, code, *rest in zip(self._log.row.tolist(), places, *columns, strict=True):
-            name = self._names[code]
-            if name is not None:
-                yield _Batch(name, row, *rest)
+                yield self._early(name, mine, answer)
 
     def _appended_after(self) -> Integers:
         """For each record of the log, a position in the history after which it was appended; shape (n,).
@@ -257,49 +220,57 @@ class _Walk:
         since: Integers = np.maximum.accumulate(asked)[:-1]
         return since
 
-    def _at(self, row: int) -> str:
-        return f"{self._partition}@{self._log.records['offset'][row]}"
-
-    def _early(self, name: GroupPartition, mine: _Answers, answer: int) -> Anomaly:
+    def _early(self, name: GroupPartition, mine: _Answers, answer: int) -> StoredFinding:
         row, ended = int(mine.row[answer]), int(mine.ended.position[answer])
         text = f"was accepted or rejected by operation {ended}, which was confirmed, but "
         witness: tuple[int, ...] = (int(mine.began[answer]), ended)
         if row == NONE:
-            text += f"{self._partition} has no final state of it"
+            text += f"{self._stored.partition} has no final state of it"
         else:
             later = int(self._since[row])
-            text += f"its final state was appended at {self._at(row)} only after operation {later} had begun"
+            at = self._stored.at(row)
+            text += f"its final state was appended at {at} only after operation {later} had begun"
             witness = (*witness, later)
         return self._found(kinds.ANSWERED_EARLY, name, int(mine.ended.offset[answer]), text, witness)
 
-    def _undone(self, batch: _Batch, mine: _Answers, answer: int) -> Anomaly:
+    def _undone(self, batch: StoredBatch, mine: _Answers, answer: int) -> StoredFinding:
         ended = int(mine.ended.position[answer])
         text = (
-            f"is Available by {self._at(batch.row)}, which was appended after operation {ended} had "
+            f"is Available by {self._stored.at(batch.row)}, which was appended after operation {ended} had "
             "confirmed that it was accepted or rejected"
         )
         witness = (int(mine.began[answer]), ended, int(self._since[batch.row]))
         return self._found(kinds.STATE_UNDONE, batch.name, int(mine.ended.offset[answer]), text, witness)
 
-    def _epoch_back(self, code: int, offset: int, problem: str) -> tuple[GroupPartition, Anomaly]:
-        name = self._names[code] or GroupPartition(*self._log.seen.places[code])
+    def _epoch_back(self, record: StoredRecord, problem: str) -> StoredFinding:
+        name = self._stored.name_of(record.place)
         anomaly = kinds.STATE_EPOCH_BACK.found(
-            f"{self._partition}@{offset}: the state of {name} has {problem}",
+            f"{self._stored.at(record.row)}: the state of {name} has {problem}",
             subject=str(name),
             time_ns=self._log.time_ns,
             witness=(self._log.op,),
         )
-        return name, anomaly
+        return StoredFinding(name, anomaly, record.row)
 
     def _found(
         self, kind: AnomalyKind, name: GroupPartition, offset: int, text: str, witness: tuple[int, ...]
-    ) -> Anomaly:
-        return kind.found(
+    ) -> StoredFinding:
+        anomaly = kind.found(
             f"{name}@{offset} {text}",
             subject=f"{name}@{offset}",
             time_ns=self._log.time_ns,
             witness=sorted({*witness, self._log.op}),
         )
+        return StoredFinding(name, anomaly)
+
+
+def _epochs_of(record: StoredRecord, before: _Epochs | None) -> _Epochs:
+    """The epochs of a record; an update has no state epoch."""
+    update = record.kind == Kind.UPDATE
+    state = before.state if before is not None and update else record.state_epoch
+    first = not (update or record.batches)
+    begun = record.leader == 0 and ((before is not None and before.begun) or first)
+    return _Epochs(record.snapshot_epoch, state, record.leader, begun)
 
 
 def _problem(kind: int, before: _Epochs, now: _Epochs) -> str | None:
@@ -339,25 +310,11 @@ def _delivered(groups: ShareGroups) -> dict[GroupPartition, Integers]:
     return {name: np.unique(all_.offset[all_.place == code]) for code, name in enumerate(groups.places)}
 
 
-def _begun_again(log: ShareStatesLog) -> Booleans:
-    """Which records begin a state again: snapshots with a new state epoch, or an earlier start offset."""
-    begun = np.zeros(len(log.records["place"]), np.bool_)
-    snapshots = log.records["kind"] == Kind.SNAPSHOT
-    for code in np.unique(log.records["place"]):
-        here = log.records["place"] == code
-        rows = np.flatnonzero(here & snapshots)
-        begun[rows[1:]] |= np.diff(log.records["state_epoch"][rows]) > 0
-        rows = np.flatnonzero(here)
-        start = log.records["start"][rows]
-        begun[rows] |= snapshots[rows] & (start < np.maximum.accumulate(start))
-    return begun
-
-
 def _answered(history: History, groups: ShareGroups) -> dict[GroupPartition, _Answers]:
     """Confirmed acceptances and rejections of records that are left in the log, by share partition."""
     acks, all_, listed = groups.acknowledgements, groups.deliveries, listed_offsets(columns_of(history))
     place, offset = all_.place[acks.delivery], all_.offset[acks.delivery]
-    sure = _unspent(history, groups)
+    sure = unspent(history, groups)
     found: dict[GroupPartition, _Answers] = {}
     for code, name in enumerate(groups.places):
         there = listed.get(PartitionName(name.topic, name.partition), _NOTHING)
@@ -369,17 +326,3 @@ def _answered(history: History, groups: ShareGroups) -> dict[GroupPartition, _An
             ended, acks.began[rows], np.full(len(rows), NONE), np.zeros(len(rows), np.int64)
         )
     return found
-
-
-def _unspent(history: History, groups: ShareGroups) -> Booleans:
-    """Which acknowledgements were answered before the end of a last lock can have archived the record."""
-    acks, all_, workload = groups.acknowledgements, groups.deliveries, recorded_setup(history).workload
-    times_ns = times_of(history)
-    since, ended = all_.since[acks.delivery], acks.ended
-    locked = times_ns[ended] - times_ns[since] < workload.lock_ms * NS_PER_MS
-    _, record = np.unique(all_.record, return_inverse=True)
-    most = np.zeros(record.max(initial=NONE) + 1, np.int64)
-    np.maximum.at(most, record, all_.count)
-    unspent: Booleans = most[record[acks.delivery]] + 1 < workload.delivery_limit
-    unspent |= locked & (since != NONE)
-    return unspent

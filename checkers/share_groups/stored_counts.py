@@ -16,17 +16,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from checkers.columns.tables import NONE, Booleans, GroupPartition, Integers, PartitionName
-from checkers.evidence.coordinators import SHARES_TOPIC
-from checkers.evidence.share_states import ShareStatesLog, share_places, share_states_of
+from checkers.columns.tables import NONE, Booleans, GroupPartition, Integers
 from checkers.history.operations import History
 from checkers.history.share_states import Delivery
 from checkers.share_groups.anomalies import STATE_MISCOUNTED
+from checkers.share_groups.earlier_rows import codes_of
 from checkers.share_groups.loading import ShareGroups
-from checkers.share_groups.sequences import codes_of
+from checkers.share_groups.stored_logs import StoredFinding, StoredLog, stored_logs
 from checkers.verdict.verdict import Anomaly
-
-_Finding = tuple[GroupPartition, Anomaly]
 
 
 class _Given(NamedTuple):
@@ -57,7 +54,7 @@ class _Given(NamedTuple):
         return found
 
 
-def miscounted_states(history: History, groups: ShareGroups) -> Iterator[_Finding]:
+def miscounted_states(history: History, groups: ShareGroups) -> Iterator[StoredFinding]:
     """Find records that are Acknowledged with a delivery count with which no member received them.
 
     Args:
@@ -68,35 +65,32 @@ def miscounted_states(history: History, groups: ShareGroups) -> Iterator[_Findin
         msgspec.ValidationError: an observation is not as docs/histories.md says.
         ValueError: its columns are not.
     """
-    logs = share_states_of(history)
+    logs = stored_logs(history)
     given = _given(groups) if logs else {}
-    for number, log in sorted(logs.items()):
-        yield from _in_log(history, PartitionName(SHARES_TOPIC, number), log, given)
+    for stored in logs:
+        yield from _in_log(stored, given)
 
 
-def _in_log(
-    history: History, partition: PartitionName, log: ShareStatesLog, given: Mapping[GroupPartition, _Given]
-) -> Iterator[_Finding]:
-    names, reported = share_places(history, log), set[tuple[GroupPartition, int]]()
-    rows = np.flatnonzero(log.batches["state"] == Delivery.ACKNOWLEDGED)
-    columns = (log.records["place"][log.row[rows]], log.records["offset"][log.row[rows]])
-    batches = (log.batches[column][rows] for column in ("first", "last", "count"))
-    for code, at, first, last, count in zip(*(one.tolist() for one in (*columns, *batches)), strict=True):
-        name = names[code]
-        mine = None if name is None else given.get(name)
-        if name is None or mine is None:
+def _in_log(stored: StoredLog, given: Mapping[GroupPartition, _Given]) -> Iterator[StoredFinding]:
+    reported = set[tuple[GroupPartition, int]]()
+    for batch in stored.batches():
+        mine = given.get(batch.name)
+        if mine is None or batch.state != Delivery.ACKNOWLEDGED:
             continue
-        for offset in mine.miscounted(first, last, count):
-            if (name, offset) not in reported:
-                reported.add((name, offset))
+        for offset in mine.miscounted(batch.first, batch.last, batch.count):
+            if (batch.name, offset) not in reported:
+                reported.add((batch.name, offset))
                 counts = " and ".join(map(str, mine.counts(offset)))
-                text = f"is Acknowledged with the delivery count {count} by {partition}@{at}"
-                yield name, _found(log, f"{name}@{offset}", f"{text}, but members received it with {counts}")
+                text = (
+                    f"is Acknowledged with the delivery count {batch.count} by {stored.at(batch.row)}, "
+                    f"but members received it with {counts}"
+                )
+                yield StoredFinding(batch.name, _found(stored, f"{batch.name}@{offset}", text))
 
 
-def _found(log: ShareStatesLog, subject: str, text: str) -> Anomaly:
+def _found(stored: StoredLog, subject: str, text: str) -> Anomaly:
     return STATE_MISCOUNTED.found(
-        f"{subject} {text}", subject=subject, time_ns=log.time_ns, witness=(log.op,)
+        f"{subject} {text}", subject=subject, time_ns=stored.log.time_ns, witness=(stored.log.op,)
     )
 
 

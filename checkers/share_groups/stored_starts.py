@@ -13,13 +13,11 @@ several times with the same epoch.  This is judged, because the states are lost.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from checkers.columns.tables import NONE, GroupPartition, PartitionName
-from checkers.evidence.coordinators import SHARES_TOPIC
-from checkers.evidence.share_states import ShareStatesLog, share_places, share_states_of
+from checkers.columns.tables import NONE
 from checkers.history.operations import History
 from checkers.history.share_states import Kind
 from checkers.share_groups.anomalies import STORED_START_BACK
-from checkers.share_groups.resets import Resets, resets_of
+from checkers.share_groups.stored_logs import StoredFinding, StoredLog, StoredRecord, stored_logs
 from checkers.verdict.verdict import Anomaly
 
 
@@ -40,15 +38,13 @@ class _Known(NamedTuple):
 
 
 class _Back(NamedTuple):
-    """A record that has an earlier start offset: code of its share partition, its offset and its start."""
+    """A record that has an earlier start offset than the state before it."""
 
-    place: int
-    offset: int
-    start: int
+    record: StoredRecord
     before: _Known
 
 
-def stored_starts_back(history: History) -> Iterator[tuple[GroupPartition, Anomaly]]:
+def stored_starts_back(history: History) -> Iterator[StoredFinding]:
     """Yield records whose start offset is below that of an earlier record, by share partition.
 
     Args:
@@ -58,44 +54,40 @@ def stored_starts_back(history: History) -> Iterator[tuple[GroupPartition, Anoma
         msgspec.ValidationError: an observation is not as docs/histories.md says.
         ValueError: its columns are not.
     """
-    for number, log in sorted(share_states_of(history).items()):
-        names = share_places(history, log)
-        for back in _backs(log, resets_of(history, log, names)):
-            name = names[back.place] or GroupPartition(*log.seen.places[back.place])
-            yield name, _found(log, name, PartitionName(SHARES_TOPIC, number), back)
+    for stored in stored_logs(history):
+        for back in _backs(stored):
+            name = stored.name_of(back.record.place)
+            yield StoredFinding(name, _found(stored, back), back.record.row)
 
 
-def _backs(log: ShareStatesLog, resets: Resets) -> Iterator[_Back]:
+def _backs(stored: StoredLog) -> Iterator[_Back]:
     known: dict[int, _Known] = {}
-    columns = [log.records[name].tolist() for name in ("offset", "place", "kind", "state_epoch", "start")]
-    reasons = [column.tolist() for column in resets]
-    following = NONE
-    for offset, code, kind, state_epoch, start, begun, asked, late in zip(*columns, *reasons, strict=True):
-        if offset != following:
+    for record in stored.walk():
+        if not record.follows:
             known = {}
-        following = offset + 1
-        before = known.get(code)
-        if kind == Kind.REMOVED:
-            known.pop(code, None)
-        elif kind == Kind.UPDATE and start == NONE:
+        before = known.get(record.place)
+        if record.kind == Kind.REMOVED:
+            known.pop(record.place, None)
+        elif record.kind == Kind.UPDATE and record.start == NONE:
             # The coordinator keeps the start offset that it has.
             if before is not None:
-                known[code] = before._replace(begun=False)
-        elif before is None or (kind == Kind.SNAPSHOT and state_epoch > before.state_epoch):
-            known[code] = _Known(state_epoch, start, offset, begun)
+                known[record.place] = before._replace(begun=False)
+        elif before is None or (record.kind == Kind.SNAPSHOT and record.state_epoch > before.state_epoch):
+            known[record.place] = _Known(record.state_epoch, record.start, record.offset, record.begun)
         else:
-            if start < before.start and not (late or (asked and before.begun)):
-                yield _Back(code, offset, start, before)
-            known[code] = _Known(before.state_epoch, start, offset, begun)
+            if record.start < before.start and not (record.late or (record.asked and before.begun)):
+                yield _Back(record, before)
+            known[record.place] = _Known(before.state_epoch, record.start, record.offset, record.begun)
 
 
-def _found(log: ShareStatesLog, name: GroupPartition, partition: PartitionName, back: _Back) -> Anomaly:
-    first, before = max(back.start, 0), back.before
+def _found(stored: StoredLog, back: _Back) -> Anomaly:
+    record, before, name = back.record, back.before, stored.name_of(back.record.place)
+    first = max(record.start, 0)
     return STORED_START_BACK.found(
-        f"{partition}@{back.offset}: the start offset of {name} is {back.start}, after {before.start} at "
-        f"{partition}@{before.offset}",
+        f"{stored.at(record.row)}: the start offset of {name} is {record.start}, after {before.start} at "
+        f"{stored.partition}@{before.offset}",
         subject=f"{name}@{first}",
-        time_ns=log.time_ns,
-        witness=(log.op,),
+        time_ns=stored.log.time_ns,
+        witness=(stored.log.op,),
         explanation=[f"The states of the {before.start - first} records between them are no longer stored."],
     )

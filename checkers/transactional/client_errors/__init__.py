@@ -4,7 +4,7 @@ A fatal error ends a producer, and the next producer continues.  This alone lose
 show that a broker no longer knows records that it had acknowledged, or that a producer was fenced although no
 other producer had replaced it.
 
-The checker judges sequence numbers of idempotent and transactional producers (`sequences`), refused
+The checker judges sequence numbers of idempotent and transactional producers (`forgotten_sequences`), refused
 transactions (`fencing`), what a script was answered after its transaction had timed out (`outdated`), and
 transactions of scripts that an older instance ended (`older_epochs`).  It does not judge retriable errors
 (CONCURRENT_TRANSACTIONS), errors that libraries cause themselves (INVALID_PRODUCER_EPOCH of a plain producer,
@@ -16,9 +16,9 @@ from checkers.history.setup import Setup, setup_of
 from checkers.history.sources import Source, lacking
 from checkers.transactional.client_errors.anomalies import ANOMALIES
 from checkers.transactional.client_errors.fencing import refusals, refused_transactions
+from checkers.transactional.client_errors.forgotten_sequences import lost_sequences, sequence_errors
 from checkers.transactional.client_errors.older_epochs import fenced_by_older, refused_scripts
 from checkers.transactional.client_errors.outdated import hidden_epochs
-from checkers.transactional.client_errors.sequences import lost_sequences, sequence_errors
 from checkers.verdict.entry import Entry
 from checkers.verdict.needs import NOTHING
 from checkers.verdict.verdict import Anomaly, CheckerResult, result_of

@@ -5,14 +5,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from checkers import share_groups
 from checkers.columns.tables import NEVER, PartitionName
 from checkers.history.fitting import misfit_of
 from checkers.history.operations import FAIL, INFO, OK, Operation, OperationType
 from checkers.judge import NEEDS, judge
 from checkers.licences import LicenceEvent, Licences, Permit
 from checkers.licences.internal import Loss
-from checkers.share_groups import CHECKER, check_share_groups
+from checkers.share_groups import CHECKER, check_share_groups, excuses
 from checkers.share_groups.calm import SETTLED_NS
 from checkers.verdict.verdict import CheckerResult, Validity
 from checkers.verdict.withholding import MissingParts, withheld
@@ -539,7 +538,7 @@ def test_a_loss_after_a_finding_explains_nothing(
     (found,) = judged(story).anomalies
     assert found.time_ns is not None
     loss = Loss("a loss", NEVER, found.time_ns + later_ns)
-    monkeypatch.setattr(share_groups, "losses", lambda *_: (loss,))
+    monkeypatch.setattr(excuses, "losses", lambda *_: (loss,))
     assert [anomaly.illegal for anomaly in judged(story).anomalies] == [illegal]
 
 
@@ -563,7 +562,7 @@ def test_what_a_truncation_explains(
     story.polls(1, {3: 1})
     event = LicenceEvent(0, NEVER, PartitionName(TOPIC, 0), "an event")._replace(**change)
     licences = Licences({TOPIC: [Permit(event, covers_returned=True, text="a permit")]})
-    monkeypatch.setattr(share_groups, "licences_of", lambda _: licences)
+    monkeypatch.setattr(excuses, "licences_of", lambda _: licences)
     found = {anomaly.id: anomaly.illegal for anomaly in judged(story).anomalies}
     assert (found["share-undelivered"], found["share-start-went-back"]) == (undelivered, back)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from checkers.history.operations import History, Operation
 from checkers.share_groups import check_share_groups
-from checkers.share_groups.sequences import codes_of, highest_before
+from checkers.share_groups.earlier_rows import codes_of, highest_before
 from checkers.verdict.verdict import Validity
 from tests.checkers.share_groups.share_histories import value_at
 from tests.checkers.share_groups.share_simulator import RECORDS, Defects, Simulation

@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from checkers import share_groups
 from checkers.columns.tables import NEVER, PartitionName
 from checkers.history.operations import INVOKE, OperationType
 from checkers.licences import LicenceEvent, Licences, Permit
 from checkers.licences.permits import Decisions
-from checkers.share_groups import check_share_groups
+from checkers.share_groups import check_share_groups, excuses
 from checkers.share_groups.settling import STUCK_NS
 from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, CheckerResult, Validity
 from tests.checkers.share_groups.share_histories import FAIL, GROUP, INFO, OK, TOPIC, ShareStory
@@ -198,7 +197,7 @@ def of_an_aborted_transaction() -> ShareStory:
 def test_a_lost_end_of_the_log_may_explain_it(monkeypatch: pytest.MonkeyPatch) -> None:
     event = LicenceEvent(0, NEVER, PartitionName(TOPIC, 0), "an event")
     permits = [Permit(event, covers_returned=True, text="a permit")]
-    monkeypatch.setattr(share_groups, "licences_of", lambda _history: Licences({TOPIC: permits}))
+    monkeypatch.setattr(excuses, "licences_of", lambda _history: Licences({TOPIC: permits}))
     result = judged(of_an_aborted_transaction(), 13, *PLAIN)
     assert [anomaly.illegal for anomaly in result.anomalies] == [False]
     assert result.validity is Validity.UNKNOWN
@@ -210,7 +209,7 @@ def test_a_lost_decision_of_the_transaction_may_explain_it(monkeypatch: pytest.M
         return Licences(decisions=Decisions(*places, ("a lost state",)))
 
     def illegal(operation: int) -> list[bool]:
-        monkeypatch.setattr(share_groups, "licences_of", lambda _history: lost(operation))
+        monkeypatch.setattr(excuses, "licences_of", lambda _history: lost(operation))
         return [anomaly.illegal for anomaly in judged(of_an_aborted_transaction(), 13, *PLAIN).anomalies]
 
     assert illegal(7) == [False]
@@ -230,7 +229,7 @@ def test_findings_that_an_event_may_explain_do_not_hide_another_one(monkeypatch:
     begun = [o.index for o in history.operations if o.f == "txn" and o.type is INVOKE][:-1]
     places = np.array(begun, np.int64), np.zeros(len(begun), np.int64)
     lost = Licences(decisions=Decisions(*places, ("a lost state",)))
-    monkeypatch.setattr(share_groups, "licences_of", lambda _history: lost)
+    monkeypatch.setattr(excuses, "licences_of", lambda _history: lost)
     result = check_share_groups(history)
     assert result.validity is Validity.INVALID
     assert result.counts == {UNCOMMITTED: len(explained) + 1}

@@ -30,7 +30,7 @@ def history(*records: Record, asked: tuple[tuple[int, OperationType], ...] = (),
 def again(*records: Record, asked: tuple[tuple[int, OperationType], ...] = (), **changes: Any) -> list[str]:
     """Subjects of the findings, without the name of the share partition."""
     found = repeated_initialisations(history(*records, asked=asked, **changes))
-    return [str(anomaly.subject).removeprefix(f"{GROUP}: {TOPIC}/0@") for _, anomaly in found]
+    return [str(anomaly.subject).removeprefix(f"{GROUP}: {TOPIC}/0@") for _, anomaly, _ in found]
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_each_request_permits_one() -> None:
     log = [FIRST, done(1), AGAIN._replace(start=0), done(2), AGAIN._replace(start=0, snapshot=2, state=8)]
     assert again(*log, asked=((0, OK), (0, OK))) == []
     (found,) = repeated_initialisations(history(*log, asked=((0, OK),)))
-    assert found[1].summary.endswith("administrators asked for 1 of the 2 states that begin there")
+    assert found.anomaly.summary.endswith("administrators asked for 1 of the 2 states that begin there")
 
 
 def test_what_is_reported() -> None:

@@ -21,7 +21,7 @@ def lacking(*records: Record, **changes: Any) -> list[str]:
     recording.alters(0)
     recording.alters(1, OperationType.INFO)
     recording.add("observer-replicas", OK, "observe", "share-states", states(*records, **changes))
-    return [str(anomaly.subject) for _, anomaly in incomplete_snapshots(recording.history())]
+    return [str(anomaly.subject) for _, anomaly, _ in incomplete_snapshots(recording.history())]
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def seen(recording: ShareStory, *values: dict[str, Any], records: int = 12) -> H
 def found(history: History) -> list[tuple[str, str | None]]:
     """Rules and subjects of what is wrong."""
     judged = judge_states(history, share_groups_of(history))
-    return [(anomaly.id, anomaly.subject) for _, anomaly in judged.found]
+    return [(anomaly.id, anomaly.subject) for _, anomaly, _ in judged.found]
 
 
 def named(offset: int) -> str:
@@ -89,7 +89,7 @@ def test_an_acceptance_that_came_into_the_log_after_a_later_one() -> None:
     recording = acknowledged(story(), *range(4))
     history = seen(recording, states(MADE, done(0), done(2), done(1), done(3)))
     assert found(history) == [("share-answered-early", named(1))]
-    (anomaly,) = (each for _, each in judge_states(history, share_groups_of(history)).found)
+    (anomaly,) = (each for _, each, _ in judge_states(history, share_groups_of(history)).found)
     last = history.operations[anomaly.witness[2]]
     assert (last.f, last.value["acknowledgements"]) == ("acknowledge", [[0, [2], ["accept"]]])
     assert "only after operation" in anomaly.summary
@@ -264,7 +264,7 @@ NEXT = Record(kind=Kind.SNAPSHOT, snapshot=1, state=0)
 def test_epochs_in_the_log(records: list[Record], problem: str | None) -> None:
     history = seen(story(), states(*records))
     judged = judge_states(history, share_groups_of(history))
-    reported = [each.summary.replace(f"{GROUP}: {TOPIC}/0", "X") for _, each in judged.found]
+    reported = [each.summary.replace(f"{GROUP}: {TOPIC}/0", "X") for _, each, _ in judged.found]
     assert reported == ([] if problem is None else ["__share_group_state/0" + problem])
 
 
@@ -292,6 +292,15 @@ def test_states_that_are_not_known(changes: dict[str, Any], why: str) -> None:
     recording = acknowledged(story(), *range(12))
     result = check_share_groups(seen(recording, states(MADE, Record([(0, 11, DONE, 1)]), **changes)))
     assert (result.validity, result.unknown_because) == (Validity.UNKNOWN, "__share_group_state" + why)
+
+
+@pytest.mark.parametrize(("place", "compared"), [(1, 2), (2, 0)])
+def test_a_state_that_is_initialised_twice_before_its_use_is_compared(place: int, compared: int) -> None:
+    again = Record(kind=Kind.SNAPSHOT, snapshot=1, state=4, leader=0)
+    log = [MADE, done(0), done(1)]
+    log.insert(place, again)
+    history = seen(acknowledged(story(2), 0, 1), states(*log), records=2)
+    assert judge_states(history, share_groups_of(history)).compared == compared
 
 
 def test_no_loss_excuses_an_acceptance_that_no_member_asked_for() -> None:

@@ -36,7 +36,7 @@ def seen(story: ShareStory, *records: Record) -> History:
 
 def found(history: History) -> list[str | None]:
     """The subjects of what is wrong."""
-    return [anomaly.subject for _, anomaly in miscounted_states(history, share_groups_of(history))]
+    return [anomaly.subject for _, anomaly, _ in miscounted_states(history, share_groups_of(history))]
 
 
 @pytest.mark.parametrize("renewals", [0, 1, 3])

@@ -23,7 +23,7 @@ def backs(*records: Record, **changes: Any) -> list[str]:
     recording.alters(4)
     recording.alters(2, OperationType.INFO)
     recording.add("observer-replicas", OK, "observe", "share-states", states(*records, **changes))
-    return [str(anomaly.subject) for _, anomaly in stored_starts_back(recording.history())]
+    return [str(anomaly.subject) for _, anomaly, _ in stored_starts_back(recording.history())]
 
 
 @pytest.mark.parametrize(

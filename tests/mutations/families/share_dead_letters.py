@@ -3,14 +3,22 @@
 The recorded run has no dead-letter queue.  So a mutation gives its group one, and reads it at the end.
 """
 
+from datetime import datetime, timedelta
 from typing import Any
 
+from checkers.evidence.faults import fault_windows
+from checkers.evidence.node_logs import LETTER_FAILED
+from checkers.history.logged import NODE_LOG
 from checkers.history.operations import OperationType
+from checkers.history.setup import recorded_setup
 from tests.mutations.edits import Edit
 from tests.mutations.families.share import LIMIT, MS_NS, RUNS, Given, drained, given
+from tests.mutations.families.share_states import tell_states
 from tests.mutations.looking import FAIL, OK
 from tests.mutations.suite import VALID, invalid, mutation, unknown
 
+SPAN_NS = 4_000 * MS_NS
+"""By how much the end of a process, or a line of a log, may be off in time and still explain something."""
 _PROCESS = 975_000
 _GROUP = "share-0"
 _TOPIC = "dlq.share-0"
@@ -93,3 +101,76 @@ def a_queue_was_not_read(edit: Edit) -> None:
 def a_queue_is_empty(edit: Edit) -> None:
     """The dead-letter queue of a group has no record, although some were rejected."""
     read(edit)
+
+
+def all_but(edit: Edit, *without: Given) -> None:
+    """Let the states be stored, and the queue have all rejected records except some."""
+    tell_states(edit)
+    left = {(one.partition, one.offset) for one in without}
+    ones = {(one.partition, one.offset): one for one in rejected(edit)}
+    read(edit, *((headers_of(one, one.count), one.value) for at, one in ones.items() if at not in left))
+
+
+def archived(edit: Edit) -> Given:
+    """A record that was received and rejected while no process of a node may have ended."""
+    ends = [window for window in fault_windows(edit.original) if window.ends_processes]
+    calm = [
+        one
+        for one in rejected(edit)
+        if one.settled_by is not None
+        and one.count == 1
+        and not any(
+            window.overlaps(one.asked.time_ns - SPAN_NS, one.settled_by[1].time_ns + SPAN_NS)
+            for window in ends
+        )
+    ]
+    one: Given = edit.chosen(calm)
+    return one
+
+
+def log_line(edit: Edit, one: Given, later_ns: int, text: str, line: int | None = 7) -> None:
+    """Let a broker log an error some time after a record was received."""
+    began_at = datetime.fromisoformat(edit.original.began_at)
+    at = began_at + timedelta(microseconds=(one.poll.time_ns + later_ns) // 1_000)
+    value: dict[str, Any] = {"line": line, "level": "ERROR", "text": text}
+    value |= {"at": None if line is None else at.isoformat()} | ({"unjudged": True} if line is None else {})
+    node = next(node.name for node in recorded_setup(edit.original).nodes if "broker" in node.roles)
+    like = next(iter(edit.original.observed("replica")))
+    last_ns = edit.original.operations[-1].time_ns
+    edit.add(like, last_ns, type=OK, key=NODE_LOG, value=value, node=node)
+
+
+@mutation("share", VALID, RUNS, 2)
+def all_archived_records_are_dead_letters(edit: Edit) -> None:
+    """The coordinator's log has rejected records as Archived, and the dead-letter queue has them all."""
+    all_but(edit)
+
+
+@mutation("share", invalid("dead-letter-missing"), RUNS, 3)
+def a_dead_letter_is_missing(edit: Edit) -> None:
+    """The dead-letter queue lacks an archived record, and no broker logged that it could not write it."""
+    all_but(edit, archived(edit))
+
+
+@mutation("share", VALID, RUNS, 2)
+def a_dead_letter_could_not_be_written(edit: Edit) -> None:
+    """The dead-letter queue lacks an archived record, and a broker logged that it could not write one."""
+    one = archived(edit)
+    all_but(edit, one)
+    log_line(edit, one, 100 * MS_NS, LETTER_FAILED)
+
+
+@mutation("share", invalid("dead-letter-missing"), RUNS, 2)
+def another_dead_letter_could_not_be_written(edit: Edit) -> None:
+    """The dead-letter queue lacks an archived record, and a broker logged a failure long before it."""
+    one = archived(edit)
+    all_but(edit, one)
+    log_line(edit, one, -10 * SPAN_NS, LETTER_FAILED)
+
+
+@mutation("share", unknown("dead-letter-missing of .* may follow from .* logged 9 further lines"), RUNS, 1)
+def the_line_may_have_been_left_out(edit: Edit) -> None:
+    """The dead-letter queue lacks an archived record, and lines of a broker's log were left out."""
+    one = archived(edit)
+    all_but(edit, one)
+    log_line(edit, one, 0, "9 further lines", None)

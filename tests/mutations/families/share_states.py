@@ -45,7 +45,7 @@ def _row(partition: int, *batches: list[int], kind: Kind = Kind.UPDATE) -> Row:
     return [0, 0, partition, kind, 0, state, 1, 0, 0], [*batches]
 
 
-def _confirmed(history: History) -> list[Given]:
+def confirmed_ones(history: History) -> list[Given]:
     """Records whose acknowledgement was confirmed, in the order of the confirmations."""
     confirmed = [
         (one.settled_by[1].index, n, one)
@@ -62,7 +62,9 @@ def _log(settled: list[Given], partitions: int) -> list[Row]:
     ]
 
 
-def _tell(edit: Edit, change: Callable[[list[Row], int, Given], object] | None = None, **fields: Any) -> None:
+def tell_states(
+    edit: Edit, change: Callable[[list[Row], int, Given], object] | None = None, **fields: Any
+) -> None:
     """Let all logs be recorded, of which one has all records; `change` changes it in place.
 
     Args:
@@ -71,7 +73,7 @@ def _tell(edit: Edit, change: Callable[[list[Row], int, Given], object] | None =
         fields: other fields of the observation of this log.
     """
     topic = recorded_setup(edit.original).topics[0]
-    settled = _confirmed(edit.original)
+    settled = confirmed_ones(edit.original)
     rows = _log(settled, topic.partitions)
     final = [n for n, one in enumerate(settled) if one.type in FINAL and n < len(settled) - 2 * _LATER]
     place = edit.chosen(final)
@@ -137,39 +139,39 @@ def _initialised_again(rows: list[Row], partition: int, place: int) -> None:
 @mutation(FAMILY, VALID, RUNS, 2)
 def all_states_are_as_they_were_confirmed(edit: Edit) -> None:
     """The share coordinators' logs have a state for each confirmed acknowledgement."""
-    _tell(edit)
+    tell_states(edit)
 
 
 @mutation(FAMILY, invalid("share-answered-early"), RUNS, 3)
 def a_final_state_is_not_there(edit: Edit) -> None:
     """In the share coordinator's log, an accepted or rejected record has no final state."""
-    _tell(edit, _lost)
+    tell_states(edit, _lost)
 
 
 @mutation(FAMILY, invalid("share-answered-early"), RUNS, 3)
 def a_final_state_is_late(edit: Edit) -> None:
     """In the share coordinator's log, a final state follows states that were requested after its answer."""
-    _tell(edit, _late)
+    tell_states(edit, _late)
 
 
 @mutation(FAMILY, invalid("share-state-undone"), RUNS, 3)
 def a_final_state_is_undone(edit: Edit) -> None:
     """In the share coordinator's log, an accepted or rejected record becomes available in the end."""
-    _tell(edit, _undone)
+    tell_states(edit, _undone)
 
 
 @mutation(FAMILY, invalid("share-state-unasked"), RUNS, 3)
 def a_rejection_is_stored_as_an_acceptance(edit: Edit) -> None:
     """In the share coordinator's log, a record is Acknowledged that was only rejected."""
     accepted = {(one.partition, one.offset) for one in given(edit.original) if one.type == "accept"}
-    settled = _confirmed(edit.original)
+    settled = confirmed_ones(edit.original)
     rejected = [n for n, one in enumerate(settled) if one.type == "reject"]
     place = edit.chosen([n for n in rejected if (settled[n].partition, settled[n].offset) not in accepted])
 
     def changed(rows: list[Row], _: int, __: Given) -> None:
         rows[place - len(settled)][1][0][2] = Delivery.ACKNOWLEDGED
 
-    _tell(edit, changed)
+    tell_states(edit, changed)
 
 
 @mutation(FAMILY, invalid("share-state-miscounted"), RUNS, 2)
@@ -181,26 +183,26 @@ def accepted_records_have_another_delivery_count(edit: Edit) -> None:
             for batch in batches if fields[_PARTITION] == one.partition else ():
                 batch[_COUNT] += _MORE * (batch[_STATE] == Delivery.ACKNOWLEDGED)
 
-    _tell(edit, changed)
+    tell_states(edit, changed)
 
 
 @mutation(FAMILY, invalid("share-state-epoch-back"), RUNS, 3)
 def a_leader_epoch_is_lower(edit: Edit) -> None:
     """In the share coordinator's log, a state has the leader epoch before that of earlier states."""
-    _tell(edit, _older)
+    tell_states(edit, _older)
 
 
 @mutation(FAMILY, unknown("__share_group_state-0 was not read"), RUNS, 1)
 def a_log_was_not_read(edit: Edit) -> None:
     """The disk of a share coordinator could not be read."""
     gone: dict[str, Any] = {"count": 0, "columns": {}, "batch_count": 0, "batches": {}}
-    _tell(edit, error="OSError: Input/output error", **gone)
+    tell_states(edit, error="OSError: Input/output error", **gone)
 
 
 @mutation(FAMILY, unknown("__share_group_state-0 has records that can't be decoded"), RUNS, 1)
 def a_record_can_not_be_decoded(edit: Edit) -> None:
     """A share coordinator's log has a record of another format."""
-    _tell(edit, unread=[0])
+    tell_states(edit, unread=[0])
 
 
 @mutation(FAMILY, unknown("records of __share_group_state-. were not gathered"), RUNS, 1)
@@ -213,13 +215,13 @@ def no_states_were_gathered(edit: Edit) -> None:
 @mutation(FAMILY, VALID, RUNS, 2)
 def a_snapshot_has_all_final_states(edit: Edit) -> None:
     """The share coordinator writes a snapshot at the end, with all final states."""
-    _tell(edit, lambda rows, _, one: _snapshot(rows, one.partition))
+    tell_states(edit, lambda rows, _, one: _snapshot(rows, one.partition))
 
 
 @mutation(FAMILY, invalid("share-snapshot-incomplete"), RUNS, 3)
 def a_snapshot_lacks_a_final_state(edit: Edit) -> None:
     """The share coordinator writes a snapshot at the end, without one of the final states."""
-    _tell(edit, lambda rows, _, one: _snapshot(rows, one.partition, one.offset))
+    tell_states(edit, lambda rows, _, one: _snapshot(rows, one.partition, one.offset))
 
 
 @mutation(FAMILY, invalid("share-state-start-back"), RUNS, 3)
@@ -229,7 +231,7 @@ def a_start_offset_is_lower(edit: Edit) -> None:
     def changed(rows: list[Row], place: int, one: Given) -> None:
         rows[place][0][_START] = one.offset + 1
 
-    _tell(edit, changed)
+    tell_states(edit, changed)
 
 
 @mutation(FAMILY, VALID, RUNS, 2)
@@ -241,17 +243,17 @@ def start_offsets_move_forward(edit: Edit) -> None:
             if fields[_PARTITION] == one.partition:
                 fields[_START] = one.offset + 1
 
-    _tell(edit, changed)
+    tell_states(edit, changed)
 
 
 @mutation(FAMILY, invalid("share-state-initialised-again"), RUNS, 3)
 def a_state_is_initialised_again(edit: Edit) -> None:
     """The share coordinator initialises a state a second time, after the states of many records."""
-    _tell(edit, lambda rows, place, one: _initialised_again(rows, one.partition, place + 1))
+    tell_states(edit, lambda rows, place, one: _initialised_again(rows, one.partition, place + 1))
 
 
 @mutation(FAMILY, VALID, RUNS, 2)
 def a_state_is_initialised_twice_before_its_use(edit: Edit) -> None:
     """The share coordinator initialises a state twice, before it has states of records."""
     partitions = recorded_setup(edit.original).topics[0].partitions
-    _tell(edit, lambda rows, _, one: _initialised_again(rows, one.partition, partitions))
+    tell_states(edit, lambda rows, _, one: _initialised_again(rows, one.partition, partitions))
