@@ -1,7 +1,6 @@
 """Anomalies that single reads and transactions of a list-append history show, without any cycle."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from typing import Any
 
 import numpy as np
 
@@ -307,7 +306,9 @@ def _slips(lists: Lists, transaction: int) -> list[tuple[object, str, list[objec
     return list(_walk(lists.transactions.values[transaction])) if ok else []
 
 
-def _walk(value: Iterable[Any]) -> Iterator[tuple[object, str, list[object]]]:
+def _walk(
+    value: Iterable[tuple[str, object, Iterable[object] | None]],
+) -> Iterator[tuple[object, str, list[object]]]:
     known: dict[str, tuple[bool, list[object]]] = {}
     for word, key, argument in value:
         whole, content = known.get(repr(key), (False, []))
