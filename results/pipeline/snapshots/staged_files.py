@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Literal, NamedTuple, Self
 from urllib.parse import quote
 
 import pyarrow as pa
@@ -41,7 +41,7 @@ MANIFEST_COLUMNS = (
 )
 """The same schema as `MANIFEST`, as a DDL string of Spark."""
 
-_COUNT: Any = [([], "count_all")]
+_COUNT: list[tuple[list[str], Literal["count_all"]]] = [([], "count_all")]
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -118,7 +118,7 @@ class StagedFiles:
         return self._folder / place / self._name
 
 
-def place_of(name: str, columns: Mapping[str, Any]) -> Path:
+def place_of(name: str, columns: Mapping[str, object]) -> Path:
     """Folder of rows of a table with these values in the partition columns.
 
     Raises:
