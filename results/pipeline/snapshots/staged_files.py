@@ -19,6 +19,7 @@ from urllib.parse import quote
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from results.pipeline.snapshots import files
 
@@ -35,11 +36,8 @@ _TYPES: dict[str, pa.DataType] = {
     "differs": pa.string(),
 }
 MANIFEST = pa.schema(_TYPES)
-MANIFEST_COLUMNS = (
-    "run_id string, operations long, problem string, path string, errno int, "
-    "validity string, stored string, differs string"
-)
-"""The same schema as `MANIFEST`, as a DDL string of Spark."""
+MANIFEST_COLUMNS = from_arrow_schema(MANIFEST)
+"""The same schema for Spark."""
 
 _COUNT: list[tuple[list[str], Literal["count_all"]]] = [([], "count_all")]
 
