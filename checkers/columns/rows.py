@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Sequence
 from itertools import chain, repeat
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 import numpy as np
@@ -200,7 +200,7 @@ class ReadRows:
             (operation.index, process, reader, assignment, final, invoked_ns, operation.time_ns)
         )
 
-    def records(self, records: list[Any], codes: PartitionCodes) -> None:
+    def records(self, records: Sequence[tuple[int, list[int], list[object]]], codes: PartitionCodes) -> None:
         """Add a row for each record that the last call returned."""
         call = len(self._calls) - 1
         for partition, offsets, values in records:
@@ -264,7 +264,7 @@ def _booleans(values: Integers) -> Booleans:
     return values.astype(np.bool_)
 
 
-def transposed(rows: Sequence[Any], width: int) -> list[Integers]:
+def transposed(rows: Sequence[Sequence[int]], width: int) -> list[Integers]:
     """Columns of rows of integers, which have equal widths."""
     flat = np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=len(rows) * width)
     return list(np.ascontiguousarray(flat.reshape(-1, width).T))

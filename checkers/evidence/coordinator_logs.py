@@ -8,7 +8,7 @@ removed.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import msgspec
 import numpy as np
@@ -83,7 +83,7 @@ def logs_of(
 
 
 def unread_logs(
-    history: History, topic: str, evidence: str, known: Mapping[int, CoordinatorLog[Any]]
+    history: History, topic: str, evidence: str, known: Mapping[int, CoordinatorLog[Seen]]
 ) -> Iterator[str]:
     """Yield why the records of a topic are not known completely, although the run had to gather them.
 

@@ -1,8 +1,7 @@
 """Loads the columns of a history: one pass over its operations, one array per column."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -274,7 +273,7 @@ def _reader_of(operation: Operation) -> ReaderName:
     return ReaderName(operation.value["client"], operation.value.get("isolation", "read_committed"))
 
 
-def _offset_of(mop: list[Any]) -> int | None:
+def _offset_of(mop: Sequence[object]) -> int | None:
     """Offset of a send within a transaction; None if it was not acknowledged."""
-    offset: int | None = mop[4] if len(mop) > len(("send", "topic", "partition", "value")) else None
-    return offset
+    offset = mop[4] if len(mop) > len(("send", "topic", "partition", "value")) else None
+    return offset if isinstance(offset, int) else None

@@ -6,7 +6,7 @@ force at once.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -48,7 +48,7 @@ class MinIsr:
         self._static = static
         self._values: dict[tuple[int, str], str] = {}
 
-    def take(self, data: Mapping[str, Any]) -> str | None:
+    def take(self, data: Mapping[str, object]) -> str | None:
         """Apply a config record.
 
         Returns:
@@ -124,7 +124,7 @@ class MinIsrPeriod(NamedTuple):
 class _Record(NamedTuple):
     offset: int
     from_ns: int
-    data: Mapping[str, Any]
+    data: Mapping[str, object]
 
 
 class LoggedMinIsr:

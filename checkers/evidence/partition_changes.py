@@ -8,7 +8,7 @@ The time at which a record was appended is known within bounds (`checkers.eviden
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -281,7 +281,7 @@ class PartitionReplay:
         elif kind in {MADE, CHANGED}:
             yield self._step(record, msgspec.convert(data, PartitionRecord))
 
-    def _name(self, data: Any) -> str:
+    def _name(self, data: object) -> str:
         topic = msgspec.convert(data, _TopicRecord)
         self._names[topic.topic_id] = topic.name
         return topic.topic_id

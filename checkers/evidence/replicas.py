@@ -19,7 +19,7 @@ Nothing loops over batches in Python; memory is 60 bytes per batch and replica.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,8 +64,8 @@ class ReplicaLog:
     seen: ReplicaSeen
     op: int
     time_ns: int
-    columns: Mapping[str, NDArray[Any]]
-    left: NDArray[Any] | None = None
+    columns: Mapping[str, NDArray[np.integer]]
+    left: NDArray[np.integer] | None = None
 
     def __getitem__(self, name: str) -> Integers:
         """A column as 64-bit integers."""
@@ -251,7 +251,7 @@ def batches_of(history: History) -> Batches:
 def _log(operation: Operation) -> ReplicaLog:
     seen = replica_seen(operation)
     texts = seen.batches
-    empty: dict[str, NDArray[Any]] = {name: np.empty(0, dtype) for name, dtype in COLUMN_TYPES.items()}
+    empty: dict[str, NDArray[np.integer]] = {name: np.empty(0, dtype) for name, dtype in COLUMN_TYPES.items()}
     columns = empty | {
         name: unpack(texts[name], name, seen.count, COLUMN_TYPES) for name in COLUMN_TYPES if name in texts
     }

@@ -30,7 +30,9 @@ def history_of(foreign: Foreign, workload: ForeignWorkload) -> History:
     clock = PositionClock()
     operations = []
     for position, record in enumerate(foreign.records):
-        f, key, value = record.f, None, None
+        f = record.f
+        key: object = None
+        value: object = None
         if transactional and record.process != NEMESIS:
             f, value = "txn", _transaction(record, asked[position], workload)
         elif record.process != NEMESIS:
@@ -53,7 +55,7 @@ def _transaction(record: ForeignOperation, asked: ForeignOperation, workload: Fo
 
 def _object_value(
     foreign: Foreign, position: int, asked: ForeignOperation, *, keyed: bool
-) -> tuple[Any, Any]:
+) -> tuple[object, object]:
     """Key and value of an operation on an object."""
     record = foreign.records[position]
     value = _value_of(record, asked)
@@ -142,7 +144,7 @@ def _is_pair(value: object) -> bool:
     return isinstance(value, list) and len(value) == _PAIR
 
 
-def _split(foreign: Foreign, position: int, value: Any, asked: ForeignOperation) -> tuple[Any, Any]:
+def _split(foreign: Foreign, position: int, value: Any, asked: ForeignOperation) -> tuple[object, object]:
     if not _is_pair(value) or value[0] != asked.value[0]:
         raise foreign.place(position).error(
             f"completes {asked.f} with another key than it was invoked with", "[key, value] with the same key"

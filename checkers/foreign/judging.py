@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from checkers.foreign.conversion import history_of
 from checkers.foreign.kafka import kafka_history_of
@@ -176,7 +176,7 @@ def _names_of(history: History) -> list[object]:
     return [part[1] for o in history.operations for part in o.value or () if len(part) > 1]
 
 
-def _check_names(history: History, initial: Mapping[Any, Any]) -> None:
+def _check_names(history: History, initial: Mapping[object, object]) -> None:
     """Refuse initial values for registers that do not exist, such as "0" if the history's is 0."""
     used = {shown(canonical(name)) for name in _names_of(history)}
     given = [shown(canonical(name)) for name in initial]

@@ -55,7 +55,7 @@ class ForeignOperation(msgspec.Struct, frozen=True):
     time_ns: int | None
     line: int
     column: int
-    extra: dict[str, Any]
+    extra: dict[str, object]
 
 
 class OperationPositions(msgspec.Struct, frozen=True):

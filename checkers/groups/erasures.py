@@ -18,7 +18,7 @@ excuses a finding (`checkers.licences.internal`).
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -89,6 +89,18 @@ _Places = dict[tuple[str, int], _Place]
 """Offsets of a group, by topic and partition, for the partitions that any operation contains."""
 
 
+class _Comparison(NamedTuple):
+    """A place whose value an answer must report, and the offset that it reports."""
+
+    place: tuple[str, int]
+    known: _Place
+    offset: int | None
+
+    def fits(self) -> bool:
+        """Whether the place may have this offset."""
+        return self.offset == self.known.value or self.offset in self.known.late
+
+
 def check_erasures(history: History) -> CheckerResult:
     """Judge all fetches of groups whose offsets are deleted.
 
@@ -111,10 +123,12 @@ def check_erasures(history: History) -> CheckerResult:
         elif call.answered is not None and call.answered.type is OK:
             figures["fetches"] += 1
         answer = _offsets_in(places, call)
-        if answer is not None:
+        if answer is not None and call.answered is not None:
             compared = list(_compared(places, answer, final=call.asked.index > final))
             figures["offsets_compared"] += len(compared)
-            found += (_against(history, call, *each) for each in compared if not _fits(*each[1:]))
+            found += (
+                _against(history, call.asked, call.answered, each) for each in compared if not each.fits()
+            )
         if call.asked.f != FETCH:
             _change(places, call, durable=_durable(history, call))
     return result_of(CHECKER, found, figures=figures, exercised=bool(figures["fetches"]))
@@ -181,41 +195,32 @@ def _offsets_in(places: _Places, call: _Call) -> OffsetsFetched | None:
     return OffsetsFetched(topic=refused.topic, to=refused.to, offsets=nothing)
 
 
-def _compared(
-    places: _Places, answer: OffsetsFetched, *, final: bool
-) -> Iterator[tuple[tuple[str, int], int | None, _Place]]:
-    """Places whose value an answer must report, and the reported values."""
+def _compared(places: _Places, answer: OffsetsFetched, *, final: bool) -> Iterator[_Comparison]:
     for partition, offset in answer.offsets:
         place = places.get((answer.topic, partition))
         if place is not None and place.by is not None and (final or answer.to == place.by):
-            yield (answer.topic, partition), offset, place
+            yield _Comparison((answer.topic, partition), place, offset)
 
 
-def _fits(offset: int | None, place: _Place) -> bool:
-    return offset == place.value or offset in place.late
-
-
-def _against(
-    history: History, call: _Call, where: tuple[str, int], offset: int | None, place: _Place
-) -> Anomaly:
-    kind, name = RETURNED if place.value is None else LOST, f"{call.asked.key} {where[0]}/{where[1]}"
+def _against(history: History, asked: Operation, answered: Operation, wrong: _Comparison) -> Anomaly:
+    (topic, number), place, offset = wrong
+    kind, name = RETURNED if place.value is None else LOST, f"{asked.key} {topic}/{number}"
     done = "deleted" if place.value is None else f"committed as {place.value}"
-    answered: Any = call.answered
-    returned = f"broker {call.asked.value['to']} returned {'no offset' if offset is None else offset}"
+    returned = f"broker {asked.value['to']} returned {'no offset' if offset is None else offset}"
     anomaly = kind.found(
         f"The offset of {name} was {done}, and {returned}.",
         subject=name,
         time_ns=answered.time_ns,
-        witness=(*place.operations, call.asked.index, answered.index),
+        witness=(*place.operations, asked.index, answered.index),
         explanation=(
             f"Asked at {place.since_ns / 1e9:.3f} s, broker {place.by} acknowledged that it was {done}.",
-            f"Asked at {call.asked.time_ns / 1e9:.3f} s, {returned}.",
+            f"Asked at {asked.time_ns / 1e9:.3f} s, {returned}.",
             "No change with an unknown outcome explains this.",
         ),
     )
-    partition = offsets_partition(history, str(call.asked.key))
-    number = None if partition is None else partition.partition
-    lost = may_have_lost(history, OFFSETS_TOPIC, number, place.since_ns, answered.time_ns)
+    partition = offsets_partition(history, str(asked.key))
+    stored_in = None if partition is None else partition.partition
+    lost = may_have_lost(history, OFFSETS_TOPIC, stored_in, place.since_ns, answered.time_ns)
     return anomaly if lost is None else msgspec.structs.replace(anomaly, illegal=False, licence=lost)
 
 

@@ -1,7 +1,5 @@
 """Conditions of values in a history that types can't express."""
 
-from typing import Any
-
 import msgspec
 
 from checkers.history.polls import FinalRead, FinalReadPart, Polled
@@ -40,7 +38,7 @@ def paired(value: Polled | FinalRead | FinalReadPart | TxnPoll) -> str | None:
     return "Expected as many values as offsets"
 
 
-def requested_or_answered(value: list[Any] | UnansweredRun | None) -> str | None:
+def requested_or_answered(value: list[object] | UnansweredRun | None) -> str | None:
     """Why records of a send are neither requested nor answered ones; None if they are."""
     if value is None or isinstance(value, UnansweredRun):
         return None
@@ -48,7 +46,7 @@ def requested_or_answered(value: list[Any] | UnansweredRun | None) -> str | None
     return problem_of(value, Sent if pairs else Answered)
 
 
-def filled(value: list[Any] | AnsweredRun) -> str | None:
+def filled(value: list[object] | AnsweredRun) -> str | None:
     """Why the stretches of an answered run do not have its number of records; None if they do."""
     if isinstance(value, list) or sum(count for _, count in value.offsets) == value.count:
         return None

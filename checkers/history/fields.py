@@ -5,7 +5,7 @@ assigns them to operations.  Their fields are those of docs/histories.md.  Field
 not required.  Unknown fields are ignored, so that a newer journal of the same format version stays readable.
 """
 
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 import msgspec
 
@@ -22,3 +22,8 @@ LARGEST = 2**62
 """Largest accepted time, offset or position, so that the sum of two still fits 64 bits."""
 Offset = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
 Partition = Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
+RecordValue: TypeAlias = Any
+"""The value of a record: a number, or any JSON value in histories of other harnesses.
+
+It is not `object`, because msgspec checks each value against `object`.
+"""

@@ -1,7 +1,5 @@
 """A run's identity: everything that distinguishes one run from another, as kept in its ``run.json``."""
 
-from typing import Any
-
 import msgspec
 
 IDENTITY_FILE = "run.json"
@@ -107,7 +105,7 @@ class RunIdentity(msgspec.Struct, frozen=True, kw_only=True):
     config: dict[str, str] = {}
     jvm_options: tuple[str, ...] = ()
     node_files: tuple[NodeFileIdentity, ...] = ()
-    options: dict[str, Any] = {}
+    options: dict[str, object] = {}
     replay_of: str = ""
     seeded_bug: str = ""
     krucible_run: int = IDENTITY_VERSION

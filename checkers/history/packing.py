@@ -7,14 +7,14 @@ records, and each would otherwise be a dozen Python objects.
 import base64
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-Types = Mapping[str, np.dtype[Any]]
+Types = Mapping[str, np.dtype[np.integer]]
 """The columns of a table, and the types of their numbers."""
-Arrays = Mapping[str, NDArray[Any]]
+Arrays = Mapping[str, NDArray[np.integer]]
 """The columns of a table by name, all of the same length."""
 _Seen = TypeVar("_Seen")
 _COMPRESSION_LEVEL = 1
@@ -22,13 +22,13 @@ ROWS_FREE = 100_000
 """More rows need at least one character each; real batches have 13: checksums can't be compressed."""
 
 
-def pack(column: NDArray[Any], name: str, types: Types) -> str:
+def pack(column: ArrayLike, name: str, types: Types) -> str:
     """Pack a column into a text for a history; `name` determines the width of its numbers in `types`."""
     numbers = np.ascontiguousarray(column, dtype=types[name])
     return base64.b64encode(zlib.compress(numbers.tobytes(), _COMPRESSION_LEVEL)).decode()
 
 
-def unpack(text: str, name: str, count: int, types: Types) -> NDArray[Any]:
+def unpack(text: str, name: str, count: int, types: Types) -> NDArray[np.integer]:
     """Unpack a column that was packed by `pack`.
 
     Args:

@@ -4,12 +4,12 @@ The fields are those of docs/histories.md, as in `checkers.history.fields`.
 """
 
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from checkers.history.fields import Offset, Partition, written
+from checkers.history.fields import Offset, Partition, RecordValue, written
 from checkers.history.operations import INFO, OK, Decoded, History
 
 
@@ -20,7 +20,7 @@ class Isolation(StrEnum):
     READ_COMMITTED = "read_committed"
 
 
-Records = list[tuple[Partition, list[Offset], list[Any]]]
+Records = list[tuple[Partition, list[Offset], list[RecordValue]]]
 Membership = tuple[str, Annotated[int, msgspec.Meta(ge=0, lt=2**31)]]
 """Id of a group's member, and the group's generation number."""
 

@@ -224,13 +224,15 @@ def _require_columns(value: ReplicaSeen) -> None:
     offsets_left(value, unpacked_rows(value.batches, value.count, COLUMN_TYPES, "batches"))
 
 
-def thinned(columns: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+def thinned(columns: Mapping[str, NDArray[np.integer]]) -> NDArray[np.integer]:
     """Rows of batches that have records, but fewer records than offsets, as after compaction."""
     span = columns["last_offset"] - columns["base_offset"] + 1
     return np.flatnonzero((columns["count"] > 0) & (columns["count"] < span))
 
 
-def offsets_left(value: ReplicaSeen, columns: Mapping[str, NDArray[Any]]) -> NDArray[Any] | None:
+def offsets_left(
+    value: ReplicaSeen, columns: Mapping[str, NDArray[np.integer]]
+) -> NDArray[np.integer] | None:
     """Offsets of all records of batches that lost some; None if not reported.
 
     Args:

@@ -6,6 +6,7 @@ unknown, its value is usually that of its invocation, or none.
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from operator import or_
 from typing import Any, Literal
 
 import msgspec
@@ -47,7 +48,7 @@ from checkers.history.courses import (
     ScriptPlanned,
 )
 from checkers.history.faults import FaultRecorded, GambitBegan, GambitEnded, PlannedFault
-from checkers.history.fields import Offset, Partition
+from checkers.history.fields import Offset, Partition, RecordValue
 from checkers.history.group_offsets import (
     Joining,
     OffsetCommitted,
@@ -152,6 +153,11 @@ from checkers.history.transactions import (
     Txn,
 )
 
+_Rule = Callable[[Any], str | None]
+"""Function from a value to the expectation that it violates, or None."""
+_UNCHECKED: object = Any
+"""Any JSON value."""
+
 
 class Shape(msgspec.Struct, frozen=True, dict=True):
     """Types of a key and a value, and a rule for conditions that types can't express.
@@ -159,12 +165,12 @@ class Shape(msgspec.Struct, frozen=True, dict=True):
     Attributes:
         key: type of the key.
         value: type of the value.
-        rule: function from the value to the expectation that it violates, or None; None if types are enough.
+        rule: a further condition; None if types are enough.
     """
 
     key: object
     value: object
-    rule: Callable[[Any], str | None] | None = None
+    rule: _Rule | None = None
 
     @cached_property
     def fields(self) -> Any:
@@ -206,11 +212,11 @@ Shapes = dict[tuple[str, OperationType], Shape]
 def _request(
     f: str,
     key: object,
-    asked: Any,
-    answered: Any,
-    otherwise: Any = UNSET,
+    asked: object,
+    answered: object,
+    otherwise: object = UNSET,
     *,
-    rule: Callable[[Any], str | None] | None = None,
+    rule: _Rule | None = None,
 ) -> Shapes:
     """Shapes of an operation with an invocation and a completion.
 
@@ -222,7 +228,7 @@ def _request(
         otherwise: type of the value if it failed or is unknown; by default the invocation's type, or none.
         rule: rule for the value if it happened, as in `Shape`.
     """
-    perhaps = None if asked is None else asked | None
+    perhaps = None if asked is None else or_(asked, None)
     shape = Shape(key, perhaps if otherwise is UNSET else otherwise)
     return {
         (f, INVOKE): Shape(key, asked),
@@ -236,22 +242,22 @@ def _administered(f: str, key: object, asked: type[requested.AdminRequested]) ->
     return _request(f, key, asked, requested.ENDED[asked])
 
 
-def _observed(key: str, value: object, rule: Callable[[Any], str | None] | None = None) -> Shapes:
+def _observed(key: str, value: object, rule: _Rule | None = None) -> Shapes:
     return {(f"observe {key}", OK): Shape(str, value, rule)}
 
 
 _Offsets = list[tuple[Partition, Offset]]
-_AskedOrAnswered = list[Any] | UnansweredRun | None
+_AskedOrAnswered = list[RecordValue] | UnansweredRun | None
 _CLIENTS: Shapes = {
     **_request("send", str, Sent | SentRun, Answered | AnsweredRun, rule=filled),
     ("send", FAIL): Shape(str, _AskedOrAnswered, requested_or_answered),
     ("send", INFO): Shape(str, _AskedOrAnswered, requested_or_answered),
     **_request("assign", str, _Offsets, _Offsets),
     **_request("poll", str, GroupPollRequested, Polled, rule=paired),
-    ("txn", INVOKE): Shape(Any, Txn, transaction_paired),
-    ("txn", OK): Shape(Any, Txn, transaction_paired),
-    ("txn", FAIL): Shape(Any, Txn | None, perhaps_paired),
-    ("txn", INFO): Shape(Any, Txn | None, perhaps_paired),
+    ("txn", INVOKE): Shape(_UNCHECKED, Txn, transaction_paired),
+    ("txn", OK): Shape(_UNCHECKED, Txn, transaction_paired),
+    ("txn", FAIL): Shape(_UNCHECKED, Txn | None, perhaps_paired),
+    ("txn", INFO): Shape(_UNCHECKED, Txn | None, perhaps_paired),
     **_request("final-read", str, FinalReadRequested, FinalRead, rule=of_its_partition),
     ("final-read", FAIL): Shape(str, FinalReadPart, all_or_nothing),
     ("final-read", INFO): Shape(str, FinalReadPart, all_or_nothing),
@@ -266,11 +272,11 @@ _CLIENTS: Shapes = {
     **_request("alter-share-offsets", str, StartAltered, StartAltered),
     **_request("delete-share-offsets", str, StartsDeleted, StartsDeleted),
     **_request("delete-records", str, _Offsets, _Offsets | None),
-    **_request("write", str, Any, Any),
-    **_request("read", str, None, Any),
-    **_request("cas", Any, tuple[Any, Any], Any, Any),
-    **_request("acquire", Any, Any, Any),
-    **_request("release", Any, Any, Any),
+    **_request("write", str, _UNCHECKED, _UNCHECKED),
+    **_request("read", str, None, _UNCHECKED),
+    **_request("cas", _UNCHECKED, tuple[RecordValue, RecordValue], _UNCHECKED, _UNCHECKED),
+    **_request("acquire", _UNCHECKED, _UNCHECKED, _UNCHECKED),
+    **_request("release", _UNCHECKED, _UNCHECKED, _UNCHECKED),
     **_request("commit-offset", str, OffsetCommitted, OffsetCommitted),
     **_request("delete-offsets", str, OffsetsDeleted, OffsetsDeleted),
     **_request("fetch-offsets", str, OffsetsWanted, OffsetsFetched),
@@ -319,11 +325,11 @@ _ADMIN: Shapes = {
 }
 """Operations of administrators: their requests to the cluster."""
 _RUNNER: Shapes = {
-    (SETUP, OK): Shape(Any, Setup, _few_partitions),
+    (SETUP, OK): Shape(_UNCHECKED, Setup, _few_partitions),
     (START, OK): Shape(str, StartSeen),
-    (PHASE, OK): Shape(str, Any),
+    (PHASE, OK): Shape(str, _UNCHECKED),
     (OPENED, OK): Shape(str, JournalOpened),
-    (END, OK): Shape(Any, JournalEnded),
+    (END, OK): Shape(_UNCHECKED, JournalEnded),
     (FAILURE, OK): Shape(str, HarnessFailed),
     **_request(
         "recover", str | None, RecoveryAwaited | None, RecoveryRecorded | None, RecoveryRecorded | None
@@ -331,7 +337,7 @@ _RUNNER: Shapes = {
 }
 """Functions of the runner."""
 _OBSERVED: Shapes = {
-    **_observed(QUORUM, Any, _of_quorum),
+    **_observed(QUORUM, _UNCHECKED, _of_quorum),
     **_observed(QUORUM_STATE, QuorumStateSeen),
     **_observed(PARTITIONS, PartitionsSeen),
     **_observed(REASSIGNMENTS, ReassignmentsSeen),
@@ -355,7 +361,7 @@ _OBSERVED: Shapes = {
     **_observed(replicas.METADATA_LOG, replicas.MetadataLogSeen, replicas.columns_problem),
     **_observed(NODE_LOG, FindingLogged),
     **_observed(LOG_LACKING, LogLacking),
-    **_observed(VOTE, Any, _of_vote),
+    **_observed(VOTE, _UNCHECKED, _of_vote),
     **_observed(ELECTED, ElectedLogged),
     **_observed(QUORUM_VIEW, QuorumViewLogged),
     **_observed(METADATA_TRUNCATED, MetadataTruncated),

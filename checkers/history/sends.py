@@ -7,13 +7,12 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from checkers.history.fields import Offset, Partition
+from checkers.history.fields import Offset, Partition, RecordValue
 
 SendOutcome = Literal["ok", "fail", "info"]
 
-# Values of records are Any and not object, because msgspec checks each value against object.
-Sent = list[tuple[Partition, Any]]
-Answered = list[tuple[Partition, Any, Offset | None, SendOutcome]]
+Sent = list[tuple[Partition, RecordValue]]
+Answered = list[tuple[Partition, RecordValue, Offset | None, SendOutcome]]
 LARGEST_RUN = 100_000
 """Most records that one operation may send as a run, so that a short line can't exhaust memory."""
 

@@ -6,6 +6,7 @@ assumptions are judged.
 """
 
 import re
+from collections.abc import Collection, Iterable
 from typing import Annotated, Any, Generic, TypeVar
 
 import msgspec
@@ -292,7 +293,7 @@ def setup_of(history: History) -> Setup | None:
     for operation in history.of(SETUP):
         if operation.type is OK:
             setup = msgspec.convert(operation.value, Setup)
-            _require_whole(operation.value)
+            _require_whole(operation.value, operation.value.get("nodes", ()))
             return setup
     return None
 
@@ -302,8 +303,8 @@ def numbers_of(version: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"\d+", version)[:3])
 
 
-def _require_whole(value: dict[str, Any]) -> None:
+def _require_whole(value: Collection[str], nodes: Iterable[Collection[str]]) -> None:
     missing = [name for name in _REQUIRED if name not in value]
-    missing += [f"nodes[{n}].roles" for n, node in enumerate(value.get("nodes", ())) if "roles" not in node]
+    missing += [f"nodes[{n}].roles" for n, node in enumerate(nodes) if "roles" not in node]
     if missing:
         raise msgspec.ValidationError(f"Object missing required field `{missing[0]}`")

@@ -3,12 +3,12 @@
 The fields are those of docs/histories.md, as in `checkers.history.fields`.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from checkers.history.fields import LARGEST, Offset, Partition
+from checkers.history.fields import LARGEST, Offset, Partition, RecordValue
 
 DeliveryCount = Annotated[int, msgspec.Meta(ge=1, lt=2**15)]
 AcknowledgeType = Literal["accept", "release", "reject", "renew"]
@@ -43,7 +43,7 @@ class SharePolled(SharePollRequested, frozen=True):
             again whose locks it renewed (KIP-1222); no broker delivered these again.
     """
 
-    records: list[tuple[Partition, list[Offset], list[Any], list[DeliveryCount]]]
+    records: list[tuple[Partition, list[Offset], list[RecordValue], list[DeliveryCount]]]
     renewed: list[tuple[Partition, list[Offset]]] | UnsetType = UNSET
 
 

@@ -9,14 +9,14 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from checkers.history.fields import LARGEST, Offset, Partition, written
+from checkers.history.fields import LARGEST, Offset, Partition, RecordValue, written
 from checkers.history.operations import Operation
 from checkers.history.polls import Isolation, Records
 
 PRODUCER_CLOSED = "producer-closed"
 """Function of the record that an instance of a transactional producer was closed."""
 TxnEnd = Literal["commit", "abort"]
-Consumed = list[tuple[str, Partition, list[Offset], list[Any]]]
+Consumed = list[tuple[str, Partition, list[Offset], list[RecordValue]]]
 """Topic, partition, offsets and values of each run of records that a transaction consumed."""
 _Time = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
 
@@ -26,7 +26,7 @@ class TxnSendRequested(msgspec.Struct, frozen=True, array_like=True, tag="send")
 
     topic: str
     partition: Partition
-    value: Any
+    value: RecordValue
 
 
 class TxnSend(TxnSendRequested, frozen=True, array_like=True, tag="send"):

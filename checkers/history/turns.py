@@ -1,7 +1,6 @@
 """Whether each process runs one operation at a time, and completes the operations that it invoked."""
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
 
 from checkers.history.operations import INVOKE, OK, Operation
 from checkers.history.runner import OBSERVATIONS
@@ -63,16 +62,16 @@ def _is_same(asked: SendRead, answered: SendRead) -> bool:
     return listed == (_listed(asked) if isinstance(asked, dict) else asked)
 
 
-def _extent_of(run: dict[str, Any]) -> tuple[int, int, int]:
+def _extent_of(run: Mapping[str, int]) -> tuple[int, int, int]:
     return run["partition"], run["first"], run["count"]
 
 
-def _listed(run: dict[str, Any]) -> list[list[Any]]:
+def _listed(run: Mapping[str, int]) -> list[list[int]]:
     """Partition and value of each record of a run."""
     first = run["first"]
     return [[run["partition"], number] for number in range(first, first + run["count"])]
 
 
-def _records_of(transaction: Operation) -> list[list[Any]]:
+def _records_of(transaction: Operation) -> list[list[object]]:
     """Topic, partition and value of each record that a transaction sends."""
     return [mop[1:4] for mop in sends_of(transaction)]

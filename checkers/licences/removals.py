@@ -1,13 +1,12 @@
 """Events that remove records below an offset: DeleteRecords, and retention."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from checkers.columns.tables import NEVER, PartitionName
 from checkers.evidence.administration import requests_of
 from checkers.history.operations import INVOKE
 from checkers.history.polls import final_limits
-from checkers.history.sends import is_answered
+from checkers.history.sends import SendRead, is_answered
 from checkers.history.setup import Topic
 from checkers.history.units import NS_PER_MS
 from checkers.licences.facts import Facts
@@ -78,12 +77,12 @@ def _first_sent_since(facts: Facts, since_ns: dict[PartitionName, int]) -> dict[
     return first
 
 
-def _acknowledged(value: Any) -> Iterator[tuple[int, int]]:
+def _acknowledged(value: SendRead | None) -> Iterator[tuple[int, int]]:
     """Partition and offset of each acknowledged record in a completion.
 
     For a run of records, the lowest offset.
     """
-    if not is_answered(value):
+    if value is None or not is_answered(value):
         return
     if isinstance(value, dict):
         yield value["partition"], min(offset for offset, _ in value["offsets"])

@@ -14,9 +14,9 @@ restarts knows the high watermark that it last stored (``replica.high.watermark.
 s).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -84,8 +84,9 @@ def commits_of(registers: Registers, partitions: Mapping[str, PartitionName]) ->
     rows = registers.rows
     acknowledged = rows.write & (rows.finish < rows.horizon)
     numbers = {name: number for number, name in enumerate(dict.fromkeys(partitions.values()))}
-    names: Iterator[Any] = map(partitions.get, map(str, registers.keys))
-    of_key = np.fromiter((numbers.get(name, -1) for name in names), np.int64, len(registers.keys))
+    codes = {register: numbers[name] for register, name in partitions.items()}
+    of_register = (codes.get(str(register), -1) for register in registers.keys)
+    of_key = np.fromiter(of_register, np.int64, len(registers.keys))
     of_row = np.where(acknowledged, of_key[rows.key], -1)
     found = {name: of_row == number for name, number in numbers.items()}
     return {name: Commits(rows.start[which], rows.finish[which]) for name, which in found.items()}

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -13,8 +14,17 @@ from checkers.registers.zones import Conflicts, Zones, conflicts_of, read_early
 from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly
 
-Describe = Callable[[int], tuple[str, str, list[Fact]]]
-"""Subject, summary and facts of the i-th finding."""
+
+class Proof(NamedTuple):
+    """The texts of a finding."""
+
+    subject: str
+    summary: str
+    facts: list[Fact]
+
+
+Describe = Callable[[int], Proof]
+"""The texts of the i-th finding."""
 Seen = tuple[int, int, Anomaly]
 """An anomaly, with its rank and the stamp at which it was seen."""
 
@@ -68,15 +78,16 @@ def find_unwritten(findings: RegisterFindings, chosen: Booleans) -> None:
     aborted, phantom = some[failure >= 0], some[failure < 0]
     failure = failure[failure >= 0]
 
-    def describe_aborted(index: int) -> tuple[str, str, list[Fact]]:
+    def describe_aborted(index: int) -> Proof:
         zone = int(aborted[index])
         summary = f"{texts.subject(zone)} had the value {texts.value(zone)}, whose write had failed."
-        return texts.subject(zone), summary, [texts.failed(int(failure[index])), texts.first_to_end(zone)]
+        facts = [texts.failed(int(failure[index])), texts.first_to_end(zone)]
+        return Proof(texts.subject(zone), summary, facts)
 
-    def describe_phantom(index: int) -> tuple[str, str, list[Fact]]:
+    def describe_phantom(index: int) -> Proof:
         zone = int(phantom[index])
         summary = f"{texts.subject(zone)} had the value {texts.value(zone)}, which was never written."
-        return texts.subject(zone), summary, [texts.first_to_end(zone)]
+        return Proof(texts.subject(zone), summary, [texts.first_to_end(zone)])
 
     findings.add(ABORTED_READ, zones.finish[aborted], describe_aborted)
     findings.add(PHANTOM, zones.finish[phantom], describe_phantom)
@@ -98,10 +109,10 @@ def find_conflicts(findings: RegisterFindings, chosen: Booleans, *, stale_allowe
     chosen = chosen & ~read_early(zones)
     conflicts = conflicts_of(zones, chosen)
 
-    def describe_early(index: int) -> tuple[str, str, list[Fact]]:
+    def describe_early(index: int) -> Proof:
         return _early_texts(texts, int(early[index]))
 
-    def describe_conflict(index: int) -> tuple[str, str, list[Fact]]:
+    def describe_conflict(index: int) -> Proof:
         return _conflict_texts(texts, int(conflicts.within[index]), int(conflicts.zone[index]))
 
     findings.add(NONLINEARIZABLE, zones.write_start[early], describe_early)
@@ -115,13 +126,13 @@ def _seen(zones: Zones, conflicts: Conflicts) -> Integers:
     return np.maximum(*ends)
 
 
-def _early_texts(texts: RegisterTexts, zone: int) -> tuple[str, str, list[Fact]]:
+def _early_texts(texts: RegisterTexts, zone: int) -> Proof:
     subject = texts.subject(zone)
     summary = f"{subject} was read with the value {texts.value(zone)} before the write of that value began."
-    return subject, summary, [texts.first_to_end(zone), texts.began(texts.write_of(zone))]
+    return Proof(subject, summary, [texts.first_to_end(zone), texts.began(texts.write_of(zone))])
 
 
-def _conflict_texts(texts: RegisterTexts, within: int, zone: int) -> tuple[str, str, list[Fact]]:
+def _conflict_texts(texts: RegisterTexts, within: int, zone: int) -> Proof:
     subject, zones = texts.subject(zone), texts.zones
     older, newer = texts.value(within), texts.value(zone)
     facts = [texts.first_to_end(within), texts.last_to_begin(within)]
@@ -134,5 +145,4 @@ def _conflict_texts(texts: RegisterTexts, within: int, zone: int) -> tuple[str, 
         more = [texts.last_to_begin(zone), texts.first_to_end(zone)]
         also = f"So it held {newer} at some time between these two, where it held {older} throughout."
         summary = f"{subject} must have held {newer} at a time at which it held {older} throughout."
-    proof = [*facts, (facts[-1][0], held), *more, (more[-1][0], also)]
-    return subject, summary, proof
+    return Proof(subject, summary, [*facts, (facts[-1][0], held), *more, (more[-1][0], also)])

@@ -33,8 +33,8 @@ from checkers.history.phases import PHASE, Phase
 from checkers.registers.anomalies import LOST_VALUE, NONMONOTONIC_AFTER_HEAL, STALE_OFFSET
 from checkers.registers.columns import SHIFT
 from checkers.registers.coordinating import MARGIN_NS, Coordination, Span, group_of, is_offset
-from checkers.registers.findings import RegisterFindings
-from checkers.registers.texts import Fact, RegisterTexts
+from checkers.registers.findings import Proof, RegisterFindings
+from checkers.registers.texts import RegisterTexts
 from checkers.registers.zones import Overwriting, Questions, Zones, overwritten
 from checkers.verdict.kinds import AnomalyKind
 
@@ -302,7 +302,7 @@ def _doubted(zones: Zones, reads: _Reads, coordination: Coordination) -> Boolean
 def _add(findings: RegisterFindings, kind: AnomalyKind, reads: _Reads, asked: Overwriting) -> None:
     texts = findings.texts
 
-    def describe(index: int) -> tuple[str, str, list[Fact]]:
+    def describe(index: int) -> Proof:
         old, new = int(reads.zone[index]), int(asked.by[index])
         acknowledged = kind is not NONMONOTONIC_AFTER_HEAL
         known = texts.ended(texts.write_of(new)) if acknowledged else texts.first_to_end(new)
@@ -315,6 +315,6 @@ def _add(findings: RegisterFindings, kind: AnomalyKind, reads: _Reads, asked: Ov
         subject = texts.subject(old)
         went = _WENT[kind.id]
         summary = f"{subject} {went} {texts.value(new)}: afterwards a read returned {texts.value(old)}."
-        return subject, summary, facts
+        return Proof(subject, summary, facts)
 
     findings.add(kind, texts.registers.rows.finish[reads.row], describe)

@@ -1,6 +1,6 @@
 """Verdicts: the result of one checker, and the verdict that several results make."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -130,7 +130,7 @@ def result_of(
     counts: dict[str, int] | None = None,
     tallies: Iterable[AnomalyTally] = (),
     assumptions: tuple[Assumption, ...] = (),
-    figures: dict[str, Any] | None = None,
+    figures: Mapping[str, object] | None = None,
     unknown_because: str | None = None,
     exercised: bool = True,
 ) -> CheckerResult:
@@ -171,7 +171,7 @@ def result_of(
         counts=dict(sorted(exact.items())),
         anomalies=tuple(listed),
         assumptions=assumptions,
-        figures=figures or {},
+        figures=dict(figures or {}),
         unknown_because=unknown_because if validity is Validity.UNKNOWN else None,
         tallies=placed(tallies, crowded),
     )

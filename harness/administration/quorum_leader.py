@@ -1,9 +1,9 @@
 """Finds the leader of the quorum and reads its description (DescribeQuorum, KIP-595, KIP-836, KIP-853)."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Protocol
 
 import msgspec
 from kafka.protocol.admin import (
@@ -27,6 +27,14 @@ _BROKERS, _CONTROLLERS = 1, 2
 """Kafka's types of endpoints (KIP-919)."""
 
 Address = tuple[str, int]
+
+
+class _Listener(Protocol):
+    """A listener of a voter in an answer to DescribeQuorum."""
+
+    name: str
+    host: str
+    port: int
 
 
 class QuorumAnswer(msgspec.Struct, frozen=True):
@@ -81,7 +89,7 @@ def describe_quorum(address: Address, timeout_ms: int) -> QuorumAnswer:
             high_watermark=state.high_watermark,
             voters=tuple(map(replica_of, state.current_voters)),
             observers=tuple(map(replica_of, state.observers)),
-            endpoints={node.node_id: _endpoints(node) for node in answer.nodes or ()},
+            endpoints={node.node_id: _endpoints(node.listeners) for node in answer.nodes or ()},
             cluster_id=cluster_id,
             controllers=controllers,
             kraft_version=connection.features.get("kraft.version"),
@@ -151,5 +159,5 @@ def _cluster(connection: Connection) -> tuple[str | None, dict[int, Address] | N
     return answer.cluster_id, None if is_broker else places
 
 
-def _endpoints(node: Any) -> tuple[VoterEndpoint, ...]:
-    return tuple((listener.name, listener.host, listener.port) for listener in node.listeners)
+def _endpoints(listeners: Iterable[_Listener]) -> tuple[VoterEndpoint, ...]:
+    return tuple((listener.name, listener.host, listener.port) for listener in listeners)

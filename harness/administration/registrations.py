@@ -19,7 +19,7 @@ from harness.administration.schemas import (
     UnregisterControllerRequest,
     UnregisterControllerResponse,
 )
-from harness.kafka.wire import Connection
+from harness.kafka.wire import Connection, Request, ResponseType
 
 Address = tuple[str, int]
 
@@ -97,7 +97,9 @@ def unregister_controller(address: Address, controller: int, timeout_ms: int) ->
     return _ask(address, request, UnregisterControllerResponse, timeout_ms)
 
 
-def _ask(address: Address, request: object, response_type: object, timeout_ms: int) -> UnregistrationAnswer:
+def _ask(
+    address: Address, request: Request, response_type: ResponseType, timeout_ms: int
+) -> UnregistrationAnswer:
     with Connection(*address, timeout_ms / 1000) as connection:
         forwarded = connection.supports(MetadataRequest)
         answer = connection.ask(request, response_type)

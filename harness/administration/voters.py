@@ -4,7 +4,7 @@ import base64
 import time
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 import msgspec
@@ -17,7 +17,7 @@ from harness.administration.schemas import (
     RemoveRaftVoterRequest,
     RemoveRaftVoterResponse,
 )
-from harness.kafka.wire import Connection
+from harness.kafka.wire import Connection, Request, ResponseType
 
 Address = tuple[str, int]
 VoterEndpoint = tuple[str, str, int]
@@ -114,7 +114,7 @@ def directory_uuid(text: str) -> UUID:
         raise ValueError(message) from error
 
 
-def _ask(address: Address, request: Any, response_type: Any, timeout_ms: int) -> VoterAnswer:
+def _ask(address: Address, request: Request, response_type: ResponseType, timeout_ms: int) -> VoterAnswer:
     began = time.monotonic()
     deadline_s = began + timeout_ms / 1000
     with Connection(*address, timeout_ms / 1000) as connection:

@@ -4,7 +4,7 @@ import hashlib
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import click
 import msgspec
@@ -51,7 +51,7 @@ class _State(msgspec.Struct):
     done: dict[str, str] = {}
     failed: dict[str, str] = {}
     kafka: str = ""
-    options: dict[str, Any] = {}
+    options: dict[str, object] = {}
     seeds: list[int] = []
 
 
@@ -65,7 +65,7 @@ class StoredCampaign(NamedTuple):
         failed: the reasons why the harness failed, by seed.
     """
 
-    options: dict[str, Any]
+    options: dict[str, object]
     seeds: tuple[int, ...]
     done: dict[int, Path]
     failed: dict[int, str]
@@ -301,9 +301,9 @@ def _counts(folder: Path, content: Content) -> bool:
         return True
 
 
-def _shared(plan: RunPlan) -> dict[str, Any]:
+def _shared(plan: RunPlan) -> dict[str, object]:
     """The options that all plans share, with Kafka's version, whose default may change."""
-    given: dict[str, Any] = msgspec.to_builtins(plan.options)
+    given: dict[str, object] = msgspec.to_builtins(plan.options)
     return {name: value for name, value in given.items() if name != "seed"} | {"kafka_version": plan.version}
 
 

@@ -7,7 +7,7 @@ the scenario as it is now.
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self, TypedDict
 
 import msgspec
 
@@ -25,6 +25,13 @@ from harness.record.folder import SCHEDULE_FILE
 from results.campaigns.summary import Outcome, RunOutcome
 
 
+class _SetupParts(TypedDict, total=False):
+    """The relevant parts of the value of ``setup``."""
+
+    workload: object
+    assumptions: dict[str, object] | None
+
+
 class RecordedScenario(msgspec.Struct, frozen=True):
     """What the scenario of a run was, as JSON has it; None for a part that can't be read.
 
@@ -35,10 +42,10 @@ class RecordedScenario(msgspec.Struct, frozen=True):
         assumptions: its assumptions; None if all had their defaults.
     """
 
-    schedule: Any
-    topology: Any
-    workload: Any
-    assumptions: Any
+    schedule: object
+    topology: object
+    workload: object
+    assumptions: dict[str, object] | None
 
     @classmethod
     def of(cls, plan: RunPlan) -> Self:
@@ -124,13 +131,15 @@ def by_now(run: RunOutcome, plan: RunPlan) -> RunOutcome:
     return msgspec.structs.replace(run, as_expected=found)
 
 
-def _setup(folder: Path) -> dict[str, Any]:
+def _setup(folder: Path) -> _SetupParts:
     """The recorded setup of a run; empty if it can't be read."""
     try:
         history = read_journals([folder / RUNNER_JOURNAL])
     except HistoryError:
         return {}
-    return next((operation.value for operation in history.of(SETUP) if operation.type is OK), {})
+    begun = next((operation for operation in history.of(SETUP) if operation.type is OK), None)
+    parts: _SetupParts = {} if begun is None else begun.value
+    return parts
 
 
 def _same(recorded: object, wanted: msgspec.Struct) -> bool:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from shlex import quote
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -361,7 +361,7 @@ def _not_recorded(folder: Path) -> UsageError:
 def _options(recalled: StoredCampaign, seed: int, folder: Path) -> RunOptions:
     if not recalled.options:
         raise _not_recorded(folder)
-    given: dict[str, Any] = recalled.options | {"seed": seed}
+    given: dict[str, object] = recalled.options | {"seed": seed}
     try:
         return _with_its_tarball(msgspec.convert(given, RunOptions), folder)
     except msgspec.ValidationError as error:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TypedDict, TypeVar
 
 import docker
 from docker.errors import APIError, NotFound
@@ -37,6 +37,18 @@ _CHANGES = ("start", "die", "oom", "pause", "unpause")
 """Docker's events that change the state of a container."""
 
 SIGKILLED = 137
+
+
+class ContainerState(TypedDict):
+    """The engine's view of a container; the fields have the engine's names."""
+
+    Status: str
+    Running: bool
+    Paused: bool
+    OOMKilled: bool
+    ExitCode: int
+    Pid: int
+    StartedAt: str
 
 
 class NotRunningError(EngineError):
@@ -204,11 +216,12 @@ class NodeContainers:
             raise NotRunningError(self.name) from error
 
     @engine_errors_named()
-    def state(self) -> dict[str, Any]:
-        """The engine's view of Kafka's container: Status, Running, Paused, OOMKilled, ExitCode, StartedAt."""
+    def state(self) -> ContainerState:
+        """The engine's view of Kafka's container."""
         kafka = self._kafka  # another thread may exchange it meanwhile
         kafka.reload()
-        return dict(kafka.attrs["State"])
+        state: ContainerState = kafka.attrs["State"].copy()
+        return state
 
     @engine_errors_named()
     def logs(self) -> bytes:

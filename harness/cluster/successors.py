@@ -34,7 +34,7 @@ def make_successor(kafka: Container, image: str, generation: int) -> Container:
     return client.containers.get(made["Id"])
 
 
-def _described(kafka: Container, image: str, generation: int) -> dict[str, Any]:
+def _described(kafka: Container, image: str, generation: int) -> dict[str, object]:
     """The engine's arguments for the new container.
 
     Settings from the old image are left out, so that those of the new image apply.  Compose's labels are left

@@ -5,6 +5,7 @@ Kafka's Cleaner writes these lines at level INFO, before it builds the map of th
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 _LINE = re.compile(r"^\d{4}-\d\d-\d\dT\S+ [A-Z]+ .*$", re.MULTILINE)
 _FIRST = "kafka.Log4jController MBean"
@@ -16,8 +17,17 @@ _RANGE = re.compile(
 )
 
 
-def cleanings(log: str) -> Iterator[tuple[str, int, int, int]]:
-    """For each log that was cleaned: topic, partition, largest end of a range, and the number of its line."""
+class LogCleaning(NamedTuple):
+    """A log that was cleaned, the largest end of a range, and the number of its line."""
+
+    topic: str
+    partition: int
+    end: int
+    line: int
+
+
+def cleanings(log: str) -> Iterator[LogCleaning]:
+    """The farthest cleaning of each log."""
     farthest: dict[tuple[str, int], tuple[int, int]] = {}
     for number, line in enumerate(log.splitlines(), start=1):
         if match := _RANGE.search(line):
@@ -25,7 +35,7 @@ def cleanings(log: str) -> Iterator[tuple[str, int, int, int]]:
             if end > farthest.get(name, (-1, 0))[0]:
                 farthest[name] = (end, number)
     for (topic, partition), (end, number) in sorted(farthest.items()):
-        yield topic, partition, end, number
+        yield LogCleaning(topic, partition, end, number)
 
 
 def begins(log: str) -> bool:

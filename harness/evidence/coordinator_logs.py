@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Generic, NamedTuple
+from typing import Generic, NamedTuple
 
 from harness.cluster.homes import disk_with, may_be_folder
 from harness.evidence.leader_epochs import partitions_of_kafka
@@ -98,7 +98,7 @@ def farthest(folders: Mapping[str, Path]) -> str | None:
     Args:
         folders: node name to the replica's folder.
     """
-    read: dict[str, ReadLog[Any]] = {node: read_folder(folder, None) for node, folder in folders.items()}
+    read: dict[str, ReadLog[object]] = {node: read_folder(folder, None) for node, folder in folders.items()}
     return max(read, key=lambda node: (read[node].error is None, read[node].place), default=None)
 
 

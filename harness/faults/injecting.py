@@ -120,8 +120,16 @@ def heal(
     return kind
 
 
-def _probed(probe: Callable[[], dict[str, object]]) -> tuple[OperationType, dict[str, object], str | None]:
+class _Probed(NamedTuple):
+    """The type of a completion, what the probe saw, and why it did not confirm."""
+
+    kind: OperationType
+    seen: dict[str, object]
+    error: str | None
+
+
+def _probed(probe: Callable[[], dict[str, object]]) -> _Probed:
     try:
-        return OperationType.OK, probe(), None
+        return _Probed(OperationType.OK, probe(), None)
     except NotConfirmedError as error:
-        return OperationType.INFO, {}, str(error)
+        return _Probed(OperationType.INFO, {}, str(error))

@@ -1,7 +1,7 @@
 """Types for nodes' answers about the quorum, brokers, topics and reassignments."""
 
 import base64
-from typing import Any
+from typing import Protocol
 from uuid import UUID
 
 import msgspec
@@ -91,7 +91,17 @@ def kafka_uuid(value: UUID | None) -> str | None:
     return base64.urlsafe_b64encode(value.bytes).rstrip(b"=").decode()
 
 
-def replica_of(state: Any) -> ReplicaState:
+class DescribedReplica(Protocol):
+    """The part of a replica's entry in an answer to DescribeQuorum that is read."""
+
+    replica_id: int
+    replica_directory_id: UUID | None
+    log_end_offset: int
+    last_fetch_timestamp: int
+    last_caught_up_timestamp: int
+
+
+def replica_of(state: DescribedReplica) -> ReplicaState:
     """A replica in an answer to DescribeQuorum."""
     return ReplicaState(
         state.replica_id,

@@ -11,7 +11,7 @@ import struct
 import time
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 from kafka.protocol.metadata import (
     ApiVersionsRequest,
@@ -33,6 +33,41 @@ class WireError(Exception):
 
 class UnsupportedError(WireError):
     """The node does not know the request in any version that this harness knows, so it was not sent."""
+
+
+class RequestType(Protocol):
+    """The part of kafka-python's classes of requests that negotiation uses."""
+
+    API_KEY: int
+    max_version: int
+
+
+class Request(Protocol):
+    """The part of kafka-python's requests that sending uses; a request is encoded in its `API_VERSION`."""
+
+    API_KEY: ClassVar[int]
+    max_version: ClassVar[int]
+    API_VERSION: int
+
+    @property
+    def name(self) -> str:
+        """The name of the API."""
+
+    def with_header(self, *, correlation_id: int, client_id: str) -> object:
+        """Set the header."""
+
+    def encode(self, *, framed: bool, header: bool) -> bytes:
+        """The bytes of the request."""
+
+
+class ResponseType(Protocol):
+    """The part of kafka-python's classes of answers that receiving uses.
+
+    The library publishes no types of its answers, whose fields depend on the version.
+    """
+
+    def decode(self, data: bytes, *, version: int, header: bool) -> Any:
+        """Read an answer."""
 
 
 class Connection:
@@ -75,7 +110,7 @@ class Connection:
             feature.name: feature.max_version_level for feature in answer.finalized_features or ()
         }
 
-    def supports(self, request_type: Any) -> bool:
+    def supports(self, request_type: RequestType) -> bool:
         """Whether node and library have a version of this request in common."""
         return self._common_version(request_type) is not None
 
@@ -85,7 +120,7 @@ class Connection:
         port: int = self._socket.getsockname()[1]
         return port
 
-    def ask(self, request: Any, response_type: Any, at_most: int | None = None) -> Any:
+    def ask(self, request: Request, response_type: ResponseType, at_most: int | None = None) -> Any:
         """Send one request in the newest common version and wait for its answer.
 
         Args:
@@ -121,13 +156,13 @@ class Connection:
     ) -> None:
         self.close()
 
-    def _common_version(self, request_type: Any, at_most: int | None = None) -> int | None:
+    def _common_version(self, request_type: RequestType, at_most: int | None = None) -> int | None:
         lowest, highest = self.versions.get(request_type.API_KEY, (0, -1))
         version: int = min(highest, request_type.max_version)
         version = version if at_most is None else min(version, at_most)
         return version if version >= lowest else None
 
-    def _exchange(self, request: Any, response_type: Any, version: int) -> Any:
+    def _exchange(self, request: Request, response_type: ResponseType, version: int) -> Any:
         self._correlation += 1
         request.API_VERSION = version
         request.with_header(correlation_id=self._correlation, client_id=CLIENT_ID)

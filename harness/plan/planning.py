@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -196,7 +196,7 @@ def reproduce_line(options: RunOptions, seeds: range | None = None) -> str:
     return shlex.join(words)
 
 
-def option_words(field: str, value: Any) -> list[str]:
+def option_words(field: str, value: object) -> list[str]:
     """A field of `RunOptions` as words of the command line."""
     name = field.replace("_", "-")
     match value:
@@ -266,9 +266,9 @@ def _with_options(scenario: Scenario, options: RunOptions, version: str) -> Scen
     return replace(scenario, schedule=schedule, workload=workload, topology=topology)
 
 
-def _workload_options(workload: Workload, options: RunOptions) -> dict[str, Any]:
+def _workload_options(workload: Workload, options: RunOptions) -> dict[str, object]:
     """The workload's fields that options change; acks and idempotence only exist for the log workload."""
-    chosen: dict[str, Any] = {"rate": options.rate}
+    chosen: dict[str, object] = {"rate": options.rate}
     if isinstance(workload, LogWorkload):
         chosen |= {"acks": options.acks, "idempotent": options.idempotent}
         if options.acks not in (None, "all") and options.idempotent is None:

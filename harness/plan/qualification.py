@@ -119,13 +119,7 @@ def matrix(
     builds = {QualificationRole.CANDIDATE: candidate} | (
         {} if baseline is None else {QualificationRole.BASELINE: baseline}
     )
-    if baseline is not None and candidate.options == baseline.options:
-        raise UsageError(
-            "the candidate and the baseline are the same build",
-            got=f"{candidate.name} twice",
-            expected="--candidate and --baseline that differ",
-            next_step="drop --baseline, or name another one",
-        )
+    _require_two(candidate, baseline)
     jobs = list(control_jobs(preset.controls, preset.control_seeds))
     needy = {job.options.scenario for job in jobs if java_missing and needs_java(job.options.scenario)}
     jobs = [job for job in jobs if job.options.scenario not in needy]
@@ -141,6 +135,16 @@ def matrix(
             withheld += unable
             jobs += _runs_of(entry, begins, able, seeds or _seeds_of(entry, night))
     return Matrix(tuple(jobs), tuple(withheld))
+
+
+def _require_two(candidate: Build, baseline: Build | None) -> None:
+    if baseline is not None and candidate.options == baseline.options:
+        raise UsageError(
+            "the candidate and the baseline are the same build",
+            got=f"{candidate.name} twice",
+            expected="--candidate and --baseline that differ",
+            next_step="drop --baseline, or name another one",
+        )
 
 
 def needs_java(scenario: str) -> bool:

@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -138,7 +138,7 @@ def is_resolved(identity: RunIdentity) -> bool:
 def replay_line(folder: Path, instead: OtherKafka, *, symbolic: bool) -> str:
     """The shell command that repeats a recorded schedule."""
     words = ["krucible", "replay", str(folder), *([_SYMBOLIC] if symbolic else [])]
-    given: dict[str, Any] = msgspec.to_builtins(instead)
+    given: dict[str, object] = msgspec.to_builtins(instead)
     for name, value in given.items():
         words += option_words(name, value)
     return shlex.join(words)
@@ -166,7 +166,7 @@ def options_of(folder: Path, identity: RunIdentity, instead: OtherKafka) -> RunO
     strange = sorted(given.keys() - set(RunOptions.__struct_fields__))
     if strange:
         raise _of_another(folder, identity, f"it has unknown options: {', '.join(strange)}")
-    chosen: dict[str, Any] = msgspec.to_builtins(instead)
+    chosen: dict[str, object] = msgspec.to_builtins(instead)
     if chosen:  # another version is no longer that tarball's, or that image's
         given = {name: value for name, value in given.items() if name not in OtherKafka.__struct_fields__}
         given |= {"kafka_version": identity.kafka_version} | chosen
@@ -240,7 +240,7 @@ def _changes(recorded: RecordedActions, now: RunPlan) -> list[str]:
 def _as_set_up(now: RunPlan) -> dict[str, object]:
     """The part of the ``setup`` operation that a plan decides, see `harness.run.stage`."""
     topology, scenario = now.scenario.topology, now.scenario
-    value: dict[str, Any] = msgspec.to_builtins(
+    value: dict[str, object] = msgspec.to_builtins(
         {
             "mode": topology.mode,
             "quorum": topology.quorum,

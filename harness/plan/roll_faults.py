@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from harness.plan.gambit_pieces import even
 from harness.plan.random_schedules import DRAWS, fault_at
@@ -12,9 +13,15 @@ from harness.vocabulary.scenario import RollingSchedule
 from harness.vocabulary.topology import Mode, Role, Topology
 
 
-def while_away(
-    member: Member, name: str, drawn: tuple[RollingSchedule, Topology, random.Random]
-) -> Iterator[Move]:
+class DrawnRoll(NamedTuple):
+    """What is drawn, for which topology, and from which source."""
+
+    schedule: RollingSchedule
+    topology: Topology
+    source: random.Random
+
+
+def while_away(member: Member, name: str, drawn: DrawnRoll) -> Iterator[Move]:
     """Start a node that has its other version, after or during faults of other nodes.
 
     With the same probability the quorum keeps its majority, or the faults and the node together take it away.
@@ -24,7 +31,7 @@ def while_away(
     Args:
         member: the node, which is down.
         name: of the fault by which it is down; the moves heal it.
-        drawn: what is drawn, for which topology, and from which source.
+        drawn: the roll.
     """
     schedule, topology, source = drawn
     if not schedule.away_chance or source.random() >= schedule.away_chance:
@@ -40,9 +47,7 @@ def while_away(
     yield from ([*heals, Heal(name)] if even(source) else [Heal(name), *heals])
 
 
-def after_start(
-    member: Member, name: str, drawn: tuple[RollingSchedule, Topology, random.Random]
-) -> Iterator[Move]:
+def after_start(member: Member, name: str, drawn: DrawnRoll) -> Iterator[Move]:
     """Let a node lose power as soon as it has its other version: alone, or with a majority of its role."""
     schedule, topology, source = drawn
     if not schedule.power_chance or source.random() >= schedule.power_chance:

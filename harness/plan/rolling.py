@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from checkers.history.error_codes import ErrorCode
 from harness.plan.gambit_pieces import even
 from harness.plan.random_schedules import drawn_fault
-from harness.plan.roll_faults import after_start, while_away
+from harness.plan.roll_faults import DrawnRoll, after_start, while_away
 from harness.vocabulary.administration import Member, UpdateFeature, broker, controller
 from harness.vocabulary.faults import Upgrade
 from harness.vocabulary.moves import Acknowledged, Await, Heal, Inject, Move, Pass, Perform, ScriptedSchedule
@@ -26,10 +26,11 @@ def drawn_roll(schedule: RollingSchedule, topology: Topology, source: random.Ran
     order = _order(schedule, topology, source)
     undone = source.random() < schedule.undone_chance
     upgraded = order[: source.randint(1, max(1, len(order) - 1))] if undone else order
-    moves = [*_changes(upgraded, None, (schedule, topology, source))]
+    drawn = DrawnRoll(schedule, topology, source)
+    moves = [*_changes(upgraded, None, drawn)]
     if undone:
         back = list(reversed(upgraded)) if even(source) else _shuffled(upgraded, source)
-        moves += _changes(back, topology.start_version, (schedule, topology, source))
+        moves += _changes(back, topology.start_version, drawn)
     else:
         moves += [
             Perform(UpdateFeature(feature), expect=(ErrorCode.NONE,), until_ms=_FEATURE_MS)
@@ -49,11 +50,7 @@ def _order(schedule: RollingSchedule, topology: Topology, source: random.Random)
     return source.choice((brokers + controllers, _shuffled(controllers + brokers, source)))
 
 
-def _changes(
-    members: Sequence[Member],
-    version: str | None,
-    drawn: tuple[RollingSchedule, Topology, random.Random],
-) -> Iterator[Move]:
+def _changes(members: Sequence[Member], version: str | None, drawn: DrawnRoll) -> Iterator[Move]:
     """Change the version of nodes one after the other, with faults in between; None: the run's version."""
     schedule, topology, source = drawn
     to = "up" if version is None else "back"

@@ -6,7 +6,7 @@ Structs do not check their fields when they are created, and a scenario is Pytho
 import ast
 from collections.abc import Iterator
 from itertools import chain
-from typing import Any, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 import msgspec
 
@@ -71,12 +71,13 @@ def _deeper(name: str, value: object) -> Iterator[WrongValue]:
     return chain.from_iterable(_deeper(f"{name}[{place}]", each) for place, each in places)
 
 
-def _of_field(name: str, value: object, wanted: Any) -> Iterator[WrongValue]:
+def _of_field(name: str, value: object, wanted: object) -> Iterator[WrongValue]:
     """The value of a field, if it is not of the field's type."""
-    if _is_of_structs(wanted):
+    structs = _structs_of(wanted)
+    if structs:
         # A base class has no tags, so that msgspec could not tell which of its subclasses a value is.
-        if not isinstance(value, wanted):
-            yield WrongValue(name, value, " or ".join(each.__name__ for each in _alternatives(wanted)))
+        if not isinstance(value, structs):
+            yield WrongValue(name, value, " or ".join(each.__name__ for each in structs))
         return
     try:
         given = msgspec.convert(msgspec.to_builtins(value), wanted)
@@ -90,13 +91,11 @@ def _of_field(name: str, value: object, wanted: Any) -> Iterator[WrongValue]:
             yield WrongValue(name, value, "the shortest first")
 
 
-def _alternatives(wanted: Any) -> tuple[Any, ...]:
-    return get_args(wanted) or (wanted,)
-
-
-def _is_of_structs(wanted: Any) -> bool:
-    """Whether a type is a struct, or one of several."""
-    return all(isinstance(each, type) and issubclass(each, msgspec.Struct) for each in _alternatives(wanted))
+def _structs_of(wanted: object) -> tuple[type[msgspec.Struct], ...]:
+    """The struct that a type is, or the structs that it is one of; empty for another type."""
+    among = get_args(wanted) or (wanted,)
+    structs = tuple(each for each in among if isinstance(each, type) and issubclass(each, msgspec.Struct))
+    return structs if len(structs) == len(among) else ()
 
 
 def _is_constant(node: ast.expr, value: object) -> bool:

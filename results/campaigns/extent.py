@@ -7,7 +7,6 @@ durations and rates of single runs are left out.
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import msgspec
 
@@ -59,7 +58,7 @@ def _total(name: str, runs: list[Looked]) -> CheckerTotal:
     return CheckerTotal(name, len(mine), len(runs), {key: n for key, n in figures.most_common() if n})
 
 
-def _summable(figures: Mapping[str, Any]) -> dict[str, int]:
+def _summable(figures: Mapping[str, object]) -> dict[str, int]:
     """Counts, and sums of counts by kind, such as answers by code."""
     found: Counter[str] = Counter()
     for name, value in figures.items():
@@ -69,7 +68,7 @@ def _summable(figures: Mapping[str, Any]) -> dict[str, int]:
     return dict(found)
 
 
-def _counts(figures: Mapping[str, Any]) -> dict[str, int]:
+def _counts(figures: Mapping[str, object]) -> dict[str, int]:
     return {
         name: value
         for name, value in figures.items()

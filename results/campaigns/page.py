@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from results.campaigns.sections import (
     ALL_RUNS,
@@ -66,7 +65,7 @@ def _sections(summary: Summary) -> tuple[Section, ...]:
     return (*anomaly_sections(summary), facts, *done_sections(summary, _RUNS_MAX))
 
 
-def _trouble(run: RunOutcome, reports: Mapping[str, str]) -> dict[str, Any]:
+def _trouble(run: RunOutcome, reports: Mapping[str, str]) -> dict[str, object]:
     return {
         "look": _LOOKS[run.outcome],
         "outcome": run.outcome.capitalize(),

@@ -7,7 +7,6 @@ and very long texts.
 
 import json
 import re
-from typing import Any
 
 _UNSAFE = re.compile(
     "["
@@ -34,14 +33,14 @@ def clean(text: str, limit: int) -> str:
     return visible if len(text) <= limit else f"{visible}… ({len(text):,} characters)"
 
 
-def clean_value(value: Any, limit: int) -> str:
+def clean_value(value: object, limit: int) -> str:
     """A JSON value as one visible line of compact JSON; None is empty, a text has no quotes."""
     if value is None:
         return ""
     return clean(value if isinstance(value, str) else _as_json(value), limit)
 
 
-def _as_json(value: Any) -> str:
+def _as_json(value: object) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, default=repr)
     except (ValueError, RecursionError):

@@ -65,18 +65,17 @@ def qualify(
     cells, states = tuple(_cells(ordered)), tuple(_states(question, ordered))
     found, comparisons = found_in(ordered, elsewhere, on_record), compare(ordered)
     builds = (_build(question.candidate, candidate), _baseline(question, ordered))
-    given = RuleInput(
-        unexplained=tuple(
-            _found_text(one) for one in found if one.standing is AnomalyExplanation.UNEXPLAINED
-        ),
-        worse=comparisons.worse(),
-        controls=tuple(_controls(controls)),
-        mixed=tuple(_mixed(question, ordered)),
-        doubtful=tuple(_found_text(one) for one in found if one.standing is AnomalyExplanation.DOUBTFUL),
-        short=(*_silent(question, ordered), *short_cells(cells)),
-        unreached=unreached_states(states),
+    decision, reasons = decide(
+        RuleInput(
+            unexplained=_texts_of(found, AnomalyExplanation.UNEXPLAINED),
+            worse=comparisons.worse(),
+            controls=tuple(_controls(controls)),
+            mixed=tuple(_mixed(question, ordered)),
+            doubtful=_texts_of(found, AnomalyExplanation.DOUBTFUL),
+            short=(*_silent(question, ordered), *short_cells(cells)),
+            unreached=unreached_states(states),
+        )
     )
-    decision, reasons = decide(given)
     summary = summarise(outcomes(candidate))
     operations = sum(cell.operations for cell in cells if cell.role is QualificationRole.CANDIDATE)
     faults = sum(total.proven for total in summary.faults)
@@ -107,6 +106,10 @@ def qualify(
         runs=ordered,
     )
     return msgspec.structs.replace(result, gaps=gaps_of(question, result))
+
+
+def _texts_of(found: Iterable[CandidateAnomaly], standing: AnomalyExplanation) -> tuple[str, ...]:
+    return tuple(_found_text(one) for one in found if one.standing is standing)
 
 
 def claim_of(found: Sequence[CandidateAnomaly], operations: int, faults: int) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from results.markup.cleaning import clean
 from results.qualification.comparison_sections import CHARTS_UNDER, measure_id, pair_ids
@@ -42,7 +41,7 @@ def render_page(result: Qualification, places: Mapping[str, str] | None = None) 
     )
 
 
-def _context(result: Qualification, places: Mapping[str, str]) -> dict[str, Any]:
+def _context(result: Qualification, places: Mapping[str, str]) -> dict[str, object]:
     return style_of() | {
         "title": title_of(result),
         "decision": result.decision.value,
@@ -65,7 +64,7 @@ def _context(result: Qualification, places: Mapping[str, str]) -> dict[str, Any]
     }
 
 
-def _charts(result: Qualification) -> list[dict[str, Any]]:
+def _charts(result: Qualification) -> list[dict[str, object]]:
     """A chart of each compared duration, in the order of the table."""
     targets = pair_ids(result.comparisons)
     return [
@@ -79,7 +78,7 @@ def _charts(result: Qualification) -> list[dict[str, Any]]:
     ]
 
 
-def _finding(found: CandidateAnomaly, places: Mapping[str, str]) -> dict[str, Any]:
+def _finding(found: CandidateAnomaly, places: Mapping[str, str]) -> dict[str, object]:
     where = f"{found.scenario} ({found.mode})" if found.mode else found.scenario
     return {
         "id": clean(found.id, _TEXT_MAX),

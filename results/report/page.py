@@ -3,7 +3,6 @@
 import base64
 import hashlib
 from pathlib import Path
-from typing import Any
 
 import jinja2
 import msgspec
@@ -145,7 +144,7 @@ def _rendered(run: _Run, limits: DisplayLimits) -> str:
     return environment.get_template("report.html.j2").render(_context(run, limits))
 
 
-def _context(run: _Run, limits: DisplayLimits) -> dict[str, Any]:
+def _context(run: _Run, limits: DisplayLimits) -> dict[str, object]:
     pictures = None if run.file else Pictures(run.history, run.seen.calls, run.observed, limits)
     found = cards_of(run.verdict, run.seen, limits, run.chronology, pictures)
     style, script = _files(*_STYLES), _files(*_SCRIPTS)
@@ -176,7 +175,7 @@ def _context(run: _Run, limits: DisplayLimits) -> dict[str, Any]:
     }
 
 
-def _tables(run: _Run, limits: DisplayLimits) -> dict[str, Any]:
+def _tables(run: _Run, limits: DisplayLimits) -> dict[str, object]:
     identity, file = run.run, run.file
     rows = tables.identity_rows(identity, limits, run.by) if identity else ()
     return {

@@ -6,7 +6,7 @@ The page's script shows the state at the cursor, or at the marked time.
 from collections.abc import Container, Iterable, Mapping
 from itertools import combinations
 from math import cos, pi, sin
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from markupsafe import Markup
 
@@ -49,8 +49,8 @@ class ClusterDrawing(NamedTuple):
 class _States(NamedTuple):
     """When a node was dead, was paused, and led the quorum, and the number of spans left out."""
 
-    dead: list[StateSpan]
-    paused: list[StateSpan]
+    dead: list[StateSpan[str]]
+    paused: list[StateSpan[str]]
     ruled: list[LeaderSpan]
     left_out: int
 
@@ -92,7 +92,7 @@ def _nodes(observed: Observed) -> dict[str, tuple[str, ...]]:
     return {name: found[name] for name in ordered[:NODES_MAX]}
 
 
-def _roles(row: Mapping[str, Any]) -> tuple[str, ...]:
+def _roles(row: Mapping[str, object]) -> tuple[str, ...]:
     roles = row.get("roles")
     return tuple(map(str, roles)) if isinstance(roles, list) else ()
 

@@ -1,6 +1,6 @@
 """Requests and results of the load's operations, in all formats of histories."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from checkers.history.operations import Operation, OperationType
 
@@ -89,7 +89,7 @@ def _of_transaction(operation: Operation) -> RecordsOutcome:
     return RecordsOutcome({operation.type.value: len(sends)}, acks)
 
 
-def _of_batch(topic: str, entries: list[Any]) -> RecordsOutcome:
+def _of_batch(topic: str, entries: list[tuple[int, object, int | None, str]]) -> RecordsOutcome:
     outcomes: dict[str, int] = {}
     for entry in entries:
         outcomes[entry[3]] = outcomes.get(entry[3], 0) + 1

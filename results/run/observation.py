@@ -59,7 +59,7 @@ class FaultSeen(msgspec.Struct, kw_only=True):
     id: str
     kind: str
     invoked_ns: int
-    spec: dict[str, Any] = {}
+    spec: dict[str, object] = {}
     targets: tuple[str, ...] = ()
     cut: tuple[tuple[str, str], ...] = ()
     attempted: bool = True

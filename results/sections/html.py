@@ -4,7 +4,6 @@ import base64
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import jinja2
 from markupsafe import Markup
@@ -30,7 +29,7 @@ def environment_of(templates: Path) -> jinja2.Environment:
     )
 
 
-def style_of() -> dict[str, Any]:
+def style_of() -> dict[str, object]:
     """Input of a template's head: the style, and its hash for the content security policy."""
     files = (REPORT_TEMPLATES / "report.css", TEMPLATES / "sections.css")
     style = "\n".join(file.read_text(encoding="utf-8") for file in files)
@@ -41,7 +40,7 @@ def style_of() -> dict[str, Any]:
     }
 
 
-def cleaned(section: Section, places: Mapping[str, str] | None = None) -> dict[str, Any]:
+def cleaned(section: Section, places: Mapping[str, str] | None = None) -> dict[str, object]:
     """A section for a template, with the kind of each column: numbers, code, runs or text.
 
     Args:
@@ -68,7 +67,7 @@ def cleaned(section: Section, places: Mapping[str, str] | None = None) -> dict[s
     }
 
 
-def _cell(kind: str, cell: str, places: Mapping[str, str]) -> Any:
+def _cell(kind: str, cell: str, places: Mapping[str, str]) -> object:
     """The content of a cell: a text, or in a column of runs, words with their links."""
     if kind != "runs":
         return clean(cell, _TEXT_MAX)

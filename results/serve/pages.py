@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jinja2
 from markupsafe import Markup
@@ -127,7 +127,7 @@ def trends_page(
     )
 
 
-def _heat(chosen: Iterable[ListedRun]) -> dict[str, Any]:
+def _heat(chosen: Iterable[ListedRun]) -> dict[str, object]:
     """Input of the heat map's template: short days, and a glyph for each cell with runs."""
     found = heat_map(chosen)
     rows = [
@@ -242,7 +242,7 @@ def _column(name: str, heading: str, query: Query, *, numeric: bool) -> RunColum
     )
 
 
-def _filters(entries: Iterable[ListedRun], query: Query) -> dict[str, Any]:
+def _filters(entries: Iterable[ListedRun], query: Query) -> dict[str, object]:
     """The filters: current values and choices."""
     scenarios: set[str] = set()
     versions: set[str] = set()
@@ -273,7 +273,7 @@ def _with(values: list[str], chosen: str) -> list[str]:
     return values if chosen in ("", *values) else [chosen, *values]
 
 
-def _rendered(template: str, **context: Any) -> str:
+def _rendered(template: str, **context: object) -> str:
     return _environment().get_template(template).render(context)
 
 

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterable
-from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 import msgspec
@@ -75,7 +74,7 @@ def parse_query(text: str) -> Query:
     )
 
 
-def query_string(query: Query, **changes: Any) -> str:
+def query_string(query: Query, **changes: object) -> str:
     """A changed query as the end of an address, with question mark; a new selection begins at page 1."""
     wanted = msgspec.structs.replace(query, **({"page": 1} | changes))
     fields = dict(wanted.filters)
@@ -143,7 +142,7 @@ def _has(entry: ListedRun, words: list[str]) -> bool:
 
 
 _GRAVITY = {"valid": 0, "unjudged": 1, "unknown": 2, "invalid": 3}
-ORDERS: dict[str, Callable[[ListedRun], Any]] = {
+ORDERS: dict[str, Callable[[ListedRun], int | str | tuple[object, ...]]] = {
     _NEWEST_FIRST: lambda entry: entry.name,
     "scenario": lambda entry: entry.summary.scenario,
     "version": lambda entry: version_order(entry.summary.kafka_version),

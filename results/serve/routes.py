@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 from urllib.parse import urlsplit
 
 import msgspec
@@ -196,7 +196,7 @@ def _saved_as(name: str) -> dict[str, str]:
     return {"Content-Disposition": f'attachment; filename="{_UNSAFE_IN_NAME.sub("_", name)}"'}
 
 
-def _as_json(entry: ListedRun, name: str) -> dict[str, Any]:
+def _as_json(entry: ListedRun, name: str) -> dict[str, object]:
     run = entry.summary
     return {
         "place": entry.place,

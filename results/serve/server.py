@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, BinaryIO, ClassVar
+from socket import socket
+from typing import BinaryIO, ClassVar
 
 from results.serve.archive import Sink
 from results.serve.routes import Response, StoreSite, refusal
@@ -37,7 +38,7 @@ class Browser(ThreadingHTTPServer):
         self.site = StoreSite(root)
         super().__init__((ADDRESS, port), _Handler)
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
+    def handle_error(self, request: socket | tuple[bytes, socket], client_address: object) -> None:
         """Ignore clients that disconnected. Report other errors on stderr."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)

@@ -6,13 +6,13 @@ report the new topic's id after some time.
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
 
 from checkers.columns.tables import NEVER
 from checkers.evidence.faults import FaultWindow, fault_windows
 from checkers.evidence.metadata_log import MetadataLog, append_times, farthest
 from checkers.history.observed import NODE
 from checkers.history.operations import History, Operation
+from checkers.history.replicas import MetadataRecord
 from checkers.kraft.metadata.anomalies import CREATED_TWICE, RETURNED_TOPIC_ID, REUSED_TOPIC_ID
 from checkers.kraft.metadata.findings import IdReport, first_reports, found_by, may_repeat
 from checkers.kraft.metadata.loading import Change, Metadata, TopicListing, acknowledged_id
@@ -169,7 +169,7 @@ def _in_log(history: History, log: MetadataLog) -> Iterator[Anomaly]:
         ids[topic_id], live[name] = name, topic_id
 
 
-def _snapshot(log: MetadataLog) -> list[Any]:
+def _snapshot(log: MetadataLog) -> list[MetadataRecord]:
     """Records of the newest snapshot, if the log does not begin before its end."""
     seen = log.seen
     if seen.checkpoint is None or not seen.records:

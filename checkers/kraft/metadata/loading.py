@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeVar
 
 import msgspec
 
@@ -10,6 +10,7 @@ from checkers.history.changing_topics import TopicCreated
 from checkers.history.operations import FAIL, INVOKE, OK, Operation
 from checkers.history.phases import PHASE, Phase
 
+_T = TypeVar("_T")
 Listed = tuple[str, str | None]
 """A topic's name and id; the id is None if the broker reports none."""
 
@@ -80,8 +81,7 @@ def acknowledged_id(change: Change) -> str | None:
     """The id that the acknowledgement of a creation reported; None if it reported none."""
     if not change.acknowledged:
         return None
-    created: TopicCreated = converted(change.last, TopicCreated)
-    return created.topic_id
+    return converted(change.last, TopicCreated).topic_id
 
 
 def metadata_of(operations: Iterable[Operation]) -> Metadata:
@@ -129,7 +129,7 @@ def _begun(found: Metadata, operation: Operation) -> Change:
     return change
 
 
-def converted(operation: Operation, shape: Any) -> Any:
+def converted(operation: Operation, shape: type[_T]) -> _T:
     """Return the value of an operation, converted to a shape.
 
     Raises:

@@ -52,7 +52,7 @@ def judge_fetched(history: History, metadata: Metadata) -> FetchesResult:
     for operation in history.of(FETCH):
         if operation.type is not OK:
             continue
-        fetch: RecordsFetched = converted(operation, RecordsFetched)
+        fetch = converted(operation, RecordsFetched)
         name, lives = str(operation.key), lives_of(metadata, str(operation.key))
         place = next((n for n, life in enumerate(lives) if life.topic_id == fetch.topic_id), None)
         if place is None:
@@ -68,7 +68,7 @@ def _appends(history: History) -> dict[int, _Append]:
     """All requested appends, by value."""
     found: dict[int, _Append] = {}
     for operation in history.of(APPEND):
-        asked: RecordRequested = converted(operation, RecordRequested)
+        asked = converted(operation, RecordRequested)
         if operation.type is INVOKE:
             found[asked.value] = _Append(operation, None)
         elif operation.type is not INFO and asked.value in found:

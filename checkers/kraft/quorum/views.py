@@ -5,7 +5,7 @@ complete before the other began.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import msgspec
 from msgspec.structs import asdict
@@ -131,7 +131,7 @@ L = TypeVar("L", bound=_Interval)
 
 
 def best_before(
-    earlier: Sequence[E], later: Sequence[L], score: Callable[[E], Any]
+    earlier: Sequence[E], later: Sequence[L], score: Callable[[E], int]
 ) -> Iterator[tuple[L, E | None]]:
     """Each later view with the best earlier view that was complete before it began.
 

@@ -6,7 +6,6 @@ that is never committed.  The log at the end shows every committed set.
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import Any
 
 import msgspec
 
@@ -111,7 +110,7 @@ class _Logged(msgspec.Struct, frozen=True):
     voters: tuple[_LoggedVoter, ...]
 
 
-def voters_in(content: Any) -> Members:
+def voters_in(content: object) -> Members:
     """The voters in a record's content, with their disks.
 
     Raises:

@@ -92,11 +92,13 @@ def check_partitions(history: History) -> CheckerResult:
         CHECKER,
         [*walk.found, *views, *(anomaly for found in blamed.found for anomaly in found.anomalies)],
         counts=dict(+counts),
-        figures=walk.figures
-        | blamed.figures
-        | _figures_of_answers(history)
-        | dict(led)
-        | figures_of_ends(facts),
+        figures={
+            **walk.figures,
+            **blamed.figures,
+            **_figures_of_answers(history),
+            **led,
+            **figures_of_ends(facts),
+        },
         unknown_because=_doubt(history),
         exercised=walk.figures["states"] > 0 or bool(answers_of(history)) or bool(leading_of(history)),
     )

@@ -8,7 +8,6 @@ decides by all records that it has appended, so the order of the log is exact.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
 
@@ -31,7 +30,7 @@ class Cordons:
     def __init__(self) -> None:
         self._registered: dict[int, _Directories] = {}
 
-    def take(self, kind: str, data: Any) -> None:
+    def take(self, kind: str, data: object) -> None:
         """Apply a record.
 
         Raises:

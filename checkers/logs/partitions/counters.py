@@ -6,7 +6,6 @@ violates this can't be replayed.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
 
@@ -33,7 +32,7 @@ class Counters:
         self._next_producer_id = 0
         self.seen = 0
 
-    def take(self, kind: str, data: Any) -> Iterator[tuple[str, str]]:
+    def take(self, kind: str, data: object) -> Iterator[tuple[str, str]]:
         """Apply a record, and yield every number that decreases, as its subject and a text.
 
         Raises:

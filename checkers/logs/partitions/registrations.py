@@ -8,7 +8,7 @@ records remove it from both.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -87,7 +87,7 @@ class UnfencedBroker(NamedTuple):
     killed_by: str
 
 
-def unfenced_by(kind: str, data: Any) -> int | None:
+def unfenced_by(kind: str, data: object) -> int | None:
     """The id of the broker that a record unfences, or None.
 
     Raises:
@@ -124,7 +124,7 @@ class Registrations:
         """Whether the cluster keeps eligible leader replicas (KIP-966), by the records that were applied."""
         return self._eligible
 
-    def take(self, kind: str, data: Any, span: TimeBounds) -> UnfencedBroker | None:
+    def take(self, kind: str, data: object, span: TimeBounds) -> UnfencedBroker | None:
         """Apply a record.
 
         Returns the broker that it unfences, if that broker's previous process was killed.

@@ -1,7 +1,7 @@
 """Compares the logs of one partition: up to the high watermark, in-sync replicas have the same batches."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,7 +102,7 @@ def _rows(log: ReplicaLog, stretch: ComparedRange) -> Integers:
     return np.flatnonzero(inside)
 
 
-def _table(log: ReplicaLog, stretch: ComparedRange) -> NDArray[Any]:
+def _table(log: ReplicaLog, stretch: ComparedRange) -> NDArray[np.void]:
     """Rows of the compared columns, one structured value each, so that two rows can be compared as values."""
     rows = _rows(log, stretch)
     table = np.empty(len(rows), dtype=[(name, np.int64) for name in COMPARED])
@@ -113,8 +113,8 @@ def _table(log: ReplicaLog, stretch: ComparedRange) -> NDArray[Any]:
 
 def _divergence(
     kind: AnomalyKind,
-    reference: tuple[ReplicaLog, NDArray[Any]],
-    other: tuple[ReplicaLog, NDArray[Any]],
+    reference: tuple[ReplicaLog, NDArray[np.void]],
+    other: tuple[ReplicaLog, NDArray[np.void]],
     stretch: ComparedRange,
 ) -> Anomaly:
     (left, expected), (right, held) = reference, other
@@ -139,7 +139,7 @@ def _divergence(
     )
 
 
-def _batch(table: NDArray[Any], row: int) -> str:
+def _batch(table: NDArray[np.void], row: int) -> str:
     if row >= len(table):
         return "no batch"
     fields = {name: int(table[name][row]) for name in COMPARED}

@@ -120,7 +120,9 @@ def _decided(log: StatesLog) -> Integers:
     status = columns["status"].astype(np.int64)
     rows = np.flatnonzero(np.isin(status, list(_DECISIONS)))
     ends = np.where(status[rows] == Status.PREPARE_COMMIT, COMMIT, ABORT)
-    return _key(columns["producer_id"][rows].astype(np.int64), columns["producer_epoch"][rows], ends)
+    return _key(
+        columns["producer_id"][rows].astype(np.int64), columns["producer_epoch"][rows].astype(np.int64), ends
+    )
 
 
 def _key(producer: Integers, epoch: Integers, end: Integers) -> Integers:

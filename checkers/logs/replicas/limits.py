@@ -1,7 +1,7 @@
 """Exceptions to the rules on replicas: power loss, retention, deletion, compaction, expiration."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from checkers.evidence.administration import alterations_of, requests_of
 from checkers.evidence.faults import fault_windows
@@ -69,7 +69,7 @@ def limits_of(history: History, meant: Setup) -> Limits:
     )
 
 
-def _of_nodes(history: History, meant: Setup) -> Iterator[tuple[str, Any]]:
+def _of_nodes(history: History, meant: Setup) -> Iterator[tuple[str, object]]:
     """Configs of brokers: names and values from the setup, later properties, and defaults for all brokers."""
     for config in (meant.config, *meant.node_config.values()):
         yield from config.items()

@@ -24,7 +24,6 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
-from typing import Any
 
 import msgspec
 
@@ -176,7 +175,7 @@ def _not_sent_before_ns(history: History, operation: Operation) -> int:
 
 def _partitions(operation: Operation, *, acknowledged: bool) -> frozenset[PartitionName]:
     """Partitions of an operation's records that were acknowledged, or of those that were not."""
-    records: Iterator[tuple[Any, int, bool]]
+    records: Iterator[tuple[object, int, bool]]
     if operation.f == _TRANSACTION:
         sends = sends_of(operation)
         records = ((mop[1], mop[2], len(mop) > _OFFSET and mop[_OFFSET] is not None) for mop in sends)

@@ -7,11 +7,11 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import IO, Any, TextIO
+from typing import IO, TextIO
 
 import click
 
@@ -132,7 +132,11 @@ class Process:
 
 
 def start(
-    module: str, *words: object, stdout: IO[bytes] | int | None = None, **more: Any
+    module: str,
+    *words: object,
+    stdout: IO[bytes] | int | None = None,
+    stderr: IO[bytes] | int | None = None,
+    pass_fds: Collection[int] = (),
 ) -> "subprocess.Popen[bytes]":
     """Start a module as a process in a separate session.
 
@@ -140,7 +144,8 @@ def start(
         module: its name.
         words: its arguments.
         stdout: its standard output; by default this process's.
-        more: further arguments of Popen.
+        stderr: its standard error; by default this process's.
+        pass_fds: files that it inherits.
     """
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     return subprocess.Popen(
@@ -148,8 +153,9 @@ def start(
         stdin=subprocess.DEVNULL,
         stdout=handle_of(sys.stdout) if stdout is None else stdout,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        stderr=stderr,
+        pass_fds=pass_fds,
         start_new_session=True,
-        **more,
     )
 
 

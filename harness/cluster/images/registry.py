@@ -7,10 +7,10 @@ of it, by the same recipe as for artifacts.  Jars are not changed, and nodes sta
 import os
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from docker import DockerClient
 from docker.errors import APIError, DockerException, ImageNotFound
@@ -21,7 +21,7 @@ from harness.cluster.engine import connect
 from harness.cluster.images.building import build, context, find, finish
 from harness.cluster.images.locks import build_lock
 from harness.cluster.images.model import JarSource, KafkaImage, Label, Progress
-from harness.cluster.images.patience import SilenceError, until_silent
+from harness.cluster.images.patience import Event, SilenceError, until_silent
 from harness.cluster.images.recipe import kafka_recipe_hash
 from harness.errors import EngineError, UsageError
 from harness.vocabulary.version import VersionShapeError, parse_version
@@ -251,7 +251,7 @@ def _silence_reported(what: str, progress: Progress) -> Iterator[Callable[[], No
         watcher.join()
 
 
-def layer_progress(events: Iterator[Mapping[str, Any]], image: str) -> Iterator[str]:
+def layer_progress(events: Iterator[Event], image: str) -> Iterator[str]:
     """Yield ``3 of 7 layers`` after each complete layer of a pull, and the downloaded size between them.
 
     Args:

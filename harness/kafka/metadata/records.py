@@ -8,7 +8,7 @@ its version.
 import struct
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from checkers.history.replicas import OPAQUE, OPAQUE_CONTROL
 from harness.kafka.metadata.layouts import reader_of, schemas
@@ -46,7 +46,7 @@ class DecodedRecord(NamedTuple):
 
     kind: str
     version: int
-    content: dict[str, Any]
+    content: dict[str, object]
 
 
 def decode(record: BatchRecord) -> DecodedRecord:

@@ -1,6 +1,6 @@
 """Record batches of one segment: headers as columns, checksums verified, control records read."""
 
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,10 +81,10 @@ class Segment(NamedTuple):
     """
 
     size: int
-    columns: dict[str, NDArray[Any]]
+    columns: dict[str, NDArray[np.integer]]
     damage: tuple[Damage, ...]
     tail: Tail | None
-    left: NDArray[Any] | None
+    left: NDArray[np.integer] | None
 
 
 def read_segment(data: bytes) -> Segment:
@@ -101,7 +101,7 @@ def read_segment(data: bytes) -> Segment:
     return Segment(len(data), columns, tuple(sorted(damage)), tail, _left(data, positions, columns))
 
 
-def _headers(view: Bytes, positions: Positions) -> NDArray[Any]:
+def _headers(view: Bytes, positions: Positions) -> NDArray[np.void]:
     """Headers at these positions as an array, one element each."""
     if not len(positions):
         return np.empty(0, dtype=HEADER)
@@ -109,7 +109,7 @@ def _headers(view: Bytes, positions: Positions) -> NDArray[Any]:
     return windows[positions].reshape(-1).view(HEADER)
 
 
-def _columns(headers: NDArray[Any]) -> dict[str, NDArray[Any]]:
+def _columns(headers: NDArray[np.void]) -> dict[str, NDArray[np.integer]]:
     columns = {name: headers[name] for name in COLUMN_TYPES if name in HEADER.names}  # type: ignore[operator]  # a dtype with fields has names
     columns["last_offset"] = headers["base_offset"] + headers["last_offset_delta"]
     for name in ("control", "coordinator_epoch"):
@@ -117,7 +117,7 @@ def _columns(headers: NDArray[Any]) -> dict[str, NDArray[Any]]:
     return {name: columns[name].astype(dtype) for name, dtype in COLUMN_TYPES.items()}
 
 
-def _bad_checksums(view: Bytes, positions: Positions, headers: NDArray[Any]) -> list[Damage]:
+def _bad_checksums(view: Bytes, positions: Positions, headers: NDArray[np.void]) -> list[Damage]:
     ends = positions + _LENGTH_COUNTS_FROM + headers["length"]
     wrong = np.flatnonzero(checksums(view, positions, ends) != headers["crc"])
     return [
@@ -135,7 +135,7 @@ def _tail(view: Bytes, position: int, stop: SearchEnd) -> Tail | None:
     return Tail(position, len(rest), "cut") if stop is SearchEnd.CUT else None
 
 
-def _read_control(data: bytes, positions: Positions, columns: dict[str, NDArray[Any]]) -> list[Damage]:
+def _read_control(data: bytes, positions: Positions, columns: dict[str, NDArray[np.integer]]) -> list[Damage]:
     """Fill in the content of control batches; returns those that can't be read."""
     damage = []
     for row in np.flatnonzero(columns["attributes"] & CONTROL).tolist():
@@ -181,7 +181,9 @@ def _record_fields(data: bytes, position: int) -> tuple[bytes, bytes] | None:
     return (key, data[at : at + size]) if at is not None and size >= 0 else None
 
 
-def _left(data: bytes, positions: Positions, columns: dict[str, NDArray[Any]]) -> NDArray[Any] | None:
+def _left(
+    data: bytes, positions: Positions, columns: dict[str, NDArray[np.integer]]
+) -> NDArray[np.integer] | None:
     """Offsets of the remaining records in batches that lost some, for example by compaction."""
     span = columns["last_offset"] - columns["base_offset"] + 1
     rows = np.flatnonzero((columns["count"] > 0) & (columns["count"] < span))

@@ -6,7 +6,6 @@ compiled code is cached next to this file.
 """
 
 from enum import IntEnum
-from typing import Any
 
 import numba
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 Bytes = NDArray[np.uint8]
 Positions = NDArray[np.int64]
+Checksums = NDArray[np.uint32]
 
 HEADER_BYTES = 61
 """Size of a batch without its records (KIP-98, format version 2)."""
@@ -37,7 +37,7 @@ class SearchEnd(IntEnum):
     MAGIC = 3
 
 
-def _tables() -> NDArray[np.uint32]:
+def _tables() -> Checksums:
     """Checksums of every byte, followed by 0 to 7 zero bytes."""
     tables = np.zeros((_STRIDE, 256), dtype=np.uint32)
     for byte in range(256):
@@ -65,7 +65,7 @@ def batch_positions(data: Bytes) -> tuple[Positions, int, SearchEnd]:
     return found[:number].copy(), int(position), SearchEnd(stop)
 
 
-def checksums(data: Bytes, starts: Positions, ends: Positions) -> NDArray[np.uint32]:
+def checksums(data: Bytes, starts: Positions, ends: Positions) -> Checksums:
     """CRC-32C of the covered part of every batch, in the shape of `starts`."""
     sums = np.empty(len(starts), dtype=np.uint32)
     _checksums(data, starts + _CHECKED_FROM, ends, _TABLES, sums)
@@ -73,7 +73,9 @@ def checksums(data: Bytes, starts: Positions, ends: Positions) -> NDArray[np.uin
 
 
 @numba.njit(cache=True)
-def _walk(data: Any, found: Any) -> Any:  # pragma: no cover - compiled, so coverage can't see it
+def _walk(
+    data: Bytes, found: Positions
+) -> tuple[int, int, int]:  # pragma: no cover - compiled, so coverage can't see it
     position, number, size = 0, 0, len(data)
     while position < size:
         if size - position < _MAGIC_AT + 1:
@@ -94,7 +96,7 @@ def _walk(data: Any, found: Any) -> Any:  # pragma: no cover - compiled, so cove
 
 @numba.njit(cache=True)
 def _checksums(
-    data: Any, starts: Any, ends: Any, tables: Any, sums: Any
+    data: Bytes, starts: Positions, ends: Positions, tables: Checksums, sums: Checksums
 ) -> None:  # pragma: no cover - compiled, so coverage can't see it
     for row in range(len(starts)):
         at, end = starts[row], ends[row]

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,11 +48,11 @@ class LogRead(NamedTuple):
     end: int
     files: tuple[str, ...]
     size: int
-    columns: dict[str, NDArray[Any]]
+    columns: dict[str, NDArray[np.integer]]
     damage: tuple[FolderDamage, ...]
     tail: tuple[str, Tail] | None
     active: int
-    left: NDArray[Any] | None
+    left: NDArray[np.integer] | None
 
 
 def read_log(folder: Path, read: Callable[[Path], bytes] = Path.read_bytes) -> LogRead:

@@ -56,6 +56,15 @@ class CommitBatch(NamedTuple):
     groups: Sequence[tuple[int, GroupRecord]] = ()
 
 
+class CommittedOffset(NamedTuple):
+    """What a record commits for a group; the offset is None if it is deleted."""
+
+    group: str
+    topic: str
+    partition: int
+    offset: int | None
+
+
 class FileChunk(NamedTuple):
     """Content of a part of a file.
 
@@ -140,8 +149,8 @@ def _rows(data: bytes, offsets: range, count: int) -> _Content | None:
         except ValueError:
             return None
         offset = offsets.start + record.delta
-        if row is not None and row[3] is not None:
-            found.rows.append((offset, *row[:3], row[3]))
+        if row is not None and row.offset is not None:
+            found.rows.append((offset, *row[:3], row.offset))
         elif row is not None:
             found.deleted.append((offset, *row[:3]))
         about = group_record_of(record.key, record.value)
@@ -170,8 +179,8 @@ def _field(data: bytes, position: int | None) -> tuple[bytes | None, int | None]
     return (data[at : at + size], at + size) if size >= 0 else (None, at)
 
 
-def commit_of(key: bytes | None, value: bytes | None) -> tuple[str, str, int, int | None] | None:
-    """Group, topic, partition and offset that a record commits; the offset is None if it is deleted.
+def commit_of(key: bytes | None, value: bytes | None) -> CommittedOffset | None:
+    """The offset that a record commits or deletes.
 
     Returns:
         None if the record has another type.
@@ -190,4 +199,4 @@ def commit_of(key: bytes | None, value: bytes | None) -> tuple[str, str, int, in
         raise ValueError(f"a commit that is cut short: {error}") from None
     if version not in _VALUE_VERSIONS or min(partition, offset or 0) < 0:
         raise ValueError(f"a commit of version {version}, of offset {offset} in partition {partition}")
-    return group, topic, partition, offset
+    return CommittedOffset(group, topic, partition, offset)

@@ -64,7 +64,7 @@ def named(codes: Integers, names: Sequence[str]) -> Array:
         codes: positions in `names`, shape (n,); a negative one gives null.
         names: the texts, each once.
     """
-    indices: Any = pa.array(codes.astype(np.int32), mask=codes < 0)
+    indices: Array = pa.array(codes.astype(np.int32), mask=codes < 0)
     return pa.DictionaryArray.from_arrays(indices, pa.array(names, pa.string()))
 
 
@@ -78,7 +78,7 @@ def lists(values: Iterable[Sequence[int] | None]) -> Array:
     return pa.array(list(values), pa.list_(pa.int32()))
 
 
-def rows(name: str, run: str, dictionaries: Sequence[Mapping[str, Any]]) -> pa.Table:
+def rows(name: str, run: str, dictionaries: Sequence[Mapping[str, object]]) -> pa.Table:
     """A table's rows of one run from dictionaries; slower than `assembled`, so only for small tables.
 
     Args:

@@ -1,7 +1,5 @@
 """The rows of the table `operations`: invocations with their outcomes."""
 
-from typing import Any
-
 import msgspec
 import numpy as np
 import pyarrow as pa
@@ -67,6 +65,6 @@ def _counts(columns: Columns, paired: Paired) -> tuple[Integers, Integers, Integ
     return sent, acknowledged, read
 
 
-def text_of(key: Any) -> str | None:
+def text_of(key: object) -> str | None:
     """A key as text; JSON unless it is a text; null stays null."""
     return key if key is None or isinstance(key, str) else msgspec.json.encode(key).decode()

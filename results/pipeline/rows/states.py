@@ -2,7 +2,8 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
 
 import msgspec
 import pyarrow as pa
@@ -14,17 +15,40 @@ from checkers.history.quorum import QUORUM, LeaderSeen, quorum_seen
 from results.pipeline.rows.columnar import Array, assembled, integers, lists, rows, texts
 from results.pipeline.schemas import SILENCE_NS
 
-_COLUMNS = (
-    "time_ns", "until_ns", "answers", "view", "subject", "topic", "partition", "leader", "leader_epoch",
-    "isr", "elr", "replicas", "voters", "high_watermark", "end_offset",
-)  # fmt: skip
-_TEXTS = {"view", "subject", "topic"}
-_LISTS = {"isr", "elr", "replicas", "voters"}
-_UNTIL, _ANSWERS = _COLUMNS.index("until_ns"), _COLUMNS.index("answers")
-_State: TypeAlias = tuple[Any, ...]
-"""What an answer reports: topic and partition, then all other columns after `subject`."""
-_Row: TypeAlias = list[Any]
 _Answer = TypeVar("_Answer")
+
+
+class _Place(NamedTuple):
+    """A partition; both are None for the quorum."""
+
+    topic: str | None
+    partition: int | None
+
+
+class _State(NamedTuple):
+    """What an answer reports about a partition or the quorum."""
+
+    place: _Place
+    leader: int | None
+    leader_epoch: int | None
+    isr: Sequence[int] | None = None
+    elr: Sequence[int] | None = None
+    replicas: Sequence[int] | None = None
+    voters: Sequence[int] | None = None
+    high_watermark: int | None = None
+    end_offset: int | None = None
+
+
+@dataclass(slots=True)
+class _Row:
+    """A row of `cluster_state`; its end, and the number of its answers, are known when its stretch ends."""
+
+    time_ns: int
+    view: str | None
+    subject: str
+    state: _State
+    until_ns: int = 0
+    answers: int = 0
 
 
 class _Stretch(NamedTuple):
@@ -55,17 +79,17 @@ class _View:
     """
 
     def __init__(self) -> None:
-        self.answer: Any = None
+        self.answer: object = None
         self.until_ns = 0
         self.answers = 0
-        self.stretches: dict[_State, _Stretch] = {}
+        self.stretches: dict[_Place, _Stretch] = {}
 
-    def go_on_with(self, stretches: dict[_State, _Stretch]) -> None:
+    def go_on_with(self, stretches: dict[_Place, _Stretch]) -> None:
         """End all stretches except these."""
         for place, stretch in self.stretches.items():
             if stretches.get(place) is not stretch:
-                stretch.row[_UNTIL] = self.until_ns
-                stretch.row[_ANSWERS] = self.answers - stretch.answers_before
+                stretch.row.until_ns = self.until_ns
+                stretch.row.answers = self.answers - stretch.answers_before
         self.stretches = stretches
 
 
@@ -103,17 +127,16 @@ class _Stretches:
         return self._rows
 
     def _begun(
-        self, view: _View, operation: Operation, before: dict[_State, _Stretch], states: Iterator[_State]
-    ) -> dict[_State, _Stretch]:
-        stretches = {}
+        self, view: _View, operation: Operation, before: dict[_Place, _Stretch], states: Iterator[_State]
+    ) -> dict[_Place, _Stretch]:
+        stretches: dict[_Place, _Stretch] = {}
         for state in states:
-            place = state[:2]
-            stretch = before.get(place)
+            stretch = before.get(state.place)
             if stretch is None or stretch.state != state:
-                row = [operation.time_ns, None, None, operation.node, self._subject, *state]
+                row = _Row(operation.time_ns, operation.node, self._subject, state)
                 stretch = _Stretch(state, row, view.answers)
                 self._rows.append(row)
-            stretches[place] = stretch
+            stretches[state.place] = stretch
         return stretches
 
 
@@ -131,13 +154,28 @@ def cluster_state_of(history: History) -> pa.Table:
             partitions.add(operation, topics, _states)
         elif operation.key == QUORUM:
             quorum.add(operation, _leading(operation), _state)
-    rows = [*partitions.ended(), *quorum.ended()]
-    columns = zip(*rows, strict=True) if rows else ((),) * len(_COLUMNS)
-    return assembled(
-        "cluster_state",
-        history.run,
-        {name: _array(name, list(values)) for name, values in zip(_COLUMNS, columns, strict=True)},
-    )
+    return assembled("cluster_state", history.run, _columns([*partitions.ended(), *quorum.ended()]))
+
+
+def _columns(rows: Sequence[_Row]) -> dict[str, Array]:
+    states = [row.state for row in rows]
+    return {
+        "time_ns": integers(row.time_ns for row in rows),
+        "until_ns": integers(row.until_ns for row in rows),
+        "answers": integers(row.answers for row in rows),
+        "view": texts(row.view for row in rows),
+        "subject": texts(row.subject for row in rows),
+        "topic": texts(state.place.topic for state in states),
+        "partition": integers(state.place.partition for state in states),
+        "leader": integers(state.leader for state in states),
+        "leader_epoch": integers(state.leader_epoch for state in states),
+        "isr": lists(state.isr for state in states),
+        "elr": lists(state.elr for state in states),
+        "replicas": lists(state.replicas for state in states),
+        "voters": lists(state.voters for state in states),
+        "high_watermark": integers(state.high_watermark for state in states),
+        "end_offset": integers(state.end_offset for state in states),
+    }
 
 
 def faults_of(history: History) -> pa.Table:
@@ -166,26 +204,25 @@ def faults_of(history: History) -> pa.Table:
     )
 
 
-def _array(name: str, values: list[Any]) -> Array:
-    if name in _TEXTS:
-        return texts(values)
-    return lists(values) if name in _LISTS else integers(values)
-
-
 def _states(topics: Mapping[str, Sequence[PartitionAnswer]]) -> Iterator[_State]:
     for topic, partitions in topics.items():
         for one in partitions:
-            known = (one.leader_epoch, one.isr, one.elr, one.replicas)
-            yield topic, one.partition, _known(one.leader), *known, None, None, None
+            place = _Place(topic, one.partition)
+            yield _State(place, _known(one.leader), one.leader_epoch, one.isr, one.elr, one.replicas)
 
 
 def _state(answer: LeaderSeen | None) -> Iterator[_State]:
     """The state in a leader's answer; an answer of another shape has no row, and its checker reports it."""
     if answer is None:
         return
-    voters = [voter.id for voter in answer.voters]
-    state = (_known(answer.leader_id), answer.leader_epoch, None, None, None, voters)
-    yield None, None, *state, _known(answer.high_watermark), _known(answer.end_offset)
+    yield _State(
+        _Place(None, None),
+        _known(answer.leader_id),
+        answer.leader_epoch,
+        voters=[voter.id for voter in answer.voters],
+        high_watermark=_known(answer.high_watermark),
+        end_offset=_known(answer.end_offset),
+    )
 
 
 def _leading(operation: Operation) -> LeaderSeen | None:

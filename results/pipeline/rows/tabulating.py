@@ -4,7 +4,6 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -72,11 +71,11 @@ def _require_whole(history: History, found: FoundRun) -> None:
         raise ValueError(f"its journals are those of run {history.run or '?'}, not of {found.run}")
 
 
-def _run(found: FoundRun, history: History, operations: int) -> dict[str, Any]:
+def _run(found: FoundRun, history: History, operations: int) -> dict[str, object]:
     folder = Path(found.folder)
     identity, verdict = load_identity(folder), load_verdict(folder)
     image = identity.image
-    setup: dict[str, Any] = next((o.value for o in history.operations if o.f == "setup"), {})
+    setup: dict[str, object] = next((o.value for o in history.operations if o.f == "setup"), {})
     return {
         "scenario": identity.scenario,
         "mode": setup.get("mode"),
@@ -104,6 +103,6 @@ def _run(found: FoundRun, history: History, operations: int) -> dict[str, Any]:
     }
 
 
-def _unloaded(setup: dict[str, Any]) -> list[str]:
+def _unloaded(setup: dict[str, object]) -> list[str]:
     topics = msgspec.convert(setup, Setup).topics
     return [topic.name for topic in topics if not topic.loaded]

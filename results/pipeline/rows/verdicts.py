@@ -4,7 +4,6 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -23,6 +22,29 @@ CHECKED_BY = "checkers"
 _AROUND = ",.;:()'\""
 
 
+class AnomalyRow(msgspec.Struct, frozen=True):
+    """All anomalies of an id, as the table `anomalies` has them."""
+
+    id: str
+    count: int
+    illegal: bool
+    summary: str
+    explanation: str
+    signature: str
+
+
+class VerdictRow(msgspec.Struct, frozen=True):
+    """A row of the table `verdicts`, and the anomalies that belong to it."""
+
+    checker: str
+    validity: str
+    unknown_because: str | None
+    reasons: list[str]
+    figures: str
+    seconds: float | None
+    anomalies: list[AnomalyRow]
+
+
 @cache
 def checkers_version() -> str:
     """A hash of the code of the checkers; other code may give other verdicts."""
@@ -35,7 +57,7 @@ def checkers_version() -> str:
 
 def rows_of_verdict(
     verdict: Verdict, setup: Setup | None, fault_kinds: tuple[str, ...], seconds: dict[str, float]
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[VerdictRow]:
     """A row without anomalies for the whole verdict, then one for each checker with its anomalies.
 
     Args:
@@ -44,50 +66,54 @@ def rows_of_verdict(
         fault_kinds: kinds of faults that were injected.
         seconds: duration of each checker and of other work.
     """
-    yield {
-        "checker": WHOLE,
-        "validity": str(verdict.validity),
-        "unknown_because": None,
-        "reasons": list(verdict.reasons),
-        "figures": _json({CHECKED_BY: checkers_version(), "as_expected": verdict.as_expected}),
-        "seconds": sum(seconds.values()),
-        "anomalies": [],
-    }
+    yield VerdictRow(
+        checker=WHOLE,
+        validity=str(verdict.validity),
+        unknown_because=None,
+        reasons=list(verdict.reasons),
+        figures=_json({CHECKED_BY: checkers_version(), "as_expected": verdict.as_expected}),
+        seconds=sum(seconds.values()),
+        anomalies=[],
+    )
     topics = () if setup is None else tuple(topic.name for topic in setup.topics)
     for result in verdict.results:
-        yield {
-            "checker": result.checker,
-            "validity": str(result.validity),
-            "unknown_because": result.unknown_because,
-            "reasons": list(reasons_of(result)),
-            "figures": _json(result.figures),
-            "seconds": seconds.get(result.checker),
-            "anomalies": [_anomaly(result, name, topics, fault_kinds) for name in result.counts],
-        }
+        yield VerdictRow(
+            checker=result.checker,
+            validity=str(result.validity),
+            unknown_because=result.unknown_because,
+            reasons=list(reasons_of(result)),
+            figures=_json(result.figures),
+            seconds=seconds.get(result.checker),
+            anomalies=[_anomaly(result, name, topics, fault_kinds) for name in result.counts],
+        )
 
 
-def tables_of_verdict(run: str, judged: Iterable[dict[str, Any]]) -> dict[str, pa.Table]:
+def tables_of_verdict(run: str, judged: Iterable[VerdictRow]) -> dict[str, pa.Table]:
     """Convert the result of `rows_of_verdict` to tables of `verdicts` and `anomalies`."""
-    verdicts, anomalies = [], []
+    verdicts: list[dict[str, object]] = []
+    anomalies: list[dict[str, object]] = []
     for row in judged:
-        anomalies += [{"checker": row["checker"], **anomaly} for anomaly in row["anomalies"]]
-        verdicts.append({name: value for name, value in row.items() if name != "anomalies"})
+        anomalies += [
+            {"checker": row.checker, **msgspec.structs.asdict(anomaly)} for anomaly in row.anomalies
+        ]
+        columns = msgspec.structs.asdict(row)
+        verdicts.append({name: value for name, value in columns.items() if name != "anomalies"})
     return {"verdicts": rows("verdicts", run, verdicts), "anomalies": rows("anomalies", run, anomalies)}
 
 
 def _anomaly(
     result: CheckerResult, name: str, topics: Iterable[str], fault_kinds: Iterable[str]
-) -> dict[str, Any]:
+) -> AnomalyRow:
     """A row for all anomalies of an id, described by the first illegal one, else by the first."""
     first = min((a for a in result.anomalies if a.id == name), key=_is_legal)
-    return {
-        "id": name,
-        "count": result.counts[name],
-        "illegal": first.illegal,
-        "summary": first.summary,
-        "explanation": "\n".join(first.explanation),
-        "signature": signature(result.checker, first, topics, fault_kinds),
-    }
+    return AnomalyRow(
+        id=name,
+        count=result.counts[name],
+        illegal=first.illegal,
+        summary=first.summary,
+        explanation="\n".join(first.explanation),
+        signature=signature(result.checker, first, topics, fault_kinds),
+    )
 
 
 def _is_legal(anomaly: Anomaly) -> bool:
@@ -111,5 +137,5 @@ def _is_topic(word: str, topics: Iterable[str]) -> bool:
     return any(bare == topic or bare.startswith(f"{topic}/") for topic in topics)
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     return msgspec.json.encode(value).decode()

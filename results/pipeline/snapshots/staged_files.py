@@ -13,12 +13,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Literal, NamedTuple, Self
 from urllib.parse import quote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from results.pipeline.snapshots import files
 
@@ -35,13 +36,10 @@ _TYPES: dict[str, pa.DataType] = {
     "differs": pa.string(),
 }
 MANIFEST = pa.schema(_TYPES)
-MANIFEST_COLUMNS = (
-    "run_id string, operations long, problem string, path string, errno int, "
-    "validity string, stored string, differs string"
-)
-"""The same schema as `MANIFEST`, as a DDL string of Spark."""
+MANIFEST_COLUMNS = from_arrow_schema(MANIFEST)
+"""The same schema for Spark."""
 
-_COUNT: Any = [([], "count_all")]
+_COUNT: list[tuple[list[str], Literal["count_all"]]] = [([], "count_all")]
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -118,7 +116,7 @@ class StagedFiles:
         return self._folder / place / self._name
 
 
-def place_of(name: str, columns: Mapping[str, Any]) -> Path:
+def place_of(name: str, columns: Mapping[str, object]) -> Path:
     """Folder of rows of a table with these values in the partition columns.
 
     Raises:

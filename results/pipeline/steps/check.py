@@ -8,7 +8,6 @@ come back grouped by run.  Without a large run nothing is shuffled.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -69,7 +68,8 @@ def check(
 def ingested_runs(tables: Path) -> list[FoundRun]:
     """The runs in the tables, read without a session."""
     columns = ("folder", "date", "kafka_version", "history_bytes", "fingerprint")
-    return [FoundRun(run=row.pop("run_id"), **row) for row in _read(tables, "runs", "run_id", *columns)]
+    rows = _read(tables, "runs", "run_id", *columns)
+    return [FoundRun(run=row.pop("run_id"), **row) for some in rows for row in some.to_pylist()]
 
 
 def check_runs(
@@ -113,16 +113,15 @@ def planned_units(runs: Iterable[FoundRun], share_bytes: int = SHARE_BYTES) -> i
 def _checked_ids(tables: Path) -> set[str]:
     """Ids of runs that have a verdict of this version of the checkers."""
     wholes = _read(tables, "verdicts", "run_id", "figures", only=pc.field("checker") == WHOLE)
-    return {row["run_id"] for row in wholes if _checkers_of(row["figures"]) == checkers_version()}
+    rows = (row for some in wholes for row in some.to_pylist())
+    return {row["run_id"] for row in rows if _checkers_of(row["figures"]) == checkers_version()}
 
 
-def _read(
-    tables: Path, name: str, *columns: str, only: pc.Expression | None = None
-) -> Iterator[dict[str, Any]]:
-    """Some columns of the requested rows of a table, read without a session."""
+def _read(tables: Path, name: str, *columns: str, only: pc.Expression | None = None) -> Iterator[pa.Table]:
+    """Some columns of the requested rows of a table, file by file, read without a session."""
     for path in files.of(tables / CURRENT / name):
         held = dataset([path], format="parquet", partitioning=_PLACES)
-        yield from held.to_table(columns=list(columns), filter=only).to_pylist()
+        yield held.to_table(columns=list(columns), filter=only)
 
 
 def _checkers_of(figures: str) -> str:

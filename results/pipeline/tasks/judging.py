@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from checkers.history.operations import History
 from checkers.history.reading import HistoryError
@@ -42,8 +43,8 @@ _UNIT_TYPES: dict[str, pa.DataType] = {
 }
 UNITS = pa.schema(_UNIT_TYPES)
 """Schema of units of runs; the bytes of a unit are split into chunks."""
-UNIT_COLUMNS = "run_id string, unit string, chunk int, content binary"
-"""The same schema as `UNITS`, as a DDL string of Spark."""
+UNIT_COLUMNS = from_arrow_schema(UNITS)
+"""The same schema for Spark."""
 
 
 class JudgedRunRows(NamedTuple):

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, overload
 
 from checkers.columns.tables import Columns
 from checkers.evidence.faults import fault_windows
@@ -56,7 +56,7 @@ def shares_of_run(history_bytes: int, share_bytes: int = SHARE_BYTES) -> int:
 class CheckerShare(Protocol):
     """One share of a run."""
 
-    def judge(self) -> Any:
+    def judge(self) -> object:
         """Judge this share with its checker."""
 
 
@@ -77,7 +77,7 @@ class Unit(NamedTuple):
 class ShareResult(NamedTuple):
     """Result of a share; empty if the checker raised, and then it judges the run in one piece."""
 
-    part: Any
+    part: object
     seconds: float
 
 
@@ -165,7 +165,7 @@ def verdict_and_seconds(
     return verdict_of([results[name] for name in CHECKERS], run.setup), seconds
 
 
-def _together(name: str, whole: CheckerOverview, parts: list[Any], run: JudgedRun) -> CheckerResult:
+def _together(name: str, whole: CheckerOverview, parts: Sequence[object], run: JudgedRun) -> CheckerResult:
     if all(part is not None for part in parts):
         return withheld(whole.result(parts), NEEDS[name], run.lost)
     return result_by(name, CHECKERS[name], read_history(Path(run.folder)))
@@ -250,7 +250,11 @@ class _Recorded(Sequence[Operation]):
     def __init__(self, folder: str) -> None:
         self._all = cache(lambda: read_history(Path(folder)).operations)
 
-    def __getitem__(self, index: Any) -> Any:
+    @overload
+    def __getitem__(self, index: int) -> Operation: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Operation]: ...
+    def __getitem__(self, index: int | slice) -> Operation | Sequence[Operation]:
         return self._all()[index]
 
     def __len__(self) -> int:

@@ -5,10 +5,11 @@ caller then shows its fields.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from checkers.history.operations import Operation
+from checkers.history.transactions import sends_of
 from results.markup.cleaning import clean_value
 from results.report.reading.fields import counts_text
 
@@ -48,20 +49,19 @@ def _acknowledgements(operation: Operation) -> str:
 
 
 def _txn(operation: Operation, around: RecordContext) -> str:
-    value = operation.value
-    parts = [*_sends(value["mops"], around), *_others(value["mops"])]
-    return f"transaction of {operation.key}: {', '.join([*parts, value['end']])}"
+    parts = [*_sends(operation, around), *_others(operation)]
+    return f"transaction of {operation.key}: {', '.join([*parts, operation.value['end']])}"
 
 
 def _ended(operation: Operation, around: RecordContext) -> str:
     value = operation.value
     ended = {"commit": "committed", "abort": "aborted"}.get(value["ended"], str(value["ended"]))
-    return ", ".join([f"transaction {ended}", *_sends(value["mops"], around)])
+    return ", ".join([f"transaction {ended}", *_sends(operation, around)])
 
 
-def _sends(mops: Sequence[Any], around: RecordContext) -> Iterator[str]:
+def _sends(operation: Operation, around: RecordContext) -> Iterator[str]:
     """The records that a transaction sends: one at the relevant place, else the first; and their number."""
-    sends = [mop for mop in mops if mop[0] == "send"]
+    sends = sends_of(operation)
     if not sends:
         return
     here = [mop for mop in sends if (mop[1], mop[2]) == (around.topic, around.partition)]
@@ -73,19 +73,21 @@ def _sends(mops: Sequence[Any], around: RecordContext) -> Iterator[str]:
         yield f"{len(sends) - 1:,} more sends"
 
 
-def _others(mops: Sequence[Any]) -> Iterator[str]:
-    yield from (f"{count:,} {name}" for name, count in Counter(m[0] for m in mops if m[0] != "send").items())
+def _others(operation: Operation) -> Iterator[str]:
+    counts = Counter(mop[0] for mop in operation.value["mops"] if mop[0] != "send")
+    yield from (f"{count:,} {name}" for name, count in counts.items())
 
 
 def _commit(operation: Operation, _: RecordContext) -> str:
-    return f"commit for group {operation.key}: {_offsets(operation.value)}"
+    return f"commit for group {operation.key}: {_offsets(operation)}"
 
 
 def _committed(operation: Operation, _: RecordContext) -> str:
-    return f"committed {_offsets(operation.value)}"
+    return f"committed {_offsets(operation)}"
 
 
-def _offsets(value: Any) -> str:
+def _offsets(operation: Operation) -> str:
+    value = operation.value
     places = [f"{value['topic']}/{number} at {offset}" for number, offset, *_ in value["offsets"]]
     more = f" and {len(places) - _PLACES_MAX:,} more" if len(places) > _PLACES_MAX else ""
     return (", ".join(places[:_PLACES_MAX]) or "no offset") + more

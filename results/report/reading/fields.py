@@ -1,7 +1,6 @@
 """Describes the fields of a recorded object as words: ``partition 1, offset 48, at broker 2, no error``."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence, Sized
 
 from checkers.history.error_codes import named_code
 from results.markup.cleaning import clean
@@ -30,7 +29,7 @@ recursion limit."""
 _MORE = len(", and 99 more fields")
 
 
-def fields_text(value: Mapping[Any, Any], limit: int) -> str:
+def fields_text(value: Mapping[str, object], limit: int) -> str:
     """The fields in words, as many as fit, and the number of the others.
 
     Args:
@@ -49,11 +48,11 @@ def fields_text(value: Mapping[Any, Any], limit: int) -> str:
     return clean(", ".join(parts), limit)
 
 
-def _is_shown(name: Any, value: Any) -> bool:
+def _is_shown(name: str, value: object) -> bool:
     return name not in _LEFT_OUT and value is not None and value != ""
 
 
-def _field(name: str, value: Any, depth: int) -> str:
+def _field(name: str, value: object, depth: int) -> str:
     """One field with its name."""
     if name == "code" and isinstance(value, int):
         return named_code(value) if value else "no error"
@@ -65,7 +64,7 @@ def _field(name: str, value: Any, depth: int) -> str:
     return f"{name.replace('_', ' ')} {_word(value, depth)}"
 
 
-def _word(value: Any, depth: int) -> str:
+def _word(value: object, depth: int) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, dict) and value:
@@ -75,14 +74,14 @@ def _word(value: Any, depth: int) -> str:
     return clean("none" if value in (None, {}) else str(value), _WORD_MAX)
 
 
-def _object(value: dict[Any, Any], depth: int) -> str:
+def _object(value: Mapping[str, object], depth: int) -> str:
     if depth >= _DEPTH_MAX or len(value) > _FIELDS_MAX:
         return f"({size_text(value)})"
     inner = ", ".join(_field(str(n), entry, depth + 1) for n, entry in value.items() if _is_shown(n, entry))
     return f"({inner})" if len(inner) <= _WORD_MAX else f"({size_text(value)})"
 
 
-def _listed(value: list[Any], depth: int) -> str:
+def _listed(value: Sequence[object], depth: int) -> str:
     if not value:
         return "none"
     if depth >= _DEPTH_MAX or len(value) > _ENTRIES_MAX:
@@ -91,7 +90,7 @@ def _listed(value: list[Any], depth: int) -> str:
     return f"[{inner}]" if len(inner) <= _WORD_MAX else f"({size_text(value)})"
 
 
-def size_text(value: dict[Any, Any] | list[Any]) -> str:
+def size_text(value: Sized) -> str:
     """The number of fields of an object or of entries of a list, such as ``9 entries``."""
     one, several = ("field", "fields") if isinstance(value, dict) else ("entry", "entries")
     return f"{len(value):,} {one if len(value) == 1 else several}"

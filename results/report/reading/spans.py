@@ -1,7 +1,7 @@
 """Converts observations at points in time to time spans with the same state."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from results.run.observation import Claim, PartitionName, PartitionView
 
@@ -9,12 +9,15 @@ SILENCE_NS = 3_000_000_000
 """Maximum time between two answers of the same span."""
 
 
-class StateSpan(NamedTuple):
+State = TypeVar("State")
+
+
+class StateSpan(NamedTuple, Generic[State]):
     """A time span and the state during it."""
 
     begin_ns: int
     end_ns: int
-    state: Any
+    state: State
 
 
 class LeaderSpan(NamedTuple):
@@ -28,7 +31,19 @@ class LeaderSpan(NamedTuple):
     """When another node was first seen as leader of a later epoch, if before the end."""
 
 
-Time = TypeVar("Time", StateSpan, LeaderSpan)
+class TimeSpan(Protocol):
+    """A time span of any kind."""
+
+    @property
+    def begin_ns(self) -> int:
+        """When it begins."""
+
+    @property
+    def end_ns(self) -> int:
+        """When it ends."""
+
+
+Time = TypeVar("Time", bound=TimeSpan)
 
 
 class PartitionLeadership(NamedTuple):
@@ -48,9 +63,9 @@ def leader_spans(claims: Mapping[str, Sequence[Claim]]) -> list[LeaderSpan]:
     return [span._replace(superseded_ns=_superseded(span, began)) for span in found]
 
 
-def changes(moments: Iterable[tuple[int, Any]], end_ns: int) -> list[StateSpan]:
+def changes(moments: Iterable[tuple[int, State]], end_ns: int) -> list[StateSpan[State]]:
     """Convert states in the order of time to spans until the next change."""
-    spans: list[StateSpan] = []
+    spans: list[StateSpan[State]] = []
     for time_ns, state in moments:
         if spans and spans[-1].state == state:
             continue

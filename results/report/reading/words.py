@@ -6,9 +6,8 @@ objects, so that no text ends in the middle of a structure.
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sized
 from itertools import chain
-from typing import Any
 
 from checkers.history.error_codes import ErrorCode, named_code
 from checkers.history.operations import OK, Operation
@@ -27,7 +26,7 @@ _CODES = {code.value for code in ErrorCode}
 _TextOf = Callable[[Operation, RecordContext], str | None]
 
 
-def value_text(value: Any, limit: int) -> str:
+def value_text(value: object, limit: int) -> str:
     """A JSON value in one line; if it is too long, with the sizes of lists and objects.
 
     Args:
@@ -46,7 +45,7 @@ def value_text(value: Any, limit: int) -> str:
     return _counted(value) if isinstance(value, list) else clean(text, limit)
 
 
-def _few_fields(value: dict[Any, Any], limit: int) -> str:
+def _few_fields(value: Mapping[str, object], limit: int) -> str:
     """The first fields that fit, with the sizes of objects and lists, and the number of other fields."""
     parts: list[str] = []
     for name, each in value.items():
@@ -145,7 +144,7 @@ def _answered(operation: Operation, around: RecordContext) -> str | None:
         return text_of(operation, around)
     if operation.f == "observe":
         observed = _OBSERVATIONS.get(str(operation.key))
-        text = observed(value, around) if observed is not None else None
+        text = observed(operation, around) if observed is not None else None
         return text or f"{operation.key}{_of(value)}"
     if operation.f == "recover":
         done = "has recovered" if operation.type is OK else "had not recovered"
@@ -153,7 +152,8 @@ def _answered(operation: Operation, around: RecordContext) -> str | None:
     return None
 
 
-def _quorum(value: Any, _: RecordContext) -> str | None:
+def _quorum(operation: Operation, _: RecordContext) -> str | None:
+    value = operation.value
     if value["answer"] != "leader":
         return f"quorum: {value['answer']}"
     text = f"quorum: leader of epoch {value['leader_epoch']:,}, high watermark {value['high_watermark']:,}"
@@ -161,7 +161,8 @@ def _quorum(value: Any, _: RecordContext) -> str | None:
     return f"{text}, voters {voters}" if voters else text
 
 
-def _log(value: Any, _: RecordContext) -> str | None:
+def _log(operation: Operation, _: RecordContext) -> str | None:
+    value = operation.value
     name = f"log of {value['topic']}/{value['partition']}"
     if value.get("error"):
         return f"{name} could not be read: {value['error']}"
@@ -170,26 +171,30 @@ def _log(value: Any, _: RecordContext) -> str | None:
     )
 
 
-def _views(value: Any, around: RecordContext) -> str | None:
+def _views(operation: Operation, around: RecordContext) -> str | None:
+    value = operation.value
     for number, leader, epoch, replicas, isr, *_ in value["topics"].get(around.topic, ()):
         if number == around.partition:
             return f"{around.topic}/{number}: leader {leader}, epoch {epoch}, replicas {replicas}, ISR {isr}"
     return None
 
 
-def _listed(value: Any, around: RecordContext) -> str | None:
+def _listed(operation: Operation, around: RecordContext) -> str | None:
+    value = operation.value
     for number, epoch, offset, *_ in value["topics"].get(around.topic, ()):
         if number == around.partition:
             return f"offset {value['what']} of {around.topic}/{number}: {offset:,}, epoch {epoch}"
     return None
 
 
-def _noted(value: Any, _: RecordContext) -> str | None:
+def _noted(operation: Operation, _: RecordContext) -> str | None:
+    value = operation.value
     starts = ", ".join(f"{epoch} at {start:,}" for epoch, start in value["entries"][-8:])
     return f"leader epochs of {value['topic']}/{value['partition']} start: {starts}"
 
 
-def _aborted(value: Any, _: RecordContext) -> str | None:
+def _aborted(operation: Operation, _: RecordContext) -> str | None:
+    value = operation.value
     name = f"index of aborted transactions of {value['topic']}/{value['partition']}"
     if value.get("error"):
         return f"{name} could not be read: {value['error']}"
@@ -197,21 +202,24 @@ def _aborted(value: Any, _: RecordContext) -> str | None:
     return f"{name}: {number:,} entr{'y' if number == 1 else 'ies'}"
 
 
-def _states(value: Any, _: RecordContext) -> str | None:
+def _states(operation: Operation, _: RecordContext) -> str | None:
+    value = operation.value
     name = f"states of transactions in __transaction_state/{value['partition']}"
     if value.get("error"):
         return f"{name} could not be read: {value['error']}"
     return f"{name}: {value['count']:,} records of {len(value['ids']):,} transactional ids"
 
 
-def _share_states(value: Any, _: RecordContext) -> str | None:
+def _share_states(operation: Operation, _: RecordContext) -> str | None:
+    value = operation.value
     name = f"states of share groups in __share_group_state/{value['partition']}"
     if value.get("error"):
         return f"{name} could not be read: {value['error']}"
     return f"{name}: {value['count']:,} records of {len(value['places']):,} share partitions"
 
 
-def _ends(value: Any, around: RecordContext) -> str | None:
+def _ends(operation: Operation, around: RecordContext) -> str | None:
+    value = operation.value
     ends = [
         f"{node} {end:,}"
         for node, topics in value["nodes"].items()
@@ -221,22 +229,25 @@ def _ends(value: Any, around: RecordContext) -> str | None:
     return f"ends of {around.topic}/{around.partition} on disk: {', '.join(ends)}" if ends else None
 
 
-def _vote(value: Any, _: RecordContext) -> str | None:
+def _vote(operation: Operation, _: RecordContext) -> str | None:
+    value = operation.value
     asked = "pre-vote" if value.get("pre_vote") else "vote"
     given = "gave its" if value["granted"] else "refused a"
     return f"{given} {asked} to {value['candidate_id']} in epoch {value['epoch']:,}"
 
 
-def _elected(value: Any, _: RecordContext) -> str | None:
+def _elected(operation: Operation, _: RecordContext) -> str | None:
+    value = operation.value
     votes = ", ".join(map(str, value["granting"]))
     return f"became leader of epoch {value['epoch']:,} by votes of {votes}"
 
 
-def _logged(value: Any, _: RecordContext) -> str | None:
+def _logged(operation: Operation, _: RecordContext) -> str | None:
+    value = operation.value
     return f"line {value['line']:,} of its log: {value['text']}"
 
 
-_OBSERVATIONS: dict[str, Callable[[Any, RecordContext], str | None]] = {
+_OBSERVATIONS: dict[str, _TextOf] = {
     "quorum": _quorum,
     "replica": _log,
     "metadata-log": _log,
@@ -251,10 +262,10 @@ _OBSERVATIONS: dict[str, Callable[[Any, RecordContext], str | None]] = {
     "elected": _elected,
     "node-log": _logged,
 }
-"""Functions for values with these keys."""
+"""Functions for observations with these keys."""
 
 
-def _of(value: Any) -> str:
+def _of(value: object) -> str:
     text = fields_text(value, _ERROR) if isinstance(value, dict) else value_text(value, _ERROR)
     return f": {text}" if text and value != [] else ""
 
@@ -284,7 +295,7 @@ def _read(operation: Operation, around: RecordContext) -> str:
     return f"{text}; nothing at {around.offset:,}" + (f", next to it {sides}" if sides else "")
 
 
-def _shortened(value: Any, depth: int, entries: int) -> Any:
+def _shortened(value: object, depth: int, entries: int) -> object:
     """The value with fewer entries and less depth; numbers replace what is left out."""
     if isinstance(value, str):
         return value if len(value) <= _TEXT else f"{value[:_TEXT]}…"
@@ -307,12 +318,12 @@ class _Bare(str):
     __slots__ = ()
 
 
-def _counted(value: dict[Any, Any] | list[Any]) -> str:
+def _counted(value: Sized) -> str:
     text = size_text(value) if value else ""
     return f"{{{text}}}" if isinstance(value, dict) else f"[{text}]"
 
 
-def _dumped(value: Any) -> str:
+def _dumped(value: object) -> str:
     """Compact JSON, with remarks without quotes."""
     if isinstance(value, _Bare):
         return str(value)

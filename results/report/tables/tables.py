@@ -1,6 +1,6 @@
 """The tables of a page: checkers, assumptions, faults, the run's identity."""
 
-from typing import Any
+from collections.abc import Mapping
 
 import msgspec
 from markupsafe import Markup
@@ -108,7 +108,7 @@ def identity_rows(
 ) -> tuple[tuple[str, str], ...]:
     """What ran and where, as pairs of name and text, without empty texts."""
     image, host = identity.image, identity.host
-    rows: tuple[tuple[str, Any], ...] = (
+    rows: tuple[tuple[str, str | None], ...] = (
         ("Scenario", identity.scenario),
         ("Kafka", identity.kafka_version),
         ("Image", f"{image.reference} ({image.source})" if image else None),
@@ -172,7 +172,7 @@ def _checker(result: CheckerResult, limits: DisplayLimits) -> CheckerRow:
     )
 
 
-def _figure(value: Any, limits: DisplayLimits) -> str:
+def _figure(value: object, limits: DisplayLimits) -> str:
     """A number with thousands separators; other values as short JSON."""
     if isinstance(value, bool) or value is None:
         return {True: "yes", False: "no", None: "not known"}[value]
@@ -185,7 +185,7 @@ def _figure(value: Any, limits: DisplayLimits) -> str:
     return clean_value(value, limits.cell)
 
 
-def _collection(value: list[Any] | dict[str, Any], limits: DisplayLimits) -> str:
+def _collection(value: list[object] | dict[str, object], limits: DisplayLimits) -> str:
     """A few plain values in one line; otherwise the number of values."""
     inside = list(value.values()) if isinstance(value, dict) else value
     if not inside:
@@ -214,7 +214,7 @@ def _fault(fault: FaultSeen, unavailable_ms: int | None, limits: DisplayLimits) 
     )
 
 
-def _pairs(mapping: dict[str, Any], equals: str = " = ") -> str:
+def _pairs(mapping: Mapping[str, object], equals: str = " = ") -> str:
     return ", ".join(f"{name}{equals}{clean_value(value, 120)}" for name, value in mapping.items())
 
 

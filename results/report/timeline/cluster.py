@@ -104,7 +104,7 @@ def _nodes_noted(note: str, nodes: int) -> str:
     return f"{note}; {more:,} more {'node has' if more == 1 else 'nodes have'} no row" if more > 0 else note
 
 
-def _status(node: str, span: StateSpan, frame: Frame) -> Markup:
+def _status(node: str, span: StateSpan[str], frame: Frame) -> Markup:
     x, width = frame.span(span.begin_ns, span.end_ns)
     place = frame.bar(span.begin_ns, span.end_ns)
     state = clean(span.state, 20)
@@ -139,7 +139,9 @@ def partitions(observed: Observed, frame: Frame, limits: DisplayLimits) -> Timel
     return TimelineLane("Partition leaders", note, len(chosen) * _PARTITION_ROW, svg.group(parts))
 
 
-def _leader(name: PartitionName, span: StateSpan, frame: Frame, brokers: Sequence[int]) -> Markup:
+def _leader(
+    name: PartitionName, span: StateSpan[tuple[int, int]], frame: Frame, brokers: Sequence[int]
+) -> Markup:
     x, width = frame.span(span.begin_ns, span.end_ns)
     leader, epoch = span.state
     text = "no leader" if leader == NO_LEADER else f"{leader} in epoch {epoch}"
@@ -179,7 +181,7 @@ def _isr_rule(size: int, height: float) -> Markup:
     return rule + row_name(str(size), y + 3.5)
 
 
-def _step(span: StateSpan, height: float, most: int, frame: Frame) -> str:
+def _step(span: StateSpan[int], height: float, most: int, frame: Frame) -> str:
     y = svg.number(height - min(span.state, most) * _ISR_STEP)
     return f"{svg.number(frame.x(span.begin_ns))},{y} {svg.number(frame.x(span.end_ns))},{y}"
 

@@ -65,15 +65,21 @@ def checked(spark: SparkSession, tables: Path, *, again: bool = False) -> Checke
 
 def rows_of_one_process(store: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Rows of both tables that one process makes of the verdicts in the folders; without seconds."""
-    verdicts, anomalies = [], []
+    verdicts: list[dict[str, Any]] = []
+    anomalies: list[dict[str, Any]] = []
     for name in HISTORIES:
         (folder,) = (store / name).iterdir()
         verdict = load_verdict(folder)
         for row in rows_of_verdict(verdict, readable_setup(read_history(folder)), (), {}):
-            common = {"run_id": name, "checker": row["checker"]}
-            anomalies += [common | anomaly for anomaly in row.pop("anomalies")]
-            del row["seconds"]
-            verdicts.append(common | row)
+            common = {"run_id": name, "checker": row.checker}
+            anomalies += [common | msgspec.structs.asdict(anomaly) for anomaly in row.anomalies]
+            left_out = {"anomalies", "seconds"}
+            own = {
+                column: value
+                for column, value in msgspec.structs.asdict(row).items()
+                if column not in left_out
+            }
+            verdicts.append(common | own)
     return verdicts, anomalies
 
 

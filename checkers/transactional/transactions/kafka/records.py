@@ -1,8 +1,8 @@
 """Records of Kafka's transactions as columns: their offsets, transactions and readers."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from checkers.history.operations import INVOKE, History
 from checkers.transactional.transactions.operations.coding import Index
 from checkers.transactional.transactions.operations.loading import Transactions, transactions_of
 
+_Chunk = tuple[str, int, list[int], object]
+"""Topic, partition, offsets and values of records that a transaction consumed."""
 READ_COMMITTED = "read_committed"
 """The isolation level at which records of aborted and open transactions are not returned."""
 
@@ -184,8 +186,8 @@ def _consumed(columns: Columns, operations: Transactions) -> Iterator[tuple[int,
             yield from ((code, offset, node) for offset in offsets if code != NONE)
 
 
-def _chunks(value: dict[str, Any]) -> list[Any]:
-    return value.get("consumed") or []
+def _chunks(value: Mapping[str, Sequence[_Chunk] | None]) -> Sequence[_Chunk]:
+    return value.get("consumed") or ()
 
 
 def has_transactions(history: History) -> bool:

@@ -1,7 +1,7 @@
 """Anomalies that single reads and transactions of a list-append history show, without any cycle."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -261,8 +261,16 @@ def _internal(lists: Lists, slipped: list[int], disordered: Integers) -> Transac
     return TransactionFinding("internal", len(slipped) + len(disordered), example)
 
 
-def _future_reads(lists: Lists, transaction: int) -> list[tuple[object, object, list[object]]]:
-    """Elements that a committed transaction read before it appended them: key, element, and the list read."""
+class _FutureRead(NamedTuple):
+    """An element that a transaction read before it appended it, and the list that it read."""
+
+    key: object
+    element: object
+    seen: list[object]
+
+
+def _future_reads(lists: Lists, transaction: int) -> list[_FutureRead]:
+    """Elements that a committed transaction read before it appended them."""
     if lists.transactions.outcome[transaction] != SendOutcome.OK:
         return []
     read: dict[tuple[Hashable, Hashable], list[object]] = {}
@@ -272,7 +280,7 @@ def _future_reads(lists: Lists, transaction: int) -> list[tuple[object, object, 
             for element in argument or ():
                 read.setdefault((frozen(key), frozen(element)), argument)
         elif (frozen(key), frozen(argument)) in read:
-            found.append((key, argument, read[frozen(key), frozen(argument)]))
+            found.append(_FutureRead(key, argument, read[frozen(key), frozen(argument)]))
     return found
 
 
@@ -301,13 +309,21 @@ def _disorder(lists: Lists, append: int) -> Example:
     return Example(f"{text} appended there earlier, or that is missing", (transaction,), key)
 
 
-def _slips(lists: Lists, transaction: int) -> list[tuple[object, str, list[object]]]:
-    """Reads that contradict a transaction's earlier operations: key, expected list, and returned list."""
+class _Slip(NamedTuple):
+    """A read that contradicts earlier operations of its transaction: what it must return, and returned."""
+
+    key: object
+    expected: str
+    seen: list[object]
+
+
+def _slips(lists: Lists, transaction: int) -> list[_Slip]:
+    """Reads that contradict a transaction's earlier operations."""
     ok = lists.transactions.outcome[transaction] == SendOutcome.OK
     return list(_walk(lists.transactions.values[transaction])) if ok else []
 
 
-def _walk(value: Iterable[Any]) -> Iterator[tuple[object, str, list[object]]]:
+def _walk(value: Iterable[tuple[str, object, Iterable[object] | None]]) -> Iterator[_Slip]:
     known: dict[str, tuple[bool, list[object]]] = {}
     for word, key, argument in value:
         whole, content = known.get(repr(key), (False, []))
@@ -316,7 +332,7 @@ def _walk(value: Iterable[Any]) -> Iterator[tuple[object, str, list[object]]]:
             continue
         seen = list(argument or ())
         if whole and seen != content:
-            yield key, shown(content), seen
+            yield _Slip(key, shown(content), seen)
         elif not whole and seen[len(seen) - len(content) :] != content:
-            yield key, f"a list that ends with {shown(content)}", seen
+            yield _Slip(key, f"a list that ends with {shown(content)}", seen)
         known[repr(key)] = (True, seen)

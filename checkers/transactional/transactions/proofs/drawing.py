@@ -7,7 +7,7 @@ do not overlap boxes, arrows or other texts, for any number of transactions.
 
 from collections.abc import Mapping
 from html import escape
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -46,7 +46,7 @@ class _Arc(NamedTuple):
         return f"T{self.source + 1} {self.sign} T{self.target + 1}{because}"
 
 
-def draw_cycle(cycle: DrawnCycle | Mapping[str, Any], *, standalone: bool = True) -> str:
+def draw_cycle(cycle: DrawnCycle | Mapping[str, object], *, standalone: bool = True) -> str:
     """Draw one cycle.
 
     Args:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 import numpy as np
@@ -84,7 +84,7 @@ class GraphResult(NamedTuple):
     anomalies: list[Anomaly]
     counts: dict[str, int]
     drawn: tuple[DrawnCycle, ...]
-    figures: dict[str, Any]
+    figures: dict[str, object]
 
 
 def judge_edges(graph: Graph, story: GraphDescriber, forbidden: Callable[[str], bool]) -> GraphResult:

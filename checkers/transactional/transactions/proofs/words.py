@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import msgspec
 
@@ -34,7 +33,7 @@ def micro_operations(value: Iterable[Iterable[object]]) -> str:
     return f"{{{', '.join(' '.join(shown(part) for part in each) for each in value)}}}"
 
 
-def drawings(drawn: Iterable[DrawnCycle]) -> list[Any]:
+def drawings(drawn: Iterable[DrawnCycle]) -> list[object]:
     """Cycles as figures of a result, for `checkers.transactional.transactions.proofs.drawing.draw_cycle`."""
     return [msgspec.json.decode(msgspec.json.encode(each)) for each in drawn]
 

@@ -7,7 +7,7 @@ the disks at the end of the run (docs/histories.md, section Replicas).  The note
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -33,6 +33,14 @@ _REPLICAS_MAX = 9
 _STARTS_MAX = 12
 _NAME, _ERROR = 40, 160
 _Flags = NDArray[np.bool_]
+
+
+class _EpochStart(NamedTuple):
+    """The first offset of a leader epoch, and the nodes that have it in their checkpoints."""
+
+    offset: int
+    epoch: int
+    nodes: str
 
 
 class ReplicaColumn(msgspec.Struct, frozen=True):
@@ -132,7 +140,7 @@ class ReplicaTables:
         partition: PartitionName,
         logs: Sequence[ReplicaLog],
         read: Sequence[ReplicaLog],
-        starts: Sequence[tuple[int, int, str]],
+        starts: Sequence[_EpochStart],
     ) -> Iterator[str]:
         for log in logs:
             node = clean(log.node, _NAME)
@@ -163,8 +171,8 @@ class ReplicaTables:
         end = self._ends.get(partition)
         return None if end is None else end.offset
 
-    def _starts(self, partition: PartitionName) -> Iterator[tuple[int, int, str]]:
-        """Offset and epoch of each epoch start in the checkpoints of replicas, and the nodes that have it."""
+    def _starts(self, partition: PartitionName) -> Iterator[_EpochStart]:
+        """The epoch starts in the checkpoints of replicas."""
         epochs = readable(partial(leader_epochs, self._history))
         noted = {} if epochs is None else epochs.noted.get(partition, {})
         by: dict[tuple[int, int], list[str]] = {}
@@ -172,7 +180,7 @@ class ReplicaTables:
             for epoch, start in entries:
                 by.setdefault((start, epoch), []).append(node)
         for (start, epoch), nodes in sorted(by.items()):
-            yield start, epoch, clean(", ".join(nodes), _NAME * 2)
+            yield _EpochStart(start, epoch, clean(", ".join(nodes), _NAME * 2))
 
     @cached_property
     def _batches(self) -> Batches | None:
@@ -211,13 +219,13 @@ class _Table:
         partition: PartitionName,
         logs: Sequence[ReplicaLog],
         high_watermark: int | None,
-        starts: Sequence[tuple[int, int, str]],
+        starts: Sequence[_EpochStart],
     ) -> None:
         self._partition, self._logs = partition, logs
         self._mark, self._starts = high_watermark, starts
         ends = [log["last_offset"] + 1 for log in logs]
         cuts = np.unique(np.concatenate([*(log["base_offset"] for log in logs), *ends]))
-        between = [start for start, _, _ in starts] + ([] if high_watermark is None else [high_watermark])
+        between = [start.offset for start in starts] + ([] if high_watermark is None else [high_watermark])
         inside = [offset for offset in between if cuts[0] < offset < cuts[-1]]
         self._cuts: Integers = np.union1d(cuts, np.array(inside, dtype=np.int64))
         self._rows = [log.rows_at(self._cuts[:-1]) for log in logs]
@@ -322,7 +330,7 @@ class _Table:
     def _marks(self, at: int) -> list[str]:
         """Texts of the marks at the start of a range."""
         offset = int(self._cuts[at])
-        starts = [each for each in self._starts if each[0] == offset]
+        starts = [each for each in self._starts if each.offset == offset]
         lines = [
             f"leader epoch {epoch} starts at {start:,}, as noted by {nodes}"
             for start, epoch, nodes in starts[:_STARTS_MAX]
