@@ -13,6 +13,7 @@ from harness.errors import UsageError
 from harness.plan.blinks import BLINKS
 from harness.plan.catalogue import expectation_for, file_of, load_scenario
 from harness.plan.gambits import GAMBITS
+from harness.plan.kafka_choice import KafkaChoice
 from harness.plan.loads import problems_of_load
 from harness.plan.misfits import located, misfits_of
 from harness.plan.random_schedules import DISKS, KINDS, LEAD_MS, OPERATIONS, TAIL_MS
@@ -66,9 +67,17 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def image_from(self) -> tuple[str, str]:
         """The source of Kafka's image, and the file or image that was named; empty if none was."""
-        if self.kafka_tarball is not None:
-            return "tarball", self.kafka_tarball
-        return ("registry", self.kafka_image) if self.kafka_image is not None else (self.image_source, "")
+        return self.kafka.image_from
+
+    @property
+    def kafka(self) -> KafkaChoice:
+        """The requested Kafka."""
+        return KafkaChoice(
+            kafka_version=self.kafka_version,
+            image_source=self.image_source,
+            kafka_tarball=self.kafka_tarball,
+            kafka_image=self.kafka_image,
+        )
 
 
 class RequestedImage(NamedTuple):
