@@ -112,7 +112,7 @@ def _print_nodes(started: Cluster, took_s: float) -> None:
 
 @cluster.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def status(as_json: bool) -> None:  # noqa: FBT001 - click hands flags over like this
+def status(*, as_json: bool) -> None:
     """List every cluster of krucible's that the engine knows, and its nodes."""
     client = connect()
     found = leftovers(client)
