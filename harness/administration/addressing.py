@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import wraps
 from pathlib import Path
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 import click
 import msgspec
@@ -20,6 +21,9 @@ ANSWER_LIMIT_S = 3.0
 PORT_MAX = 65_535
 
 Address = tuple[str, int]
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class Reach(msgspec.Struct, frozen=True):
@@ -73,6 +77,13 @@ class Addresses(click.ParamType[tuple[Address, ...]]):
         return tuple(found)
 
 
+class _NamedNodes(NamedTuple):
+    """The values of both options."""
+
+    bootstrap_server: tuple[Address, ...] | None
+    cluster: Path | None
+
+
 _cluster_option = click.option(
     "--cluster",
     type=click.Path(path_type=Path, file_okay=False),
@@ -84,14 +95,14 @@ _bootstrap_option = click.option(
 )
 
 
-def reach_options(function: Callable[..., object]) -> Callable[..., object]:
-    """``--bootstrap-server`` and ``--cluster``; the command gets a `Reach` as ``reach``."""
+def reach_options(function: Callable[Concatenate[Reach, P], R]) -> Callable[P, R]:
+    """``--bootstrap-server`` and ``--cluster``; the command gets a `Reach` as its first argument."""
 
     @wraps(function)
-    def reaching(
-        *args: object, bootstrap_server: tuple[Address, ...] | None, cluster: Path | None, **given: object
-    ) -> object:
-        return function(*args, reach=find_reach(bootstrap_server, cluster), **given)
+    def reaching(*args: P.args, **given: P.kwargs) -> R:
+        values: Any = {name: given.pop(name) for name in ("bootstrap_server", "cluster")}
+        named = _NamedNodes(**values)
+        return function(find_reach(named.bootstrap_server, named.cluster), *args, **given)
 
     return _bootstrap_option(_cluster_option(reaching))
 

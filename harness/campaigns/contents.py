@@ -1,9 +1,8 @@
 """Identifies the Kafka of a run by the content of its files, not by their paths."""
 
-from collections.abc import Mapping
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -12,6 +11,7 @@ from harness.cluster.engine import connect, engine_errors_named
 from harness.cluster.images.registry import digest_in, known_as
 from harness.cluster.images.tarball import digest_of
 from harness.errors import EngineError, UsageError
+from harness.plan.kafka_choice import KafkaChoice
 from harness.plan.planning import RunOptions, RunPlan, reproduce_line
 
 _ENGINE_LIMIT_S = 5
@@ -63,24 +63,20 @@ class Contents:
     def __init__(self) -> None:
         self._known: dict[tuple[str, str, str], Content] = {}
 
-    def of(self, options: RunOptions, version: str) -> Content:
-        """The build of Kafka that options name.
+    def of(self, kafka: KafkaChoice, version: str) -> Content:
+        """The build that was requested.
 
         Raises:
             UsageError: if a tarball can't be read.
         """
-        asked = (version, options.kafka_tarball or "", options.kafka_image or "")
+        asked = (version, kafka.kafka_tarball or "", kafka.kafka_image or "")
         if asked not in self._known:
             self._known[asked] = _look(*asked)
         return self._known[asked]
 
     def of_plan(self, plan: RunPlan) -> Content:
         """The build that a plan names, or the scenario's default version; raises as `of`."""
-        return self.of(plan.options, plan.version)
-
-    def of_build(self, version: str, options: Mapping[str, Any]) -> Content:
-        """The content of a build, by the run options that choose it; raises as `of`."""
-        return self.of(RunOptions(scenario="", seed=0, **options), version)
+        return self.of(plan.options.kafka, plan.version)
 
 
 def key_of(options: RunOptions, content: Content) -> str:

@@ -95,9 +95,7 @@ def gather_planned(jobs: Sequence[Job], stores: Stores) -> GatheredRuns:
 def gather_stored(candidate: Build, baseline: Build | None, stores: Stores) -> GatheredRuns:
     """All stored runs of two builds, made by any command; replays are left out."""
     builds = {Side.CANDIDATE: candidate} | ({} if baseline is None else {Side.BASELINE: baseline})
-    contents = {
-        side: stores.contents.of_build(build.version, build.options) for side, build in builds.items()
-    }
+    contents = {side: stores.contents.of(build.kafka, build.version) for side, build in builds.items()}
     controls = {_settings(job.options): job for job in control_jobs(None, 1)}
     runs: list[QualificationRun] = []
     tried: dict[str, list[RunOutcome]] = {}

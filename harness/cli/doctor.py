@@ -1,20 +1,19 @@
 """``krucible doctor`` and ``krucible setup``: report what is missing on this host, and install it."""
 
 from pathlib import Path
-from typing import Any
 
 import click
 import msgspec
 from rich.console import Console
 
-from harness.cli.options.origins import settled
-from harness.cli.options.shared import image_options, runs_option
+from harness.cli.options.origins import image_options, settled
+from harness.cli.options.shared import runs_option
 from harness.cli.parsing import Command
 from harness.host.doctor import Check, CheckState
 from harness.host.doctor import doctor as look
 from harness.host.doctor_view import show
 from harness.host.setup import setup as make_ready
-from harness.plan.planning import RunOptions
+from harness.plan.kafka_choice import KafkaChoice
 from harness.vocabulary.version import DEFAULT_VERSION
 from results.pipeline.spark.java import JAVA_MIN, NEXT_STEP, find_java
 
@@ -30,12 +29,12 @@ version_option = click.option(
 @image_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @runs_option
-def doctor(as_json: bool, runs: Path, **given: Any) -> int:  # noqa: FBT001 - click hands flags over like this
+def doctor(kafka: KafkaChoice, *, as_json: bool, runs: Path) -> int:
     """Report what is missing on this host and how to fix it; changes nothing.
 
     Exits with 0 if a run could start now, with 3 if not.
     """
-    version, source, one = _kafka(given)
+    version, source, one = _image(kafka)
     report = look(version, source, runs, one, (java_of_spark(),))
     if as_json:
         click.echo(msgspec.json.encode(report.as_json()).decode())
@@ -47,12 +46,12 @@ def doctor(as_json: bool, runs: Path, **given: Any) -> int:  # noqa: FBT001 - cl
 @click.command(cls=Command)
 @version_option
 @image_options
-def setup(**given: Any) -> None:
+def setup(kafka: KafkaChoice) -> None:
     """Install and start what is missing, and prepare the image; prints first what it will do.
 
     With NO_INSTALL=1 nothing is installed; what is missing is listed.
     """
-    version, source, one = _kafka(given)
+    version, source, one = _image(kafka)
     make_ready(version, source, click.echo, one)
 
 
@@ -65,8 +64,7 @@ def java_of_spark() -> Check:
     return Check("java", CheckState.OPTIONAL, f"{java.problem}: {java.got}; {wanted}", NEXT_STEP)
 
 
-def _kafka(given: dict[str, Any]) -> tuple[str, str, str]:
+def _image(kafka: KafkaChoice) -> tuple[str, str, str]:
     """Return the version, the image source, and the tarball or image that was given."""
-    chosen = settled(given)
-    options = RunOptions(scenario="", seed=0, **chosen)
-    return options.kafka_version or DEFAULT_VERSION, *options.image_from
+    chosen = settled(kafka)
+    return chosen.kafka_version or DEFAULT_VERSION, *chosen.image_from

@@ -19,6 +19,7 @@ from harness.faults.cuts import Pair
 from harness.record.journal import Recorder
 from harness.record.ledger import FaultPlanned, FaultUndone, Ledger, Undo
 
+_KIND = "hold"
 _PROBE_BOUND_S = 5.0
 _PROBE_PAUSE_S = 0.05
 
@@ -62,7 +63,7 @@ class ConnectionHolds:
         Raises:
             NotConfirmedError: no packet matched the rule; it is removed again.
         """
-        plan = PlannedFault("hold", {"kind": "hold", "source_port": source_port})
+        plan = PlannedFault(_KIND, {"kind": _KIND, "source_port": source_port})
         return self._held(fault, broker, plan, _Dropped(f"--sport {source_port}"), send)
 
     def hold_broker(
@@ -82,7 +83,7 @@ class ConnectionHolds:
         Raises:
             NotConfirmedError: no packet matched the rule; it is removed again.
         """
-        plan = PlannedFault("hold", {"kind": "hold", "sender": sender})
+        plan = PlannedFault(_KIND, {"kind": _KIND, "sender": sender})
         names = {node.id: node.name for node in self._bench.nodes}
         cut = ((names[sender], names[broker]),)
         return self._held(fault, broker, plan, _Dropped(f"-s {self.host_of(sender)}", cut), send)

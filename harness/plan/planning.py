@@ -13,9 +13,10 @@ from harness.errors import UsageError
 from harness.plan.blinks import BLINKS
 from harness.plan.catalogue import expectation_for, file_of, load_scenario
 from harness.plan.gambits import GAMBITS
+from harness.plan.kafka_choice import KafkaChoice
 from harness.plan.loads import problems_of_load
 from harness.plan.misfits import located, misfits_of
-from harness.plan.random_schedules import DISKS, KINDS, LEAD_MS, OPERATIONS, TAIL_MS
+from harness.plan.random_schedules import DISKS, KINDS, LEAD_MS, OPERATIONS, PACKET_LOSS, TAIL_MS
 from harness.plan.scenario_files import load_file
 from harness.plan.schedule import Planned, faults_of, plan, problems_of
 from harness.plan.topologies import topology_of
@@ -66,9 +67,17 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def image_from(self) -> tuple[str, str]:
         """The source of Kafka's image, and the file or image that was named; empty if none was."""
-        if self.kafka_tarball is not None:
-            return "tarball", self.kafka_tarball
-        return ("registry", self.kafka_image) if self.kafka_image is not None else (self.image_source, "")
+        return self.kafka.image_from
+
+    @property
+    def kafka(self) -> KafkaChoice:
+        """The requested Kafka."""
+        return KafkaChoice(
+            kafka_version=self.kafka_version,
+            image_source=self.image_source,
+            kafka_tarball=self.kafka_tarball,
+            kafka_image=self.kafka_image,
+        )
 
 
 class RequestedImage(NamedTuple):
@@ -330,7 +339,7 @@ def _drawing_problems(schedule: RandomSchedule) -> list[str]:
         found.append(f"no gambit is called {odd[0]}; expected one of {', '.join(GAMBITS)}")
     if odd := sorted(schedule.blinks.keys() - BLINKS.keys()):
         found.append(f"no blink is called {odd[0]}; expected one of {', '.join(BLINKS)}")
-    if "packet-loss" in schedule.kinds and schedule.majority is Majority.LOST:
+    if PACKET_LOSS in schedule.kinds and schedule.majority is Majority.LOST:
         found.append("a loss of packets takes no majority away; drop packet-loss, or majority lost")
     if schedule.disks and schedule.majority is Majority.LOST:
         found.append("faults of disks need a majority that keeps its disks; drop disks, or majority lost")
@@ -340,7 +349,7 @@ def _drawing_problems(schedule: RandomSchedule) -> list[str]:
 def _rolling_problems(schedule: RollingSchedule) -> list[str]:
     """Reasons why a rolling upgrade can't be drawn."""
     found = _unknown_kinds(schedule.kinds)
-    if "packet-loss" in schedule.kinds and schedule.away_chance:
+    if PACKET_LOSS in schedule.kinds and schedule.away_chance:
         found.append("a loss of packets takes no node away; drop packet-loss, or away_chance")
     return found
 

@@ -3,12 +3,13 @@
 import functools
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from harness.errors import UsageError
 from harness.plan.catalogue import known_outcomes, load_scenario
+from harness.plan.kafka_choice import KafkaChoice
 from harness.plan.planning import RunOptions, reproduce_line
 from harness.plan.presets import Preset, PresetScenario
 from harness.vocabulary.known import KnownOutcome, Side
@@ -68,12 +69,12 @@ class Build(NamedTuple):
     Attributes:
         name: its name in reports.
         version: the version of Kafka.
-        options: the run options that select it.
+        kafka: the options that select it, in runs.
     """
 
     name: str
     version: str
-    options: dict[str, Any]
+    kafka: KafkaChoice
 
 
 class Matrix(NamedTuple):
@@ -138,7 +139,7 @@ def matrix(
 
 
 def _require_two(candidate: Build, baseline: Build | None) -> None:
-    if baseline is not None and candidate.options == baseline.options:
+    if baseline is not None and candidate.kafka == baseline.kafka:
         raise UsageError(
             "the candidate and the baseline are the same build",
             got=f"{candidate.name} twice",
@@ -256,6 +257,9 @@ def _runs_of(
                     mode=mode,
                     duration_s=entry.duration_s,
                     from_version=begins,
-                    **build.options,
+                    kafka_version=build.kafka.kafka_version,
+                    image_source=build.kafka.image_source,
+                    kafka_tarball=build.kafka.kafka_tarball,
+                    kafka_image=build.kafka.kafka_image,
                 )
                 yield Job(role, options)

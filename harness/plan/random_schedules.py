@@ -54,7 +54,8 @@ _AMONG = (Among.ALL, Among.CONTROLLERS)
 _PATTERNS = tuple(pattern for pattern in Pattern if not pattern.of_link)
 """Patterns that partitions are drawn from; an additional pattern would change every schedule, too."""
 _KINDS: dict[str, Callable[..., Fault]] = {kind_of(word): word for word in get_args(Fault) if word.drawn}
-KINDS = ("partition", *_KINDS, "packet-loss")
+PARTITION, PACKET_LOSS = kind_of(Partition), kind_of(PacketLoss)
+KINDS = (PARTITION, *_KINDS, PACKET_LOSS)
 """Kinds of faults, without those of disks, by their names in `RandomSchedule.kinds`."""
 _LOST_PERCENT = (10, 70)
 DISKS: dict[str, OfDisk] = {
@@ -229,9 +230,9 @@ def drawn_fault(kinds: Sequence[str], topology: Topology, source: random.Random)
     kind = source.choice(kinds)
     draw = source.randrange(DRAWS)
     target = source.choice(_TARGETS)
-    if kind == "packet-loss":
+    if kind == PACKET_LOSS:
         return _loss(target, topology, source)
-    if kind != "partition":
+    if kind != PARTITION:
         return _KINDS[kind](target=target, draw=draw)
     pattern = source.choice(_PATTERNS)
     flavour = source.choice(list(Flavour))
@@ -253,7 +254,7 @@ def fault_at(member: Member, kinds: Sequence[str], topology: Topology, source: r
     """A fault after which a node can't reach the others with its role, whatever faults those have."""
     kind = source.choice(kinds)
     draw = source.randrange(DRAWS)
-    if kind != "partition":
+    if kind != PARTITION:
         return _KINDS[kind](target=member, draw=draw)
     flavour = source.choice(list(Flavour))
     apart = topology.mode is Mode.ISOLATED and member.role is Role.CONTROLLER

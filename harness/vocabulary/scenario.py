@@ -6,13 +6,17 @@ import msgspec
 
 from checkers.verdict.verdict import Validity
 from harness.vocabulary.administration import AdminOperation
-from harness.vocabulary.faults import Fault
+from harness.vocabulary.faults import Fault, Kill, Partition, Pause, Stop
 from harness.vocabulary.gambits import Gambit
+from harness.vocabulary.injected import kind_of
 from harness.vocabulary.moves import Move, ScriptedSchedule
 from harness.vocabulary.ranges import Count, Duration, Milliseconds, Share
 from harness.vocabulary.topology import Topology
 from harness.vocabulary.version import DEFAULT_VERSION
 from harness.vocabulary.workloads import LogWorkload, Workload
+
+_KINDS = tuple(kind_of(each) for each in (Partition, Kill, Pause, Stop))
+"""The kinds of faults that schedules draw from by default."""
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -82,7 +86,7 @@ class RandomSchedule(msgspec.Struct, frozen=True):
     """
 
     duration_ms: Duration = 60_000
-    kinds: tuple[str, ...] = ("partition", "kill", "pause", "stop")
+    kinds: tuple[str, ...] = _KINDS
     hold_ms: tuple[Milliseconds, Milliseconds] = (5_500, 10_000)
     gap_ms: tuple[Milliseconds, Milliseconds] = (2_000, 5_000)
     overlap: Share = 0.3
@@ -125,7 +129,7 @@ class RollingSchedule(msgspec.Struct, frozen=True):
     """
 
     between: tuple[Move, ...]
-    kinds: tuple[str, ...] = ("partition", "kill", "pause", "stop")
+    kinds: tuple[str, ...] = _KINDS
     hold_ms: tuple[Milliseconds, Milliseconds] = (3_000, 7_000)
     fault_chance: Share = 0.6
     mixed_chance: Share = 0.3

@@ -25,6 +25,7 @@ from harness.cli.options.shared import Seeds, WholeNumber, runs_option
 from harness.cli.parsing import Command
 from harness.clients.java.process import java_missing
 from harness.errors import UsageError, disk_errors_named
+from harness.plan.kafka_choice import KafkaChoice
 from harness.plan.planning import plan_run
 from harness.plan.presets import PRESETS
 from harness.plan.qualification import SEEDS_A_NIGHT, Build, Job, Matrix, expected_ms, load_ms, matrix, shard
@@ -176,14 +177,15 @@ def build_of(text: str) -> Build:
         UsageError: if it is none of them, or the version of Kafka is unknown.
     """
     if text.endswith((".tgz", ".tar.gz")):
-        given: dict[str, Any] = {"kafka_tarball": str(_tarball(text))}
+        given = KafkaChoice(kafka_tarball=str(_tarball(text)))
     elif "/" in text or (":" in text and "@" not in text):
-        given = {"kafka_image": text}
+        given = KafkaChoice(kafka_image=text)
     else:
-        given = {"kafka_version": text}
-    options = {name: value for name, value in settled(given).items() if value is not None}
+        given = KafkaChoice(kafka_version=text)
+    kafka = settled(given)
+    version = kafka.kafka_version or ""
     try:
-        parse_version(options["kafka_version"])
+        parse_version(version)
     except VersionShapeError as error:
         raise UsageError(
             "that does not name a build of Kafka",
@@ -191,7 +193,7 @@ def build_of(text: str) -> Build:
             expected=f"a version such as {DEFAULT_VERSION}, an image's reference, or a release's tarball",
             next_step="krucible qualify --help",
         ) from error
-    return Build(Path(text).name if "kafka_tarball" in given else text, options["kafka_version"], options)
+    return Build(Path(text).name if given.kafka_tarball else text, version, kafka)
 
 
 def _tarball(text: str) -> Path:
@@ -225,9 +227,7 @@ def _require_two(asked: _Arguments) -> None:
     """Raise `UsageError` if both names mean the same build."""
     if asked.baseline is not None:
         contents = asked.stores.contents
-        require_two(
-            *(contents.of_build(build.version, build.options) for build in (asked.candidate, asked.baseline))
-        )
+        require_two(*(contents.of(build.kafka, build.version) for build in (asked.candidate, asked.baseline)))
 
 
 def _require_seeds_of_a_night(asked: _Arguments) -> None:

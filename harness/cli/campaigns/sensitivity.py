@@ -18,7 +18,7 @@ from harness.campaigns.sensitivity.planning import Controls, RunsPerBug, slots
 from harness.campaigns.sensitivity.runs import Measuring
 from harness.campaigns.sensitivity.stored_runs import StoredRuns
 from harness.cli.options.completion import complete_bug
-from harness.cli.options.hosts import hosts_options, requested_hosts
+from harness.cli.options.hosts import HostChoice, hosts_options, requested_hosts
 from harness.cli.options.places import File
 from harness.cli.options.shared import SEED_MAX, Time, VocabularyChoice, WholeNumber, runs_option
 from harness.cli.parsing import Command
@@ -146,6 +146,7 @@ class BudgetShape(click.ParamType[RunsPerBug]):
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @runs_option
 def sensitivity_command(
+    hosts: HostChoice,
     *,
     bugs: tuple[str, ...],
     areas: tuple[Area, ...],
@@ -166,7 +167,6 @@ def sensitivity_command(
     html: Path | None,
     as_json: bool,
     runs: Path,
-    **given: Any,
 ) -> int:
     """Measure how many seeded bugs are seen: each BUG, or all, one at a time in a preset's runs.
 
@@ -193,7 +193,7 @@ def sensitivity_command(
         return EXIT_COMPLETE
     _print_ignored(kept, measuring)
     kept.renew(measuring.lines())
-    on_hosts = requested_hosts(given)
+    on_hosts = requested_hosts(hosts)
     if not no_run:
         with contextlib.redirect_stdout(sys.stderr):
             _run(measuring, on_hosts, limit_s, lambda: kept.renew(measuring.lines()))

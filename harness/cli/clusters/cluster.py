@@ -16,7 +16,8 @@ from rich.text import Text
 from harness.cli.clusters.hands_on import hands_on
 from harness.cli.options.origins import settled
 from harness.cli.options.properties import warn_of_unknown_properties
-from harness.cli.options.shared import runs_option, topology_options
+from harness.cli.options.shared import runs_option
+from harness.cli.options.topologies import TopologyChoice, topology_options
 from harness.cli.parsing import Command, Group
 from harness.cluster.cluster import Cluster, Plan, find_cluster, remove_run, start_cluster
 from harness.cluster.containers import RunContainers
@@ -26,8 +27,7 @@ from harness.cluster.leftovers import leftovers
 from harness.cluster.logs import save_logs
 from harness.cluster.rendering import problems_with
 from harness.errors import KrucibleError, UsageError, disk_errors_named
-from harness.plan.planning import RunOptions
-from harness.plan.topologies import topology_of
+from harness.plan.kafka_choice import KafkaChoice
 from harness.record.folder import create_cluster_folder
 from harness.record.ledger import Ledger, RunOpened
 from harness.record.ownership import this_process
@@ -45,16 +45,13 @@ def cluster() -> None:
 @cluster.command()
 @topology_options
 @runs_option
-def up(runs: Path, **given: Any) -> None:
+def up(kafka: KafkaChoice, choice: TopologyChoice, *, runs: Path) -> None:
     """Start a cluster and leave it up; prints how to reach it and how to take it down."""
-    chosen = settled(given)
-    version = chosen["kafka_version"] or DEFAULT_VERSION
-    kafka = {
-        name: chosen.pop(name) for name in ("kafka_version", "kafka_tarball", "kafka_image", "image_source")
-    }
-    source, one = RunOptions(scenario="", seed=0, **kafka).image_from
-    topology = _topology(version, chosen)
-    warn_of_unknown_properties(dict(given["config"]), version)
+    kafka = settled(kafka)
+    version = kafka.kafka_version or DEFAULT_VERSION
+    source, one = kafka.image_from
+    topology = _topology(version, choice)
+    warn_of_unknown_properties(dict(choice.config), version)
     began = time.monotonic()
     with disk_errors_named(), engine_errors_named(), closing(connect()) as client:
         kafka_image = ensure_image(version, source, click.echo, client, one).reference
@@ -72,10 +69,10 @@ def up(runs: Path, **given: Any) -> None:
     _print_nodes(started, time.monotonic() - began)
 
 
-def _topology(version: str, given: dict[str, Any]) -> Topology:
+def _topology(version: str, choice: TopologyChoice) -> Topology:
     """Return the requested topology. An unsupported one is refused before anything is created."""
     try:
-        topology = topology_of(Topology(), version, **given)
+        topology = choice.applied_to(Topology(), version)
         problems = problems_with(topology, version)
     except VersionShapeError as error:
         problems = [str(error)]
@@ -115,7 +112,7 @@ def _print_nodes(started: Cluster, took_s: float) -> None:
 
 @cluster.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def status(as_json: bool) -> None:  # noqa: FBT001 - click hands flags over like this
+def status(*, as_json: bool) -> None:
     """List every cluster of krucible's that the engine knows, and its nodes."""
     client = connect()
     found = leftovers(client)

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar
 
 import click
 import msgspec
@@ -18,6 +18,7 @@ from harness.administration.elections import (
     elect_leaders,
 )
 from harness.cli.options.shared import VocabularyChoice, WholeNumber
+from harness.cli.options.structs import gathered
 from harness.cli.parsing import Command
 from harness.errors import KrucibleError, UsageError
 from harness.kafka.wire import WireError
@@ -34,6 +35,9 @@ _SHAPE = '{"partitions":[{"topic":"foo","partition":1}]}'
 _INT32_MAX = 2**31 - 1
 
 Partitions = tuple[tuple[str, int], ...]
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class _ListedPartition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -65,21 +69,52 @@ class ElectionCounts(msgspec.Struct, frozen=True):
         return NO_ANSWER if self.unanswered else 0
 
 
-def _selecting(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Combine the options that name partitions into one argument, before any node is contacted."""
+class _Selection(msgspec.Struct, frozen=True, kw_only=True):
+    """The options that select partitions."""
+
+    topic: str | None
+    partition: tuple[int, ...]
+    every: bool
+    file: Path | None
+
+    def partitions(self) -> Partitions | None:
+        """Return the selected partitions; None for all partitions.
+
+        Raises:
+            UsageError: if there is not exactly one selection, or the file does not have the expected form.
+        """
+        topic, partition, every, file = self.topic, self.partition, self.every, self.file
+        one_topic = topic is not None or bool(partition)
+        if one_topic + every + (file is not None) != 1:
+            raise UsageError(
+                "no partitions are selected"
+                if not (one_topic or every or file)
+                else "partitions are selected in more than one way",
+                expected="exactly one of: --topic T with --partition N, --all, --file FILE",
+                next_step="krucible elect --help",
+            )
+        if file is not None:
+            return _from_file(file)
+        if every:
+            return None
+        if not topic or not partition:
+            raise UsageError(
+                "--topic and --partition belong together",
+                got="--topic without --partition" if topic else "--partition without --topic",
+                expected="--topic T --partition N",
+                next_step="krucible elect --help",
+            )
+        return tuple((topic, number) for number in partition)
+
+
+def _selecting(function: Callable[Concatenate[Partitions | None, P], R]) -> Callable[P, R]:
+    """Pass the selected partitions to a command as its first argument, before any node is contacted."""
 
     @wraps(function)
-    def selecting(
-        *,
-        topic: str | None,
-        partition: tuple[int, ...],
-        every: bool,
-        file: Path | None,
-        **given: Any,
-    ) -> Any:
-        return function(partitions=_selection(topic, partition, file, every=every), **given)
+    def selecting(selection: _Selection, /, *args: P.args, **given: P.kwargs) -> R:
+        return function(selection.partitions(), *args, **given)
 
-    return selecting
+    return gathered(_Selection)(selecting)
 
 
 @click.command(cls=Command)
@@ -108,7 +143,7 @@ def _selecting(function: Callable[..., Any]) -> Callable[..., Any]:
 @_selecting
 @reach_options
 def elect(
-    reach: Reach, election: ElectionType, partitions: Partitions | None, timeout_ms: int, *, as_json: bool
+    reach: Reach, partitions: Partitions | None, *, election: ElectionType, timeout_ms: int, as_json: bool
 ) -> int:
     """Elect leaders: the preferred replicas, or any live replica if a partition has no leader.
 
@@ -132,35 +167,6 @@ def elect(
     else:
         _print_answer(answer, election, partitions, tally)
     return REFUSED if answer.code else tally.exit_code
-
-
-def _selection(topic: str | None, partition: tuple[int, ...], file: Path | None, *, every: bool) -> Any:
-    """Return the selected partitions; None for all partitions.
-
-    Raises:
-        UsageError: if there is not exactly one selection, or the file does not have the expected form.
-    """
-    one_topic = topic is not None or bool(partition)
-    if one_topic + every + (file is not None) != 1:
-        raise UsageError(
-            "no partitions are selected"
-            if not (one_topic or every or file)
-            else "partitions are selected in more than one way",
-            expected="exactly one of: --topic T with --partition N, --all, --file FILE",
-            next_step="krucible elect --help",
-        )
-    if file is not None:
-        return _from_file(file)
-    if every:
-        return None
-    if not topic or not partition:
-        raise UsageError(
-            "--topic and --partition belong together",
-            got="--topic without --partition" if topic else "--partition without --topic",
-            expected="--topic T --partition N",
-            next_step="krucible elect --help",
-        )
-    return tuple((topic, number) for number in partition)
 
 
 def _from_file(file: Path) -> Partitions:

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 import click
 import msgspec
@@ -50,6 +50,9 @@ FOLLOW_INTERVAL_S = 0.5
 TIMEOUT_MS = 30_000
 _DONE, _OTHERWISE, _NOT_YET = 0, 1, 2
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
 
 class RequestStore(NamedTuple):
     """Creates and stores requests for one cluster."""
@@ -82,15 +85,14 @@ class RequestStore(NamedTuple):
         return seen
 
 
-def desk_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that name a cluster. The command receives a `RequestStore` as ``desk``."""
+def desk_options(function: Callable[Concatenate[RequestStore, P], R]) -> Callable[P, R]:
+    """Add the options that name a cluster. The command receives a `RequestStore` as its first argument."""
 
     @wraps(function)
-    def at_desk(*args: Any, reach: Reach, **given: Any) -> Any:
+    def at_desk(reach: Reach, /, *args: P.args, **given: P.kwargs) -> R:
         cluster_id = cluster_of(reach, ()).cluster_id or "unknown"
-        return function(
-            *args, desk=RequestStore(reach, RequestFile(place_of(reach.folder, cluster_id))), **given
-        )
+        desk = RequestStore(reach, RequestFile(place_of(reach.folder, cluster_id)))
+        return function(desk, *args, **given)
 
     return reach_options(at_desk)
 
@@ -162,7 +164,7 @@ def execute(desk: RequestStore, path: Path, throttle: int | None, keep_finished_
 @json_option
 @click.option("--follow", is_flag=True, help="Show the progress until all of the request has ended.")
 @desk_options
-def progress(desk: RequestStore, number: int | None, json_: bool, follow: bool) -> int:  # noqa: FBT001 - click's way
+def progress(desk: RequestStore, *, number: int | None, json_: bool, follow: bool) -> int:
     """Show the progress of a request, for each partition and each broker that receives it."""
     request = find(desk.requests(), number)
     if not follow:
@@ -182,7 +184,7 @@ def progress(desk: RequestStore, number: int | None, json_: bool, follow: bool) 
 @request_option
 @json_option
 @desk_options
-def verify(desk: RequestStore, number: int | None, json_: bool) -> int:  # noqa: FBT001 - click's way
+def verify(desk: RequestStore, *, number: int | None, json_: bool) -> int:
     """Report whether a request is complete; remove its throttles once nothing of it is in progress."""
     request = find(desk.requests(), number)
     statuses = desk.statuses(request)
@@ -222,7 +224,7 @@ def cancel(desk: RequestStore, number: int | None) -> int:
 @reassign.command("list")
 @json_option
 @desk_options
-def list_command(desk: RequestStore, json_: bool) -> None:  # noqa: FBT001 - click's way
+def list_command(desk: RequestStore, *, json_: bool) -> None:
     """List the stored requests, and every reassignment in progress in the cluster."""
     requests = desk.requests()
     try:

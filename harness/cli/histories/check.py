@@ -5,9 +5,10 @@ import json
 import os
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
+import msgspec
+from msgspec.structs import replace
 from rich.console import Console
 
 from checkers.foreign.judging import JudgingOptions
@@ -35,6 +36,7 @@ from harness.cli.histories.labels import compare, comparison_as_json, load_label
 from harness.cli.options.completion import complete_run
 from harness.cli.options.places import Folder
 from harness.cli.options.shared import runs_option
+from harness.cli.options.structs import gathered
 from harness.cli.parsing import Command
 from harness.errors import KrucibleError, UsageError, disk_errors_named
 from harness.plan.catalogue import scenario_names
@@ -47,15 +49,46 @@ from results.run.observation import observe
 from results.store.commands import command_to_list
 from results.store.runs import LATEST, RunAmbiguousError, RunNotFoundError, find_run
 
-_DECLARED = {
-    "sequential_keys": "sequential",
-    "linearizable_keys": "linearizable",
-    "wfr_keys": "writes_follow_reads",
-}
-_FOREIGN = ("workload", "model", "initial", "out", "html", *_DECLARED)
-_OF_JOURNALS = {"out": None, "html": None}
 _TEXT_MAX = 240
 _WHOLE_FOLDER = "copy the whole folder of the run, with run.json and all history*.jsonl, or name another one"
+
+
+class _Foreign(msgspec.Struct, frozen=True, kw_only=True):
+    """The options for a history of another harness; None if they were not given."""
+
+    workload: str | None
+    model: str | None
+    initial: str | None
+    out: Path | None
+    html: Path | str | None
+    sequential_keys: bool | None
+    linearizable_keys: bool | None
+    wfr_keys: bool | None
+
+    def judging_options(self) -> JudgingOptions:
+        """Return how the history is judged."""
+        declared = Declared(
+            sequential=bool(self.sequential_keys),
+            linearizable=bool(self.linearizable_keys),
+            writes_follow_reads=bool(self.wfr_keys),
+        )
+        return JudgingOptions(self.workload, self.model, initial_of(self.initial), declared)
+
+    def refuse(self, why: str) -> None:
+        """Refuse these options.
+
+        Raises:
+            UsageError: one of them was given.
+        """
+        names = [name for name in self.__struct_fields__ if getattr(self, name) is not None]
+        given = ", ".join(f"--{name.replace('_', '-')}" for name in names)
+        if given:
+            raise UsageError(
+                "this option is only for a history of another harness",
+                got=given,
+                expected=f"no such option {why}",
+                next_step=f"drop {given}",
+            )
 
 
 @click.command(cls=Command)
@@ -112,7 +145,8 @@ _WHOLE_FOLDER = "copy the whole folder of the run, with run.json and all history
     help="File with verdicts of another checker: judge every file of DIR that it names, and compare.",
 )
 @runs_option
-def check(run: str, as_json: bool, runs: Path, labels: Path | None, **foreign: Any) -> int:  # noqa: FBT001 - click hands flags over like this
+@gathered(_Foreign)
+def check(foreign: _Foreign, *, run: str, as_json: bool, runs: Path, labels: Path | None) -> int:
     """Judge a stored RUN again (latest, a scenario's name or a folder), or the FILE of another harness.
 
     RUN may also be the run's seed or the beginning of its time.
@@ -120,12 +154,12 @@ def check(run: str, as_json: bool, runs: Path, labels: Path | None, **foreign: A
     Exit codes: 0 valid, 1 invalid, 2 unknown; with --labels 0 if all agree, otherwise 1.
     """
     if labels is not None:
-        _refuse(foreign, "with --labels: that file says it for each history")
+        foreign.refuse("with --labels: that file says it for each history")
         return _compare(run, labels, as_json=as_json)
     if run == STDIN or _is_readable(run):
         return _check_file(run, foreign, as_json=as_json)
     folder = _find(runs, run)
-    _refuse(foreign, "with a run of krucible, whose folder has all that, and its report")
+    foreign.refuse("with a run of krucible, whose folder has all that, and its report")
     return check_run(folder, as_json=as_json)
 
 
@@ -160,33 +194,18 @@ def _similar(name: str) -> str:
     return f"; did you mean {near[0]}?" if near and near[0] != name else ""
 
 
-def _refuse(foreign: dict[str, Any], why: str) -> None:
-    given = [f"--{name.replace('_', '-')}" for name in _FOREIGN if foreign[name] is not None]
-    if given:
-        raise UsageError(
-            "this option is only for a history of another harness",
-            got=", ".join(given),
-            expected=f"no such option {why}",
-            next_step=f"drop {', '.join(given)}",
-        )
-
-
-def _check_file(name: str, foreign: dict[str, Any], *, as_json: bool) -> int:
-    page = None if foreign["html"] is None else page_of(name, foreign["html"])
+def _check_file(name: str, foreign: _Foreign, *, as_json: bool) -> int:
+    page = None if foreign.html is None else page_of(name, foreign.html)
     if name != STDIN and Path(name).is_file() and is_journal(name):
-        _refuse({**foreign, **_OF_JOURNALS}, "with a journal of krucible, which has recorded it")
+        replace(foreign, out=None, html=None).refuse("with a journal of krucible, which has recorded it")
         judging = partial(judge_journal, Path(name))
     else:
-        declared = Declared(**{name: bool(foreign[option]) for option, name in _DECLARED.items()})
-        asked = JudgingOptions(
-            foreign["workload"], foreign["model"], initial_of(foreign["initial"]), declared
-        )
-        judging = partial(judge_file, name, asked)
+        judging = partial(judge_file, name, foreign.judging_options())
     with shown_on_terminal(2) as show_step:
         judged = judging(show_step)
-    if foreign["out"] is not None:
-        count = save_proofs(foreign["out"], judged)
-        click.echo(f"{count} files in {foreign['out']}", err=True)
+    if foreign.out is not None:
+        count = save_proofs(foreign.out, judged)
+        click.echo(f"{count} files in {foreign.out}", err=True)
     if page is not None:
         try:
             with disk_errors_named():

@@ -3,19 +3,23 @@
 import re
 from collections.abc import Callable
 from importlib.util import find_spec
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import click
+import msgspec
 
 from harness.campaigns.hosting.host_options import HostOptions
 from harness.cli.options.places import Folder
 from harness.cli.options.shared import WholeNumber
+from harness.cli.options.structs import gathered
 from harness.errors import KrucibleError, UsageError
 
 CLUSTERS_MAX = 8
 _MASTER = re.compile(r"spark://[^/\s]+")
 
-F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class StandaloneMaster(click.ParamType[str]):
@@ -33,8 +37,16 @@ class StandaloneMaster(click.ParamType[str]):
         return str(value)
 
 
-def hosts_options(function: F) -> F:
-    """Add ``--master``, ``--clusters-per-host`` and ``--scratch``, which `requested_hosts` reads."""
+class HostChoice(msgspec.Struct, frozen=True, kw_only=True):
+    """The options for runs on other hosts; None if they were not given."""
+
+    master: str | None
+    clusters_per_host: int | None
+    scratch: Path | None
+
+
+def hosts_options(function: Callable[Concatenate[HostChoice, P], R]) -> Callable[P, R]:
+    """Add ``--master``, ``--clusters-per-host`` and ``--scratch``; the command receives a `HostChoice`."""
     choices = (
         click.option(
             "--master",
@@ -52,21 +64,21 @@ def hosts_options(function: F) -> F:
             help="Working folder on each host, with --master.  [default: its krucible cache]",
         ),
     )
+    command = gathered(HostChoice)(function)
     for choice in reversed(choices):
-        function = choice(function)
-    return function
+        command = choice(command)
+    return command
 
 
-def requested_hosts(given: dict[str, Any]) -> HostOptions | None:
-    """Remove these options from a command's options and return them; None if the runs are made on this host.
+def requested_hosts(given: HostChoice) -> HostOptions | None:
+    """Return the hosts that were requested; None if the runs are made on this host.
 
     Raises:
         UsageError: ``--clusters-per-host`` or ``--scratch`` was given without ``--master``.
         KrucibleError: Spark is not installed.
     """
-    master, clusters, scratch = (given.pop(name) for name in ("master", "clusters_per_host", "scratch"))
-    if master is None:
-        if clusters is not None or scratch is not None:
+    if given.master is None:
+        if given.clusters_per_host is not None or given.scratch is not None:
             raise UsageError(
                 "--clusters-per-host and --scratch only apply to hosts of a Spark master",
                 next_step="drop them, or name a --master",
@@ -78,4 +90,5 @@ def requested_hosts(given: dict[str, Any]) -> HostOptions | None:
             expected="the extra that --master needs",
             next_step="make spark   in krucible's checkout",
         )
-    return HostOptions(master, clusters or 1, None if scratch is None else scratch.absolute())
+    scratch = None if given.scratch is None else given.scratch.absolute()
+    return HostOptions(given.master, given.clusters_per_host or 1, scratch)

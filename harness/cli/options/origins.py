@@ -1,40 +1,76 @@
 """Options for the source of Kafka: a version, an image or a tarball. They are checked for consistency."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Concatenate, ParamSpec, TypeVar
 
+import click
+from msgspec.structs import replace
+
+from harness.cli.options.places import File
+from harness.cli.options.structs import gathered
 from harness.cluster.images.registry import OFFICIAL, REPOSITORY_VARIABLE, wanted
 from harness.cluster.images.tarball import version_in
 from harness.errors import UsageError
+from harness.plan.kafka_choice import KafkaChoice
 from harness.vocabulary.version import VersionShapeError, parse_version
 
 _AUTO = "auto"
 
+P = ParamSpec("P")
+R = TypeVar("R")
 
-def settled(given: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of a command with Kafka's version, which is read from a tarball or an image's tag.
+
+def image_options(function: Callable[Concatenate[KafkaChoice, P], R]) -> Callable[P, R]:
+    """Add the options for the source of Kafka; the command receives a `KafkaChoice`, which it should settle.
+
+    The command has an option ``--kafka-version`` of its own, which becomes a part of it.
+    """
+    choices = (
+        click.option(
+            "--image-source",
+            type=click.Choice([_AUTO, "artifacts", "registry"]),
+            default=_AUTO,
+            show_default=True,
+            help="Where Kafka comes from: a registry's image, or Maven Central's artifacts; auto tries both.",
+        ),
+        click.option(
+            "--kafka-tarball",
+            type=File("the tarball of a release", resolve_path=True, path_type=None),
+            help="Run Kafka from a release's tarball, such as kafka_2.13-4.5.0.tgz.",
+        ),
+        click.option(
+            "--kafka-image",
+            metavar="REF",
+            help="Run Kafka from one image, by tag or digest; pulled if needed.",
+        ),
+    )
+    command = gathered(KafkaChoice)(function)
+    for choice in reversed(choices):
+        command = choice(command)
+    return command
+
+
+def settled(given: KafkaChoice) -> KafkaChoice:
+    """Return a requested Kafka with its version, which is read from a tarball or an image's tag.
 
     ``--kafka-version 4.3.1@sha256:…`` becomes the image with that digest.
 
-    Args:
-        given: options by name; only ``kafka_version``, ``image_source``, ``kafka_tarball`` and
-            ``kafka_image`` are read.
-
     Raises:
-        UsageError: if they contradict each other, or the version is unknown.
+        UsageError: if the options contradict each other, or the version is unknown.
     """
-    version, tarball, image = (given.get(f"kafka_{name}") for name in ("version", "tarball", "image"))
+    version, tarball, image = given.kafka_version, given.kafka_tarball, given.kafka_image
     if version and "@" in version and not (tarball or image):
         asked = wanted(version)
         repository = os.environ.get(REPOSITORY_VARIABLE) or OFFICIAL
         version, image = asked.version, f"{repository}@{asked.digest}"
-    _require_one(tarball, image, given.get("image_source") or _AUTO)
+    _require_one(tarball, image, given.image_source)
     if tarball:
         version = _agreed(version, version_in(Path(tarball)), tarball)
     elif image:
         version = version or _version_of_tag(image)
-    return given | {"kafka_version": version, "kafka_tarball": tarball, "kafka_image": image}
+    return replace(given, kafka_version=version, kafka_image=image)
 
 
 def _require_one(tarball: str | None, image: str | None, source: str) -> None:

@@ -10,11 +10,10 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from harness.cli.options.places import File, Folder
+from harness.cli.options.places import Folder
 from harness.errors import UsageError
 from harness.record.folder import RUNS
-from harness.vocabulary.topology import Mode, NodeFile, Quorum
-from harness.vocabulary.version import DEFAULT_VERSION
+from harness.vocabulary.topology import NodeFile
 from results.markup.trackers import Format
 from results.store.commands import store_option
 
@@ -208,82 +207,3 @@ def require_store(context: click.Context, runs: Path) -> None:
         where="--runs, or KRUCIBLE_RUNS",
         next_step=f"name another one, or make it: krucible run smoke/partition{store_option(runs)}",
     )
-
-
-def image_options(function: F) -> F:
-    """Add the options for the source of Kafka. `harness.cli.options.origins` checks their consistency."""
-    choices = (
-        click.option(
-            "--image-source",
-            type=click.Choice(["auto", "artifacts", "registry"]),
-            default="auto",
-            show_default=True,
-            help="Where Kafka comes from: a registry's image, or Maven Central's artifacts; auto tries both.",
-        ),
-        click.option(
-            "--kafka-tarball",
-            type=File("the tarball of a release", resolve_path=True, path_type=None),
-            help="Run Kafka from a release's tarball, such as kafka_2.13-4.5.0.tgz.",
-        ),
-        click.option(
-            "--kafka-image",
-            metavar="REF",
-            help="Run Kafka from one image, by tag or digest; pulled if needed.",
-        ),
-    )
-    for choice in reversed(choices):
-        function = choice(function)
-    return function
-
-
-def topology_options(function: F) -> F:
-    """Add the options for the topology of a cluster. None means that the scenario decides."""
-    choices = (
-        click.option(
-            "--kafka-version",
-            metavar="V",
-            help=f"Kafka's version; {DEFAULT_VERSION} unless given here or by the scenario.",
-        ),
-        click.option(
-            "--mode",
-            type=VocabularyChoice(list(Mode)),
-            help="Whether each node is broker and controller (combined) or one of them (isolated).",
-        ),
-        click.option("--controllers", type=WholeNumber(1, 5), help="How many controllers."),
-        click.option("--brokers", type=WholeNumber(1, 5), help="How many brokers."),
-        click.option(
-            "--quorum",
-            type=VocabularyChoice(list(Quorum)),
-            help="Where the voters are: configuration (static) or metadata log (dynamic).",
-        ),
-        click.option(
-            "--feature",
-            type=FeatureLevel(),
-            multiple=True,
-            help="Feature level of the new cluster; repeatable.",
-        ),
-        click.option(
-            "--config",
-            type=Pair(),
-            multiple=True,
-            help="Kafka property of every node, as in server.properties; repeatable.",
-        ),
-        click.option(
-            "--jvm-option",
-            envvar="KRUCIBLE_JVM_OPTIONS",
-            show_envvar=True,
-            multiple=True,
-            metavar="OPT",
-            help="Option of every node's JVM, such as -Xmx1g; repeatable.",
-        ),
-        click.option(
-            "--node-file",
-            type=Mount(),
-            multiple=True,
-            help="Mount SRC, a file of this host, as DST into every node; repeatable.",
-        ),
-        image_options,
-    )
-    for choice in reversed(choices):
-        function = choice(function)
-    return function

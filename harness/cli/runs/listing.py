@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 import msgspec
@@ -14,6 +14,7 @@ import msgspec
 from checkers.verdict.verdict import VERDICTS
 from harness.cli.options.completion import complete_scenario
 from harness.cli.options.shared import WholeNumber, require_store, runs_option
+from harness.cli.options.structs import gathered
 from harness.cli.parsing import Command
 from harness.cli.runs.catalogue_page import render_catalogue
 from harness.errors import UsageError
@@ -30,7 +31,7 @@ _RUN_WIDTH_MAX = 45
 _TEXT_MAX = 500
 
 
-class _Filter(NamedTuple):
+class _Filter(msgspec.Struct, frozen=True):
     """Which scenarios and runs are listed. None and empty values do not filter."""
 
     scenario: str | None
@@ -76,16 +77,22 @@ class _Filter(NamedTuple):
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--markdown", "as_page", is_flag=True, help="Print the page of scenarios, docs/scenarios.md.")
 @runs_option
+@gathered(_Filter)
 @click.pass_context
 def list_command(
-    context: click.Context, /, *, only_scenarios: bool, as_json: bool, as_page: bool, runs: Path, **given: Any
+    context: click.Context,
+    asked: _Filter,
+    *,
+    only_scenarios: bool,
+    as_json: bool,
+    as_page: bool,
+    runs: Path,
 ) -> None:
     """List scenarios and stored runs, newest first.
 
     The line of a run shows its verdict, Kafka's version, its name and its anomalies.  Every command that
     takes a RUN takes that name.
     """
-    asked = _Filter(**given)
     _refuse_contradictions(asked, only_scenarios=only_scenarios, as_json=as_json, as_page=as_page)
     if as_page:
         click.echo(render_catalogue(), nl=False)

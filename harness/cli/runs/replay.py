@@ -20,11 +20,12 @@ from harness.campaigns.making import run_one
 from harness.campaigns.rejudging import verdict_of
 from harness.campaigns.series import Series, Venue
 from harness.cli.options.completion import complete_run
-from harness.cli.options.origins import settled
-from harness.cli.options.shared import WholeNumber, image_options, runs_option
+from harness.cli.options.origins import image_options, settled
+from harness.cli.options.shared import WholeNumber, runs_option
 from harness.cli.parsing import Command
 from harness.cli.runs.run import print_kept
 from harness.errors import KrucibleError, UsageError
+from harness.plan.kafka_choice import KafkaChoice
 from harness.plan.replaying import differences
 from harness.plan.replaying_plan import (
     INJECTING,
@@ -108,7 +109,17 @@ class _Bisectable(Command):
 @click.option("--keep", is_flag=True, help="Leave the cluster up when the run is over.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; the output of the runs goes to stderr.")
 @runs_option
-def replay(run: str, *, times: int, bisect: bool, keep: bool, as_json: bool, **given: Any) -> int:
+def replay(
+    kafka: KafkaChoice,
+    *,
+    run: str,
+    times: int,
+    symbolic: bool,
+    bisect: bool,
+    keep: bool,
+    as_json: bool,
+    runs: Path,
+) -> int:
     """Repeat the recorded schedule of RUN, and report how often its anomalies return.
 
     The same faults hit the same nodes at the same times, whatever roles they have now.  Roles that differ
@@ -121,11 +132,11 @@ def replay(run: str, *, times: int, bisect: bool, keep: bool, as_json: bool, **g
     """
     if keep and times > 1:
         raise UsageError("--keep is for a single run", next_step="drop it, or --times")
-    asked = _Arguments(run, times, Venue(given.pop("runs"), keep=keep), bisect, as_json)
+    asked = _Arguments(run, times, kafka, symbolic, Venue(runs, keep=keep), bisect, as_json)
     if not bisect:
-        return _exit_code(_reproduce(asked, given))
+        return _exit_code(_reproduce(asked))
     try:
-        return _bisect_code(_reproduce(asked, given))
+        return _bisect_code(_reproduce(asked))
     except _InterruptedError:
         return BISECT_ABORT
     except (UsageError, StoreError) as error:
@@ -141,20 +152,22 @@ class _InterruptedError(Exception):
 
 
 class _Arguments(NamedTuple):
-    """The arguments that do not determine what is run."""
+    """The parsed arguments of the command."""
 
     run: str
     times: int
+    kafka: KafkaChoice
+    symbolic: bool
     venue: Venue
     bisect: bool
     as_json: bool
 
 
-def _reproduce(asked: _Arguments, given: dict[str, Any]) -> Reproduction:
+def _reproduce(asked: _Arguments) -> Reproduction:
     with cancellable() as cancelled, _run_output(to_stderr=asked.as_json):
         recorded = load_recorded(find_run(asked.venue.runs, asked.run, originals=True))
         wanted = signature_of(verdict_of(recorded.folder))
-        planned = _planned(recorded, asked.venue.runs, _instead(given), symbolic=given["symbolic"])
+        planned = _planned(recorded, asked.venue.runs, _instead(asked.kafka), symbolic=asked.symbolic)
         click.echo(f"replaying  {clean(str(recorded.folder), _TEXT_MAX)}: {wanted.text()}")
         for note in planned.notes:
             click.echo(f"note       {clean(note, _TEXT_MAX)}")
@@ -200,14 +213,13 @@ def _run_output(*, to_stderr: bool) -> Iterator[None]:
         yield
 
 
-def _instead(given: dict[str, Any]) -> OtherKafka:
-    chosen = settled(given)
-    source = chosen["image_source"]
+def _instead(kafka: KafkaChoice) -> OtherKafka:
+    chosen = settled(kafka)
     return OtherKafka(
-        kafka_version=chosen["kafka_version"],
-        kafka_tarball=chosen["kafka_tarball"],
-        kafka_image=chosen["kafka_image"],
-        image_source=None if source == "auto" else source,
+        kafka_version=chosen.kafka_version,
+        kafka_tarball=chosen.kafka_tarball,
+        kafka_image=chosen.kafka_image,
+        image_source=None if chosen.image_source == "auto" else chosen.image_source,
     )
 
 

@@ -3,7 +3,6 @@
 import random
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -16,7 +15,7 @@ from harness.campaigns.rerunning import campaign_named, plan_again, plans_of_cam
 from harness.campaigns.series import Series, Venue
 from harness.cli.clusters.hands_on import hands_on
 from harness.cli.options.completion import complete_bug, complete_run, complete_scenario
-from harness.cli.options.hosts import hosts_options, requested_hosts
+from harness.cli.options.hosts import HostChoice, hosts_options, requested_hosts
 from harness.cli.options.origins import settled
 from harness.cli.options.properties import warn_of_unknown_properties
 from harness.cli.options.shared import (
@@ -25,17 +24,19 @@ from harness.cli.options.shared import (
     WholeNumber,
     require_nothing_else,
     runs_option,
-    topology_options,
 )
+from harness.cli.options.structs import gathered
+from harness.cli.options.topologies import TopologyChoice, topology_options
 from harness.cli.parsing import Command
 from harness.cli.runs.dry_run import plan_text
 from harness.cli.runs.dry_run_document import document_of
+from harness.cli.runs.run_arguments import RunArguments, ScenarioChanges, named_scenario
 from harness.cluster.cluster import DESCRIPTION_FILE
 from harness.errors import UsageError
 from harness.plan.gambits import GAMBITS
-from harness.plan.planning import RunOptions, RunPlan, plan_run
+from harness.plan.kafka_choice import KafkaChoice
+from harness.plan.planning import RunPlan, plan_run
 from harness.plan.random_schedules import KINDS
-from harness.plan.scenario_files import is_file, name_of
 from results.markup.cleaning import clean
 from results.store.commands import store_option
 from results.store.runs import find_run
@@ -106,7 +107,22 @@ _BESIDE = ("runs", "keep", "dry_run", "as_json")
 @click.option("--json", "as_json", is_flag=True, help="With --dry-run: print one JSON document.")
 @hosts_options
 @runs_option
-def run(scenario: str | None, seed: int | None, seeds: range | None, runs: Path, **given: Any) -> int:
+@gathered(ScenarioChanges)
+def run(
+    changes: ScenarioChanges,
+    hosts: HostChoice,
+    kafka: KafkaChoice,
+    topology: TopologyChoice,
+    *,
+    scenario: str | None,
+    again: str | None,
+    seed: int | None,
+    seeds: range | None,
+    keep: bool,
+    dry_run: bool,
+    as_json: bool,
+    runs: Path,
+) -> int:
     """Run SCENARIO and judge it.
 
     SCENARIO is a name (krucible list --scenarios) or a Python file that defines SCENARIO, such as one that
@@ -114,10 +130,10 @@ def run(scenario: str | None, seed: int | None, seeds: range | None, runs: Path,
 
     The last lines are the verdict, the run's folder and the command that repeats the run.
     """
-    dry_run = _dry_run_asked(given)
-    if (again := given.pop("again")) is not None:
+    telling = _telling(dry_run=dry_run, as_json=as_json)
+    if again is not None:
         require_nothing_else("--from", "again", *_BESIDE)
-        return _run_from(again, runs, keep=given["keep"], dry_run=dry_run)
+        return _run_from(again, runs, keep=keep, dry_run=telling)
     if scenario is None:
         raise UsageError(
             "no scenario is named",
@@ -125,37 +141,32 @@ def run(scenario: str | None, seed: int | None, seeds: range | None, runs: Path,
             where="krucible run",
             next_step="krucible list --scenarios",
         )
-    on_hosts = requested_hosts(given)
-    if is_file(scenario):
-        file = Path(scenario).resolve()
-        scenario, given["scenario_file"] = name_of(file), str(file)
+    on_hosts = requested_hosts(hosts)
+    named = named_scenario(scenario)
     if seeds is not None and seed is not None:
         raise UsageError("--seed and --seeds exclude each other", next_step="drop one of them")
-    if dry_run and (seeds is not None or given["keep"]):
+    if dry_run and (seeds is not None or keep):
         raise UsageError("--dry-run is for a single seed", next_step="drop it, or --seeds and --keep")
-    if seeds is not None:
-        if given.pop("keep"):
-            raise UsageError("--keep is for a single run", next_step="drop it, or name one --seed")
-        settings = settled(given)
-        plans = {one: _planned(scenario, one, settings) for one in seeds}
-        warn_of_unknown_properties(dict(given["config"]), plans[seeds[0]].version)
-        return _run_many(plans, runs, on_hosts)
-    if on_hosts is not None:
+    if seeds is not None and keep:
+        raise UsageError("--keep is for a single run", next_step="drop it, or name one --seed")
+    if seeds is None and on_hosts is not None:
         raise UsageError("--master is for several runs", next_step="drop it, or name --seeds A..B")
-    kept = given.pop("keep")
-    chosen = random.SystemRandom().randrange(_SEEDS) if seed is None else seed
-    plan = _planned(scenario, chosen, settled(given))
-    warn_of_unknown_properties(dict(given["config"]), plan.version)
-    return _run_one(plan, runs, keep=kept, dry_run=dry_run)
+    asked = RunArguments(named, settled(kafka), topology, changes)
+    if seeds is not None:
+        plans = {one: plan_run(asked.options(one)) for one in seeds}
+        warn_of_unknown_properties(dict(topology.config), plans[seeds[0]].version)
+        return _run_many(plans, runs, on_hosts)
+    plan = plan_run(asked.options(random.SystemRandom().randrange(_SEEDS) if seed is None else seed))
+    warn_of_unknown_properties(dict(topology.config), plan.version)
+    return _run_one(plan, runs, keep=keep, dry_run=telling)
 
 
-def _dry_run_asked(given: dict[str, Any]) -> Telling | None:
+def _telling(*, dry_run: bool, as_json: bool) -> Telling | None:
     """Return the function that describes a plan, for a dry run; None if a run is requested.
 
     Raises:
         UsageError: JSON was requested without a dry run.
     """
-    dry_run, as_json = given.pop("dry_run"), given.pop("as_json")
     if as_json and not dry_run:
         raise UsageError(
             "--json is for --dry-run",
@@ -173,11 +184,6 @@ def _run_one(plan: RunPlan, runs: Path, *, keep: bool, dry_run: Telling | None) 
     if keep and (folder / DESCRIPTION_FILE).exists():  # the cluster may not have become ready
         print_kept(folder)
     return EXIT_CODES[verdict.validity]
-
-
-def _planned(scenario: str, seed: int, given: dict[str, Any]) -> RunPlan:
-    pairs = {name: dict(given[name]) for name in ("feature", "config")}
-    return plan_run(RunOptions(scenario=scenario, seed=seed, **(given | pairs)))
 
 
 def print_kept(folder: Path) -> None:

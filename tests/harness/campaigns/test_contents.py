@@ -11,6 +11,7 @@ from harness.campaigns.contents import Content, Contents, key_of, require_two
 from harness.cluster.images.registry import digest_in, known_as
 from harness.errors import EngineError, UsageError
 from harness.plan import catalogue
+from harness.plan.kafka_choice import KafkaChoice
 from harness.plan.planning import RunOptions, plan_run
 from harness.vocabulary.version import DEFAULT_VERSION
 from tests.harness.fakes.engine import FakeEngine
@@ -27,7 +28,7 @@ def options(**given: object) -> RunOptions:
 
 def key(contents: Contents | None = None, **given: object) -> str:
     asked = options(**given)
-    return key_of(asked, (contents or Contents()).of(asked, "4.3.1"))
+    return key_of(asked, (contents or Contents()).of(asked.kafka, "4.3.1"))
 
 
 def tarball(folder: Path, data: bytes) -> str:
@@ -97,9 +98,9 @@ def test_a_digest_says_what_it_is_and_its_repository_does_not() -> None:
 
 def test_its_text_names_version_and_tarball(tmp_path: Path) -> None:
     path = tarball(tmp_path, b"rc0")
-    content = Contents().of(options(kafka_tarball=path), "4.3.1")
+    content = Contents().of(KafkaChoice(kafka_tarball=path), "4.3.1")
     assert content.text().startswith(f"Kafka 4.3.1 of {JARS}, tarball sha256:")
-    assert Contents().of(options(), "4.3.1").text() == "Kafka 4.3.1"
+    assert Contents().of(KafkaChoice(), "4.3.1").text() == "Kafka 4.3.1"
 
 
 @pytest.mark.parametrize(
@@ -135,9 +136,9 @@ def test_a_version_is_of_no_tarball_and_no_image_that_was_named() -> None:
 def test_of_a_tag_this_host_says_what_it_stands_for(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = FakeEngine()
     monkeypatch.setattr(module, "connect", lambda **_: engine)
-    assert Contents().of(options(kafka_image=TAG), "4.3.1").marks == frozenset()
+    assert Contents().of(KafkaChoice(kafka_image=TAG), "4.3.1").marks == frozenset()
     engine.add(TAG, digests=[f"local/kafka@{DIGEST}"])
-    content = Contents().of(options(kafka_image=TAG), "4.3.1")
+    content = Contents().of(KafkaChoice(kafka_image=TAG), "4.3.1")
     assert content.key == f"image {TAG}"
     assert content.marks == known_as(engine.client, TAG, "4.3.1")
     assert len(content.marks) == 2
@@ -152,17 +153,15 @@ def test_without_an_engine_a_tag_is_taken_at_its_word(monkeypatch: pytest.Monkey
         raise EngineError(f"no answer in {limit_s} s")
 
     monkeypatch.setattr(module, "connect", refuse)
-    assert Contents().of(options(kafka_image=TAG), "4.3.1") == ("4.3.1", f"image {TAG}", TAG, frozenset())
+    assert Contents().of(KafkaChoice(kafka_image=TAG), "4.3.1") == ("4.3.1", f"image {TAG}", TAG, frozenset())
 
 
 def test_one_content_under_two_names_is_not_compared_to_itself(tmp_path: Path) -> None:
     contents = Contents()
     twice = [
-        contents.of_build(
-            "4.3.1", {"kafka_version": "4.3.1", "kafka_tarball": tarball(tmp_path / name, b"x")}
-        )
+        contents.of(KafkaChoice(kafka_version="4.3.1", kafka_tarball=tarball(tmp_path / name, b"x")), "4.3.1")
         for name in ("a", "b")
     ]
     with pytest.raises(UsageError, match="are the same build"):
         require_two(*twice)
-    require_two(twice[0], contents.of_build("4.3.1", {"kafka_version": "4.3.1"}))
+    require_two(twice[0], contents.of(KafkaChoice(kafka_version="4.3.1"), "4.3.1"))

@@ -59,6 +59,13 @@ def made_again_in(page: str) -> set[str]:
     return {name for item in items for name in re.findall(r"`([^`]+)`", item)} & set(seeded_bugs())
 
 
+def marking_files_in(page: str) -> set[str]:
+    """The files of outcomes that the page says to mark runs that were made again."""
+    section = page.split(f"\n{AGAIN}\n")[1].split("\n## ", maxsplit=1)[0]
+    (paragraph,) = (text for text in section.split("\n\n") if "(`rerun`)" in text)
+    return set(re.findall(r"`([^`/]+\.json)`", paragraph))
+
+
 def _name(row: Sequence[str]) -> str:
     return row[0].strip("`")
 
@@ -97,6 +104,11 @@ def test_the_page_and_the_outcomes_mark_the_same_runs_as_made_again() -> None:
     for measured in measurements:
         tried = {bug.name for bug in measured.bugs if bug.runs}
         assert {one.bug for one in measured.rerun} <= tried, measured.series
+
+
+def test_the_page_names_every_file_that_marks_runs_as_made_again() -> None:
+    marking = {path.name for path, kept in read_all([OUTCOMES]).items() if kept.rerun}
+    assert marking_files_in(PAGE.read_text()) == marking
 
 
 def test_the_page_shows_which_controls_were_judged_again() -> None:

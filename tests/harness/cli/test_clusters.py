@@ -63,6 +63,21 @@ def test_a_cluster_is_no_run_of_the_store(
     assert cli.invoke(["check", "clusters"]) == 64
 
 
+@pytest.mark.usefixtures("runs")
+def test_the_environment_gives_options_of_every_nodes_jvm(monkeypatch: pytest.MonkeyPatch) -> None:
+    plans: list[Plan] = []
+
+    def noted(client: object, plan: Plan, binary: object) -> SimpleNamespace:
+        plans.append(plan)
+        return started(client, plan, binary)
+
+    monkeypatch.setattr(cluster, "start_cluster", noted)
+    monkeypatch.setenv("KRUCIBLE_JVM_OPTIONS", "-Xmx300m -Dx=1")
+    assert cli.invoke(["cluster", "up"]) == 0
+    assert cli.invoke(["cluster", "up", "--jvm-option", "-Xss1m"]) == 0
+    assert [plan.topology.jvm_options for plan in plans] == [("-Xmx300m", "-Dx=1"), ("-Xss1m",)]
+
+
 @pytest.mark.usefixtures("green")
 def test_a_cluster_that_does_not_start_is_no_run_either(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(*_: object) -> None:

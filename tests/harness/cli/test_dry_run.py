@@ -132,6 +132,23 @@ def test_what_is_no_whole_number_is_reported_in_words_of_ours(
     )
 
 
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ([], ["--jvm-option=-Xmx300m", "--jvm-option=-Dx=1"]),
+        (["--jvm-option", "-Xss1m"], ["--jvm-option=-Xss1m"]),
+    ],
+)
+def test_the_environment_gives_options_of_the_jvm_unless_the_command_does(
+    words: list[str], expected: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command that repeats the run has them, so it does not depend on the environment."""
+    monkeypatch.setenv("KRUCIBLE_JVM_OPTIONS", "-Xmx300m  -Dx=1")
+    assert cli.invoke(["run", "smoke/partition", "--seed", "3", "--dry-run", "--json", *words]) == 0
+    reproduce = json.loads(capsys.readouterr().out)["reproduce"].split()
+    assert [word for word in reproduce if word.startswith("--jvm-option")] == expected
+
+
 def test_json_has_the_versions_that_nodes_begin_with(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.invoke(["run", "upgrades/rolling", "--seed", "3", "--dry-run", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)

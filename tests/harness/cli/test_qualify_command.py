@@ -19,6 +19,7 @@ from harness.campaigns.series import Venue
 from harness.cli.campaigns import qualify as qualifying
 from harness.cli.runs import rerun
 from harness.errors import KrucibleError, UsageError
+from harness.plan.kafka_choice import KafkaChoice
 from harness.plan.planning import RunPlan
 from harness.plan.presets import PRESETS, Preset, PresetScenario
 from harness.vocabulary.topology import Mode
@@ -391,13 +392,14 @@ def test_what_does_not_fit_is_refused(fake: FakeRuns, words: tuple[str, ...]) ->
 
 
 def test_builds_by_version_digest_and_image() -> None:
-    assert qualifying.build_of("4.3.1") == ("4.3.1", "4.3.1", {"kafka_version": "4.3.1"})
+    assert qualifying.build_of("4.3.1") == ("4.3.1", "4.3.1", KafkaChoice(kafka_version="4.3.1"))
     image = qualifying.build_of("registry.local/kafka:4.2.0")
     assert image.version == "4.2.0"
-    assert image.options == {"kafka_image": "registry.local/kafka:4.2.0", "kafka_version": "4.2.0"}
+    assert image.kafka == KafkaChoice(kafka_image="registry.local/kafka:4.2.0", kafka_version="4.2.0")
     digest = qualifying.build_of(f"4.3.1@sha256:{'a' * 64}")
     assert digest.version == "4.3.1"
-    assert digest.options["kafka_image"].endswith(f"@sha256:{'a' * 64}")
+    assert digest.kafka.kafka_image is not None
+    assert digest.kafka.kafka_image.endswith(f"@sha256:{'a' * 64}")
     with pytest.raises(UsageError, match="no such tarball"):
         qualifying.build_of("nowhere/kafka_2.13-4.3.1.tgz")
 

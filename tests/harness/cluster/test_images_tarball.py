@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from harness import cli
 from harness.cli import doctor
@@ -15,6 +16,7 @@ from harness.cluster.images.model import JarSource, silent
 from harness.cluster.images.registry import RegistryProvider, repository_of
 from harness.cluster.images.tarball import TarballProvider, digest_of, jars_of, version_in
 from harness.errors import KrucibleError, UsageError
+from harness.plan.kafka_choice import KafkaChoice
 from harness.plan.planning import RunOptions, plan_run, reproduce_line
 from tests.harness.fakes.engine import FakeEngine
 from tests.harness.releases import file, link, odd, release
@@ -214,43 +216,41 @@ def test_a_port_is_no_tag(image: str, repository: str) -> None:
 
 
 def test_options_that_name_a_tarball_or_an_image_determine_the_version(path: Path) -> None:
-    chosen = settled({"kafka_tarball": str(path), "rate": 3})
-    assert chosen == {"kafka_tarball": str(path), "kafka_version": "4.3.1", "kafka_image": None, "rate": 3}
-    assert settled({"kafka_image": "host:5000/kafka:4.3.1-rc1"})["kafka_version"] == "4.3.1-rc1"
-    both = settled({"kafka_image": f"mine@{DIGEST}", "kafka_version": "4.4.0"})
-    assert (both["kafka_version"], both["kafka_image"]) == ("4.4.0", f"mine@{DIGEST}")
-    assert settled({"kafka_version": "4.3.1"})["kafka_image"] is None
+    chosen = settled(KafkaChoice(kafka_tarball=str(path)))
+    assert chosen == KafkaChoice(kafka_tarball=str(path), kafka_version="4.3.1")
+    assert settled(KafkaChoice(kafka_image="host:5000/kafka:4.3.1-rc1")).kafka_version == "4.3.1-rc1"
+    both = KafkaChoice(kafka_image=f"mine@{DIGEST}", kafka_version="4.4.0")
+    assert settled(both) == both
+    assert settled(KafkaChoice(kafka_version="4.3.1")).kafka_image is None
 
 
 def test_a_version_with_a_digest_is_that_image(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KRUCIBLE_KAFKA_REPOSITORY", "mirror/kafka")
-    chosen = settled({"kafka_version": f"4.3.1@{DIGEST}"})
-    assert (chosen["kafka_version"], chosen["kafka_image"]) == ("4.3.1", f"mirror/kafka@{DIGEST}")
+    chosen = settled(KafkaChoice(kafka_version=f"4.3.1@{DIGEST}"))
+    assert (chosen.kafka_version, chosen.kafka_image) == ("4.3.1", f"mirror/kafka@{DIGEST}")
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"kafka_tarball": "T", "kafka_image": "a:4.3.1"}, "--kafka-tarball and --kafka-image exclude"),
-        ({"kafka_tarball": "T", "image_source": "registry"}, "contradicts --kafka-tarball"),
-        ({"kafka_image": "a:4.3.1", "image_source": "artifacts"}, "contradicts --kafka-image"),
-        ({"kafka_tarball": "T", "kafka_version": "4.1.1"}, "holds another version"),
-        ({"kafka_image": "a"}, "the version of Kafka in that image is unknown"),
-        ({"kafka_image": "host:5000/a:latest"}, "the version of Kafka in that image is unknown"),
-        ({"kafka_image": f"a@{DIGEST}"}, "the version of Kafka in that image is unknown"),
-        ({"kafka_version": "4.3.1@sha256:12"}, "not a version of Kafka"),
+        (KafkaChoice(kafka_tarball="T", kafka_image="a:4.3.1"), "--kafka-tarball and --kafka-image exclude"),
+        (KafkaChoice(kafka_tarball="T", image_source="registry"), "contradicts --kafka-tarball"),
+        (KafkaChoice(kafka_image="a:4.3.1", image_source="artifacts"), "contradicts --kafka-image"),
+        (KafkaChoice(kafka_tarball="T", kafka_version="4.1.1"), "holds another version"),
+        (KafkaChoice(kafka_image="a"), "the version of Kafka in that image is unknown"),
+        (KafkaChoice(kafka_image="host:5000/a:latest"), "the version of Kafka in that image is unknown"),
+        (KafkaChoice(kafka_image=f"a@{DIGEST}"), "the version of Kafka in that image is unknown"),
+        (KafkaChoice(kafka_version="4.3.1@sha256:12"), "not a version of Kafka"),
     ],
 )
-def test_options_that_contradict_each_other_are_refused(
-    path: Path, given: dict[str, Any], message: str
-) -> None:
-    asked = {name: str(path) if value == "T" else value for name, value in given.items()}
+def test_options_that_contradict_each_other_are_refused(path: Path, given: KafkaChoice, message: str) -> None:
+    asked = replace(given, kafka_tarball=str(path)) if given.kafka_tarball else given
     with pytest.raises(UsageError, match=message):
         settled(asked)
 
 
 def test_the_reproduce_line_has_them(path: Path) -> None:
-    options = RunOptions(scenario="smoke/partition", seed=7, **settled({"kafka_tarball": str(path)}))
+    options = RunOptions(scenario="smoke/partition", seed=7, kafka_version="4.3.1", kafka_tarball=str(path))
     assert options.image_from == ("tarball", str(path))
     line = reproduce_line(options)
     assert line == f"krucible run smoke/partition --seed 7 --kafka-version 4.3.1 --kafka-tarball {path}"

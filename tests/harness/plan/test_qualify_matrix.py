@@ -7,6 +7,7 @@ import pytest
 from harness.campaigns.qualifying_runs import on_record
 from harness.errors import UsageError
 from harness.plan.catalogue import known_outcomes, scenario_names
+from harness.plan.kafka_choice import KafkaChoice
 from harness.plan.planning import plan_run
 from harness.plan.presets import PRESETS, Preset
 from harness.plan.qualification import (
@@ -24,8 +25,8 @@ from harness.plan.qualification import (
 from harness.vocabulary.topology import Mode
 from results.run.coverage import LABELS
 
-NEW = Build("4.3.1", "4.3.1", {"kafka_version": "4.3.1"})
-OLD = Build("4.1.1", "4.1.1", {"kafka_version": "4.1.1"})
+NEW = Build("4.3.1", "4.3.1", KafkaChoice(kafka_version="4.3.1"))
+OLD = Build("4.1.1", "4.1.1", KafkaChoice(kafka_version="4.1.1"))
 MIN_MS = 60_000
 
 
@@ -124,7 +125,7 @@ def test_a_bug_that_only_some_runs_show_is_no_control() -> None:
 
 
 def test_scenarios_that_a_build_does_not_support_are_withheld_with_a_reason() -> None:
-    old = Build("3.7.1", "3.7.1", {"kafka_version": "3.7.1"})
+    old = Build("3.7.1", "3.7.1", KafkaChoice(kafka_version="3.7.1"))
     planned = matrix(PRESETS["nightly"], NEW, old)
     assert any(text.startswith("disks/broker-replaced needs") for text in planned.withheld)
     run_on_both = {job.options.scenario for job in planned.jobs if job.role is QualificationRole.BASELINE}
@@ -145,7 +146,7 @@ def test_scenarios_that_need_kafka_clients_are_withheld_where_there_is_no_java(p
 
 
 def test_a_version_is_not_upgraded_to_itself() -> None:
-    first = Build("3.9.0", "3.9.0", {"kafka_version": "3.9.0"})
+    first = Build("3.9.0", "3.9.0", KafkaChoice(kafka_version="3.9.0"))
     planned = matrix(PRESETS["nightly"], NEW, first)
     upgrade = [job.role for job in planned.jobs if job.options.scenario == "exploratory/upgrade"]
     assert upgrade == [QualificationRole.CANDIDATE]
@@ -172,7 +173,7 @@ def test_a_release_upgrades_under_every_load_from_the_versions_that_support_it()
         assert all(plan_run(options) for options in mine)
         return [options.from_version for options in mine]
 
-    jobs = matrix(PRESETS["release"], Build("4.4.0", "4.4.0", {"kafka_version": "4.4.0"}), None).jobs
+    jobs = matrix(PRESETS["release"], Build("4.4.0", "4.4.0", KafkaChoice(kafka_version="4.4.0")), None).jobs
     every = [version for version in ("3.9.0", "4.1.1", "4.3.1", "3.7.1") for _ in range(2)]
     assert paths("exploratory/upgrade-txn") == paths("exploratory/upgrade-groups") == every
     assert paths("exploratory/upgrade-groups-modern") == ["4.1.1", "4.1.1", "4.3.1", "4.3.1"]
@@ -198,7 +199,7 @@ def test_a_build_is_not_compared_to_itself() -> None:
 
 
 def test_a_pair_does_not_name_the_build() -> None:
-    image = {"kafka_version": "4.3.1", "kafka_image": "registry.local/kafka:4.3.1"}
+    image = KafkaChoice(kafka_version="4.3.1", kafka_image="registry.local/kafka:4.3.1")
     jobs = matrix(PRESETS["smoke"], Build("i", "4.3.1", image), OLD).jobs
     (mine, theirs) = (job for job in jobs if job.options.scenario == "exploratory/txn")
     assert pair_of(mine.options) == pair_of(theirs.options)
@@ -206,7 +207,7 @@ def test_a_pair_does_not_name_the_build() -> None:
 
 
 def test_consequences_of_a_bug_put_nothing_on_record() -> None:
-    build = Build("4.4.0", "4.4.0", {"kafka_version": "4.4.0"})
+    build = Build("4.4.0", "4.4.0", KafkaChoice(kafka_version="4.4.0"))
     mine = {one.id for one in on_record(build) if one.scenario == "findings/skipped-marker"}
     assert "marker-shared" in mine
     assert "lost-write" not in mine
