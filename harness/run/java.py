@@ -16,7 +16,7 @@ from harness.plan.planning import RunPlan
 from harness.run.stage import Stage
 from harness.vocabulary import StreamsWorkload
 from harness.vocabulary.version import parse_version
-from harness.workloads.context import uses
+from harness.workloads.context import has_clients
 
 JARS = ("kafka-clients-", "lz4-java-", "snappy-java-", "zstd-jni-", "slf4j-api-")
 """The jars of the library and its dependencies; without a logging backend it logs nothing."""
@@ -52,7 +52,7 @@ def java_clients(stage: Stage) -> Iterator[Mapping[ClientKind, JavaProcess]]:
     with ExitStack() as running:
         processes: dict[ClientKind, JavaProcess] = {}
         for kind in JAVA_KINDS:
-            if uses(stage.plan.scenario.workload, kind):
+            if has_clients(stage.plan.scenario.workload, kind):
                 processes[kind] = JavaProcess(_jars(stage, kind), stage.folder, kind)
                 running.callback(processes[kind].close)
         yield processes

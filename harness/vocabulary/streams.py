@@ -24,8 +24,8 @@ class StreamsWorkload(LogWorkload, frozen=True, tag="streams"):
     """
 
     partitions: Positive = 4
-    rate: Positive = 10
-    producers: Count = 3
+    rate: Positive = 12
+    producers: Count = 4
     consumers: Count = 1
     application: str = "streams-0"
     members: Positive = 3

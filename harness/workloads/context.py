@@ -49,6 +49,7 @@ from harness.vocabulary import (
     LogWorkload,
     OffsetsWorkload,
     ShareWorkload,
+    StreamsWorkload,
     Workload,
 )
 from harness.workloads.deletions import DeletionListeners
@@ -372,7 +373,13 @@ def libraries_of(workload: Workload) -> tuple[ClientKind, ...]:
 
 
 def uses(workload: Workload, kind: ClientKind) -> bool:
-    """Whether a load, or its final read, has clients of a library."""
+    """Whether a load, or its final read, has clients of a library, members of Kafka Streams included."""
+    of_streams = isinstance(workload, StreamsWorkload) and kind is ClientKind.JAVA
+    return of_streams or has_clients(workload, kind)
+
+
+def has_clients(workload: Workload, kind: ClientKind) -> bool:
+    """The same without members of Kafka Streams, which have processes of their own."""
     named = workload.member_libraries if isinstance(workload, GroupsWorkload) else {}
     members = chain.from_iterable(named.values())
     copiers = workload.copiers if isinstance(workload, CopyWorkload) else ()

@@ -56,8 +56,8 @@ class StreamsEnd(PartitionReader):
     def work(self) -> None:
         """Ask for the offsets, process what is left, ask again, read the output, and ask once more.
 
-        What the group had passed before the output was read must be in the output.  What is in the output, the
-        group must have passed afterwards.
+        What the group had passed before the output was read must be in the output.  What is in the output,
+        the group must have passed afterwards.
         """
         self._topic = self._streams.topic
         self._offsets(min(time.monotonic() + _FIRST_OFFSETS_S, self._deadline - _KEPT_S))

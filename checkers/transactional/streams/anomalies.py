@@ -5,8 +5,8 @@ from checkers.verdict.kinds import AnomalyKind, by_id
 from checkers.verdict.needs import PERMITTED, Needs
 
 _ONCE = (
-    "With exactly_once_v2 the output, the changes of stores and the group's offsets are committed together or "
-    "not at all, so that each record is processed exactly once."
+    "With exactly_once_v2 output, changes of stores and the group's offsets are committed together or not at "
+    "all, so that each record is processed exactly once."
 )
 _SOURCE = "KIP-129, KIP-447, KIP-1071"
 
