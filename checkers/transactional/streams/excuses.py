@@ -16,7 +16,7 @@ If only the start of a log moved, the records before it are gone and nothing els
 last read explains what was read.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -24,7 +24,7 @@ import msgspec
 from checkers.columns.tables import PartitionName
 from checkers.evidence.coordinators import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, offsets_partition
 from checkers.history.operations import History
-from checkers.licences import LicenceEvent, Permit, licences_of
+from checkers.licences import Permit, licences_of
 from checkers.licences.internal import may_have_lost
 from checkers.transactional.streams.anomalies import (
     ANOMALIES,
@@ -90,9 +90,9 @@ class Excuses:
         rule = found.anomaly.id
         if found.place is None:
             return Excused(found.anomaly)
-        for cause in self._causes(found):
+        for cause in self._causes(found.place[0], found.outputs):
             for permit in licences_of(self._history).of(cause.where):
-                if self._may_explain(permit, cause, found):
+                if self._may_explain(permit, cause, found.place[1], rule):
                     return self._legal(found.anomaly, permit.text, permit.event.doubt)
         if rule in _AGAIN and (text := self._loss(OFFSETS_TOPIC)) is not None:
             return self._legal(found.anomaly, text, None)
@@ -100,21 +100,19 @@ class Excuses:
             return Excused(None, f"{rule} may follow from a lost decision on a transaction: {text}")
         return Excused(found.anomaly)
 
-    def _causes(self, found: StreamsFinding) -> Iterator[_Cause]:
-        if found.place is None:
-            return
-        topics, partition = self._loaded.topics, found.place[0]
+    def _causes(self, partition: int, outputs: Sequence[int]) -> Iterator[_Cause]:
+        topics = self._loaded.topics
         gone = frozenset({INVENTED.id, COUNT_WRONG.id})
         yield _Cause(PartitionName(topics.source, partition), frozenset(ANOMALIES), gone, of_input=True)
-        for number in dict.fromkeys(found.outputs):
+        for number in dict.fromkeys(outputs):
             yield _Cause(PartitionName(topics.output, number), _OF_OUTPUT, frozenset({LOST.id}))
         yield _Cause(PartitionName(topics.changelog, partition), _OF_CHANGELOG, _OF_CHANGELOG)
 
-    def _may_explain(self, permit: Permit, cause: _Cause, found: StreamsFinding) -> bool:
-        rule = found.anomaly.id
+    def _may_explain(self, permit: Permit, cause: _Cause, offset: int, rule: str) -> bool:
         event = permit.event
         rules = cause.truncated if event.below is None else cause.begun_later
-        return rule in rules and event.from_ns <= self._loaded.read_ns and not _keeps(event, found, cause)
+        kept = cause.of_input and rule in _OF_RECORD and event.above is not None and offset < event.above
+        return rule in rules and not kept and event.from_ns <= self._loaded.read_ns
 
     def _legal(self, anomaly: Anomaly, text: str, doubt: str | None) -> Excused:
         if doubt is not None:
@@ -130,10 +128,3 @@ class Excuses:
                 number = None if place is None else place.partition
             self._lost[topic] = may_have_lost(self._history, topic, number, until_ns=self._loaded.read_ns)
         return self._lost[topic]
-
-
-def _keeps(event: LicenceEvent, found: StreamsFinding, cause: _Cause) -> bool:
-    """Whether an event of the input kept the record of a finding that needs another record there."""
-    if found.place is None or found.anomaly.id not in _OF_RECORD or not cause.of_input:
-        return False
-    return event.above is not None and found.place[1] < event.above

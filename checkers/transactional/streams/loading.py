@@ -151,10 +151,8 @@ def _load_outputs(history: History, loaded: Application) -> None:
         if operation.key != loaded.topics.output or operation.type is not OK:
             continue
         read = msgspec.convert(operation.value, OutputRead)
-        if read.partition not in whole:
-            loaded.outputs += [_record(read.partition, operation.index, row) for row in read.records]
-            foreign = (Foreign(read.partition, *one, operation.index) for one in read.foreign)
-            loaded.foreign += foreign
+        loaded.outputs += [_record(read.partition, operation.index, row) for row in read.records]
+        loaded.foreign += [Foreign(read.partition, *one, operation.index) for one in read.foreign]
         whole.add(read.partition)
         loaded.read_ns = max(loaded.read_ns, operation.time_ns)
     loaded.outputs.sort()
@@ -172,7 +170,7 @@ def _add_unread(loaded: Application, topic: str, whole: set[int]) -> None:
 
 
 def _load_offsets(history: History, loaded: Application) -> None:
-    reads = history.of(_OUTPUT_READ)
+    reads = [o for o in history.of(_OUTPUT_READ) if o.key == loaded.topics.output]
     began = min((o.index for o in reads if o.type is INVOKE), default=len(history.operations))
     ended = max((o.index for o in reads if o.type is not INVOKE), default=len(history.operations))
     asked: dict[int | str, Operation] = {}

@@ -96,8 +96,6 @@ class Judging:
     def _wrongly_counted(self) -> Iterator[StreamsFinding]:
         """Wrong counts; records that are not in the input have no right one."""
         for partition, inputs in self._loaded.inputs.items():
-            if not self._whole_input.get(partition, False):
-                continue
             for offset, (key, count) in _counts(inputs, self._loaded.counters).items():
                 place = (partition, offset)
                 for record in self._of_place.get(place, ()):
@@ -110,7 +108,7 @@ class Judging:
 
     def _invented(self) -> Iterator[StreamsFinding]:
         for place, records in self._of_place.items():
-            if not self._whole_input.get(place[0], place[0] not in self._whole_input):
+            if not self._whole_input.get(place[0], True):
                 continue
             value = self._loaded.inputs.get(place[0], {}).get(place[1])
             for record in records:

@@ -160,7 +160,7 @@ class Deaf:
         return self.answers.pop(0)
 
     def close(self) -> None:
-        """The connection."""
+        """Close the connection, which is this object."""
 
     def kill(self) -> None:
         self.killed += 1

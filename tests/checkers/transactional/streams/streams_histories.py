@@ -31,6 +31,10 @@ class StreamsStory:
         running: members of the load that were running during the fault.
         processed: what each of them had processed before and after the fault.
         kind: kind of the workload.
+        state: the state that members of the load report.
+        reported_s: when they report.
+        faulty: whether there is a fault, from 10 s to 31 s.
+        phases: when phases began, seconds.
         more: operations that are added at the end; their times are kept.
     """
 
@@ -44,11 +48,22 @@ class StreamsStory:
     running: tuple[str, ...] = LOAD
     processed: tuple[int, int] = (10, 200)
     kind: str = "streams"
+    state: str = "RUNNING"
+    reported_s: tuple[int, int, int] = (5, 12, 20)
+    faulty: bool = True
+    phases: dict[str, int] = field(default_factory=dict)
     more: list[Operation] = field(default_factory=list)
 
     def history(self) -> History:
         """Everything, in the order in which it happened."""
-        told = [self._setup(), *self._fault(), *self._reports(), *self._answer(50, self.before)]
+        phases = (Operation(0, at * S_NS, "runner", OK, "phase", name) for name, at in self.phases.items())
+        told = [
+            self._setup(),
+            *phases,
+            *(self._fault() if self.faulty else ()),
+            *self._reports(),
+            *self._answer(50, self.before),
+        ]
         told += [
             self._read_input(partition) for partition in (0, 1) if (SOURCE, partition) not in self.unread
         ]
@@ -93,10 +108,10 @@ class StreamsStory:
                 OK,
                 "streams-status",
                 GROUP,
-                {"member": member, "last": False, "state": "RUNNING", "processed": processed},
+                {"member": member, "last": False, "state": self.state, "processed": processed},
             )
             for number, member in enumerate(self.running)
-            for at, processed in ((5, 0), (12, self.processed[0]), (20, self.processed[1]))
+            for at, processed in zip(self.reported_s, (0, *self.processed), strict=True)
         ]
         last = {"member": LAST, "last": True, "state": "RUNNING", "processed": 5}
         return [*reports, Operation(0, 40 * S_NS, 99, OK, "streams-status", GROUP, last)]

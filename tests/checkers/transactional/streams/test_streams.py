@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -323,3 +324,47 @@ def test_a_licence_with_a_doubt_leaves_no_valid_result(monkeypatch: pytest.Monke
     result = judged(story)
     assert (result.validity, result.counts) == (Validity.UNKNOWN, {})
     assert "no log has it" in (result.unknown_because or "")
+
+
+def test_without_faults_members_must_have_worked_during_the_load() -> None:
+    story = simulated(3)
+    story.phases = {"load": 1, "final-read": 39}
+    story.faulty = False
+    assert judged(story).validity is Validity.VALID
+    story.phases = {"load": 25, "final-read": 39}
+    assert not judged(story).assumptions[0].met
+
+
+def test_members_that_were_never_running_are_not_enough() -> None:
+    story = simulated(3)
+    story.state = "REBALANCING"
+    assert not judged(story).assumptions[0].met
+
+
+def test_members_that_begin_during_a_fault_count_from_nothing() -> None:
+    story = simulated(3)
+    story.processed = (200, 200)
+    story.reported_s = (50, 12, 20)
+    assert judged(story).assumptions[0].met
+
+
+def test_topics_that_the_setup_does_not_name_leave_no_valid_result() -> None:
+    history = simulated(3).history()
+    (setup, *others) = history.operations
+    nameless = msgspec.structs.replace(setup, value={**setup.value, "topics": []})
+    result = check_streams(type(history)("run", "", (nameless, *others)))
+    assert result.validity is Validity.UNKNOWN
+    assert "does not name the topics" in (result.unknown_because or "")
+
+
+def test_operations_on_other_topics_and_groups_are_left_out() -> None:
+    story = simulated(3)
+    history = story.history()
+    keys = {"final-read": "other-0", "read-output": "other-0", "streams-status": "other"}
+    keys["committed-offsets"] = "other"
+    more = [
+        msgspec.structs.replace(o, index=len(history.operations) + at, key=keys[o.f])
+        for at, o in enumerate(o for o in history.operations if o.f in keys and o.type is not INVOKE)
+    ]
+    result = check_streams(type(history)("run", "", (*history.operations, *more)))
+    assert result == judged(story)
