@@ -5,6 +5,7 @@ first: they show how far the members of the load came.  Then a last member proce
 the group's offsets are asked for again, and the output is read.
 """
 
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 
@@ -19,6 +20,7 @@ from harness.clients.interface import ClientFailedError, ClientKind, Message, Re
 from harness.clients.java.process import StartCancelledError
 from harness.clients.transactional import GroupOptions
 from harness.clients.transactional_confluent import committed_offsets
+from harness.record.journal import describe
 from harness.workloads.context import REQUEST_MS
 from harness.workloads.final_read import PartitionReader
 from harness.workloads.streams import RecordedMember, StreamsContext, member_options
@@ -107,11 +109,16 @@ class StreamsEnd(PartitionReader):
         self._disconnect()
         name = f"{self._streams.workload.application}-last"
         until = self._deadline - _KEPT_S
+        late = threading.Event()
+        timer = threading.Timer(max(0.0, until - time.monotonic()), late.set)
+        timer.start()
         try:
-            client = self._streams.clients.streams_member(member_options(self._streams, name), self.stopping)
+            client = self._streams.clients.streams_member(member_options(self._streams, name), late)
         except (ClientFailedError, StartCancelledError) as error:
-            self.complaints.append(f"{self.name}: the last member was not made: {error}")
+            self.complaints.append(f"{self.name}: the last member was not made: {describe(error)}")
             return
+        finally:
+            timer.cancel()
         member = RecordedMember(self._streams, self._recorder, client, Member(name, last=True))
         while time.monotonic() < until and member.report() is not None:
             found = self._offsets(min(until, time.monotonic() + _OFFSETS_S))

@@ -67,18 +67,22 @@ class FakeApplication(FakeLog):
         self.hidden = 0
         self.silent = False
         self.stuck = False
+        self.slow = False
         self.refuses = 0
         self.asked: list[str] = []
         self.ended: list[tuple[str, str]] = []
+        self.on_hidden: Callable[[], None] = lambda: None
         self.on_ask: Callable[[], Exception | None] = lambda: None
 
     def consumer(self, kind: ClientKind, topic: str, isolation: Isolation) -> LogConsumer:
         del kind
         hidden = self.hidden if isolation is Isolation.READ_COMMITTED and topic == "streams-out" else 0
-        return _Consumer(self.topics[topic], hidden)
+        return _Consumer(self.topics[topic], hidden, self.on_hidden)
 
     def streams_member(self, options: StreamsOptions, cancelled: threading.Event) -> FakeMember:
         self.asked.append(options.member)
+        if self.slow:
+            assert cancelled.wait(BOUND_S)
         if cancelled.is_set():
             raise StartCancelledError
         if self.refuses:
@@ -107,12 +111,15 @@ class FakeApplication(FakeLog):
 class _Consumer(FakeConsumer):
     """A consumer for which the last records are hidden by an open transaction."""
 
-    def __init__(self, log: FakeLog, hidden: int) -> None:
+    def __init__(self, log: FakeLog, hidden: int, on_hidden: Callable[[], None]) -> None:
         super().__init__(log)
         self._hidden = hidden
+        self._on_hidden = on_hidden
 
     def offsets(self, partitions: Iterable[int], timeout_s: float) -> dict[int, tuple[int, int]]:
         found = super().offsets([*partitions], timeout_s)
+        if self._hidden:
+            self._on_hidden()
         return {partition: (first, end - self._hidden) for partition, (first, end) in found.items()}
 
 
@@ -235,31 +242,44 @@ def test_the_last_member_processes_what_is_left_and_the_output_is_read(bench: Be
     assert len(order) - 1 - order[::-1].index("committed-offsets") > order.index("read-output")
 
 
-def test_an_output_that_an_open_transaction_hides_is_not_read(
+def test_an_output_that_an_open_transaction_hides_is_not_read(bench: Bench) -> None:
+    worker = StreamsEnd(bench.context, time.monotonic() + 200, bench.application.ask)
+    bench.application.hidden = 1
+    bench.application.on_hidden = lambda: setattr(worker, "_deadline", 0.0)
+    worker.start()
+    assert join_all([worker], BOUND_S) == []
+    errors = [o.error for o in bench.operations("read-output", FAIL)]
+    assert errors == ["a transaction is open: the last stable offset is 9, the end 10", "no time was left"]
+    assert not bench.operations("read-output", OK)
+    assert len(bench.operations("list-end", FAIL)) == 4
+
+
+def test_offsets_that_are_unknown_at_first_are_asked_for_again(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streams_end, "_KEPT_S", 0.9)
-    monkeypatch.setattr(streams_end, "_KEPT_FOR_OUTPUT_S", 0.5)
-    bench.application.hidden = 1
-    assert bench.end(1.5) == []
-    failed = bench.operations("read-output", FAIL)
-    assert len(failed) == 2
-    assert failed[0].error == "a transaction is open: the last stable offset is 9, the end 10"
-
-
-def test_offsets_that_nobody_returns_are_unknown(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams_end, "_KEPT_S", 0.9)
-    monkeypatch.setattr(streams_end, "_KEPT_FOR_OUTPUT_S", 0.5)
-    bench.application.on_ask = lambda: ReadError("unstable")
-    assert bench.end(1.5) == []
-    assert not bench.operations("committed-offsets", OK)
-    assert bench.operations("committed-offsets", INFO)[0].error == "unstable"
+    monkeypatch.setattr(streams_end, "_FIRST_OFFSETS_S", 0.3)
+    bench.application.on_ask = lambda: None if bench.application.asked else ReadError("unstable")
+    assert bench.end() == []
+    assert [o.error for o in bench.operations("committed-offsets", INFO)] == ["unstable"]
+    assert bench.operations("committed-offsets", OK)[-1].value["offsets"] == [[0, 10], [1, 10]]
 
 
 def test_a_last_member_that_was_not_made_is_reported(bench: Bench) -> None:
     bench.application.refuses = 1
-    assert bench.end() == ["streams-end: the last member was not made: not now"]
+    (complaint,) = bench.end()
+    assert complaint.startswith("streams-end: the last member was not made: ")
+    assert "not now" in complaint
     assert bench.operations("read-output", OK)[0].value["records"] == []
+
+
+def test_a_last_member_that_starts_too_late_is_not_awaited(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams_end, "_KEPT_S", 0.9)
+    monkeypatch.setattr(streams_end, "_KEPT_FOR_OUTPUT_S", 0.5)
+    bench.application.slow = True
+    (complaint,) = bench.end(1.5)
+    assert "StartCancelledError" in complaint
 
 
 def test_what_the_application_did_not_write_is_foreign() -> None:
