@@ -18,7 +18,7 @@ from checkers.logs import listed, log, partitions
 from checkers.logs.replicas import judging as replicas
 from checkers.runs import assumptions, availability, nodes, recovery, starts
 from checkers.share_groups import dead_letters
-from checkers.transactional import client_errors, copying, states, transactions
+from checkers.transactional import client_errors, copying, states, streams, transactions
 from checkers.verdict.entry import Checker
 from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.needs import EVERYTHING, Needs
@@ -31,6 +31,7 @@ ENTRIES = (
     transactions.ENTRY,
     descriptions.ENTRY,
     copying.ENTRY,
+    streams.ENTRY,
     states.ENTRY,
     groups.ENTRY,
     share_groups.ENTRY,

@@ -138,6 +138,14 @@ from checkers.history.shares import (
     acknowledged_problem,
     polled_problem,
 )
+from checkers.history.streams import (
+    OutputRead,
+    OutputRequested,
+    PartitionEnd,
+    StreamsEnding,
+    StreamsMember,
+    StreamsReported,
+)
 from checkers.history.transaction_states import TRANSACTION_STATES, StatesSeen, states_problem
 from checkers.history.transactions import (
     PRODUCER_CLOSED,
@@ -269,6 +277,10 @@ _CLIENTS: Shapes = {
     ("acknowledge", INVOKE): Shape(str, Acknowledging, acknowledged_problem),
     **_request("share-offsets", str, GroupRequested, GroupFound),
     **_request("dead-letters", str, DeadLettersRequested, DeadLetters),
+    **_request("streams-status", str, StreamsMember, StreamsReported),
+    **_request("end-member", str, StreamsEnding, StreamsEnding),
+    **_request("read-output", str, OutputRequested, OutputRead),
+    **_request("list-end", str, OutputRequested, PartitionEnd),
     **_request("alter-share-offsets", str, StartAltered, StartAltered),
     **_request("delete-share-offsets", str, StartsDeleted, StartsDeleted),
     **_request("delete-records", str, _Offsets, _Offsets | None),

@@ -86,6 +86,8 @@ class LoadSetup(msgspec.Struct, frozen=True):
         committed: the share groups that get records of committed transactions only.
         alter_interval_ms: mean time between changes of a share group's start offsets; 0: there are none.
         dead_letters: whether each share group has a dead-letter queue.
+        application: id of the application of Kafka Streams; empty if there is none.
+        counters: number of keys that it counts; the key of a record is its value modulo this number.
         recreated_share: share of topics that are created under a name that existed before.
     """
 
@@ -112,6 +114,8 @@ class LoadSetup(msgspec.Struct, frozen=True):
     committed: tuple[str, ...] = ()
     alter_interval_ms: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)] = 0
     dead_letters: bool = False
+    application: str = ""
+    counters: Annotated[int, msgspec.Meta(ge=1, le=LARGEST)] = 1
     recreated_share: float = 0.0
 
     def is_durable(self, process: int | str) -> bool:

@@ -45,6 +45,7 @@ FINAL_REQUESTS = {
     "metadata": ("list-topics", "read"),
     "offsets": ("read",),
     "shares": ("share-offsets",),
+    "streams": ("committed-offsets", "read-output"),
 }
 """Kind of a workload to its further requests in the phase final-read, in addition to reading all records."""
 

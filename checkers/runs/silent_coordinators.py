@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from checkers.evidence.coordinators import OFFSETS_TOPIC, offsets_partition
+from checkers.evidence.coordinators import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, offsets_partition
 from checkers.evidence.partition_changes import NOBODY, partition_changes
 from checkers.history.operations import INVOKE, OK, History, Operation
 from checkers.history.phases import Phase, phase_began_ns
+from checkers.history.setup import recorded_setup
 from checkers.history.sources import Source, lacking
 from checkers.history.units import NS_PER_MS
 from checkers.licences.decisions import lost_state
@@ -69,6 +70,9 @@ def _lost(history: History, group: str, until_ns: int) -> str | None:
     lost = may_have_lost(history, OFFSETS_TOPIC, None if place is None else place.partition, 0, until_ns)
     committing = (o for o in history.of("txn") if o.type is INVOKE and _commits(o, group))
     ids = sorted({str(operation.key) for operation in committing})
+    if not lost and group == recorded_setup(history).workload.application:
+        # The ids of the transactions of Kafka Streams are not known.
+        return may_have_lost(history, TRANSACTIONS_TOPIC, None, 0, until_ns)
     return lost or next(filter(None, (lost_state(history, each, 0, until_ns) for each in ids)), None)
 
 

@@ -1,24 +1,29 @@
 """Opens clients of every kind; the only module that imports all implementations."""
 
+from threading import Event
+
 from harness.clients.confluent import ConfluentConsumer, ConfluentProducer
 from harness.clients.interface import (
     ClientKind,
     ConsumerOptions,
     LogConsumer,
     LogProducer,
+    NotOfferedError,
     ProducerOptions,
 )
-from harness.clients.java.process import JavaProcess, needed
+from harness.clients.java.process import JavaProcess, StartProcess, needed
 from harness.clients.java.remote import (
     RemoteConsumer,
     RemoteGroupConsumer,
     RemoteProducer,
     RemoteShareAdmin,
     RemoteShareConsumer,
+    RemoteStreams,
     RemoteTransactionalProducer,
 )
 from harness.clients.kafka_python import KafkaPythonConsumer, KafkaPythonProducer
 from harness.clients.share import ShareAdmin, ShareAdminOptions, ShareConsumer, ShareOptions
+from harness.clients.streams import StreamsMember, StreamsOptions
 from harness.clients.transactional import (
     GroupConsumer,
     GroupOptions,
@@ -121,3 +126,21 @@ def open_share_admin(options: ShareAdminOptions, java: JavaProcess | None) -> Sh
         NotOfferedError: there is no process of kafka-clients.
     """
     return RemoteShareAdmin(needed(java), options)
+
+
+def open_streams(options: StreamsOptions, start: StartProcess | None, cancelled: Event) -> StreamsMember:
+    """A member of an application of Kafka Streams, in a process of its own.
+
+    Args:
+        options: how it behaves; its name is that of the process.
+        start: starts processes.
+        cancelled: when set, the start of the process is no longer awaited.
+
+    Raises:
+        StartCancelledError: the start is no longer awaited.
+        ClientFailedError: it could not be made.
+        NotOfferedError: the load has no such members.
+    """
+    if start is None:
+        raise NotOfferedError("members of Kafka Streams without what starts their processes")
+    return RemoteStreams(start(options.member, cancelled), options)

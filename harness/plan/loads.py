@@ -6,9 +6,16 @@ from itertools import chain
 from harness.clients.interface import EMBEDDED, ClientKind
 from harness.vocabulary.scenario import Scenario
 from harness.vocabulary.shares import ShareWorkload
+from harness.vocabulary.streams import StreamsWorkload
 from harness.vocabulary.topology import Topology
 from harness.vocabulary.version import VersionShapeError, parse_version
-from harness.vocabulary.workloads import OLDEST_VERSION, GroupsWorkload, LogWorkload, OffsetsWorkload
+from harness.vocabulary.workloads import (
+    OLDEST_VERSION,
+    GroupsWorkload,
+    LogWorkload,
+    OffsetsWorkload,
+    Workload,
+)
 
 ACKS = ("all", "1", "0")
 EAGER = ("range", "roundrobin")
@@ -40,12 +47,21 @@ def problems_of_load(scenario: Scenario) -> list[str]:
         found.append("libraries is empty, expected at least one client library")
     if workload.rate < 1:
         found.append(f"rate is {workload.rate}, expected at least 1 send operation a second")
-    if isinstance(workload, GroupsWorkload):
-        found += _assignor_problems(workload)
-        found += _member_problems(workload)
-    if isinstance(workload, ShareWorkload):
-        found += _config_problems(workload, scenario.topology)
+    found += _group_problems(workload, scenario.topology)
     return found
+
+
+def _group_problems(workload: Workload, topology: Topology) -> Iterator[str]:
+    """Reasons why the groups of a workload are impossible."""
+    if isinstance(workload, GroupsWorkload):
+        yield from _assignor_problems(workload)
+        yield from _member_problems(workload)
+    if isinstance(workload, ShareWorkload) and (others := {*workload.committed} - {*workload.groups}):
+        yield f"committed has {min(others)}, expected some of {', '.join(workload.groups)}"
+    if isinstance(workload, StreamsWorkload) and workload.life_min_ms > workload.life_max_ms:
+        yield f"life_min_ms is {workload.life_min_ms}, life_max_ms only {workload.life_max_ms}"
+    if isinstance(workload, ShareWorkload | StreamsWorkload):
+        yield from _config_problems(workload, topology)
 
 
 def _assignor_problems(workload: GroupsWorkload) -> Iterator[str]:
@@ -99,10 +115,8 @@ def _version_problems(version: str | None, libraries: Collection[str]) -> Iterat
         yield f"java_version: {error}"
 
 
-def _config_problems(workload: ShareWorkload, topology: Topology) -> Iterator[str]:
-    """Configs of brokers that differ from the limits of the workload, by which share groups are judged."""
-    if strangers := {*workload.committed} - {*workload.groups}:
-        yield f"committed has {min(strangers)}, expected some of {', '.join(workload.groups)}"
+def _config_problems(workload: ShareWorkload | StreamsWorkload, topology: Topology) -> Iterator[str]:
+    """Configs of brokers that differ from those that the workload needs, by which its groups are judged."""
     for name, expected in workload.broker_config.items():
         for where, config in {"the topology": topology.config, **topology.node_config}.items():
             given = config.get(name) if where == "the topology" else config.get(name, expected)

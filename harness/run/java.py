@@ -1,21 +1,26 @@
 """The processes of kafka-clients in a run whose workload uses that library."""
 
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 from harness.clients.interface import JAVA_KINDS, ClientKind
-from harness.clients.java.process import JAVA_MEND, JavaProcess, java_missing
+from harness.clients.java.process import JAVA_MEND, JavaProcess, StartProcess, java_missing
 from harness.clients.versions import version_of
 from harness.cluster.engine import connect
 from harness.cluster.images.files import jars_from
+from harness.cluster.images.maven import Coordinate, resolve_of_version
 from harness.errors import KrucibleError
 from harness.plan.planning import RunPlan
 from harness.run.stage import Stage
-from harness.workloads.context import uses
+from harness.vocabulary import StreamsWorkload
+from harness.vocabulary.version import parse_version
+from harness.workloads.context import has_clients
 
 JARS = ("kafka-clients-", "lz4-java-", "snappy-java-", "zstd-jni-", "slf4j-api-")
 """The jars of the library and its dependencies; without a logging backend it logs nothing."""
+_GROUP, _STREAMS = "org.apache.kafka", "kafka-streams"
 
 
 def require_java(plan: RunPlan) -> None:
@@ -47,10 +52,48 @@ def java_clients(stage: Stage) -> Iterator[Mapping[ClientKind, JavaProcess]]:
     with ExitStack() as running:
         processes: dict[ClientKind, JavaProcess] = {}
         for kind in JAVA_KINDS:
-            if uses(stage.plan.scenario.workload, kind):
+            if has_clients(stage.plan.scenario.workload, kind):
                 processes[kind] = JavaProcess(_jars(stage, kind), stage.folder, kind)
                 running.callback(processes[kind].close)
         yield processes
+
+
+@contextmanager
+def streams_processes(stage: Stage) -> Iterator[StartProcess | None]:
+    """What starts the process of a member of a streams group, until the end of the block; None if not needed.
+
+    Raises:
+        KrucibleError: jars can't be had.
+    """
+    if not isinstance(stage.plan.scenario.workload, StreamsWorkload):
+        yield None
+        return
+    jars = [*_jars(stage, ClientKind.JAVA), _streams_jar(stage)]
+    with ExitStack() as running:
+
+        def start(name: str, cancelled: threading.Event) -> JavaProcess:
+            process = JavaProcess(jars, stage.folder, name=name, cancelled=cancelled)
+            running.callback(process.close)
+            return process
+
+        yield start
+
+
+def _streams_jar(stage: Stage) -> Path:
+    """The jar of Kafka Streams, from the image if it has one, as images of releases do, or else by Maven.
+
+    It needs no other jar than the client's: RocksDB is for stores on disk, and has a jar of 70 MB.
+    """
+
+    def say(line: str) -> None:
+        stage.report("start", line)
+
+    version = stage.plan.version
+    with closing(connect()) as client:
+        found = jars_from(
+            client, stage.images[version], (f"{_STREAMS}-{parse_version(version)[0]}.",), say, needed=False
+        )
+    return found[0] if found else resolve_of_version(Coordinate(_GROUP, _STREAMS, version, alone=True), say)
 
 
 def _jars(stage: Stage, kind: ClientKind) -> list[Path]:

@@ -20,7 +20,7 @@ from checkers.history.phases import Phase
 from checkers.history.reading import read_history
 from checkers.judge import judge
 from harness.clients.interface import ClientKind
-from harness.clients.java.process import JavaProcess
+from harness.clients.java.process import JavaProcess, StartProcess
 from harness.cluster.containers import in_parallel
 from harness.cluster.engine import engine_errors_named
 from harness.cluster.watching import NodeWatcher
@@ -43,7 +43,7 @@ from harness.record.journal import JournalError, Recorder
 from harness.run.ended import EndedRun, RecordedRun
 from harness.run.execution import Execution
 from harness.run.healing import bench_of
-from harness.run.java import java_clients, require_java
+from harness.run.java import java_clients, require_java, streams_processes
 from harness.run.recovery import await_full_isrs, await_recovery
 from harness.run.setup_record import OBSERVE_INTERVAL_MS
 from harness.run.stage import Stage, open_stage
@@ -138,9 +138,14 @@ def _played(plan: RunPlan, host: Host, listener: Listener, cancelled: threading.
     """
     failures: HarnessFailures | None = None
     try:
-        with watched(), host.stage(plan, listener, cancelled) as stage, java_clients(stage) as java:
+        with (
+            watched(),
+            host.stage(plan, listener, cancelled) as stage,
+            java_clients(stage) as java,
+            streams_processes(stage) as streams,
+        ):
             failures = HarnessFailures(stage)
-            _play(stage, java, failures, cancelled)
+            _play(stage, _context(stage, java, streams), failures, cancelled)
     except JournalError:
         raise
     except ClusterNotReadyError as error:
@@ -155,12 +160,11 @@ def _played(plan: RunPlan, host: Host, listener: Listener, cancelled: threading.
 
 def _play(
     stage: Stage,
-    java: Mapping[ClientKind, JavaProcess],
+    context: WorkloadContext[Workload],
     failures: HarnessFailures,
     cancelled: threading.Event,
 ) -> None:
     """All actions on the cluster; a failure ends the current one, and faults in force are healed."""
-    context = _context(stage, java)
     recovery_timed_out = False
     with failures.survived("observing"), _observed(stage, context) as observers:
         with failures.survived("the load"), _loaded(stage, context) as load:
@@ -181,13 +185,15 @@ def _play(
         _gather_evidence(stage, cancelled)
 
 
-def _context(stage: Stage, java: Mapping[ClientKind, JavaProcess]) -> WorkloadContext[Workload]:
+def _context(
+    stage: Stage, java: Mapping[ClientKind, JavaProcess], streams: StartProcess | None
+) -> WorkloadContext[Workload]:
     workload = stage.plan.scenario.workload
     bootstrap = tuple(stage.cluster.bootstrap)
     brokers = tuple(stage.cluster.observe_listeners.values())
     recorder = Recorder(stage.journals.open("holds", "nemesis"), "nemesis-holds")
     holds = ConnectionHolds(bench_of(stage.cluster), stage.ledger, recorder)
-    clients = clients_for(workload, bootstrap, java)
+    clients = clients_for(workload, bootstrap, java, streams)
     controllers = tuple(stage.cluster.controller_listeners.values())
     return WorkloadContext(
         workload, stage.journals, clients, bootstrap, brokers, holds, controllers, stage.sizes

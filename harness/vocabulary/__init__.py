@@ -105,6 +105,7 @@ from harness.vocabulary.scenario import (
     TimedOperation,
 )
 from harness.vocabulary.shares import ShareWorkload
+from harness.vocabulary.streams import StreamsWorkload
 from harness.vocabulary.topology import DiskKind, Mode, Node, NodeFile, Quorum, Role, Topology
 from harness.vocabulary.transactional import (
     CompactedWorkload,
@@ -220,6 +221,7 @@ __all__ = [
     "ShareWorkload",
     "Side",
     "Step",
+    "StreamsWorkload",
     "TimedOperation",
     "TopicsRemoved",
     "Topology",

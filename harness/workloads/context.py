@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from itertools import chain
+from threading import Event
 from typing import Generic, Protocol, TypeVar
 
 import msgspec
@@ -21,16 +22,18 @@ from harness.clients.interface import (
     ProducerOptions,
     ProducerRecord,
 )
-from harness.clients.java.process import JavaProcess
+from harness.clients.java.process import JavaProcess, StartProcess
 from harness.clients.opening import (
     open_consumer,
     open_member,
     open_producer,
     open_share_admin,
     open_share_consumer,
+    open_streams,
     open_transactional,
 )
 from harness.clients.share import ShareAdmin, ShareAdminOptions, ShareConsumer, ShareOptions
+from harness.clients.streams import StreamsMember, StreamsOptions
 from harness.clients.transactional import (
     GroupConsumer,
     GroupOptions,
@@ -46,6 +49,7 @@ from harness.vocabulary import (
     LogWorkload,
     OffsetsWorkload,
     ShareWorkload,
+    StreamsWorkload,
     Workload,
 )
 from harness.workloads.deletions import DeletionListeners
@@ -132,6 +136,15 @@ class Clients(Protocol):
         """
         ...
 
+    def streams_member(self, options: StreamsOptions, cancelled: Event) -> StreamsMember:
+        """A member of an application of Kafka Streams, in a process of its own that starts now.
+
+        Raises:
+            StartCancelledError: its start is no longer wanted.
+            ClientFailedError: it could not be made.
+        """
+        ...
+
 
 class KafkaClients:
     """`Clients` of a real cluster.
@@ -142,6 +155,7 @@ class KafkaClients:
         idempotent: whether producers are idempotent.
         pipelined: whether producers have several batches in flight.
         java: the process of each version of kafka-clients that any client uses.
+        streams: starts a process for a member of an application of Kafka Streams.
     """
 
     def __init__(
@@ -152,7 +166,9 @@ class KafkaClients:
         idempotent: bool = True,
         pipelined: bool = False,
         java: Mapping[ClientKind, JavaProcess] | None = None,
+        streams: StartProcess | None = None,
     ) -> None:
+        self._streams = streams
         self._bootstrap = bootstrap
         self._acks = acks
         self._idempotent = idempotent
@@ -201,6 +217,10 @@ class KafkaClients:
         """As promised by `ShareClients.share_admin`."""
         return open_share_admin(options, self._java.get(ClientKind.JAVA))
 
+    def streams_member(self, options: StreamsOptions, cancelled: Event) -> StreamsMember:
+        """As promised by `Clients.streams_member`."""
+        return open_streams(options, self._streams, cancelled)
+
 
 class Holds(Protocol):
     """Delays single connections at a broker, as a recorded fault."""
@@ -226,6 +246,7 @@ def clients_for(
     workload: Workload,
     bootstrap: tuple[str, ...],
     java: Mapping[ClientKind, JavaProcess] | None = None,
+    streams: StartProcess | None = None,
 ) -> KafkaClients:
     """Clients whose producers have the workload's settings, or safe settings if it has none."""
     if isinstance(workload, LogWorkload):
@@ -235,6 +256,7 @@ def clients_for(
             idempotent=workload.idempotent,
             pipelined=workload.pipelined,
             java=java,
+            streams=streams,
         )
     return KafkaClients(bootstrap, java=java)
 
@@ -351,7 +373,13 @@ def libraries_of(workload: Workload) -> tuple[ClientKind, ...]:
 
 
 def uses(workload: Workload, kind: ClientKind) -> bool:
-    """Whether a load, or its final read, has clients of a library."""
+    """Whether a load, or its final read, has clients of a library, members of Kafka Streams included."""
+    of_streams = isinstance(workload, StreamsWorkload) and kind is ClientKind.JAVA
+    return of_streams or has_clients(workload, kind)
+
+
+def has_clients(workload: Workload, kind: ClientKind) -> bool:
+    """The same without members of Kafka Streams, which have processes of their own."""
     named = workload.member_libraries if isinstance(workload, GroupsWorkload) else {}
     members = chain.from_iterable(named.values())
     copiers = workload.copiers if isinstance(workload, CopyWorkload) else ()

@@ -13,9 +13,10 @@ from threading import Event
 import msgspec
 
 from checkers.history.operations import OperationType
-from checkers.history.polls import FinalRead, FinalReadPart, FinalReadRequested
+from checkers.history.polls import FinalRead, FinalReadPart, FinalReadRequested, Isolation
 from harness.clients.interface import (
     ClientFailedError,
+    ClientKind,
     LogConsumer,
     Message,
     ReadError,
@@ -136,37 +137,26 @@ def _leaders(address: Address, context: AnyContext) -> frozenset[tuple[str, int,
     )
 
 
-class FinalReader(Worker):
-    """Reads every partition with one client in one isolation level."""
+class PartitionReader(Worker):
+    """Reads partitions from the first offset to the end, with one client in one isolation level.
 
-    def __init__(self, context: AnyContext, index: int, deadline: float, missing: frozenset[Place]) -> None:
-        super().__init__(f"final-reader-{index}")
-        number = context.probe + 1 + index
+    Args:
+        context: context of the run.
+        name: name of the worker.
+        kind: the client library.
+        isolation: the isolation level.
+        deadline: time of the monotonic clock at which it gives up.
+    """
+
+    def __init__(
+        self, context: AnyContext, name: str, kind: ClientKind, isolation: Isolation, deadline: float
+    ) -> None:
+        super().__init__(name)
         self._context = context
-        self._kind, self._isolation = context.final_readers[index]
-        self._recorder = context.recorder(number, "final reader")
+        self._kind, self._isolation = kind, isolation
         self._deadline = deadline
-        self._missing = missing
         self._topic = context.topic
         self._client: LogConsumer | None = None
-
-    def work(self) -> None:
-        """Read one topic after the other."""
-        for topic in (topic.name for topic in self._context.workload.topics if topic.read):
-            self._topic = topic
-            try:
-                self._read_topic()
-            finally:
-                self.dismiss(self._client)
-                self._client = None
-
-    def _read_topic(self) -> None:
-        """List the offsets, then read one partition after the other."""
-        partitions = self._context.partitions_of(self._topic)
-        led = [p for p in partitions if (self._topic, p) not in self._missing]
-        listed = self._listed(led) if led else {}
-        for partition in partitions:
-            self._read(partition, listed)
 
     def _listed(self, partitions: list[int]) -> dict[int, tuple[int, int]] | str:
         """First and end offsets, or the reason why there are none."""
@@ -178,22 +168,6 @@ class FinalReader(Worker):
                 failure = describe(error)
                 self._disconnect()
         return failure
-
-    def _read(self, partition: int, listed: dict[int, tuple[int, int]] | str) -> None:
-        who = FinalReadRequested(self._kind, self._isolation, partition)
-        self._recorder.invoke("final-read", self._topic, who)
-        if isinstance(listed, str) or partition not in listed:
-            why = listed if isinstance(listed, str) else "not every broker saw a leader"
-            self._recorder.complete(OperationType.INFO, who, why)
-            return
-        start, end = listed[partition]
-        messages, position, failure = self._read_until(partition, start, end)
-        fields = (*msgspec.structs.astuple(who), start, end, position, grouped(messages, self._context.codec))
-        if position >= end:
-            self._recorder.complete(OperationType.OK, FinalRead(*fields))
-        else:
-            why = failure or "the end was not reached in time"
-            self._recorder.complete(OperationType.INFO, FinalReadPart(*fields), why)
 
     def _read_until(self, partition: int, start: int, end: int) -> tuple[list[Message], int, str | None]:
         """Read from start to the end or the deadline; returns records, last position and last error."""
@@ -225,3 +199,47 @@ class FinalReader(Worker):
         self.dismiss(self._client)
         self._client = None
         self.stopping.wait(_PAUSE_S)
+
+
+class FinalReader(PartitionReader):
+    """Reads every partition with one client in one isolation level."""
+
+    def __init__(self, context: AnyContext, index: int, deadline: float, missing: frozenset[Place]) -> None:
+        kind, isolation = context.final_readers[index]
+        super().__init__(context, f"final-reader-{index}", kind, isolation, deadline)
+        self._recorder = context.recorder(context.probe + 1 + index, "final reader")
+        self._missing = missing
+
+    def work(self) -> None:
+        """Read one topic after the other."""
+        for topic in (topic.name for topic in self._context.workload.topics if topic.read):
+            self._topic = topic
+            try:
+                self._read_topic()
+            finally:
+                self.dismiss(self._client)
+                self._client = None
+
+    def _read_topic(self) -> None:
+        """List the offsets, then read one partition after the other."""
+        partitions = self._context.partitions_of(self._topic)
+        led = [p for p in partitions if (self._topic, p) not in self._missing]
+        listed = self._listed(led) if led else {}
+        for partition in partitions:
+            self._read(partition, listed)
+
+    def _read(self, partition: int, listed: dict[int, tuple[int, int]] | str) -> None:
+        who = FinalReadRequested(self._kind, self._isolation, partition)
+        self._recorder.invoke("final-read", self._topic, who)
+        if isinstance(listed, str) or partition not in listed:
+            why = listed if isinstance(listed, str) else "not every broker saw a leader"
+            self._recorder.complete(OperationType.INFO, who, why)
+            return
+        start, end = listed[partition]
+        messages, position, failure = self._read_until(partition, start, end)
+        fields = (*msgspec.structs.astuple(who), start, end, position, grouped(messages, self._context.codec))
+        if position >= end:
+            self._recorder.complete(OperationType.OK, FinalRead(*fields))
+        else:
+            why = failure or "the end was not reached in time"
+            self._recorder.complete(OperationType.INFO, FinalReadPart(*fields), why)

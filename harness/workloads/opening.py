@@ -13,6 +13,7 @@ from harness.vocabulary import (
     OffsetsWorkload,
     ScriptedTransactions,
     ShareWorkload,
+    StreamsWorkload,
     TxnWorkload,
     Workload,
 )
@@ -26,6 +27,8 @@ from harness.workloads.metadata import metadata_final_workers, metadata_workers
 from harness.workloads.offsets import offsets_final_workers, offsets_workers
 from harness.workloads.scripted import scripted_workers
 from harness.workloads.shares_drain import share_final_workers, share_workers
+from harness.workloads.streams import streams_workers
+from harness.workloads.streams_end import streams_final_workers
 from harness.workloads.txn import txn_workers
 from harness.workloads.worker import Worker
 
@@ -55,6 +58,7 @@ IMPLEMENTATIONS: Mapping[type[Workload], Implementation] = {
     CopyWorkload: Implementation(copy_workers, copy_final_workers),
     GroupsWorkload: Implementation(groups_workers, groups_final_workers),
     ShareWorkload: Implementation(share_workers, share_final_workers),
+    StreamsWorkload: Implementation(streams_workers, streams_final_workers),
 }
 
 

@@ -49,6 +49,7 @@ def test_a_whole_run_is_valid(story: Story) -> None:
         "transactions",
         "descriptions",
         "copying",
+        "streams",
         "transaction-states",
         "groups",
         "share-groups",

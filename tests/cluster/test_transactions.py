@@ -1,18 +1,30 @@
 """Transactions on real clusters: clients that fence each other, copies that are made once."""
 
+import copy
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
-from checkers.history.operations import Operation, OperationType
+from checkers.history.operations import History, Operation, OperationType
 from checkers.history.reading import read_history
-from checkers.verdict.verdict import Validity
+from checkers.transactional.streams import check_streams
+from checkers.verdict.verdict import CheckerResult, Validity
 from harness.cli import invoke
 from harness.plan import planning
 from harness.plan.catalogue import load_scenario
-from harness.vocabulary import CopyWorkload, FixedSchedule, Kill, Scenario, Step, Target
+from harness.vocabulary import (
+    CopyWorkload,
+    FixedSchedule,
+    Kill,
+    Scenario,
+    Step,
+    StreamsWorkload,
+    Target,
+)
 from results.store.runs import find_run, load_verdict
 
 pytestmark = pytest.mark.cluster
@@ -77,3 +89,40 @@ def test_records_are_copied_once_by_both_clients(tmp_path: Path, monkeypatch: py
     assert all(o.value["mops"][-1][0] == "offsets" for o in copied)
     (operation,) = ended(operations, "committed-offsets", OK)
     assert max(offset or 0 for _, offset in operation.value["offsets"]) > 0
+
+
+def of_one_late_fault(name: str) -> Scenario:
+    """A scenario whose schedule is one kill, once members of Kafka Streams run: busy hosts need 18 s."""
+    scenario = load_scenario(name)
+    assert isinstance(scenario.workload, StreamsWorkload)
+    schedule = FixedSchedule((Step(25_000, 8_000, Kill(Target.PARTITION_LEADER)),), 45_000)
+    return msgspec.structs.replace(scenario, schedule=schedule)
+
+
+def changed(history: History, change: Callable[[list[Any]], None]) -> CheckerResult:
+    """The result if one partition of the output had other records."""
+    operations = list(history.operations)
+    at = next(o.index for o in operations if o.f == "read-output" and o.type is OK and o.value["records"])
+    value = copy.deepcopy(operations[at].value)
+    change(value["records"])
+    operations[at] = msgspec.structs.replace(operations[at], value=value)
+    return check_streams(msgspec.structs.replace(history, operations=tuple(operations)))
+
+
+def test_records_are_counted_once_by_members_that_are_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(planning, "load_scenario", of_one_late_fault)
+    operations = run(tmp_path, "exploratory/streams")
+
+    ends = {o.value["how"] for o in ended(operations, "end-member", OK)}
+    assert ends == {"close", "kill"}
+    states = {o.value["state"] for o in ended(operations, "streams-status", OK) if not o.value["last"]}
+    assert "RUNNING" in states
+    history = read_history(find_run(tmp_path, "exploratory/streams"))
+    assert changed(history, lambda _records: None).validity is Validity.VALID
+    assert changed(history, lambda records: records.pop(3)).counts == {"streams-lost": 1}
+    again = changed(history, lambda records: records.append([records[-1][0] + 1, *records[3][1:]]))
+    assert again.counts == {"streams-duplicated": 1}
+    counted = changed(history, lambda records: records[3].__setitem__(5, records[3][5] + 1))
+    assert counted.counts == {"streams-count-wrong": 1}

@@ -163,7 +163,12 @@ class ListedHistory:
         return SentRecords(sends.offset[rows], *times, kept, sends.invoke_op[rows])
 
     def transactional(self, name: PartitionName) -> bool:
-        """Whether any record was sent to a partition in a transaction."""
+        """Whether any record was sent to a partition in a transaction.
+
+        Kafka Streams sends all records of its topics in transactions, and no operation shows these.
+        """
+        if self.facts.setup.workload.application and not self.topic(name).loaded:
+            return True
         sends = self._columns.sends
         if name not in self._columns.partitions:
             return False

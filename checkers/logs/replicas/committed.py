@@ -75,7 +75,8 @@ def committed_ends(history: History) -> dict[PartitionName, End]:
     """The highest end that was listed when a partition was read at the end; all below it is committed.
 
     A read_committed reader lists the last stable offset, which is lower while transactions are open.  Final
-    readers leave out dead-letter queues, which readers of their own read from offset 0 to the high watermark.
+    readers leave out dead-letter queues, which readers of their own read from offset 0 to the high watermark,
+    and the output and the changelog of an application of Kafka Streams, whose ends are listed.
     """
     ends: dict[PartitionName, End] = {}
     starts: dict[PartitionName, int] = {}
@@ -84,12 +85,12 @@ def committed_ends(history: History) -> dict[PartitionName, End]:
         starts[partition] = max(starts.get(partition, 0), read.start or 0)
         if read.end is not None and (partition not in ends or read.end > ends[partition].offset):
             ends[partition] = End(read.end, operation.index)
-    for operation in history.of("dead-letters"):
+    for operation in (*history.of("dead-letters"), *history.of("list-end")):
         if operation.type is OK:
-            queue = PartitionName(str(operation.key), operation.value["partition"])
+            unread = PartitionName(str(operation.key), operation.value["partition"])
             end = End(operation.value["end"], operation.index)
-            ends[queue] = max(ends.get(queue, end), end)
-            starts.setdefault(queue, 0)
+            ends[unread] = max(ends.get(unread, end), end)
+            starts[unread] = max(starts.get(unread, 0), operation.value.get("start", 0))
     for request in requests_of(history, "delete-records"):
         for number, below in () if request.failed else request.began.value:
             partition = PartitionName(request.began.key, number)

@@ -25,8 +25,10 @@ from harness.clients.java.grouping import JavaMember
 from harness.clients.java.messages import Answer, ClientCall, Options, Raised, Returned
 from harness.clients.java.producing import JavaProducer
 from harness.clients.java.sharing import JavaShareAdmin, JavaShareConsumer
+from harness.clients.java.streaming import JavaStreams
 from harness.clients.java.transacting import JavaTransactionalProducer
 from harness.clients.share import ShareAdminOptions, ShareOptions
+from harness.clients.streams import StreamsOptions
 from harness.clients.transactional import GroupOptions, TransactionalOptions, TransactionError
 
 READY = b"ready"
@@ -40,6 +42,7 @@ _MAKERS: dict[type[Options], Callable[[Any], Any]] = {
     GroupOptions: JavaGroupConsumer,
     ShareOptions: JavaShareConsumer,
     ShareAdminOptions: JavaShareAdmin,
+    StreamsOptions: JavaStreams,
     AdministratorOptions: JavaAdministrator,
 }
 """What makes a client, by the type of its options."""

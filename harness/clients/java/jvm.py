@@ -79,6 +79,11 @@ def listed(items: Sequence[Any]) -> Any:
     return found
 
 
+def names(*texts: str) -> Any:
+    """An array of Java's strings."""
+    return jpype.JArray(java("java.lang.String"))(list(texts))
+
+
 def implemented(name: str, **methods: Callable[..., object]) -> Any:
     """An object of Java's that implements an interface, whose methods are called in Java's threads."""
     return jpype.JProxy(name, dict=methods)

@@ -6,6 +6,7 @@ from harness.clients.administrator import AdministratorOptions
 from harness.clients.group import MemberOptions
 from harness.clients.interface import ConsumerOptions, ProducerOptions
 from harness.clients.share import ShareAdminOptions, ShareOptions
+from harness.clients.streams import StreamsOptions
 from harness.clients.transactional import GroupOptions, TransactionalOptions
 
 Options = (
@@ -16,6 +17,7 @@ Options = (
     | GroupOptions
     | ShareOptions
     | ShareAdminOptions
+    | StreamsOptions
     | AdministratorOptions
 )
 

@@ -7,7 +7,8 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ JAVA_MEND = "on Debian: apt-get install default-jre-headless, or set JAVA_HOME"
 _CHILD = f"{__package__}.child"
 _START_S = 120.0
 """Ten times what a busy host of two processors took."""
+_LOOK_S = 0.5
 _END_S = 5.0
 _NO_BACKEND = "SLF4J:"
 """What says that the library logs nothing, which it says at every start."""
@@ -46,6 +48,10 @@ def java_missing() -> str | None:
     return None
 
 
+class StartCancelledError(Exception):
+    """A process is no longer wanted, and was ended before it was ready."""
+
+
 class JavaProcess:
     """A process in which any number of clients of one version of kafka-clients work.
 
@@ -53,15 +59,27 @@ class JavaProcess:
         jars: kafka-clients and what it needs.
         folder: gets what the process writes.
         kind: which version the jars are of.
+        name: begins the names of its files, instead of `kind`.
+        cancelled: when set, its start is no longer awaited.
 
     Raises:
         KrucibleError: it did not start.
+        StartCancelledError: its start is no longer awaited.
     """
 
-    def __init__(self, jars: Sequence[Path], folder: Path, kind: ClientKind = ClientKind.JAVA) -> None:
+    def __init__(
+        self,
+        jars: Sequence[Path],
+        folder: Path,
+        kind: ClientKind = ClientKind.JAVA,
+        *,
+        name: str | None = None,
+        cancelled: threading.Event | None = None,
+    ) -> None:
         self.kind = kind
-        self._log = folder / LOG_FILE.format(kind)
-        self._crash = folder / CRASH_FILE.format(kind)
+        self._cancelled = cancelled or threading.Event()
+        self._log = folder / LOG_FILE.format(name or kind)
+        self._crash = folder / CRASH_FILE.format(name or kind)
         self._passing = threading.Lock()
         self._ours, theirs = socket.socketpair()
         paths = [str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
@@ -127,6 +145,12 @@ class JavaProcess:
             next_step=f"read {self._log.name}",
         )
 
+    def kill(self) -> None:
+        """End it at once, as SIGKILL does."""
+        self._process.kill()
+        self._process.wait()
+        self._ours.close()
+
     def close(self) -> None:
         """End it; what its clients do is not awaited."""
         self._ours.close()
@@ -137,15 +161,23 @@ class JavaProcess:
             self._process.wait()
 
     def _await_start(self) -> None:
-        self._ours.settimeout(_START_S)
-        try:
-            received = self._ours.recv(64)
-        except TimeoutError as error:
-            raise self._not_started(f"it was not ready after {_START_S:.0f} s") from error
+        received = self._first_word()
         if not received:
             code = self._process.wait()
             raise self._not_started(deaths.death_text(code, self._printed(), who="its process"))
         self._ours.settimeout(None)
+
+    def _first_word(self) -> bytes:
+        """What the process says once it is ready; nothing if it has ended."""
+        self._ours.settimeout(_LOOK_S)
+        deadline = time.monotonic() + _START_S
+        while time.monotonic() < deadline:
+            try:
+                return self._ours.recv(64)
+            except TimeoutError:
+                if self._cancelled.is_set():
+                    raise StartCancelledError from None
+        raise self._not_started(f"it was not ready after {_START_S:.0f} s")
 
     def _not_started(self, why: str) -> KrucibleError:
         return KrucibleError(
@@ -159,6 +191,10 @@ class JavaProcess:
     def _printed(self) -> list[str]:
         lines = self._log.read_text(errors="replace").splitlines()
         return [line for line in lines if not line.startswith(_NO_BACKEND)]
+
+
+StartProcess = Callable[[str, threading.Event], JavaProcess]
+"""Starts a process by its name; once the event is set, its start is no longer awaited."""
 
 
 def needed(java: JavaProcess | None) -> JavaProcess:

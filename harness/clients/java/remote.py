@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from checkers.history.operations import OperationType
+from checkers.history.units import MS_PER_S
 from harness.clients.administrator import AdminAnswer, AdministratorOptions
 from harness.clients.group import MemberOptions, PolledRecords
 from harness.clients.interface import (
@@ -18,6 +19,7 @@ from harness.clients.interface import (
 from harness.clients.java.messages import ClientCall, Options, Raised
 from harness.clients.java.process import JavaProcess, ask
 from harness.clients.share import Acknowledgement, ShareAdminOptions, SharedRecord, ShareOptions
+from harness.clients.streams import StreamsOptions, StreamsStatus
 from harness.clients.transactional import (
     GroupOffsets,
     GroupOptions,
@@ -301,6 +303,43 @@ class RemoteShareAdmin(_RemoteReader):
             "starts", group, topic, list(partitions), within_s=self._request_s
         )
         return found
+
+
+class RemoteStreams:
+    """A `StreamsMember` in a JVM of its own, which ends with it.
+
+    Args:
+        process: its process, which has no other client.
+        options: how it behaves.
+
+    Raises:
+        ClientFailedError: it could not be made.
+        JavaDiedError: its process has ended, as `status` and `close` raise.
+    """
+
+    def __init__(self, process: JavaProcess, options: StreamsOptions) -> None:
+        self._process = process
+        self._bound_s = options.request_ms / MS_PER_S
+        self._remote = Remote(process, options)
+
+    def status(self) -> StreamsStatus:
+        """As promised by `StreamsMember.status`."""
+        try:
+            found: StreamsStatus = self._remote.call("status", within_s=self._bound_s)
+        except SilentError as error:
+            raise ReadError(str(error)) from error
+        return found
+
+    def kill(self) -> None:
+        """As promised by `StreamsMember.kill`."""
+        self._process.kill()
+
+    def close(self, timeout_s: float) -> None:
+        """As promised by `StreamsMember.close`."""
+        try:
+            self._remote.close(timeout_s)
+        finally:
+            self._process.kill()
 
 
 class RemoteAdministrator:

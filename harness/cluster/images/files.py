@@ -42,7 +42,7 @@ def opened(client: DockerClient, image_id: str) -> Iterator[ReadFile]:
 
 
 def jars_from(
-    client: DockerClient, image: KafkaImage, prefixes: tuple[str, ...], say: Progress
+    client: DockerClient, image: KafkaImage, prefixes: tuple[str, ...], say: Progress, *, needed: bool = True
 ) -> list[Path]:
     """Copies of those jars of an image whose names have one of the prefixes; they are kept for later runs.
 
@@ -53,10 +53,12 @@ def jars_from(
         image: an image of Kafka.
         prefixes: of the names of jars.
         say: gets a line if they must be copied.
+        needed: whether the image must have one.
 
     Raises:
         EngineError: the engine can't read the image.
-        KrucibleError: a jar is not the one that the image's notes name, or none has such a name.
+        KrucibleError: a jar is not the one that the image's notes name, or none has such a name and one is
+            needed.
     """
     folder = cache_folder() / "image-jars" / content_hash((image.checksums, *prefixes))
     with build_lock("image-jars", say):
@@ -65,18 +67,20 @@ def jars_from(
             work = folder.with_name(f"{folder.name}.{os.getpid()}")
             work.mkdir(parents=True)
             try:
-                _copy(client, image, prefixes, work)
+                _copy(client, image, prefixes, work, needed=needed)
                 work.rename(folder)
             finally:
                 shutil.rmtree(work, ignore_errors=True)
     return sorted(folder.iterdir())
 
 
-def _copy(client: DockerClient, image: KafkaImage, prefixes: tuple[str, ...], folder: Path) -> None:
+def _copy(
+    client: DockerClient, image: KafkaImage, prefixes: tuple[str, ...], folder: Path, *, needed: bool
+) -> None:
     with opened(client, image.digest) as read:
         lines = read(f"{NOTES_AT}/{JARS_FILE}").decode().splitlines()
         wanted = [line.split(maxsplit=1) for line in lines if Path(line).name.startswith(prefixes)]
-        if not wanted:
+        if not wanted and needed:
             raise KrucibleError(
                 "an image lacks jars",
                 got=f"none of {', '.join(prefixes)}",

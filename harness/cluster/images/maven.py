@@ -200,6 +200,21 @@ def resolve_jar(wanted: Coordinate, sha512: str, progress: Progress) -> Path:
     return jar
 
 
+def resolve_of_version(wanted: Coordinate, progress: Progress) -> Path:
+    """One jar of a released version, which is resolved once and cached; Maven verifies its checksum.
+
+    Raises:
+        KrucibleError: if Maven is missing or fails.
+    """
+    name = f"{wanted.artifact}-{wanted.version}"
+    jar = cache_folder() / "jars" / name / f"{name}.jar"
+    if not jar.is_file():
+        with build_lock("jars", progress):
+            if not jar.is_file():
+                _resolve_one(wanted, jar, progress)
+    return jar
+
+
 def _resolve_one(wanted: Coordinate, jar: Path, progress: Progress) -> None:
     if reason := maven_missing():
         raise KrucibleError(

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from checkers.columns.tables import NEVER
@@ -166,3 +167,25 @@ def test_a_loss_counts_in_the_partitions_of_the_group_and_of_those_that_commit_f
 
     monkeypatch.setattr(internal, "losses", losses)
     assert silent(recording) == ([] if licensed else [GROUP])
+
+
+@pytest.mark.parametrize(("application", "licensed"), [(GROUP, True), ("another", False)])
+def test_a_lost_transaction_of_kafka_streams_is_of_any_coordinator(
+    monkeypatch: pytest.MonkeyPatch, application: str, *, licensed: bool
+) -> None:
+    recording = story()
+    add_question(recording, 220, 280)
+    recording.final(end=0)
+    history = recording.history()
+    (setup,) = history.of("setup")
+    workload = {**setup.value.get("workload", {}), "application": application}
+    value = {**setup.value, "workload": workload}
+    operations = list(history.operations)
+    operations[setup.index] = msgspec.structs.replace(setup, value=value)
+
+    def losses(_: History, name: str, number: int | None = None) -> tuple[Loss, ...]:
+        return (Loss("a loss", NEVER),) if name == "__transaction_state" and number is None else ()
+
+    monkeypatch.setattr(internal, "losses", losses)
+    (anomaly,) = check_recovery(History("run", "", tuple(operations))).anomalies
+    assert anomaly.illegal is not licensed

@@ -95,6 +95,11 @@ def test_an_image_without_such_jars_is_refused() -> None:
         copied(engine("kafka_2.13-4.5.0.jar"))
 
 
+def test_an_image_may_lack_jars_that_are_not_needed() -> None:
+    client: Any = engine("kafka_2.13-4.5.0.jar")
+    assert jars_from(client, IMAGE, ("kafka-streams-4.",), print, needed=False) == []
+
+
 def test_an_image_without_notes_is_refused() -> None:
     given = Engine({})
     with pytest.raises(EngineError, match="can't be read") as caught:

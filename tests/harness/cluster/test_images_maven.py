@@ -79,6 +79,22 @@ def test_jars_are_resolved_once_with_strict_checksums(cache: Path, install_mvn: 
     assert [each.name for each in folder.parent.iterdir()] == ["4.3.1"], "the work folder is still there"
 
 
+def test_one_jar_of_a_version_is_resolved_once_without_what_it_needs(cache: Path, install_mvn: Path) -> None:
+    body = """
+echo "$@" >> "$0.calls"; cp pom.xml "$0.pom"
+mkdir libs; echo jar > libs/kafka-streams-4.4.0.jar
+"""
+    script(install_mvn / "mvn", body)
+    wanted = maven.Coordinate("org.apache.kafka", "kafka-streams", "4.4.0", alone=True)
+    jar = maven.resolve_of_version(wanted, silent)
+    assert jar == maven.resolve_of_version(wanted, silent)
+    assert jar == cache / "jars" / "kafka-streams-4.4.0" / "kafka-streams-4.4.0.jar"
+    assert jar.read_text() == "jar\n"
+    (call,) = (install_mvn / "mvn.calls").read_text().splitlines()
+    assert "--strict-checksums" in call
+    assert "<exclusion>" in (install_mvn / "mvn.pom").read_text()
+
+
 def test_one_process_resolves_what_two_want(cache: Path, install_mvn: Path) -> None:
     waits = install_mvn / "waits"
     script(

@@ -18,6 +18,7 @@ from harness.clients import (
 from harness.clients.administrator import Administrator, AdministratorOptions
 from harness.clients.group import GroupMember, MemberOptions
 from harness.clients.share import ShareAdmin, ShareAdminOptions, ShareConsumer, ShareOptions
+from harness.clients.streams import StreamsMember, StreamsOptions
 from harness.clients.transactional import (
     GroupConsumer,
     GroupOptions,
@@ -72,6 +73,9 @@ class FakeLog:
 
     def share_admin(self, options: ShareAdminOptions) -> ShareAdmin:
         raise AssertionError(options)
+
+    def streams_member(self, options: StreamsOptions, cancelled: threading.Event) -> StreamsMember:
+        raise AssertionError((options, cancelled))
 
     def _make(self, what: str) -> None:
         raise_if(self.on_make(what))

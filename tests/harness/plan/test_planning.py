@@ -27,6 +27,7 @@ from harness.vocabulary import (
     RollingSchedule,
     Scenario,
     Stop,
+    StreamsWorkload,
 )
 from harness.vocabulary.version import DEFAULT_VERSION
 from harness.vocabulary.workloads import OTHER_JAVA_CLIENT
@@ -189,6 +190,17 @@ def test_only_groups_of_the_load_can_get_committed_records() -> None:
     workload = msgspec.structs.replace(scenario.workload, committed=("share-7",))
     problems = problems_of_load(msgspec.structs.replace(scenario, workload=workload))
     assert problems == ["committed has share-7, expected some of share-0"]
+
+
+def test_a_load_of_kafka_streams_needs_its_configs_of_brokers_and_times_in_order() -> None:
+    scenario = load_scenario("exploratory/streams")
+    assert problems_of_load(scenario) == []
+    workload = StreamsWorkload(life_min_ms=9_000, life_max_ms=8_000, session_ms=5_000)
+    problems = problems_of_load(msgspec.structs.replace(scenario, workload=workload))
+    assert problems == [
+        "life_min_ms is 9000, life_max_ms only 8000",
+        "the topology has group.streams.session.timeout.ms=6000, expected 5000 as the workload has it",
+    ]
 
 
 def test_all_problems_are_reported_together() -> None:

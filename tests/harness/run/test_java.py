@@ -1,5 +1,6 @@
 """kafka-clients in a run: of the run's version, and refused at once where it can't be had."""
 
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -7,11 +8,12 @@ from typing import Any
 import pytest
 
 from harness.clients.interface import JAVA_KINDS, ClientKind
+from harness.cluster.images.maven import Coordinate
 from harness.errors import KrucibleError
 from harness.plan.catalogue import load_scenario, scenario_names
 from harness.plan.planning import RunOptions, plan_run
 from harness.run import java
-from harness.run.java import java_clients, require_java
+from harness.run.java import java_clients, require_java, streams_processes
 from harness.workloads.context import uses
 
 
@@ -83,3 +85,46 @@ def test_another_version_has_the_jars_of_its_own_image(
     assert taken == ["the run's", "the other"]
     same = plan_run(RunOptions(scenario="exploratory/txn-java-old", seed=1, kafka_version="3.9.0"))
     assert [image.version for image in same.images] == ["3.9.0"]
+
+
+@pytest.mark.parametrize("from_image", [True, False])
+def test_members_of_kafka_streams_have_processes_that_end_with_the_load(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, from_image: bool
+) -> None:
+    done: list[Any] = []
+
+    def process(jars: list[Path], folder: Path, *, name: str, cancelled: threading.Event) -> Any:
+        assert (folder, cancelled.is_set()) == (tmp_path, False)
+        done.append((name, [jar.name for jar in jars]))
+        return SimpleNamespace(close=lambda: done.append("closed"))
+
+    def copied(
+        _client: object, _image: str, prefixes: tuple[str, ...], _say: object, *, needed: bool = True
+    ) -> list[Path]:
+        if needed:
+            return [Path("kafka-clients-4.4.0.jar")]
+        assert prefixes == ("kafka-streams-4.",)
+        return [Path("kafka-streams-4.4.0.jar")] if from_image else []
+
+    def resolved(wanted: Coordinate, _say: object) -> Path:
+        assert wanted.alone
+        return Path(f"resolved-{wanted.artifact}-{wanted.version}.jar")
+
+    monkeypatch.setattr(java, "JavaProcess", process)
+    monkeypatch.setattr(java, "connect", lambda: SimpleNamespace(close=lambda: None))
+    monkeypatch.setattr(java, "jars_from", copied)
+    monkeypatch.setattr(java, "resolve_of_version", resolved)
+    plan = plan_run(RunOptions(scenario="exploratory/streams", seed=1, kafka_version="4.4.0"))
+    stage: Any = SimpleNamespace(plan=plan, folder=tmp_path, report=None, images={"4.4.0": "its image"})
+    with java_clients(stage) as processes, streams_processes(stage) as start:
+        assert processes == {}
+        assert start is not None
+        start("member-1", threading.Event())
+    jar = "kafka-streams-4.4.0.jar" if from_image else "resolved-kafka-streams-4.4.0.jar"
+    assert done == [("member-1", ["kafka-clients-4.4.0.jar", jar]), "closed"]
+
+
+def test_a_load_without_members_of_kafka_streams_starts_no_such_process() -> None:
+    stage: Any = SimpleNamespace(plan=plan_run(RunOptions(scenario="exploratory/chaos-java", seed=1)))
+    with streams_processes(stage) as start:
+        assert start is None

@@ -539,3 +539,21 @@ def test_what_was_asked_may_be_lost_with_a_journal() -> None:
     lacking = frozenset(["worker-3"])
     result = result_by("listed-offsets", check_listed, History("run", "", whole.operations, lacking=lacking))
     assert result.validity is Validity.UNKNOWN
+
+
+@pytest.mark.parametrize(("application", "loaded"), [("", False), ("app-0", True), ("app-0", False)])
+def test_what_kafka_streams_writes_is_transactional(application: str, *, loaded: bool) -> None:
+    asked = Asked()
+    asked.add_answer(230, "latest", 5)
+    asked.add_answer(240, "stable", 3)
+    history = asked.history()
+    (setup,) = history.of("setup")
+    topics = [{"name": TOPIC, "partitions": 1, "loaded": loaded}]
+    workload = {**setup.value.get("workload", {}), "application": application}
+    operations = list(history.operations)
+    operations[setup.index] = msgspec.structs.replace(
+        setup, value={**setup.value, "topics": topics, "workload": workload}
+    )
+    result = check_listed(History("run", "", tuple(operations)))
+    expected = [] if application and not loaded else [END_BEHIND]
+    assert [anomaly.id for anomaly in result.anomalies] == expected

@@ -66,3 +66,18 @@ def test_a_queue_that_was_not_read_is_not_compared(ends: list[Operation]) -> Non
     result = judged(LOG, *ends)
     assert result.validity is Validity.UNKNOWN
     assert str(result.unknown_because).startswith("the history does not have the committed end of log-0/0")
+
+
+def end_listed(start: int, end: int, kind: OperationType = OK) -> Operation:
+    """The start and the end of the partition were requested."""
+    value = {"partition": 0, "start": start, "end": end} if kind is OK else {"partition": 0}
+    return Operation(0, 1, "reader", kind, "list-end", TOPIC, value)
+
+
+@pytest.mark.parametrize(("end", "counts"), [(3, {"short-replica": 1}), (2, {})])
+def test_replicas_of_a_topic_are_compared_up_to_a_listed_end(end: int, counts: dict[str, int]) -> None:
+    assert judged(LOG[:1], end_listed(0, end)).counts == counts
+
+
+def test_an_end_that_nobody_listed_is_missing() -> None:
+    assert judged(LOG, end_listed(0, 3, FAIL)).validity is Validity.UNKNOWN
