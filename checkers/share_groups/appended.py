@@ -13,7 +13,7 @@ An answer does not show this in these cases, so it is left out:
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
@@ -85,10 +85,17 @@ def appended_before(history: History, stored: StoredLog, accepted: Accepted) -> 
     for batch in stored.batches():
         mine = left.get(batch.name, {})
         if batch.state == Delivery.ACKNOWLEDGED:
-            answers = (mine.pop(offset, AT_THE_END) for offset in range(batch.first, batch.last + 1))
-            before[batch.row] = min(before[batch.row], *answers)
+            answers = [mine.pop(offset) for offset in _within(mine, batch.first, batch.last)]
+            before[batch.row] = min(before[batch.row], *answers, AT_THE_END)
     earliest: Integers = np.minimum.accumulate(before[::-1])[::-1]
     return earliest
+
+
+def _within(offsets: Collection[int], first: int, last: int) -> list[int]:
+    """The offsets of a batch that are among some others; a damaged log may have a batch of any length."""
+    if last - first < len(offsets):
+        return [offset for offset in range(first, last + 1) if offset in offsets]
+    return [offset for offset in offsets if first <= offset <= last]
 
 
 def lacks_records(history: History, stored: StoredLog) -> str | None:

@@ -96,12 +96,14 @@ def archived_records(history: History, groups: ShareGroups, asked: Asked) -> Ite
     known, since = _Known(history, asked), _received(groups)
     for stored in stored_logs(history):
         before = appended_before(history, stored, accepted).tolist()
-        doubt = lacks_records(history, stored)
+        doubt, once = lacks_records(history, stored), frozenset(stored.kept())
         for row, place in known.due(stored):
             read_after = asked.read_after[place[0].group]
             until = read_after if doubt else before[row]
             if until <= read_after:
-                yield Archived(place, stored.at(row), stored.log.op, since.get(place, NONE), until, doubt)
+                # A state that begins again may archive the record before members receive it again.
+                first = since.get(place, NONE) if place[0] in once else NONE
+                yield Archived(place, stored.at(row), stored.log.op, first, until, doubt)
 
 
 @dataclass(slots=True)

@@ -121,14 +121,14 @@ class _Read:
     records: set[Place] = field(default_factory=set)
 
     def whole(self, group: str) -> bool:
-        """Whether all partitions of the queue of a group were read."""
+        """Whether all partitions of the queue of a group were read, from their first record to the last."""
         return bool(asked := self.asked.get(group)) and asked == self.read.get(group)
 
     def doubts(self, groups: Iterable[str]) -> Iterator[str]:
         """Why the rules are undecided for some groups, or for findings that an event may explain."""
         for group in groups:
             if not self.whole(group):
-                yield f"the dead-letter queue of {group} was not read"
+                yield f"the dead-letter queue of {group} was not read completely"
         named = set[tuple[str, str]]()
         for anomaly in self.found:
             if anomaly.licence is not None and (anomaly.id, anomaly.licence) not in named:
@@ -191,14 +191,24 @@ def _read(history: History, groups: ShareGroups, limit: int) -> _Read:
             all_.queues[group] = str(operation.key)
             all_.began.setdefault(group, operation.index)
         elif operation.type is OK:
-            all_.read.setdefault(group, set()).add(partition)
-            for at, headers, value in msgspec.convert(operation.value, DeadLetters).records:
+            answer = msgspec.convert(operation.value, DeadLetters)
+            if _is_whole(answer):
+                all_.read.setdefault(group, set()).add(partition)
+            for at, headers, value in answer.records:
                 all_.letters[group] += 1
                 letter = _parsed(headers, value)
                 if isinstance(letter, _Letter):
                     all_.records.add(letter.record)
                 all_.found += filter(None, (_judged(operation, at, letter, known),))
     return all_
+
+
+def _is_whole(answer: DeadLetters) -> bool:
+    """Whether an answer has all records of a partition: retention may have removed the first ones."""
+    if not answer.end:
+        return True
+    offsets = [offset for offset, *_ in answer.records]
+    return bool(offsets) and offsets[0] == 0 and offsets[-1] >= answer.end - 1
 
 
 def _missing(history: History, groups: ShareGroups, read: _Read, limit: int) -> Compared:

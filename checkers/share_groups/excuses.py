@@ -3,7 +3,9 @@
 A legal loss in the partition with the state of a share group excuses findings that depend on stored states
 and were seen after it.  So does one in the partition of ``__consumer_offsets`` that tells which states the
 group has: its coordinator initialises the others again.  Findings in the log of the share coordinator are
-excused only if a state may have been initialised again after the loss (`initialised`).
+excused only if a state may have been initialised again after the loss (`initialised`).  A start offset that
+goes back is also excused if that log lost records: the leader of the share partition keeps the start offset
+that it has read, and the record that set it may be among those that were lost.
 
 A legal loss in the partition that is read excuses findings that depend on offsets, because these may be
 written again.
@@ -29,6 +31,7 @@ from checkers.share_groups.anomalies import (
     START_WENT_BACK,
     STATE_MISCOUNTED,
     STATE_UNASKED,
+    STORED_START_BACK,
     TOO_MANY,
     UNCOMMITTED_READ,
     UNDELIVERED,
@@ -78,7 +81,7 @@ class Excuses:
             loss.text
             for topic, losses_ in known.items()
             for loss in losses_
-            if (one.row is None and topic == SHARES_TOPIC)
+            if (topic == SHARES_TOPIC and (one.row is None or one.anomaly.id == STORED_START_BACK.id))
             or self._initialised.may_follow(loss, one.name, one.row)
         )
         return with_licence(one.anomaly, next(met, None))

@@ -7,8 +7,9 @@ it, and may have been appended after the loss.  The first one of a share partiti
 not another one.  When it was appended is known from later answers to members, not from what it says itself
 (`appended`).
 
-The same holds for the log of states: a coordinator reads what is left of it, and goes on from there.  So what
-follows a loss in it agrees with what is left.
+The same holds for the log of states: a coordinator reads what is left of it, and goes on from there.  So its
+snapshots and leader epochs after a loss agree with what is left.  Start offsets need not, because leaders of
+share partitions keep those that they have read (`excuses`).
 
 What members were told may be lost with that log, also if no state begins again.  So findings about members'
 requests have no such record.

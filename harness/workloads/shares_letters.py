@@ -92,4 +92,8 @@ class DeadLetterReader(Worker):
             while found:
                 letters += found
                 _, found = fetch_letters(connection, self._topic, partition, letters[-1].offset + 1)
+        if letters and letters[-1].offset < end - 1:
+            raise WireError(
+                f"{self._topic}/{partition} ends at {end}, and a fetch after {letters[-1].offset} is empty"
+            )
         return end, letters

@@ -153,7 +153,7 @@ def test_a_queue_that_was_not_read_leaves_only_these_rules_open(asked: bool) -> 
     story.lists(*range(13))
     result = judged(story)
     assert (result.validity, result.counts) == (Validity.UNKNOWN, {})
-    assert result.unknown_because == f"the dead-letter queue of {GROUP} was not read"
+    assert result.unknown_because == f"the dead-letter queue of {GROUP} was not read completely"
     assert check_share_groups(story.history()).validity is Validity.VALID
 
 
@@ -166,7 +166,7 @@ def test_a_partition_that_was_not_read_leaves_them_open_and_findings_in_another_
     result = judged(story)
     assert (result.validity, result.unknown_because) == (
         Validity.UNKNOWN,
-        f"the dead-letter queue of {GROUP} was not read",
+        f"the dead-letter queue of {GROUP} was not read completely",
     )
     reads(story, (headers(3), value_at(3)))
     assert judged(story).validity is Validity.INVALID

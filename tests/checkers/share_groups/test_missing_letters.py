@@ -18,7 +18,7 @@ from checkers.share_groups.dead_letters import check_dead_letters
 from checkers.verdict.verdict import CheckerResult, Validity
 from tests.checkers.share_groups.share_histories import GROUP, LIMIT, TOPIC, ShareStory, value_at
 from tests.checkers.share_groups.share_state_histories import FREE, GONE, MADE, Record, done, states
-from tests.checkers.share_groups.test_dead_letters import headers, reads
+from tests.checkers.share_groups.test_dead_letters import QUEUE, headers, reads
 
 GOING = Delivery.ARCHIVING
 TEXT = "2026-11-20T21:57:57,000 ERROR Failed to write to DLQ, proceeding to ARCHIVED regardless."
@@ -38,6 +38,7 @@ def rejecting(kind: str = "reject", count: int = 1) -> ShareStory:
         ],
     )
     story.operations[0].value["workload"]["dead_letters"] = True
+    story.operations[0].value["topics"].append({"name": QUEUE, "topic_id": "q", "partitions": 1})
     story.sends(*range(14))
     story.now_ns = 59_000_000_000
     story.polls(1, dict.fromkeys(range(12), 1) | {12: count, 13: 1})
@@ -164,6 +165,7 @@ def test_a_failure_before_a_second_rejection_counts_from_the_first_delivery() ->
     story = ShareStory()
     story.setup(GROUP, evidence=[EVIDENCE_SHARES])
     story.operations[0].value["workload"]["dead_letters"] = True
+    story.operations[0].value["topics"].append({"name": QUEUE, "topic_id": "q", "partitions": 1})
     story.sends(*range(14))
     story.now_ns = 30_000_000_000
     story.polls(1, {12: 1})
@@ -247,13 +249,41 @@ def test_a_permitted_loss_in_the_queue(monkeypatch: pytest.MonkeyPatch, to_s: in
     assert result.validity is (Validity.UNKNOWN if explains else Validity.INVALID)
 
 
+@pytest.mark.parametrize("read", [[], [0], [39]], ids=["none", "the first", "the last"])
+def test_a_queue_that_was_not_read_from_its_first_record_to_the_last(read: list[int]) -> None:
+    story = rejecting()
+    asked, records = {"group": GROUP, "partition": 0}, [[at, headers(13, LIMIT), value_at(13)] for at in read]
+    story.add("letters", INVOKE, "dead-letters", QUEUE, asked)
+    story.add("letters", OK, "dead-letters", QUEUE, asked | {"end": 40, "records": records})
+    story.lists(*range(14))
+    story.add("replicas", OK, "observe", SHARE_STATES, states(*ENOUGH))
+    result = check_dead_letters(story.history())
+    assert "dead-letter-missing" not in result.counts
+    assert f"the dead-letter queue of {GROUP} was not read completely" in (result.unknown_because or "")
+
+
+def test_a_queue_that_the_setup_does_not_have_may_have_lost_records() -> None:
+    story = rejecting()
+    story.operations[0].value["topics"].pop()
+    assert "the setup does not have" in undecided(told(story))
+
+
+def test_a_record_that_was_received_only_in_a_later_life_of_its_state() -> None:
+    """All answers of the first life were lost; a broker logged the failure before the reception."""
+    story = rejecting()
+    logs(story, 30)
+    ends = Record(kind=Kind.REMOVED)
+    result = told(story, MADE, done(12, state=GOING), done(12, state=GONE), ends, done(0))
+    assert (result.counts, result.figures["dead_letters_failed"]) == ({}, 1)
+
+
 def test_a_partition_of_the_queue_that_nobody_asked_for() -> None:
     story = rejecting()
     queue = {"name": f"dlq.{GROUP}", "partitions": 2, "loaded": False, "read": False}
     story.operations[0].value["topics"].append(queue)
     result = told(story)
     assert (result.validity, result.counts) == (Validity.UNKNOWN, {})
-    assert result.unknown_because == f"the dead-letter queue of {GROUP} was not read"
+    assert result.unknown_because == f"the dead-letter queue of {GROUP} was not read completely"
 
 
 def test_a_log_that_was_not_read() -> None:

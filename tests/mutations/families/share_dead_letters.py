@@ -91,7 +91,7 @@ def a_dead_letter_names_another_group(edit: Edit) -> None:
     read(edit, (headers_of(one, one.count, group="share-9"), one.value))
 
 
-@mutation("share", unknown("dead-letters: the dead-letter queue of share-0 was not read"), RUNS, 1)
+@mutation("share", unknown("dead-letters: the dead-letter queue of share-0 was not read completely"), RUNS, 1)
 def a_queue_was_not_read(edit: Edit) -> None:
     """The dead-letter queue of a group could not be read."""
     read(edit, ended=FAIL)
