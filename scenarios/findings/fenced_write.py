@@ -77,7 +77,7 @@ SCENARIO = Scenario(
             Validity.INVALID,
             FENCED_WRITE.anomalies,
             consequences=FENCED_WRITE.consequences,
-            why="found on 4.4.0",
+            why="found on 4.3.1 and 4.4.0",
         ),
     ),
     ticket="KIP-932",
