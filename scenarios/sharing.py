@@ -42,6 +42,19 @@ DELAYED_WRITES = Expectation(
 UNDER_FAULTS = (DELAYED_WRITES, INITIALISED_AGAIN)
 """Both, by version."""
 
+FENCED_WRITE = Expectation(
+    Validity.VALID,
+    ("share-answered-early",),
+    consequences=(
+        "acknowledged-twice",
+        "delivered-after-acknowledgement",
+        "delivery-count-lost",
+        "share-lock-lost",
+    ),
+    why="findings/fenced-write: a write that the share coordinator refused is confirmed",
+)
+"""What share groups may show if a partition returns to a former leader while writes of its epoch wait."""
+
 
 def share_brokers(workload: ShareWorkload) -> dict[str, str]:
     """The state of share groups has few partitions and three replicas; two must be in sync."""

@@ -3,12 +3,14 @@
 import time
 from collections.abc import Mapping, Sequence
 
+import msgspec
+
 from checkers.history.commits import GroupFound, GroupRequested
 from checkers.history.operations import OperationType
 from checkers.history.polls import Isolation
 from checkers.history.units import MS_PER_S
 from harness.clients.interface import ClientFailedError, ReadError
-from harness.clients.share import ShareAdmin, ShareAdminOptions, ShareConsumer, SharedRecord
+from harness.clients.share import ShareAdmin, ShareAdminOptions, ShareConsumer, SharedRecord, ShareOptions
 from harness.workloads.consuming import POLL_PAUSE_S
 from harness.workloads.context import REQUEST_MS
 from harness.workloads.last_records import last_records
@@ -34,6 +36,8 @@ After 60 s the checker takes the group for stuck (`checkers.share_groups.settlin
 are no longer than those of the workload by default.
 """
 _LASTS_TIMEOUT_S = 5.0
+_POLL_RECORDS = 20
+"""How many records a poll may return at least; with fewer, what is left can't be drained within the bound."""
 
 
 class ShareDrain(Sharing):
@@ -73,6 +77,10 @@ class ShareDrain(Sharing):
                 self.stopping.wait(POLL_PAUSE_S)
         finally:
             self.leave()
+
+    def _options(self) -> ShareOptions:
+        options = super()._options()
+        return msgspec.structs.replace(options, poll_records_max=max(options.poll_records_max, _POLL_RECORDS))
 
     def _lasts(self) -> dict[int, int]:
         """The offset of the last record of each partition; empty if they could not be read."""

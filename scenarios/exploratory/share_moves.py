@@ -1,6 +1,8 @@
 """exploratory/share-moves: leaders and coordinators of share groups move while acknowledgements wait.
 
-Kafka's source has two ways in which an accepted record may be delivered again; neither was seen in a cluster:
+Kafka's source has two ways in which an accepted record may be delivered again.  The second one was seen in a
+run of this scenario.  It has a scenario of its own, findings/fenced-write, in whose runs the first one was
+seen to take locks away from members, but not to deliver accepted records again:
 
 * When a request of an earlier instance of ``SharePartition`` fails, for example by FENCED_LEADER_EPOCH, then
   ``SharePartitionManager.removeSharePartitionFromCache`` removes the instance that the broker has now.  The
@@ -10,14 +12,21 @@ Kafka's source has two ways in which an accepted record may be delivered again; 
   ``ShareCoordinatorService.writeState`` returns the result of the last one, and each
   ``WriteStateHandler.handleRequestResponse`` takes it for its own.  So a write that was fenced is confirmed.
 
+Only the second one is expected: it shows as ``share-answered-early``, because no log has the write.  The
+first one has its writes in the log before they are confirmed.  It remains unexpected in runs without the
+second one.
+
 Requests of an earlier leader epoch are late if the coordinator moved: they are repeated after two seconds.
 """
 
 from collections.abc import Iterator
 
+import msgspec
+
 from harness.vocabulary import (
     Acknowledged,
     Await,
+    Expectation,
     Mode,
     Move,
     Pass,
@@ -26,7 +35,7 @@ from harness.vocabulary import (
     ShareWorkload,
     Topology,
 )
-from scenarios.sharing import SHARE_STATES, UNDER_FAULTS, moved, share_brokers
+from scenarios.sharing import FENCED_WRITE, SHARE_STATES, UNDER_FAULTS, moved, share_brokers
 
 WORKLOAD = ShareWorkload(rate=4, members=12, poll_records_max=5, request_ms=10_000)
 CONFIG = {
@@ -39,6 +48,15 @@ _STATES = ((SHARE_STATES, 0),)
 _HOME, _AWAY = (1, 2, 3), (2, 1, 3)
 _READ_MS = (50, 150, 250, 350, 450, 550)
 """How long after an election the coordinator moves; meanwhile the new leader reads the states."""
+
+
+def _with_fenced_writes(expected: Expectation) -> Expectation:
+    """The same, and acknowledgements that a leader confirms although the coordinator refused them."""
+    return msgspec.structs.replace(
+        expected,
+        anomalies=(*expected.anomalies, *FENCED_WRITE.anomalies),
+        why=f"{expected.why}; {FENCED_WRITE.why}",
+    )
 
 
 def _while_leaders_read(read_ms: int) -> Iterator[Move]:
@@ -79,6 +97,6 @@ SCENARIO = Scenario(
     topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=3, config=share_brokers(WORKLOAD) | CONFIG),
     workload=WORKLOAD,
     versions_min="4.2.0",
-    expectations=UNDER_FAULTS,
+    expectations=tuple(map(_with_fenced_writes, UNDER_FAULTS)),
     ticket="KIP-932",
 )

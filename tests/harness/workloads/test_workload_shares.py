@@ -275,6 +275,14 @@ def test_the_last_member_accepts_everything_and_asks_where_the_group_is(bench: B
     assert {o.process for o in bench.operations("share-offsets")} == {bench.context.first_final_worker}
 
 
+@pytest.mark.parametrize(("of_members", "of_the_last"), [(5, 20), (30, 30)])
+def test_the_last_member_polls_many_records_at_once(bench: Bench, of_members: int, of_the_last: int) -> None:
+    bench.with_load(poll_records_max=of_members)
+    bench.drain()
+    polled = (len(run[1]) for o in bench.operations("share-poll", OK) for run in o.value["records"][:1])
+    assert next(polled) == of_the_last
+
+
 @pytest.mark.parametrize("hook", ["on_starts", "on_poll", "on_acknowledge"])
 def test_the_last_member_goes_on_after_an_error(bench: Bench, hook: str) -> None:
     setattr(bench.log, hook, once(ReadError("gone")))
