@@ -95,7 +95,7 @@ _MORE_GAMBITS = tuple(
 """Gambits for which a night has no time."""
 _JAVA_FOR_RELEASES = (
     "copy-java", "gambits-copy-modern", "gambits-groups-java", "gambits-share", "offsets-java",
-    "txn-java-old",
+    "streams", "txn-java-old",
 )  # fmt: skip
 _MORE_JAVA = (
     *(PresetScenario(f"exploratory/{name}", (None,), 6, 90) for name in _JAVA_FOR_RELEASES),
