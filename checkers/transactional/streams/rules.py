@@ -107,8 +107,9 @@ class Judging:
                         yield self._found(COUNT_WRONG, what, place, [record])
 
     def _invented(self) -> Iterator[StreamsFinding]:
+        """Outputs without an input; the input may have got records after its final reads (`doubts`)."""
         for place, records in self._of_place.items():
-            if not self._whole_input.get(place[0], True):
+            if not self._whole_input.get(place[0], True) or self._loaded.is_late(place):
                 continue
             value = self._loaded.inputs.get(place[0], {}).get(place[1])
             for record in records:

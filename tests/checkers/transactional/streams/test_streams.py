@@ -154,7 +154,88 @@ def test_records_that_the_group_has_not_passed_need_no_output() -> None:
     story = simulated(3)
     story.outputs[0] = [row for row in story.outputs[0] if row[3] < 100]
     story.before = {0: 100, 1: 120}
+    result = judged(story)
+    assert result.counts == {}
+    assert (result.validity, [one.name for one in result.assumptions if not one.met]) == (
+        Validity.UNKNOWN,
+        ["input-processed"],
+    )
+    assert result.assumptions[2].observed == "0: 100 of 120"
+
+
+@pytest.mark.parametrize("after", [{0: None, 1: 120}, {1: 120}])
+def test_a_partition_that_was_never_processed_leaves_no_valid_result(after: dict[int, int | None]) -> None:
+    story = simulated(3)
+    story.outputs[0] = []
+    story.before = after
+    result = judged(story)
+    assert (result.validity, result.counts) == (Validity.UNKNOWN, {})
+    assert result.assumptions[2].observed == "0: 0 of 120"
+    assert ("is unknown from before" in (result.unknown_because or "")) is (0 not in after)
+
+
+def test_the_end_of_the_input_may_be_markers() -> None:
+    story = simulated(3)
+    story.before = {0: 120, 1: 122}
+    story.ends = {0: 123, 1: 122}
     assert judged(story).validity is Validity.VALID
+
+
+def test_an_answer_without_a_partition_of_the_input_leaves_no_valid_result() -> None:
+    story = simulated(3)
+    story.after = story.before
+    story.before = {1: 120}
+    missing(story)
+    result = judged(story)
+    assert (result.validity, result.counts) == (Validity.UNKNOWN, {})
+    assert (
+        result.unknown_because
+        == "the group's offset of streams-in/0 is unknown from before the output was read"
+    )
+
+
+def test_offsets_above_the_end_of_the_input_leave_no_valid_result() -> None:
+    story = simulated(3)
+    story.ends = {0: 119, 1: 120}
+    result = judged(story)
+    assert result.validity is Validity.UNKNOWN
+    assert "streams-in/0@120, and final reads found its end at 119" in (result.unknown_because or "")
+
+
+def test_a_record_that_was_appended_after_the_final_reads_is_not_invented() -> None:
+    story = simulated(3)
+    story.ends = {0: 120, 1: 120}
+    story.outputs[0].append([900, LAST, 0, 120, "3", 1, 3])
+    story.before = {0: 121, 1: 120}
+    result = judged(story)
+    assert (result.validity, result.counts) == (Validity.UNKNOWN, {})
+    assert "an output stands for streams-in/0@120" in (result.unknown_because or "")
+
+
+@pytest.mark.parametrize("sent_s", [5, 35])
+def test_records_that_were_sent_before_or_after_all_faults_show_nothing(sent_s: int) -> None:
+    story = simulated(3)
+    story.sent_s = sent_s
+    result = judged(story)
+    assert result.validity is Validity.UNKNOWN
+    assert [one.name for one in result.assumptions if not one.met] == ["members-worked", "records-counted"]
+    assert [one.observed for one in result.assumptions[:2]] == ["0", "0"]
+
+
+def test_sends_may_be_runs() -> None:
+    story = simulated(3)
+    history = story.history()
+    runs = [
+        Operation(0, o.time_ns, o.process, o.type, o.f, o.key, {"partition": p, "first": value, "count": 1})
+        for o in history.operations
+        if o.f == "send"
+        for p, value in o.value
+    ]
+    others = [o for o in history.operations if o.f != "send"]
+    told = [
+        msgspec.structs.replace(o, index=index) for index, o in enumerate([*others[:1], *runs, *others[1:]])
+    ]
+    assert check_streams(type(history)("run", "", tuple(told))).validity is Validity.VALID
 
 
 @pytest.mark.parametrize("place", [(SOURCE, 0), (TARGET, 1)])
@@ -200,21 +281,21 @@ def test_a_last_member_that_processes_everything_shows_nothing() -> None:
 def test_one_member_that_worked_is_not_enough() -> None:
     story = simulated(3)
     story.running = LOAD[:1]
-    (worked, _) = judged(story).assumptions
+    worked, *_ = judged(story).assumptions
     assert (worked.met, worked.observed) == (False, "1: streams-0-4-1")
 
 
 def test_members_that_processed_nothing_during_the_fault_are_not_enough() -> None:
     story = simulated(3)
     story.processed = (200, 200)
-    (worked, _) = judged(story).assumptions
+    worked, *_ = judged(story).assumptions
     assert not worked.met
 
 
 def test_members_without_a_committed_output_are_not_enough() -> None:
     story = simulated(3)
     story.running = (LOAD[0], "streams-0-6-1")
-    (worked, _) = judged(story).assumptions
+    worked, *_ = judged(story).assumptions
     assert worked.observed == "1: streams-0-4-1"
 
 
