@@ -29,6 +29,8 @@ def doubts_of(history: History, loaded: Application) -> Iterator[str]:
         yield "the group's offsets are unknown from after the output was read"
     else:
         yield from _lacking(loaded, "after", loaded.after.offsets)
+    if strangers := {record.member for record in loaded.outputs} - loaded.named:
+        yield f"no operation names {', '.join(sorted(strangers))}, which wrote output"
     yield from _beyond(loaded)
     yield from _late(loaded)
 

@@ -222,6 +222,28 @@ def test_records_that_were_sent_before_or_after_all_faults_show_nothing(sent_s: 
     assert [one.observed for one in result.assumptions[:2]] == ["0", "0"]
 
 
+def test_a_member_that_no_operation_names_leaves_no_valid_result() -> None:
+    story = simulated(3)
+    story.row(0, 40)[1] = "ghost"
+    result = judged(story)
+    assert result.validity is Validity.UNKNOWN
+    assert result.unknown_because == "no operation names ghost, which wrote output"
+
+
+def test_the_last_exception_is_named_if_members_did_not_work() -> None:
+    story = simulated(3)
+    story.state = "ERROR"
+    history = story.history()
+    told = [
+        msgspec.structs.replace(o, value=o.value | {"exception": "no tasks"})
+        if o.f == "streams-status" and o.value["member"] == LOAD[1]
+        else o
+        for o in history.operations
+    ]
+    worked, *_ = check_streams(type(history)("run", "", tuple(told))).assumptions
+    assert worked.observed == "0; streams-0-5-1 reported: no tasks"
+
+
 def test_sends_may_be_runs() -> None:
     story = simulated(3)
     history = story.history()
