@@ -60,9 +60,9 @@ def _names(members: Sequence[str]) -> str:
 
 
 def _why(loaded: Application) -> str:
-    """The last exception that a member of the load reported, which may be why it did not work."""
+    """The last exception of a member of the load, which may be why it did not work."""
     member = next(reversed(loaded.exceptions), None)
-    return "" if member is None else f"; {member} reported: {loaded.exceptions[member]}"
+    return "" if member is None else f"; last exception, of {member}: {loaded.exceptions[member]}"
 
 
 def _during(loaded: Application, begin_ns: int, end_ns: int) -> Counter[str]:

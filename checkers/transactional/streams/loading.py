@@ -96,7 +96,7 @@ class Application:
         reports: what each member of the load reported.
         last: names of members that worked after all faults and all members of the load.
         named: names of all members that an operation names.
-        exceptions: the last exception that each member of the load reported.
+        exceptions: the last exception that each member of the load reported, or why it reported nothing.
         read_ns: when the last read ended.
     """
 
@@ -228,7 +228,11 @@ def _load_reports(history: History, loaded: Application) -> None:
     for f in ("streams-status", "end-member"):
         loaded.named |= {o.value["member"] for o in history.of(f) if o.key == loaded.group}
     for operation in history.of("streams-status"):
-        if operation.type is not OK or operation.key != loaded.group:
+        if operation.key != loaded.group:
+            continue
+        if operation.error is not None and not operation.value["last"]:
+            loaded.exceptions[operation.value["member"]] = operation.error
+        if operation.type is not OK:
             continue
         seen = msgspec.convert(operation.value, StreamsReported)
         if seen.last:

@@ -16,6 +16,8 @@ from checkers.transactional.streams import check_streams, excuses
 from checkers.verdict.verdict import CheckerResult, Validity
 from tests.checkers.transactional.streams.streams_histories import (
     CHANGELOG,
+    FAIL,
+    GROUP,
     INVOKE,
     LAST,
     LOAD,
@@ -242,7 +244,18 @@ def test_the_last_exception_is_named_if_members_did_not_work() -> None:
         for o in history.operations
     ]
     worked, *_ = check_streams(type(history)("run", "", tuple(told))).assumptions
-    assert worked.observed == "0; streams-0-5-1 reported: no tasks"
+    assert worked.observed == "0; last exception, of streams-0-5-1: no tasks"
+
+
+def test_a_member_that_was_not_made_is_named_if_members_did_not_work() -> None:
+    story = simulated(3)
+    story.running = ()
+    who = {"member": "streams-0-6-1", "last": False}
+    story.more = [Operation(0, 20 * S_NS, 101, FAIL, "streams-status", GROUP, who)]
+    history = story.history()
+    told = [*history.operations[:-1], msgspec.structs.replace(history.operations[-1], error="no memory")]
+    worked, *_ = check_streams(type(history)("run", "", tuple(told))).assumptions
+    assert worked.observed == "0; last exception, of streams-0-6-1: no memory"
 
 
 def test_sends_may_be_runs() -> None:
