@@ -23,6 +23,15 @@ EAGER = ("range", "roundrobin")
 SERVER_SIDE = ("uniform", "range")
 """Kafka's own assignors of groups with KIP-848's protocol (``group.consumer.assignors``)."""
 
+REMOVING = (
+    "log.retention.ms",
+    "log.retention.minutes",
+    "log.retention.hours",
+    "log.retention.bytes",
+    "log.cleanup.policy",
+)
+"""Configs of brokers by which records of a topic without configs of its own are removed."""
+
 
 def problems_of_load(scenario: Scenario) -> list[str]:
     """Reasons why a scenario's load is impossible on its topology; empty if it is possible."""
@@ -58,10 +67,22 @@ def _group_problems(workload: Workload, topology: Topology) -> Iterator[str]:
         yield from _member_problems(workload)
     if isinstance(workload, ShareWorkload) and (others := {*workload.committed} - {*workload.groups}):
         yield f"committed has {min(others)}, expected some of {', '.join(workload.groups)}"
-    if isinstance(workload, StreamsWorkload) and workload.life_min_ms > workload.life_max_ms:
-        yield f"life_min_ms is {workload.life_min_ms}, life_max_ms only {workload.life_max_ms}"
+    if isinstance(workload, StreamsWorkload):
+        yield from _application_problems(workload, topology)
     if isinstance(workload, ShareWorkload | StreamsWorkload):
         yield from _config_problems(workload, topology)
+
+
+def _application_problems(workload: StreamsWorkload, topology: Topology) -> Iterator[str]:
+    """An application is judged by all records that it read and wrote, so none may be lost or removed."""
+    if workload.life_min_ms > workload.life_max_ms:
+        yield f"life_min_ms is {workload.life_min_ms}, life_max_ms only {workload.life_max_ms}"
+    if workload.acks != "all" and workload.acks in ACKS:
+        yield f"an application of Kafka Streams needs acks=all, got acks={workload.acks}"
+    for where, config in {"the topology": topology.config, **topology.node_config}.items():
+        for name in sorted(config):
+            if name.startswith(REMOVING):
+                yield f"{where} has {name}, by which records of the application may be removed"
 
 
 def _assignor_problems(workload: GroupsWorkload) -> Iterator[str]:

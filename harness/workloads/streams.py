@@ -66,7 +66,8 @@ class MemberWorker(Worker):
                 )
             except StartCancelledError:
                 return
-            except ClientFailedError:
+            except ClientFailedError as error:
+                self._not_made(Member(name, last=False), error)
                 self.stopping.wait(_REMAKE_PAUSE_S)
                 continue
             member = RecordedMember(self._context, self._recorder, client, Member(name, last=False))
@@ -75,6 +76,11 @@ class MemberWorker(Worker):
                 member.kill()
             else:
                 member.close()
+
+    def _not_made(self, who: Member, error: ClientFailedError) -> None:
+        """Record why a member was not made: it is one that does not report its state."""
+        self._recorder.invoke("streams-status", self._context.workload.application, who)
+        self._recorder.complete(OperationType.FAIL, who, f"it was not made: {error}")
 
     def _live(self, member: "RecordedMember") -> None:
         """Let a member work for a drawn time, which begins when it is running; less if it does not answer."""

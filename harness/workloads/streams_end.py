@@ -135,7 +135,8 @@ class StreamsEnd(PartitionReader):
         while time.monotonic() < self._deadline:
             stable, limits = self._listed([partition]), self._limits(self._topic, partition)
             if isinstance(stable, str) or isinstance(limits, str):
-                failure = str(stable)
+                failure = stable if isinstance(stable, str) else str(limits)
+                self.stopping.wait(_PAUSE_S)
                 continue
             start, end = stable[partition]
             if end < limits[1]:

@@ -16,18 +16,16 @@ A finding is legal if a permitted loss may explain it (`excuses`).
 
 The last member works after all faults.  If it processed everything, nothing was tested.  So the result is
 valid only if members of the load were running and processed records between the first fault and the last
-heal, and if most rules had their outputs to judge (`exercise`).  That a group makes no progress breaks no
-rule: the result is unknown.
+heal, if most rules had their outputs to judge, and if the group has gone past all of the input at the end
+(`exercise`).  That a group makes no progress breaks no rule: the result is unknown.
 """
 
-from collections.abc import Iterator
-
 from checkers.history.operations import History
-from checkers.history.sources import unassigned_damage
 from checkers.transactional.streams.anomalies import ANOMALIES, NEEDS
+from checkers.transactional.streams.doubts import doubts_of
 from checkers.transactional.streams.excuses import Excuses
 from checkers.transactional.streams.exercise import exercise_of, figures_of
-from checkers.transactional.streams.loading import Application, application_of
+from checkers.transactional.streams.loading import application_of
 from checkers.transactional.streams.rules import Judging
 from checkers.verdict.entry import Entry
 from checkers.verdict.verdict import CheckerResult, result_of
@@ -46,7 +44,7 @@ def check_streams(history: History) -> CheckerResult:
         return result_of(CHECKER, [], exercised=False)
     excuses = Excuses(history, loaded)
     judged = [excuses.judged(found) for found in Judging(history, loaded).findings()]
-    doubts = [*_doubts(history, loaded), *(one.doubt for one in judged if one.doubt is not None)]
+    doubts = [*doubts_of(history, loaded), *(one.doubt for one in judged if one.doubt is not None)]
     return result_of(
         CHECKER,
         [one.anomaly for one in judged if one.anomaly is not None],
@@ -54,20 +52,6 @@ def check_streams(history: History) -> CheckerResult:
         figures=figures_of(loaded),
         unknown_because="; ".join(dict.fromkeys(doubts)) or None,
     )
-
-
-def _doubts(history: History, loaded: Application) -> Iterator[str]:
-    """Why some rules can't be decided."""
-    yield from unassigned_damage(history)
-    if not loaded.topics.source or not loaded.topics.output:
-        yield "the setup does not name the topics of the application"
-    if loaded.unread:
-        unread = ", ".join(f"{topic}/{number}" for topic, number in loaded.unread)
-        yield f"{unread} was not read to the end"
-    if not loaded.before:
-        yield "the group's offsets are unknown from before the output was read"
-    if loaded.after is None:
-        yield "the group's offsets are unknown from after the output was read"
 
 
 ENTRY = Entry(CHECKER, check_streams, ANOMALIES, NEEDS)

@@ -8,12 +8,15 @@ Each loss explains only what it can cause:
   and a later marker may decide otherwise on the records before it.
 - A loss of the changelog explains wrong counts.
 - A loss of the group's offsets explains what is processed again, from an older offset and with newer counts.
+  So it explains no count that is too low.
 - A lost decision of a transaction coordinator explains that a transaction was committed in part.  The ids of
   the members' transactions are not known, so this is a guess: the finding is not reported, and the result is
   unknown.
 
-If only the start of a log moved, the records before it are gone and nothing else happened.  No loss after the
-last read explains what was read.
+If only the start of a log moved, the records before it are gone and nothing else happened: an input above it
+is still there, and so is the output of a record that follows one with an output.  No loss after the last read
+explains what was read.  A loss of the output that had ended before a record was sent explains nothing about
+it, and a loss of another log nothing at all if it had ended before any record was sent.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,7 +38,7 @@ from checkers.transactional.streams.anomalies import (
     REORDERED,
     WITHOUT_OFFSETS,
 )
-from checkers.transactional.streams.loading import Application
+from checkers.transactional.streams.loading import Application, Place
 from checkers.transactional.streams.rules import StreamsFinding
 from checkers.verdict.verdict import Anomaly
 
@@ -92,9 +95,9 @@ class Excuses:
             return Excused(found.anomaly)
         for cause in self._causes(found.place[0], found.outputs):
             for permit in licences_of(self._history).of(cause.where):
-                if self._may_explain(permit, cause, found.place[1], rule):
+                if self._may_explain(permit, cause, found.place, rule):
                     return self._legal(found.anomaly, permit.text, permit.event.doubt)
-        if rule in _AGAIN and (text := self._loss(OFFSETS_TOPIC)) is not None:
+        if rule in _AGAIN and not found.too_low and (text := self._loss(OFFSETS_TOPIC)) is not None:
             return self._legal(found.anomaly, text, None)
         if rule in _PARTLY and (text := self._loss(TRANSACTIONS_TOPIC)) is not None:
             return Excused(None, f"{rule} may follow from a lost decision on a transaction: {text}")
@@ -108,11 +111,41 @@ class Excuses:
             yield _Cause(PartitionName(topics.output, number), _OF_OUTPUT, frozenset({LOST.id}))
         yield _Cause(PartitionName(topics.changelog, partition), _OF_CHANGELOG, _OF_CHANGELOG)
 
-    def _may_explain(self, permit: Permit, cause: _Cause, offset: int, rule: str) -> bool:
+    def _may_explain(self, permit: Permit, cause: _Cause, place: Place, rule: str) -> bool:
         event = permit.event
         rules = cause.truncated if event.below is None else cause.begun_later
-        kept = cause.of_input and rule in _OF_RECORD and event.above is not None and offset < event.above
-        return rule in rules and not kept and event.from_ns <= self._loaded.read_ns
+        if rule not in rules or self._kept(permit, cause, place, rule):
+            return False
+        return event.from_ns <= self._loaded.read_ns and event.to_ns >= self._since_ns(cause, place)
+
+    def _kept(self, permit: Permit, cause: _Cause, place: Place, rule: str) -> bool:
+        """Whether the event certainly left the record, or its output, where it was."""
+        event = permit.event
+        if cause.of_input:
+            truncated_later = rule in _OF_RECORD and event.above is not None and place[1] < event.above
+            begun_before = rule == INVENTED.id and event.below is not None and place[1] >= event.below
+            return truncated_later or begun_before
+        if rule != LOST.id or event.below is None:
+            return False
+        return any(
+            PartitionName(self._loaded.topics.output, record.partition) == cause.where
+            and record.place[0] == place[0]
+            and record.place[1] < place[1]
+            for record in self._loaded.outputs
+        )
+
+    def _since_ns(self, cause: _Cause, place: Place) -> int:
+        """Time before which an event in a log explains nothing about a record; 0 if its send is unknown.
+
+        An earlier truncation of the input leaves the group's offset too high, so that later records are
+        skipped, and an earlier loss of the changelog makes later counts wrong.
+        """
+        sent_ns = self._loaded.sent_ns
+        first_ns = min(sent_ns.values(), default=0)
+        if cause.where.topic != self._loaded.topics.output:
+            return first_ns
+        value = self._loaded.inputs.get(place[0], {}).get(place[1])
+        return first_ns if value is None else sent_ns.get(value, first_ns)
 
     def _legal(self, anomaly: Anomaly, text: str, doubt: str | None) -> Excused:
         if doubt is not None:

@@ -1,7 +1,7 @@
 """Loads what an application of Kafka Streams read, wrote and committed."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -14,6 +14,8 @@ from checkers.history.streams import OutputRead, OutputRow, StreamsReported
 
 Place = tuple[int, int]
 """A partition of the input and an offset."""
+SendRequest = dict[str, int] | list[tuple[int, int | str]]
+"""The value of the invocation of a send, as docs/histories.md has it."""
 _OUTPUT_READ = "read-output"
 
 
@@ -87,10 +89,14 @@ class Application:
         outputs: committed records of the output, by partition and offset.
         foreign: records of the output that it did not write.
         unread: topic and number of each partition that was not read to its end.
+        ends: the highest end that a final read of each partition of the input listed.
+        sent_ns: when the send of each value was invoked.
         before: the group's offsets that were returned before any read of the output began.
         after: the group's offsets that were returned last, after all reads of the output; None if none were.
         reports: what each member of the load reported.
         last: names of members that worked after all faults and all members of the load.
+        named: names of all members that an operation names.
+        exceptions: the last exception that each member of the load reported, or why it reported nothing.
         read_ns: when the last read ended.
     """
 
@@ -101,11 +107,19 @@ class Application:
     outputs: list[OutputRecord] = field(default_factory=list)
     foreign: list[Foreign] = field(default_factory=list)
     unread: list[tuple[str, int]] = field(default_factory=list)
+    ends: dict[int, int] = field(default_factory=dict)
+    sent_ns: dict[int | str, int] = field(default_factory=dict)
     before: list[Answer] = field(default_factory=list)
     after: Answer | None = None
     reports: dict[str, list[Report]] = field(default_factory=lambda: defaultdict(list))
     last: set[str] = field(default_factory=set)
+    named: set[str] = field(default_factory=set)
+    exceptions: dict[str, str] = field(default_factory=dict)
     read_ns: int = 0
+
+    def is_late(self, place: Place) -> bool:
+        """Whether a place of the input is at or above the end that its final reads listed."""
+        return place[0] in self.ends and place[1] >= self.ends[place[0]]
 
 
 def application_of(history: History) -> Application | None:
@@ -118,6 +132,7 @@ def application_of(history: History) -> Application | None:
     if setup.workload.kind != "streams":
         return None
     loaded = Application(setup.workload.application, setup.workload.counters, _topics(setup))
+    _load_sends(history, loaded)
     _load_inputs(history, loaded)
     _load_outputs(history, loaded)
     _load_offsets(history, loaded)
@@ -133,12 +148,29 @@ def _topics(setup: Setup) -> Topics:
     return Topics(source, next(others, ""), changelog, {each.name: each.partitions for each in setup.topics})
 
 
+def _load_sends(history: History, loaded: Application) -> None:
+    for operation in history.of("send"):
+        if operation.type is INVOKE and operation.key == loaded.topics.source:
+            for value in _sent(operation.value):
+                loaded.sent_ns.setdefault(value, operation.time_ns)
+
+
+def _sent(value: SendRequest) -> Iterator[int | str]:
+    """The values that a send asked for; a run is shorter."""
+    if isinstance(value, dict):
+        yield from range(value["first"], value["first"] + value["count"])
+    else:
+        yield from (one for _, one in value)
+
+
 def _load_inputs(history: History, loaded: Application) -> None:
     source, whole = loaded.topics.source, set()
     for operation in history.of("final-read"):
         if operation.key != source or operation.type is not OK:
             continue
-        whole.add(operation.value["partition"])
+        number = operation.value["partition"]
+        whole.add(number)
+        loaded.ends[number] = max(loaded.ends.get(number, 0), operation.value["end"])
         loaded.read_ns = max(loaded.read_ns, operation.time_ns)
         for partition, offsets, values in operation.value["records"]:
             loaded.inputs.setdefault(partition, {}).update(zip(offsets, values, strict=True))
@@ -193,14 +225,22 @@ def _answer(operation: Operation) -> Answer:
 
 
 def _load_reports(history: History, loaded: Application) -> None:
+    for f in ("streams-status", "end-member"):
+        loaded.named |= {o.value["member"] for o in history.of(f) if o.key == loaded.group}
     for operation in history.of("streams-status"):
-        if operation.type is not OK or operation.key != loaded.group:
+        if operation.key != loaded.group:
+            continue
+        if operation.error is not None and not operation.value["last"]:
+            loaded.exceptions[operation.value["member"]] = operation.error
+        if operation.type is not OK:
             continue
         seen = msgspec.convert(operation.value, StreamsReported)
         if seen.last:
             loaded.last.add(seen.member)
         else:
             loaded.reports[seen.member].append(Report(operation.time_ns, seen.state, seen.processed))
+            if seen.exception is not None:
+                loaded.exceptions[seen.member] = seen.exception
 
 
 def by_place(outputs: Sequence[OutputRecord]) -> dict[Place, list[OutputRecord]]:

@@ -22,12 +22,14 @@ from checkers.verdict.verdict import Anomaly
 class StreamsFinding(NamedTuple):
     """An anomaly, the record of the input that it concerns, and the partitions of the output that matter.
 
-    The place is None if the anomaly concerns a record of the output that names no input.
+    The place is None if the anomaly concerns a record of the output that names no input.  It is too low if a
+    count is below the right one.
     """
 
     anomaly: Anomaly
     place: Place | None
     outputs: tuple[int, ...] = ()
+    too_low: bool = False
 
 
 class Judging:
@@ -104,11 +106,13 @@ class Judging:
                             f"{self._input(place)} is record {count} of key {key} in its partition, and was "
                             f"counted as {record.counted}"
                         )
-                        yield self._found(COUNT_WRONG, what, place, [record])
+                        found = self._found(COUNT_WRONG, what, place, [record])
+                        yield found._replace(too_low=record.counted < count)
 
     def _invented(self) -> Iterator[StreamsFinding]:
+        """Outputs without an input; the input may have got records after its final reads (`doubts`)."""
         for place, records in self._of_place.items():
-            if not self._whole_input.get(place[0], True):
+            if not self._whole_input.get(place[0], True) or self._loaded.is_late(place):
                 continue
             value = self._loaded.inputs.get(place[0], {}).get(place[1])
             for record in records:

@@ -203,6 +203,22 @@ def test_a_load_of_kafka_streams_needs_its_configs_of_brokers_and_times_in_order
     ]
 
 
+@pytest.mark.parametrize("acks", ["0", "1"])
+def test_a_load_of_kafka_streams_needs_acks_of_all(acks: str) -> None:
+    scenario = load_scenario("exploratory/streams")
+    workload = StreamsWorkload(acks=acks, idempotent=False)
+    problems = problems_of_load(msgspec.structs.replace(scenario, workload=workload))
+    assert problems == [f"an application of Kafka Streams needs acks=all, got acks={acks}"]
+
+
+@pytest.mark.parametrize("name", ["log.retention.ms", "log.retention.bytes", "log.cleanup.policy"])
+def test_a_load_of_kafka_streams_allows_no_removal_of_records(name: str) -> None:
+    scenario = load_scenario("exploratory/streams")
+    topology = msgspec.structs.replace(scenario.topology, node_config={"n2": {name: "20000"}})
+    problems = problems_of_load(msgspec.structs.replace(scenario, topology=topology))
+    assert problems == [f"n2 has {name}, by which records of the application may be removed"]
+
+
 def test_all_problems_are_reported_together() -> None:
     with pytest.raises(UsageError) as caught:
         plan_run(

@@ -209,6 +209,11 @@ def test_a_member_that_was_not_made_is_made_again(bench: Bench) -> None:
     bench.application.refuses = 2
     work(bench, lambda: bool(bench.application.ended))
     assert bench.application.asked[:3] == ["streams-0-5-1", "streams-0-5-2", "streams-0-5-3"]
+    failed = bench.operations("streams-status", FAIL)[:2]
+    assert [(o.value["member"], o.error) for o in failed] == [
+        ("streams-0-5-1", "it was not made: not now"),
+        ("streams-0-5-2", "it was not made: not now"),
+    ]
 
 
 def test_no_member_starts_after_the_end(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -252,6 +257,27 @@ def test_an_output_that_an_open_transaction_hides_is_not_read(bench: Bench) -> N
     assert errors == ["a transaction is open: the last stable offset is 9, the end 10", "no time was left"]
     assert not bench.operations("read-output", OK)
     assert len(bench.operations("list-end", FAIL)) == 4
+
+
+def test_an_output_whose_end_is_unknown_is_asked_for_again_after_a_pause(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = StreamsEnd(bench.context, time.monotonic() + 200.0, bench.application.ask)
+    pauses: list[float] = []
+
+    def unknown(_topic: str, _partition: int) -> str:
+        return "no leader"
+
+    def pause(timeout: float) -> bool:
+        pauses.append(timeout)
+        monkeypatch.setattr(worker, "_deadline", 0.0)
+        return False
+
+    monkeypatch.setattr(worker, "_limits", unknown)
+    monkeypatch.setattr(worker.stopping, "wait", pause)
+    worker._read_output(0)
+    assert [o.error for o in bench.operations("read-output", FAIL)] == ["no leader"]
+    assert len(pauses) == 1
 
 
 def test_offsets_that_are_unknown_at_first_are_asked_for_again(

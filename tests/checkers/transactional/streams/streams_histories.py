@@ -35,6 +35,8 @@ class StreamsStory:
         reported_s: when they report.
         faulty: whether there is a fault, from 10 s to 31 s.
         phases: when phases began, seconds.
+        sent_s: when all records were sent.
+        ends: ends of the partitions of the input that final reads list.
         more: operations that are added at the end; their times are kept.
     """
 
@@ -52,6 +54,8 @@ class StreamsStory:
     reported_s: tuple[int, int, int] = (5, 12, 20)
     faulty: bool = True
     phases: dict[str, int] = field(default_factory=dict)
+    sent_s: int = 15
+    ends: dict[int, int] = field(default_factory=lambda: {0: 1000, 1: 1000})
     more: list[Operation] = field(default_factory=list)
 
     def history(self) -> History:
@@ -60,6 +64,7 @@ class StreamsStory:
         told = [
             self._setup(),
             *phases,
+            self._sent(),
             *(self._fault() if self.faulty else ()),
             *self._reports(),
             *self._answer(50, self.before),
@@ -92,12 +97,16 @@ class StreamsStory:
         value = {"kafka_version": "4.4.0", "topics": topics, "workload": workload}
         return Operation(0, 0, "runner", OK, "setup", None, value)
 
+    def _sent(self) -> Operation:
+        values = [[partition, value] for (partition, _), value in self.inputs.items()]
+        return Operation(0, self.sent_s * S_NS, 0, INVOKE, "send", SOURCE, values)
+
     def _fault(self) -> list[Operation]:
         planned = {"kind": "partition", "targets": ["n1"]}
         return [
             Operation(0, at * S_NS, "nemesis", kind, f, "f1", planned)
             for at, f, kind in ((10, "inject", INVOKE), (11, "inject", INFO), (30, "heal", INVOKE))
-        ] + [Operation(0, 31 * S_NS, "nemesis", INFO, "heal", "f1", planned)]
+        ] + [Operation(0, 31 * S_NS, "nemesis", OK, "heal", "f1", planned)]
 
     def _reports(self) -> list[Operation]:
         reports = [
@@ -131,8 +140,8 @@ class StreamsStory:
             "isolation": "read_committed",
             "partition": partition,
             "start": 0,
-            "end": 1000,
-            "position": 1000,
+            "end": self.ends[partition],
+            "position": self.ends[partition],
             "records": [[partition, [offset for offset, _ in mine], [value for _, value in mine]]],
         }
         return Operation(0, 55 * S_NS, 50, OK, "final-read", SOURCE, value)
@@ -159,7 +168,8 @@ def simulated(seed: int, inputs: int = 240) -> StreamsStory:
     """A run of an application that processes exactly once; the last member processes the last tenth."""
     drawn = random.Random(seed)
     story = StreamsStory()
-    story.inputs = {(n % 2, n // 2): drawn.randrange(10**6) for n in range(inputs)}
+    values = drawn.sample(range(10**6), inputs)
+    story.inputs = {(n % 2, n // 2): value for n, value in enumerate(values)}
     counts: dict[tuple[int, int], int] = {}
     at = {0: 0, 1: 0}
     each = inputs // 2
