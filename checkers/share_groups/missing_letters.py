@@ -94,7 +94,6 @@ class _Excuses:
     def __init__(self, history: History, queues: Mapping[str, Collection[PartitionName]]) -> None:
         self._history = history
         self._queues = queues
-        self._topics = {topic.name for topic in recorded_setup(history).topics}
         self._windows = [window for window in fault_windows(history) if window.ends_processes]
         self._exits = [one for one in history.seen(NODE, NodeSeen) if one[1].exited]
         controllers = {node.name for node in recorded_setup(history).nodes if "broker" not in node.roles}
@@ -114,8 +113,6 @@ class _Excuses:
         span, (name, _) = self._span(one), one.place
         yield from filter(None, (one.doubt,))
         for queue in self._queues.get(name.group, ()):
-            if queue.topic not in self._topics:
-                yield f"the setup does not have {queue.topic}, so that it may have lost records"
             permits = licences_of(self._history).of(queue)
             yield from (permit.text for permit in permits if permit.event.to_ns >= span.from_ns)
         yield from (_ending(window) for window in self._windows if window.overlaps(*span))

@@ -38,7 +38,6 @@ def rejecting(kind: str = "reject", count: int = 1) -> ShareStory:
         ],
     )
     story.operations[0].value["workload"]["dead_letters"] = True
-    story.operations[0].value["topics"].append({"name": QUEUE, "topic_id": "q", "partitions": 1})
     story.sends(*range(14))
     story.now_ns = 59_000_000_000
     story.polls(1, dict.fromkeys(range(12), 1) | {12: count, 13: 1})
@@ -165,7 +164,6 @@ def test_a_failure_before_a_second_rejection_counts_from_the_first_delivery() ->
     story = ShareStory()
     story.setup(GROUP, evidence=[EVIDENCE_SHARES])
     story.operations[0].value["workload"]["dead_letters"] = True
-    story.operations[0].value["topics"].append({"name": QUEUE, "topic_id": "q", "partitions": 1})
     story.sends(*range(14))
     story.now_ns = 30_000_000_000
     story.polls(1, {12: 1})
@@ -260,12 +258,6 @@ def test_a_queue_that_was_not_read_from_its_first_record_to_the_last(read: list[
     result = check_dead_letters(story.history())
     assert "dead-letter-missing" not in result.counts
     assert f"the dead-letter queue of {GROUP} was not read completely" in (result.unknown_because or "")
-
-
-def test_a_queue_that_the_setup_does_not_have_may_have_lost_records() -> None:
-    story = rejecting()
-    story.operations[0].value["topics"].pop()
-    assert "the setup does not have" in undecided(told(story))
 
 
 def test_a_record_that_was_received_only_in_a_later_life_of_its_state() -> None:
