@@ -15,7 +15,8 @@ PARTITIONS = 6
 
 
 def test_groups_of_both_libraries_are_given_everything_and_fence_who_is_late(tmp_path: Path) -> None:
-    words = ["run", "exploratory/groups", "--seed", "4", "--mode", "isolated", "--duration-s", "30"]
+    # In 30 s, all three members of a group may stall one after another, so that none reads a new generation.
+    words = ["run", "exploratory/groups", "--seed", "4", "--mode", "isolated", "--duration-s", "60"]
     code = invoke([*words, "--runs", str(tmp_path)])
 
     folder = find_run(tmp_path, "exploratory/groups")
