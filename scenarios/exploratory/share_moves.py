@@ -35,14 +35,9 @@ from harness.vocabulary import (
     ShareWorkload,
     Topology,
 )
-from scenarios.sharing import FENCED_WRITE, SHARE_STATES, UNDER_FAULTS, moved, share_brokers
+from scenarios.sharing import FENCED_WRITE, SHARE_STATES, UNDER_FAULTS, WAITING, moved, share_brokers
 
 WORKLOAD = ShareWorkload(rate=4, members=12, poll_records_max=5, request_ms=10_000)
-CONFIG = {
-    "share.coordinator.state.topic.num.partitions": "1",
-    # Acknowledgements wait, as on a network or disks that are slow.
-    "share.coordinator.append.linger.ms": "500",
-}
 _PLACES = tuple((WORKLOAD.topics[0].name, partition) for partition in range(WORKLOAD.partitions))
 _STATES = ((SHARE_STATES, 0),)
 _HOME, _AWAY = (1, 2, 3), (2, 1, 3)
@@ -94,7 +89,7 @@ SCENARIO = Scenario(
     schedule=ScriptedSchedule(
         moves=(Await(Acknowledged(100), within_ms=60_000), Pass(5_000), *_rounds()), duration_ms=110_000
     ),
-    topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=3, config=share_brokers(WORKLOAD) | CONFIG),
+    topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=3, config=share_brokers(WORKLOAD) | WAITING),
     workload=WORKLOAD,
     versions_min="4.2.0",
     expectations=tuple(map(_with_fenced_writes, UNDER_FAULTS)),

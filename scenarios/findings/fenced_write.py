@@ -27,16 +27,11 @@ from harness.vocabulary import (
     Topology,
     Validity,
 )
-from scenarios.sharing import FENCED_WRITE, SHARE_STATES, moved, share_brokers
+from scenarios.sharing import FENCED_WRITE, SHARE_STATES, WAITING, moved, share_brokers
 
 WORKLOAD = ShareWorkload(
     rate=4, groups=("share-0", "share-1"), members=10, poll_records_max=5, request_ms=10_000
 )
-CONFIG = {
-    "share.coordinator.state.topic.num.partitions": "1",
-    # Writes wait for the one before, as on a network or disks that are slow.
-    "share.coordinator.append.linger.ms": "500",
-}
 _PLACES = tuple((WORKLOAD.topics[0].name, partition) for partition in range(WORKLOAD.partitions))
 _STATES = ((SHARE_STATES, 0),)
 _HOME, _AWAY = (1, 2, 3), (2, 1, 3)
@@ -69,7 +64,7 @@ SCENARIO = Scenario(
         ),
         duration_ms=60_000,
     ),
-    topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=3, config=share_brokers(WORKLOAD) | CONFIG),
+    topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=3, config=share_brokers(WORKLOAD) | WAITING),
     workload=WORKLOAD,
     versions_min="4.2.0",
     expectations=(
@@ -77,7 +72,7 @@ SCENARIO = Scenario(
             Validity.INVALID,
             FENCED_WRITE.anomalies,
             consequences=FENCED_WRITE.consequences,
-            why="found on 4.3.1 and 4.4.0",
+            why="found on 4.3.1 and 4.4.0 on a busy host; it is a race, and not every run shows it",
         ),
     ),
     ticket="KIP-932",
