@@ -104,7 +104,9 @@ def unfinished_change(source: random.Random, topology: Topology) -> Script:
     """
     added, answered = even(source), even(source)
     what = AddPart("voter-1") if added else RemovePart("voter-1")
-    before: Script = (RequestForChosen(RemovePart("voter-1")), Until(Observing("voter-1"), SEVERAL_S_MS))
+    # Twice: a broker may forward the first request to a controller that no longer leads.
+    removal = RequestForChosen(RemovePart("voter-1"))
+    before: Script = (removal, removal, Until(Observing("voter-1"), SEVERAL_S_MS))
     ends = source.choice((Kill(), Kill(), Pause(), _CUT_OFF))
     # Of three voters, one that is added or removed and the leader may both be missing for a majority.
     enough = len(topology.voters()) > _FEW_VOTERS
