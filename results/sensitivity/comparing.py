@@ -37,8 +37,9 @@ def comparison_of(measured: Sequence[Sensitivity]) -> tuple[Section, ...]:
     if not measured:
         return ()
     own = (section for result in measured for section in _own(result))
-    whole = (_measurements, _rates, _endings, _scenarios, _bugs)
-    return (*(section(measured) for section in whole), *own)
+    of_bugs = [result for result in measured if not _controls_alone(result)]
+    whole = (_rates, _endings, _scenarios, _bugs) if of_bugs else ()
+    return (_measurements(measured), *(section(of_bugs) for section in whole), *own)
 
 
 def claims_of(measured: Sequence[Sensitivity]) -> tuple[str, ...]:
@@ -49,12 +50,17 @@ def claims_of(measured: Sequence[Sensitivity]) -> tuple[str, ...]:
     )
 
 
+def _controls_alone(result: Sensitivity) -> bool:
+    """Whether controls were made, but no run with a bug."""
+    return any(one.outcome for one in result.controls) and not any(bug.runs for bug in result.bugs)
+
+
 def _new_bugs(measured: Sequence[Sensitivity]) -> list[int]:
     """For each measurement the number of its bugs that no measurement before has; all of the first one."""
     known: set[str] = set()
     counts = []
     for result in measured:
-        names = {bug.name for bug in result.bugs}
+        names = set() if _controls_alone(result) else {bug.name for bug in result.bugs}
         counts.append(len(names - known))
         known |= names
     return counts
@@ -71,6 +77,8 @@ def _news(result: Sensitivity, new: int) -> str:
 
 
 def _claim(result: Sensitivity) -> str:
+    if _controls_alone(result):
+        return f"no run with a bug; {alarms_text(result)}."
     first, whole = first_rate_of(result.bugs), rate_of(result.bugs)
     all_runs = "" if result.runs == 1 else f", within {result.runs} runs {rate_text(whole)}"
     seen = f"seen in the first run {rate_text(first)}{all_runs}{without_rerun_text(result)}"

@@ -74,6 +74,8 @@ class Controls(StrEnum):
     """Each control is made before or after the run that it belongs to, at random."""
     AFTER = "after"
     """Controls are made once every run with a bug has been made."""
+    ONLY = "only"
+    """Only controls are made, no run with a bug; such runs that were made before still count."""
     NONE = "none"
     """No controls are made; controls that were made before still count."""
 
@@ -142,8 +144,9 @@ def in_order(some: Sequence[Slot], controls: Controls) -> Iterator[tuple[Slot, R
     if controls is Controls.BETWEEN:
         yield from ((slot, options) for slot in some for options in slot.both)
         return
-    yield from ((slot, slot.seeded) for slot in some)
-    if controls is Controls.AFTER:
+    if controls is not Controls.ONLY:
+        yield from ((slot, slot.seeded) for slot in some)
+    if controls in (Controls.AFTER, Controls.ONLY):
         yield from ((slot, slot.control) for slot in some)
 
 

@@ -106,7 +106,7 @@ class BudgetShape(click.ParamType[RunsPerBug]):
     type=VocabularyChoice(list(Controls)),
     default=Controls.BETWEEN.value,
     show_default=True,
-    help="Make the control runs, without a bug, between the others, after them, or not now.",
+    help="Make the control runs, without a bug, between the others, after them, only these, or not now.",
 )
 @click.option(
     "--for", "limit_s", type=Time(), help="Begin no run after this time; the same command continues later."
@@ -171,8 +171,9 @@ def sensitivity_command(
     """Measure how many seeded bugs are seen: each BUG, or all, one at a time in a preset's runs.
 
     Runs in the store are not repeated; the output of runs goes to stderr. Exit codes: 0 every bug was seen or
-    its budget is spent, 1 a control run is invalid, 2 runs are missing, for example because this host lacks
-    the Java that they need.
+    its budget is spent, and every control was made, 1 a control run is invalid, 2 runs are missing, for
+    example because this host lacks the Java that they need. With `--controls only` no run with a bug counts
+    as missing.
     """
     if compared:
         return _compare(compared, out, html, as_json=as_json)
@@ -183,7 +184,8 @@ def sensitivity_command(
     kept = KeptOutcomes(asked, target, others, series, () if no_run or adopt else chosen)
     if adopt:
         result = _adopted(chosen.values(), asked, kept, runs)
-        return _show(result, out, html, as_json=as_json)
+        _show(result, out, html, as_json=as_json)
+        return _exit_code(result)
     planned = slots(chosen.values(), budget, PRESETS[preset], kafka_version, seed)
     measuring = Measuring(planned, runs, Controls(controls), kept.lines, None if no_run else java_missing())
     if dry:
@@ -214,7 +216,8 @@ def sensitivity_command(
     )
     if text := java_text(result):
         click.echo(text, err=True)
-    return _show(result, out, html, as_json=as_json)
+    _show(result, out, html, as_json=as_json)
+    return _exit_code(result, controls_only=Controls(controls) is Controls.ONLY)
 
 
 def _run(
@@ -229,11 +232,10 @@ def _run(
         measuring.run_all(cancelled, limit_s, over)
 
 
-def _show(result: Sensitivity, out: Path | None, html: Path | None, *, as_json: bool) -> int:
+def _show(result: Sensitivity, out: Path | None, html: Path | None, *, as_json: bool) -> None:
     _write(result, {out: render_markdown, html: render_page})
     page = render_markdown(result) if out is None else f"{headline(result)}\npage  {out}\n"
     click.echo(encode_sensitivity(result).decode() if as_json else page, nl=False)
-    return _exit_code(result)
 
 
 def _adopted(
@@ -291,8 +293,9 @@ def _write(result: Any, forms: Mapping[Path | None, Any]) -> None:
                 write_whole(path, render(result).encode("utf-8", "backslashreplace"))
 
 
-def _exit_code(result: Sensitivity) -> int:
+def _exit_code(result: Sensitivity, *, controls_only: bool = False) -> int:
     if any(one.alarm for one in result.controls):
         return EXIT_ALARMED
-    complete = all(bug.finished for bug in result.bugs) and all(one.outcome for one in result.controls)
+    finished = controls_only or all(bug.finished for bug in result.bugs)
+    complete = finished and all(one.outcome for one in result.controls)
     return EXIT_COMPLETE if complete else EXIT_UNFINISHED

@@ -105,12 +105,13 @@ def test_a_smaller_budget_is_the_beginning_of_a_larger_one() -> None:
     assert lines(slots(bugs, RunsPerBug(1, 120), NIGHTLY, "4.3.1", 1)) == lines(whole[: len(bugs)])
 
 
-def test_controls_come_between_the_others_after_them_or_not_at_all() -> None:
+def test_controls_come_between_the_others_after_them_alone_or_not_at_all() -> None:
     some = planned(bug("one"), bug("two"))
     seeded, controls = [slot.seeded for slot in some], [slot.control for slot in some]
     between = [options for _slot, options in in_order(some, Controls.BETWEEN)]
     assert between == [options for slot in some for options in slot.both]
     assert [options for _slot, options in in_order(some, Controls.AFTER)] == seeded + controls
+    assert [options for _slot, options in in_order(some, Controls.ONLY)] == controls
     assert [options for _slot, options in in_order(some, Controls.NONE)] == seeded
 
 

@@ -71,6 +71,15 @@ def test_what_the_store_holds_is_not_run_again(fake: FakeRuns, capsys: pytest.Ca
     assert len(fake.done) == 8 + 1
 
 
+def test_controls_can_be_made_alone(fake: FakeRuns, capsys: pytest.CaptureFixture[str]) -> None:
+    assert measure("--json", "--controls", "only") == 0
+    assert [bug for bug, _seed in fake.done] == [""] * 4
+    report = printed_json(capsys)
+    assert [one["outcome"] for one in report["controls"]] == ["valid"] * 4
+    assert {one["ending"] for bug in report["bugs"] for one in bug["trials"]} == {"not run"}
+    assert measure("--json", "--controls", "after", "--no-run") == 2
+
+
 def test_a_run_that_failed_is_an_outcome_and_is_tried_again_by_the_same_command(
     fake: FakeRuns, capsys: pytest.CaptureFixture[str]
 ) -> None:

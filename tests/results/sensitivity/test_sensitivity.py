@@ -290,6 +290,19 @@ def test_a_measurement_of_other_bugs_is_not_compared_with_those_before() -> None
     assert "| replication | `ack-early` | seen by lost-write, 2 runs, 81 s | not tried |\n" in page
 
 
+def test_controls_alone_have_no_column_among_the_bugs() -> None:
+    bugs = (bug_of("unheard-of", "voters", trial(1)),)
+    alone = msgspec.structs.replace(BEFORE, series="controls", bugs=bugs)
+    assert len(BEFORE.controls) > 0
+    page, before = render_comparison([BEFORE, alone]), render_comparison([BEFORE])
+    assert "- controls: no run with a bug; 1 false alarm in 2 decided control runs.\n" in page
+    assert "| controls | 4.3.1 | nightly | 2x120 | 1 | 0 of 1 | 0 | 0 |" in page
+    assert "## Controls: controls\n" in page
+    of_bugs = before[before.index("## Detection rate") : before.index("## To look at")]
+    assert of_bugs in page
+    assert "Detection rate" not in render_comparison([alone])
+
+
 def test_scenarios_are_sorted_by_the_measurement_with_most_runs_wherever_it_stands() -> None:
     for order in ([HELD_OUT, BEFORE], [BEFORE, HELD_OUT]):
         section = render_comparison(order).split("## Scenarios")[1].split("## ")[0]
