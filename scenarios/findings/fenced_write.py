@@ -7,9 +7,10 @@ coordinator refuses those of the earlier epoch (FENCED_LEADER_EPOCH), but
 ``WriteStateHandler.handleRequestResponse`` takes it for the result of its own write.
 
 So a broker has to lead again while writes of its earlier epoch wait.  Here the coordinator moves, so that
-these writes are repeated after about two seconds.  Meanwhile the leader moves to another broker and back.  It
-takes the new leader as long to read the state and to deliver the same records again.  Which write is the last
-one of a request is left to chance, so there are two groups, three partitions and many rounds.
+these writes are repeated after about two seconds.  Meanwhile the leader moves to another broker and back, reads
+the state, and delivers the same records again.  Which write is the last one of a request is left to chance.
+One group of many members that acknowledge one partition, a few records at a time, makes it likely that writes
+of the new epoch come after repeated ones, and appends of 200 ms that they are sent together.
 """
 
 from collections.abc import Iterator
@@ -27,16 +28,21 @@ from harness.vocabulary import (
     Topology,
     Validity,
 )
-from scenarios.sharing import FENCED_WRITE, SHARE_STATES, WAITING, moved, share_brokers
+from scenarios.sharing import FENCED_WRITE, SHARE_STATES, moved, share_brokers
 
 WORKLOAD = ShareWorkload(
-    rate=4, groups=("share-0", "share-1"), members=10, poll_records_max=5, request_ms=10_000
+    rate=12, partitions=1, groups=("share-0",), members=10, poll_records_max=2, request_ms=10_000
 )
 _PLACES = tuple((WORKLOAD.topics[0].name, partition) for partition in range(WORKLOAD.partitions))
 _STATES = ((SHARE_STATES, 0),)
 _HOME, _AWAY = (1, 2, 3), (2, 1, 3)
 _COORDINATORS = ((3, 2, 1), (2, 3, 1))
 _ROUNDS = 8
+_APPENDS = {
+    "share.coordinator.state.topic.num.partitions": "1",
+    "share.coordinator.append.linger.ms": "200",
+}
+"""One coordinator has all states.  A write waits this long, so that others collect meanwhile."""
 
 
 def _rounds() -> Iterator[Move]:
@@ -64,7 +70,7 @@ SCENARIO = Scenario(
         ),
         duration_ms=60_000,
     ),
-    topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=3, config=share_brokers(WORKLOAD) | WAITING),
+    topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=3, config=share_brokers(WORKLOAD) | _APPENDS),
     workload=WORKLOAD,
     versions_min="4.2.0",
     expectations=(
