@@ -12,7 +12,7 @@ and *commit* of docs/histories.md.
 5. ``outsider-commit``, ``group-deleted-with-members``: a client that is not a member set the offsets of a
    group with members, or deleted it (`outsiders`).
 6. ``static-member-refused``: a group had no room for one of its own members (`refusing`), or took an instance
-   id that nobody else used for one that is in use (`releasing`).
+   id that nobody else used for one that is in use (`releasing`, `known_leaves`).
 7. ``group-epoch-back``, ``group-epoch-ahead``, ``assigned-before-released``, ``fenced-commit``: what the
    coordinators of groups of KIP-848's protocol wrote to the log of the offsets topic (`logged`).
 
@@ -34,6 +34,7 @@ from checkers.groups.delivery import Delivery, delivery_of, find_undelivered
 from checkers.groups.excuses import Excuses, GroupFinding
 from checkers.groups.fencing import find_premature, find_two_owners, find_zombies
 from checkers.groups.figures import figures_of
+from checkers.groups.known_leaves import find_known_leaves
 from checkers.groups.loading import Groups, groups_of
 from checkers.groups.logged import LoggedGroups
 from checkers.groups.outsiders import find_deleted, find_outsiders
@@ -89,6 +90,7 @@ def check_groups(history: History) -> CheckerResult:
         found += map(GroupFinding, find_deleted(groups, group, expected.session_ms))
         found += map(GroupFinding, [*find_refused(history, group), *logged.found[group]])
         found += find_unreleased(history, group)
+        found += map(GroupFinding, () if mixed else find_known_leaves(history, group))
         judged = list(Excuses(history, group).judged(found))
         anomalies += judged
         _count(counts, judged, deliveries)

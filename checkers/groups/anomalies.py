@@ -59,7 +59,8 @@ STATIC_REFUSED = AnomalyKind(
     "A static member was refused because its group was full, although the group had no more members than "
     "it may have, or because its instance id was in use, although no other member used it.",
     "A static member that comes back takes its own place in the group.",
-    "KIP-345; KIP-848, group.consumer.max.size, UNRELEASED_INSTANCE_ID; KAFKA-20601, fixed in 4.4.0",
+    "KIP-345; KIP-848, group.consumer.max.size, UNRELEASED_INSTANCE_ID; KAFKA-20601, fixed in 4.4.0; "
+    "GroupMetadataManager.throwIfInstanceIdIsUnreleased",
 )
 LOGGED_EPOCH_BACK = AnomalyKind(
     "group-epoch-back",

@@ -19,6 +19,8 @@ Reasons why a correct Kafka causes no finding of the second kind:
   written nothing yet has no log that is newer, so an event that permits a loss excuses the finding.
 - *The owner may have come back* by a record that was not read.  So the refusal counts only if the brokers'
   disks were read once more after it.
+
+Refusals that only the coordinators' own logs show are judged by `known_leaves`.
 """
 
 import re
@@ -31,6 +33,7 @@ from checkers.evidence.faults import fault_windows
 from checkers.evidence.offsets_log import GroupEntry, RecordPlace, Written, last_read_ns, written_of
 from checkers.groups.anomalies import STATIC_REFUSED
 from checkers.groups.excuses import GroupFinding
+from checkers.groups.known_leaves import LEFT
 from checkers.history.operations import INFO, INVOKE, History, Operation
 from checkers.verdict.verdict import Anomaly
 
@@ -39,8 +42,6 @@ _REFUSED = re.compile(
     r"instance id is owned by (?P<owner>\S+) member"
 )
 """The text of ``GroupMetadataManager.throwIfInstanceIdIsUnreleased``, by Kafka 4.0 to 4.4."""
-_LEFT = -2
-"""Epoch of a static member that left for a while."""
 _SETTLED_NS = 10_000_000_000
 """How long after an election, or a fault, a deposed coordinator may still answer."""
 
@@ -139,7 +140,7 @@ def _last_of(part: Written, group: str, member: str) -> _Leaving | None:
         and chain.has(place)
     ]
     last = max(mine, key=lambda one: one.place.offset, default=None)
-    return last if last is not None and last.entry.record.epoch == _LEFT else None
+    return last if last is not None and last.entry.record.epoch == LEFT else None
 
 
 def _by_itself(group: str, refusal: _Refusal) -> Anomaly:
@@ -163,7 +164,7 @@ def _after_leaving(group: str, refusal: _Refusal, leaving: _Leaving) -> Anomaly:
         witness=sorted({leaving.entry.op, refusal.asked, refusal.answered.index}),
         explanation=[
             f"The answer was: {refusal.answered.error}",
-            f"By {at}, leader epoch {leaving.place.epoch}, {refusal.owner} has left: its epoch is {_LEFT}.",
+            f"By {at}, leader epoch {leaving.place.epoch}, {refusal.owner} has left: its epoch is {LEFT}.",
             "That was read before the request was sent, and the log has no later epoch of that member.",
         ],
     )

@@ -11,6 +11,7 @@ NODE_LOG, VOTE, ELECTED = "node-log", "vote", "elected"
 LOADED, ISR_SHRUNK, TRUNCATED, CLEANED = "loaded", "isr-shrunk", "truncated", "cleaned"
 LOG_CUT = "log-cut"
 EPOCH_BEGUN = "epoch-begun"
+INSTANCE_REFUSED = "instance-refused"
 QUORUM_VIEW, METADATA_TRUNCATED = "quorum-view", "metadata-truncated"
 LOG_LACKING = "log-lacking"
 """Keys of these observations."""
@@ -247,6 +248,28 @@ class EpochBegun(msgspec.Struct, frozen=True):
     epoch: int
     start: int
     previous_epoch: int
+
+
+class InstanceRefused(PartitionLine, frozen=True):
+    """A static member that a coordinator refused, because another one has its instance id.
+
+    Attributes:
+        group: id of the group.
+        member: id of the member that was refused.
+        instance: the instance id.
+        owner: id of the member that has it, according to the coordinator.
+        epoch: the leader epoch in which the coordinator had loaded the partition.
+        loaded: number of the line that says so.
+        named: whether another line of the coordinator between these two names the owner.
+    """
+
+    group: str
+    member: str
+    instance: str
+    owner: str
+    epoch: int
+    loaded: int
+    named: bool
 
 
 def vote_logged(value: object) -> VoteLogged | VotesEnd:

@@ -12,6 +12,7 @@ import msgspec
 
 from checkers.history.logged import (
     EPOCH_BEGUN,
+    INSTANCE_REFUSED,
     ISR_SHRUNK,
     LOADED,
     LOG_CUT,
@@ -25,7 +26,17 @@ from checkers.history.operations import History, once
 from checkers.history.setup import recorded_setup
 
 _ROLES = ("broker", "controller")
-_KINDS = (NODE_LOG, LOADED, ISR_SHRUNK, TRUNCATED, LOG_CUT, EPOCH_BEGUN, QUORUM_VIEW, METADATA_TRUNCATED)
+_KINDS = (
+    NODE_LOG,
+    LOADED,
+    ISR_SHRUNK,
+    TRUNCATED,
+    LOG_CUT,
+    EPOCH_BEGUN,
+    QUORUM_VIEW,
+    METADATA_TRUNCATED,
+    INSTANCE_REFUSED,
+)
 """Kinds of lines that may be missing separately."""
 _OLD_ENTRIES_MAX = 5_000
 _OLD_LIMITS = ((LOADED, ISR_SHRUNK, TRUNCATED), (EPOCH_BEGUN,))

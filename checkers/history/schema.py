@@ -60,6 +60,7 @@ from checkers.history.logged import (
     CLEANED,
     ELECTED,
     EPOCH_BEGUN,
+    INSTANCE_REFUSED,
     ISR_SHRUNK,
     LOADED,
     LOG_CUT,
@@ -72,6 +73,7 @@ from checkers.history.logged import (
     ElectedLogged,
     EpochBegun,
     FindingLogged,
+    InstanceRefused,
     IsrShrunk,
     LogCut,
     LogLacking,
@@ -383,6 +385,7 @@ _OBSERVED: Shapes = {
     **_observed(LOG_CUT, LogCut),
     **_observed(CLEANED, LogsCleaned),
     **_observed(EPOCH_BEGUN, EpochBegun),
+    **_observed(INSTANCE_REFUSED, InstanceRefused),
 }
 """Observations during the run, and data gathered at the end."""
 SHAPES: Mapping[tuple[str, OperationType], Shape] = _CLIENTS | _NEMESIS | _ADMIN | _RUNNER | _OBSERVED

@@ -11,6 +11,7 @@ from checkers.history.logged import (
     CLEANED,
     ELECTED,
     EPOCH_BEGUN,
+    INSTANCE_REFUSED,
     ISR_SHRUNK,
     LOADED,
     LOG_CUT,
@@ -23,6 +24,7 @@ from checkers.history.logged import (
     ElectedLogged,
     EpochBegun,
     FindingLogged,
+    InstanceRefused,
     IsrShrunk,
     LogCut,
     LogLacking,
@@ -36,6 +38,7 @@ from harness.cluster.containers import NodeContainers
 from harness.cluster.logs import in_a_line, save_logs
 from harness.evidence.cleanings import begins, cleanings
 from harness.evidence.epochs_begun import begun_epochs
+from harness.evidence.instances_refused import instances_refused
 from harness.evidence.log_ends import log_ends
 from harness.evidence.quorum_views import quorum_views
 from harness.evidence.votes import votes
@@ -67,9 +70,19 @@ _KEYS = {
     EpochBegun: EPOCH_BEGUN,
     QuorumViewLogged: QUORUM_VIEW,
     MetadataTruncated: METADATA_TRUNCATED,
+    InstanceRefused: INSTANCE_REFUSED,
 }
-"""Keys of entries about the ends of logs, leader epochs, and voters."""
-_Entry = LogLoaded | IsrShrunk | LogTruncated | LogCut | EpochBegun | QuorumViewLogged | MetadataTruncated
+"""Keys of entries about the ends of logs, leader epochs, voters, and refused members."""
+_Entry = (
+    LogLoaded
+    | IsrShrunk
+    | LogTruncated
+    | LogCut
+    | EpochBegun
+    | QuorumViewLogged
+    | MetadataTruncated
+    | InstanceRefused
+)
 
 
 def gather_logs(containers: Mapping[str, NodeContainers], folder: Path, recorder: Recorder) -> None:
@@ -94,6 +107,7 @@ def gather_logs(containers: Mapping[str, NodeContainers], folder: Path, recorder
         _record(recorder, name, log_ends(text))
         _record(recorder, name, begun_epochs(text))
         _record(recorder, name, quorum_views(text))
+        _record(recorder, name, instances_refused(text))
         if begins(text):
             recorder.observe("observe", CLEANED, LogsCleaned(began_ns, tuple(cleanings(text))), node=name)
         else:

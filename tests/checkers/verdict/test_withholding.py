@@ -262,6 +262,7 @@ LOOKING = [
     ("isr-shrunk", {"partitions"}, set()),
     ("truncated", {"partitions"}, set()),
     ("epoch-begun", set(), set()),
+    ("instance-refused", set(), set()),
     ("node-log", set(), set()),
 ]
 """Of each kind of lines the checkers that look at those of brokers, and of controllers."""

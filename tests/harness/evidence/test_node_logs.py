@@ -8,6 +8,7 @@ import pytest
 from checkers.history.logged import (
     CLEANED,
     EPOCH_BEGUN,
+    INSTANCE_REFUSED,
     ISR_SHRUNK,
     LOADED,
     LOG_CUT,
@@ -27,6 +28,7 @@ from harness.errors import EngineError
 from harness.evidence import node_logs
 from harness.evidence.node_logs import gather_logs
 from harness.record.journal import Clock, Journals, Recorder
+from tests.harness.evidence import test_instances_refused as refusals
 from tests.harness.evidence import test_quorum_views as views
 from tests.harness.evidence.test_epochs_begun import BEGUN
 from tests.harness.evidence.test_log_ends import SHRUNK, START, completed, loader
@@ -122,6 +124,7 @@ LINES = {
     LOG_CUT: [LEFT],
     QUORUM_VIEW: [views.LINE.format(0, views.STARTED)],
     METADATA_TRUNCATED: [views.LINE.format(0, views.CUT)],
+    INSTANCE_REFUSED: [refusals.loaded(9), refusals.refused()],
 }
 """Of each kind what gives one entry."""
 
