@@ -1,23 +1,25 @@
 """Ends of an application's topics (Kafka Streams) that clients listed, and records that they read there.
 
 No operation shows what the application sent.  So the records that were read show where its topics end at
-least.  Which leader answered a client is not known.  Recovery ends when all brokers know the leaders, so an
-answer after it is from the leader of that time or a later one.
+least.  Which leader answered a client is not known.  It led in the last epoch that all brokers had reported,
+or in a later one.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from checkers.columns.tables import PartitionName
 from checkers.evidence.administration import AdminOperation, requests_of
-from checkers.evidence.partition_changes import PartitionChanges
 from checkers.history.observed import OffsetsRequested
 from checkers.history.operations import OK, History, once
 from checkers.history.polls import Isolation
 from checkers.history.setup import recorded_setup
+from checkers.licences.facts import ReportedPartitionState
 
 NO_EPOCH = -1
 """Stands for the epoch of a leader that is not known."""
+_APPLIED_NS = 1_000_000_000
+"""Time after which a broker acts by an epoch that it has reported."""
 
 
 class ClientEnd(NamedTuple):
@@ -87,12 +89,19 @@ def client_reads(history: History) -> dict[PartitionName, list[ReadUpTo]]:
     return found
 
 
-def known_epoch(changes: PartitionChanges, history: History, name: PartitionName) -> int:
-    """The epoch of a partition's leader that all brokers knew when recovery ended; `NO_EPOCH` if unknown."""
-    ended_ns = max((o.time_ns for o in history.of("recover") if o.type is OK), default=0)
-    states = changes.states.get(name, ())
-    known = (state.leader_epoch for state in states if changes.span(state).to_ns <= ended_ns)
-    return max(known, default=NO_EPOCH)
+def known_epoch(views: Iterable[ReportedPartitionState], brokers: Collection[str], at_ns: int) -> int:
+    """The epoch that all brokers knew of a partition's leader at a time; `NO_EPOCH` if unknown.
+
+    Args:
+        views: what brokers reported of the partition.
+        brokers: names of all brokers.
+        at_ns: the time.
+    """
+    known = dict.fromkeys(brokers, NO_EPOCH)
+    for view in views:
+        if view.node in known and view.time_ns + _APPLIED_NS <= at_ns:
+            known[view.node] = max(known[view.node], view.leader_epoch)
+    return min(known.values(), default=NO_EPOCH)
 
 
 def _requests(history: History, *functions: str) -> Iterator[AdminOperation]:

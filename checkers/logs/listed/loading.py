@@ -104,11 +104,13 @@ def places_of(facts: Facts) -> list[ListedLog]:
 
 
 def _to_clients(facts: Facts, fences: "_Fences") -> dict[PartitionName, list[ListedPartition]]:
-    """Ends that clients listed, as answers of the leader that recovery left or of a later one."""
+    """Ends that clients listed, as answers of the leader that all brokers knew or of a later one."""
     found: dict[PartitionName, list[ListedPartition]] = {}
+    brokers = [node.name for node in facts.setup.nodes if "broker" in node.roles]
     for name, ends in client_ends(facts.history).items():
-        fence_ns = fences.of(name, known_epoch(facts.changes, facts.history, name))
         for end in ends:
+            epoch = known_epoch(facts.views.get(name, ()), brokers, end.began_ns)
+            fence_ns = fences.of(name, epoch)
             asked = (end.operation, "a leader", end.what, None, end.began_ns, end.time_ns, 0)
             answer = ListedPartition(*asked, NO_EPOCH, end.offset, NONE, min(end.began_ns, fence_ns))
             found.setdefault(name, []).append(answer)

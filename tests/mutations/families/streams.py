@@ -111,19 +111,16 @@ def an_output_is_there_twice(edit: Edit) -> None:
 
 @mutation(FAMILY, invalid("streams-duplicated"), RUNS, 3)
 def records_are_processed_again(edit: Edit) -> None:
-    """Several records are counted again, after others that follow them, with the counts that follow."""
+    """Several records are processed a second time right after the first, and counted once more."""
     found = edit.chosen(outputs(edit.original, 2 * _SEVERAL))
 
     def change(rows: list[Row]) -> None:
-        again = [
-            [*row[:_COUNT], row[_COUNT] + 1, row[_VALUE]] for row in rows[found.at : found.at + _SEVERAL]
-        ]
-        after = found.at + _SEVERAL
-        for row, taken in zip(again, rows[after : after + _SEVERAL], strict=True):
-            row[_OFFSET] = taken[_OFFSET]
-        for row in rows[after:]:
-            row[_OFFSET] += _SEVERAL
+        first, after = rows[found.at][_OFFSET], found.at + _SEVERAL
+        again = [[*row[:_COUNT], row[_COUNT] + 1, row[_VALUE]] for row in rows[found.at : after]]
         rows[after:after] = again
+        # Offsets of markers are taken, so that the partition gets no longer.
+        for offset, row in enumerate(rows[found.at :], start=first):
+            row[_OFFSET] = offset
 
     _change_rows(edit, found.read, change)
 
