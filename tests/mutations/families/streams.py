@@ -8,9 +8,11 @@ from checkers.history.setup import recorded_setup
 from tests.mutations.edits import Edit
 from tests.mutations.looking import (
     FAIL,
+    INFO,
     OK,
     final_reads,
     pairs,
+    phase_ns,
     polls,
     without_offsets,
 )
@@ -305,3 +307,16 @@ def the_groups_offsets_are_asked_for_again(edit: Edit) -> None:
     times_ns = (last.time_ns + 1, last.time_ns + 2)
     asked = {"topic": last.value["topic"]}
     edit.add_call(989_000, "committed-offsets", last.key, times_ns, (asked, last.value))
+
+
+@mutation(FAMILY, invalid("streams-lost"), RUNS, 3)
+def an_unclean_election_that_did_not_happen_explains_nothing(edit: Edit) -> None:
+    """An output is gone; an unclean election was requested, and the metadata log has none."""
+    found = edit.chosen(outputs(edit.original))
+    _change_rows(edit, found.read, lambda rows: rows.pop(found.at))
+    where = [[found.read.key, found.read.value["partition"]]]
+    asked = {"partitions": where, "to": "n1"}
+    at_ns = phase_ns(edit.original, "heal") - 1
+    times_ns = (at_ns, at_ns + 1)
+    answer = {**asked, "code": None, "results": [], "took_ms": 1}
+    edit.add_call("admin-9", "elect-leaders", "unclean", times_ns, (asked, answer), ended=INFO)
