@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator
 from itertools import chain
 
 from harness.clients.interface import EMBEDDED, ClientKind
+from harness.plan.removals import OF_BROKERS, removals_in
 from harness.vocabulary.scenario import Scenario
 from harness.vocabulary.shares import ShareWorkload
 from harness.vocabulary.streams import StreamsWorkload
@@ -14,7 +15,6 @@ from harness.vocabulary.workloads import (
     GroupsWorkload,
     LogWorkload,
     OffsetsWorkload,
-    Workload,
 )
 
 ACKS = ("all", "1", "0")
@@ -22,15 +22,6 @@ EAGER = ("range", "roundrobin")
 """Client-side assignors by which members of groups revoke everything, as the harness's clients do."""
 SERVER_SIDE = ("uniform", "range")
 """Kafka's own assignors of groups with KIP-848's protocol (``group.consumer.assignors``)."""
-
-REMOVING = (
-    "log.retention.ms",
-    "log.retention.minutes",
-    "log.retention.hours",
-    "log.retention.bytes",
-    "log.cleanup.policy",
-)
-"""Configs of brokers by which records of a topic without configs of its own are removed."""
 
 
 def problems_of_load(scenario: Scenario) -> list[str]:
@@ -56,33 +47,46 @@ def problems_of_load(scenario: Scenario) -> list[str]:
         found.append("libraries is empty, expected at least one client library")
     if workload.rate < 1:
         found.append(f"rate is {workload.rate}, expected at least 1 send operation a second")
-    found += _group_problems(workload, scenario.topology)
+    found += _group_problems(scenario)
     return found
 
 
-def _group_problems(workload: Workload, topology: Topology) -> Iterator[str]:
+def _group_problems(scenario: Scenario) -> Iterator[str]:
     """Reasons why the groups of a workload are impossible."""
+    workload, topology = scenario.workload, scenario.topology
     if isinstance(workload, GroupsWorkload):
         yield from _assignor_problems(workload)
         yield from _member_problems(workload)
     if isinstance(workload, ShareWorkload) and (others := {*workload.committed} - {*workload.groups}):
         yield f"committed has {min(others)}, expected some of {', '.join(workload.groups)}"
     if isinstance(workload, StreamsWorkload):
-        yield from _application_problems(workload, topology)
+        yield from _application_problems(workload)
+        yield from (
+            f"{what}, by which records of the application may be removed; drop it"
+            for what in _removals(scenario, workload)
+        )
     if isinstance(workload, ShareWorkload | StreamsWorkload):
         yield from _config_problems(workload, topology)
 
 
-def _application_problems(workload: StreamsWorkload, topology: Topology) -> Iterator[str]:
-    """An application is judged by all records that it read and wrote, so none may be lost or removed."""
+def _application_problems(workload: StreamsWorkload) -> Iterator[str]:
+    """An application is judged by all records that it read and wrote, so none may be lost."""
     if workload.life_min_ms > workload.life_max_ms:
         yield f"life_min_ms is {workload.life_min_ms}, life_max_ms only {workload.life_max_ms}"
     if workload.acks != "all" and workload.acks in ACKS:
         yield f"an application of Kafka Streams needs acks=all, got acks={workload.acks}"
+    if workload.config:
+        yield f"config has {min(workload.config)}, expected nothing: the application's topics have no configs"
+
+
+def _removals(scenario: Scenario, workload: StreamsWorkload) -> Iterator[str]:
+    """What may remove records: configs of brokers, the load, and the schedule."""
+    topology = scenario.topology
     for where, config in {"the topology": topology.config, **topology.node_config}.items():
-        for name in sorted(config):
-            if name.startswith(REMOVING):
-                yield f"{where} has {name}, by which records of the application may be removed"
+        yield from (f"{where} has {name}" for name in sorted(config) if name.startswith(OF_BROKERS))
+    if workload.deletions_interval_ms:
+        yield f"deletions_interval_ms is {workload.deletions_interval_ms}"
+    yield from removals_in(scenario)
 
 
 def _assignor_problems(workload: GroupsWorkload) -> Iterator[str]:

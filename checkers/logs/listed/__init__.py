@@ -4,8 +4,8 @@ A broker answers if it leads in the epoch that the request names; otherwise it r
 that a later leader was elected.  So it must know only what was acknowledged or reported before the next epoch
 can have started.
 
-1.  An end, or last stable offset, is above all offsets that were acknowledged or reported before:
-   ``listed-end-behind`` (`ends`).
+1.  An end, or last stable offset, is above all offsets that were acknowledged or reported before, in the
+   topics of an application of Kafka Streams also above all that were read: ``listed-end-behind`` (`ends`).
 2. No reported offset is at or above a record that was sent only afterwards: ``listed-end-ahead``.
 3. The last stable offset does not pass a transaction that is open: ``stable-offset-ahead`` (`stable`).
 4. A log's start is not above the requested deletions and not below the acknowledged ones, and it does not

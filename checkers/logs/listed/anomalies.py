@@ -8,8 +8,9 @@ _SOURCE = "Kafka protocol, ListOffsets"
 
 END_BEHIND = AnomalyKind(
     id="listed-end-behind",
-    meaning="A leader reported an end offset below what had been acknowledged or reported before.",
-    guarantee="The end offset that a leader reports never decreases, and is beyond all acknowledged records.",
+    meaning="A leader reported an end offset below what had been acknowledged, read or reported before.",
+    guarantee="The end offset that a leader reports never decreases, and is beyond all records that were "
+    "acknowledged or read.",
     source=f"KIP-207, Offsets returned by ListOffsetsResponse should be monotonically increasing; {_SOURCE}",
 )
 END_AHEAD = AnomalyKind(

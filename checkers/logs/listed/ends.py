@@ -1,4 +1,4 @@
-"""Ends of partitions: none is below an acknowledged or listed offset, or above the records sent so far."""
+"""Ends of partitions: none is below an acknowledged, read or listed offset, or above what was sent so far."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -9,6 +9,7 @@ from checkers.columns.tables import NONE
 from checkers.history.observed import OffsetsRequested
 from checkers.licences.missed_markers import missed_markers
 from checkers.logs.listed.anomalies import END_AHEAD, END_BEHIND
+from checkers.logs.listed.clients import client_reads
 from checkers.logs.listed.loading import (
     Found,
     ListedHistory,
@@ -42,23 +43,38 @@ class _Bounds(NamedTuple):
 
 
 def find_behind(story: ListedHistory, place: ListedLog) -> Iterator[Anomaly]:
-    """Ends below an offset that had been acknowledged or reported before the request.
+    """Ends below an offset that had been acknowledged, read or reported before the request.
 
     A leader answers once its high watermark has reached the start of its epoch (KIP-207).  So it reports
     everything that earlier leaders had committed.  Without transactions the last stable offset is the high
     watermark.  With transactions it is compared only with other last stable offsets.  It may go back if the
-    leader may have missed the marker of a transaction in a compacted topic.
+    leader may have missed the marker of a transaction in a compacted topic.  Of an application of Kafka
+    Streams, ends that clients listed are judged too, and what they read counts; transactional topics of it
+    are only read at read_committed.
     """
-    latest, stable = answers(place, OffsetsRequested.LATEST), answers(place, OffsetsRequested.STABLE)
+    latest, stable = _ends(place, OffsetsRequested.LATEST), _ends(place, OffsetsRequested.STABLE)
+    acked, read = _acked(story.sent(place.name)), _read(story, place)
     if story.transactional(place.name):
-        groups = [(latest, [_acked(story.sent(place.name)), _bounds_of([*latest, *stable])])]
-        groups.append((stable, [_bounds_of(stable)]))
+        groups = [(latest, [acked, read, _bounds_of([*latest, *stable])])]
+        groups.append((stable, [read, _bounds_of(stable)]))
     else:
         every = sorted([*latest, *stable], key=lambda answer: answer.op)
-        groups = [(every, [_acked(story.sent(place.name)), _bounds_of(every)])]
+        groups = [(every, [acked, read, _bounds_of(every)])]
     for judged, bounds in groups:
         for each in bounds:
             yield from worst(_behind(story, place, judged, each))
+
+
+def _ends(place: ListedLog, what: OffsetsRequested) -> list[ListedPartition]:
+    """The answers of one kind to observers and to clients."""
+    return [*answers(place, what), *(answer for answer in place.to_clients if answer.what == what)]
+
+
+def _read(story: ListedHistory, place: ListedLog) -> _Bounds:
+    reads = client_reads(story.history).get(place.name, [])
+    times_ns, since_ns = [read.time_ns for read in reads], [read.since_ns for read in reads]
+    operations = [(read.operation,) for read in reads]
+    return _Bounds(times_ns, since_ns, [read.offset for read in reads], operations, "read")
 
 
 def _acked(sent: SentRecords) -> _Bounds:

@@ -18,6 +18,7 @@ from checkers.history.setup import Topic
 from checkers.history.units import NS_PER_MS
 from checkers.licences import first_permit, licences_of
 from checkers.licences.facts import Facts
+from checkers.logs.listed.clients import NO_EPOCH, client_ends, known_epoch
 from checkers.verdict.verdict import Anomaly
 
 Found = tuple[Anomaly, str | None]
@@ -37,7 +38,7 @@ class ListedPartition(NamedTuple):
         began_ns: when it was asked.
         time_ns: when its answer arrived.
         wall_ns: difference from times of the history to times of the host's clock.
-        leader_epoch: the epoch in which it led.
+        leader_epoch: the epoch in which it led; `NO_EPOCH` if a client was answered, which does not know it.
         offset: the reported offset; -1 if there is none.
         timestamp_ms: the timestamp of the record at that offset.
         fence_ns: the broker must have known, when asked, everything that any leader had acknowledged by this
@@ -58,10 +59,17 @@ class ListedPartition(NamedTuple):
 
 
 class ListedLog(NamedTuple):
-    """One partition, and all answers about it, in order."""
+    """One partition, and all answers about it, in order.
+
+    Attributes:
+        name: the partition.
+        listings: answers to observers.
+        to_clients: answers to clients, which tell nothing but ends.
+    """
 
     name: PartitionName
     listings: list[ListedPartition]
+    to_clients: list[ListedPartition]
 
 
 def places_of(facts: Facts) -> list[ListedLog]:
@@ -90,7 +98,23 @@ def places_of(facts: Facts) -> list[ListedLog]:
                 asked = (operation.index, operation.node or "", seen.what, seen.since_ms)
                 answer = ListedPartition(*asked, *times_ns, epoch, offset, timestamp_ms, fence_ns)
                 found.setdefault(name, []).append(answer)
-    return [ListedLog(name, found[name]) for name in sorted(found)]
+    told = _to_clients(facts, fences)
+    names = sorted({*found, *(name for name in told if name.topic in judged)})
+    return [ListedLog(name, found.get(name, []), told.get(name, [])) for name in names]
+
+
+def _to_clients(facts: Facts, fences: "_Fences") -> dict[PartitionName, list[ListedPartition]]:
+    """Ends that clients listed, as answers of the leader that all brokers knew or of a later one."""
+    found: dict[PartitionName, list[ListedPartition]] = {}
+    brokers = [node.name for node in facts.setup.nodes if "broker" in node.roles]
+    for name, ends in client_ends(facts.history).items():
+        for end in ends:
+            epoch = known_epoch(facts.views.get(name, ()), brokers, end.began_ns)
+            fence_ns = fences.of(name, epoch)
+            asked = (end.operation, "a leader", end.what, None, end.began_ns, end.time_ns, 0)
+            answer = ListedPartition(*asked, NO_EPOCH, end.offset, NONE, min(end.began_ns, fence_ns))
+            found.setdefault(name, []).append(answer)
+    return found
 
 
 class _Fences:
@@ -226,7 +250,7 @@ class ListedHistory:
 
 
 def answers(place: ListedLog, *what: OffsetsRequested) -> list[ListedPartition]:
-    """The answers of some kinds that contain an offset."""
+    """The answers to observers of some kinds that contain an offset."""
     return [answer for answer in place.listings if answer.what in what and answer.offset != NONE]
 
 
@@ -244,6 +268,11 @@ def worst(found: Iterable[Found]) -> Iterator[Anomaly]:
 
 def shown(answer: ListedPartition) -> str:
     """Return an answer as a sentence."""
+    if answer.leader_epoch == NO_EPOCH:
+        return (
+            f"Asked by a client after {answer.began_ns / 1e9:.3f} s, a leader answered by "
+            f"{answer.time_ns / 1e9:.3f} s: {answer.what} is offset {answer.offset}."
+        )
     asked = "" if answer.since_ms is None else f" {answer.since_ms} ms"
     return (
         f"Asked at {answer.began_ns / 1e9:.3f} s, {answer.node}, leader in epoch {answer.leader_epoch}, "

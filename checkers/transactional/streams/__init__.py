@@ -11,8 +11,10 @@ The output is read at read_committed once the last member has ended and no trans
 4.  ``streams-count-wrong``: a count is not the number of records of the key up to there.
 5.  ``streams-invented``: a record of the output stands for no record of the input.
 6.  ``streams-reordered``: records of one partition are in another order in the output.
+7.  ``streams-misplaced``: a record of the output is in another partition than its record of the input.  The
+    application's partitioner keeps the number of the partition.
 
-A finding is legal if a permitted loss may explain it (`excuses`).
+A finding is legal if a permitted loss may explain it (`excuses`).  No loss explains 7: it moves no record.
 
 The last member works after all faults.  If it processed everything, nothing was tested.  So the result is
 valid only if members of the load were running and processed records between the first fault and the last

@@ -48,8 +48,15 @@ REORDERED = AnomalyKind(
     "other.",
     "Kafka Streams documentation, Core Concepts, Out-of-Order Handling; KIP-447",
 )
+MISPLACED = AnomalyKind(
+    "streams-misplaced",
+    "A record of the output is in another partition than the one that the partitioner chose, which is that "
+    "of the input.",
+    "A record of the output is in the partition that the partitioner of the sink returns for it.",
+    "Kafka Streams documentation, Processor API, Topology.addSink; StreamPartitioner",
+)
 
-ANOMALIES = by_id(DUPLICATED, LOST, WITHOUT_OFFSETS, COUNT_WRONG, INVENTED, REORDERED)
+ANOMALIES = by_id(DUPLICATED, LOST, WITHOUT_OFFSETS, COUNT_WRONG, INVENTED, REORDERED, MISPLACED)
 """All anomalies, by id."""
 NEEDS = Needs(
     (Source.CLIENTS,),

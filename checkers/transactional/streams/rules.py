@@ -1,4 +1,4 @@
-"""The six rules about the output of an application that counts records exactly once."""
+"""The seven rules about the output of an application that counts records exactly once."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,6 +11,7 @@ from checkers.transactional.streams.anomalies import (
     DUPLICATED,
     INVENTED,
     LOST,
+    MISPLACED,
     REORDERED,
     WITHOUT_OFFSETS,
 )
@@ -22,8 +23,8 @@ from checkers.verdict.verdict import Anomaly
 class StreamsFinding(NamedTuple):
     """An anomaly, the record of the input that it concerns, and the partitions of the output that matter.
 
-    The place is None if the anomaly concerns a record of the output that names no input.  It is too low if a
-    count is below the right one.
+    The place is None if no loss explains the anomaly: a record of the output names no input, or is in the
+    wrong partition.  It is too low if a count is below the right one.
     """
 
     anomaly: Anomaly
@@ -56,6 +57,7 @@ class Judging:
             self._wrongly_counted,
             self._invented,
             self._reordered,
+            self._misplaced,
         )
         for rule in rules:
             yield from rule()
@@ -145,6 +147,17 @@ class Judging:
                 yield self._found(REORDERED, what, record.place, [before, record])
             else:
                 highest[stream] = record
+
+    def _misplaced(self) -> Iterator[StreamsFinding]:
+        """Records in another partition: the application's partitioner returns that of the input."""
+        for record in self._loaded.outputs:
+            if record.partition != record.place[0]:
+                what = (
+                    f"{self._output(record)} stands for {self._input(record.place)}, and belongs in "
+                    f"partition {record.place[0]}"
+                )
+                found = self._found(MISPLACED, what, record.place, [record])
+                yield found._replace(place=None)
 
     def _found(
         self,

@@ -27,7 +27,6 @@ from harness.vocabulary import (
     RollingSchedule,
     Scenario,
     Stop,
-    StreamsWorkload,
 )
 from harness.vocabulary.version import DEFAULT_VERSION
 from harness.vocabulary.workloads import OTHER_JAVA_CLIENT
@@ -190,33 +189,6 @@ def test_only_groups_of_the_load_can_get_committed_records() -> None:
     workload = msgspec.structs.replace(scenario.workload, committed=("share-7",))
     problems = problems_of_load(msgspec.structs.replace(scenario, workload=workload))
     assert problems == ["committed has share-7, expected some of share-0"]
-
-
-def test_a_load_of_kafka_streams_needs_its_configs_of_brokers_and_times_in_order() -> None:
-    scenario = load_scenario("exploratory/streams")
-    assert problems_of_load(scenario) == []
-    workload = StreamsWorkload(life_min_ms=9_000, life_max_ms=8_000, session_ms=5_000)
-    problems = problems_of_load(msgspec.structs.replace(scenario, workload=workload))
-    assert problems == [
-        "life_min_ms is 9000, life_max_ms only 8000",
-        "the topology has group.streams.session.timeout.ms=6000, expected 5000 as the workload has it",
-    ]
-
-
-@pytest.mark.parametrize("acks", ["0", "1"])
-def test_a_load_of_kafka_streams_needs_acks_of_all(acks: str) -> None:
-    scenario = load_scenario("exploratory/streams")
-    workload = StreamsWorkload(acks=acks, idempotent=False)
-    problems = problems_of_load(msgspec.structs.replace(scenario, workload=workload))
-    assert problems == [f"an application of Kafka Streams needs acks=all, got acks={acks}"]
-
-
-@pytest.mark.parametrize("name", ["log.retention.ms", "log.retention.bytes", "log.cleanup.policy"])
-def test_a_load_of_kafka_streams_allows_no_removal_of_records(name: str) -> None:
-    scenario = load_scenario("exploratory/streams")
-    topology = msgspec.structs.replace(scenario.topology, node_config={"n2": {name: "20000"}})
-    problems = problems_of_load(msgspec.structs.replace(scenario, topology=topology))
-    assert problems == [f"n2 has {name}, by which records of the application may be removed"]
 
 
 def test_all_problems_are_reported_together() -> None:
