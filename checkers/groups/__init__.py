@@ -34,7 +34,7 @@ from checkers.groups.delivery import Delivery, delivery_of, find_undelivered
 from checkers.groups.excuses import Excuses, GroupFinding
 from checkers.groups.fencing import find_premature, find_two_owners, find_zombies
 from checkers.groups.figures import figures_of
-from checkers.groups.known_leaves import find_known_leaves
+from checkers.groups.known_leaves import find_known_leaves, unread_refusals
 from checkers.groups.loading import Groups, groups_of
 from checkers.groups.logged import LoggedGroups
 from checkers.groups.outsiders import find_deleted, find_outsiders
@@ -89,8 +89,7 @@ def check_groups(history: History) -> CheckerResult:
         found = [*_events(groups, group, ordered=ordered), *_undelivered(groups, deliveries)]
         found += map(GroupFinding, find_deleted(groups, group, expected.session_ms))
         found += map(GroupFinding, [*find_refused(history, group), *logged.found[group]])
-        found += find_unreleased(history, group)
-        found += map(GroupFinding, () if mixed else find_known_leaves(history, group))
+        found += _refusals_of_known(history, group, mixed=mixed)
         judged = list(Excuses(history, group).judged(found))
         anomalies += judged
         _count(counts, judged, deliveries)
@@ -99,8 +98,8 @@ def check_groups(history: History) -> CheckerResult:
             figures[group] |= {"conversions": conversions(history, group), "ordered": float(ordered)}
         if group in expected.groups:
             assumptions += _assumed(group, figures[group])
-            doubt = unsettled(groups, group, deliveries)
-            doubts += [] if doubt is None else [doubt]
+            doubts += filter(None, [unsettled(groups, group, deliveries)])
+        doubts += filter(None, [unread_refusals(history, group)])
     doubts += [] if logged.doubt is None else [logged.doubt]
     excused = {anomaly.licence: anomaly for anomaly in reversed(anomalies) if anomaly.licence is not None}
     doubts += [f"{one.id} of {one.subject} may follow from {text}" for text, one in excused.items()]
@@ -113,6 +112,19 @@ def check_groups(history: History) -> CheckerResult:
         unknown_because="; ".join(doubts) or None,
         exercised=bool(figures),
     )
+
+
+def _refusals_of_known(history: History, group: str, *, mixed: bool) -> list[GroupFinding]:
+    """Refusals because of an owner that had left, each owner once.
+
+    Those that a coordinator's own log proves come first: no lost record explains them.
+    """
+    logged = [] if mixed else [*find_known_leaves(history, group)]
+    proven = {anomaly.subject for anomaly in logged}
+    reported = [
+        one for one in find_unreleased(history, group) if not (one.by_log and one.anomaly.subject in proven)
+    ]
+    return [*map(GroupFinding, logged), *reported]
 
 
 def _expected(history: History) -> _Expected:

@@ -31,8 +31,10 @@ from checkers.evidence.node_logs import logged_at_ns
 from checkers.evidence.offsets_log import Chain, GroupEntry, RecordPlace, Written, written_of
 from checkers.groups.anomalies import STATIC_REFUSED
 from checkers.history.logged import INSTANCE_REFUSED, InstanceRefused
+from checkers.history.missing_logs import nodes_lacking
 from checkers.history.observed import GroupWritten
 from checkers.history.operations import History, Operation
+from checkers.history.setup import recorded_setup
 from checkers.verdict.verdict import Anomaly
 
 LEFT = -2
@@ -66,6 +68,20 @@ def find_known_leaves(history: History, group: str) -> Iterator[Anomaly]:
             if left is not None:
                 found.add(refused.owner)
                 yield _refused_by(history, operation, refused, left)
+
+
+def unread_refusals(history: History, group: str) -> str | None:
+    """Why refusals may be missing, for a group with static members of KIP-848's protocol; None if not.
+
+    Raises:
+        msgspec.ValidationError: the set-up is not as docs/histories.md says.
+    """
+    workload = recorded_setup(history).workload
+    nodes = nodes_lacking(history, INSTANCE_REFUSED)
+    if not nodes or group not in workload.static or group not in workload.modern:
+        return None
+    names = ", ".join(sorted(str(node) for node in nodes))
+    return f"refusals of static members of {group} may be missing: not all such lines of {names} were read"
 
 
 def _left_before(history: History, refused: InstanceRefused) -> _Left | None:

@@ -69,6 +69,10 @@ def _group_problems(scenario: Scenario) -> Iterator[str]:
         yield from _config_problems(workload, topology)
 
 
+_OF_COORDINATORS = ("__consumer_offsets", "__transaction_state")
+"""Topics whose records an application needs to go on where it was."""
+
+
 def _application_problems(workload: StreamsWorkload) -> Iterator[str]:
     """An application is judged by all records that it read and wrote, so none may be lost."""
     if workload.life_min_ms > workload.life_max_ms:
@@ -86,7 +90,7 @@ def _removals(scenario: Scenario, workload: StreamsWorkload) -> Iterator[str]:
         yield from (f"{where} has {name}" for name in sorted(config) if name.startswith(OF_BROKERS))
     if workload.deletions_interval_ms:
         yield f"deletions_interval_ms is {workload.deletions_interval_ms}"
-    yield from removals_in(scenario)
+    yield from removals_in(scenario, {*_OF_COORDINATORS, *(topic.name for topic in workload.topics)})
 
 
 def _assignor_problems(workload: GroupsWorkload) -> Iterator[str]:

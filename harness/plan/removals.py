@@ -1,7 +1,7 @@
 """Parts of a schedule that may remove records of topics: deletions, and configs of retention."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import msgspec
 
@@ -25,10 +25,10 @@ _OF_TOPICS = ("retention.", "local.retention.", "cleanup.policy")
 """Beginnings of configs of topics by which records are removed."""
 
 
-def removals_in(scenario: Scenario) -> Iterator[str]:
-    """What a scenario's schedule may do to remove records, each with its place in the schedule."""
+def removals_in(scenario: Scenario, topics: Collection[str]) -> Iterator[str]:
+    """What a scenario's schedule may do to remove records of topics, each with its place in the schedule."""
     for where, part in _placed(scenario.schedule, scenario.topology):
-        for what in _within(part):
+        for what in within(part, topics):
             yield f"{where} {what}"
 
 
@@ -50,7 +50,11 @@ def _placed(
                 ("move {} during upgrades", schedule.during),
             )
         case RandomSchedule():
-            fitting = [name for name in schedule.gambits if name in GAMBITS and GAMBITS[name].fits(topology)]
+            fitting = [
+                name
+                for name, weight in schedule.gambits.items()
+                if weight and schedule.gambit_share and name in GAMBITS and GAMBITS[name].fits(topology)
+            ]
             yield from (
                 (f"gambit {name}", drawn_gambit(name, topology, random.Random(0))[0]) for name in fitting
             )
@@ -59,19 +63,21 @@ def _placed(
         yield from ((noun.format(place), part) for place, part in enumerate(parts, start=1))
 
 
-def _within(part: object) -> Iterator[str]:
-    """What a part requests, at any depth."""
+def within(part: object, topics: Collection[str]) -> Iterator[str]:
+    """What a part of a schedule requests to remove records of topics, at any depth."""
     match part:
         case DeleteFromChosen():
             yield "deletes records"
-        case AlterTopic(topic=topic, config=config) if config.startswith(_OF_TOPICS):
+        case AlterTopic(topic=topic, config=config) if topic in topics and config.startswith(_OF_TOPICS):
             yield f"sets {config} of {topic}"
         case AlterChosen(config=config) if config.startswith(_OF_TOPICS):
             yield f"sets {config} of a topic"
         case Configure(properties=properties):
             yield from (
-                f"sets {name} of a node" for name in sorted(properties) if name.startswith(OF_BROKERS)
+                f"sets {name} of a node"
+                for name, value in sorted(properties.items())
+                if value is not None and name.startswith(OF_BROKERS)
             )
         case _:
             for inner in parts_of(part):
-                yield from _within(inner)
+                yield from within(inner, topics)

@@ -219,7 +219,9 @@ def _draws_of(planned: Planned) -> Iterator[tuple[Role | None, str]]:
     )
     yield from ((_hit_by(at, fault), _tag(fault)) for at, fault in (*alone, *of_gambits))
     yield from ((None, _tag(operation)) for operation in operations_of(planned))
-    yield from ((None, _tag_of_chosen(move.what)) for move in moves if isinstance(move, RequestForChosen))
+    # A request that follows its equal is a repetition.
+    requests = (move for move, last in zip(moves, (None, *moves), strict=False) if move != last)
+    yield from ((None, _tag_of_chosen(move.what)) for move in requests if isinstance(move, RequestForChosen))
 
 
 def _hit_by(at: Part | Target, fault: Fault) -> Role | None:

@@ -38,11 +38,12 @@ class GroupStory:
         unclean: bool = False,
         modern: Sequence[str] = (),
         mixed: Sequence[str] = (),
+        static: Sequence[str] = (),
     ) -> None:
         """The set-up of a run whose groups must be drained."""
         config = {"unclean.leader.election.enable": "true"} if unclean else {}
         workload = {"kind": kind, "groups": list(groups), "session_ms": 6_000}
-        workload |= {"modern": list(modern), "mixed": list(mixed)}
+        workload |= {"modern": list(modern), "mixed": list(mixed), "static": list(static)}
         topics = [{"name": TOPIC, "partitions": 1}]
         value = {"kafka_version": "4.3.1", "workload": workload, "config": config, "topics": topics}
         self.add("runner", OK, "setup", None, value)

@@ -7,9 +7,10 @@ from msgspec.structs import replace
 
 from checkers.columns.tables import NEVER
 from checkers.groups import check_groups, excuses
+from checkers.history.operations import OperationType
 from checkers.licences.internal import Loss
 from checkers.verdict.verdict import Anomaly
-from tests.checkers.groups.group_histories import GROUP, OK, GroupStory
+from tests.checkers.groups.group_histories import CLIENT, GROUP, OK, TOPIC, GroupStory
 from tests.checkers.groups.logged_histories import (
     PARTITION,
     UNREADABLE,
@@ -22,6 +23,7 @@ from tests.checkers.groups.logged_histories import (
     wrote,
 )
 
+SETTLED_NS = 10_000_000_000
 AT = "2026-11-26T05:11:21.673Z"
 JOINED = (group(5), target(5), member(1, 5, {0: 5}))
 LEFT = (*JOINED, member(1, -2))
@@ -179,3 +181,44 @@ def test_a_group_of_both_protocols_may_have_been_written_again() -> None:
     changed(story, *LEFT)
     refused(story)
     assert found(story) == []
+
+
+def test_a_refusal_that_a_client_reports_too_is_one_finding(story: GroupStory) -> None:
+    changed(story, *LEFT)
+    story.now_ns += SETTLED_NS
+    asked = {"client": CLIENT, "isolation": "read_uncommitted", "group": GROUP}
+    story.add(1, OperationType.INVOKE, "poll", TOPIC, asked)
+    at = story.add(1, OperationType.INFO, "poll", TOPIC, asked)
+    error = (
+        "Static member member-2 with instance id i cannot join the group because the instance id is owned by "
+        "member-1 member."
+    )
+    story.operations[at] = replace(story.operations[at], error=error)
+    wrote(story, stretches=[])
+    (reported,) = found(story)
+    refused(story)
+    (logged,) = found(story)
+    assert "before the coordinator loaded" in logged.summary
+    assert logged.subject == reported.subject
+
+
+@pytest.mark.parametrize(
+    ("static", "what", "why"),
+    [
+        ((GROUP,), "instance-refused", f"refusals of static members of {GROUP} may be missing"),
+        ((GROUP,), "all", f"refusals of static members of {GROUP} may be missing"),
+        ((GROUP,), "loaded", ""),
+        (("another",), "all", ""),
+    ],
+)
+def test_refusals_of_static_members_that_were_not_read_are_a_doubt(
+    static: tuple[str, ...], what: str, why: str
+) -> None:
+    story = GroupStory()
+    story.setup(modern=(GROUP,), static=static)
+    changed(story, *LEFT)
+    at = story.add("runner", OK, "observe", "log-lacking", {"what": what, "why": "it is too long"})
+    story.operations[at] = replace(story.operations[at], node="b1")
+    doubt = judged(story).unknown_because or ""
+    assert why in doubt
+    assert bool(why) is ("b1 were read" in doubt)
