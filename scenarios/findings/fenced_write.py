@@ -7,10 +7,10 @@ coordinator refuses those of the earlier epoch (FENCED_LEADER_EPOCH), but
 ``WriteStateHandler.handleRequestResponse`` takes it for the result of its own write.
 
 So a broker has to lead again while writes of its earlier epoch wait.  Here the coordinator moves, so that
-these writes are repeated after about two seconds.  Meanwhile the leader moves to another broker and back, reads
-the state, and delivers the same records again.  Which write is the last one of a request is left to chance.
-One group of many members that acknowledge one partition, a few records at a time, makes it likely that writes
-of the new epoch come after repeated ones, and appends of 200 ms that they are sent together.
+these writes are repeated after about two seconds.  Meanwhile the leader moves to another broker and back,
+reads the state, and delivers the same records again.  Which write is the last one of a request is left to
+chance.  One group of many members that acknowledge one partition, a few records at a time, makes it likely
+that writes of the new epoch come after repeated ones, and appends of 200 ms that they are sent together.
 """
 
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ _STATES = ((SHARE_STATES, 0),)
 _HOME, _AWAY = (1, 2, 3), (2, 1, 3)
 _COORDINATORS = ((3, 2, 1), (2, 3, 1))
 _ROUNDS = 8
-_APPENDS = {
+_CONFIG = share_brokers(WORKLOAD) | {
     "share.coordinator.state.topic.num.partitions": "1",
     "share.coordinator.append.linger.ms": "200",
 }
