@@ -70,9 +70,7 @@ SCENARIO = Scenario(
         ),
         duration_ms=60_000,
     ),
-    topology=Topology(
-        mode=Mode.ISOLATED, controllers=1, brokers=3, config=share_brokers(WORKLOAD) | _APPENDS
-    ),
+    topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=3, config=_CONFIG),
     workload=WORKLOAD,
     versions_min="4.2.0",
     expectations=(
