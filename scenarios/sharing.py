@@ -13,11 +13,6 @@ from harness.vocabulary import (
 
 SHARE_STATES = "__share_group_state"
 """The topic with the states of share groups."""
-WAITING = {
-    "share.coordinator.state.topic.num.partitions": "1",
-    "share.coordinator.append.linger.ms": "500",
-}
-"""One coordinator has all states, and writes wait for the one before, as on a slow network or slow disks."""
 _REPEATED = "findings/initialised-again: a state that is initialised late is initialised again while in use"
 INITIALISED_AGAIN = Expectation(
     Validity.VALID,

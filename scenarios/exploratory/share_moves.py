@@ -35,7 +35,7 @@ from harness.vocabulary import (
     ShareWorkload,
     Topology,
 )
-from scenarios.sharing import FENCED_WRITE, SHARE_STATES, UNDER_FAULTS, WAITING, moved, share_brokers
+from scenarios.sharing import FENCED_WRITE, SHARE_STATES, UNDER_FAULTS, moved, share_brokers
 
 WORKLOAD = ShareWorkload(rate=4, members=12, poll_records_max=5, request_ms=10_000)
 _PLACES = tuple((WORKLOAD.topics[0].name, partition) for partition in range(WORKLOAD.partitions))
@@ -43,6 +43,11 @@ _STATES = ((SHARE_STATES, 0),)
 _HOME, _AWAY = (1, 2, 3), (2, 1, 3)
 _READ_MS = (50, 150, 250, 350, 450, 550)
 """How long after an election the coordinator moves; meanwhile the new leader reads the states."""
+_WAITING = {
+    "share.coordinator.state.topic.num.partitions": "1",
+    "share.coordinator.append.linger.ms": "500",
+}
+"""One coordinator has all states, and writes wait for the one before, as on a slow network or slow disks."""
 
 
 def _with_fenced_writes(expected: Expectation) -> Expectation:
@@ -89,7 +94,9 @@ SCENARIO = Scenario(
     schedule=ScriptedSchedule(
         moves=(Await(Acknowledged(100), within_ms=60_000), Pass(5_000), *_rounds()), duration_ms=110_000
     ),
-    topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=3, config=share_brokers(WORKLOAD) | WAITING),
+    topology=Topology(
+        mode=Mode.ISOLATED, controllers=1, brokers=3, config=share_brokers(WORKLOAD) | _WAITING
+    ),
     workload=WORKLOAD,
     versions_min="4.2.0",
     expectations=tuple(map(_with_fenced_writes, UNDER_FAULTS)),
