@@ -14,8 +14,8 @@ from contextlib import suppress
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
+from checkers.history.polls import Membership
 from harness.clients.confluent import subscribe
-from harness.clients.group import Membership
 
 _METADATA = b"CGMDv2:"
 """The beginning of librdkafka's serialised group metadata; the generation follows, in native byte order."""

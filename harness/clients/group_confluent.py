@@ -14,12 +14,13 @@ from typing import Any
 from confluent_kafka import Consumer, TopicPartition
 
 from checkers.history.operations import OperationType
+from checkers.history.polls import Membership
 from checkers.history.units import MS_PER_S
 from harness.clients.administrator import AdminAnswer
 from harness.clients.bounded import within
 from harness.clients.confluent import client_config, error_text, made
 from harness.clients.confluent_groups import Subscription, decline_all, membership_of
-from harness.clients.group import Assigned, MemberOptions, Membership, PolledRecords
+from harness.clients.group import Assigned, MemberOptions, PolledRecords
 from harness.clients.interface import ClientFailedError, Message, ReadError
 
 

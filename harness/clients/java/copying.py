@@ -12,8 +12,8 @@ a listener, which the library calls only within a poll.
 from collections.abc import Mapping
 from typing import Any
 
+from checkers.history.polls import Membership
 from checkers.history.units import MS_PER_S
-from harness.clients.group import Membership
 from harness.clients.interface import ClientFailedError, Message, ReadError
 from harness.clients.java.jvm import (
     JavaError,

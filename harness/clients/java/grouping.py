@@ -12,9 +12,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from checkers.history.operations import OperationType
+from checkers.history.polls import Membership
 from checkers.history.units import MS_PER_S
 from harness.clients.administrator import AdminAnswer
-from harness.clients.group import Assigned, MemberOptions, Membership, PolledRecords
+from harness.clients.group import Assigned, MemberOptions, PolledRecords
 from harness.clients.group_modern import pattern_of
 from harness.clients.interface import ClientFailedError, Message, ReadError
 from harness.clients.java.jvm import (

@@ -7,10 +7,10 @@ from typing import Any, cast
 import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
+from checkers.history.polls import Membership
 from harness.clients import ClientFailedError, ClientKind, Message, ReadError
 from harness.clients.confluent import available
 from harness.clients.confluent_groups import membership_of
-from harness.clients.group import Membership
 from harness.clients.opening import open_member
 from harness.clients.transactional import GroupConsumer, GroupOptions
 from harness.clients.transactional_confluent import ConfluentGroupConsumer

@@ -11,9 +11,10 @@ from confluent_kafka import TopicPartition
 from kafka.errors import CommitFailedError, IllegalGenerationError, NotCoordinatorError, for_code
 
 from checkers.history.operations import OperationType
+from checkers.history.polls import Membership
 from harness.clients.administrator import AdminAnswer
 from harness.clients.confluent_groups import membership_of
-from harness.clients.group import GroupMember, MemberOptions, Membership, PolledRecords
+from harness.clients.group import GroupMember, MemberOptions, PolledRecords
 from harness.clients.group_confluent import ConfluentMember
 from harness.clients.group_kafka_python import KafkaPythonMember, refused
 from harness.clients.group_opening import join_group
