@@ -29,6 +29,7 @@ from harness.clients.java.jvm import (
     to_python,
 )
 from harness.clients.java.producing import client_config, error_text, made
+from harness.clients.transactional import GroupOptions
 
 _CONSUMER = "org.apache.kafka.clients.consumer."
 _DESERIALIZER = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
@@ -197,7 +198,8 @@ def _wanted(options: MemberOptions) -> Any:
     return listed([options.topic])
 
 
-def _config(options: MemberOptions) -> dict[str, object]:
+def member_config(options: MemberOptions | GroupOptions, **more: object) -> dict[str, object]:
+    """Configuration of every member: without auto-commit, and with an error if there is no offset."""
     return client_config(
         options.bootstrap,
         options.request_ms,
@@ -211,6 +213,13 @@ def _config(options: MemberOptions) -> dict[str, object]:
         max_poll_records=options.poll_records_max,
         fetch_max_wait_ms=min(250, options.request_ms - 1),
         allow_auto_create_topics=False,
+        **more,
+    )
+
+
+def _config(options: MemberOptions) -> dict[str, object]:
+    return member_config(
+        options,
         **({} if options.instance is None else {"group_instance_id": options.instance}),
         **_protocol(options),
     )

@@ -29,7 +29,7 @@ from tests.harness.fakes.group_broker import (
     MEMBER,
     FakeGroupBroker,
 )
-from tests.harness.java import KINDS, running
+from tests.harness.java import running
 from tests.harness.waiting import BOUND_S, wait_until
 
 OK, FAIL, INFO = OperationType.OK, OperationType.FAIL, OperationType.INFO
@@ -43,14 +43,6 @@ def broker() -> Iterator[FakeGroupBroker]:
         made.records = [[b"a", b"b", b"c"], [b"d"]]
         made.offsets = {0: 1}
         yield made
-
-
-@pytest.fixture(params=KINDS)
-def kind(request: pytest.FixtureRequest) -> ClientKind:
-    chosen: ClientKind = request.param
-    if chosen is ClientKind.JAVA:
-        request.getfixturevalue("java_process")
-    return chosen
 
 
 def options(broker: FakeGroupBroker, request_ms: int = 30_000, commit_ms: int = 30_000) -> MemberOptions:
