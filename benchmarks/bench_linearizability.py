@@ -1,9 +1,9 @@
 """Measures the general check of linearizability on histories of a cas register, and how its time grows.
 
 Run by ``python -m benchmarks.bench_linearizability``.  The histories come from an atomic register on which
-operations overlap; where a client crashes, the outcome is unknown.  In a wrong history one read tells another
-value, which some other order may explain.  Times are of one core, from the history in memory to the result
-with its witness; an operation is an invocation and its completion.
+operations overlap; where a client crashes, the outcome is unknown.  In a wrong history one read returns
+another value, which some other order may explain.  Times are of one core, from the history in memory to the
+result with its witness; an operation is an invocation and its completion.
 """
 
 import argparse

@@ -5,8 +5,8 @@ that a commit did not happen.  Rebalances are served within poll, because callba
 them librdkafka would change the assignment without notice.  Calls do not always return within their timeouts
 (measured with 2.16, and known: librdkafka's issues 5456 and 5511), so each is made in a separate thread.
 
-A producer ends when Python destroys it.  Only then the wrapper calls ``rd_kafka_destroy``, which tells all
-threads of the producer to end, and returns when they have ended: ``rd_kafka_destroy_app`` joins the main
+A producer ends when Python destroys it.  Only then the wrapper calls ``rd_kafka_destroy``, which stops all
+threads of the producer, and returns when they have ended: ``rd_kafka_destroy_app`` joins the main
 thread, and ``rd_kafka_destroy_internal``, in that thread, joins those of the brokers.  After that nobody
 repeats a request; only bytes in the buffers of closed sockets may still arrive.  Until then the threads go
 on: ``message.timeout.ms`` is for records, and does not limit initialisations and ends of transactions.  An

@@ -36,7 +36,7 @@ class RecordsOutcome(NamedTuple):
 class Deliveries:
     """Measures polls that return records.
 
-    A poll without records has waited as long as it was told to, so it says nothing about the cluster.
+    A poll without records has waited for its whole timeout, so it says nothing about the cluster.
 
     Attributes:
         rows: start (ns), duration (ns) and outcome (position in `OUTCOMES`) of each.

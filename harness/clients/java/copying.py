@@ -1,7 +1,7 @@
 """A member of a copying group of kafka-clients, in the process that has the JVM.
 
 The library itself begins at the group's committed offsets, and waits while a transaction with such an offset
-is open.  Only for partitions without a committed offset it is told where to begin.
+is open.  Only for partitions without a committed offset the member sets where it begins.
 
 With KIP-848's protocol the library gives partitions back in the background unless it has a listener, even
 between a poll and the end of the transaction that copies its records.  The coordinator would accept the

@@ -5,7 +5,7 @@ the thread that polls, before it returns records of the new assignment.
 
 A member of KIP-848's protocol that was fenced in the background commits nevertheless, until its next poll, as
 a client that is in no group (epoch -1; docs/findings.md).  Kafka permits that while the group is empty.  So
-after a commit the member polls its paused partitions: a listener that is called there tells of the loss.
+after a commit the member polls its paused partitions: a listener that is called there reports the loss.
 """
 
 from collections.abc import Iterable, Mapping

@@ -155,7 +155,7 @@ def finish(
     progress(f"built {reference}")
     image = find(client, reference)
     if image is None:
-        raise KrucibleError("an image vanished right after it was built", where=reference)
+        raise KrucibleError("an image was removed right after it was built", where=reference)
     return image
 
 

@@ -80,8 +80,8 @@ def transactions_of(history: History, f: Iterable[str] = ("txn",)) -> Transactio
     Python loops only over processes and malformed operations.
 
     Completions without an invocation, and invocations before the last one of their process was complete, are
-    listed in `Transactions.malformed`.  The former count as started before the history, the latter as never
-    complete.
+    listed in `Transactions.malformed`.  Such a completion counts as started before the history, such an
+    invocation as never complete.
     """
     chosen, position = _chosen(history.operations, frozenset(f))
     types = _types_of(chosen)
