@@ -83,7 +83,8 @@ def check_groups(history: History) -> CheckerResult:
     logged = LoggedGroups(history, groups)
     for group in sorted({*groups.names, *expected.groups, *logged.names}):
         deliveries = [delivery_of(groups, place) for place in groups.places(group)]
-        ordered = group not in groups.mixed or not may_have_restarted(history, groups, group)
+        mixed = group in groups.mixed
+        ordered = not mixed or not may_have_restarted(history, groups, group)
         found = [*_events(groups, group, ordered=ordered), *_undelivered(groups, deliveries)]
         found += map(GroupFinding, find_deleted(groups, group, expected.session_ms))
         found += map(GroupFinding, [*find_refused(history, group), *logged.found[group]])
@@ -92,7 +93,7 @@ def check_groups(history: History) -> CheckerResult:
         anomalies += judged
         _count(counts, judged, deliveries)
         figures[group] = figures_of(groups, group, deliveries) | logged.figures(group)
-        if group in groups.mixed:
+        if mixed:
             figures[group] |= {"conversions": conversions(history, group), "ordered": float(ordered)}
         if group in expected.groups:
             assumptions += _assumed(group, figures[group])
