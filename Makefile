@@ -16,7 +16,7 @@ SPARK_STAMP := $(VENV)/.stamp-spark
 DEV_STAMP  := $(VENV)/.stamp-dev
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install
 # Locks name every package, so that nothing is resolved again: pip takes the newest coverage for the "coverage[toml]"
-# that pytest-cov asks for, and then refuses it as unpinned.  `pip check` tells what a lock lacks.
+# that pytest-cov asks for, and then refuses it as unpinned.  `pip check` reports what a lock lacks.
 PIP_LOCKED := $(PIP) --require-hashes --no-deps
 PIP_CHECK := @$(BIN)/python -m pip --disable-pip-version-check check --quiet
 PIP_TOOLS := 7.6.2

@@ -1,9 +1,9 @@
 """Measures the general check of linearizability on histories of a cas register, and how its time grows.
 
 Run by ``python -m benchmarks.bench_linearizability``.  The histories come from an atomic register on which
-operations overlap; where a client crashes, the outcome is unknown.  In a wrong history one read tells another
-value, which some other order may explain.  Times are of one core, from the history in memory to the result
-with its witness; an operation is an invocation and its completion.
+operations overlap; where a client crashes, the outcome is unknown.  In a wrong history one read returns
+another value, which some other order may explain.  Times are of one core, from the history in memory to the
+result with its witness; an operation is an invocation and its completion.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -102,14 +102,22 @@ def history_of(
     return History("bench", "2026-01-01T00:00:00Z", tuple(operations))
 
 
-def measure(histories: list[History]) -> tuple[float, dict[Validity, int], int]:
-    """Seconds, how many have each validity, and how many configurations were remembered."""
+class Measured(NamedTuple):
+    """Seconds, how many histories have each validity, and how many configurations were remembered."""
+
+    took_s: float
+    verdicts: dict[Validity, int]
+    configurations: int
+
+
+def measure(histories: list[History]) -> Measured:
+    """Judge some histories."""
     model = cas_register(0)
     began = time.process_time()
     results = [check_linearizable(history, model) for history in histories]
-    took = time.process_time() - began
+    took_s = time.process_time() - began
     verdicts = {validity: sum(r.validity is validity for r in results) for validity in Validity}
-    return took, verdicts, sum(r.figures["configurations"] for r in results)
+    return Measured(took_s, verdicts, sum(r.figures["configurations"] for r in results))
 
 
 def tell(name: str, size: int, histories: list[History], before: float = 0.0) -> float:

@@ -10,6 +10,7 @@ imports take.
 import multiprocessing
 import resource
 import time
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from checkers.columns.tables import (
     Calls,
     Columns,
     FinalReads,
+    Integers,
     PartitionName,
     ReaderName,
     Reads,
@@ -74,18 +76,8 @@ def columns_of_size(records: int, layout: Layout) -> Columns:
         readers=tuple(ReaderName(f"client-{number}", "read_committed") for number in range(FINAL_READERS)),
         others=(),
         sends=sends,
-        reads=Reads(
-            partition=np.concatenate([some.partition for some in rows]),
-            offset=np.concatenate([some.offset for some in rows]),
-            value=np.concatenate([some.value for some in rows]),
-            call=np.concatenate([some.call + begin for some, begin in zip(rows, first[:-1], strict=True)]),
-        ),
-        calls=Calls(
-            *(
-                np.concatenate([getattr(some, name) for some in calls])
-                for name in ("op", "process", "reader", "assignment", "final", "invoked_ns", "completed_ns")
-            )
-        ),
+        reads=_joined_reads(rows, first[:-1]),
+        calls=_joined_calls(calls),
         assigns=Assigns(
             np.arange(partitions),
             np.arange(partitions),
@@ -104,6 +96,21 @@ def columns_of_size(records: int, layout: Layout) -> Columns:
         final_readers=tuple(range(FINAL_READERS)),
         phases={},
     )
+
+
+def _joined_reads(rows: Sequence[Reads], first: Integers) -> Reads:
+    """One table of all rows; `first` has the number of each table's first call."""
+    return Reads(
+        partition=np.concatenate([some.partition for some in rows]),
+        offset=np.concatenate([some.offset for some in rows]),
+        value=np.concatenate([some.value for some in rows]),
+        call=np.concatenate([some.call + begin for some, begin in zip(rows, first, strict=True)]),
+    )
+
+
+def _joined_calls(calls: Sequence[Calls]) -> Calls:
+    names = ("op", "process", "reader", "assignment", "final", "invoked_ns", "completed_ns")
+    return Calls(*(np.concatenate([getattr(some, name) for some in calls]) for name in names))
 
 
 def _sends(sent: int, layout: Layout) -> Sends:

@@ -9,7 +9,7 @@ import random
 import resource
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from benchmarks.tables import Table
 from checkers.history.operations import History, Operation, OperationType
@@ -87,8 +87,16 @@ def history_of(transactions: int, *, stale: bool) -> History:
     return History("bench", "2026-11-20T00:00:00Z", tuple(told))
 
 
-def measure(transactions: int, *, stale: bool) -> tuple[float, int, CheckerResult]:
-    """CPU seconds, growth of the peak memory in bytes per micro-operation, and the result."""
+class Measured(NamedTuple):
+    """CPU seconds, growth of the peak memory for each micro-operation, and the result."""
+
+    took_s: float
+    grown_bytes: int
+    result: CheckerResult
+
+
+def measure(transactions: int, *, stale: bool) -> Measured:
+    """Judge a history of so many transactions."""
     gc.disable()
     history = history_of(transactions, stale=stale)
     gc.enable()
@@ -105,7 +113,7 @@ def measure(transactions: int, *, stale: bool) -> tuple[float, int, CheckerResul
     expected = Validity.INVALID if stale else Validity.VALID
     if result.validity is not expected:
         raise AssertionError(f"judged {result.validity}: {result.counts}, {result.unknown_because}")
-    return took, grown, result
+    return Measured(took, grown, result)
 
 
 def _peak_kib() -> int:

@@ -72,7 +72,7 @@ def farthest(history: History) -> MetadataLog | None:
 
 def _log(operation: Operation) -> MetadataLog:
     seen = msgspec.convert(operation.value, MetadataLogSeen)
-    epoch = max((record[1] for record in seen.records), default=-1)
+    epoch = max((record.epoch for record in seen.records), default=-1)
     return MetadataLog(operation, seen, epoch, _end(seen, epoch))
 
 
@@ -83,7 +83,7 @@ def _end(seen: MetadataLogSeen, epoch: int) -> int:
     after the last decoded record has several records, control records, or a later epoch.
     """
     end = seen.end or 0
-    last = seen.records[-1][0] if seen.records else (seen.log_start or 0) - 1
+    last = seen.records[-1].offset if seen.records else (seen.log_start or 0) - 1
     if last + 1 >= end or not seen.count:
         return end
     base, until, control, epochs = (

@@ -80,7 +80,7 @@ def _decoded(node: str, seen: MetadataLogSeen) -> _Decoded:
     base, last, count, control, crc = (
         unpack(seen.batches[name], name, seen.count, COLUMN_TYPES).astype(np.int64) for name in _COLUMNS
     )
-    offsets = np.sort(np.array([record[0] for record in seen.records], dtype=np.int64))
+    offsets = np.sort(np.array([record.offset for record in seen.records], dtype=np.int64))
     records = np.searchsorted(offsets, last, side="right") - np.searchsorted(offsets, base, side="left")
     return _Decoded(node, base, count, control, crc, records)
 

@@ -145,7 +145,7 @@ class PartitionChange(NamedTuple):
     @property
     def kind(self) -> str:
         """Type of the metadata record, such as ``PARTITION_CHANGE_RECORD``."""
-        return self.record[2]
+        return self.record.kind
 
 
 class _BrokerRecord(msgspec.Struct, frozen=True, rename="camel"):

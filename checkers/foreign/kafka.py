@@ -55,6 +55,14 @@ class KafkaHistory(NamedTuple):
     names: dict[int, str]
 
 
+class _Translation(NamedTuple):
+    """Function, type and value of an operation of docs/histories.md."""
+
+    f: str
+    type: OperationType
+    value: object
+
+
 def kafka_history_of(foreign: Foreign) -> KafkaHistory:
     """Convert a history of Jepsen's kafka workload.
 
@@ -99,19 +107,18 @@ class _Conversion:
 
     def _translated(
         self, record: ForeignOperation, parts: tuple[Part, ...], kind: OperationType
-    ) -> tuple[str, OperationType, object]:
-        """Function, type and value."""
+    ) -> _Translation:
         if record.f in {"assign", "subscribe"}:
-            return "assign", record.type, self._assigned(record)
+            return _Translation("assign", record.type, self._assigned(record))
         if record.f not in _MICRO:
-            return record.f, record.type, record.value
+            return _Translation(record.f, record.type, record.value)
         polls = [part for part in parts if isinstance(part, Poll)]
         if len(polls) == len(parts) and parts:
             return self._poll(record, polls)
         sends = [part for part in parts if isinstance(part, Send)]
         if len(sends) == len(parts) and not self._transactional:
-            return "send", record.type, [self._sent(part, record.type) for part in sends]
-        return "txn", kind, self._transaction(record, parts, kind)
+            return _Translation("send", record.type, [self._sent(part, record.type) for part in sends])
+        return _Translation("txn", kind, self._transaction(record, parts, kind))
 
     def _assigned(self, record: ForeignOperation) -> list[list[int]]:
         begins = self._begins(record)
@@ -134,14 +141,14 @@ class _Conversion:
             return []
         return self._positions[record.process].of(assigned)
 
-    def _poll(self, record: ForeignOperation, polls: list[Poll]) -> tuple[str, OperationType, object]:
+    def _poll(self, record: ForeignOperation, polls: list[Poll]) -> _Translation:
         reader: dict[str, object] = {"client": CLIENT, "isolation": self._isolation}
         answered = any(poll.chunks is not None for poll in polls)
         if record.type is _TYPE.INVOKE or not (answered or record.type is _TYPE.OK):
             self._moved(record, polls)
-            return "poll", record.type, reader
+            return _Translation("poll", record.type, reader)
         value = reader | {"records": [self._chunk(chunk) for poll in polls for chunk in poll.chunks or ()]}
-        return "poll", _TYPE.OK, value | self._moved(record, polls)
+        return _Translation("poll", _TYPE.OK, value | self._moved(record, polls))
 
     def _transaction(
         self, record: ForeignOperation, parts: tuple[Part, ...], kind: OperationType

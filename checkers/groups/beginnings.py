@@ -66,7 +66,7 @@ class Order(NamedTuple):
             return False
         if self.final is not None and assignment.begin > self.final:
             return self.recovered and commit.end < self.final
-        return self.by_number and commit.membership[1] < assignment.membership[1]
+        return self.by_number and commit.membership.generation < assignment.membership.generation
 
 
 class OffsetRegister:

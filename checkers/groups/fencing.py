@@ -21,10 +21,12 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import accumulate
 from operator import attrgetter
+from typing import NamedTuple
 
 from checkers.columns.tables import NONE, GroupPartition
 from checkers.groups.anomalies import PREMATURE_COMMIT, TWO_OWNERS, ZOMBIE_COMMIT
-from checkers.groups.loading import Assignment, Groups, Membership, OffsetCommit
+from checkers.groups.loading import Assignment, Groups, OffsetCommit
+from checkers.history.polls import Membership
 from checkers.verdict.verdict import Anomaly
 
 _EVERYTHING = -1
@@ -56,13 +58,13 @@ def find_zombies(groups: Groups, group: str) -> Iterator[Anomaly]:
             others = (newest[key] for key in keys if key in newest)
             later = next((one for one in others if _fences(one, commit.membership, modern=modern)), None)
             if later is not None:
-                yield _zombie(commit, commit.membership[1], later)
+                yield _zombie(commit, commit.membership.generation, later)
 
 
 def _fences(one: Assignment, membership: Membership, *, modern: bool) -> bool:
     """Whether an assignment is of a later generation and, in a modern group, of another member."""
-    mine = one.membership is not None and one.membership[0] == membership[0]
-    return _generation(one) > membership[1] and not (modern and mine)
+    mine = one.membership is not None and one.membership.member == membership.member
+    return _generation(one) > membership.generation and not (modern and mine)
 
 
 def _zombie(commit: OffsetCommit, mine: int, newest: Assignment) -> Anomaly:
@@ -83,18 +85,23 @@ def _zombie(commit: OffsetCommit, mine: int, newest: Assignment) -> Anomaly:
 
 def find_premature(groups: Groups, group: str) -> Iterator[Anomaly]:
     """Commits that were acknowledged in a generation that no member had received by then."""
-    for commit, generation, known in premature(groups, group):
-        if commit.acknowledged:
-            yield _premature(commit, generation, known)
+    for early in premature(groups, group):
+        if early.commit.acknowledged:
+            yield _premature(early)
 
 
-def premature(groups: Groups, group: str) -> Iterator[tuple[OffsetCommit, int, Assignment | None]]:
+class PrematureCommit(NamedTuple):
+    """A commit, the generation that it names, and the newest assignment that was known."""
+
+    commit: OffsetCommit
+    generation: int
+    known: Assignment | None
+
+
+def premature(groups: Groups, group: str) -> Iterator[PrematureCommit]:
     """Commits, with any outcome, in a generation that no poll that had begun by then reported.
 
     If an assignment of the group was reported without a generation, members may have known any generation.
-
-    Yields:
-        The commit, the generation that it names, and the newest assignment that was known.
     """
     assigned, moved = groups.assignments.get(group, ()), groups.moved.get(group, ())
     reported = sorted((*assigned, *moved), key=attrgetter("begin"))
@@ -105,12 +112,13 @@ def premature(groups: Groups, group: str) -> Iterator[tuple[OffsetCommit, int, A
         if commit.end == NONE or commit.membership is None:
             continue
         place = bisect_left(begun, commit.end)
-        known, mine = newest[place - 1] if place else None, commit.membership[1]
+        known, mine = newest[place - 1] if place else None, commit.membership.generation
         if known is None or mine > _generation(known):
-            yield commit, mine, known
+            yield PrematureCommit(commit, mine, known)
 
 
-def _premature(commit: OffsetCommit, generation: int, known: Assignment | None) -> Anomaly:
+def _premature(early: PrematureCommit) -> Anomaly:
+    commit, generation, known = early
     had = "no member was in one" if known is None else f"the newest was {_generation(known)}"
     assigned = () if known is None else (known.begin, known.end)
     return PREMATURE_COMMIT.found(
@@ -163,7 +171,7 @@ def _commit_text(commit: OffsetCommit) -> str:
 
 
 def _generation(assignment: Assignment) -> int:
-    return -1 if assignment.membership is None else assignment.membership[1]
+    return -1 if assignment.membership is None else assignment.membership.generation
 
 
 def _later(known: Assignment | None, other: Assignment) -> Assignment:

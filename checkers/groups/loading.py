@@ -16,11 +16,8 @@ from checkers.evidence.late_requests import executed_ns
 from checkers.history.commits import Committing
 from checkers.history.operations import INFO, INVOKE, OK, History, Operation, OperationType
 from checkers.history.phases import PHASE, Phase
-from checkers.history.polls import FinalRead, GroupPollRequested, Isolation, Polled, PollRequested
+from checkers.history.polls import FinalRead, GroupPollRequested, Isolation, Membership, Polled, PollRequested
 from checkers.history.setup import Setup
-
-Membership = tuple[str, int]
-"""Id of the member, and the generation of its group."""
 
 
 @dataclass(frozen=True, slots=True)

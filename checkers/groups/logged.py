@@ -47,7 +47,7 @@ from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import Anomaly
 
 _NEW, _REMOVED = 0, -1
-"""Epochs of members without a record, and of removed members: no request has the latter."""
+"""Epochs of members without a record, and of removed members; no request has that of a removed member."""
 _Place = tuple[str, int]
 """Topic id and partition."""
 

@@ -13,7 +13,8 @@ coordinator accepts only for an empty group.  The members' operations show wheth
 from collections.abc import Iterator
 
 from checkers.groups.anomalies import GROUP_DELETED, OUTSIDER_COMMIT
-from checkers.groups.loading import Assignment, GroupDeletion, Groups, Membership, OffsetCommit
+from checkers.groups.loading import Assignment, GroupDeletion, Groups, OffsetCommit
+from checkers.history.polls import Membership
 from checkers.history.units import NS_PER_MS
 from checkers.verdict.verdict import Anomaly
 

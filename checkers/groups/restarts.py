@@ -18,13 +18,15 @@ first number of that member is smaller than one that another member had reported
 from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import accumulate, pairwise
+from typing import NamedTuple
 
 from checkers.columns.tables import NONE
 from checkers.evidence.offsets_log import Chain, GroupEntry, Written, written_of
-from checkers.groups.loading import Groups, Membership
+from checkers.groups.loading import Groups
 from checkers.history.observed import COMMITS, began_ns
 from checkers.history.operations import History
 from checkers.history.phases import Phase, phase_began_ns
+from checkers.history.polls import Membership
 
 _NUMBERED = frozenset({"classic", "group"})
 
@@ -90,7 +92,7 @@ def _falls(entries: list[GroupEntry], last: int | None, reported: int | None) ->
 def _falls_reported(groups: Groups, group: str) -> int | None:
     """The smallest first number of a member under load below one that another had reported by then."""
     reports = sorted(_reports(groups, group))
-    ended = sorted((end, number) for _, end, (_, number) in reports)
+    ended = sorted((report.end, report.membership.generation) for report in reports)
     largest = list(accumulate((number for _, number in ended), max))
     members: set[str] = set()
     smaller: list[int] = []
@@ -102,14 +104,22 @@ def _falls_reported(groups: Groups, group: str) -> int | None:
     return min(smaller, default=None)
 
 
-def _reports(groups: Groups, group: str) -> Iterator[tuple[int, int, Membership]]:
-    """The memberships that operations under load reported, with the positions where these began and ended."""
+class _Report(NamedTuple):
+    """A membership, and the positions in the history where the operation that reported it began and ended."""
+
+    begin: int
+    end: int
+    membership: Membership
+
+
+def _reports(groups: Groups, group: str) -> Iterator[_Report]:
+    """The memberships that operations under load reported."""
     polls = (*groups.assignments.get(group, ()), *groups.moved.get(group, ()))
     spans = [(one.begin, one.end, one.membership) for one in polls]
     spans += [(one.begin, one.begin, one.membership) for one in groups.commits.get(group, ())]
     for begin, end, membership in spans:
         if membership is not None and (groups.final is None or begin < groups.final):
-            yield begin, end, membership
+            yield _Report(begin, end, membership)
 
 
 def _changes(entries: list[GroupEntry]) -> int:

@@ -4,7 +4,7 @@ The fields are those of docs/histories.md, as in `checkers.history.fields`.
 """
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -21,8 +21,13 @@ class Isolation(StrEnum):
 
 
 Records = list[tuple[Partition, list[Offset], list[RecordValue]]]
-Membership = tuple[str, Annotated[int, msgspec.Meta(ge=0, lt=2**31)]]
-"""Id of a group's member, and the group's generation number."""
+
+
+class Membership(NamedTuple):
+    """The identity of a member for its group's coordinator: its id, and the generation of its group."""
+
+    member: str
+    generation: Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
 
 
 class PollRequested(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -43,7 +43,22 @@ COLUMN_TYPES: Types = {
 Natural = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
 Tail = tuple[str, Natural, Natural, Literal["cut", "zeros"]]
 Corrupt = tuple[str, Natural, int | None, str]
-MetadataRecord = tuple[Natural, int, str, Any]
+
+
+class MetadataRecord(NamedTuple):
+    """One decoded record of a metadata log.
+
+    Attributes:
+        offset: its offset.
+        epoch: the epoch of the leader that appended it.
+        kind: its type, such as ``TOPIC_RECORD``.
+        content: its fields; None if it has none.
+    """
+
+    offset: Natural
+    epoch: int
+    kind: str
+    content: Any
 
 
 class ReplicaUnread(msgspec.Struct, frozen=True, kw_only=True):

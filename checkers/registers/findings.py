@@ -25,8 +25,14 @@ class Proof(NamedTuple):
 
 Describe = Callable[[int], Proof]
 """The texts of the i-th finding."""
-Seen = tuple[int, int, Anomaly]
-"""An anomaly, with its rank and the stamp at which it was seen."""
+
+
+class SeenAnomaly(NamedTuple):
+    """An anomaly, with its rank and the stamp at which it was seen."""
+
+    rank: int
+    stamp: int
+    anomaly: Anomaly
 
 
 @dataclass(slots=True)
@@ -34,7 +40,7 @@ class RegisterFindings:
     """Anomalies found so far: the earliest of each kind, and the exact number of each id."""
 
     texts: RegisterTexts
-    found: list[Seen] = field(default_factory=list)
+    found: list[SeenAnomaly] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
 
     def add(
@@ -58,7 +64,7 @@ class RegisterFindings:
                 witness=witness,
                 explanation=(text for _, text in facts),
             )
-            self.found.append((rank, int(seen[index]), anomaly))
+            self.found.append(SeenAnomaly(rank, int(seen[index]), anomaly))
 
 
 def find_unwritten(findings: RegisterFindings, chosen: Booleans) -> None:

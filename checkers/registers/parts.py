@@ -16,7 +16,7 @@ from checkers.history.operations import Operation
 from checkers.registers.anomalies import KEPT
 from checkers.registers.columns import SHIFT, Registers, Rows
 from checkers.registers.coordinating import is_offset
-from checkers.registers.findings import RegisterFindings, Seen, find_conflicts, find_unwritten
+from checkers.registers.findings import RegisterFindings, SeenAnomaly, find_conflicts, find_unwritten
 from checkers.registers.stored_registers import (
     LoadReads,
     Milestones,
@@ -72,7 +72,7 @@ class RegistersResult(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     counts: dict[str, int] = {}
-    found: tuple[Seen, ...] = ()
+    found: tuple[SeenAnomaly, ...] = ()
     conflicting: bool = False
     stale: int = 0
     repeated: str | None = None
@@ -211,10 +211,10 @@ def _is_initial(zones: Zones, zone: int, registers: Registers) -> bool:
     return bool((registers.rows.start[zones.rows_of(zone)] < SHIFT).any())
 
 
-def _earliest(found: Iterable[Seen]) -> list[Anomaly]:
+def _earliest(found: Iterable[SeenAnomaly]) -> list[Anomaly]:
     """The first anomalies of each kind, by the stamp at which they were seen; registers share no stamp."""
     of_kind: dict[tuple[int, str], list[Anomaly]] = {}
-    for rank, _, anomaly in sorted(found, key=lambda seen: seen[:2]):
+    for rank, _, anomaly in sorted(found, key=lambda seen: (seen.rank, seen.stamp)):
         some = of_kind.setdefault((rank, anomaly.id), [])
         if len(some) < EXAMPLES_PER_ANOMALY:
             some.append(anomaly)

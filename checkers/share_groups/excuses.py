@@ -1,7 +1,7 @@
 """Events that may explain findings about share groups, so that these are legal, or undecided.
 
 A legal loss in the partition with the state of a share group excuses findings that depend on stored states
-and were seen after it.  So does one in the partition of ``__consumer_offsets`` that tells which states the
+and were seen after it.  So does one in the partition of ``__consumer_offsets`` that stores which states the
 group has: its coordinator initialises the others again.  Findings in the log of the share coordinator are
 excused only if a state may have been initialised again after the loss (`initialised`).  A start offset that
 goes back is also excused if that log lost records: the leader of the share partition keeps the start offset

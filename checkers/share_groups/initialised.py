@@ -11,8 +11,8 @@ The same holds for the log of states: a coordinator reads what is left of it, an
 snapshots and leader epochs after a loss agree with what is left.  Start offsets need not, because leaders of
 share partitions keep those that they have read (`excuses`).
 
-What members were told may be lost with that log, also if no state begins again.  So findings about members'
-requests have no such record.
+States that were confirmed to members may be lost with that log, also if no state begins again.  So findings
+about members' requests have no such record.
 """
 
 from collections.abc import Iterator

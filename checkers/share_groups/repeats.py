@@ -11,9 +11,9 @@ increased if members joined in between.  Then the leader is fenced, and delivers
 
 Records in which nothing is lost are not judged: Kafka may initialise a state several times before it is used.
 A state that an administrator sets (AlterShareGroupOffsets) also begins again, with the start offset of the
-request.  The log does not tell which request a record belongs to, so these are counted: each request permits
-one record with its start offset.  A deletion removes the state first.  Records with the same state epoch as
-before are judged by their start offset (`stored_starts`).
+request.  The log does not have the request to which a record belongs, so requests are counted: each one
+permits one record with its start offset.  A deletion removes the state first.  Records with the same state
+epoch as before are judged by their start offset (`stored_starts`).
 """
 
 from collections import Counter, defaultdict

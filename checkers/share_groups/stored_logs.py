@@ -1,7 +1,7 @@
 """The logs of share coordinators as all rules about stored states walk over them: record by record, in order.
 
 For each log this has the names of its share partitions and the records that begin a state (`resets`), and it
-tells where records are missing, so that rules compare only records that follow each other.
+reports where records are missing, so that rules compare only records that follow each other.
 """
 
 from collections.abc import Iterator

@@ -1,5 +1,6 @@
 """Verdicts: the result of one checker, and the verdict that several results make."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -146,24 +147,15 @@ def result_of(
         unknown_because: why it cannot decide; ignored if there is an illegal anomaly.
         exercised: whether the history has anything that the checker judges.
     """
-    exact = dict(counts) if counts is not None else {}
-    examples: dict[str, list[Anomaly]] = {}
     # Illegal anomalies come first, so that permitted ones can't displace them from the list.
-    for anomaly in sorted(anomalies, key=lambda anomaly: not anomaly.illegal):
-        if counts is None:
-            exact[anomaly.id] = exact.get(anomaly.id, 0) + 1
-        kept = examples.setdefault(anomaly.id, [])
-        if len(kept) < EXAMPLES_PER_ANOMALY:
-            kept.append(anomaly)
+    ordered = sorted(anomalies, key=lambda anomaly: not anomaly.illegal)
+    exact = Counter(anomaly.id for anomaly in ordered) if counts is None else counts
+    examples = _examples(ordered)
     crowded = [name for name, count in exact.items() if count > len(examples.get(name, ()))]
     if counts is None:
         tallies = _tallied(checker, [anomaly for anomaly in anomalies if anomaly.id in crowded])
-    if any(anomaly.illegal for anomaly in anomalies):
-        validity = Validity.INVALID
-    elif unknown_because is not None or not all(assumption.met for assumption in assumptions):
-        validity = Validity.UNKNOWN
-    else:
-        validity = Validity.VALID if exercised else Validity.NOT_EXERCISED
+    undecided = unknown_because is not None or not all(assumption.met for assumption in assumptions)
+    validity = _validity(anomalies, undecided=undecided, exercised=exercised)
     listed = sorted((a for kept in examples.values() for a in kept), key=lambda a: (a.time_ns or 0, a.id))
     return CheckerResult(
         checker=checker,
@@ -175,6 +167,24 @@ def result_of(
         unknown_because=unknown_because if validity is Validity.UNKNOWN else None,
         tallies=placed(tallies, crowded),
     )
+
+
+def _examples(anomalies: Iterable[Anomaly]) -> dict[str, list[Anomaly]]:
+    """The first anomalies of each id."""
+    examples: dict[str, list[Anomaly]] = {}
+    for anomaly in anomalies:
+        kept = examples.setdefault(anomaly.id, [])
+        if len(kept) < EXAMPLES_PER_ANOMALY:
+            kept.append(anomaly)
+    return examples
+
+
+def _validity(anomalies: Iterable[Anomaly], *, undecided: bool, exercised: bool) -> Validity:
+    if any(anomaly.illegal for anomaly in anomalies):
+        return Validity.INVALID
+    if undecided:
+        return Validity.UNKNOWN
+    return Validity.VALID if exercised else Validity.NOT_EXERCISED
 
 
 def _tallied(checker: str, anomalies: Iterable[Anomaly]) -> Iterator[AnomalyTally]:

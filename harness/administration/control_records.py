@@ -63,6 +63,14 @@ class ControlRecord(msgspec.Struct, frozen=True):
     error: str | None = None
 
 
+class DamagedPlace(NamedTuple):
+    """A position in a file at which there is no valid batch, and the reason."""
+
+    file: str
+    position: int
+    reason: str
+
+
 class NodeControlRecords(msgspec.Struct, frozen=True):
     """The control records on one node's disk.
 
@@ -72,7 +80,7 @@ class NodeControlRecords(msgspec.Struct, frozen=True):
         records: records of the log, in order.
         snapshots: records of each snapshot by the file's name, in order.
         epochs: leader epochs of the log's batches and the first offset of each, in order.
-        damage: places without a valid batch: file, position, reason.
+        damage: places without a valid batch.
         error: the reason why nothing could be read.
     """
 
@@ -81,7 +89,7 @@ class NodeControlRecords(msgspec.Struct, frozen=True):
     records: tuple[ControlRecord, ...] = ()
     snapshots: dict[str, tuple[ControlRecord, ...]] = {}
     epochs: tuple[tuple[int, int], ...] = ()
-    damage: tuple[tuple[str, int, str], ...] = ()
+    damage: tuple[DamagedPlace, ...] = ()
     error: str | None = None
 
     def covers(self, offset: int) -> bool:
@@ -131,7 +139,7 @@ def read_metadata_log(folder: Path, read: Callable[[Path], bytes] = Path.read_by
     if not segments:
         return NodeControlRecords(error=f"no segment in {folder}")
     damage = [
-        (name, place.position, place.reason)
+        DamagedPlace(name, place.position, place.reason)
         for name, data in contents.items()
         for place in read_segment(data).damage
     ]
@@ -234,7 +242,7 @@ def _contents(folder: Path, read: Callable[[Path], bytes]) -> dict[str, bytes]:
 
 def _heads(data: bytes) -> Iterator[_Head]:
     """The needed fields of the headers of all complete batches."""
-    for position in batch_positions(np.frombuffer(data, dtype=np.uint8))[0].tolist():
+    for position in batch_positions(np.frombuffer(data, dtype=np.uint8)).positions.tolist():
         base, length, epoch, attributes, delta = _HEAD.unpack_from(data, position)
         (count,) = _COUNT.unpack_from(data, position + HEADER_BYTES - _COUNT.size)
         yield _Head(position, _LENGTH_COUNTS_FROM + length, base, base + delta + 1, epoch, attributes, count)

@@ -1,7 +1,8 @@
 """The quorum as its leader reports it, with the facts for adding or removing a voter (KIP-595, KIP-853)."""
 
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
+from typing import NamedTuple
 
 import msgspec
 
@@ -97,32 +98,12 @@ def view_of(answer: QuorumAnswer, controllers: Mapping[int, Address], now_ms: in
         controllers: by id, the addresses of further known controllers that the leader did not report.
         now_ms: wall clock, for leaders that do not report theirs.
     """
-    known = {**(answer.controllers or {}), **controllers}
+    controllers = {**(answer.controllers or {}), **controllers}
     leader = next((voter for voter in answer.voters if voter.id == answer.leader_id), None)
     end = leader.log_end_offset if leader else -1
     if leader and leader.last_caught_up_ms > 0:  # for itself the leader reports its current time
         now_ms = leader.last_caught_up_ms
-    listener = next((each[0][0] for each in answer.endpoints.values() if each), "CONTROLLER")
-
-    def one(replica: ReplicaState, status: Status) -> QuorumReplica:
-        place = (listener, *known[replica.id]) if replica.id in known else None
-        is_leader = status is Status.LEADER
-        could_vote, because = (None, "")
-        if status is Status.OBSERVER:
-            could_vote, because = _could_vote(replica, answer, known, now_ms)
-        return QuorumReplica(
-            id=replica.id,
-            directory_id=replica.directory_id,
-            status=status,
-            endpoints=answer.endpoints.get(replica.id) or ((place,) if place else ()),
-            log_end_offset=_known(replica.log_end_offset),
-            lag=None if min(end, replica.log_end_offset) < 0 else max(0, end - replica.log_end_offset),
-            last_fetch_ago_ms=None if is_leader else _ago(replica.last_fetch_ms, now_ms),
-            last_caught_up_ago_ms=_ago(replica.last_caught_up_ms, now_ms),
-            could_vote=could_vote,
-            because=because,
-        )
-
+    known = _KnownQuorum(answer, controllers, end, now_ms)
     voters = sorted(answer.voters, key=lambda voter: (voter.id != answer.leader_id, voter.id))
     return QuorumView(
         cluster_id=answer.cluster_id,
@@ -132,19 +113,65 @@ def view_of(answer: QuorumAnswer, controllers: Mapping[int, Address], now_ms: in
         high_watermark=_known(answer.high_watermark),
         replicas=(
             *(
-                one(each, Status.LEADER if each.id == answer.leader_id else Status.FOLLOWER)
+                _replica(each, Status.LEADER if each.id == answer.leader_id else Status.FOLLOWER, known)
                 for each in voters
             ),
-            *(one(each, Status.OBSERVER) for each in sorted(answer.observers, key=lambda each: each.id)),
+            *(
+                _replica(each, Status.OBSERVER, known)
+                for each in sorted(answer.observers, key=lambda each: each.id)
+            ),
         ),
     )
 
 
-def _could_vote(
-    replica: ReplicaState, answer: QuorumAnswer, controllers: Container[int], now_ms: int
-) -> tuple[bool | None, str]:
+class _KnownQuorum(NamedTuple):
+    """What a replica is compared with.
+
+    Attributes:
+        answer: the leader's answer.
+        controllers: addresses of all known controllers, by id.
+        log_end_offset: the leader's; -1 if it is unknown.
+        now_ms: the leader's time.
+    """
+
+    answer: QuorumAnswer
+    controllers: Mapping[int, Address]
+    log_end_offset: int
+    now_ms: int
+
+
+def _replica(replica: ReplicaState, status: Status, known: _KnownQuorum) -> QuorumReplica:
+    end = min(known.log_end_offset, replica.log_end_offset)
+    could_vote, because = (None, "")
+    if status is Status.OBSERVER:
+        could_vote, because = _could_vote(replica, known)
+    return QuorumReplica(
+        id=replica.id,
+        directory_id=replica.directory_id,
+        status=status,
+        endpoints=_endpoints(replica, known),
+        log_end_offset=_known(replica.log_end_offset),
+        lag=None if end < 0 else max(0, known.log_end_offset - replica.log_end_offset),
+        last_fetch_ago_ms=None if status is Status.LEADER else _ago(replica.last_fetch_ms, known.now_ms),
+        last_caught_up_ago_ms=_ago(replica.last_caught_up_ms, known.now_ms),
+        could_vote=could_vote,
+        because=because,
+    )
+
+
+def _endpoints(replica: ReplicaState, known: _KnownQuorum) -> tuple[VoterEndpoint, ...]:
+    """The endpoints that the leader reports; without any, the known address with a listener's usual name."""
+    reported = known.answer.endpoints
+    if reported.get(replica.id) or replica.id not in known.controllers:
+        return reported.get(replica.id) or ()
+    listener = next((each[0][0] for each in reported.values() if each), "CONTROLLER")
+    return ((listener, *known.controllers[replica.id]),)
+
+
+def _could_vote(replica: ReplicaState, known: _KnownQuorum) -> tuple[bool | None, str]:
     """Whether AddRaftVoter can succeed for an observer, by the leader's own conditions, and the reason."""
-    is_controller = replica.id in controllers
+    answer = known.answer
+    is_controller = replica.id in known.controllers
     refusals = (
         (_kraft_version(answer) == 0, "kraft.version is 0: voters are configured"),
         (
@@ -153,7 +180,7 @@ def _could_vote(
         ),
         (replica.directory_id is None, "it reports no directory id"),
         (replica.last_caught_up_ms <= 0, "it has never caught up"),
-        (replica.last_fetch_ms <= now_ms - CAUGHT_UP_WITHIN_MS, "it has not fetched for an hour"),
+        (replica.last_fetch_ms <= known.now_ms - CAUGHT_UP_WITHIN_MS, "it has not fetched for an hour"),
         (
             answer.controllers is not None and not is_controller,
             "it is not a controller: as a voter it would exit (KAFKA-19021)",

@@ -4,17 +4,24 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from harness.errors import UsageError
 
 _FORM = '{"version": 1, "partitions": [{"topic": "log-0", "partition": 0, "replicas": [1, 2, 3]}]}'
 _KNOWN = {"topic", "partition", "replicas", "log_dirs"}
 
-Wanted = tuple[str, int, tuple[int, ...]]
+
+class PlannedReassignment(NamedTuple):
+    """An entry of a plan: a partition and its wanted replicas."""
+
+    topic: str
+    partition: int
+    replicas: tuple[int, ...]
 
 
-def read_plan(path: Path) -> tuple[Wanted, ...]:
-    """Topic, partition and wanted replicas of each entry.
+def read_plan(path: Path) -> tuple[PlannedReassignment, ...]:
+    """Read all entries of a plan.
 
     Raises:
         UsageError: it is not such a file, or can't be read; the error reports all problems at once.
@@ -30,7 +37,10 @@ def read_plan(path: Path) -> tuple[Wanted, ...]:
     problems = list(_problems(found))
     if problems:
         raise _wrong(path, problems)
-    return tuple((one["topic"], one["partition"], tuple(one["replicas"])) for one in found["partitions"])
+    return tuple(
+        PlannedReassignment(one["topic"], one["partition"], tuple(one["replicas"]))
+        for one in found["partitions"]
+    )
 
 
 def _wrong(path: Path, problems: list[str]) -> UsageError:

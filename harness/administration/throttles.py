@@ -5,6 +5,7 @@ accepts no rate for another broker, so each broker gets its own request.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 from kafka.protocol.admin import IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse
@@ -22,10 +23,21 @@ TIMEOUT_S = 5.0
 _TOPIC, _BROKER = 2, 4
 _SET, _DELETE, _APPEND, _SUBTRACT = range(4)
 
-Configs = tuple[tuple[str, int, str | None], ...]
-"""Name, operation and value of each."""
-Change = tuple[int, str, Configs]
-"""Type and name of a resource, and its configs."""
+
+class ConfigChange(NamedTuple):
+    """A change of one config."""
+
+    name: str
+    operation: int
+    value: str | None
+
+
+class ResourceChange(NamedTuple):
+    """The changes of one resource's configs."""
+
+    kind: int
+    resource: str
+    configs: tuple[ConfigChange, ...]
 
 
 class RefusedError(WireError):
@@ -93,7 +105,7 @@ def set_throttle(address: Address, throttle: Throttle) -> tuple[int, ...]:
         RefusedError: some of it was refused; the rest may have been set.
         WireError: no answer of the broker itself.
     """
-    rates = tuple((name, _SET, str(throttle.bytes_per_s)) for name in RATES)
+    rates = [ConfigChange(name, _SET, str(throttle.bytes_per_s)) for name in RATES]
     _alter(address, _of_topics(throttle, throttle.topics, _APPEND))
     return _each(address, throttle.brokers, rates)
 
@@ -116,7 +128,8 @@ def remove_throttle(address: Address, throttle: Throttle, others: Sequence[Throt
     needed = {broker for other in others for broker in other.brokers}
     shared = {topic for other in others for topic in other.topics}
     own = tuple(topic for topic in throttle.topics if topic not in shared)
-    gone: list[Change] = [(_TOPIC, t, ((LEADERS, _DELETE, None), (FOLLOWERS, _DELETE, None))) for t in own]
+    lists = tuple(ConfigChange(name, _DELETE, None) for name in (LEADERS, FOLLOWERS))
+    gone = [ResourceChange(_TOPIC, topic, lists) for topic in own]
     rest = Throttle(
         throttle.bytes_per_s,
         (),
@@ -125,11 +138,11 @@ def remove_throttle(address: Address, throttle: Throttle, others: Sequence[Throt
     )
     both = [topic for topic in throttle.topics if topic in shared]
     _alter(address, [*gone, *_of_topics(rest, both, _SUBTRACT)])
-    rates = tuple((name, _DELETE, None) for name in RATES)
+    rates = [ConfigChange(name, _DELETE, None) for name in RATES]
     return _each(address, [broker for broker in throttle.brokers if broker not in needed], rates)
 
 
-def _each(address: Address, brokers: Sequence[int], rates: Configs) -> tuple[int, ...]:
+def _each(address: Address, brokers: Sequence[int], rates: Sequence[ConfigChange]) -> tuple[int, ...]:
     """Change the rates of brokers one by one; returns the ids of those that did not answer."""
     if not brokers:
         return ()
@@ -137,7 +150,7 @@ def _each(address: Address, brokers: Sequence[int], rates: Configs) -> tuple[int
     unreached = []
     for broker in brokers:
         try:
-            _alter(known[broker], [(_BROKER, str(broker), rates)])
+            _alter(known[broker], [ResourceChange(_BROKER, str(broker), tuple(rates))])
         except RefusedError:
             raise
         except (KeyError, WireError):
@@ -153,14 +166,13 @@ def _addresses(address: Address) -> dict[int, Address]:
     return {broker.node_id: (broker.host, broker.port) for broker in answer.brokers}
 
 
-def _of_topics(throttle: Throttle, topics: Iterable[str], operation: int) -> list[Change]:
-    changes: list[Change] = []
+def _of_topics(throttle: Throttle, topics: Iterable[str], operation: int) -> list[ResourceChange]:
+    changes: list[ResourceChange] = []
     for topic in topics:
         sides = ((LEADERS, throttle.leaders.get(topic, ())), (FOLLOWERS, throttle.followers.get(topic, ())))
-        changes.append(
-            (_TOPIC, topic, tuple((n, operation, ",".join(places)) for n, places in sides if places))
-        )
-    return [change for change in changes if change[2]]
+        configs = tuple(ConfigChange(name, operation, ",".join(places)) for name, places in sides if places)
+        changes.append(ResourceChange(_TOPIC, topic, configs))
+    return [change for change in changes if change.configs]
 
 
 def _without(
@@ -176,7 +188,7 @@ def _places(partition: int, brokers: Iterable[int]) -> tuple[str, ...]:
     return tuple(f"{partition}:{broker}" for broker in brokers)
 
 
-def _alter(address: Address, changes: Sequence[Change]) -> None:
+def _alter(address: Address, changes: Sequence[ResourceChange]) -> None:
     if not changes:
         return
     resource = IncrementalAlterConfigsRequest.AlterConfigsResource

@@ -1,6 +1,7 @@
 """``krucible doctor`` and ``krucible setup``: report what is missing on this host, and install it."""
 
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 import msgspec
@@ -34,8 +35,8 @@ def doctor(kafka: KafkaChoice, *, as_json: bool, runs: Path) -> int:
 
     Exits with 0 if a run could start now, with 3 if not.
     """
-    version, source, one = _image(kafka)
-    report = look(version, source, runs, one, (java_of_spark(),))
+    asked = _image(kafka)
+    report = look(asked.version, asked.source, runs, asked.given, (java_of_spark(),))
     if as_json:
         click.echo(msgspec.json.encode(report.as_json()).decode())
     else:
@@ -51,8 +52,8 @@ def setup(kafka: KafkaChoice) -> None:
 
     With NO_INSTALL=1 nothing is installed; what is missing is listed.
     """
-    version, source, one = _image(kafka)
-    make_ready(version, source, click.echo, one)
+    asked = _image(kafka)
+    make_ready(asked.version, asked.source, click.echo, asked.given)
 
 
 def java_of_spark() -> Check:
@@ -64,7 +65,14 @@ def java_of_spark() -> Check:
     return Check("java", CheckState.OPTIONAL, f"{java.problem}: {java.got}; {wanted}", NEXT_STEP)
 
 
-def _image(kafka: KafkaChoice) -> tuple[str, str, str]:
-    """Return the version, the image source, and the tarball or image that was given."""
+class _RequestedImage(NamedTuple):
+    """The version, the image source, and the tarball or image that was given."""
+
+    version: str
+    source: str
+    given: str
+
+
+def _image(kafka: KafkaChoice) -> _RequestedImage:
     chosen = settled(kafka)
-    return chosen.kafka_version or DEFAULT_VERSION, *chosen.image_from
+    return _RequestedImage(chosen.kafka_version or DEFAULT_VERSION, *chosen.image_from)

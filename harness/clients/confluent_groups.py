@@ -14,8 +14,10 @@ from contextlib import suppress
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
-from harness.clients.confluent import subscribe
-from harness.clients.group import Membership
+from checkers.history.polls import Membership
+from harness.clients.confluent import client_config, subscribe
+from harness.clients.group import MemberOptions
+from harness.clients.transactional import GroupOptions
 
 _METADATA = b"CGMDv2:"
 """The beginning of librdkafka's serialised group metadata; the generation follows, in native byte order."""
@@ -29,6 +31,23 @@ group ended during the one request that declines it.  In that case `harness.run.
 _POLL_S = 0.02
 
 Callback = Callable[[Consumer, list[TopicPartition]], object]
+
+
+def member_config(options: MemberOptions | GroupOptions, **more: object) -> dict[str, object]:
+    """Configuration of every member: without auto-commit, and with an error if there is no offset."""
+    return client_config(
+        options.bootstrap,
+        options.request_ms,
+        group_id=options.group,
+        enable_auto_commit=False,
+        enable_auto_offset_store=False,
+        auto_offset_reset="error",
+        max_poll_interval_ms=options.poll_interval_ms,
+        check_crcs=True,
+        fetch_wait_max_ms=250,
+        fetch_error_backoff_ms=100,
+        **more,
+    )
 
 
 def decline_all(consumer: Consumer, _partitions: list[TopicPartition]) -> None:

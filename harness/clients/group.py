@@ -10,15 +10,9 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
+from checkers.history.polls import Membership
 from harness.clients.administrator import AdminAnswer
 from harness.clients.interface import Message
-
-
-class Membership(NamedTuple):
-    """The identity of a member for its group's coordinator."""
-
-    member: str
-    generation: int
 
 
 class Assigned(NamedTuple):

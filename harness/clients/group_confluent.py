@@ -14,12 +14,13 @@ from typing import Any
 from confluent_kafka import Consumer, TopicPartition
 
 from checkers.history.operations import OperationType
+from checkers.history.polls import Membership
 from checkers.history.units import MS_PER_S
 from harness.clients.administrator import AdminAnswer
 from harness.clients.bounded import within
-from harness.clients.confluent import client_config, error_text, made
-from harness.clients.confluent_groups import Subscription, decline_all, membership_of
-from harness.clients.group import Assigned, MemberOptions, Membership, PolledRecords
+from harness.clients.confluent import error_text, made
+from harness.clients.confluent_groups import Subscription, decline_all, member_config, membership_of
+from harness.clients.group import Assigned, MemberOptions, PolledRecords
 from harness.clients.interface import ClientFailedError, Message, ReadError
 
 
@@ -37,17 +38,8 @@ class ConfluentMember:
         self._owned: frozenset[int] = frozenset()
         self._consumer = made(
             Consumer,
-            client_config(
-                options.bootstrap,
-                options.request_ms,
-                group_id=options.group,
-                enable_auto_commit=False,
-                enable_auto_offset_store=False,
-                auto_offset_reset="error",
-                max_poll_interval_ms=options.poll_interval_ms,
-                check_crcs=True,
-                fetch_wait_max_ms=250,
-                fetch_error_backoff_ms=100,
+            member_config(
+                options,
                 **({} if options.instance is None else {"group_instance_id": options.instance}),
                 **self._protocol(),
             ),

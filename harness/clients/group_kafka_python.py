@@ -15,10 +15,11 @@ from kafka.errors import BrokerResponseError, CommitFailedError
 from kafka.structs import OffsetAndMetadata
 
 from checkers.history.operations import OperationType
+from checkers.history.polls import Membership
 from checkers.history.units import MS_PER_S
 from harness.clients.administrator import AdminAnswer
 from harness.clients.administrator_errors import classify_commit
-from harness.clients.group import Assigned, MemberOptions, Membership, PolledRecords
+from harness.clients.group import Assigned, MemberOptions, PolledRecords
 from harness.clients.interface import ReadError
 from harness.clients.kafka_python import polled_in_group
 from harness.clients.kafka_python_making import end_consumer, made_client, subscribe

@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from confluent_kafka import Consumer, TopicPartition
 
 from checkers.history.operations import OperationType
+from checkers.history.polls import Membership
 from harness.clients.administrator import AdminAnswer
 from harness.clients.confluent import error_text
 from harness.clients.confluent_groups import membership_of
-from harness.clients.group import Assigned, Membership, PolledRecords
+from harness.clients.group import Assigned, PolledRecords
 from harness.clients.group_confluent import ConfluentMember
 from harness.clients.interface import ReadError
 

@@ -10,10 +10,11 @@ from kafka.protocol.consumer import OffsetCommitRequest, OffsetCommitResponse
 from kafka.protocol.metadata import FindCoordinatorRequest, FindCoordinatorResponse
 
 from checkers.history.operations import OperationType
+from checkers.history.polls import Membership
 from checkers.history.units import MS_PER_S
 from harness.clients.administrator import AdminAnswer
 from harness.clients.administrator_errors import classify_commit, classify_deletion
-from harness.clients.group import MemberOptions, Membership
+from harness.clients.group import MemberOptions
 from harness.clients.raw_offsets import delete_group
 from harness.kafka.wire import Connection, WireError
 

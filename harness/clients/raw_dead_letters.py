@@ -5,18 +5,17 @@ The libraries' consumers of the load return values alone.
 
 from typing import NamedTuple
 
-from kafka.protocol.consumer import FetchRequest, FetchResponse
+from kafka.protocol.consumer import FetchResponse
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 from kafka.record import MemoryRecords
 
+from harness.clients.raw_records import fetch_request
 from harness.kafka.wire import Connection, WireError
 
 PREFIX = "__dlq.errors."
 """How the names of the headers begin that brokers add."""
 _BY_NAME = 12
 """The last version of Fetch that has names of topics."""
-_BYTES_MAX = 1 << 20
-_SESSIONLESS = -1
 
 
 class Letter(NamedTuple):
@@ -55,27 +54,7 @@ def fetch_letters(connection: Connection, topic: str, partition: int, offset: in
     Raises:
         WireError: no answer, or an error.
     """
-    wanted = FetchRequest.FetchTopic
-    place = wanted.FetchPartition(
-        partition=partition,
-        current_leader_epoch=-1,
-        fetch_offset=offset,
-        last_fetched_epoch=-1,
-        log_start_offset=-1,
-        partition_max_bytes=_BYTES_MAX,
-    )
-    request = FetchRequest(
-        replica_id=-1,
-        max_wait_ms=0,
-        min_bytes=0,
-        max_bytes=_BYTES_MAX,
-        isolation_level=0,
-        session_id=0,
-        session_epoch=_SESSIONLESS,
-        topics=[wanted(topic=topic, partitions=[place])],
-        forgotten_topics_data=[],
-        rack_id="",
-    )
+    request = fetch_request(partition, offset, topic=topic)
     answer = connection.ask(request, FetchResponse, at_most=_BY_NAME)
     state = answer.responses[0].partitions[0] if answer.responses else None
     code = answer.error_code or (-1 if state is None else state.error_code)

@@ -14,7 +14,7 @@ from kafka.protocol.consumer import (
     LeaveGroupResponse,
 )
 
-from harness.clients.group import Membership
+from checkers.history.polls import Membership
 from harness.clients.schemas import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from harness.kafka.wire import Connection
 

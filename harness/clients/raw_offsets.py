@@ -16,7 +16,7 @@ from kafka.protocol.consumer import (
 )
 from kafka.protocol.metadata import FindCoordinatorRequest, FindCoordinatorResponse
 
-from harness.clients.group import Membership
+from checkers.history.polls import Membership
 from harness.kafka.wire import Connection, WireError
 
 _GROUP = 0

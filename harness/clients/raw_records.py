@@ -7,7 +7,7 @@ topic's creation, so only records of this topic are returned (KIP-516).
 import base64
 import time
 import uuid
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kafka.protocol.consumer import FetchRequest, FetchResponse
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
@@ -82,6 +82,37 @@ def append_record(connection: Connection, topic: str, topic_id: str, value: byte
     return ProduceAnswer(result.error_code, None if result.error_code else result.base_offset)
 
 
+def fetch_request(partition: int, offset: int, **topic: Any) -> FetchRequest:
+    """A request for records of one partition, read_uncommitted and without a session.
+
+    Args:
+        partition: the partition.
+        offset: the first offset.
+        topic: ``topic``, the topic's name, or ``topic_id``, its id.
+    """
+    wanted = FetchRequest.FetchTopic
+    place = wanted.FetchPartition(
+        partition=partition,
+        current_leader_epoch=-1,
+        fetch_offset=offset,
+        last_fetched_epoch=-1,
+        log_start_offset=-1,
+        partition_max_bytes=_BYTES_MAX,
+    )
+    return FetchRequest(
+        replica_id=-1,
+        max_wait_ms=0,
+        min_bytes=0,
+        max_bytes=_BYTES_MAX,
+        isolation_level=0,
+        session_id=0,
+        session_epoch=_SESSIONLESS,
+        topics=[wanted(**topic, partitions=[place])],
+        forgotten_topics_data=[],
+        rack_id="",
+    )
+
+
 def fetch_records(connection: Connection, topic_id: str) -> Fetched:
     """Fetch all of the first partition of a topic, by its id.
 
@@ -90,27 +121,7 @@ def fetch_records(connection: Connection, topic_id: str) -> Fetched:
     """
     if connection.versions.get(FetchRequest.API_KEY, (0, 0))[1] < _BY_ID:
         raise WireError("the broker fetches by names alone")
-    topic = FetchRequest.FetchTopic
-    partition = topic.FetchPartition(
-        partition=0,
-        current_leader_epoch=-1,
-        fetch_offset=0,
-        last_fetched_epoch=-1,
-        log_start_offset=-1,
-        partition_max_bytes=_BYTES_MAX,
-    )
-    request = FetchRequest(
-        replica_id=-1,
-        max_wait_ms=0,
-        min_bytes=0,
-        max_bytes=_BYTES_MAX,
-        isolation_level=0,
-        session_id=0,
-        session_epoch=_SESSIONLESS,
-        topics=[topic(topic_id=_uuid(topic_id), partitions=[partition])],
-        forgotten_topics_data=[],
-        rack_id="",
-    )
+    request = fetch_request(0, 0, topic_id=_uuid(topic_id))
     answer = connection.ask(request, FetchResponse, at_most=_FETCH_VERSION_MAX)
     if answer.error_code or not answer.responses:
         return Fetched(answer.error_code or -1, -1, [])

@@ -5,8 +5,8 @@ that a commit did not happen.  Rebalances are served within poll, because callba
 them librdkafka would change the assignment without notice.  Calls do not always return within their timeouts
 (measured with 2.16, and known: librdkafka's issues 5456 and 5511), so each is made in a separate thread.
 
-A producer ends when Python destroys it.  Only then the wrapper calls ``rd_kafka_destroy``, which tells all
-threads of the producer to end, and returns when they have ended: ``rd_kafka_destroy_app`` joins the main
+A producer ends when Python destroys it.  Only then the wrapper calls ``rd_kafka_destroy``, which stops all
+threads of the producer, and returns when they have ended: ``rd_kafka_destroy_app`` joins the main
 thread, and ``rd_kafka_destroy_internal``, in that thread, joins those of the brokers.  After that nobody
 repeats a request; only bytes in the buffers of closed sockets may still arrive.  Until then the threads go
 on: ``message.timeout.ms`` is for records, and does not limit initialisations and ends of transactions.  An
@@ -25,7 +25,7 @@ from checkers.history.operations import OperationType
 from checkers.history.units import MS_PER_S
 from harness.clients.bounded import within
 from harness.clients.confluent import available, client_config, error_text, made
-from harness.clients.confluent_groups import Subscription
+from harness.clients.confluent_groups import Subscription, member_config
 from harness.clients.errors import ErrorSource
 from harness.clients.interface import ClientFailedError, Message, ReadError, SendResult
 from harness.clients.transactional import (
@@ -194,20 +194,11 @@ class ConfluentGroupConsumer:
         self._revocations = 0
         self._consumer = made(
             Consumer,
-            client_config(
-                options.bootstrap,
-                options.request_ms,
-                group_id=options.group,
-                enable_auto_commit=False,
-                enable_auto_offset_store=False,
-                auto_offset_reset="error",
+            member_config(
+                options,
                 isolation_level="read_committed",
                 session_timeout_ms=options.session_ms,
                 heartbeat_interval_ms=options.session_ms // 4,
-                max_poll_interval_ms=options.poll_interval_ms,
-                check_crcs=True,
-                fetch_wait_max_ms=250,
-                fetch_error_backoff_ms=100,
             ),
         )
         self._subscription = Subscription(

@@ -7,6 +7,7 @@ batches are read, and only of batches that were added since the last observation
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from checkers.history.observed import ENDS, EndsSeen
 from harness.kafka.segments.growing import LogEnd, names_in
@@ -15,6 +16,12 @@ from harness.record.journal import Journals
 
 NAME = "observer-ends"
 _REPLICA = re.compile(r"(.+)-(\d+)")
+
+
+class _ReplicaFolder(NamedTuple):
+    topic: str
+    partition: int
+    folder: Path
 
 
 class LogEndsObserver(Observer):
@@ -49,14 +56,14 @@ class LogEndsObserver(Observer):
     def _ends(self, disks: Sequence[Path]) -> dict[str, list[tuple[int, int]]]:
         found: dict[str, list[tuple[int, int]]] = {}
         for disk in disks:
-            for topic, partition, folder in self._replicas(disk):
-                end = self._logs.setdefault(folder, LogEnd(folder)).read()
+            for replica in self._replicas(disk):
+                end = self._logs.setdefault(replica.folder, LogEnd(replica.folder)).read()
                 if end is not None:
-                    found.setdefault(topic, []).append((partition, end))
+                    found.setdefault(replica.topic, []).append((replica.partition, end))
         return found
 
-    def _replicas(self, disk: Path) -> Iterator[tuple[str, int, Path]]:
+    def _replicas(self, disk: Path) -> Iterator[_ReplicaFolder]:
         for name in sorted(names_in(disk)):
             match = _REPLICA.fullmatch(name)
             if match is not None and match[1] in self._topics:
-                yield match[1], int(match[2]), disk / name
+                yield _ReplicaFolder(match[1], int(match[2]), disk / name)

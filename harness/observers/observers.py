@@ -1,6 +1,6 @@
 """All observers of one run, started and stopped together."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -95,14 +95,8 @@ class Observers:
     ) -> None:
         self.view = ClusterView()
         interval_s = interval_ms / 1000
-        files = QuorumStateObserver(
-            journals, {node.name: cluster.disk(node) for node in cluster.nodes}, interval_s
-        )
-        self._observers: list[Worker] = [files]
-        for node, address in cluster.controller_listeners.items():
-            endpoint = Endpoint(*address, ASK_TIMEOUT_S)
-            self._observers.append(QuorumObserver(journals, node, endpoint, self.view, interval_s))
         brokers = [node for node in cluster.nodes if node.name in cluster.observe_listeners]
+        self._observers: list[Worker] = [*_of_quorum(cluster, journals, self.view, interval_s)]
         for broker in brokers:
             endpoint = Endpoint(*cluster.observe_listeners[broker.name], ASK_TIMEOUT_S)
             self._observers.append(
@@ -120,11 +114,9 @@ class Observers:
             self._observers.append(
                 ReassignmentObserver(journals, listeners, self.view, interval_s, ASK_TIMEOUT_S)
             )
-        disks = {node.name: cluster.disks(node) for node in brokers} if ends or commits else {}
-        if ends:
-            self._observers.append(LogEndsObserver(journals, disks, ends, ENDS_INTERVAL_S))
-        if commits:
-            self._observers.append(CommitsObserver(journals, disks, COMMITS_INTERVAL_S))
+        if ends or commits:
+            disks = {node.name: cluster.disks(node) for node in brokers}
+            self._observers += _of_disks(journals, disks, ends, commits=commits)
         if offsets:
             ids = {node.name: node.id for node in cluster.nodes}
             leaders = {name: (ids[name], address) for name, address in cluster.observe_listeners.items()}
@@ -154,3 +146,22 @@ class Observers:
         for observer in self._observers:
             observer.stopping.set()
         join_all(self._observers, STOP_BOUND_S)
+
+
+def _of_quorum(
+    cluster: Observable, journals: Journals, view: ClusterView, interval_s: float
+) -> Iterator[Worker]:
+    """The observer of the nodes' quorum-state files, and one for each controller."""
+    files = {node.name: cluster.disk(node) for node in cluster.nodes}
+    yield QuorumStateObserver(journals, files, interval_s)
+    for node, address in cluster.controller_listeners.items():
+        yield QuorumObserver(journals, node, Endpoint(*address, ASK_TIMEOUT_S), view, interval_s)
+
+
+def _of_disks(
+    journals: Journals, disks: Mapping[str, Sequence[Path]], ends: tuple[str, ...], *, commits: bool
+) -> Iterator[Worker]:
+    if ends:
+        yield LogEndsObserver(journals, disks, ends, ENDS_INTERVAL_S)
+    if commits:
+        yield CommitsObserver(journals, disks, COMMITS_INTERVAL_S)

@@ -66,9 +66,7 @@ def await_recovery(
         value = Recovery(
             bound_ms,
             took_ms=round((time.monotonic() - began) * 1000),
-            partitions=tuple(
-                _recovered(name, state, acked.get(name)) for name, states in last.items() for state in states
-            ),
+            partitions=_recovered(last, acked),
             load_per_cpu=round(os.getloadavg()[0] / (os.cpu_count() or 1), 1),
             dead=tuple(sorted(dead)),
         )
@@ -128,12 +126,17 @@ def _view(address: Address, topics: Sequence[str]) -> View:
         endpoint.close()
 
 
-def _recovered(topic: str, state: PartitionAnswer, acked: Mapping[int, bool] | None) -> RecoveredPartition:
-    return RecoveredPartition(
-        topic=topic,
-        partition=state.partition,
-        leader=state.leader if state.leader >= 0 else None,
-        isr=state.isr,
-        replicas=state.replicas,
-        write_acked=None if acked is None else acked.get(state.partition, False),
+def _recovered(view: View, acked: Mapping[str, Mapping[int, bool]]) -> tuple[RecoveredPartition, ...]:
+    """The state of each partition, and whether it acknowledged a write, if one was tried."""
+    return tuple(
+        RecoveredPartition(
+            topic=topic,
+            partition=state.partition,
+            leader=state.leader if state.leader >= 0 else None,
+            isr=state.isr,
+            replicas=state.replicas,
+            write_acked=acked[topic].get(state.partition, False) if topic in acked else None,
+        )
+        for topic, states in view.items()
+        for state in states
     )

@@ -104,7 +104,7 @@ class Lane:
             )
         else:
             self._refused = {
-                payload: SendResult(*_refusal(record["_error"]))
+                payload: _refusal(record["_error"])
                 for payload, record in zip(self._payloads, records, strict=True)
                 if "_error" in record
             }
@@ -132,10 +132,10 @@ class Lane:
         return kind, sum(one.outcome is OperationType.OK for one in sent)
 
 
-def _refusal(error: object) -> tuple[OperationType, None, str]:
+def _refusal(error: object) -> SendResult:
     """The outcome of a record that librdkafka refused."""
     outcome, reason = raised_by_send(str(error))
-    return outcome, None, reason
+    return SendResult(outcome, error=reason)
 
 
 def _all_well(

@@ -9,6 +9,7 @@ then the end for read_committed, the last stable offset, is below the end of the
 import math
 import time
 from threading import Event
+from typing import NamedTuple
 
 import msgspec
 
@@ -109,14 +110,23 @@ def leaderless(
         views = [answer or frozenset() for answer in answers] or [frozenset()]
         until = deadline if None in answers else min(deadline, heard_by)
         everything = {(topic, number) for topic in context.topics for number in context.partitions_of(topic)}
-        led = frozenset((topic, partition) for topic, partition, *_ in frozenset.intersection(*views))
+        led = frozenset((one.topic, one.partition) for one in frozenset.intersection(*views))
         if led >= everything or not asked or time.monotonic() >= until:
             return frozenset(everything - led)
         pause.wait(_PAUSE_S)
 
 
-def _leaders(address: Address, context: AnyContext) -> frozenset[tuple[str, int, int, int]] | None:
-    """Topic, partition, leader and leader epoch of all partitions with a leader; None without an answer.
+class _Leadership(NamedTuple):
+    """A partition's leader, as a broker reports it."""
+
+    topic: str
+    partition: int
+    leader: int
+    leader_epoch: int
+
+
+def _leaders(address: Address, context: AnyContext) -> frozenset[_Leadership] | None:
+    """The leaders of all partitions that have one; None without an answer.
 
     This also finds added partitions, whatever the outcome of the request that added them was.
     """
@@ -130,11 +140,19 @@ def _leaders(address: Address, context: AnyContext) -> frozenset[tuple[str, int,
     for name, topic in seen.items():
         context.sizes.grew(name, max((state.partition + 1 for state in topic.partitions), default=0))
     return frozenset(
-        (name, state.partition, state.leader, state.leader_epoch)
+        _Leadership(name, state.partition, state.leader, state.leader_epoch)
         for name, topic in seen.items()
         for state in topic.partitions
         if state.leader >= 0
     )
+
+
+class PartitionRead(NamedTuple):
+    """The records that were read from a partition, the last position, and the last error."""
+
+    messages: list[Message]
+    position: int
+    failure: str | None
 
 
 class PartitionReader(Worker):
@@ -169,8 +187,8 @@ class PartitionReader(Worker):
                 self._disconnect()
         return failure
 
-    def _read_until(self, partition: int, start: int, end: int) -> tuple[list[Message], int, str | None]:
-        """Read from start to the end or the deadline; returns records, last position and last error."""
+    def _read_until(self, partition: int, start: int, end: int) -> PartitionRead:
+        """Read from start to the end or the deadline."""
         messages: list[Message] = []
         position = start
         failure = None
@@ -188,7 +206,7 @@ class PartitionReader(Worker):
                 self._disconnect()
                 assigned = False
             position = max(position, messages[-1].offset + 1 if messages else start)
-        return messages, position, failure
+        return PartitionRead(messages, position, failure)
 
     def _connected(self) -> LogConsumer:
         if self._client is None:

@@ -8,9 +8,10 @@ from enum import StrEnum
 import msgspec
 
 from checkers.history.operations import OperationType
+from checkers.history.polls import Membership
 from checkers.history.units import MS_PER_S
 from harness.clients.administrator import AdminAnswer
-from harness.clients.group import GroupMember, MemberOptions, Membership
+from harness.clients.group import GroupMember, MemberOptions
 from harness.clients.group_opening import Join
 from harness.clients.group_outdated import commit_as, reset_offsets
 from harness.clients.interface import EMBEDDED, ClientKind

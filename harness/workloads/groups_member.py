@@ -7,9 +7,9 @@ from msgspec import UNSET
 
 from checkers.history.commits import Committing
 from checkers.history.operations import OperationType
-from checkers.history.polls import GroupPollRequested, Isolation, Polled
+from checkers.history.polls import GroupPollRequested, Isolation, Membership, Polled
 from harness.clients.administrator import AdminAnswer
-from harness.clients.group import Assigned, GroupMember, MemberOptions, Membership, PolledRecords
+from harness.clients.group import Assigned, GroupMember, MemberOptions, PolledRecords
 from harness.clients.group_opening import Join
 from harness.clients.interface import ClientFailedError, ClientKind, ReadError
 from harness.record.journal import Recorder

@@ -62,7 +62,8 @@ class RecordsOfTopics:
         if isinstance(answer, WireError):
             self._recorder.complete(OperationType.INFO, asked, str(answer))
         elif answer.error:
-            self._recorder.complete(*_refused(asked, answer))
+            kind, error = _refused(answer)
+            self._recorder.complete(kind, asked, error)
         else:
             self._recorder.complete(OperationType.OK, RecordAppended(topic_id, value, answer.offset))
 
@@ -78,12 +79,12 @@ class RecordsOfTopics:
         self._recorder.complete(OperationType.OK, RecordsFetched(topic_id, answer.log_start, records))
 
 
-def _refused(asked: RecordRequested, answer: ProduceAnswer) -> tuple[OperationType, RecordRequested, str]:
+def _refused(answer: ProduceAnswer) -> tuple[OperationType, str]:
     """The outcome of a refused Produce; it is unknown if the record may have been appended nevertheless."""
     known = _REFUSED.get(answer.error)
     if known is None:
-        return OperationType.INFO, asked, f"error {answer.error} (may stand for an append)"
-    return OperationType.FAIL, asked, known
+        return OperationType.INFO, f"error {answer.error} (may stand for an append)"
+    return OperationType.FAIL, known
 
 
 def _put(address: Address, question: Callable[[Connection], T]) -> T | WireError:

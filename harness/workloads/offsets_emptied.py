@@ -21,7 +21,7 @@ import msgspec
 from checkers.history.error_codes import ErrorCode
 from checkers.history.group_offsets import Joining
 from checkers.history.operations import OperationType
-from harness.clients.group import Membership
+from checkers.history.polls import Membership
 from harness.clients.raw_groups import Joined, join_classic, join_modern, leave_classic, leave_modern
 from harness.kafka.wire import Connection, WireError
 from harness.record.journal import Recorder

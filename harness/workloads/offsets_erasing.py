@@ -16,8 +16,8 @@ import msgspec
 
 from checkers.history.group_offsets import OffsetCommitted, OffsetsDeleted, OffsetsFetched, OffsetsWanted
 from checkers.history.operations import OperationType
+from checkers.history.polls import Membership
 from harness.clients.administrator_errors import classify_commit, classify_deletion
-from harness.clients.group import Membership
 from harness.clients.raw_offsets import (
     NOBODY,
     commit_offset,

@@ -14,7 +14,6 @@ from collections.abc import Callable
 
 import msgspec
 
-from checkers.history.operations import OperationType
 from checkers.history.shares import StartAltered, StartsDeleted
 from checkers.history.units import MS_PER_S
 from harness.clients.administrator_errors import classify_start
@@ -156,7 +155,8 @@ class AlteringWorker(Worker):
                 return False
             answered = msgspec.structs.replace(value, code=code)
             if code:
-                outcome.end(*classified(code, answered))
+                kind, error = classify_start(code)
+                outcome.end(kind, answered, error)
             else:
                 outcome.ok(answered)
         return not code
@@ -172,9 +172,3 @@ class AlteringWorker(Worker):
         if not 0 < found <= len(self._listeners):
             raise WireError(f"there is no broker {found}")
         return found
-
-
-def classified(code: int, answered: StartsDeleted) -> tuple[OperationType, StartsDeleted, str]:
-    """How an operation with this error code ends."""
-    kind, error = classify_start(code)
-    return kind, answered, error

@@ -33,7 +33,7 @@ class Finding(msgspec.Struct, frozen=True):
         component: component of Kafka.
         facts: inline Markdown, by the names in `FACTS`.
         rest: the Markdown after the facts, up to the steps.
-        steps: Markdown that tells how to reproduce it.
+        steps: Markdown that says how to reproduce it.
         functions: a block of Markdown with the shell functions that the steps of all findings use; empty if
             the page has none.
     """

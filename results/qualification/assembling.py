@@ -61,21 +61,14 @@ def qualify(
         on_record: known anomalies of the candidate's version.
     """
     ordered = tuple(sorted(runs, key=lambda run: (run.planned.command, run.outcome is None, _folder(run))))
-    candidate = of_role(ordered, QualificationRole.CANDIDATE)
     cells, states = tuple(_cells(ordered)), tuple(_states(question, ordered))
     found, comparisons = found_in(ordered, elsewhere, on_record), compare(ordered)
-    builds = (_build(question.candidate, candidate), _baseline(question, ordered))
     decision, reasons = decide(
-        RuleInput(
-            unexplained=_texts_of(found, AnomalyExplanation.UNEXPLAINED),
-            worse=comparisons.worse(),
-            controls=tuple(_controls(controls)),
-            mixed=tuple(_mixed(question, ordered)),
-            doubtful=_texts_of(found, AnomalyExplanation.DOUBTFUL),
-            short=(*_silent(question, ordered), *short_cells(cells)),
-            unreached=unreached_states(states),
+        _rule_input(
+            question, ordered, controls, cells=cells, states=states, found=found, comparisons=comparisons
         )
     )
+    candidate = of_role(ordered, QualificationRole.CANDIDATE)
     summary = summarise(outcomes(candidate))
     operations = sum(cell.operations for cell in cells if cell.role is QualificationRole.CANDIDATE)
     faults = sum(total.proven for total in summary.faults)
@@ -86,8 +79,8 @@ def qualify(
         why=why_of(reasons, comparisons, controls),
         rule=RULE,
         generated_at=max(map(ended_at, outcomes(ordered)), default=""),
-        candidate=builds[0],
-        baseline=builds[1],
+        candidate=_build(question.candidate, candidate),
+        baseline=_baseline(question, ordered),
         claim=claim_of(found, operations, faults),
         operations=operations,
         acknowledged=summary.sent_ok,
@@ -106,6 +99,27 @@ def qualify(
         runs=ordered,
     )
     return msgspec.structs.replace(result, gaps=gaps_of(question, result))
+
+
+def _rule_input(
+    question: ComparisonQuestion,
+    runs: Sequence[QualificationRun],
+    controls: Sequence[SideRecord],
+    *,
+    cells: Sequence[Cell],
+    states: Sequence[InterestingState],
+    found: Sequence[CandidateAnomaly],
+    comparisons: Comparisons,
+) -> RuleInput:
+    return RuleInput(
+        unexplained=_texts_of(found, AnomalyExplanation.UNEXPLAINED),
+        worse=comparisons.worse(),
+        controls=tuple(_controls(controls)),
+        mixed=tuple(_mixed(question, runs)),
+        doubtful=_texts_of(found, AnomalyExplanation.DOUBTFUL),
+        short=(*_silent(question, runs), *short_cells(cells)),
+        unreached=unreached_states(states),
+    )
 
 
 def _texts_of(found: Iterable[CandidateAnomaly], standing: AnomalyExplanation) -> tuple[str, ...]:

@@ -183,10 +183,10 @@ def _shares_of(name: str, candidate: _Tally, baseline: _Tally) -> Shares:
     ends = share_difference(*counts)
     return Shares(
         name=name,
-        candidate=counts[0],
-        candidate_of=counts[1],
-        baseline=counts[2],
-        baseline_of=counts[3],
+        candidate=len(candidate.folders),
+        candidate_of=candidate.of,
+        baseline=len(baseline.folders),
+        baseline_of=baseline.of,
         low=round(ends.low, 4),
         high=round(ends.high, 4),
         p=round(shares_p(*counts), 6),

@@ -1,6 +1,7 @@
 """The sections with comparisons: durations, shares of runs, and the pairs behind the durations."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from results.campaigns.summary import Spread
 from results.markup.markdown import number
@@ -21,8 +22,16 @@ from results.sections.section import Section, named
 
 CHARTS_UNDER = "Durations against the baseline"
 """Title of the section in which a page draws its charts."""
-PairKey = tuple[str, str, int | None, str, str]
-"""Scenario, mode, seed, and the folders of candidate and baseline."""
+
+
+class PairKey(NamedTuple):
+    """What all figures of a pair of runs have in common."""
+
+    scenario: str
+    mode: str
+    seed: int | None
+    candidate_folder: str
+    baseline_folder: str
 
 
 def comparison_sections(compared: Comparisons) -> Iterator[Section]:
@@ -67,14 +76,14 @@ def pair_ids(compared: Comparisons) -> dict[PairKey, str]:
     """The ids on the page of all pairs of runs behind the durations, in order."""
     keys = sorted(
         {key_of(figure) for one in compared.durations for figure in one.figures},
-        key=lambda key: (key[:2], key[2] or 0, key[3:]),
+        key=lambda key: (key.scenario, key.mode, key.seed or 0, key.candidate_folder, key.baseline_folder),
     )
     return {key: f"pair-{place}" for place, key in enumerate(keys[:RUNS_MAX], start=1)}
 
 
 def key_of(figure: PairFigures) -> PairKey:
     """Key that is equal for all figures of a pair of runs."""
-    return figure.scenario, figure.mode, figure.seed, figure.candidate_folder, figure.baseline_folder
+    return PairKey(figure.scenario, figure.mode, figure.seed, figure.candidate_folder, figure.baseline_folder)
 
 
 def spread_cells(spread: Spread | None) -> tuple[str, str]:
@@ -91,7 +100,8 @@ def _pairs(compared: Comparisons) -> Section:
     figures = [{key_of(figure): figure for figure in one.figures} for one in compared.durations]
     ids = pair_ids(compared)
     rows = tuple(
-        (*_named(key), *(_both(of.get(key)) for of in figures), *key[3:]) for key in ids
+        (*_named(key), *(_both(of.get(key)) for of in figures), key.candidate_folder, key.baseline_folder)
+        for key in ids
     )  # fmt: skip
     return Section(
         "Pairs of runs",
@@ -105,8 +115,7 @@ def _pairs(compared: Comparisons) -> Section:
 
 
 def _named(key: PairKey) -> tuple[str, str, str]:
-    scenario, mode, seed = key[:3]
-    return scenario, mode or "not known", "" if seed is None else str(seed)
+    return key.scenario, key.mode or "not known", "" if key.seed is None else str(key.seed)
 
 
 def _both(figure: PairFigures | None) -> str:

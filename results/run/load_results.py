@@ -13,22 +13,30 @@ OUTCOMES = ("ok", "info", "fail")
 """Outcomes of calls, in the order of their codes."""
 
 
+class AcknowledgedRecords(NamedTuple):
+    """How many records of one partition were acknowledged."""
+
+    topic: str
+    partition: int
+    number: int
+
+
 class RecordsOutcome(NamedTuple):
     """Outcomes of an operation's records.
 
     Attributes:
         outcomes: number of records by outcome: ``ok``, ``fail`` or ``info``, if recorded.
-        acks: topic, partition and number of acknowledged records.
+        acks: the acknowledged records.
     """
 
     outcomes: dict[str, int]
-    acks: list[tuple[str, int, int]]
+    acks: list[AcknowledgedRecords]
 
 
 class Deliveries:
     """Measures polls that return records.
 
-    A poll without records has waited as long as it was told to, so it says nothing about the cluster.
+    A poll without records has waited for its whole timeout, so it says nothing about the cluster.
 
     Attributes:
         rows: start (ns), duration (ns) and outcome (position in `OUTCOMES`) of each.
@@ -71,7 +79,7 @@ def answer(operation: Operation) -> RecordsOutcome:
         return _of_transaction(operation)
     if isinstance(value, dict):
         count = int(value["count"]) if "offsets" in value else 0
-        acks = [(operation.key, int(value["partition"]), count)] if count else []
+        acks = [AcknowledgedRecords(operation.key, int(value["partition"]), count)] if count else []
         return RecordsOutcome({"ok": count} if count else {}, acks)
     return _of_batch(operation.key, [entry for entry in value or () if len(entry) >= _ANSWERED])
 
@@ -85,12 +93,17 @@ def _of_transaction(operation: Operation) -> RecordsOutcome:
     """The records of a transaction have its outcome, regardless of the answers to them."""
     sends = [mop for mop in operation.value["mops"] if mop[0] == "send"]
     committed = operation.type is OperationType.OK
-    acks = [(mop[1], mop[2], 1) for mop in sends] if committed else []
+    acks = (
+        [AcknowledgedRecords(topic, partition, 1) for _, topic, partition, *_ in sends] if committed else []
+    )
     return RecordsOutcome({operation.type.value: len(sends)}, acks)
 
 
 def _of_batch(topic: str, entries: list[tuple[int, object, int | None, str]]) -> RecordsOutcome:
     outcomes: dict[str, int] = {}
-    for entry in entries:
-        outcomes[entry[3]] = outcomes.get(entry[3], 0) + 1
-    return RecordsOutcome(outcomes, [(topic, entry[0], 1) for entry in entries if entry[3] == "ok"])
+    acks = []
+    for partition, _, _, outcome, *_ in entries:
+        outcomes[outcome] = outcomes.get(outcome, 0) + 1
+        if outcome == "ok":
+            acks.append(AcknowledgedRecords(topic, partition, 1))
+    return RecordsOutcome(outcomes, acks)

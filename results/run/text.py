@@ -121,7 +121,7 @@ def expectation(verdict: Verdict) -> str:
 
 
 def unexpected(verdict: Verdict) -> tuple[str, ...]:
-    """Kinds of illegal anomalies that a scenario with expected kinds does not expect, the gravest first."""
+    """Kinds of illegal anomalies that a scenario with expected kinds does not expect, most severe first."""
     if not verdict.expected_anomalies or verdict.as_expected:
         return ()
     kinds = {name for cause in causes_of(verdict) if cause.illegal for name, _ in cause.kinds}

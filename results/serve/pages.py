@@ -47,6 +47,14 @@ class RunColumn(NamedTuple):
     sorted: str
 
 
+class AnomalyCount(NamedTuple):
+    """An anomaly of a run and how often it was found, ready to be shown."""
+
+    icon: Markup
+    number: str
+    id: str
+
+
 class RunRow(NamedTuple):
     """A run, ready to be shown."""
 
@@ -64,7 +72,7 @@ class RunRow(NamedTuple):
     operations: str
     faults: tuple[tuple[Markup, str], ...]
     causes: tuple[tuple[Markup, str], ...]
-    anomalies: tuple[tuple[Markup, str, str], ...]
+    anomalies: tuple[AnomalyCount, ...]
     problems: tuple[str, ...]
     new: str
 
@@ -200,19 +208,18 @@ def size_text(size: int) -> str:
     return f"{value:,.0f} {unit}" if unit == "B" or value >= 100 else f"{value:,.1f} {unit}"  # noqa: PLR2004 - three digits are enough
 
 
-def _anomalies(entry: ListedRun) -> tuple[tuple[Markup, str, str], ...]:
-    """Icon, count and id of each anomaly, illegal ones first, without those in causes."""
+def _anomalies(entry: ListedRun) -> tuple[AnomalyCount, ...]:
+    """The anomalies of a run, illegal ones first, without those in causes."""
     run = entry.summary
     if entry.causes:
         legal = (entry.legal or {}).items()
-        return tuple(
-            (glyphs.anomaly_icon(illegal=False), f"{count:,}", clean(name, 60)) for name, count in legal
-        )
+        return tuple(_anomaly(name, count, illegal=False) for name, count in legal)
     ordered = sorted(run.anomalies.items(), key=lambda item: (item[0] not in run.illegal, item[0]))
-    return tuple(
-        (glyphs.anomaly_icon(illegal=name in run.illegal), f"{count:,}", clean(name, 60))
-        for name, count in ordered
-    )
+    return tuple(_anomaly(name, count, illegal=name in run.illegal) for name, count in ordered)
+
+
+def _anomaly(name: str, count: int, *, illegal: bool) -> AnomalyCount:
+    return AnomalyCount(glyphs.anomaly_icon(illegal=illegal), f"{count:,}", clean(name, 60))
 
 
 def _without_place(entry: ListedRun, problem: str) -> str:

@@ -7,7 +7,7 @@ from scenarios.reassigning import LISTED_UNCOMMITTED
 SCENARIO = Scenario(
     summary="All replicas stop at once, the last one in sync is lost, a leader can reach only its clients.",
     why=(
-        "Single faults seldom reach the edge cases of Kafka's guarantees, such as a last replica that was "
+        "Single faults rarely reach the edge cases of Kafka's guarantees, such as a last replica that was "
         "held back, or a controller that ends together with the leader whose ISR it has just changed."
     ),
     schedule=mostly_gambits(

@@ -43,7 +43,7 @@ SCENARIO = Scenario(
             Inject("restart", Stop(_B[3])),
             Await(Acknowledged(100)),
             Heal("restart"),
-            # Its replica is back, and it tells of its directories with its next heartbeats.
+            # Its replica is back, and it reports its directories with its next heartbeats.
             Await(InSync("log-0", 1, (_B[2], _B[3])), within_ms=60_000),
             Pass(3_000),
             Perform(

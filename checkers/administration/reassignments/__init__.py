@@ -10,8 +10,8 @@ Evidence is the metadata log.
    contained the new replicas: ``reassignment-unasked``.
 2. Acknowledged requests must be in the log (`requests`): ``reassignment-lost``.
 3. Reassignments that were listed as ongoing were in the log before (`listings`):
-   ``reassignment-without-record``.  A target that a controller listed after it had lost its quorum is told
-   apart (`uncommitted`): ``reassignment-uncommitted``.
+   ``reassignment-without-record``.  A target that a controller listed after it had lost its quorum is
+   another anomaly (`uncommitted`): ``reassignment-uncommitted``.
 
 The log checker judges whether acknowledged records are lost; a reassignment licenses no loss.
 """

@@ -25,8 +25,14 @@ from checkers.kraft.metadata.topic_lives import deleted_id, lives_of
 from checkers.kraft.quorum.changes import ADD, voter_changes
 
 CONFIG_REGISTER = "config/"
-_Place = tuple[int, int, tuple[int, ...]]
-"""When a change was requested and answered, and the indices of its operations."""
+
+
+class _Place(NamedTuple):
+    """When a change was requested and answered, and the indices of its operations."""
+
+    asked_ns: int
+    answered_ns: int
+    operations: tuple[int, ...]
 
 
 class Acknowledgement(NamedTuple):
@@ -79,7 +85,7 @@ def _of_setup(history: History, metadata: Metadata, log: LoggedMetadata) -> Iter
     for setup in history.of("setup")[:1]:
         for topic in recorded_setup(history).topics:
             found = _named(log, topic.name, topic.topic_id)
-            place = (0, setup.time_ns, (setup.index,))
+            place = _Place(0, setup.time_ns, (setup.index,))
             made = _creation(topic.name, place, found, _partitions(found, topic.partitions))
             yield made._replace(logged_if_made=_is_logged_if_made(log, metadata, topic.name))
             for name, value in topic.config.items():
@@ -114,7 +120,7 @@ def _of_partitions(history: History, metadata: Metadata, log: LoggedMetadata) ->
             if topic.removed is None or topic.removed.span.to_ns >= request.from_ns
         ]
         last = tuple(topic.partitions[count - 1] for topic in there if count - 1 in topic.partitions)
-        place = (request.from_ns, request.to_ns, request.operations)
+        place = _Place(request.from_ns, request.to_ns, request.operations)
         what, logged_if_made = (
             f"growth of topic {name} to {count} partitions",
             _is_logged_if_made(log, metadata, name),
@@ -180,7 +186,7 @@ def _deletions(
 
 
 def _place(change: Change) -> _Place:
-    return change.begin.time_ns, change.last.time_ns, (change.begin.index, change.last.index)
+    return _Place(change.begin.time_ns, change.last.time_ns, (change.begin.index, change.last.index))
 
 
 def _of_configs(history: History, log: LoggedMetadata) -> Iterator[Acknowledgement]:
@@ -226,7 +232,7 @@ def _accepted(
     request: AdminOperation,
 ) -> Acknowledgement:
     subject, what = changed
-    place = (request.from_ns, request.to_ns, request.operations)
+    place = _Place(request.from_ns, request.to_ns, request.operations)
     records = states.of(value, request.from_ns)
     return Acknowledgement("configs", what, subject, *place, records, log.whole)
 
@@ -239,7 +245,7 @@ def _of_voters(history: History, log: LoggedMetadata) -> Iterator[Acknowledgemen
         joins = change.f == ADD
         records = log.voters.since(change.invoked_ns, _having(voter) if joins else _lacking(voter))
         what = f"{'adding' if joins else 'removal'} of voter {change.id} ({change.directory_id})"
-        place = (change.invoked_ns, change.completed_ns, change.operations)
+        place = _Place(change.invoked_ns, change.completed_ns, change.operations)
         logged_if_made = log.whole and bool(log.voters.records)
         yield Acknowledgement("voters", what, f"voter {change.id}", *place, records, logged_if_made)
 
@@ -251,7 +257,7 @@ def _of_registrations(history: History, log: LoggedMetadata) -> Iterator[Acknowl
             if _done(request.ended):
                 node = f"{role} {request.began.key}"
                 states = log.registered.get((role, int(str(request.began.key))), States[bool]())
-                place = (request.from_ns, request.to_ns, request.operations)
+                place = _Place(request.from_ns, request.to_ns, request.operations)
                 records = states.of(value=False, time_ns=request.from_ns)
                 yield Acknowledgement(
                     "registrations", f"unregistration of {node}", node, *place, records, log.whole
@@ -272,7 +278,7 @@ def _of_elections(history: History, changes: PartitionChanges) -> Iterator[Ackno
             if code == ErrorCode.NONE and partition in changes.states:
                 elected = [state for state in changes.states[partition] if state.elected]
                 request = election.request
-                place = (request.from_ns, request.to_ns, request.operations)
+                place = _Place(request.from_ns, request.to_ns, request.operations)
                 records = _records(elected, changes, request.from_ns)
                 what = f"{election.type} election of {partition}"
                 yield Acknowledgement(
@@ -291,7 +297,7 @@ def _of_reassignments(history: History, changes: PartitionChanges) -> Iterator[A
                 for state, end in zip(states, ends, strict=True)
                 if fits(asked, state) and end >= request.from_ns
             ]
-            place = (request.from_ns, request.to_ns, request.operations)
+            place = _Place(request.from_ns, request.to_ns, request.operations)
             what = f"reassignment of {asked.partition}"
             records = _records(fitting, changes, 0)
             yield Acknowledgement(

@@ -42,27 +42,32 @@ def judge_configs(history: History, log: LoggedMetadata) -> ComparedConfigs:
     for operation in history.observed(TOPIC_CONFIGS):
         if not log.covered or operation.time_ns > log.until_ns:
             continue
-        for topic, name, value in _values(msgspec.convert(operation.value, TopicConfigsSeen), log):
-            if may_not_know(history, operation, name):
+        for reported in _values(msgspec.convert(operation.value, TopicConfigsSeen), log):
+            if may_not_know(history, operation, reported.name):
                 continue
             compared += 1
-            anomaly = _against(operation, log, topic, name, value)
+            anomaly = _against(operation, log, reported)
             if anomaly is not None:
                 found.append(anomaly)
     return ComparedConfigs(found, {"configs_finally_told": compared})
 
 
-def _values(seen: TopicConfigsSeen, log: LoggedMetadata) -> Iterator[tuple[str, str, str | None]]:
-    """Topic, config and value of everything in an answer, or in the log for a topic in the answer."""
+class _TopicConfig(NamedTuple):
+    topic: str
+    name: str
+    value: str | None
+
+
+def _values(seen: TopicConfigsSeen, log: LoggedMetadata) -> Iterator[_TopicConfig]:
+    """Every config in an answer, and those that the log has for a topic in the answer."""
     for topic, configs in seen.topics.items():
         logged = {name for known, name in log.configs if known == topic}
-        yield from ((topic, name, configs.get(name)) for name in sorted(logged | configs.keys()))
+        yield from (_TopicConfig(topic, name, configs.get(name)) for name in sorted(logged | configs.keys()))
 
 
-def _against(
-    operation: Operation, log: LoggedMetadata, topic: str, name: str, value: str | None
-) -> Anomaly | None:
+def _against(operation: Operation, log: LoggedMetadata, reported: _TopicConfig) -> Anomaly | None:
     """A value that nothing in the log explains; None if the log explains it."""
+    topic, name, value = reported
     states = log.config(topic, name)
     if states.of(value, began_ns(operation) - SETTLED_NS):
         return None

@@ -175,4 +175,4 @@ def _snapshot(log: MetadataLog) -> list[MetadataRecord]:
     if seen.checkpoint is None or not seen.records:
         return []
     ends = int(seen.checkpoint[0].partition("-")[0])
-    return list(seen.checkpoint[1]) if ends <= seen.records[0][0] else []
+    return list(seen.checkpoint[1]) if ends <= seen.records[0].offset else []

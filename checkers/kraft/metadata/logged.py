@@ -136,7 +136,7 @@ def logged(history: History) -> LoggedMetadata | None:
     if log is None:
         return None
     times = append_times(history)
-    begins = max(log.seen.log_start or 0, log.seen.records[0][0] if log.seen.records else 0)
+    begins = max(log.seen.log_start or 0, log.seen.records[0].offset if log.seen.records else 0)
     found = LoggedMetadata(log, whole=not begins, covered=_snapshot_end(log.seen) >= begins, until_ns=0)
     by_id: dict[str, TopicLogged] = {}
     for record, kind, data in _records(log.seen, times):
@@ -145,13 +145,19 @@ def logged(history: History) -> LoggedMetadata | None:
     return found
 
 
-def _records(seen: MetadataLogSeen, times: AppendTimes) -> Iterator[tuple[LoggedRecord, str, Any]]:
+class _RelevantRecord(NamedTuple):
+    record: LoggedRecord
+    kind: str
+    content: Any
+
+
+def _records(seen: MetadataLogSeen, times: AppendTimes) -> Iterator[_RelevantRecord]:
     """The relevant records: those of the newest snapshot, unless the log has them too, then its own."""
     if seen.checkpoint is not None and (seen.log_start or not _snapshot_end(seen)):
-        for _, _, kind, data in _mattering(seen.checkpoint[1]):
-            yield BEFORE, kind, data
-    for offset, epoch, kind, data in _mattering(seen.records):
-        yield LoggedRecord(offset, epoch, times.span(offset, epoch)), kind, data
+        for one in _mattering(seen.checkpoint[1]):
+            yield _RelevantRecord(BEFORE, one.kind, one.content)
+    for offset, epoch, kind, content in _mattering(seen.records):
+        yield _RelevantRecord(LoggedRecord(offset, epoch, times.span(offset, epoch)), kind, content)
 
 
 def _snapshot_end(seen: MetadataLogSeen) -> int:
@@ -160,7 +166,7 @@ def _snapshot_end(seen: MetadataLogSeen) -> int:
 
 
 def _mattering(records: list[MetadataRecord]) -> Iterator[MetadataRecord]:
-    return (record for record in records if record[2] in _APPLIED and record[3] is not None)
+    return (record for record in records if record.kind in _APPLIED and record.content is not None)
 
 
 def _apply(

@@ -5,6 +5,7 @@ It also uses the requests to change the voters, and the voter records in the met
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from checkers.evidence.faults import FaultWindow, fault_windows
 from checkers.evidence.kafka_versions import kafka_versions
@@ -194,7 +195,7 @@ def _judged(
     over_cuts = rises(views, leading, windows, changes, setup)
     logs = votes.logs_of(history)
     disks = new_disks(history, forgetting.wipes.wipes, views.files)
-    bounds = votes.bounds_of(logs, views.claims, setup, history)
+    judged_votes = _judge_votes(history, setup, views, forgetting.wipes, logs)
     return result_of(
         CHECKER,
         [
@@ -207,12 +208,7 @@ def _judged(
             *run_aways(over_cuts, versions),
             *committed_lost(views.claims, forgetting.wipes, setup, dynamic_ns),
             *_answers(history, setup, views, changes, forgetting.wipes),
-            *votes.granted_twice(logs, (wipe.window for wipe in forgetting.wipes.wipes)),
-            *votes.stale_votes(bounds, forgetting.wipes),
-            *votes.without_majority(logs, setup),
-            *candidates.candidates_without_pre_votes(logs, versions),
-            *candidates.pre_votes_of_followers(logs, [w for w in windows if w.silences]),
-            *candidates.votes_unkept(logs, views.files, _metadata_disk_hits(history)),
+            *judged_votes.anomalies,
             *candidates_not_voters(logs.asked, disks, [*reported, *logged], changes, versions),
         ],
         assumptions=watched(history, setup, windows, bound_ms),
@@ -220,13 +216,35 @@ def _judged(
             **figures.of_views(views, stale, runs),
             **leader_answers.figures(views.claims),
             "voter_logs_judged": len(kept_logs(history)),
-            **votes.figures(logs, bounds),
+            **judged_votes.figures,
             "zombie_span_bound_ms": bound_ms,
             **figures.of_voters(
                 reported, logged, changes, resolved(changes, by_log, has_log=bool(logged)), over_cuts
             ),
         },
     )
+
+
+class _Votes(NamedTuple):
+    """The conclusions about votes."""
+
+    anomalies: list[Anomaly]
+    figures: dict[str, int]
+
+
+def _judge_votes(history: History, setup: Setup, views: Views, wipes: Wipes, logs: votes.Logs) -> _Votes:
+    """Judge the votes and pre-votes that nodes logged."""
+    bounds = votes.bounds_of(logs, views.claims, setup, history)
+    silencing = [window for window in fault_windows(history) if window.silences]
+    found = [
+        *votes.granted_twice(logs, (wipe.window for wipe in wipes.wipes)),
+        *votes.stale_votes(bounds, wipes),
+        *votes.without_majority(logs, setup),
+        *candidates.candidates_without_pre_votes(logs, kafka_versions(history)),
+        *candidates.pre_votes_of_followers(logs, silencing),
+        *candidates.votes_unkept(logs, views.files, _metadata_disk_hits(history)),
+    ]
+    return _Votes(found, votes.figures(logs, bounds))
 
 
 def _answers(

@@ -44,20 +44,28 @@ class _View(NamedTuple):
     logged: QuorumViewLogged
 
 
+class _VotersRecord(NamedTuple):
+    """A voter set in a metadata log, and the ids of its voters."""
+
+    offset: int
+    epoch: int
+    voters: tuple[int, ...]
+
+
 class _Sets(NamedTuple):
-    """Voter sets in one node's metadata log: offset, epoch and ids of each; and when the log was read."""
+    """Voter sets in one node's metadata log, and when the log was read."""
 
     op: int
     read_ns: int
-    sets: tuple[tuple[int, int, tuple[int, ...]], ...]
+    sets: tuple[_VotersRecord, ...]
 
     def allowed(self, truncated_to: int, epoch: int) -> set[tuple[int, ...]]:
         """The voter sets that the node may use in an epoch after a truncation; empty if unknown."""
-        before = [voters for offset, _, voters in self.sets if offset < truncated_to]
-        first = before[-1:] if truncated_to else [voters for _, _, voters in self.sets[:1]]
+        before = [one.voters for one in self.sets if one.offset < truncated_to]
+        first = before[-1:] if truncated_to else [one.voters for one in self.sets[:1]]
         if not first:
             return set()
-        later = (voters for offset, since, voters in self.sets if offset >= truncated_to and since <= epoch)
+        later = (one.voters for one in self.sets if one.offset >= truncated_to and one.epoch <= epoch)
         return {*first, *later}
 
 
@@ -122,10 +130,10 @@ def _logs(history: History) -> dict[str, _Sets]:
         if operation.node is None or not readable or seen.log_start:
             continue
         first = seen.checkpoint[1] if seen.checkpoint is not None and _of_the_beginning(seen) else []
-        records = [record for record in (*first, *seen.records) if record[2] == VOTERS_RECORD]
+        records = [record for record in (*first, *seen.records) if record.kind == VOTERS_RECORD]
         if records and all(content is not None for *_, content in records):
             sets = (
-                (offset, epoch, tuple(sorted(voters_in(voter_set))))
+                _VotersRecord(offset, epoch, tuple(sorted(voters_in(voter_set))))
                 for offset, epoch, _, voter_set in records
             )
             found[operation.node] = _Sets(operation.index, seen.began_ns, tuple(sets))

@@ -249,7 +249,7 @@ def _lacking(claim: LeaderClaim, kept: Mapping[Key, DurableEnd], grounds: Ground
 def _uncommitted(ordered: Sequence[LeaderClaim], history: History) -> Iterator[Anomaly]:
     """Consecutive voter sets of one epoch, both uncommitted according to an answer of that epoch."""
     log = farthest(history)
-    records = [] if log is None else [record for record in log.seen.records if record[2] == VOTERS_RECORD]
+    records = [] if log is None else [record for record in log.seen.records if record.kind == VOTERS_RECORD]
     for (before, epoch, *_), (after, later, *_) in pairwise(records):
         both = [c for c in ordered if c.epoch == epoch and c.high_watermark <= before and _end(c) > after]
         if epoch == later and both and log is not None:

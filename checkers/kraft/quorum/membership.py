@@ -39,24 +39,32 @@ class _Answer(NamedTuple):
     answered: bool
 
 
+class _BrokerProof(NamedTuple):
+    """Since when a broker is a voter, the operations that show it, and a sentence about them."""
+
+    since_ns: int
+    witness: tuple[int, ...]
+    text: str
+
+
 def brokers_as_voters(
     sets: Iterable[VoterSet], changes: Iterable[VoterChange], setup: Setup, history: History
 ) -> list[Anomaly]:
     """One finding for each broker in a voter set, or acknowledged as added; with its exit, if it died."""
     brokers = {node.id: node.name for node in setup.nodes if "controller" not in node.roles}
-    proofs: dict[int, tuple[int, tuple[int, ...], str]] = {}
+    proofs: dict[int, _BrokerProof] = {}
     for change in changes:
         if change.f == ADD and change.acknowledged and change.id in brokers:
             text = f"Its adding was acknowledged at {change.completed_ns / 1e9:.3f} s."
-            proofs.setdefault(change.id, (change.invoked_ns, change.operations, text))
+            proofs.setdefault(change.id, _BrokerProof(change.invoked_ns, change.operations, text))
     for voter_set in sorted(sets, key=lambda voter_set: (voter_set.time_ns, voter_set.index)):
         for voter in voter_set.members.keys() & brokers.keys():
             text = f"In epoch {voter_set.epoch} the voters were {named(voter_set.members)}."
-            proofs.setdefault(voter, (voter_set.began_ns, (voter_set.index,), text))
+            proofs.setdefault(voter, _BrokerProof(voter_set.began_ns, (voter_set.index,), text))
     return [_broker(brokers[voter], voter, proof, history) for voter, proof in sorted(proofs.items())]
 
 
-def _broker(node: str, voter: int, proof: tuple[int, tuple[int, ...], str], history: History) -> Anomaly:
+def _broker(node: str, voter: int, proof: _BrokerProof, history: History) -> Anomaly:
     since_ns, witness, text = proof
     lives = nodes_seen(history, node)
     ends = [each for each in lives if each.value.exited and each.operation.time_ns >= since_ns][:1]

@@ -96,7 +96,7 @@ def _records(seen: MetadataLogSeen) -> Iterator[MetadataRecord]:
     """The log's records, after those of the newest snapshot if the log begins above it."""
     if seen.checkpoint is not None and seen.records:
         name, records = seen.checkpoint
-        if int(name.partition("-")[0]) <= seen.records[0][0]:
+        if int(name.partition("-")[0]) <= seen.records[0].offset:
             yield from records
     yield from seen.records
 

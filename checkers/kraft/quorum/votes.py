@@ -7,6 +7,7 @@ the voter's complete log that lacks this vote.
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -55,13 +56,22 @@ class Vote(msgspec.Struct, frozen=True):
     line: VoteLogged
 
 
+class Elected(NamedTuple):
+    """A line by which a node became a leader, and the index of its observation."""
+
+    node: str
+    op: int
+    time_ns: int
+    line: ElectedLogged
+
+
 class Logs(msgspec.Struct, frozen=True):
     """The reports of all logs about votes.
 
     Attributes:
         votes: binding votes, without pre-votes, in the order of the history.
         asked: all lines about votes, granted or not, and about pre-votes, in the same order.
-        elected: the node that became a leader, the observation's index and time, and the decoded line.
+        elected: the lines by which nodes became leaders.
         whole: nodes whose logs were read to the end without omissions, with the lowest epoch in each, because
             the beginning of a log may be missing.
         further: number of entries that were left out, by node.
@@ -69,7 +79,7 @@ class Logs(msgspec.Struct, frozen=True):
 
     votes: tuple[Vote, ...]
     asked: tuple[Vote, ...]
-    elected: tuple[tuple[str, int, int, ElectedLogged], ...]
+    elected: tuple[Elected, ...]
     whole: dict[str, int]
     further: dict[str, int]
 
@@ -94,7 +104,7 @@ def logs_of(history: History) -> Logs:
         else:
             votes.append(Vote(o.index, o.node or "", time_ns(entry.at, o.time_ns), entry))
     leaders = ((o, msgspec.convert(o.value, ElectedLogged)) for o in history.observed(ELECTED))
-    elected = tuple((o.node or "", o.index, time_ns(who.at, o.time_ns), who) for o, who in leaders)
+    elected = tuple(Elected(o.node or "", o.index, time_ns(who.at, o.time_ns), who) for o, who in leaders)
     first: dict[str, int] = {}
     for vote in votes:
         if not further.get(vote.node, 1):
@@ -155,15 +165,24 @@ def _vote_text(vote: Vote) -> str:
     )
 
 
-class VoterLogBounds(msgspec.Struct, frozen=True):
-    """The least that voters' logs contained when the voters were asked for votes.
+class BoundedVote(NamedTuple):
+    """A vote, and the least that the voter's log contained when the voter was asked for it.
 
     Attributes:
-        votes: each vote, the committed end of the voter's log with the answer that reports it, and the epoch
-            and offset of that end.
+        vote: the vote.
+        known: the committed end of the voter's log, with the answer that reports it.
+        last_epoch: the epoch of the last record before that end.
     """
 
-    votes: tuple[tuple[Vote, DurableEnd, tuple[int, int]], ...]
+    vote: Vote
+    known: DurableEnd
+    last_epoch: int
+
+
+class VoterLogBounds(msgspec.Struct, frozen=True):
+    """The votes for which the voter's log and the candidate's are known."""
+
+    votes: tuple[BoundedVote, ...]
 
 
 def bounds_of(logs: Logs, claims: Sequence[LeaderClaim], setup: Setup, history: History) -> VoterLogBounds:
@@ -193,14 +212,15 @@ def bounds_of(logs: Logs, claims: Sequence[LeaderClaim], setup: Setup, history: 
         best = max(had, key=lambda known: known.end, default=None)
         last_epoch = None if best is None else epoch_at(best.end - 1)
         if best is not None and last_epoch is not None:
-            found.append((vote, best, (last_epoch, best.end)))
+            found.append(BoundedVote(vote, best, last_epoch))
     return VoterLogBounds(tuple(found))
 
 
 def _epochs(history: History) -> Callable[[int], int | None]:
     """Return a function that maps an offset to the epoch of its record in the farthest metadata log."""
     log = farthest(history)
-    begun = [] if log is None else [(r[0], r[1]) for r in log.seen.records if r[2] == "LEADER_CHANGE"]
+    records = [] if log is None else log.seen.records
+    begun = [(record.offset, record.epoch) for record in records if record.kind == "LEADER_CHANGE"]
 
     def epoch_at(offset: int) -> int | None:
         place = bisect_right(begun, (offset, 1 << 62)) - 1
@@ -216,8 +236,8 @@ def stale_votes(bounds: VoterLogBounds, wipes: Wipes) -> Iterator[Anomaly]:
     """
     if wipes.wipes:
         return
-    for vote, known, (last_epoch, end) in bounds.votes:
-        entry = vote.line
+    for vote, known, last_epoch in bounds.votes:
+        entry, end = vote.line, known.end
         if (entry.last_epoch, entry.last_offset) < (last_epoch, end):
             yield STALE_VOTE.found(
                 f"{vote.node} voted for {entry.candidate_id} in epoch {entry.epoch}, whose log ended at"

@@ -1,6 +1,6 @@
 """Whether the quorum was observed often enough to detect a zombie leader or an absent controller."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -36,17 +36,9 @@ def watched(
         windows: the run's faults.
         bound_ms: the longest silence in which no zombie leader can be missed, milliseconds.
     """
-    answers: dict[str, list[int]] = {n.name: [] for n in setup.nodes if "controller" in n.roles}
-    looks: list[int] = []
-    for operation in history.of("observe"):
-        if operation.key in {QUORUM, QUORUM_STATE}:
-            looks.append(operation.time_ns)
-            if operation.key == QUORUM and quorum_seen(operation.value).answer != "error":
-                answers.setdefault(operation.node or "", []).append(operation.time_ns)
-    over_ns = max((w.healed_ns for w in windows if w.healed_ns is not None), default=0)
+    answers, looks = _answers_of(history, setup)
+    away = _away(answers, windows, gone(history))
     ended = not_running(history)
-    back = answers.keys() - gone(history)
-    away = [node for node, times in answers.items() if node in back and (not times or times[-1] < over_ns)]
     longest = max(
         (
             silence
@@ -69,6 +61,30 @@ def watched(
             "no silence" if longest is None else f"{longest.length_ns // NS_PER_MS} ms of {longest.node}",
         ),
     )
+
+
+def _answers_of(history: History, setup: Setup) -> tuple[dict[str, list[int]], list[int]]:
+    """When each controller answered, and when the quorum was observed at all."""
+    answers: dict[str, list[int]] = {n.name: [] for n in setup.nodes if "controller" in n.roles}
+    looks: list[int] = []
+    for operation in history.of("observe"):
+        if operation.key in {QUORUM, QUORUM_STATE}:
+            looks.append(operation.time_ns)
+            if operation.key == QUORUM and quorum_seen(operation.value).answer != "error":
+                answers.setdefault(operation.node or "", []).append(operation.time_ns)
+    return answers, looks
+
+
+def _away(
+    answers: Mapping[str, Sequence[int]], windows: Sequence[FaultWindow], without_process: Container[str]
+) -> list[str]:
+    """The controllers that did not answer after the last fault was healed, though their processes run."""
+    over_ns = max((w.healed_ns for w in windows if w.healed_ns is not None), default=0)
+    return [
+        node
+        for node, times in answers.items()
+        if node not in without_process and (not times or times[-1] < over_ns)
+    ]
 
 
 def _silenced(node: str, windows: Sequence[FaultWindow]) -> Iterable[Span]:

@@ -1,6 +1,7 @@
 """Collects the claims about one partition: which value is at which offset, the reporter, and the time."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -193,10 +194,17 @@ def at(column: Integers, rows: Integers, missing: int) -> Integers:
     return taken
 
 
-def _distinct(
-    slot_of: Integers, values: Integers, slots: int
-) -> tuple[Integers, Integers, Integers, Booleans]:
-    """The claim of each row, then the slot, value and contestedness of each claim.
+class _DistinctClaims(NamedTuple):
+    """The claim of each row; and of each claim its slot, its value, and whether the slot has another one."""
+
+    claim_of: Integers
+    slot: Integers
+    value: Integers
+    contested: Booleans
+
+
+def _distinct(slot_of: Integers, values: Integers, slots: int) -> _DistinctClaims:
+    """Number the distinct claims of rows.
 
     The claim of a slot's first value has the slot's number.  Claims of other values have higher numbers.
     """
@@ -206,13 +214,13 @@ def _distinct(
     slot = np.arange(slots)
     contested = np.zeros(slots, dtype=np.bool_)
     if not len(other):
-        return slot_of, slot, value, contested
+        return _DistinctClaims(slot_of, slot, value, contested)
     pairs, number = np.unique(np.stack((slot_of[other], values[other])), axis=1, return_inverse=True)
     contested[pairs[0]] = True
     claim_of = slot_of.copy()
     claim_of[other] = slots + number
     slot = np.concatenate((slot, pairs[0]))
-    return claim_of, slot, np.concatenate((value, pairs[1])), contested[slot]
+    return _DistinctClaims(claim_of, slot, np.concatenate((value, pairs[1])), contested[slot])
 
 
 def first_of(size: int, claim_of: Integers, rows: Integers) -> Integers:

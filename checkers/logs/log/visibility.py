@@ -6,6 +6,7 @@ the outcome is unknown, one read_committed reader that received the record prove
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -55,17 +56,24 @@ def visibility_of(
     committed = np.array([reader.committed for reader in columns.readers], dtype=np.bool_)
     by_committed = np.flatnonzero(committed[columns.calls.reader[columns.reads.call[read_rows]]])
     read = first_of(size, claims.of_read[by_committed], read_rows[by_committed])
-    transactional, certain, aborted = _fates(columns, send_rows, sent, claims)
+    fates = _fates(columns, send_rows, sent, claims)
     acked = at(columns.sends.outcome, claims.ack, NONE)
-    never = np.where(acked == NONE, aborted, acked == SendOutcome.ABORTED)
-    always = np.where(acked == NONE, certain, acked == SendOutcome.OK) | (is_row(read) & ~never)
-    return Visibility(transactions=True, transactional=transactional, always=always, never=never, read=read)
+    never = np.where(acked == NONE, fates.aborted, acked == SendOutcome.ABORTED)
+    always = np.where(acked == NONE, fates.certain, acked == SendOutcome.OK) | (is_row(read) & ~never)
+    return Visibility(
+        transactions=True, transactional=fates.transactional, always=always, never=never, read=read
+    )
 
 
-def _fates(
-    columns: Columns, rows: Integers, sent: SentValues, claims: Claims
-) -> tuple[Booleans, Booleans, Booleans]:
+class _Fates(NamedTuple):
     """For each claim's value: sent in a transaction; certainly not aborted; aborted in every attempt."""
+
+    transactional: Booleans
+    certain: Booleans
+    aborted: Booleans
+
+
+def _fates(columns: Columns, rows: Integers, sent: SentValues, claims: Claims) -> _Fates:
     sends = columns.sends
     value = found_in(sent.value, sends.value[rows])
     outcome, transactional = sends.outcome[rows], sends.transactional[rows]
@@ -79,8 +87,8 @@ def _fates(
     withheld = counted(aborted)
     certain = (withheld + counted(doubtful)) == 0
     always_withheld = (withheld > 0) & (withheld == np.append(sent.possible, 0))
-    return (
-        (counted(transactional) > 0)[claims.sent],
-        certain[claims.sent],
-        always_withheld[claims.sent],
+    return _Fates(
+        transactional=(counted(transactional) > 0)[claims.sent],
+        certain=certain[claims.sent],
+        aborted=always_withheld[claims.sent],
     )

@@ -129,8 +129,8 @@ def _doubt(history: History) -> str | None:
         return "no metadata log that could be read has the states of partitions" if meant else None
     if log.seen.log_start:
         return f"the metadata log begins at offset {log.seen.log_start}: earlier records are not judged"
-    if log.seen.records and log.seen.records[0][0] > 0:
-        return f"the history has no record of the metadata log before offset {log.seen.records[0][0]}"
+    if log.seen.records and log.seen.records[0].offset > 0:
+        return f"the history has no record of the metadata log before offset {log.seen.records[0].offset}"
     if append_times(history).complete_until_ns(log) != NEVER:
         return (
             "leaders reported records beyond the longest metadata log that could be read, which "

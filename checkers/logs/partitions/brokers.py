@@ -112,11 +112,17 @@ def knowledge_of(history: History) -> dict[str, tuple[Known, ...]]:
     return {node: tuple(some) for node, some in known.items()}
 
 
-_State = tuple[PartitionName, int, frozenset[int], frozenset[int]]
+class _State(NamedTuple):
+    """What a broker reports of a partition's state."""
+
+    partition: PartitionName
+    leader_epoch: int
+    replicas: frozenset[int]
+    isr: frozenset[int]
 
 
 def _state(reported: ReportedState) -> _State:
-    return reported.partition, reported.leader_epoch, reported.replicas, reported.isr
+    return _State(reported.partition, reported.leader_epoch, reported.replicas, reported.isr)
 
 
 def _first_offsets(changes: PartitionChanges) -> dict[_State, int]:
@@ -124,6 +130,6 @@ def _first_offsets(changes: PartitionChanges) -> dict[_State, int]:
     first: dict[_State, int] = {}
     for partition, states in changes.states.items():
         for state in states:
-            place = (partition, state.leader_epoch, frozenset(state.replicas), frozenset(state.isr))
-            first.setdefault(place, state.offset)
+            known = _State(partition, state.leader_epoch, frozenset(state.replicas), frozenset(state.isr))
+            first.setdefault(known, state.offset)
     return first

@@ -62,7 +62,7 @@ class Returns:
         if kind != CHANGED or not follows:
             missing, self._due = self._due, {}
             if kind != OPAQUE:
-                yield from (missed for missed in missing.values() if missed.record[1] == epoch)
+                yield from (missed for missed in missing.values() if missed.record.epoch == epoch)
 
     def begin(
         self,

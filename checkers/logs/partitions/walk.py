@@ -78,7 +78,7 @@ class Walk:
         for subject, text in self._counters.take(kind, data):
             self._add(EPOCH_WENT_BACK, subject, record, text)
         self.figures["epochs"] = self._counters.seen
-        back = self._registrations.take(kind, data, self._times.span(record[0], record[1]))
+        back = self._registrations.take(kind, data, self._times.span(record.offset, record.epoch))
         self._knows_brokers = self._knows_brokers and kind != OPAQUE
         if back is not None and self._knows_brokers:
             text = f"the process of broker {back.broker} before this one was killed by {back.killed_by}"
@@ -115,7 +115,7 @@ class Walk:
 
     def _is_repeated(self, step: PartitionChange) -> bool:
         """Whether the same registration of a broker had already changed the partition."""
-        first = self._with_registration.get(step.record[0])
+        first = self._with_registration.get(step.record.offset)
         return first is not None and step.before is not None and step.before.offset >= first
 
     def _add(
@@ -163,5 +163,5 @@ def _is_whole(history: History, log: MetadataLog) -> bool:
     Such a log shows how each partition was created.  Its first record is that of the first leader.
     """
     records = log.seen.records
-    within = bool(log.seen.log_start) or not records or records[0][0] > 0
+    within = bool(log.seen.log_start) or not records or records[0].offset > 0
     return not within and log.operation.index not in thinned_logs(history)

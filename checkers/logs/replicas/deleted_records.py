@@ -239,7 +239,7 @@ def _in_final_reads(
         text = f"a final read by {columns.readers[int(calls.reader[call])]} listed that it begins at {start}"
         returned = _Return(start, int(calls.completed_ns[call]), (int(calls.op[call]),), text)
         shown += [
-            (each, returned, licensing.of_start(each))
+            _Contradiction(each, returned, licensing.of_start(each))
             for each in deletions
             if each.to_ns < listed_ns and each.below > start
         ]
@@ -265,7 +265,7 @@ def _in_polls(
         text = f"a consumer that was assigned it afterwards received the record at {offset}"
         returned = _Return(offset, int(calls.completed_ns[call]), (int(calls.op[call]),), text)
         shown += [
-            (each, returned, licensing.of_poll(each, returned.time_ns))
+            _Contradiction(each, returned, licensing.of_poll(each, returned.time_ns))
             for each in deletions
             if each.to_ns < since_ns[call] and each.below > offset
         ]
@@ -288,9 +288,17 @@ def _begun(history: History, columns: Columns) -> Integers:
     return found
 
 
-def _worst(shown: Sequence[tuple[RecordsDeletion, _Return, str | None]]) -> Iterator[Anomaly]:
+class _Contradiction(NamedTuple):
+    """A deletion, a return of records that it deleted, and what permits that."""
+
+    deletion: RecordsDeletion
+    returned: _Return
+    licence: str | None
+
+
+def _worst(shown: Sequence[_Contradiction]) -> Iterator[Anomaly]:
     """The first return that nothing permits; otherwise the first one."""
-    worst = next((each for each in shown if each[2] is None), None) or next(iter(shown), None)
+    worst = next((each for each in shown if each.licence is None), None) or next(iter(shown), None)
     if worst is not None:
         yield _found(*worst)
 

@@ -8,6 +8,7 @@ open for a week or 100 MiB.  Nothing is compared if a config changes that.
 """
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from checkers.columns.tables import NEVER, PartitionName
 from checkers.evidence.leader_epochs import Noted
@@ -47,9 +48,13 @@ def find_in_own(history: History, notes: Sequence[Noted], meant: Setup, limits: 
             yield from find_different_starts(reference, noted, committed)
 
 
-def _steady(
-    history: History, partition: PartitionName, meant: Setup
-) -> tuple[str, frozenset[str], ComparedRange] | None:
+class _SteadyIsr(NamedTuple):
+    leader: str
+    members: frozenset[str]
+    committed: ComparedRange
+
+
+def _steady(history: History, partition: PartitionName, meant: Setup) -> _SteadyIsr | None:
     """The leader since the end of recovery, and its ISR; None if the leader changed or is unknown."""
     changes = partition_changes(history)
     recovered = [operation for operation in history.of("recover") if operation.type is not INVOKE]
@@ -63,7 +68,7 @@ def _steady(
     leader = meant.names.get(states[0].leader, str(states[0].leader))
     reason = f"{', '.join(sorted(nodes))} were in sync since recovery ended, and {leader} led."
     witness = (recovered[-1].index, *(() if changes.op is None else (changes.op,)))
-    return leader, nodes, ComparedRange(0, _EVERYTHING, witness, reason)
+    return _SteadyIsr(leader, nodes, ComparedRange(0, _EVERYTHING, witness, reason))
 
 
 def _closes_early(meant: Setup) -> bool:

@@ -1,6 +1,7 @@
 """The brokers that must have a log of each partition, by the metadata log, and since when they ran."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from checkers.columns.tables import NEVER
 from checkers.evidence.faults import fault_windows
@@ -12,6 +13,14 @@ from checkers.history.setup import recorded_setup
 
 SETTLED_NS = 10_000_000_000
 """How long a broker may take to apply a committed record."""
+
+
+class DueLog(NamedTuple):
+    """A log that a broker must have, and since when committed records have made it a replica."""
+
+    folder: str
+    topic_id: str
+    since_ns: int
 
 
 class Placed:
@@ -52,16 +61,13 @@ class Placed:
         first = own[-1] + 1 if own else 0
         return self._changes.span(states[first]).to_ns if first < len(states) else None
 
-    def due(self, node: str, due_ns: int, until_ns: int) -> Iterator[tuple[str, str, int]]:
+    def due(self, node: str, due_ns: int, until_ns: int) -> Iterator[DueLog]:
         """The logs that a broker must have at a time, if it has had time since another one.
 
         Args:
             node: the broker.
             due_ns: what was committed by this time must have been applied.
             until_ns: when its disks were read; nothing is due if changes until then may be unknown.
-
-        Yields:
-            name of the folder, id of the topic, and since when committed records have made it a replica.
         """
         broker = self._ids.get(node)
         if broker is None or until_ns > self._changes.complete_until_ns:
@@ -72,7 +78,7 @@ class Placed:
             if topic_id not in self.removed_ns and first < len(states):
                 since_ns = self._changes.span(states[first]).to_ns
                 if since_ns <= due_ns:
-                    yield folder, topic_id, since_ns
+                    yield DueLog(folder, topic_id, since_ns)
 
 
 placed_of = once(Placed)

@@ -103,7 +103,7 @@ def find_not_on_disk(log: ReplicaLog, read: CompletedFinalRead) -> Iterator[Anom
         there = "no batch" if row == NONE else _kind(log, row)
         yield _found(
             READ_NOT_ON_DISK,
-            (log, read, offset, there),
+            _Difference(log, read, offset, there),
             f"{read.client} received offset {offset} of {log.partition}, where {log.node} has {there}",
             f"A final read by {read.client} returned {len(bad)} offsets that are not in the log.",
         )
@@ -123,7 +123,7 @@ def find_not_read(log: ReplicaLog, read: CompletedFinalRead) -> Iterator[Anomaly
         offset = int(np.setdiff1d(held, read.offsets)[0])
         yield _found(
             ON_DISK_NOT_READ,
-            (log, read, offset, _kind(log, int(rows[row]))),
+            _Difference(log, read, offset, _kind(log, int(rows[row]))),
             f"{read.client} did not receive offset {offset} of {log.partition}, which is on {log.node}",
             f"A final read by {read.client} read to the end, {read.end}, without {len(lacking)} batches.",
         )
@@ -138,15 +138,22 @@ def find_unended(log: ReplicaLog, read: CompletedFinalRead) -> Iterator[Anomaly]
         offset = int(log.columns["base_offset"][rows[0]])
         yield _found(
             TRANSACTION_WITHOUT_MARKER,
-            (log, read, offset, _kind(log, int(rows[0]))),
+            _Difference(log, read, offset, _kind(log, int(rows[0]))),
             f"{read.client} read past offset {offset} of {log.partition}, where a transaction is open",
             f"A final read by {read.client} read to {read.end}, the end that it had listed.",
         )
 
 
-def _found(
-    kind: AnomalyKind, where: tuple[ReplicaLog, CompletedFinalRead, int, str], summary: str, did: str
-) -> Anomaly:
+class _Difference(NamedTuple):
+    """An offset at which a log and a final read contradict each other, and what the log has there."""
+
+    log: ReplicaLog
+    read: CompletedFinalRead
+    offset: int
+    there: str
+
+
+def _found(kind: AnomalyKind, where: _Difference, summary: str, did: str) -> Anomaly:
     """A contradiction between a log and a final read at an offset."""
     log, read, offset, there = where
     return kind.found(

@@ -11,6 +11,7 @@ import heapq
 from bisect import insort
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from checkers.registers.linearizability.calls import ObjectCall
 from checkers.registers.linearizability.contract import Action, Model
@@ -103,12 +104,19 @@ def problem_of(
     return Problem(tuple(numbers), tuple(options), *_kinds(calls, actions, since), size_bytes)
 
 
-def _moments(calls: Sequence[ObjectCall]) -> Iterable[tuple[int, int, bool]]:
-    """Position, call, and whether the call completes there."""
+class _Moment(NamedTuple):
+    """The beginning of a call, or its completion."""
+
+    position: int
+    call: int
+    completes: bool
+
+
+def _moments(calls: Sequence[ObjectCall]) -> Iterable[_Moment]:
     for number, call in enumerate(calls):
-        yield call.since, number, False
+        yield _Moment(call.since, number, completes=False)
         if call.certain:
-            yield call.end, number, True
+            yield _Moment(call.end, number, completes=True)
 
 
 def _kinds(

@@ -175,15 +175,21 @@ def _not_sent_before_ns(history: History, operation: Operation) -> int:
 
 def _partitions(operation: Operation, *, acknowledged: bool) -> frozenset[PartitionName]:
     """Partitions of an operation's records that were acknowledged, or of those that were not."""
-    records: Iterator[tuple[object, int, bool]]
+    records: Iterator[tuple[PartitionName, bool]]
     if operation.f == _TRANSACTION:
         sends = sends_of(operation)
-        records = ((mop[1], mop[2], len(mop) > _OFFSET and mop[_OFFSET] is not None) for mop in sends)
+        records = (
+            (PartitionName(str(topic), partition), bool(offset) and offset[0] is not None)
+            for _, topic, partition, _, *offset in sends
+        )
     elif isinstance(operation.value, dict):
-        records = iter([(operation.key, operation.value["partition"], True)])
+        records = iter([(PartitionName(str(operation.key), operation.value["partition"]), True)])
     else:
-        records = ((operation.key, entry[0], entry[3] == OK) for entry in operation.value)
-    return frozenset(PartitionName(str(topic), number) for topic, number, ok in records if ok is acknowledged)
+        records = (
+            (PartitionName(str(operation.key), partition), outcome == OK)
+            for partition, _, _, outcome in operation.value
+        )
+    return frozenset(partition for partition, ok in records if ok is acknowledged)
 
 
 @once

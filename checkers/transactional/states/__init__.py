@@ -229,8 +229,15 @@ def _may_fence_twice(history: History) -> bool:
     return min(levels_in_run(history, TRANSACTION_VERSION)) < _RAISING
 
 
-def _rows(log: StatesLog) -> list[tuple[int, int, LoggedState]]:
-    """Leader epoch, place of the id, and content of each record."""
+class _Row(NamedTuple):
+    """Leader epoch, place of the id, and content of a record."""
+
+    leader_epoch: int
+    id: int
+    state: LoggedState
+
+
+def _rows(log: StatesLog) -> list[_Row]:
     sets = [
         frozenset((topic, number) for topic, numbers in each.items() for number in numbers)
         for each in log.seen.sets
@@ -240,7 +247,7 @@ def _rows(log: StatesLog) -> list[tuple[int, int, LoggedState]]:
     times = ("updated_ms", "started_ms")
     columns = [log.records[name].tolist() for name in (*names, "version", *times, "partitions")]
     return [
-        (epoch, name, LoggedState._make((*fields, sets[where])))
+        _Row(epoch, name, LoggedState._make((*fields, sets[where])))
         for epoch, name, *fields, where in zip(*columns, strict=True)
     ]
 

@@ -161,13 +161,17 @@ def qualify_command(
         return _print_shard(planned.jobs, asked.stores)
     result = _report(asked, planned)
     written = _write(result, out or runs / QUALIFICATIONS / _folder_name(asked), asked.stores)
+    _print_report(result, written, step_summary, as_json=as_json)
+    return EXIT_CODES[result.decision]
+
+
+def _print_report(result: Qualification, written: Path, step_summary: Path | None, *, as_json: bool) -> None:
     click.echo(encode_qualification(result).decode() if as_json else render_text(result), nl=False)
     if not as_json:
         click.echo(f"report  {written}")
     if step_summary is not None:
         with disk_errors_named():
             append_blocks(markdown_blocks(result), step_summary, "`qualification.md` of the report")
-    return EXIT_CODES[result.decision]
 
 
 def build_of(text: str) -> Build:

@@ -137,11 +137,9 @@ def reassign() -> None:
 def execute(desk: RequestStore, path: Path, throttle: int | None, keep_finished_s: int) -> int:
     """Start the reassignments of a plan; prints the number of the request."""
     plan = read_plan(path)
-    topics = cluster_of(desk.reach, (topic for topic, _, _ in plan)).topics
+    topics = cluster_of(desk.reach, (one.topic for one in plan)).topics
     before = {(t.name, one.partition): one.replicas for t in topics.values() for one in t.partitions}
-    asked = tuple(
-        RequestedPartition(topic, n, wanted, before.get((topic, n), ())) for topic, n, wanted in plan
-    )
+    asked = tuple(RequestedPartition(*one, before.get((one.topic, one.partition), ())) for one in plan)
     moves = [Move(one.topic, one.partition, one.before, one.wanted) for one in asked if one.before]
     limit = None if throttle is None or not moves else throttle_for(moves, throttle)
     request = desk.file.update(

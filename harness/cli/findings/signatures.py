@@ -81,12 +81,7 @@ def signatures_command(
             got="--add without --past",
             next_step="name that store: --past FOLDER",
         )
-    if issues is None and Format(markup) is not Format.MARKDOWN:
-        raise UsageError(
-            "--format is the markup of the texts that --issues writes",
-            got=f"--format {markup} without --issues",
-            next_step="name a folder for them: --issues FOLDER",
-        )
+    _require_issues(issues, Format(markup))
     folder = _with_runs(folder)
     is_run = folder in run_folders(folder)
     if add:
@@ -105,9 +100,21 @@ def signatures_command(
         new = [one for one in seen if one.new]
         left_out = [] if issues is None else _write_issues(new, root, issues, Format(markup))
         if add and past is not None:
-            added, dropped = remember([folder], past, keep_days, left_out)
-            and_dropped = f", {number(dropped, 'run')} dropped" if dropped else ""
-            click.echo(f"past  {number(added, 'run')} added to {past}{and_dropped}", err=True)
+            _remember(folder, past, keep_days, left_out)
+
+
+def _require_issues(issues: Path | None, markup: Format) -> None:
+    """Refuse a markup other than Markdown if no issues are written.
+
+    Raises:
+        UsageError: it is for nothing.
+    """
+    if issues is None and markup is not Format.MARKDOWN:
+        raise UsageError(
+            "--format is the markup of the texts that --issues writes",
+            got=f"--format {markup} without --issues",
+            next_step="name a folder for them: --issues FOLDER",
+        )
 
 
 def _with_runs(folder: Path) -> Path:
@@ -143,6 +150,13 @@ def _require_store(folder: Path, *, is_run: bool) -> None:
             expected=f"a folder in which runs lie below {scenario or 'their scenarios'}",
             next_step="name the folder of all runs",
         )
+
+
+def _remember(folder: Path, past: Path, keep_days: int, left_out: Sequence[str]) -> None:
+    """Add the runs of a store to that of past nights."""
+    added, dropped = remember([folder], past, keep_days, left_out)
+    and_dropped = f", {number(dropped, 'run')} dropped" if dropped else ""
+    click.echo(f"past  {number(added, 'run')} added to {past}{and_dropped}", err=True)
 
 
 def _text(shown: Sequence[SignatureRuns], seen: Sequence[SignatureRuns]) -> str:

@@ -46,56 +46,58 @@ class TopologyChoice(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+_OPTIONS = (
+    click.option(
+        "--kafka-version",
+        metavar="V",
+        help=f"Kafka's version; {DEFAULT_VERSION} unless given here or by the scenario.",
+    ),
+    click.option(
+        "--mode",
+        type=VocabularyChoice(list(Mode)),
+        help="Whether each node is broker and controller (combined) or one of them (isolated).",
+    ),
+    click.option("--controllers", type=WholeNumber(1, 5), help="How many controllers."),
+    click.option("--brokers", type=WholeNumber(1, 5), help="How many brokers."),
+    click.option(
+        "--quorum",
+        type=VocabularyChoice(list(Quorum)),
+        help="Where the voters are: configuration (static) or metadata log (dynamic).",
+    ),
+    click.option(
+        "--feature",
+        type=FeatureLevel(),
+        multiple=True,
+        help="Feature level of the new cluster; repeatable.",
+    ),
+    click.option(
+        "--config",
+        type=Pair(),
+        multiple=True,
+        help="Kafka property of every node, as in server.properties; repeatable.",
+    ),
+    click.option(
+        "--jvm-option",
+        envvar="KRUCIBLE_JVM_OPTIONS",
+        show_envvar=True,
+        multiple=True,
+        metavar="OPT",
+        help="Option of every node's JVM, such as -Xmx1g; repeatable.",
+    ),
+    click.option(
+        "--node-file",
+        type=Mount(),
+        multiple=True,
+        help="Mount SRC, a file of this host, as DST into every node; repeatable.",
+    ),
+)
+
+
 def topology_options(
     function: Callable[Concatenate[KafkaChoice, TopologyChoice, P], R],
 ) -> Callable[P, R]:
     """Add the options for Kafka and the topology; the command receives them as two structs."""
-    choices = (
-        click.option(
-            "--kafka-version",
-            metavar="V",
-            help=f"Kafka's version; {DEFAULT_VERSION} unless given here or by the scenario.",
-        ),
-        click.option(
-            "--mode",
-            type=VocabularyChoice(list(Mode)),
-            help="Whether each node is broker and controller (combined) or one of them (isolated).",
-        ),
-        click.option("--controllers", type=WholeNumber(1, 5), help="How many controllers."),
-        click.option("--brokers", type=WholeNumber(1, 5), help="How many brokers."),
-        click.option(
-            "--quorum",
-            type=VocabularyChoice(list(Quorum)),
-            help="Where the voters are: configuration (static) or metadata log (dynamic).",
-        ),
-        click.option(
-            "--feature",
-            type=FeatureLevel(),
-            multiple=True,
-            help="Feature level of the new cluster; repeatable.",
-        ),
-        click.option(
-            "--config",
-            type=Pair(),
-            multiple=True,
-            help="Kafka property of every node, as in server.properties; repeatable.",
-        ),
-        click.option(
-            "--jvm-option",
-            envvar="KRUCIBLE_JVM_OPTIONS",
-            show_envvar=True,
-            multiple=True,
-            metavar="OPT",
-            help="Option of every node's JVM, such as -Xmx1g; repeatable.",
-        ),
-        click.option(
-            "--node-file",
-            type=Mount(),
-            multiple=True,
-            help="Mount SRC, a file of this host, as DST into every node; repeatable.",
-        ),
-    )
     command = gathered(TopologyChoice)(image_options(function))
-    for choice in reversed(choices):
+    for choice in reversed(_OPTIONS):
         command = choice(command)
     return command

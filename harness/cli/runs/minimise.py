@@ -96,10 +96,7 @@ def minimise(
         work.go_on()
     best = work.search.best
     result = None if best is None else _written(work, best, start, recorded)
-    if best is None:
-        code = EXIT_NEVER if work.complete else EXIT_UNFINISHED
-    else:
-        code = EXIT_MINIMISED if work.complete else EXIT_UNFINISHED
+    code = _exit_code(result, complete=work.complete)
     if as_json:
         click.echo(json.dumps(_as_json(work, result, kept, recorded) | {"exit_code": code}))
     elif result is None:
@@ -127,6 +124,12 @@ class _Result(NamedTuple):
     confirmed: bool
     path: Path
     reproduce: str
+
+
+def _exit_code(result: _Result | None, *, complete: bool) -> int:
+    if not complete:
+        return EXIT_UNFINISHED
+    return EXIT_NEVER if result is None else EXIT_MINIMISED
 
 
 def _nothing_text(work: Minimising, start: Start, kept: MinimisationFile, runs: Path) -> str:

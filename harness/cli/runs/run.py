@@ -145,12 +145,9 @@ def run(
     named = named_scenario(scenario)
     if seeds is not None and seed is not None:
         raise UsageError("--seed and --seeds exclude each other", next_step="drop one of them")
-    if dry_run and (seeds is not None or keep):
-        raise UsageError("--dry-run is for a single seed", next_step="drop it, or --seeds and --keep")
-    if seeds is not None and keep:
-        raise UsageError("--keep is for a single run", next_step="drop it, or name one --seed")
-    if seeds is None and on_hosts is not None:
-        raise UsageError("--master is for several runs", next_step="drop it, or name --seeds A..B")
+    _require_number_of_runs(
+        several=seeds is not None, on_hosts=on_hosts is not None, keep=keep, dry_run=dry_run
+    )
     asked = RunArguments(named, settled(kafka), topology, changes)
     if seeds is not None:
         plans = {one: plan_run(asked.options(one)) for one in seeds}
@@ -159,6 +156,20 @@ def run(
     plan = plan_run(asked.options(random.SystemRandom().randrange(_SEEDS) if seed is None else seed))
     warn_of_unknown_properties(dict(topology.config), plan.version)
     return _run_one(plan, runs, keep=keep, dry_run=telling)
+
+
+def _require_number_of_runs(*, several: bool, on_hosts: bool, keep: bool, dry_run: bool) -> None:
+    """Refuse options that are for a single run, or for several, if there are several, or a single one.
+
+    Raises:
+        UsageError: such an option was given.
+    """
+    if dry_run and (several or keep):
+        raise UsageError("--dry-run is for a single seed", next_step="drop it, or --seeds and --keep")
+    if several and keep:
+        raise UsageError("--keep is for a single run", next_step="drop it, or name one --seed")
+    if on_hosts and not several:
+        raise UsageError("--master is for several runs", next_step="drop it, or name --seeds A..B")
 
 
 def _telling(*, dry_run: bool, as_json: bool) -> Telling | None:

@@ -1,7 +1,7 @@
 """A member of a copying group of kafka-clients, in the process that has the JVM.
 
 The library itself begins at the group's committed offsets, and waits while a transaction with such an offset
-is open.  Only for partitions without a committed offset it is told where to begin.
+is open.  Only for partitions without a committed offset the member sets where it begins.
 
 With KIP-848's protocol the library gives partitions back in the background unless it has a listener, even
 between a poll and the end of the transaction that copies its records.  The coordinator would accept the
@@ -12,9 +12,10 @@ a listener, which the library calls only within a poll.
 from collections.abc import Mapping
 from typing import Any
 
+from checkers.history.polls import Membership
 from checkers.history.units import MS_PER_S
-from harness.clients.group import Membership
 from harness.clients.interface import ClientFailedError, Message, ReadError
+from harness.clients.java.grouping import member_config
 from harness.clients.java.jvm import (
     JavaError,
     cause_of,
@@ -25,11 +26,10 @@ from harness.clients.java.jvm import (
     listed,
     to_python,
 )
-from harness.clients.java.producing import client_config, error_text, made
+from harness.clients.java.producing import error_text, made
 from harness.clients.transactional import GroupOffsets, GroupOptions
 
 _CONSUMER = "org.apache.kafka.clients.consumer."
-_DESERIALIZER = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
 _NOWHERE = "NoOffsetForPartitionException"
 
 
@@ -127,22 +127,7 @@ def _nothing(_places: Any) -> None:
 
 
 def _config(options: GroupOptions) -> dict[str, object]:
-    return client_config(
-        options.bootstrap,
-        options.request_ms,
-        key_deserializer=_DESERIALIZER,
-        value_deserializer=_DESERIALIZER,
-        group_id=options.group,
-        enable_auto_commit=False,
-        auto_offset_reset="none",
-        isolation_level="read_committed",
-        default_api_timeout_ms=options.request_ms,
-        max_poll_interval_ms=options.poll_interval_ms,
-        max_poll_records=options.poll_records_max,
-        fetch_max_wait_ms=min(250, options.request_ms - 1),
-        allow_auto_create_topics=False,
-        **_protocol(options),
-    )
+    return member_config(options, isolation_level="read_committed", **_protocol(options))
 
 
 def _protocol(options: GroupOptions) -> dict[str, object]:

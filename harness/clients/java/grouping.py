@@ -5,16 +5,17 @@ the thread that polls, before it returns records of the new assignment.
 
 A member of KIP-848's protocol that was fenced in the background commits nevertheless, until its next poll, as
 a client that is in no group (epoch -1; docs/findings.md).  Kafka permits that while the group is empty.  So
-after a commit the member polls its paused partitions: a listener that is called there tells of the loss.
+after a commit the member polls its paused partitions: a listener that is called there reports the loss.
 """
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from checkers.history.operations import OperationType
+from checkers.history.polls import Membership
 from checkers.history.units import MS_PER_S
 from harness.clients.administrator import AdminAnswer
-from harness.clients.group import Assigned, MemberOptions, Membership, PolledRecords
+from harness.clients.group import Assigned, MemberOptions, PolledRecords
 from harness.clients.group_modern import pattern_of
 from harness.clients.interface import ClientFailedError, Message, ReadError
 from harness.clients.java.jvm import (
@@ -28,6 +29,7 @@ from harness.clients.java.jvm import (
     to_python,
 )
 from harness.clients.java.producing import client_config, error_text, made
+from harness.clients.transactional import GroupOptions
 
 _CONSUMER = "org.apache.kafka.clients.consumer."
 _DESERIALIZER = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
@@ -196,7 +198,8 @@ def _wanted(options: MemberOptions) -> Any:
     return listed([options.topic])
 
 
-def _config(options: MemberOptions) -> dict[str, object]:
+def member_config(options: MemberOptions | GroupOptions, **more: object) -> dict[str, object]:
+    """Configuration of every member: without auto-commit, and with an error if there is no offset."""
     return client_config(
         options.bootstrap,
         options.request_ms,
@@ -210,6 +213,13 @@ def _config(options: MemberOptions) -> dict[str, object]:
         max_poll_records=options.poll_records_max,
         fetch_max_wait_ms=min(250, options.request_ms - 1),
         allow_auto_create_topics=False,
+        **more,
+    )
+
+
+def _config(options: MemberOptions) -> dict[str, object]:
+    return member_config(
+        options,
         **({} if options.instance is None else {"group_instance_id": options.instance}),
         **_protocol(options),
     )

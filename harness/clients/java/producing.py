@@ -19,10 +19,11 @@ from harness.clients.java.jvm import (
     properties,
     to_java,
 )
+from harness.clients.transactional import TransactionalOptions
 
 GRACE_S = 1.0
 PRODUCER = "org.apache.kafka.clients.producer.KafkaProducer"
-SERIALIZER = "org.apache.kafka.common.serialization.ByteArraySerializer"
+_SERIALIZER = "org.apache.kafka.common.serialization.ByteArraySerializer"
 _REFUSED = "FutureFailure"
 """The class of the future of a record that was not queued."""
 _LATE = "no outcome within the delivery timeout"
@@ -42,6 +43,19 @@ def client_config(bootstrap: Sequence[str], request_ms: int, **config: object) -
         "enable_metrics_push": False,
         **config,
     }
+
+
+def producer_config(options: ProducerOptions | TransactionalOptions, **more: object) -> dict[str, object]:
+    """Configuration of every producer of the library."""
+    return client_config(
+        options.bootstrap,
+        options.request_ms,
+        key_serializer=_SERIALIZER,
+        value_serializer=_SERIALIZER,
+        delivery_timeout_ms=options.delivery_ms,
+        linger_ms=0,
+        **more,
+    )
 
 
 def error_text(error: BaseException) -> str:
@@ -86,16 +100,11 @@ class JavaProducer:
         more: dict[str, object] = {} if options.idempotent else {"retries": 0}
         self._producer = made(
             PRODUCER,
-            client_config(
-                options.bootstrap,
-                options.request_ms,
-                key_serializer=SERIALIZER,
-                value_serializer=SERIALIZER,
+            producer_config(
+                options,
                 acks=options.acks,
                 enable_idempotence=options.idempotent,
-                delivery_timeout_ms=options.delivery_ms,
                 max_block_ms=options.request_ms,
-                linger_ms=0,
                 **more,
             ),
         )

@@ -19,12 +19,11 @@ from harness.clients.java.producing import (
     GRACE_S,
     LATE,
     PRODUCER,
-    SERIALIZER,
     awaited,
-    client_config,
     close,
     error_text,
     made,
+    producer_config,
     producer_record,
 )
 from harness.clients.transactional import (
@@ -44,18 +43,13 @@ class JavaTransactionalProducer:
         self._options = options
         self._producer = made(
             PRODUCER,
-            client_config(
-                options.bootstrap,
-                options.request_ms,
-                key_serializer=SERIALIZER,
-                value_serializer=SERIALIZER,
+            producer_config(
+                options,
                 transactional_id=options.transactional_id,
                 transaction_timeout_ms=options.transaction_timeout_ms,
                 acks="all",
                 enable_idempotence=True,
-                delivery_timeout_ms=options.delivery_ms,
                 max_block_ms=options.delivery_ms,
-                linger_ms=0,
             ),
         )
 

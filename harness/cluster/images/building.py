@@ -109,13 +109,7 @@ def build(
                 if line.startswith("Step "):
                     progress(line)
     except SilenceError as error:
-        raise EngineError(
-            "the image was not built in time",
-            got="\n".join([*output[-LOG_LINES_SHOWN:], str(error)]),
-            expected="a build that goes on; a mirror that does not answer, or a slow disk, holds it up",
-            where=dockerfile,
-            next_step="look at the engine's disk and at the network (krucible doctor); then the same again",
-        ) from error
+        raise _not_in_time(output, str(error), dockerfile) from error
     except DockerException as error:
         raise _failed(output, str(error)) from error
     return image_id
@@ -126,6 +120,16 @@ def _failed(output: list[str], reason: str) -> EngineError:
         "the image could not be built",
         got="\n".join([*output[-LOG_LINES_SHOWN:], reason]),
         next_step="krucible doctor",
+    )
+
+
+def _not_in_time(output: list[str], reason: str, dockerfile: str) -> EngineError:
+    return EngineError(
+        "the image was not built in time",
+        got="\n".join([*output[-LOG_LINES_SHOWN:], reason]),
+        expected="a build that goes on; a mirror that does not answer, or a slow disk, holds it up",
+        where=dockerfile,
+        next_step="look at the engine's disk and at the network (krucible doctor); then the same again",
     )
 
 
@@ -151,7 +155,7 @@ def finish(
     progress(f"built {reference}")
     image = find(client, reference)
     if image is None:
-        raise KrucibleError("an image vanished right after it was built", where=reference)
+        raise KrucibleError("an image was removed right after it was built", where=reference)
     return image
 
 

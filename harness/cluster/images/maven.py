@@ -182,16 +182,11 @@ def resolve_jar(wanted: Coordinate, sha512: str, progress: Progress) -> Path:
     Raises:
         KrucibleError: if Maven is missing or fails, or the checksum differs.
     """
-    name = f"{wanted.artifact}-{wanted.version}"
-    jar = cache_folder() / "jars" / name / f"{name}.jar"
-    if not jar.is_file():
-        with build_lock("jars", progress):
-            if not jar.is_file():
-                _resolve_one(wanted, jar, progress)
+    jar = resolve_of_version(wanted, progress)
     found = hashlib.sha512(jar.read_bytes()).hexdigest()
     if found != sha512:
         raise KrucibleError(
-            f"{name} does not have the expected checksum",
+            f"{jar.stem} does not have the expected checksum",
             got=f"SHA-512 {found}",
             expected=sha512,
             where=str(jar),

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from checkers.history.replicas import MetadataRecord
 from harness.kafka.metadata.records import DecodedRecord, decode, decode_control
 from harness.kafka.segments.batches import HEADER, REASONS
 from harness.kafka.segments.compiled import SearchEnd, batch_positions, checksums
@@ -14,8 +15,6 @@ NO_OP = "NO_OP_RECORD"
 _OFFSET_MAX = 2**61
 """A larger offset means a damaged header, because the checksum does not cover the offset."""
 _COMPRESSION, _LOG_APPEND_TIME, _CONTROL = 0x07, 0x08, 0x20
-JournalRecord = tuple[int, int, str, dict[str, object] | None]
-"""Offset, epoch, type, content: a record in a history."""
 
 
 class Header(NamedTuple):
@@ -75,7 +74,7 @@ class MetadataBatch(NamedTuple):
     records: tuple[Read, ...]
     problem: str | None
 
-    def journal_records(self) -> list[JournalRecord]:
+    def journal_records(self) -> list[MetadataRecord]:
         """All records, except one that changes nothing and is alone in its batch.
 
         A leader that is delayed writes several such records in one batch.  These are returned, so that a
@@ -83,7 +82,9 @@ class MetadataBatch(NamedTuple):
         """
         first, epoch = self.header.base_offset, self.header.leader_epoch
         return [
-            (first + read.record.offset_delta, epoch, read.decoded.kind, read.decoded.content or None)
+            MetadataRecord(
+                first + read.record.offset_delta, epoch, read.decoded.kind, read.decoded.content or None
+            )
             for read in self.records
             if read.decoded is not None and (self.header.size > 1 or read.decoded.kind != NO_OP)
         ]
@@ -102,7 +103,7 @@ class MetadataFile(NamedTuple):
     left: int
     problem: str | None
 
-    def journal_records(self) -> list[JournalRecord]:
+    def journal_records(self) -> list[MetadataRecord]:
         """The records of all batches."""
         return [record for _, batch in self.batches for record in batch.journal_records()]
 

@@ -15,7 +15,7 @@ from checkers.history.observed import (
     Transacted,
 )
 from harness.kafka.segments.compiled import HEADER_BYTES
-from harness.kafka.segments.growing import segments_in
+from harness.kafka.segments.growing import segments_in, stands
 from harness.kafka.segments.offset_commits import CommitBatch, read_commits
 
 READ_BYTES_MAX = 2**23
@@ -128,17 +128,12 @@ class CommitsLog:
             file = os.fstat(descriptor).st_ino
             if segment != self._segment:
                 self._segment, self._file, self._position, self._last = segment, file, 0, (0, b"")
-            elif file != self._file or not self._stands(descriptor):
+            elif file != self._file or not stands(descriptor, self._last):
                 self._file, self._position, self._last, self._end = file, 0, (0, b""), None
             while self._go_on(descriptor, found):
                 pass
         finally:
             os.close(descriptor)
-
-    def _stands(self, descriptor: int) -> bool:
-        """Whether the last batch that was read still exists; the log may have been truncated since."""
-        position, header = self._last
-        return os.pread(descriptor, len(header), position) == header
 
     def _go_on(self, descriptor: int, found: list[Placed]) -> bool:
         """Read up to `READ_BYTES_MAX` bytes; returns whether there may be more."""

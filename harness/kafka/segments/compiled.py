@@ -6,6 +6,7 @@ compiled code is cached next to this file.
 """
 
 from enum import IntEnum
+from typing import NamedTuple
 
 import numba
 import numpy as np
@@ -54,15 +55,23 @@ def _tables() -> Checksums:
 _TABLES = _tables()
 
 
-def batch_positions(data: Bytes) -> tuple[Positions, int, SearchEnd]:
-    """Positions of complete batches, in order; the position where the search ended, and the reason.
+class FoundBatches(NamedTuple):
+    """Positions of complete batches, in order; the position where the search ended, and the reason."""
+
+    positions: Positions
+    ended: int
+    stop: SearchEnd
+
+
+def batch_positions(data: Bytes) -> FoundBatches:
+    """Find the complete batches of a segment.
 
     Args:
         data: a segment's bytes, which begin with a batch.
     """
     found = np.empty(len(data) // HEADER_BYTES, dtype=np.int64)
     number, position, stop = _walk(data, found)
-    return found[:number].copy(), int(position), SearchEnd(stop)
+    return FoundBatches(found[:number].copy(), int(position), SearchEnd(stop))
 
 
 def checksums(data: Bytes, starts: Positions, ends: Positions) -> Checksums:

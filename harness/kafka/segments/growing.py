@@ -51,7 +51,7 @@ class LogEnd:
         descriptor = os.open(self._folder / segment, os.O_RDONLY)
         try:
             status = os.fstat(descriptor)
-            if (segment, status.st_ino) != (self._segment, self._file) or not self._stands(descriptor):
+            if (segment, status.st_ino) != (self._segment, self._file) or not stands(descriptor, self._last):
                 self._begin(segment, status.st_ino)
             self._go_on(descriptor, status.st_size)
         finally:
@@ -62,11 +62,6 @@ class LogEnd:
         self._segment, self._file, self._position = segment, file, 0
         self._end = int(segment.partition(".")[0])
         self._last = (0, b"")
-
-    def _stands(self, descriptor: int) -> bool:
-        """Whether the last batch that was read still exists; the log may have been truncated since."""
-        position, header = self._last
-        return os.pread(descriptor, len(header), position) == header
 
     def _go_on(self, descriptor: int, size: int) -> None:
         """Read complete batches up to the size, or up to bytes that are no batch."""
@@ -82,6 +77,17 @@ class LogEnd:
                 break
             self._last = (self._position, header)
             self._position, self._end = following, base + last + 1
+
+
+def stands(descriptor: int, last: tuple[int, bytes]) -> bool:
+    """Whether the last batch that was read still exists; the log may have been truncated since.
+
+    Args:
+        descriptor: the open file of the segment.
+        last: where the batch was read, and the first bytes of it.
+    """
+    position, header = last
+    return os.pread(descriptor, len(header), position) == header
 
 
 def segments_in(folder: Path) -> list[str]:

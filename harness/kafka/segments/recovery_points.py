@@ -7,6 +7,7 @@ power, each log reaches at least its recovery point on the same disk.
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from checkers.history.faults import LogFlushed
 from harness.kafka.segments.growing import LogEnd
@@ -42,13 +43,19 @@ def flushed_logs(disk: Path) -> list[LogFlushed]:
     return found
 
 
-def _entries(text: str) -> Iterator[tuple[str, int, int]]:
-    """Topic, partition and offset of each line; nothing if the file is incomplete or has another format."""
+class _RecoveryPoint(NamedTuple):
+    topic: str
+    partition: int
+    offset: int
+
+
+def _entries(text: str) -> Iterator[_RecoveryPoint]:
+    """The recovery point of each line; nothing if the file is incomplete or has another format."""
     version, _, rest = text.partition("\n")
     count, _, rest = rest.partition("\n")
     lines = [line.split() for line in rest.splitlines()]
     if (version, count) == (_VERSION, str(len(lines))) and all(map(_is_entry, lines)):
-        yield from ((topic, int(partition), int(point)) for topic, partition, point in lines)
+        yield from (_RecoveryPoint(topic, int(partition), int(point)) for topic, partition, point in lines)
 
 
 def _is_entry(words: list[str]) -> bool:

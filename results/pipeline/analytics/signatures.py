@@ -1,12 +1,13 @@
 """Failures by signature: when and in which versions each was first and last seen."""
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DateType, StructType
 
-from results.pipeline.analytics.versions import version_key
 from results.pipeline.schemas import BOOLEAN, LONG, TEXT, column
 
+_NUMBERS = 4
+"""Numbers of a version that are compared."""
 SIGNATURES = StructType(
     [
         column("signature", TEXT, "equal for the same failure in other runs"),
@@ -84,3 +85,20 @@ def _runs_before(found: DataFrame, runs: DataFrame) -> DataFrame:
         .groupBy("signature")
         .agg(F.sum("other_runs").alias("runs_before"))
     )
+
+
+def version_key(name: str) -> Column:
+    """Sort key of a column of Kafka's versions: 3.10 after 3.9, a release after its candidates.
+
+    It is an array of numbers, always of the same length.  Texts that are not versions come first.
+    """
+    text = F.col(name)
+    numbers = F.split(F.regexp_extract(text, r"^(\d{1,9}(\.\d{1,9})*)", 1), r"\.")
+    padded = [_number(F.try_element_at(numbers, F.lit(place))) for place in range(1, _NUMBERS + 1)]
+    candidate = F.regexp_extract(text, r"(?i)rc-?(\d{1,9})", 1)
+    final = F.when(text.rlike(r"^\d+(\.\d+)*$"), 1).otherwise(0)
+    return F.array(*padded, final, _number(candidate))
+
+
+def _number(text: Column) -> Column:
+    return F.coalesce(text.try_cast("int"), F.lit(0))

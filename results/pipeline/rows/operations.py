@@ -1,5 +1,7 @@
 """The rows of the table `operations`: invocations with their outcomes."""
 
+from typing import NamedTuple
+
 import msgspec
 import numpy as np
 import pyarrow as pa
@@ -53,8 +55,15 @@ def operations_of(history: History, columns: Columns, paired: Paired) -> pa.Tabl
     )
 
 
-def _counts(columns: Columns, paired: Paired) -> tuple[Integers, Integers, Integers]:
+class _Counts(NamedTuple):
     """Number of records that each operation sent, that were acknowledged, and that it returned."""
+
+    sent: Integers
+    acknowledged: Integers
+    returned: Integers
+
+
+def _counts(columns: Columns, paired: Paired) -> _Counts:
     size = len(paired.time_ns)
     sends, calls = columns.sends, columns.calls
     acked = sends.invoke_op[sends.outcome == SendOutcome.OK]
@@ -62,7 +71,7 @@ def _counts(columns: Columns, paired: Paired) -> tuple[Integers, Integers, Integ
     sent, acknowledged, read = (
         np.bincount(ops, minlength=size) for ops in (sends.invoke_op, acked, returned)
     )
-    return sent, acknowledged, read
+    return _Counts(sent, acknowledged, read)
 
 
 def text_of(key: object) -> str | None:

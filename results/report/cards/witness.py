@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -122,10 +123,17 @@ def _levels(faults: Sequence[FaultSeen], frame: Frame) -> list[int]:
     return levels
 
 
-def _placed(fault: FaultSeen, frame: Frame) -> tuple[float, float, float]:
+class _FaultPlace(NamedTuple):
     """Position and width of a fault's bar, and position of its glyph and name, all within the drawing."""
+
+    x: float
+    width: float
+    label_x: float
+
+
+def _placed(fault: FaultSeen, frame: Frame) -> _FaultPlace:
     x, width = frame.span(fault.invoked_ns, fault.healed_ns or frame.end_ns)
-    return x, width, max(min(x, GUTTER + PLOT - width_of(fault.label) - 20), GUTTER)
+    return _FaultPlace(x, width, max(min(x, GUTTER + PLOT - width_of(fault.label) - 20), GUTTER))
 
 
 def _fault(fault: FaultSeen, y: float, height: float, frame: Frame) -> Markup:

@@ -56,7 +56,7 @@ class PartitionLeadership(NamedTuple):
 
 def leader_spans(claims: Mapping[str, Sequence[Claim]]) -> list[LeaderSpan]:
     """Leaders of epochs according to their own answers; a longer time without answers begins a new span."""
-    found = [LeaderSpan(node, *span, None) for node, answers in claims.items() for span in _leading(answers)]
+    found = [span for node, answers in claims.items() for span in _leading(node, answers)]
     began: dict[int, tuple[int, str]] = {}
     for span in sorted(found, key=lambda span: span.begin_ns):
         began.setdefault(span.epoch, (span.begin_ns, span.node))
@@ -103,32 +103,30 @@ def settled(views: Iterable[PartitionView]) -> dict[PartitionName, list[tuple[in
     Several brokers report the same partition, and a broker that is cut off continues to report an old state.
     So a repeated report of a broker is not a change, and reports of an earlier leader epoch are ignored.
     """
-    known: dict[tuple[str, PartitionName], tuple[int, int, int]] = {}
+    known: dict[tuple[str, PartitionName], PartitionLeadership] = {}
     newest: dict[PartitionName, int] = {}
     states: dict[PartitionName, list[tuple[int, PartitionLeadership]]] = {}
     for view in views:
-        fact = (view.leader, view.epoch, view.isr)
-        if known.get((view.node, view.partition)) == fact:
+        state = PartitionLeadership(view.leader, view.isr, view.epoch)
+        if known.get((view.node, view.partition)) == state:
             continue
-        known[view.node, view.partition] = fact
+        known[view.node, view.partition] = state
         if view.epoch >= newest.get(view.partition, view.epoch):
             newest[view.partition] = view.epoch
-            states.setdefault(view.partition, []).append(
-                (view.time_ns, PartitionLeadership(view.leader, view.isr, view.epoch))
-            )
+            states.setdefault(view.partition, []).append((view.time_ns, state))
     return states
 
 
-def _leading(answers: Sequence[Claim]) -> list[tuple[int, int, int]]:
-    spans: list[tuple[int, int, int]] = []
+def _leading(node: str, answers: Sequence[Claim]) -> list[LeaderSpan]:
+    spans: list[LeaderSpan] = []
     going_on = False
     for time_ns, epoch in answers:
         if epoch is None:
             going_on = False
-        elif going_on and spans[-1][2] == epoch and time_ns - spans[-1][1] <= SILENCE_NS:
-            spans[-1] = (spans[-1][0], time_ns, epoch)
+        elif going_on and spans[-1].epoch == epoch and time_ns - spans[-1].end_ns <= SILENCE_NS:
+            spans[-1] = spans[-1]._replace(end_ns=time_ns)
         else:
-            spans.append((time_ns, time_ns, epoch))
+            spans.append(LeaderSpan(node, time_ns, time_ns, epoch, None))
             going_on = True
     return spans
 

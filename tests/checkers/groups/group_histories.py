@@ -3,33 +3,23 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from checkers.history.fitting import misfit_of
-from checkers.history.operations import History, Operation, OperationType
+from checkers.history.operations import History, OperationType
+from tests.checkers.operation_story import OperationStory
 
 OK, FAIL, INFO, INVOKE = OperationType.OK, OperationType.FAIL, OperationType.INFO, OperationType.INVOKE
 GROUP, TOPIC, CLIENT = "group-0", "groups-0", "kafka-python"
 MS = 1_000_000
-STEP_NS = 10 * MS
 
 Given = Mapping[int, Sequence[int]]
 """Offsets returned, by partition."""
 
 
-class GroupStory:
-    """Collects what members of groups do; `now_ns` is the time of the next operation."""
+class GroupStory(OperationStory):
+    """Collects what members of groups do."""
 
     def __init__(self) -> None:
-        self.operations: list[Operation] = []
-        self.now_ns = 0
+        super().__init__()
         self.members: dict[int, tuple[str, int]] = {}
-
-    def add(self, process: int | str, kind: OperationType, f: str, key: Any = None, value: Any = None) -> int:
-        """One operation; its position."""
-        at = len(self.operations)
-        self.operations.append(Operation(at, self.now_ns, process, kind, f, key, value))
-        assert misfit_of(self.operations[-1]) is None
-        self.now_ns += STEP_NS
-        return at
 
     def setup(
         self,

@@ -3,14 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from checkers.history.fitting import misfit_of
-from checkers.history.operations import FAIL, INFO, INVOKE, OK, History, Operation, OperationType
-from checkers.history.units import NS_PER_MS
+from checkers.history.operations import FAIL, INFO, INVOKE, OK, History, OperationType
+from tests.checkers.operation_story import STEP_NS, OperationStory
 
 GROUP, TOPIC, CLIENT = "share-0", "shares-0", "kafka-clients"
 TOPIC_ID = "AAECAwQFBgcICQoLDA0ODw"
 ALTER, DELETE = "alter-share-offsets", "delete-share-offsets"
-STEP_NS = 10 * NS_PER_MS
 LIMIT, LOCK_MS = 5, 2_000
 
 Given = Mapping[int, int]
@@ -22,21 +20,12 @@ def value_at(offset: int) -> int:
     return 1_000 + offset
 
 
-class ShareStory:
-    """Collects what members of a share group do; `now_ns` is the time of the next operation."""
+class ShareStory(OperationStory):
+    """Collects what members of a share group do."""
 
     def __init__(self) -> None:
-        self.operations: list[Operation] = []
-        self.now_ns = 0
+        super().__init__()
         self.consumers: dict[int, int] = {}
-
-    def add(self, process: int | str, kind: OperationType, f: str, key: Any = None, value: Any = None) -> int:
-        """One operation; its position."""
-        at = len(self.operations)
-        self.operations.append(Operation(at, self.now_ns, process, kind, f, key, value))
-        assert misfit_of(self.operations[-1]) is None
-        self.now_ns += STEP_NS
-        return at
 
     def setup(
         self,

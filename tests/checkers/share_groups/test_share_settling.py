@@ -7,7 +7,8 @@ from checkers.history.units import NS_PER_S
 from checkers.share_groups import check_share_groups
 from checkers.share_groups.settling import STUCK_NS
 from checkers.verdict.verdict import Validity
-from tests.checkers.share_groups.share_histories import GROUP, STEP_NS, ShareStory, whole
+from tests.checkers.operation_story import STEP_NS
+from tests.checkers.share_groups.share_histories import GROUP, ShareStory, whole
 
 MEMBER = 7
 

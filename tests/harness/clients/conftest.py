@@ -1,4 +1,4 @@
-"""The process of kafka-clients, which all tests of clients share."""
+"""The kinds of clients, and the process of kafka-clients, which all tests of clients share."""
 
 from collections.abc import Iterator
 
@@ -26,3 +26,11 @@ def _has_java(item: pytest.Function) -> bool:
 def java_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JavaProcess]:
     yield java.start(tmp_path_factory.mktemp("java"))
     java.stop()
+
+
+@pytest.fixture(params=java.KINDS)
+def kind(request: pytest.FixtureRequest) -> ClientKind:
+    chosen: ClientKind = request.param
+    if chosen is ClientKind.JAVA:
+        request.getfixturevalue("java_process")
+    return chosen

@@ -55,14 +55,6 @@ def broker() -> Iterator[FakeBroker]:
         yield made
 
 
-@pytest.fixture(params=KINDS)
-def kind(request: pytest.FixtureRequest) -> ClientKind:
-    chosen: ClientKind = request.param
-    if chosen is ClientKind.JAVA:
-        request.getfixturevalue("java_process")
-    return chosen
-
-
 @pytest.fixture(scope="module", autouse=True)
 def _the_old_is_not_looked_at() -> Iterator[None]:
     """Garbage is collected twice for each test; what all tests before have left would make that slow."""

@@ -47,14 +47,6 @@ def broker() -> Iterator[FakeAdminBroker]:
         yield made
 
 
-@pytest.fixture(params=KINDS)
-def kind(request: pytest.FixtureRequest) -> ClientKind:
-    chosen: ClientKind = request.param
-    if chosen is ClientKind.JAVA:
-        request.getfixturevalue("java_process")
-    return chosen
-
-
 @pytest.fixture
 def client(broker: FakeAdminBroker, kind: ClientKind) -> Iterator[Administrator]:
     """For what is given up in the end: enough time for a slow machine to have asked by then."""

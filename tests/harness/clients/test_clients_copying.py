@@ -7,17 +7,17 @@ from typing import Any, cast
 import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
+from checkers.history.polls import Membership
 from harness.clients import ClientFailedError, ClientKind, Message, ReadError
 from harness.clients.confluent import available
 from harness.clients.confluent_groups import membership_of
-from harness.clients.group import Membership
 from harness.clients.opening import open_member
 from harness.clients.transactional import GroupConsumer, GroupOptions
 from harness.clients.transactional_confluent import ConfluentGroupConsumer
 from harness.clients.transactional_kafka_python import KafkaPythonGroupConsumer
 from tests.harness.fakes.broker import FETCH
 from tests.harness.fakes.group_broker import FETCH_OFFSETS, HEARTBEAT, JOIN, MEMBER, SYNC, FakeGroupBroker
-from tests.harness.java import KINDS, running
+from tests.harness.java import running
 from tests.harness.waiting import BOUND_S, wait_until
 
 UNKNOWN_MEMBER, REBALANCE_IN_PROGRESS, TOPIC_AUTHORIZATION, GROUP_AUTHORIZATION = 25, 27, 29, 30
@@ -53,14 +53,6 @@ def broker() -> Iterator[AttentiveBroker]:
         made.records = [[b"a", b"b", b"c"], [b"d"]]
         made.offsets = {0: 1}
         yield made
-
-
-@pytest.fixture(params=KINDS)
-def kind(request: pytest.FixtureRequest) -> ClientKind:
-    chosen: ClientKind = request.param
-    if chosen is ClientKind.JAVA:
-        request.getfixturevalue("java_process")
-    return chosen
 
 
 def options(*bootstrap: str, request_ms: int = 30_000) -> GroupOptions:

@@ -27,7 +27,7 @@ from harness.clients.transactional import (
 from tests.harness.fakes.admin_broker import ALTER, COMMIT, FakeAdminBroker
 from tests.harness.fakes.broker import INIT_PRODUCER_ID, PRODUCE, FakeBroker
 from tests.harness.fakes.coordinator import END, FakeCoordinatorBroker
-from tests.harness.java import KINDS, running
+from tests.harness.java import running
 from tests.harness.waiting import BOUND_S, wait_until
 
 LOADING, NOT_LEADER, NOT_CONTROLLER = 14, 6, 41
@@ -148,14 +148,6 @@ CALLS: dict[int, Callable[[Administrator], AdminAnswer]] = {
     COMMIT: lambda client: client.commit_offset("group-0", "log-0", 1, 17),
 }
 PRODUCERS = [producer_without_id, producer_in_commit, producer_in_abort, plain_producer]
-
-
-@pytest.fixture(params=KINDS)
-def kind(request: pytest.FixtureRequest) -> ClientKind:
-    chosen: ClientKind = request.param
-    if chosen is ClientKind.JAVA:
-        request.getfixturevalue("java_process")
-    return chosen
 
 
 @pytest.fixture

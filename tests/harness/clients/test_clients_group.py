@@ -11,9 +11,10 @@ from confluent_kafka import TopicPartition
 from kafka.errors import CommitFailedError, IllegalGenerationError, NotCoordinatorError, for_code
 
 from checkers.history.operations import OperationType
+from checkers.history.polls import Membership
 from harness.clients.administrator import AdminAnswer
 from harness.clients.confluent_groups import membership_of
-from harness.clients.group import GroupMember, MemberOptions, Membership, PolledRecords
+from harness.clients.group import GroupMember, MemberOptions, PolledRecords
 from harness.clients.group_confluent import ConfluentMember
 from harness.clients.group_kafka_python import KafkaPythonMember, refused
 from harness.clients.group_opening import join_group
@@ -28,7 +29,7 @@ from tests.harness.fakes.group_broker import (
     MEMBER,
     FakeGroupBroker,
 )
-from tests.harness.java import KINDS, running
+from tests.harness.java import running
 from tests.harness.waiting import BOUND_S, wait_until
 
 OK, FAIL, INFO = OperationType.OK, OperationType.FAIL, OperationType.INFO
@@ -42,14 +43,6 @@ def broker() -> Iterator[FakeGroupBroker]:
         made.records = [[b"a", b"b", b"c"], [b"d"]]
         made.offsets = {0: 1}
         yield made
-
-
-@pytest.fixture(params=KINDS)
-def kind(request: pytest.FixtureRequest) -> ClientKind:
-    chosen: ClientKind = request.param
-    if chosen is ClientKind.JAVA:
-        request.getfixturevalue("java_process")
-    return chosen
 
 
 def options(broker: FakeGroupBroker, request_ms: int = 30_000, commit_ms: int = 30_000) -> MemberOptions:

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from checkers.history.operations import OperationType
+from checkers.history.polls import Membership
 from harness.clients.administrator import AdminAnswer
-from harness.clients.group import Assigned, GroupMember, MemberOptions, Membership, PolledRecords
+from harness.clients.group import Assigned, GroupMember, MemberOptions, PolledRecords
 from harness.clients.group_opening import join_group
 from harness.clients.interface import ClientFailedError, ClientKind, Message, NotOfferedError, ReadError
 from harness.clients.java.grouping import JavaMember

@@ -10,8 +10,9 @@ import pytest
 from confluent_kafka import KafkaException, TopicPartition
 
 from checkers.history.operations import OperationType
+from checkers.history.polls import Membership
 from harness.clients import group_confluent
-from harness.clients.group import MemberOptions, Membership, PolledRecords
+from harness.clients.group import MemberOptions, PolledRecords
 from harness.clients.group_modern import ModernMember, pattern_of
 from harness.clients.group_opening import join_group
 from harness.clients.group_outdated import commit_as

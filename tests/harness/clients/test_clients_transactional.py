@@ -8,9 +8,9 @@ import pytest
 from kafka.structs import ConsumerGroupMetadata
 
 from checkers.history.operations import OperationType
+from checkers.history.polls import Membership
 from harness.clients import EMBEDDED, ClientFailedError, ClientKind, ProducerRecord, ReadError, SendResult
 from harness.clients.errors import ErrorSource
-from harness.clients.group import Membership
 from harness.clients.java.transacting import _version_of
 from harness.clients.opening import open_transactional
 from harness.clients.transactional import (

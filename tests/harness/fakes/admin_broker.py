@@ -1,7 +1,5 @@
 """A broker on loopback that coordinates groups and takes changes, and fails as the test decides."""
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from kafka.protocol.admin import (
@@ -22,26 +20,32 @@ from kafka.protocol.consumer import (
     OffsetFetchRequest,
     OffsetFetchResponse,
 )
-from kafka.protocol.metadata import FindCoordinatorResponse
 
-from tests.harness.fakes.broker import COORDINATOR, FakeBroker
+from tests.harness.fakes.refusing_broker import FakeRefusingBroker
 
 COMMIT, FETCH_OFFSETS, CREATE, DELETE, DESCRIBE, ALTER = 8, 9, 19, 20, 32, 44
 
 
-class FakeAdminBroker(FakeBroker):
+class FakeAdminBroker(FakeRefusingBroker):
     """Keeps offsets, configs and topics.
 
     Attributes:
-        errors: Kafka's code to answer a request's key with; None: it never answers; 0 where absent.
         offsets: committed ones, by group, topic and partition.
         configs: of topics, by topic and key.
         topics: names of those that were created.
     """
 
     def __init__(self) -> None:
-        super().__init__()
-        self.errors: dict[int, int | None] = {}
+        super().__init__(
+            {
+                COMMIT: self._commit,
+                FETCH_OFFSETS: self._fetch_offsets,
+                CREATE: self._create,
+                DELETE: self._delete,
+                DESCRIBE: self._describe,
+                ALTER: self._alter,
+            }
+        )
         self.offsets: dict[tuple[str, str, int], int] = {}
         self.configs: dict[tuple[str, str], str] = {}
         self.topics: set[str] = set()
@@ -54,27 +58,6 @@ class FakeAdminBroker(FakeBroker):
             DESCRIBE: DescribeConfigsRequest,
             ALTER: IncrementalAlterConfigsRequest,
         }
-        answers: dict[int, Callable[[Any, int], Any]] = {
-            COORDINATOR: self._coordinator,
-            COMMIT: self._commit,
-            FETCH_OFFSETS: self._fetch_offsets,
-            CREATE: self._create,
-            DELETE: self._delete,
-            DESCRIBE: self._describe,
-            ALTER: self._alter,
-        }
-        for key, answer in answers.items():
-            self.answers[key] = partial(self._answered, key, answer)
-
-    def _answered(self, key: int, answer: Callable[[Any, int], Any], request: Any) -> Any:
-        error = self.errors.get(key, 0)
-        return None if error is None else answer(request, error)
-
-    def _coordinator(self, _request: Any, error: int) -> Any:
-        host, port = self.address
-        return FindCoordinatorResponse(
-            throttle_time_ms=0, error_code=error, error_message=None, node_id=1, host=host, port=port
-        )
 
     def _commit(self, request: Any, error: int) -> Any:
         (topic,) = request.topics

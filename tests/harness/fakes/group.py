@@ -4,9 +4,9 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 
 from checkers.history.operations import OperationType
-from checkers.history.polls import Isolation
+from checkers.history.polls import Isolation, Membership
 from harness.clients.administrator import AdminAnswer
-from harness.clients.group import Assigned, GroupMember, MemberOptions, Membership, PolledRecords
+from harness.clients.group import Assigned, GroupMember, MemberOptions, PolledRecords
 from harness.clients.interface import ClientKind, LogConsumer, LogProducer, Message
 from tests.harness.fakes.log import FakeConsumer, FakeLog, FakeProducer, raise_if
 

@@ -1,7 +1,5 @@
 """A broker on loopback that coordinates one group of one member, and fails as the test decides."""
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from kafka.protocol.admin import DeleteGroupsRequest, DeleteGroupsResponse
@@ -19,19 +17,17 @@ from kafka.protocol.consumer import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
-from kafka.protocol.metadata import FindCoordinatorResponse
 
-from tests.harness.fakes.broker import COORDINATOR, FakeBroker
+from tests.harness.fakes.refusing_broker import FakeRefusingBroker
 
 COMMIT, FETCH_OFFSETS, JOIN, HEARTBEAT, LEAVE, SYNC, DELETE_GROUPS = 8, 9, 11, 12, 13, 14, 42
 MEMBER = "member-of-the-fake"
 
 
-class FakeGroupBroker(FakeBroker):
+class FakeGroupBroker(FakeRefusingBroker):
     """Leads ``log-0`` and coordinates every group; whoever joins is the only member.
 
     Attributes:
-        errors: Kafka's code to answer a request's key with; None: it never answers; 0 where absent.
         offsets: committed ones, by partition.
         generation: the current one; each JoinGroup begins another.
         committers: member and generation of every OffsetCommit, in order.
@@ -40,8 +36,17 @@ class FakeGroupBroker(FakeBroker):
     """
 
     def __init__(self) -> None:
-        super().__init__()
-        self.errors: dict[int, int | None] = {}
+        super().__init__(
+            {
+                COMMIT: self._commit,
+                FETCH_OFFSETS: self._fetch_offsets,
+                JOIN: self._join,
+                HEARTBEAT: lambda _request, error: HeartbeatResponse(throttle_time_ms=0, error_code=error),
+                LEAVE: self._leave,
+                SYNC: self._sync,
+                DELETE_GROUPS: self._deleted,
+            }
+        )
         self.offsets: dict[int, int] = {}
         self.generation = 6
         self.committers: list[tuple[str, int]] = []
@@ -65,28 +70,6 @@ class FakeGroupBroker(FakeBroker):
             SYNC: SyncGroupRequest,
             DELETE_GROUPS: DeleteGroupsRequest,
         }
-        answers: dict[int, Callable[[Any, int], Any]] = {
-            COORDINATOR: self._coordinator,
-            COMMIT: self._commit,
-            FETCH_OFFSETS: self._fetch_offsets,
-            JOIN: self._join,
-            HEARTBEAT: lambda _request, error: HeartbeatResponse(throttle_time_ms=0, error_code=error),
-            LEAVE: self._leave,
-            SYNC: self._sync,
-            DELETE_GROUPS: self._deleted,
-        }
-        for key, answer in answers.items():
-            self.answers[key] = partial(self._answered, key, answer)
-
-    def _answered(self, key: int, answer: Callable[[Any, int], Any], request: Any) -> Any:
-        error = self.errors.get(key, 0)
-        return None if error is None else answer(request, error)
-
-    def _coordinator(self, _request: Any, error: int) -> Any:
-        host, port = self.address
-        return FindCoordinatorResponse(
-            throttle_time_ms=0, error_code=error, error_message=None, node_id=1, host=host, port=port
-        )
 
     def _deleted(self, request: Any, error: int) -> Any:
         (name,) = request.groups_names

@@ -42,6 +42,7 @@ from checkers.history.polls import (
     FinalReadRequested,
     GroupPollRequested,
     Isolation,
+    Membership,
     Polled,
     PollRequested,
 )
@@ -54,6 +55,7 @@ from checkers.history.replicas import (
     MetadataLogSeen,
     MetadataLogUncopied,
     MetadataLogUnread,
+    MetadataRecord,
     ReplicaSeen,
     ReplicaUnread,
     SegmentIndex,
@@ -93,12 +95,15 @@ def polled(**more: Any) -> Polled:
             polled(group="g", assigned=[(0, 4)], membership=None),
             GROUP | {"records": RECORDS, "assigned": [(0, 4)], "membership": None},
         ),
-        (polled(group="g", membership=("m", 3)), GROUP | {"records": RECORDS, "membership": ("m", 3)}),
+        (
+            polled(group="g", membership=Membership("m", 3)),
+            GROUP | {"records": RECORDS, "membership": ("m", 3)},
+        ),
         (FinalReadRequested(KIND, ISOLATION, 2), WHO | {"partition": 2}),
         (FinalRead(KIND, ISOLATION, 2, 0, 9, 9, RECORDS), WHO | READ),
         (FinalReadPart(KIND, ISOLATION, 2, 0, 9, 9, []), WHO | READ | {"records": []}),
         (
-            Committing(client=KIND, topic="t", offsets=[(0, 4)], membership=("m", 3)),
+            Committing(client=KIND, topic="t", offsets=[(0, 4)], membership=Membership("m", 3)),
             COMMIT | {"membership": ("m", 3)},
         ),
         (
@@ -173,7 +178,11 @@ def polled(**more: Any) -> Polled:
         ),
         (
             MetadataLogSeen(
-                **LOG, count=0, batches={}, records=[(3, 1, "A_RECORD", {"a": 1})], checkpoint=("c", [])
+                **LOG,
+                count=0,
+                batches={},
+                records=[MetadataRecord(3, 1, "A_RECORD", {"a": 1})],
+                checkpoint=("c", []),
             ),
             LOG
             | {"topic_id": None, "log_start": None, "end": None, "segments": 0, "active": None}

@@ -11,9 +11,8 @@ from pyspark.sql import functions as F
 from checkers.history.identity import ImageIdentity, RunIdentity
 from results.pipeline.analytics.availability import AVAILABILITY_BY_FAULT
 from results.pipeline.analytics.flakes import FLAKES, flakes, wilson
-from results.pipeline.analytics.signatures import SIGNATURES, signatures
+from results.pipeline.analytics.signatures import SIGNATURES, signatures, version_key
 from results.pipeline.analytics.trend import TREND, trend
-from results.pipeline.analytics.versions import version_key
 from results.repeats.flakes import comparable, content_of, flakes_among
 from results.repeats.wilson import wilson as interval
 from tests.results.pipeline.small_tables import DAY, Row, assert_rows, rows_of, table_of

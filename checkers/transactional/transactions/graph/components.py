@@ -49,15 +49,20 @@ def is_rw(kind: Kinds) -> Booleans:
     return np.isin(kind, RW_KINDS)
 
 
-def layered(source: Nodes, target: Nodes, kind: Kinds, nodes: int) -> tuple[Nodes, Nodes, Rows]:
+class UnfoldedEdges(NamedTuple):
+    """Source, target and row of the original edge, for each unfolded edge."""
+
+    source: Nodes
+    target: Nodes
+    row: Rows
+
+
+def layered(source: Nodes, target: Nodes, kind: Kinds, nodes: int) -> UnfoldedEdges:
     """Unfold a graph so that it has only the cycles without two adjacent anti-dependencies.
 
     Node ``nodes + v`` stands for v reached by an anti-dependency, and node v for v reached by another edge.
     No anti-dependency leaves node ``nodes + v`` (Cerone and Gotsman, 2018, theorem 9: snapshot isolation
     excludes exactly such cycles).
-
-    Returns:
-        Source, target and row of the original edge, for each unfolded edge.
     """
     rw, via = is_rw(kind), kind == EdgeKind.VIA
     plain = ~rw & ~via
@@ -65,4 +70,4 @@ def layered(source: Nodes, target: Nodes, kind: Kinds, nodes: int) -> tuple[Node
     anti, onward = np.flatnonzero(rw), np.flatnonzero(via)
     begins = np.concatenate((source[rows], source[rows] + nodes, source[anti], source[onward] + nodes))
     ends = np.concatenate((target[rows], target[rows], target[anti] + nodes, target[onward] + nodes))
-    return begins, ends, np.concatenate((rows, rows, anti, onward))
+    return UnfoldedEdges(begins, ends, np.concatenate((rows, rows, anti, onward)))

@@ -48,13 +48,21 @@ def torn_transactions(kafka: KafkaTransactions, story: KafkaStory, history: Hist
     for node, row in zip(nodes.tolist(), rows[first].tolist(), strict=True):
         lost = int(missing.send[row])
         shown = int(np.flatnonzero((kafka.node_of_send == node) & kafka.seen)[0])
-        yield _torn(kafka, story, (node, shown, lost), int(missing.final[row]), history)
+        parts = _Torn(node, shown, lost, int(missing.final[row]))
+        yield _torn(kafka, story, parts, history)
 
 
-def _torn(
-    kafka: KafkaTransactions, story: KafkaStory, parts: tuple[int, int, int], final: int, history: History
-) -> Anomaly:
-    node, shown, lost = parts
+class _Torn(NamedTuple):
+    """A transaction, one of its sends that is visible, one that is not, and the final read without that."""
+
+    node: int
+    shown: int
+    lost: int
+    final: int
+
+
+def _torn(kafka: KafkaTransactions, story: KafkaStory, parts: _Torn, history: History) -> Anomaly:
+    node, shown, lost, final = parts
     columns, sends = kafka.columns, kafka.columns.sends
     names = [_named(kafka, row) for row in (shown, lost)]
     call = int(columns.final_reads.call[final])
@@ -140,6 +148,14 @@ def _committed(kafka: KafkaTransactions) -> Booleans:
     return isolations[columns.calls.reader[columns.final_reads.call]]
 
 
+class _FinalReader(NamedTuple):
+    """A client that reads a partition at the end, at one isolation level."""
+
+    partition: int
+    client: str
+    committed: bool
+
+
 def hanging_transactions(kafka: KafkaTransactions, history: History) -> Iterator[Anomaly]:
     """Partitions whose last stable offset is below their end in the final phase.
 
@@ -150,12 +166,12 @@ def hanging_transactions(kafka: KafkaTransactions, history: History) -> Iterator
     columns, finals = kafka.columns, kafka.columns.final_reads
     committed = _committed(kafka)
     reported: set[int] = set()
-    ends: dict[tuple[int, str, bool], int] = {}
+    ends: dict[_FinalReader, int] = {}
     for row in np.flatnonzero(finals.whole).tolist():
         reader = columns.readers[int(columns.calls.reader[finals.call[row]])]
-        ends.setdefault((int(finals.partition[row]), reader.client, bool(committed[row])), row)
+        ends.setdefault(_FinalReader(int(finals.partition[row]), reader.client, bool(committed[row])), row)
     for (partition, client, of_committed), row in ends.items():
-        other = ends.get((partition, client, False))
+        other = ends.get(_FinalReader(partition, client, committed=False))
         if not of_committed or other is None or partition in reported or finals.end[row] >= finals.end[other]:
             continue
         reported.add(partition)

@@ -39,6 +39,14 @@ def find_in_lists(
     return anomalies_of(found, story, model)
 
 
+class ReadElement(NamedTuple):
+    """An element of a list as it was read: row of the read, position in it, and row of the append."""
+
+    read: int
+    place: int
+    append: int
+
+
 class _Sightings:
     """Elements that reads should not contain, each with the first read that shows it.
 
@@ -53,28 +61,28 @@ class _Sightings:
         self._strays = np.flatnonzero(wrong(lists.strays[1]))
         self.count = len(self._rows) + len(self._strays)
 
-    def at(self, index: int) -> tuple[int, int, int]:
-        """Row of the read, position in it, and row of the append, of the i-th element."""
+    def at(self, index: int) -> ReadElement:
+        """Where the i-th element was read."""
         lists = self._lists
         if index >= len(self._rows):
             row = int(self._strays[index - len(self._rows)])
             read = int(lists.strays[0][row])
-            return read, row - int(np.argmax(lists.strays[0] == read)), int(lists.strays[1][row])
+            return ReadElement(read, row - int(np.argmax(lists.strays[0] == read)), int(lists.strays[1][row]))
         row = int(self._rows[index])
         key = int(lists.elements.key[row])
         place = row - int(lists.elements.base[key])
         reads = lists.reads
         shows = (reads.key == key) & (reads.length > place) & reads.agrees
-        return int(np.argmax(shows)), place, int(lists.elements.append[row])
+        return ReadElement(int(np.argmax(shows)), place, int(lists.elements.append[row]))
 
     def element(self, index: int) -> object:
         """The element of an index, as it was read."""
-        read, place, _ = self.at(index)
-        return self._lists.contents(read)[place]
+        found = self.at(index)
+        return self._lists.contents(found.read)[found.place]
 
     def key(self, index: int) -> str:
         """The key of the read that returned the i-th element."""
-        return _key(self._lists, self.at(index)[0])
+        return _key(self._lists, self.at(index).read)
 
 
 def _key(lists: Lists, read: int) -> str:
@@ -90,7 +98,7 @@ def _phantoms(lists: Lists) -> TransactionFinding:
     seen = _Sightings(lists, lambda append: append == NONE)
 
     def example(index: int) -> Example:
-        reader = int(lists.reads.transaction[seen.at(index)[0]])
+        reader = int(lists.reads.transaction[seen.at(index).read])
         key, element = seen.key(index), shown(seen.element(index))
         return Example(f"T1 read {element} of {key}, which was never appended", (reader,), key)
 

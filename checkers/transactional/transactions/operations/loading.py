@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, compress
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -80,8 +80,8 @@ def transactions_of(history: History, f: Iterable[str] = ("txn",)) -> Transactio
     Python loops only over processes and malformed operations.
 
     Completions without an invocation, and invocations before the last one of their process was complete, are
-    listed in `Transactions.malformed`.  The former count as started before the history, the latter as never
-    complete.
+    listed in `Transactions.malformed`.  Such a completion counts as started before the history, such an
+    invocation as never complete.
     """
     chosen, position = _chosen(history.operations, frozenset(f))
     types = _types_of(chosen)
@@ -197,8 +197,15 @@ def micro_operations_of(transactions: Transactions, write: str) -> MicroOperatio
     return MicroOperations(of, writes, names.codes, names.names, arguments)
 
 
-def _columns(transactions: Transactions, write: str) -> tuple[Booleans, list[object], list[Any]]:
+class _Columns(NamedTuple):
     """Whether each micro-operation writes, its key and its argument."""
+
+    writes: Booleans
+    keys: list[object]
+    arguments: list[Any]
+
+
+def _columns(transactions: Transactions, write: str) -> _Columns:
     writes: list[Booleans] = [np.zeros(0, dtype=np.bool_)]
     keys: list[object] = []
     arguments: list[Any] = []
@@ -213,7 +220,7 @@ def _columns(transactions: Transactions, write: str) -> tuple[Booleans, list[obj
         writes.append(np.fromiter(map(write.__eq__, words), np.bool_, len(words)))
         keys += fields[1::_FIELDS]
         arguments += fields[2::_FIELDS]
-    return np.concatenate(writes), keys, arguments
+    return _Columns(np.concatenate(writes), keys, arguments)
 
 
 def _unreadable(transactions: Transactions, write: str, begin: int) -> UnreadableError:

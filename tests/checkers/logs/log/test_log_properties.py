@@ -188,20 +188,25 @@ def test_a_send_that_began_later_breaks_the_order_of_real_time(seed: int, data: 
     assert "realtime-order" in check_log(fixed(history, rest + late)).counts
 
 
-@FEW
-@given(SEEDS, st.data())
-def test_a_record_that_a_poll_leaves_out_is_a_skip(seed: int, data: st.DataObject) -> None:
-    history = simulated(seed)
-    operations = copied(history)
+def one_polled(operations: list[Operation], records_min: int, data: st.DataObject) -> Any:
+    """Records that a poll returned of one partition: partition, offsets and values."""
     chunks = [
         chunk
         for operation in operations
         if operation.f == "poll" and operation.type is OperationType.OK
         for chunk in operation.value["records"]
-        if len(chunk[1]) > 2
+        if len(chunk[1]) >= records_min
     ]
     assume(chunks)
-    chunk = data.draw(st.sampled_from(chunks))
+    return data.draw(st.sampled_from(chunks))
+
+
+@FEW
+@given(SEEDS, st.data())
+def test_a_record_that_a_poll_leaves_out_is_a_skip(seed: int, data: st.DataObject) -> None:
+    history = simulated(seed)
+    operations = copied(history)
+    chunk = one_polled(operations, 3, data)
     del chunk[1][1], chunk[2][1]
     assert check_log(fixed(history, operations)).counts == {"int-poll-skip": 1}
 
@@ -211,15 +216,7 @@ def test_a_record_that_a_poll_leaves_out_is_a_skip(seed: int, data: st.DataObjec
 def test_records_that_a_poll_returns_out_of_order_are_nonmonotonic(seed: int, data: st.DataObject) -> None:
     history = simulated(seed)
     operations = copied(history)
-    chunks = [
-        chunk
-        for operation in operations
-        if operation.f == "poll" and operation.type is OperationType.OK
-        for chunk in operation.value["records"]
-        if len(chunk[1]) > 1
-    ]
-    assume(chunks)
-    chunk = data.draw(st.sampled_from(chunks))
+    chunk = one_polled(operations, 2, data)
     for column in chunk[1:]:
         column[0], column[1] = column[1], column[0]
     assert "int-nonmonotonic-poll" in check_log(fixed(history, operations)).counts
