@@ -8,9 +8,10 @@ import pytest
 from checkers.columns.tables import PartitionName
 from checkers.history.operations import History, OperationType
 from checkers.licences.facts import Facts
-from checkers.logs.listed import check_listed
+from checkers.logs.listed import ENTRY, check_listed
 from checkers.logs.listed.clients import NO_EPOCH, known_epoch
 from checkers.verdict.verdict import Validity
+from checkers.verdict.withholding import MissingParts, withheld
 from tests.checkers.admin_histories import TOPIC
 from tests.checkers.log_histories import MS
 from tests.checkers.logs.listed.test_listed import END_BEHIND, Asked, found, judged
@@ -216,6 +217,17 @@ def test_a_broker_whose_process_ended_for_good_answers_nobody(
     told.reads_output(2120, 0, 5, end=6)
     told.client(2140, "list-end", start=0, end=0)
     assert set(found(told)) == anomalies
+
+
+@pytest.mark.parametrize(("workload", "validity"), [("streams", Validity.UNKNOWN), ("log", Validity.INVALID)])
+def test_without_the_states_of_nodes_nobody_knows_which_brokers_answer_clients(
+    workload: str, validity: Validity
+) -> None:
+    told = Application()
+    told.reads_output(2110, 0, 5, end=6)
+    told.client(2130, "list-end", start=0, end=5)
+    lost = MissingParts(frozenset({"nodes"}), workload)
+    assert withheld(judged(told), ENTRY.needs, lost).validity is validity
 
 
 def test_a_leader_of_before_the_epoch_that_all_brokers_know_does_not_answer_any_more() -> None:
