@@ -22,12 +22,13 @@ Kafka's search by time counts as legal (`times`; docs/findings.md).
 """
 
 from collections import Counter
+from collections.abc import Iterable
 
 from checkers.history.operations import History
 from checkers.logs.listed.anomalies import ANOMALIES, NEEDS
 from checkers.logs.listed.ends import find_ahead, find_behind
 from checkers.logs.listed.followers import find_early, starts_of
-from checkers.logs.listed.loading import ListedHistory
+from checkers.logs.listed.loading import ListedHistory, ListedPartition
 from checkers.logs.listed.stable import find_stable_ahead
 from checkers.logs.listed.starts import find_starts_ahead, find_starts_behind
 from checkers.logs.listed.times import find_times, slack_ns
@@ -44,7 +45,10 @@ _RULES = (find_behind, find_ahead, find_stable_ahead, find_starts_ahead, find_st
 def check_listed(history: History) -> CheckerResult:
     """Judge all answers of leaders.
 
-    The result is not exercised if no leader was asked.
+    The result is not exercised if no leader was asked.  Its figures count the answers to observers by kind.
+    ``from_former_leaders`` counts those of leaders whose epoch may have ended before they were asked.
+    ``from_unknown_leaders`` counts the answers to clients before which an epoch may have begun that not all
+    brokers had reported.  Both are compared only with what was known before the later epoch.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
@@ -62,10 +66,16 @@ def check_listed(history: History) -> CheckerResult:
         if slack is not None:
             found += find_times(story, place, slack)
         figures.update(answer.what for answer in place.listings)
-        figures["from_former_leaders"] += sum(answer.fence_ns < answer.began_ns for answer in place.listings)
+        figures["from_former_leaders"] += _fenced(place.listings)
+        figures["from_unknown_leaders"] += _fenced(place.to_clients)
     found += find_early(story, figures)
     exercised = bool(story.places) or bool(starts_of(history))
     return result_of(CHECKER, found, figures=dict(figures), exercised=exercised)
+
+
+def _fenced(some: Iterable[ListedPartition]) -> int:
+    """How many answers may be from leaders of epochs that had ended when they were asked."""
+    return sum(answer.fence_ns < answer.began_ns for answer in some)
 
 
 ENTRY = Entry(CHECKER, check_listed, ANOMALIES, NEEDS)

@@ -62,6 +62,7 @@ NEEDS = Needs(
         "deleted-before-followers": (Source.CLIENTS, Source.NODES),
     },
     PERMITTED,
+    of_workload={"streams": {"listed-end-behind": (Source.NODES,)}},
     not_deleted=frozenset({"listed-time-wrong"}),
 )
 """The journals that the checker's rules need."""

@@ -2,16 +2,18 @@
 
 No operation shows what the application sent.  So the records that were read show where its topics end at
 least.  Which leader answered a client is not known.  It led in the last epoch that all brokers had reported,
-or in a later one.
+or in a later one.  Brokers without a process do not count.
 """
 
 from collections.abc import Collection, Iterable, Iterator
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from checkers.columns.tables import PartitionName
 from checkers.evidence.administration import AdminOperation, requests_of
-from checkers.history.observed import OffsetsRequested
-from checkers.history.operations import OK, History, once
+from checkers.history.observed import OffsetsRequested, nodes_seen
+from checkers.history.operations import INVOKE, OK, History, once
+from checkers.history.phases import Phase, phase_began_ns
 from checkers.history.polls import Isolation
 from checkers.history.setup import recorded_setup
 from checkers.licences.facts import ReportedPartitionState
@@ -28,14 +30,14 @@ class ClientEnd(NamedTuple):
     Attributes:
         what: what was requested: the high watermark or the last stable offset.
         operation: index of the completion of the operation.
-        began_ns: when the operation began.
-        time_ns: when it ended.
+        asked_ns: when the end was requested at the earliest.
+        time_ns: when the operation ended.
         offset: the end.
     """
 
     what: OffsetsRequested
     operation: int
-    began_ns: int
+    asked_ns: int
     time_ns: int
     offset: int
 
@@ -45,12 +47,14 @@ class ReadUpTo(NamedTuple):
 
     Attributes:
         operation: index of its completion.
-        since_ns: when the records were in the log at the earliest.
+        polled: whether it is a poll of a consumer of the load.
+        since_ns: no loss before this time explains that the last record is missing later.
         time_ns: when it ended.
         offset: the offset.
     """
 
     operation: int
+    polled: bool
     since_ns: int
     time_ns: int
     offset: int
@@ -58,35 +62,76 @@ class ReadUpTo(NamedTuple):
 
 @once
 def client_ends(history: History) -> dict[PartitionName, list[ClientEnd]]:
-    """All ends that clients listed of an application's topics; empty without an application."""
+    """All ends that clients listed of an application's topics; empty without an application.
+
+    An end is left out if it is unknown when it was requested.
+    """
     found: dict[PartitionName, list[ClientEnd]] = {}
     for request in _requests(history, "final-read", "read-output", "list-end"):
-        operation = request.ended
+        operation, asked_ns = request.ended, _asked_ns(history, request)
         end = None if operation is None else (operation.value or {}).get("end")
-        if operation is not None and end is not None:
+        if operation is not None and end is not None and asked_ns is not None:
             name = PartitionName(str(operation.key), operation.value["partition"])
-            times_ns = (request.began.time_ns, operation.time_ns)
-            found.setdefault(name, []).append(ClientEnd(_what(request), operation.index, *times_ns, end))
+            listed = ClientEnd(_what(request), operation.index, asked_ns, operation.time_ns, end)
+            found.setdefault(name, []).append(listed)
     return found
+
+
+def _asked_ns(history: History, request: AdminOperation) -> int | None:
+    """When the end in an operation was requested at the earliest; None if unknown.
+
+    A final reader lists the ends of all partitions of a topic before it begins the operation of the first.
+    """
+    if request.began.f == "final-read":
+        return phase_began_ns(history, Phase.FINAL_READ)
+    return request.began.time_ns
 
 
 @once
 def client_reads(history: History) -> dict[PartitionName, list[ReadUpTo]]:
     """What clients read of an application's topics; empty without an application.
 
-    A consumer may have fetched what a poll returns long before.  Other reads begin with a new consumer.
+    A consumer may have fetched what a poll returns long before, but not before it was sent.  In other
+    operations, the reader assigns itself the partition after the operation began, and then fetches.
     """
     found: dict[PartitionName, list[ReadUpTo]] = {}
     for request in _requests(history, "poll", "final-read", "read-output"):
         operation = request.ended
         if operation is None or operation.type is not OK:
             continue
-        since_ns = 0 if operation.f == "poll" else request.began.time_ns
-        for partition, offset in _last(operation.f, operation.value):
+        polled = operation.f == "poll"
+        for partition, offset, value in _last(operation.f, operation.value):
             name = PartitionName(str(operation.key), partition)
-            read = ReadUpTo(operation.index, since_ns, operation.time_ns, offset + 1)
+            since_ns = _sent_ns(history).get((name.topic, value), 0) if polled else request.began.time_ns
+            read = ReadUpTo(operation.index, polled, since_ns, operation.time_ns, offset + 1)
             found.setdefault(name, []).append(read)
     return found
+
+
+@once
+def _sent_ns(history: History) -> dict[tuple[str, int | str], int]:
+    """When the send of each value to each topic was invoked first."""
+    found: dict[tuple[str, int | str], int] = {}
+    for operation in history.of("send"):
+        if operation.type is INVOKE:
+            for value in _sent(operation.value):
+                found.setdefault((str(operation.key), value), operation.time_ns)
+    return found
+
+
+def _sent(value: Any) -> Iterable[int | str]:
+    """The values that a send requested; consecutive ones are given as a run."""
+    if isinstance(value, dict):
+        return range(value["first"], value["first"] + value["count"])
+    return (one for _, one in value)
+
+
+def without_process(history: History, node: str, at_ns: int) -> bool:
+    """Whether a node's process had ended by a time and was never seen again, so that it answered nobody."""
+    states = nodes_seen(history, node)
+    last = [seen for operation, seen in states if operation.time_ns <= at_ns][-1:]
+    later = (seen for operation, seen in states if operation.time_ns > at_ns)
+    return any(seen.exited for seen in last) and all(seen.exited for seen in later)
 
 
 def known_epoch(views: Iterable[ReportedPartitionState], brokers: Collection[str], at_ns: int) -> int:
@@ -94,7 +139,7 @@ def known_epoch(views: Iterable[ReportedPartitionState], brokers: Collection[str
 
     Args:
         views: what brokers reported of the partition.
-        brokers: names of all brokers.
+        brokers: names of all brokers that may have answered.
         at_ns: the time.
     """
     known = dict.fromkeys(brokers, NO_EPOCH)
@@ -118,10 +163,12 @@ def _what(request: AdminOperation) -> OffsetsRequested:
     return OffsetsRequested.STABLE if committed else OffsetsRequested.LATEST
 
 
-def _last(f: str, value: dict[str, Any]) -> Iterator[tuple[int, int]]:
-    """Partition and last offset of the records that an operation returned."""
+def _last(f: str, value: dict[str, Any]) -> Iterator[tuple[int, int, int | str]]:
+    """Partition, offset and value of the last record of each run that an operation returned."""
     if f == "read-output":
-        runs = [(value["partition"], [row[0] for row in value["records"]])]
+        runs = [(value["partition"], [(row[0], row[-1]) for row in value["records"]])]
     else:
-        runs = [(partition, offsets) for partition, offsets, _ in value["records"]]
-    yield from ((partition, max(offsets)) for partition, offsets in runs if offsets)
+        runs = [
+            (number, list(zip(offsets, values, strict=True))) for number, offsets, values in value["records"]
+        ]
+    yield from ((number, *max(records, key=itemgetter(0))) for number, records in runs if records)

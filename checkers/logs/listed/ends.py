@@ -29,7 +29,8 @@ class _Bounds(NamedTuple):
 
     Attributes:
         time_ns: when each became known; a leader at that time or later must know it.
-        since_ns: the time since which a loss explains that a leader does not know it.
+        since_ns: the time since which a loss explains that a leader does not know it.  Of equal bounds, the
+            one with the latest such time counts.
         offset: the bounds.
         operations: for each, the operations that show it.
         text: a description of the bounds.
@@ -53,13 +54,14 @@ def find_behind(story: ListedHistory, place: ListedLog) -> Iterator[Anomaly]:
     are only read at read_committed.
     """
     latest, stable = _ends(place, OffsetsRequested.LATEST), _ends(place, OffsetsRequested.STABLE)
-    acked, read = _acked(story.sent(place.name)), _read(story, place)
+    acked = _acked(story.sent(place.name))
+    read = [_read(story, place, polled=polled) for polled in (True, False)]
     if story.transactional(place.name):
-        groups = [(latest, [acked, read, _bounds_of([*latest, *stable])])]
-        groups.append((stable, [read, _bounds_of(stable)]))
+        groups = [(latest, [acked, *read, _bounds_of([*latest, *stable])])]
+        groups.append((stable, [*read, _bounds_of(stable)]))
     else:
         every = sorted([*latest, *stable], key=lambda answer: answer.op)
-        groups = [(every, [acked, read, _bounds_of(every)])]
+        groups = [(every, [acked, *read, _bounds_of(every)])]
     for judged, bounds in groups:
         for each in bounds:
             yield from worst(_behind(story, place, judged, each))
@@ -70,11 +72,13 @@ def _ends(place: ListedLog, what: OffsetsRequested) -> list[ListedPartition]:
     return [*answers(place, what), *(answer for answer in place.to_clients if answer.what == what)]
 
 
-def _read(story: ListedHistory, place: ListedLog) -> _Bounds:
-    reads = client_reads(story.history).get(place.name, [])
+def _read(story: ListedHistory, place: ListedLog, *, polled: bool) -> _Bounds:
+    """What was read, by polls or otherwise; a loss since a send explains more than one since a read."""
+    reads = [read for read in client_reads(story.history).get(place.name, ()) if read.polled == polled]
     times_ns, since_ns = [read.time_ns for read in reads], [read.since_ns for read in reads]
     operations = [(read.operation,) for read in reads]
-    return _Bounds(times_ns, since_ns, [read.offset for read in reads], operations, "read")
+    offsets = [read.offset for read in reads]
+    return _Bounds(times_ns, since_ns, offsets, operations, "polled" if polled else "read")
 
 
 def _acked(sent: SentRecords) -> _Bounds:
@@ -94,7 +98,7 @@ def _bounds_of(some: Sequence[ListedPartition]) -> _Bounds:
 def _behind(
     story: ListedHistory, place: ListedLog, judged: Sequence[ListedPartition], bounds: _Bounds
 ) -> Iterator[Found]:
-    times_ns, rows = running_maximum(bounds.time_ns, bounds.offset)
+    times_ns, rows = running_maximum(bounds.time_ns, bounds.offset, bounds.since_ns)
     for answer in judged:
         at = int(np.searchsorted(times_ns, answer.fence_ns, side="right")) - 1
         row = int(rows[at]) if at >= 0 else NONE
@@ -113,7 +117,8 @@ def _behind(
                 f"No later epoch had begun by {answer.fence_ns / 1e9:.3f} s.",
             ),
         )
-        permit = story.permit(place.name, bounds.since_ns[row], answer.time_ns, due - 1)
+        times = (bounds.since_ns[row], answer.time_ns)
+        permit = story.permit(place.name, *times, due - 1, known_ns=bounds.time_ns[row])
         yield anomaly, permit or _missed(story, answer, place)
 
 

@@ -18,7 +18,7 @@ from checkers.history.setup import Topic
 from checkers.history.units import NS_PER_MS
 from checkers.licences import first_permit, licences_of
 from checkers.licences.facts import Facts
-from checkers.logs.listed.clients import NO_EPOCH, client_ends, known_epoch
+from checkers.logs.listed.clients import NO_EPOCH, client_ends, known_epoch, without_process
 from checkers.verdict.verdict import Anomaly
 
 Found = tuple[Anomaly, str | None]
@@ -109,10 +109,12 @@ def _to_clients(facts: Facts, fences: "_Fences") -> dict[PartitionName, list[Lis
     brokers = [node.name for node in facts.setup.nodes if "broker" in node.roles]
     for name, ends in client_ends(facts.history).items():
         for end in ends:
-            epoch = known_epoch(facts.views.get(name, ()), brokers, end.began_ns)
-            fence_ns = fences.of(name, epoch)
-            asked = (end.operation, "a leader", end.what, None, end.began_ns, end.time_ns, 0)
-            answer = ListedPartition(*asked, NO_EPOCH, end.offset, NONE, min(end.began_ns, fence_ns))
+            asked_ns = end.asked_ns
+            running = [node for node in brokers if not without_process(facts.history, node, asked_ns)]
+            epoch = known_epoch(facts.views.get(name, ()), running, asked_ns)
+            fence_ns = min(asked_ns, fences.of(name, epoch))
+            asked = (end.operation, "a leader", end.what, None, asked_ns, end.time_ns, 0)
+            answer = ListedPartition(*asked, NO_EPOCH, end.offset, NONE, fence_ns)
             found.setdefault(name, []).append(answer)
     return found
 
@@ -234,9 +236,25 @@ class ListedHistory:
         return any(map(_RETENTION.match, map(str, configs))) or any(map(_RETENTION_OF_NODES.match, of_nodes))
 
     def permit(
-        self, name: PartitionName, since_ns: int, until_ns: int, offset: int, *, removable: bool = False
+        self,
+        name: PartitionName,
+        since_ns: int,
+        until_ns: int,
+        offset: int,
+        *,
+        known_ns: int | None = None,
+        removable: bool = False,
     ) -> str | None:
-        """The event that permits that a record existed at one time and was missing at another, or None."""
+        """The event that permits that a record existed at one time and was missing at another, or None.
+
+        Args:
+            name: the partition.
+            since_ns: time before which no loss explains that the record is missing.
+            until_ns: when it was missing.
+            offset: its offset.
+            known_ns: when it was known to exist; `since_ns` if not given.
+            removable: whether the removal of old records may explain it too.
+        """
         permits = licences_of(self.history).of(name)
         (row,) = first_permit(
             permits,
@@ -244,6 +262,7 @@ class ListedHistory:
             np.array([until_ns]),
             np.array([True]),
             np.array([offset]),
+            known_ns=np.array([since_ns if known_ns is None else known_ns]),
             removable=removable,
         ).tolist()
         return None if row == NONE else permits[row].text
@@ -280,11 +299,13 @@ def shown(answer: ListedPartition) -> str:
     )
 
 
-def running_maximum(times_ns: Sequence[int], values: Sequence[int]) -> tuple[Integers, Integers]:
-    """Times, ascending, and for each the row of the largest value so far."""
-    times, given = np.array(times_ns, np.int64), np.array(values, np.int64)
+def running_maximum(
+    times_ns: Sequence[int], values: Sequence[int], since_ns: Sequence[int]
+) -> tuple[Integers, Integers]:
+    """Times, ascending, and for each the row of the largest value so far; of equal ones, the latest since."""
+    times, given, since = (np.array(each, np.int64) for each in (times_ns, values, since_ns))
     order = np.argsort(times, kind="stable")
-    highest = np.maximum.accumulate(given[order]) if len(order) else given
-    first = np.flatnonzero(np.diff(highest, prepend=NONE - 1))
-    rows = order[np.repeat(first, np.diff(np.append(first, len(order))))]
-    return times[order], rows
+    rank = np.lexsort((-np.arange(len(order)), since[order], given[order]))
+    ranks = np.empty_like(rank)
+    ranks[rank] = np.arange(len(order))
+    return times[order], order[rank[np.maximum.accumulate(ranks)]]

@@ -107,6 +107,7 @@ def test_answers_that_agree_with_what_was_done() -> None:
         "newest": 1,
         "since": 2,
         "from_former_leaders": 0,
+        "from_unknown_leaders": 0,
     }
 
 

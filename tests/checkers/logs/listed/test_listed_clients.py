@@ -8,14 +8,15 @@ import pytest
 from checkers.columns.tables import PartitionName
 from checkers.history.operations import History, OperationType
 from checkers.licences.facts import Facts
-from checkers.logs.listed import check_listed
+from checkers.logs.listed import ENTRY, check_listed
 from checkers.logs.listed.clients import NO_EPOCH, known_epoch
 from checkers.verdict.verdict import Validity
+from checkers.verdict.withholding import MissingParts, withheld
 from tests.checkers.admin_histories import TOPIC
 from tests.checkers.log_histories import MS
 from tests.checkers.logs.listed.test_listed import END_BEHIND, Asked, found, judged
 
-INFO, INVOKE = OperationType.INFO, OperationType.INVOKE
+INFO, INVOKE, OK = OperationType.INFO, OperationType.INVOKE, OperationType.OK
 READER = {"client": "kafka-python", "isolation": "read_committed"}
 PARTITION = PartitionName(TOPIC, 0)
 
@@ -26,12 +27,17 @@ class Application(Asked):
     Args:
         loaded: whether producers of the load write it: it is the input, and without transactions.
         application: id of the application.
+        reads_ms: when the final reads begin and list their ends; None if unknown.
     """
 
-    def __init__(self, *, loaded: bool = False, application: str = "app-0") -> None:
+    def __init__(
+        self, *, loaded: bool = False, application: str = "app-0", reads_ms: float | None = 2_100
+    ) -> None:
         topics = [{"name": TOPIC, "partitions": 1, "loaded": loaded, "read": loaded}]
         super().__init__(topics=topics, workload={"kind": "streams", "application": application})
         self.view(90, 0, (1, 2, 3))
+        if reads_ms is not None:
+            self.add(reads_ms, "runner", OK, "phase", key="final-read")
 
     def client(self, at_ms: float, f: str, how: str = "ok", **answer: Any) -> None:
         """An operation of a client that takes ten milliseconds."""
@@ -101,19 +107,52 @@ def test_an_end_of_the_input_below_a_record_that_was_polled(isolation: str) -> N
     told.polls(21)
     told.reads_input(2110, 3, end=4, isolation=isolation)
     (anomaly,) = judged(told).anomalies
-    assert "5 had been read" in anomaly.summary
+    assert "5 had been polled" in anomaly.summary
     assert len(anomaly.witness) == 2
 
 
-def test_an_end_of_the_input_below_that_of_an_unfinished_read() -> None:
+@pytest.mark.parametrize(("end", "anomalies"), [(4, []), (3, [END_BEHIND])])
+def test_an_unfinished_read_of_the_input_lists_an_end_too(end: int, anomalies: list[str]) -> None:
     told = Application(loaded=True)
+    told.add_answer(2050, "stable", 4)
     asked = {**READER, "partition": 0}
-    got = {"start": 0, "end": 4, "position": 1, "records": []}
+    got = {"start": 0, "end": end, "position": 1, "records": []}
     told.add(2110, 7, INVOKE, "final-read", key=TOPIC, value=asked)
     told.add(2120, 7, INFO, "final-read", key=TOPIC, value=asked | got)
-    assert found(told) == []
-    told.reads_input(2150, end=3)
+    assert found(told) == anomalies
+
+
+def test_an_answer_to_an_observer_below_the_end_that_a_final_read_listed() -> None:
+    told = Application(loaded=True)
+    told.reads_input(2110, end=4)
+    told.add_answer(2150, "latest", 3)
     assert found(told) == [END_BEHIND]
+
+
+@pytest.mark.parametrize("end", [4, 5])
+def test_a_final_reader_may_have_listed_an_end_before_another_read_further(end: int) -> None:
+    told = Application(loaded=True)
+    told.reads_input(2110, 3, 4, end=5, isolation="read_uncommitted")
+    told.reads_input(2150, 3, end=end)
+    told.add_answer(2170, "latest", 5)
+    assert judged(told).validity is Validity.VALID
+
+
+def test_epochs_that_became_known_after_the_final_reads_began_do_not_count() -> None:
+    told = Application(loaded=True, reads_ms=1_500)
+    told.leads(1_000, 2)
+    told.polls(1_400, 3, 4)
+    told.view(1_005, 1, (1, 2, 3))
+    told.reads_input(2110, 3, end=4)
+    result = judged(told)
+    assert (result.validity, result.figures["from_unknown_leaders"]) == (Validity.VALID, 1)
+
+
+def test_the_end_of_a_final_read_is_not_judged_if_the_start_of_its_phase_is_unknown() -> None:
+    told = Application(loaded=True, reads_ms=None)
+    told.polls(20, 3, 4)
+    told.reads_input(2110, 3, end=4)
+    assert judged(told).validity is Validity.NOT_EXERCISED
 
 
 def test_what_was_read_later_shows_nothing() -> None:
@@ -151,7 +190,44 @@ def test_a_former_leader_may_not_know_what_a_later_one_returned() -> None:
     told.leads(2115, 2)
     told.reads_output(2120, 0, 5, end=6)
     told.client(2140, "list-end", start=0, end=5)
-    assert judged(told).validity is Validity.VALID
+    result = judged(told)
+    assert (result.validity, result.figures["from_unknown_leaders"]) == (Validity.VALID, 2)
+
+
+@pytest.mark.parametrize(
+    ("states", "anomalies"),
+    [
+        ([], set()),
+        ([(10, "running")], set()),
+        ([(60, "exited")], {END_BEHIND}),
+        ([(60, "exited"), (2_500, "exited")], {END_BEHIND}),
+        ([(60, "exited"), (1_500, "running")], set()),
+        ([(60, "exited"), (2_500, "running")], set()),
+        ([(2_500, "exited")], set()),
+    ],
+)
+def test_a_broker_whose_process_ended_for_good_answers_nobody(
+    states: list[tuple[float, str]], anomalies: set[str]
+) -> None:
+    told = Application()
+    told.leads(50, 2)
+    told.view(1_000, 1, (2, 3), nodes=(2, 3))
+    for at_ms, status in states:
+        told.observe(at_ms, "node", {"status": status, "exit_code": 1}, node="n1")
+    told.reads_output(2120, 0, 5, end=6)
+    told.client(2140, "list-end", start=0, end=0)
+    assert set(found(told)) == anomalies
+
+
+@pytest.mark.parametrize(("workload", "validity"), [("streams", Validity.UNKNOWN), ("log", Validity.INVALID)])
+def test_without_the_states_of_nodes_nobody_knows_which_brokers_answer_clients(
+    workload: str, validity: Validity
+) -> None:
+    told = Application()
+    told.reads_output(2110, 0, 5, end=6)
+    told.client(2130, "list-end", start=0, end=5)
+    lost = MissingParts(frozenset({"nodes"}), workload)
+    assert withheld(judged(told), ENTRY.needs, lost).validity is validity
 
 
 def test_a_leader_of_before_the_epoch_that_all_brokers_know_does_not_answer_any_more() -> None:
@@ -197,3 +273,55 @@ def test_an_unclean_election_explains_that_an_end_is_lower() -> None:
     anomalies = judged(told).anomalies
     assert {anomaly.id for anomaly in anomalies} == {END_BEHIND}
     assert not any(anomaly.illegal for anomaly in anomalies)
+
+
+class Uncleanly(Application):
+    """An application whose partition had an unclean election soon, at 21 to 25 ms, which all brokers know."""
+
+    def __init__(self, *, loaded: bool = False) -> None:
+        super().__init__(loaded=loaded)
+        self.elect(21, 25)
+        self.changed(23, leader=3, isr=[3], leaderRecoveryState=1)
+        self.view(90, 1, (3, 1, 2))
+
+
+@pytest.mark.parametrize("asked", [[[0, 3], [0, 4]], {"partition": 0, "first": 3, "count": 2}])
+@pytest.mark.parametrize(("sent_ms", "illegal"), [(10, False), (1_950, True)])
+def test_a_loss_before_a_record_was_sent_does_not_explain_that_a_polled_record_is_missing(
+    sent_ms: float, asked: Any, *, illegal: bool
+) -> None:
+    told = Uncleanly(loaded=True)
+    told.add(sent_ms, 7, INVOKE, "send", key=TOPIC, value=asked)
+    told.polls(2000, 3, 4)
+    told.reads_input(2110, 3, end=4)
+    (anomaly,) = judged(told).anomalies
+    assert (anomaly.id, anomaly.illegal) == (END_BEHIND, illegal)
+
+
+def test_any_loss_may_explain_that_a_polled_record_is_missing_whose_send_is_unknown() -> None:
+    told = Uncleanly(loaded=True)
+    told.add(1_950, 7, INVOKE, "send", key=TOPIC, value=[[0, 5]])
+    told.add(1_960, 7, INFO, "send", key=TOPIC, value=[[0, 4]])
+    told.polls(2000, 3, 4)
+    told.reads_input(2110, 3, end=4)
+    assert [anomaly.illegal for anomaly in judged(told).anomalies] == [False]
+
+
+def test_a_poll_of_a_record_that_a_loss_explains_does_not_hide_a_later_read() -> None:
+    told = Uncleanly(loaded=True)
+    told.polls(2000, 3, 4, 7)
+    told.reads_input(2110, 3, 4, end=5)
+    told.add_answer(2150, "latest", 4, node="n3", epoch=1)
+    anomalies = judged(told).anomalies
+    polled, *others = sorted(anomalies, key=lambda anomaly: "polled" not in anomaly.summary)
+    assert not polled.illegal
+    assert [anomaly.illegal for anomaly in others] == [True, True]
+
+
+def test_what_was_read_again_after_a_loss_is_not_lost_by_it() -> None:
+    told = Uncleanly()
+    told.reads_output(5, 0, 5, end=6)
+    told.reads_output(2000, 0, 5, end=6)
+    told.reads_output(2020, 0, 3, end=6)
+    told.client(2110, "list-end", start=0, end=5)
+    assert {anomaly.illegal for anomaly in judged(told).anomalies} == {True}
