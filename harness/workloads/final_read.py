@@ -116,7 +116,7 @@ def leaderless(
         pause.wait(_PAUSE_S)
 
 
-class _Leadership(NamedTuple):
+class Leadership(NamedTuple):
     """A partition's leader, as a broker reports it."""
 
     topic: str
@@ -125,7 +125,7 @@ class _Leadership(NamedTuple):
     leader_epoch: int
 
 
-def _leaders(address: Address, context: AnyContext) -> frozenset[_Leadership] | None:
+def _leaders(address: Address, context: AnyContext) -> frozenset[Leadership] | None:
     """The leaders of all partitions that have one; None without an answer.
 
     This also finds added partitions, whatever the outcome of the request that added them was.
@@ -140,7 +140,7 @@ def _leaders(address: Address, context: AnyContext) -> frozenset[_Leadership] | 
     for name, topic in seen.items():
         context.sizes.grew(name, max((state.partition + 1 for state in topic.partitions), default=0))
     return frozenset(
-        _Leadership(name, state.partition, state.leader, state.leader_epoch)
+        Leadership(name, state.partition, state.leader, state.leader_epoch)
         for name, topic in seen.items()
         for state in topic.partitions
         if state.leader >= 0

@@ -21,7 +21,7 @@ from harness.workloads.context import (
     clients_for,
     final_readers_of,
 )
-from harness.workloads.final_read import end_by, final_readers, leaderless
+from harness.workloads.final_read import Leadership, end_by, final_readers, leaderless
 from harness.workloads.opening import IMPLEMENTATIONS, implementation_of
 from harness.workloads.probing import WriteProbe
 from tests.harness.fakes.log import FakeLog, once
@@ -135,11 +135,11 @@ def test_a_broker_that_still_starts_is_awaited_although_recovery_has_timed_out(
 ) -> None:
     began = bench.time.monotonic()
 
-    def in_twenty_seconds(*_: object) -> frozenset[tuple[str, int, int, int]] | None:
+    def in_twenty_seconds(*_: object) -> frozenset[Leadership] | None:
         bench.time.go_on(1.0)
         if bench.time.monotonic() < began + 20.0:
             return None
-        return frozenset((bench.context.topic, partition, 1, 0) for partition in range(3))
+        return frozenset(Leadership(bench.context.topic, partition, 1, 0) for partition in range(3))
 
     monkeypatch.setattr(final_read_module, "_leaders", in_twenty_seconds)
     assert leaderless(bench.context, began + 60.0, heard_by=began + 5.0) == frozenset()
