@@ -165,6 +165,7 @@ WITHOUT_TOOLS = frozenset(
         "a-refused-member-hides-offsets",  # the second JoinGroup of a client, between two others
         "an-older-instance-raises-its-epoch",  # InitProducerId with a chosen id and epoch
         "a-batch-that-arrives-twice",  # a Produce request that the network holds back
+        "a-segment-that-lost-its-records",  # a loss of power between a roll and a sync
         "a-refused-write-is-confirmed",  # answers to acknowledgements, and elections within two seconds
         "offsets-before-a-failover",  # thousands of commits, and a fetch at the right moment
     }
