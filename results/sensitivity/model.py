@@ -98,6 +98,7 @@ class ControlRun(msgspec.Struct, frozen=True, kw_only=True):
         outcome: the outcome; None if it was not run.
         anomalies: ids of illegal anomalies: each is a false alarm, or a bug of Kafka itself.
         allowed: whether the scenario permits them, because Kafka has them by design.
+        cause: the bug of Kafka itself that somebody found to cause them; empty if there is none.
         folder: name of the run's folder.
         why: why it is unknown or failed.
         judged_again: as of a run with a bug.
@@ -109,14 +110,15 @@ class ControlRun(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Outcome | None = None
     anomalies: tuple[str, ...] = ()
     allowed: bool = False
+    cause: str = ""
     folder: str = ""
     why: str = ""
     judged_again: bool | None = None
 
     @property
     def alarm(self) -> bool:
-        """Whether it is invalid with anomalies that its scenario does not permit."""
-        return self.outcome is Outcome.INVALID and not self.allowed
+        """Whether it is invalid with anomalies that neither its scenario permits nor a known bug causes."""
+        return self.outcome is Outcome.INVALID and not (self.allowed or self.cause)
 
 
 class MeasuredBug(msgspec.Struct, frozen=True, kw_only=True):

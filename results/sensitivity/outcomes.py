@@ -67,6 +67,7 @@ class OutcomeLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
         outcome: outcome of a control.
         anomalies: ids of illegal anomalies of a control.
         allowed: whether the control's scenario permits them.
+        cause: the bug of Kafka itself that causes them, with its place in docs/findings.md; written by hand.
         why: why it is unknown or failed.
         folder: name of the run's folder.
         fitting: whether the preset drew what the bug needs.
@@ -85,6 +86,7 @@ class OutcomeLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     outcome: Outcome | None = None
     anomalies: tuple[str, ...] = ()
     allowed: bool = False
+    cause: str = ""
     why: str = ""
     folder: str = ""
     fitting: bool = True
@@ -137,21 +139,24 @@ class OutcomeLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
             outcome=self.outcome,
             anomalies=self.anomalies,
             allowed=self.allowed,
+            cause=self.cause,
             folder=self.folder,
             why=self.why,
             judged_again=self.origin.judged_again,
         )
 
     def judged_as(self, earlier: "OutcomeLine | None") -> "OutcomeLine":
-        """The line with the judge of an earlier one, if that is the only thing that this one lacks.
+        """The line with the judge and the cause of an earlier one, if it lacks nothing but these.
 
-        A file may record who judged a run although the run's folder does not.
+        A file may record who judged a run, and what caused its anomalies, although the run's folder does not.
         """
-        judged_by = earlier.origin.judged_by if earlier and not self.origin.judged_by else ""
+        if earlier is None:
+            return self
+        judged_by = self.origin.judged_by or earlier.origin.judged_by
         known = msgspec.structs.replace(
-            self, origin=msgspec.structs.replace(self.origin, judged_by=judged_by)
+            self, cause=earlier.cause, origin=msgspec.structs.replace(self.origin, judged_by=judged_by)
         )
-        return known if judged_by and known == earlier else self
+        return known if known == earlier else self
 
 
 class MeasurementOptions(msgspec.Struct, frozen=True, kw_only=True):

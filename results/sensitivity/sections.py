@@ -52,9 +52,11 @@ def without_rerun_text(result: Sensitivity) -> str:
 
 
 def alarms_text(result: Sensitivity) -> str:
-    """The number of false alarms among the decided controls."""
+    """The number of false alarms among the decided controls, and of controls that show a bug of Kafka."""
     alarms, decided = alarms_of(result)
-    return f"{number(alarms, 'false alarm')} in {number(decided, 'decided control run')}"
+    kafkas = sum(bool(one.cause) for one in result.controls)
+    text = f"{number(alarms, 'false alarm')} in {number(decided, 'decided control run')}"
+    return f"{text}, of which {kafkas:,} found a bug of Kafka itself" if kafkas else text
 
 
 def alarms_of(result: Sensitivity) -> tuple[int, int]:
@@ -198,7 +200,10 @@ def controls_of(result: Sensitivity) -> Section:
 def _control_rows(one: ControlRun) -> Iterator[tuple[str, ...]]:
     if one.outcome not in (Outcome.VALID, None):
         outcome = "invalid, as its scenario allows" if one.allowed else one.outcome
-        yield one.scenario, one.mode, outcome, ", ".join(one.anomalies) or one.why, one.command
+        what = ", ".join(one.anomalies) or one.why
+        if one.cause:
+            outcome, what = "invalid, by a bug of Kafka", f"{what}: {one.cause}"
+        yield one.scenario, one.mode, outcome, what, one.command
 
 
 def left_out_of(result: Sensitivity) -> Iterator[Section]:

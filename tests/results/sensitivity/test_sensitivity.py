@@ -303,6 +303,15 @@ def test_controls_alone_have_no_column_among_the_bugs() -> None:
     assert "Detection rate" not in render_comparison([alone])
 
 
+def test_a_control_that_shows_a_known_bug_of_kafka_is_no_false_alarm() -> None:
+    (alarm,) = (one for one in BEFORE.controls if one.alarm)
+    caused = msgspec.structs.replace(alarm, cause="docs/findings.md, a hole")
+    rest = tuple(one for one in BEFORE.controls if one is not alarm)
+    page = render_comparison([msgspec.structs.replace(BEFORE, controls=(*rest, caused))])
+    assert "0 false alarms in 2 decided control runs, of which 1 found a bug of Kafka itself." in page
+    assert f"| invalid, by a bug of Kafka | {', '.join(alarm.anomalies)}: docs/findings.md, a hole |" in page
+
+
 def test_scenarios_are_sorted_by_the_measurement_with_most_runs_wherever_it_stands() -> None:
     for order in ([HELD_OUT, BEFORE], [BEFORE, HELD_OUT]):
         section = render_comparison(order).split("## Scenarios")[1].split("## ")[0]

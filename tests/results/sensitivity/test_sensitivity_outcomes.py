@@ -144,6 +144,18 @@ def test_a_store_that_says_the_same_of_a_run_leaves_the_judge_that_a_file_names(
     assert own.judged_as(rejudged) == own
 
 
+def test_a_store_that_says_the_same_of_a_run_leaves_the_cause_that_a_file_names() -> None:
+    bare = line_of_control("ack-early", 1, CONTROL, ORIGIN)
+    known = msgspec.structs.replace(bare, cause="docs/findings.md, a hole")
+    assert bare.judged_as(known) == known
+    assert decode_outcomes(encode_outcomes(outcomes_of("before", ASKED, (known,)))).runs == (known,)
+    control = msgspec.structs.replace(known, outcome=Outcome.INVALID, anomalies=("lost-write",)).as_control()
+    assert not control.alarm
+    assert msgspec.structs.replace(control, cause="").alarm
+    otherwise = msgspec.structs.replace(bare, outcome=Outcome.VALID)
+    assert otherwise.judged_as(known) == otherwise
+
+
 def altered(**changes: object) -> bytes:
     return json.dumps(json.loads(encode_outcomes(KEPT)) | changes).encode()
 
