@@ -199,7 +199,7 @@ def controls_of(result: Sensitivity) -> Section:
 
 def _control_rows(one: ControlRun) -> Iterator[tuple[str, ...]]:
     if one.outcome not in (Outcome.VALID, None):
-        outcome = "invalid, as its scenario allows" if one.allowed else one.outcome
+        outcome: str = "invalid, as its scenario allows" if one.allowed else one.outcome
         what = ", ".join(one.anomalies) or one.why
         if one.cause:
             outcome, what = "invalid, by a bug of Kafka", f"{what}: {one.cause}"
