@@ -199,11 +199,21 @@ def sensitivity_command(
     if not no_run:
         with contextlib.redirect_stdout(sys.stderr):
             _run(measuring, on_hosts, limit_s, lambda: kept.renew(measuring.lines()))
-    result = Sensitivity(
-        version=kafka_version,
-        preset=preset,
-        budget=str(budget),
-        seed=seed,
+    result = _measured(measuring, asked, kept, withheld)
+    if text := java_text(result):
+        click.echo(text, err=True)
+    _show(result, out, html, as_json=as_json)
+    return _exit_code(result, controls_only=Controls(controls) is Controls.ONLY)
+
+
+def _measured(
+    measuring: Measuring, asked: MeasurementOptions, kept: KeptOutcomes, withheld: tuple[str, ...]
+) -> Sensitivity:
+    return Sensitivity(
+        version=asked.kafka_version,
+        preset=asked.preset,
+        budget=asked.budget,
+        seed=asked.seed,
         bugs=measuring.measured_bugs(),
         controls=measuring.controls(),
         withheld=withheld,
@@ -214,10 +224,6 @@ def sensitivity_command(
         java_missing=measuring.java_missing,
         needing_java=measuring.needing_java(),
     )
-    if text := java_text(result):
-        click.echo(text, err=True)
-    _show(result, out, html, as_json=as_json)
-    return _exit_code(result, controls_only=Controls(controls) is Controls.ONLY)
 
 
 def _run(
