@@ -66,7 +66,8 @@ def comparison_lead(measured: Sequence[Sensitivity]) -> str:
     """Text about the content of the page."""
     lead = (
         "We put bugs into Kafka, one at a time, and measure how many of them krucible sees. A control "
-        "is the same run without the bug. An invalid control is a false alarm."
+        "is the same run without the bug. An invalid control is a false alarm, unless its scenario permits "
+        "the anomalies or a bug of Kafka itself causes them."
     )
     return lead if measured else f"{lead} No measurement is kept yet."
 
