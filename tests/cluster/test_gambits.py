@@ -174,8 +174,12 @@ LATE = ("was not reached", UNPROVEN)
 """How a gambit ends on a host that is too busy for what it waits for, or for a probe; it is played again."""
 
 
-FOUND = ("Unknown leader endpoints (Endpoints(endpoints={}))", "is inconsistent with current leader")
-"""Last words of controllers with new disks that two of docs/findings.md describe: races of Kafka 4.3.1."""
+FOUND = (
+    "Unknown leader endpoints (Endpoints(endpoints={}))",
+    "is inconsistent with current leader",
+    "Unexpected acknowledgement from non-voter",
+)
+"""Last words of controllers that three of docs/findings.md describe: races of Kafka."""
 
 
 def is_found(verdict: Verdict) -> bool:

@@ -42,6 +42,7 @@ SHOWN = {
     "a-marker-that-is-skipped": r"can be skipped.*^ABORTED$.*^committed$",
     "a-new-disk-and-a-leader-that-steps-down": r"Unknown leader endpoints",
     "a-reassignment-without-end": r"adding: 4\. removing: 4\.",
+    "a-removed-voter-answers-late": r"Unexpected acknowledgement from non-voter 103",
     "a-replica-that-is-kept-is-removed": r"ReplicationFactor: 2\b.*Replicas: 3,1\b",
     "a-search-by-time": r"^t:0:0$.*low_watermark: 5$\n(?:t:0:)?\n?^t:0:5$",
     "an-uncommitted-listing": r"removing: 2\..*removing: 3\.",
