@@ -95,19 +95,17 @@ _MORE_GAMBITS = tuple(
 """Gambits for which a night has no time."""
 _JAVA_FOR_RELEASES = (
     "copy-java", "gambits-copy-modern", "gambits-groups-java", "gambits-share", "offsets-java",
-    "streams", "txn-java-old",
+    "share-dead-letters", "streams", "txn-java-old",
 )  # fmt: skip
 _MORE_JAVA = (
     *(PresetScenario(f"exploratory/{name}", (None,), 6, 90) for name in _JAVA_FOR_RELEASES),
-    *(
-        PresetScenario(f"exploratory/share-{name}", (None,), 6, 90)
-        for name in ("altered", "committed", "dead-letters", "renewed")
-    ),
     PresetScenario("exploratory/share-moves"),
     PresetScenario("exploratory/upgrade-share", (None,), 2, from_versions=("4.2.1", "4.3.1")),
 )
 """Loads of kafka-clients for which a night has no time."""
-_JAVA = ("chaos-java", "share", "txn-java")
+_JAVA = ("chaos-java", "share", "share-altered", "share-committed", "share-renewed", "txn-java")
+"""What members of share groups may do is spread over several scenarios.  A bug that affects what
+one of them does is never reached by the others (docs/unseen-bugs.md)."""
 _REACHED = ("leader_changes", "elections", "isr_shrinks")
 _REACHED_ALL = (*_REACHED, "faults_of_disks", "voter_sets", "unclean_elections", "requests", "completed")
 

@@ -209,6 +209,10 @@ def test_loads_that_only_some_scenarios_have_are_asked_for_by_a_word() -> None:
     assert not fits(bug(workloads="transactions-v2"), "exploratory/txn")
 
 
+SHARING = {f"exploratory/share{more}" for more in ("", "-altered", "-committed", "-renewed")}
+"""Scenarios of nightly whose load has share groups."""
+
+
 def scenarios_of(workloads: str, faults: str = "") -> set[str]:
     some = slots([bug(workloads=workloads, faults=faults)], RunsPerBug(20, 120), NIGHTLY, "4.3.1", 1)
     assert all(slot.fitting for slot in some)
@@ -217,18 +221,18 @@ def scenarios_of(workloads: str, faults: str = "") -> set[str]:
 
 @pytest.mark.parametrize("faults", ["", "kill partition"])
 def test_a_bug_that_needs_a_load_of_java_runs_where_that_load_is(faults: str) -> None:
-    assert scenarios_of("share", faults) == {"exploratory/share"}
+    assert scenarios_of("share", faults) == SHARING
     assert scenarios_of("transactions-v2", faults) == {"exploratory/txn-java"}
     assert scenarios_of("modern-groups", faults) == {"exploratory/gambits-groups-modern"}
     both = scenarios_of("share transactions-v2", faults)
-    assert both == {"exploratory/share", "exploratory/txn-java"}
+    assert both == {*SHARING, "exploratory/txn-java"}
 
 
 @pytest.mark.parametrize("word", ["bulk", "txn", "log"])
 def test_other_words_do_not_choose_a_load_of_java(word: str) -> None:
     alone = scenarios_of(word)
     assert not any(needs_java(name) for name in alone)
-    assert scenarios_of(f"{word} share") <= {*alone, "exploratory/share"}
+    assert scenarios_of(f"{word} share") <= {*alone, *SHARING}
 
 
 @pytest.mark.parametrize("name", PRESETS)

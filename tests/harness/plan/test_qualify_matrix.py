@@ -65,7 +65,7 @@ def test_shards_take_about_as_long(preset: str, count: int) -> None:
 
 @pytest.mark.parametrize(
     ("preset", "baseline", "minutes_max"),
-    [("smoke", None, 15), ("nightly", OLD, 332), ("release", OLD, 2_353)],
+    [("smoke", None, 15), ("nightly", OLD, 342), ("release", OLD, 2_353)],
 )
 def test_presets_take_as_long_as_documented(preset: str, baseline: Build | None, minutes_max: int) -> None:
     jobs = jobs_of(preset, baseline)
