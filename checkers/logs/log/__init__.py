@@ -116,6 +116,7 @@ def put_together(overview: LogOverview, parts: Sequence[PartitionsResult]) -> Ch
         assumptions=overview.assumptions,
         figures=overview.figures(found),
         unknown_because=overview.unknown_because(found),
+        open_anomalies=found.open_anomalies,
         exercised=overview.exercised,
     )
 
