@@ -16,7 +16,6 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from checkers.columns.tables import PartitionName
 from checkers.evidence.aborted import indexes_of
 from checkers.evidence.faults import fault_windows
 from checkers.evidence.log_ends import SLACK_NS, Placed, loaded_logs
@@ -54,12 +53,10 @@ class RecoveredHole(NamedTuple):
         """The hole and its cause, in sentences."""
         node, last = self.log.node, self.end - 1
         offsets = f"offset {last}" if last == self.first else f"offsets {self.first} to {last}"
-        return (
-            f"{node} lacks {offsets} of {self.log.partition}, and has a segment that begins at {self.end}. "
-            f"It lost power before ({', '.join(self.faults)}). {self.loaded.cited}, says that it loaded this "
-            f"log up to offset {self.loaded.logged.end}.",
-            _AS_FOUND,
-        )
+        seen = f"{node} lacks {offsets} of {self.log.partition}, and has a segment that begins at {self.end}."
+        lost = f"It lost power before ({', '.join(self.faults)})."
+        loaded = f"{self.loaded.cited}, says that it loaded this log up to offset {self.loaded.logged.end}."
+        return f"{seen} {lost} {loaded}", _AS_FOUND
 
 
 @once

@@ -2,7 +2,8 @@
 
 The format is Ant's JUnit schema, which Jenkins and similar tools read: properties, then cases, then output.
 An expected result passes.  A checker that could not decide is an error, so that it does not look like a
-success, unless it could not decide only whether an expected anomaly is permitted.  A checker that had nothing to judge is skipped.
+success, unless it could not decide only whether an expected anomaly is permitted.  A checker that had nothing
+to judge is skipped.
 """
 
 import re

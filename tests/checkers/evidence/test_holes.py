@@ -1,4 +1,4 @@
-"""A hole in a log that a broker recovered after a loss of power explains what is missing, and permits nothing."""
+"""A hole in a log that was recovered after a loss of power explains what is missing, and permits nothing."""
 
 from collections.abc import Sequence
 from typing import Any
