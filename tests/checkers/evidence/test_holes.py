@@ -1,61 +1,22 @@
 """A hole in a log that was recovered after a loss of power explains what is missing, and permits nothing."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from checkers.evidence.holes import recovered_holes
-from checkers.history.operations import OperationType
 from checkers.logs.log import check_log
 from checkers.logs.replicas.judging import check_replicas
 from checkers.verdict.verdict import Anomaly, CheckerResult, Validity
-from tests.checkers.admin_histories import TOPIC, AdminStory
-from tests.checkers.logs.replicas.replica_histories import Batch, replica
+from tests.checkers.admin_histories import AdminStory
+from tests.checkers.evidence.hole_histories import HOLED, WHOLE, told
 
-WHOLE = [Batch(offset, producer_id=7, producer_epoch=0, base_sequence=offset) for offset in range(6)]
-HOLED = [WHOLE[0], *WHOLE[3:]]
-"""Offsets 1 and 2 are missing; they were in the segments 1 and 2."""
-SEGMENTS = (0, 1, 2, 3)
 DIVERGED = "replica-divergence"
 NAMED = "This is findings/roll-before-power-loss of docs/findings.md: recovery accepts a log with a hole."
 CITED = (
     "n1 lacks offsets 1 to 2 of log-0/0, and has a segment that begins at 3. It lost power before (f1). "
-    "Line 9 of n1's log, at 2026-11-20T21:57:00.000Z, says that it loaded this log up to offset 3."
+    "Line 9 of n1's log, at then, says that it loaded this log up to offset 3."
 )
-
-
-def told(
-    *,
-    held: Sequence[Batch] = HOLED,
-    segments: Sequence[int] | None = SEGMENTS,
-    fault: str | None = "power-loss",
-    hit: str = "n1",
-    loaded: int | None = 3,
-    log_start: int = 0,
-    leader: int = 1,
-    **setup: Any,
-) -> AdminStory:
-    """A run in which n1 loses power and has a hole in its log, and n2 has all records."""
-    story = AdminStory(**setup)
-    story.created(leader=leader)
-    for value in range(6):
-        story.send(30 + value, value, value)
-    if fault is not None:
-        story.fault(100, 200, fault, hit)
-    if loaded is not None:
-        line = {"line": 9, "at": "2026-11-20T21:57:00.000Z", "topic": TOPIC, "partition": 0, "end": loaded}
-        story.observe(300, "loaded", line, node="n1")
-    in_sync = {"topic": TOPIC, "partition": 0, "leader": leader, "isr": [1, 2]}
-    story.add(700, "runner", OperationType.OK, "recover", key=TOPIC, value={"partitions": [in_sync]})
-    story.final(*((batch.base_offset, batch.base_offset) for batch in held), end=6)
-    for node, batches in (("n1", held), ("n2", WHOLE)):
-        story.observe(900, "replica", replica(batches, log_start=log_start), node=node)
-    if segments is not None:
-        indexes = [[segment, []] for segment in segments]
-        value = {"began_ns": 1, "topic": TOPIC, "partition": 0, "segments": indexes}
-        story.observe(901, "aborted-transactions", value, node="n1")
-    return story
 
 
 def holes(story: AdminStory) -> list[tuple[str, int, int]]:
