@@ -135,7 +135,9 @@ def with_hole_of_leader(history: History, anomaly: Anomaly) -> Anomaly:
 def _at(history: History, anomaly: Anomaly, after: int = 0) -> Iterator[RecoveredHole]:
     """The holes that have the offset of an anomaly, or the one before it."""
     place = place_of(anomaly.subject, "")
-    for hole in recovered_holes(history) if place.offset is not None else ():
+    if place.offset is None:
+        return
+    for hole in recovered_holes(history):
         if str(hole.log.partition) == place.name and hole.first <= place.offset - after < hole.end:
             yield hole
 
