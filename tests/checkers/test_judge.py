@@ -280,7 +280,11 @@ def unsure(checker: str, *names: str, doubt: str | None = None) -> CheckerResult
 def test_unknown_is_as_expected_if_both_answers_are(
     story: Story, results: list[CheckerResult], *, answer: bool
 ) -> None:
-    setup = {"expected": "valid", "expected_anomalies": ["a", "b"], "expected_consequences": ["d"]}
+    setup: dict[str, Any] = {
+        "expected": "valid",
+        "expected_anomalies": ["a", "b"],
+        "expected_consequences": ["d"],
+    }
     verdict = verdict_of([*results, result_of("quorum", [])], readable_setup(whole_history(story, **setup)))
     assert (verdict.validity, verdict.as_expected) == (UNKNOWN, answer)
     expecting = setup | {"expected": "invalid"}

@@ -42,6 +42,6 @@ def told(
         story.observe(900, "replica", replica(batches, log_start=log_start), node=node)
     if segments is not None:
         indexes = [[segment, []] for segment in segments]
-        value = {"began_ns": 1, "topic": TOPIC, "partition": 0, "segments": indexes}
-        story.observe(901, "aborted-transactions", value, node="n1")
+        indexed = {"began_ns": 1, "topic": TOPIC, "partition": 0, "segments": indexes}
+        story.observe(901, "aborted-transactions", indexed, node="n1")
     return story
