@@ -87,7 +87,7 @@ def verdict_of(results: Sequence[CheckerResult], setup: Setup | None) -> Verdict
         results=tuple(results),
         expected=expected,
         expected_anomalies=expected_anomalies,
-        as_expected=as_expected(validity, found, expected, expected_anomalies),
+        as_expected=as_expected(validity, found, expected, expected_anomalies, open_ids(results)),
         reasons=_in_order([reason for result in results for reason in _reasons_of(result)], validity),
     )
 
@@ -122,6 +122,14 @@ def illegal_ids(results: Iterable[CheckerResult]) -> frozenset[str]:
     return frozenset(a.id for result in results for a in result.anomalies if a.illegal)
 
 
+def open_ids(results: Iterable[CheckerResult]) -> frozenset[str]:
+    """Ids of the anomalies that may be permitted or not, if nothing else is unknown; otherwise none."""
+    unknown = [result for result in results if result.validity is Validity.UNKNOWN]
+    if not all(result.open_anomalies for result in unknown):
+        return frozenset()
+    return frozenset(name for result in unknown for name in result.open_anomalies)
+
+
 def accepted_with(
     found: frozenset[str], anomalies: tuple[str, ...], consequences: tuple[str, ...]
 ) -> tuple[str, ...]:
@@ -130,17 +138,25 @@ def accepted_with(
 
 
 def as_expected(
-    validity: Validity, found: frozenset[str], expected: Validity | None, anomalies: Iterable[str]
+    validity: Validity,
+    found: frozenset[str],
+    expected: Validity | None,
+    anomalies: Iterable[str],
+    left_open: frozenset[str] = frozenset(),
 ) -> bool | None:
     """Whether a verdict is what a scenario expected; None if it expected nothing.
 
     If invalid is expected, at least one of the expected anomalies must be found, and no other illegal one.
     If another verdict is expected, the expected anomalies may be found, but no other illegal one.
+    If valid is expected, unknown is too if all of `left_open` (`open_ids`) are expected anomalies: the run
+    is valid, or invalid with some of them, and both are as expected.
     """
     if expected is None:
         return None
     if validity is Validity.INVALID:
         return bool(found) and found <= set(anomalies)
+    if validity is Validity.UNKNOWN and expected is Validity.VALID:
+        return bool(left_open) and left_open <= set(anomalies)
     return validity is expected
 
 

@@ -25,7 +25,7 @@ correct, and whether a member received them in order within its assignment.  An 
 records excuses findings only in the partitions that it may have hit (`excuses`).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from checkers.groups.anomalies import ANOMALIES, NEEDS, UNDELIVERED
@@ -46,7 +46,7 @@ from checkers.history.operations import History
 from checkers.history.setup import recorded_setup
 from checkers.history.sources import unassigned_damage
 from checkers.verdict.entry import Entry
-from checkers.verdict.verdict import Anomaly, Assumption, CheckerResult, result_of
+from checkers.verdict.verdict import Anomaly, Assumption, CheckerResult, OpenAnomaly, result_of
 
 __all__ = ["ENTRY", "check_groups"]
 
@@ -101,8 +101,6 @@ def check_groups(history: History) -> CheckerResult:
             doubts += filter(None, [unsettled(groups, group, deliveries)])
         doubts += filter(None, [unread_refusals(history, group)])
     doubts += [] if logged.doubt is None else [logged.doubt]
-    excused = {anomaly.licence: anomaly for anomaly in reversed(anomalies) if anomaly.licence is not None}
-    doubts += [f"{one.id} of {one.subject} may follow from {text}" for text, one in excused.items()]
     return result_of(
         CHECKER,
         anomalies,
@@ -110,8 +108,16 @@ def check_groups(history: History) -> CheckerResult:
         assumptions=tuple(assumptions),
         figures=figures,
         unknown_because="; ".join(doubts) or None,
+        open_anomalies=_open(anomalies),
         exercised=bool(figures),
     )
+
+
+def _open(anomalies: Sequence[Anomaly]) -> list[OpenAnomaly]:
+    """The anomalies that an event may explain; all that the same event may explain have the same reason."""
+    excused = [(one, one.licence) for one in anomalies if one.licence is not None]
+    reasons = {text: f"{one.id} of {one.subject} may follow from {text}" for one, text in reversed(excused)}
+    return [OpenAnomaly(one.id, reasons[text]) for one, text in excused]
 
 
 def _refusals_of_known(history: History, group: str, *, mixed: bool) -> list[GroupFinding]:

@@ -64,7 +64,14 @@ from checkers.share_groups.stored_logs import StoredFinding
 from checkers.share_groups.stored_starts import stored_starts_back
 from checkers.verdict.entry import Entry
 from checkers.verdict.tallies import AnomalyTally
-from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly, Assumption, CheckerResult, result_of
+from checkers.verdict.verdict import (
+    EXAMPLES_PER_ANOMALY,
+    Anomaly,
+    Assumption,
+    CheckerResult,
+    OpenAnomaly,
+    result_of,
+)
 
 __all__ = ["ENTRY", "check_share_groups"]
 
@@ -76,11 +83,16 @@ ACKNOWLEDGED_MIN = 10
 
 @dataclass(slots=True)
 class _Judged:
-    """Anomalies, at most `EXAMPLES_PER_ANOMALY` of each rule and place, their numbers, and open questions."""
+    """Anomalies, at most `EXAMPLES_PER_ANOMALY` of each rule and place, their numbers, and open questions.
+
+    The `doubts` are reasons why anomalies may have been missed.  Those that were found and may be permitted
+    are in `open`, with the same reason for all that one event may permit.
+    """
 
     anomalies: list[Anomaly] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     doubts: list[str] = field(default_factory=list)
+    open: list[OpenAnomaly] = field(default_factory=list)
     tallies: list[AnomalyTally] = field(default_factory=list)
 
     def add(self, rule: str, count: int, examples: Sequence[Anomaly]) -> None:
@@ -89,8 +101,8 @@ class _Judged:
         for anomaly in examples:
             if anomaly.licence is not None:
                 doubt = f"{anomaly.id} of {anomaly.subject} may follow from {anomaly.licence}"
-                if not any(known.endswith(anomaly.licence) for known in self.doubts):
-                    self.doubts.append(doubt)
+                said = (one.doubt for one in self.open if one.doubt.endswith(anomaly.licence))
+                self.open.append(OpenAnomaly(anomaly.id, next(said, doubt)))
 
     def add_certain(self, rule: str, count: int, examples: Sequence[Anomaly]) -> None:
         """Add the findings of one rule, whose licences permit them."""
@@ -127,6 +139,7 @@ def check_share_groups(history: History) -> CheckerResult:
         assumptions=tuple(_acknowledged(groups, group) for group in expected),
         figures=_figures(groups) | {"states": states.records, "states_compared": states.compared},
         unknown_because="; ".join(judged.doubts) or None,
+        open_anomalies=judged.open,
     )
 
 
@@ -157,7 +170,7 @@ def _add_compared(judged: _Judged, history: History, groups: ShareGroups) -> Non
             for row in compared.examples(EXAMPLES_PER_ANOMALY)
         ]
         judged.add_certain(found.kind.id, len(found.place), examples)
-        judged.doubts += compared.doubts()
+        judged.open += [OpenAnomaly(found.kind.id, doubt) for doubt in compared.doubts()]
 
 
 def _add_states(

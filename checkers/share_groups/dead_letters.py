@@ -36,7 +36,7 @@ from checkers.share_groups.missing_letters import MISSING, Compared, missing_let
 from checkers.verdict.entry import Entry
 from checkers.verdict.kinds import AnomalyKind, by_id
 from checkers.verdict.needs import PERMITTED, Needs
-from checkers.verdict.verdict import Anomaly, Assumption, CheckerResult, result_of
+from checkers.verdict.verdict import Anomaly, Assumption, CheckerResult, OpenAnomaly, result_of
 
 CHECKER = "dead-letters"
 UNASKED = AnomalyKind(
@@ -125,15 +125,19 @@ class _Read:
         return bool(asked := self.asked.get(group)) and asked == self.read.get(group)
 
     def doubts(self, groups: Iterable[str]) -> Iterator[str]:
-        """Why the rules are undecided for some groups, or for findings that an event may explain."""
+        """Why the rules are undecided for some groups."""
         for group in groups:
             if not self.whole(group):
                 yield f"the dead-letter queue of {group} was not read completely"
+
+    def open(self) -> Iterator[OpenAnomaly]:
+        """The findings that an event may explain, one for each event and rule."""
         named = set[tuple[str, str]]()
         for anomaly in self.found:
             if anomaly.licence is not None and (anomaly.id, anomaly.licence) not in named:
                 named.add((anomaly.id, anomaly.licence))
-                yield f"{anomaly.id} of {anomaly.subject} may follow from {anomaly.licence}"
+                doubt = f"{anomaly.id} of {anomaly.subject} may follow from {anomaly.licence}"
+                yield OpenAnomaly(anomaly.id, doubt)
 
 
 def check_dead_letters(history: History) -> CheckerResult:
@@ -166,6 +170,7 @@ def check_dead_letters(history: History) -> CheckerResult:
             "archived_compared": missing.compared,
         },
         unknown_because="; ".join(doubts) or None,
+        open_anomalies=[*read.open()],
     )
 
 

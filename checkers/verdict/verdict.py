@@ -1,8 +1,8 @@
 """Verdicts: the result of one checker, and the verdict that several results make."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -17,6 +17,7 @@ __all__ = [
     "Anomaly",
     "Assumption",
     "CheckerResult",
+    "OpenAnomaly",
     "Validity",
     "Verdict",
     "result_of",
@@ -58,6 +59,18 @@ class Anomaly(msgspec.Struct, frozen=True, omit_defaults=True):
     licence: str | None = None
 
 
+class OpenAnomaly(NamedTuple):
+    """A found anomaly that an event may permit or not: nothing but that is unknown about it.
+
+    Attributes:
+        id: its id.
+        doubt: the reason why it is unknown; several anomalies may have the same.
+    """
+
+    id: str
+    doubt: str
+
+
 class Assumption(msgspec.Struct, frozen=True):
     """A condition without which a verdict means nothing.
 
@@ -88,6 +101,8 @@ class CheckerResult(msgspec.Struct, frozen=True, omit_defaults=True):
         unknown_because: the reason, if the result is unknown.
         tallies: numbers of anomalies by place, for ids of which not all anomalies are listed.
         epoch_starts: by partition, its leader epochs with their first offsets, if the checker knows them.
+        open_anomalies: if it is unknown only whether found anomalies are permitted, their ids; otherwise
+            empty.
     """
 
     checker: str
@@ -99,6 +114,7 @@ class CheckerResult(msgspec.Struct, frozen=True, omit_defaults=True):
     unknown_because: str | None = None
     tallies: tuple[AnomalyTally, ...] = ()
     epoch_starts: dict[str, tuple[tuple[int, int], ...]] = {}
+    open_anomalies: tuple[str, ...] = ()
 
 
 class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -112,7 +128,8 @@ class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
         expected_anomalies: ids of anomalies; if invalid is expected, at least one of them must be found; if
             valid is expected, they may be found nevertheless.  Their consequences are among them only if one
             of the others was found.
-        as_expected: None if nothing was expected.
+        as_expected: None if nothing was expected.  An unknown verdict is as expected if valid is expected and
+            nothing is unknown but whether some of the expected anomalies, which were found, are permitted.
         reasons: the reasons why it is not valid, one sentence each.
     """
 
@@ -133,6 +150,7 @@ def result_of(
     assumptions: tuple[Assumption, ...] = (),
     figures: Mapping[str, object] | None = None,
     unknown_because: str | None = None,
+    open_anomalies: Sequence[OpenAnomaly] = (),
     exercised: bool = True,
 ) -> CheckerResult:
     """Combine a checker's findings in a result; an illegal anomaly outweighs any doubt.
@@ -145,6 +163,8 @@ def result_of(
         assumptions: conditions the checker tested.
         figures: measured numbers.
         unknown_because: why it cannot decide; ignored if there is an illegal anomaly.
+        open_anomalies: found anomalies of which it cannot decide whether they are permitted; their reasons
+            must not be in `unknown_because`.
         exercised: whether the history has anything that the checker judges.
     """
     # Illegal anomalies come first, so that permitted ones can't displace them from the list.
@@ -155,7 +175,9 @@ def result_of(
     if counts is None:
         tallies = _tallied(checker, [anomaly for anomaly in anomalies if anomaly.id in crowded])
     undecided = unknown_because is not None or not all(assumption.met for assumption in assumptions)
-    validity = _validity(anomalies, undecided=undecided, exercised=exercised)
+    doubts = dict.fromkeys([*filter(None, [unknown_because]), *(one.doubt for one in open_anomalies)])
+    validity = _validity(anomalies, undecided=undecided or bool(open_anomalies), exercised=exercised)
+    unknown = validity is Validity.UNKNOWN
     listed = sorted((a for kept in examples.values() for a in kept), key=lambda a: (a.time_ns or 0, a.id))
     return CheckerResult(
         checker=checker,
@@ -164,8 +186,9 @@ def result_of(
         anomalies=tuple(listed),
         assumptions=assumptions,
         figures=dict(figures or {}),
-        unknown_because=unknown_because if validity is Validity.UNKNOWN else None,
+        unknown_because="; ".join(doubts) or None if unknown else None,
         tallies=placed(tallies, crowded),
+        open_anomalies=tuple(sorted({one.id for one in open_anomalies})) if unknown and not undecided else (),
     )
 
 

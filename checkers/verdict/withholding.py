@@ -129,6 +129,7 @@ def _withheld_result(result: CheckerResult, kept: tuple[Anomaly, ...], doubts: l
         counts=counts,
         tallies=tuple(one for one in result.tallies if counts.get(one.id) == result.counts[one.id]),
         unknown_because=None if certain else "; ".join(reasons),
+        open_anomalies=(),
     )
 
 

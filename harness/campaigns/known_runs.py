@@ -127,7 +127,8 @@ def by_now(run: RunOutcome, plan: RunPlan) -> RunOutcome:
         return run
     expected, illegal = plan.expectation, frozenset(run.illegal)
     accepted = accepted_with(illegal, expected.alone, expected.following)
-    found = as_expected(Validity(run.outcome.value), illegal, expected.validity, accepted)
+    left_open = frozenset(run.open_anomalies)
+    found = as_expected(Validity(run.outcome.value), illegal, expected.validity, accepted, left_open)
     return msgspec.structs.replace(run, as_expected=found)
 
 

@@ -30,7 +30,7 @@ def run_scenario(item: pytest.Item, asked: ItemOptions) -> None:
     """Make and judge the requested run; the item gets the properties that distinguish it from others.
 
     Raises:
-        NotAsExpectedError: if the verdict is not as expected; unknown never is, unless that was expected.
+        NotAsExpectedError: if the verdict is not as expected.
         KrucibleError: if the harness failed.
         KeyboardInterrupt: if the run was interrupted; it was healed and judged nevertheless.
     """

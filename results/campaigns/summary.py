@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from checkers.history.identity import KrucibleIdentity, RunIdentity
+from checkers.judge import open_ids
 from checkers.verdict.verdict import Verdict
 from results.campaigns.extent import CheckerTotal, Looked, looked_at, totals
 from results.repeats.flakes import content_of
@@ -48,6 +49,7 @@ class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
         identity: None if it can't be read.
         anomalies: number of anomalies by id.
         illegal: ids of illegal anomalies; the others were found where they are permitted.
+        open_anomalies: ids of the anomalies that may be permitted or not, if nothing else is unknown.
         causes: one line for each illegal cause; the last line counts the rest.
         together: all illegal causes, by their kinds.
         reasons: other reasons why it is not valid, or why it failed.
@@ -62,6 +64,7 @@ class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
     identity: RunIdentity | None = None
     anomalies: dict[str, int] = {}
     illegal: tuple[str, ...] = ()
+    open_anomalies: tuple[str, ...] = ()
     causes: tuple[str, ...] = ()
     together: tuple[KindsTogether, ...] = ()
     reasons: tuple[str, ...] = ()
@@ -175,6 +178,7 @@ def judged(
         identity=_slim(identity),
         anomalies=anomaly_counts(verdict),
         illegal=tuple(sorted({a.id for result in verdict.results for a in result.anomalies if a.illegal})),
+        open_anomalies=tuple(sorted(open_ids(verdict.results))),
         causes=cause_lines(causes, CAUSES_MAX),
         together=kinds_together(causes),
         reasons=other_reasons(verdict)[:REASONS_MAX],

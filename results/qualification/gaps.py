@@ -8,7 +8,7 @@ from results.markup.markdown import number
 from results.qualification.compared import Comparisons
 from results.qualification.inference import pairs_needed
 from results.qualification.model import Cell, ComparisonQuestion, InterestingState, Qualification, TriedBuild
-from results.qualification.records import QualificationRole, QualificationRun, of_role, outcomes
+from results.qualification.records import QualificationRole, QualificationRun, left_open, of_role, outcomes
 
 EXAMPLES = 3
 """Maximum number of runs that a sentence names."""
@@ -64,7 +64,8 @@ def _not_done(question: ComparisonQuestion, result: Qualification) -> Iterator[s
 def _without_verdict(runs: Sequence[QualificationRun]) -> Iterator[str]:
     for role in QualificationRole:
         for outcome, word in ((Outcome.UNKNOWN, "with verdict unknown"), (Outcome.FAILED, "that failed")):
-            troubled = [run for run in outcomes(of_role(runs, role)) if run.outcome is outcome]
+            made = [run for run in outcomes(of_role(runs, role)) if not left_open(run)]
+            troubled = [run for run in made if run.outcome is outcome]
             if troubled:
                 named = "; ".join(
                     f"{run.folder or 'no folder'}: {clean((*run.why, 'no reason recorded')[0], REASON_MAX)}"

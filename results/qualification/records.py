@@ -62,8 +62,8 @@ class QualificationRun(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def decided(self) -> bool:
-        """Whether it has a verdict about Kafka."""
-        return self.outcome is not None and self.outcome.outcome in DECIDED
+        """Whether it has a verdict about Kafka, or an unknown one that is as expected."""
+        return self.outcome is not None and (self.outcome.outcome in DECIDED or left_open(self.outcome))
 
     @property
     def identity(self) -> RunIdentity | None:
@@ -147,6 +147,11 @@ def failed_run(planned: PlannedRun, why: str) -> QualificationRun:
 def of_role(runs: Iterable[QualificationRun], role: QualificationRole) -> tuple[QualificationRun, ...]:
     """The runs of one side."""
     return tuple(run for run in runs if run.planned.role is role)
+
+
+def left_open(run: RunOutcome) -> bool:
+    """Whether nothing is unknown but whether anomalies that the scenario accepts are permitted."""
+    return run.outcome is Outcome.UNKNOWN and run.as_expected is True
 
 
 def outcomes(runs: Iterable[QualificationRun]) -> list[RunOutcome]:

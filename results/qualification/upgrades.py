@@ -58,7 +58,7 @@ def _row(path: UpgradePath, runs: Sequence[QualificationRun]) -> tuple[str, ...]
     summary = summarise(outcomes(runs))
     changed = [total for total in summary.faults if total.kind == UPGRADE]
     others = [total for total in summary.faults if total.kind != UPGRADE]
-    decided = sum(run.decided for run in runs)
+    valid, invalid = (summary.counts[outcome] for outcome in (Outcome.VALID, Outcome.INVALID))
     return (
         path.scenario,
         path.begins,
@@ -66,9 +66,9 @@ def _row(path: UpgradePath, runs: Sequence[QualificationRun]) -> tuple[str, ...]
         path.mode or "not known",
         path.role,
         f"{len(runs):,}",
-        f"{summary.counts[Outcome.VALID]:,}",
-        f"{summary.counts[Outcome.INVALID]:,}",
-        f"{len(runs) - decided:,}",
+        f"{valid:,}",
+        f"{invalid:,}",
+        f"{len(runs) - valid - invalid:,}",
         f"{summary.unexpected:,}",
         *(
             f"{sum(total.proven for total in totals):,} of {sum(total.count for total in totals):,}"

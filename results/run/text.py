@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from checkers.history.identity import KrucibleIdentity, RunIdentity
 from checkers.history.units import NS_PER_S
+from checkers.judge import open_ids
 from checkers.verdict.verdict import VERDICTS, Validity, Verdict
 from results.markup.cleaning import clean
 from results.run.alike import alike
@@ -116,8 +117,14 @@ def expectation(verdict: Verdict) -> str:
         with_these = "with" if verdict.expected is Validity.INVALID else "or invalid with nothing but"
         wanted += f" {with_these} {' or '.join(verdict.expected_anomalies)}"
     if verdict.as_expected:
-        return f"as expected: {wanted}"
+        return f"as expected: {wanted}{_left_open(verdict)}"
     return f"{wanted} was expected" + (f", not {', '.join(strange)}" if strange else "")
+
+
+def _left_open(verdict: Verdict) -> str:
+    """What is unknown about a run that is as expected, as the end of a sentence; empty if nothing is."""
+    left_open = open_ids(verdict.results) if verdict.validity is Validity.UNKNOWN else ()
+    return f"; it is unknown only whether {' or '.join(sorted(left_open))} is permitted" if left_open else ""
 
 
 def unexpected(verdict: Verdict) -> tuple[str, ...]:

@@ -61,7 +61,8 @@ def alarms_text(result: Sensitivity) -> str:
 
 def alarms_of(result: Sensitivity) -> tuple[int, int]:
     """Number of false alarms, and number of decided controls."""
-    decided = [one for one in result.controls if one.outcome in (Outcome.INVALID, Outcome.VALID)]
+    verdicts = (Outcome.INVALID, Outcome.VALID)
+    decided = [one for one in result.controls if one.outcome in verdicts or one.allowed]
     return sum(one.alarm for one in decided), len(decided)
 
 
@@ -199,7 +200,7 @@ def controls_of(result: Sensitivity) -> Section:
 
 def _control_rows(one: ControlRun) -> Iterator[tuple[str, ...]]:
     if one.outcome not in (Outcome.VALID, None):
-        outcome: str = "invalid, as its scenario allows" if one.allowed else one.outcome
+        outcome: str = f"{one.outcome}, as its scenario allows" if one.allowed else one.outcome
         what = ", ".join(one.anomalies) or one.why
         if one.cause:
             outcome, what = "invalid, by a bug of Kafka", f"{what}: {one.cause}"

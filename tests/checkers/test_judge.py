@@ -9,9 +9,17 @@ import pytest
 from checkers import judge as judging
 from checkers.history.operations import History
 from checkers.history.runner import LASTED
-from checkers.judge import accepted_with, as_expected, combined, judge, known_anomalies, verdict_of
+from checkers.judge import (
+    accepted_with,
+    as_expected,
+    combined,
+    judge,
+    known_anomalies,
+    readable_setup,
+    verdict_of,
+)
 from checkers.runs.assumptions import CHECKER as ASSUMPTIONS
-from checkers.verdict.verdict import Anomaly, Assumption, CheckerResult, Validity, result_of
+from checkers.verdict.verdict import Anomaly, Assumption, CheckerResult, OpenAnomaly, Validity, result_of
 
 Story = Callable[..., History]
 
@@ -243,6 +251,44 @@ def test_a_consequence_alone_is_not_as_expected(story: Story) -> None:
     )
     assert alone.expected_anomalies == ("lost-write",)
     assert alone.as_expected is False
+
+
+def unsure(checker: str, *names: str, doubt: str | None = None) -> CheckerResult:
+    """A result of which it is unknown whether anomalies are permitted, and perhaps something else."""
+    found = [Anomaly(name, "perhaps", "g", "s", illegal=False, licence="a loss") for name in names]
+    perhaps = [OpenAnomaly(name, f"{name} may follow from a loss") for name in names]
+    return result_of(checker, found, open_anomalies=perhaps, unknown_because=doubt)
+
+
+@pytest.mark.parametrize(
+    ("results", "answer"),
+    [
+        pytest.param([unsure("log", "a")], True, id="the scenario accepts it either way"),
+        pytest.param([unsure("log", "a", "b")], True, id="it accepts both"),
+        pytest.param([unsure("log", "a"), unsure("nodes", "b")], True, id="of two checkers"),
+        pytest.param([unsure("log", "a", "c")], False, id="it does not accept the other one"),
+        pytest.param([unsure("log", "c")], False, id="it does not accept it"),
+        pytest.param([unsure("log", "d")], False, id="it accepts it only with its cause"),
+        pytest.param([unsure("log", "a"), unsure("nodes", "c")], False, id="of another checker"),
+        pytest.param([unsure("log", "a", doubt="no final read")], False, id="more is unknown"),
+        pytest.param(
+            [unsure("log", "a"), result_of("nodes", [], unknown_because="x")], False, id="another checker"
+        ),
+        pytest.param([unsure("log", doubt="a may follow from a loss")], False, id="a reason without an id"),
+    ],
+)
+def test_unknown_is_as_expected_if_both_answers_are(
+    story: Story, results: list[CheckerResult], *, answer: bool
+) -> None:
+    setup: dict[str, Any] = {
+        "expected": "valid",
+        "expected_anomalies": ["a", "b"],
+        "expected_consequences": ["d"],
+    }
+    verdict = verdict_of([*results, result_of("quorum", [])], readable_setup(whole_history(story, **setup)))
+    assert (verdict.validity, verdict.as_expected) == (UNKNOWN, answer)
+    expecting = setup | {"expected": "invalid"}
+    assert not verdict_of(results, readable_setup(whole_history(story, **expecting))).as_expected
 
 
 def test_known_anomalies_have_a_meaning_and_a_source_each() -> None:

@@ -21,11 +21,13 @@ class Must(NamedTuple):
         validity: the verdict.
         names: of an invalid one, illegal anomalies of which at least one is named.
         reason: of an unknown one, a regular expression that one of the reasons matches.
+        as_expected: whether it is as expected; None if that does not matter.
     """
 
     validity: Validity
     names: tuple[str, ...] = ()
     reason: str = ""
+    as_expected: bool | None = None
 
 
 def invalid(*names: str) -> Must:
@@ -33,9 +35,9 @@ def invalid(*names: str) -> Must:
     return Must(Validity.INVALID, names=names)
 
 
-def unknown(words: str) -> Must:
+def unknown(words: str, *, as_expected: bool | None = None) -> Must:
     """What would be needed to judge is not there; one reason names it, in words that match."""
-    return Must(Validity.UNKNOWN, reason=words)
+    return Must(Validity.UNKNOWN, reason=words, as_expected=as_expected)
 
 
 VALID = Must(Validity.VALID)
@@ -140,4 +142,6 @@ def misjudged(must: Must, verdict: Verdict) -> str:
         return f"must name one of {list(must.names)}, is {actual}"
     if must.reason and not any(re.search(must.reason, reason) for reason in verdict.reasons):
         return f"must say {must.reason!r}, is {actual}"
+    if must.as_expected not in (None, verdict.as_expected):
+        return f"must be {'' if must.as_expected else 'not '}as expected, is {actual}"
     return ""

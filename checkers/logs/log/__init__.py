@@ -29,17 +29,19 @@ The findings of a partition do not depend on other partitions.  So a history is 
 combines the parts in one result.
 """
 
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 
+import msgspec
 import numpy as np
 
 from checkers.columns.tables import Columns, Integers, PartitionName
+from checkers.evidence.holes import with_hole_of_leader
 from checkers.evidence.loading import columns_of
 from checkers.history.operations import History
 from checkers.history.sources import unassigned_damage
 from checkers.licences import Licences, licences_of
-from checkers.logs.log.anomalies import ANOMALIES, NEEDS
+from checkers.logs.log.anomalies import ANOMALIES, LOST_WRITE, NEEDS
 from checkers.logs.log.attribution import Attribution, Evidence, attribute
 from checkers.logs.log.contents import find_in_contents
 from checkers.logs.log.figures import LogOverview, PartitionsResult, PartitionSums, joined, overview_of
@@ -52,7 +54,7 @@ from checkers.logs.log.refused_batches import disks_of
 from checkers.logs.log.screening import screened
 from checkers.logs.log.survival import find_in_survival, survival_of
 from checkers.verdict.entry import Entry
-from checkers.verdict.verdict import CheckerResult, result_of
+from checkers.verdict.verdict import Anomaly, CheckerResult, result_of
 
 __all__ = ["ENTRY", "check_columns", "check_log", "check_part", "put_together"]
 
@@ -67,7 +69,10 @@ def check_log(history: History) -> CheckerResult:
         history: as `checkers.history.reading.read_history` returns it.
     """
     evidence = cache(lambda: disks_of(history))
-    return check_columns(columns_of(history), licences_of(history), unassigned_damage(history), evidence)
+    columns = columns_of(history)
+    part = check_part(columns, licences_of(history), evidence)
+    overview = overview_of(columns, unassigned_damage(history))
+    return put_together(overview, [part], partial(with_hole_of_leader, history))
 
 
 def check_columns(
@@ -104,10 +109,20 @@ def check_part(
     return tally.part()
 
 
-def put_together(overview: LogOverview, parts: Sequence[PartitionsResult]) -> CheckerResult:
-    """Combine the results of all parts of a history, in the order of their partitions."""
+def put_together(
+    overview: LogOverview,
+    parts: Sequence[PartitionsResult],
+    explained: Callable[[Anomaly], Anomaly] | None = None,
+) -> CheckerResult:
+    """Combine the results of all parts of a history, in the order of their partitions.
+
+    Args:
+        overview: facts about the whole history.
+        parts: results of its parts.
+        explained: adds a known cause to the explanation of a lost write; called only for illegal ones.
+    """
     found = joined(parts)
-    return result_of(
+    result = result_of(
         CHECKER,
         # Illegal anomalies first, in the order of time.
         sorted(found.anomalies, key=lambda anomaly: (not anomaly.illegal, anomaly.time_ns)),
@@ -116,8 +131,16 @@ def put_together(overview: LogOverview, parts: Sequence[PartitionsResult]) -> Ch
         assumptions=overview.assumptions,
         figures=overview.figures(found),
         unknown_because=overview.unknown_because(found),
+        open_anomalies=found.open_anomalies,
         exercised=overview.exercised,
     )
+    if explained is None:
+        return result
+    anomalies = (
+        explained(anomaly) if anomaly.illegal and anomaly.id == LOST_WRITE else anomaly
+        for anomaly in result.anomalies
+    )
+    return msgspec.structs.replace(result, anomalies=tuple(anomalies))
 
 
 def _find_all(log: PartitionLog, tally: PartitionSums, evidence: Evidence | None) -> list[LogFinding]:

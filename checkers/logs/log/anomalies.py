@@ -4,9 +4,10 @@ from checkers.history.sources import Source
 from checkers.verdict.kinds import AnomalyKind, by_id
 from checkers.verdict.needs import PERMITTED, Needs
 
+LOST_WRITE = "lost-write"
 ANOMALIES = by_id(
     AnomalyKind(
-        "lost-write",
+        LOST_WRITE,
         "A record was acknowledged or read, and a final read that covers its offset did not find it.",
         "A record that was acknowledged with acks=all, or returned to a consumer, stays in the log "
         "as long as one in-sync replica keeps its disk. Records of a committed transaction stay "
@@ -105,7 +106,7 @@ ANOMALIES = by_id(
     ),
 )
 """All anomalies by id."""
-_SURVIVAL = ("lost-write", "poll-skip", "int-poll-skip")
+_SURVIVAL = (LOST_WRITE, "poll-skip", "int-poll-skip")
 """The rules by which a record has to exist."""
 NEEDS = Needs(
     (Source.CLIENTS,),

@@ -16,7 +16,7 @@ from checkers.logs.log.partition import PartitionLog
 from checkers.logs.log.poll_order import lag_of
 from checkers.logs.log.screening import Screening
 from checkers.verdict.tallies import AnomalyTally
-from checkers.verdict.verdict import Anomaly, Assumption
+from checkers.verdict.verdict import Anomaly, Assumption, OpenAnomaly
 
 _Name = TypeVar("_Name", bound=str)
 
@@ -29,7 +29,7 @@ class PartitionsResult(msgspec.Struct, frozen=True, kw_only=True):
         legal: number of legal anomalies.
         anomalies: examples, by partition.
         tallies: numbers of anomalies, by partition.
-        doubts: why it is unknown whether an anomaly is licensed, by partition, each once.
+        open_anomalies: those of which it is unknown whether they are licensed, by partition, each once.
         duplicates_by: number of duplicates by cause.
         distinct: number of known records.
         resolved: number of sends with an unknown outcome whose record a reader found.
@@ -41,7 +41,7 @@ class PartitionsResult(msgspec.Struct, frozen=True, kw_only=True):
     legal: dict[str, int] = {}
     anomalies: tuple[Anomaly, ...] = ()
     tallies: tuple[AnomalyTally, ...] = ()
-    doubts: tuple[str, ...] = ()
+    open_anomalies: tuple[OpenAnomaly, ...] = ()
     duplicates_by: dict[DuplicatedBy, int] = {}
     distinct: int = 0
     resolved: int = 0
@@ -56,7 +56,7 @@ def joined(parts: Sequence[PartitionsResult]) -> PartitionsResult:
         legal=_sums(part.legal for part in parts),
         anomalies=tuple(anomaly for part in parts for anomaly in part.anomalies),
         tallies=tuple(tally for part in parts for tally in part.tallies),
-        doubts=tuple(dict.fromkeys(doubt for part in parts for doubt in part.doubts)),
+        open_anomalies=tuple(dict.fromkeys(one for part in parts for one in part.open_anomalies)),
         duplicates_by=_sums(part.duplicates_by for part in parts),
         distinct=sum(part.distinct for part in parts),
         resolved=sum(part.resolved for part in parts),
@@ -89,7 +89,7 @@ class PartitionSums:
         self._distinct = 0
         self._resolved = 0
         self._lag = 0
-        self._doubts: dict[str, None] = {}
+        self._open: dict[OpenAnomaly, None] = {}
         self._duplicates_by: dict[DuplicatedBy, int] = {}
 
     def add(self, log: PartitionLog, findings: list[LogFinding]) -> None:
@@ -98,7 +98,7 @@ class PartitionSums:
             if len(found.time_ns):
                 self._count(found)
                 self._tallies.extend(found.tallies(str(log.name)))
-                self._doubts.update(dict.fromkeys(_doubts(log, found)))
+                self._open.update(dict.fromkeys(_open(log, found)))
         self._distinct += len(log.claims.slots)
         self._resolved += _resolved(log)
         self._lag = max(self._lag, lag_of(log))
@@ -128,7 +128,7 @@ class PartitionSums:
             legal=self._legal,
             anomalies=tuple(self._examples),
             tallies=tuple(self._tallies),
-            doubts=tuple(self._doubts),
+            open_anomalies=tuple(self._open),
             duplicates_by=self._duplicates_by,
             distinct=self._distinct,
             resolved=self._resolved,
@@ -175,12 +175,12 @@ class LogOverview(msgspec.Struct, frozen=True, kw_only=True):
         return bool(sum(self.outcomes) or self.polled or self.final)
 
     def unknown_because(self, found: PartitionsResult) -> str | None:
-        """Why a history without illegal anomalies is not valid; None if it is valid."""
+        """Why anomalies may have been missed in a history without illegal ones; None if none was missed."""
         unmet = [assumption.observed for assumption in self.assumptions if not assumption.met]
         reasons = [*self.damage, *(f"the final read is incomplete: {observed}" for observed in unmet)]
         if self.foreign and not found.distinct:
             reasons.append("nothing was acknowledged at an offset, and nothing was read")
-        reasons += [*self.keyless, *found.doubts]
+        reasons += self.keyless
         if found.undecided:
             reasons.append(f"no final read covers {found.undecided} known records")
         return "; ".join(reasons) or None
@@ -234,16 +234,16 @@ def overview_of(columns: Columns, damage: tuple[str, ...] = ()) -> LogOverview:
     )
 
 
-def _doubts(log: PartitionLog, found: LogFinding) -> Iterator[str]:
-    """Why it is uncertain whether anomalies that count as licensed are licensed."""
+def _open(log: PartitionLog, found: LogFinding) -> Iterator[OpenAnomaly]:
+    """The id of anomalies that count as licensed, with each reason why it is uncertain that they are."""
     for row in np.unique(found.licence[found.licence != NONE]).tolist():
         # Rows after those of the permits are licences that no event gives.
         if row < len(log.permits) and found.texts[row] == log.licences[row]:
             doubt = log.permits[row].event.doubt
             if doubt is not None:
-                yield doubt
+                yield OpenAnomaly(found.id, doubt)
         elif found.texts[row] in log.decisions.texts:
-            yield f"{found.id} may follow from {found.texts[row]}"
+            yield OpenAnomaly(found.id, f"{found.id} may follow from {found.texts[row]}")
 
 
 def final_read_complete(columns: Columns) -> Assumption:

@@ -43,13 +43,14 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from checkers.columns.tables import PartitionName
+from checkers.evidence.holes import with_hole
 from checkers.evidence.leader_epochs import Noted, checkpoints_of, starts_of
 from checkers.evidence.partition_changes import partition_changes
 from checkers.evidence.replicas import Batches, ReplicaLog, batches_of
 from checkers.history.operations import History
 from checkers.history.setup import Setup, recorded_setup
 from checkers.history.sources import Source, lacking
-from checkers.logs.replicas.anomalies import ANOMALIES, NEEDS
+from checkers.logs.replicas.anomalies import ANOMALIES, NEEDS, REPLICA_DIVERGENCE, SEQUENCE_GAP
 from checkers.logs.replicas.client_results import find_against_clients
 from checkers.logs.replicas.committed import committed_ends, meant_partitions
 from checkers.logs.replicas.decided import find_against_decisions
@@ -73,7 +74,7 @@ from checkers.logs.replicas.single_log import find_alone, open_transactions
 from checkers.logs.replicas.stray_logs import find_stray
 from checkers.logs.replicas.transaction_epochs import find_by_epochs
 from checkers.verdict.entry import Entry
-from checkers.verdict.verdict import CheckerResult, result_of
+from checkers.verdict.verdict import Anomaly, CheckerResult, result_of
 
 CHECKER = "replicas"
 """Name of the checker, as in verdicts."""
@@ -99,13 +100,20 @@ def check_replicas(history: History) -> CheckerResult:
     _judge_metadata(history, batches.metadata_logs, meant, findings)
     result = result_of(
         CHECKER,
-        findings.anomalies,
+        [_explained(history, anomaly) for anomaly in findings.anomalies],
         counts=dict(findings.counts),
         figures={name: findings.figures[name] for name in FIGURES},
         unknown_because=findings.unknown_because(),
         exercised=bool(batches.logs or batches.metadata_logs or findings.figures["deletions"]),
     )
     return msgspec.structs.replace(result, epoch_starts=starts_of(history))
+
+
+def _explained(history: History, anomaly: Anomaly) -> Anomaly:
+    """An anomaly, with its cause if that is a hole in a log that a broker recovered after a power loss."""
+    if anomaly.id not in (REPLICA_DIVERGENCE.id, SEQUENCE_GAP.id):
+        return anomaly
+    return with_hole(history, anomaly, after=int(anomaly.id == SEQUENCE_GAP.id))
 
 
 def _judge_alone(log: ReplicaLog, findings: Findings) -> None:

@@ -34,7 +34,7 @@ def read_control(planned: ControlRun, folder: Path) -> ControlRun:
         planned,
         outcome=ended.outcome,
         anomalies=ended.illegal,
-        allowed=ended.outcome is Outcome.INVALID and ended.as_expected is True,
+        allowed=ended.outcome in (Outcome.INVALID, Outcome.UNKNOWN) and ended.as_expected is True,
         folder=folder.name,
         why="; ".join(ended.why),
     )

@@ -44,9 +44,9 @@ def rerun_failed(folder: str | None, *, dry_run: bool, as_json: bool, runs: Path
     Without FOLDER that is what was in progress last: the last campaign of krucible run --seeds, or all runs
     of the last qualification.  The first line of the output names it.
 
-    Failed are runs that are not as expected, unknown ones included, and those in which the harness failed.
-    Each is planned again from its scenario, options, seed and version of Kafka.  Replays and reruns are not
-    run again.  The original keeps its verdict.  After an interruption the same command continues.
+    Failed are runs that are not as expected, as most unknown ones are not, and those in which the harness
+    failed.  Each is planned again from its scenario, options, seed and version of Kafka.  Replays and reruns
+    are not run again.  The original keeps its verdict.  After an interruption the same command continues.
 
     The exit code is that of a campaign of these reruns; 0 if nothing failed.
     """

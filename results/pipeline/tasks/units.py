@@ -23,6 +23,7 @@ from typing import Any, NamedTuple, Protocol, overload
 
 from checkers.columns.tables import Columns
 from checkers.evidence.faults import fault_windows
+from checkers.evidence.holes import with_hole_of_leader
 from checkers.evidence.loading import columns_of
 from checkers.history.operations import History, Operation
 from checkers.history.reading import read_history
@@ -201,10 +202,17 @@ def _shared(share: _Share, history: History, folder: str, count: int) -> _Shared
 
 @dataclass(frozen=True, slots=True)
 class _LogWhole:
+    folder: str
     overview: of_log.LogOverview
 
     def result(self, parts: Sequence[of_log.PartitionsResult]) -> CheckerResult:
-        return put_log_together(self.overview, parts)
+        # The history is read only if a record was lost.
+        history = cache(lambda: read_history(Path(self.folder)))
+
+        def explained(lost: Anomaly) -> Anomaly:
+            return with_hole_of_leader(history(), lost)
+
+        return put_log_together(self.overview, parts, explained)
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +272,7 @@ class _Recorded(Sequence[Operation]):
 def _share_log(history: History, folder: str, count: int) -> _Shared:
     columns, licences = columns_of(history), licences_of(history)
     works = (_LogShare(folder, share, licences) for share in shares_of_log(columns, count))
-    return _Shared(_LogWhole(of_log.overview_of(columns, unassigned_damage(history))), works)
+    return _Shared(_LogWhole(folder, of_log.overview_of(columns, unassigned_damage(history))), works)
 
 
 def _share_registers(history: History, folder: str, count: int) -> _Shared | None:

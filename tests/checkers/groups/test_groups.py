@@ -482,6 +482,7 @@ def test_a_beginning_may_follow_from_what_became_of_its_partition() -> None:
     result = judged(story)
     assert (result.validity, result.counts) == (Validity.UNKNOWN, {"committed-offset-lost": 1})
     assert "may follow from DeleteRecords" in str(result.unknown_because)
+    assert result.open_anomalies == ("committed-offset-lost",)
 
 
 def test_a_beginning_does_not_follow_from_what_became_of_it_later_or_of_another_partition() -> None:

@@ -191,6 +191,7 @@ def test_nobody_can_say_whether_a_decision_was_lost() -> None:
     result = judged(COMMITTED + READ + HIDDEN, 1)
     assert result.validity is Validity.UNKNOWN
     assert "lost-write may follow from states are lost" in str(result.unknown_because)
+    assert result.open_anomalies == ("lost-write",)
 
 
 @pytest.mark.parametrize(("begun", "validity"), [(1, Validity.UNKNOWN), (3, Validity.INVALID)])

@@ -187,6 +187,7 @@ def test_only_another_value_may_follow_from_a_truncation(monkeypatch: pytest.Mon
     result = judged(story)
     assert (result.validity, result.counts) == (Validity.UNKNOWN, {"dead-letter-wrong": 1})
     assert str(result.unknown_because).endswith("may follow from a disk was lost")
+    assert result.open_anomalies == ("dead-letter-wrong",)
     for texts, value in ((headers(3), value_at(4)), (headers(12, group="other"), value_at(12))):
         story = rejecting()
         reads(story, (texts, value))

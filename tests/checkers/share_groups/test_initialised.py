@@ -149,6 +149,10 @@ def test_a_start_offset_goes_back(monkeypatch: pytest.MonkeyPatch, topic: str, *
     lose(monkeypatch, topic, 10)
     result = check_share_groups(history(*after(Record([(5, 5, 2, 1)], start=3))))
     assert {anomaly.illegal for anomaly in result.anomalies if anomaly.id == BACK} == {illegal}
+    if not illegal:
+        assert (result.validity, result.open_anomalies) == (Validity.UNKNOWN, (BACK,))
+        unread = history(*after(Record([(5, 5, 2, 1)], start=3)), unread=[0])
+        assert check_share_groups(unread).open_anomalies == ()
 
 
 @pytest.mark.parametrize(("topic", "illegal"), [(OFFSETS_TOPIC, True), (SHARES_TOPIC, False)])
@@ -159,6 +163,16 @@ def test_an_answer_without_a_state(monkeypatch: pytest.MonkeyPatch, topic: str, 
     (anomaly,) = result.anomalies
     assert (anomaly.id, anomaly.illegal) == ("share-answered-early", illegal)
     assert result.validity is (Validity.INVALID if illegal else Validity.UNKNOWN)
+    assert result.open_anomalies == (() if illegal else ("share-answered-early",))
+
+
+def test_all_that_may_follow_from_one_loss_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reason is given once, with the first of them."""
+    lose(monkeypatch, SHARES_TOPIC, 10)
+    result = check_share_groups(history(*after(Record([(5, 5, 2, 1)], start=3), AGAIN)))
+    assert result.validity is Validity.UNKNOWN
+    assert str(result.unknown_because).count("may follow from lost") == 1
+    assert set(result.open_anomalies) == set(result.counts) >= {BACK, INITIALISED}
 
 
 def lose(monkeypatch: pytest.MonkeyPatch, topic: str, lost_s: int) -> None:

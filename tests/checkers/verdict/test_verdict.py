@@ -1,6 +1,13 @@
 """Results are put together so that nothing illegal is ever hidden."""
 
-from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly, Assumption, Validity, result_of
+from checkers.verdict.verdict import (
+    EXAMPLES_PER_ANOMALY,
+    Anomaly,
+    Assumption,
+    OpenAnomaly,
+    Validity,
+    result_of,
+)
 
 
 def anomaly(number: int, *, illegal: bool = True) -> Anomaly:
@@ -36,3 +43,23 @@ def test_doubt_gives_way_to_proof_only() -> None:
     decided = result_of("log", [anomaly(1)], assumptions=(unmet,), unknown_because="no final read")
     assert decided.validity is Validity.INVALID
     assert decided.unknown_because is None
+
+
+def test_what_may_be_permitted_is_open_only_if_nothing_else_is_unknown() -> None:
+    unmet = Assumption("fault-held", met=False, expected="5 s", observed="1 s")
+    perhaps = [OpenAnomaly("lost-write", "a disk was lost"), OpenAnomaly("duplicate", "a disk was lost")]
+    legal = anomaly(1, illegal=False)
+
+    alone = result_of("log", [legal], open_anomalies=perhaps)
+    assert (alone.validity, alone.unknown_because) == (Validity.UNKNOWN, "a disk was lost")
+    assert alone.open_anomalies == ("duplicate", "lost-write")
+    more = result_of("log", [legal], open_anomalies=perhaps, unknown_because="no final read")
+    assert (more.validity, more.unknown_because) == (Validity.UNKNOWN, "no final read; a disk was lost")
+    for other in (
+        more,
+        result_of("log", [legal], open_anomalies=perhaps, assumptions=(unmet,)),
+        result_of("log", [anomaly(2)], open_anomalies=perhaps),
+        result_of("log", [legal], unknown_because="a disk was lost"),
+    ):
+        assert other.open_anomalies == ()
+    assert result_of("log", [anomaly(2)], open_anomalies=perhaps).validity is Validity.INVALID

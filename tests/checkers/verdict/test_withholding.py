@@ -16,7 +16,7 @@ from checkers.logs.log import check_log
 from checkers.runs.nodes import ANOMALIES, NODE_DIED, check_nodes
 from checkers.verdict.entry import Entry
 from checkers.verdict.needs import Needs
-from checkers.verdict.verdict import Anomaly, CheckerResult, Validity, result_of
+from checkers.verdict.verdict import Anomaly, CheckerResult, OpenAnomaly, Validity, result_of
 from checkers.verdict.withholding import MissingParts, missing_parts_of, withheld
 from harness.vocabulary.workloads import Workload
 from tests.checkers.log_histories import history_of as story
@@ -437,3 +437,14 @@ def test_a_nemesis_of_whom_faults_are_missing_is_lacking(
 def test_what_readers_were_given_is_there_for_rules_that_ask_for_no_sender() -> None:
     holed = msgspec.structs.replace(story(READ.format(value=2_000_000_001)), lacking=frozenset({"worker-2"}))
     assert len(all_columns_of(holed).reads.value) == len(columns_of(holed).reads.value) + 3
+
+
+def test_a_gap_in_the_records_leaves_more_open_than_a_licence() -> None:
+    """A missing journal may hide other anomalies, or have caused this one."""
+    legal = Anomaly("share-state-start-back", "it went back", "g", "s", illegal=False, licence="a loss")
+    result = result_of("share-groups", [legal], open_anomalies=[OpenAnomaly(legal.id, "a loss")])
+    assert shown(result, None).open_anomalies == (legal.id,)
+    lost = missing_parts_of(history("replicas", "worker-0", setup={"workload": {"kind": "shares"}}))
+    withheld_result = shown(result, lost)
+    assert (withheld_result.validity, withheld_result.open_anomalies) == (Validity.UNKNOWN, ())
+    assert str(withheld_result.unknown_because).endswith("; a loss")

@@ -118,3 +118,12 @@ def test_consequences_are_expected_only_with_their_cause() -> None:
     alone = RunOutcome(folder="f", outcome=Outcome.INVALID, illegal=caused[:1])
     assert by_now(alone, share).as_expected is False
     assert by_now(replace(alone, illegal=caused), share).as_expected is True
+
+
+def test_what_may_be_permitted_is_compared_with_what_is_expected_now() -> None:
+    share = plan(scenario="exploratory/share")
+    unknown = RunOutcome(folder="f", outcome=Outcome.UNKNOWN)
+    assert by_now(unknown, share).as_expected is False
+    perhaps = replace(unknown, open_anomalies=("share-state-initialised-again",))
+    assert by_now(perhaps, share).as_expected is True
+    assert by_now(replace(perhaps, open_anomalies=("acknowledged-twice",)), share).as_expected is False

@@ -39,6 +39,7 @@ UNKNOWN = Verdict(
     as_expected=False,
 )
 KNOWN = msgspec.structs.replace(INVALID, expected=Validity.INVALID, as_expected=True)
+PERHAPS = msgspec.structs.replace(UNKNOWN, as_expected=True)
 
 
 class Runs:
@@ -119,6 +120,7 @@ def test_a_failure_is_explained_and_not_traced_back(pytester: pytest.Pytester, r
 
 def test_as_expected_decides_and_unknown_is_no_success(pytester: pytest.Pytester, runs: Runs) -> None:
     runs.verdicts = {"exploratory/chaos": UNKNOWN, "kill": KNOWN, "pause": EngineError("no engine", got="x")}
+    runs.verdicts["stop"] = PERHAPS
     result = pytester.runpytest_inprocess(CHAOS, "--seed", "1")
     result.assert_outcomes(passed=3, failed=2)
     result.stdout.fnmatch_lines(["  could not decide: half a history", "no engine", "  got:      x"])

@@ -23,15 +23,19 @@ _LOST = unknown(TRANSACTIONS_TOPIC)
 
 def lose(edit: Edit, key: str, at_ns: int, *, of_another: bool = False) -> None:
     """Let the disks die on which the state of a transactional id is kept, or that of another one."""
-    setup = next(iter(edit.original.of("setup"))).value
     ids = sorted({str(o.key) for o in edit.original.of("txn")} - {key}) if of_another else [key]
     own = transactions_partition(edit.original, key)
     places = [transactions_partition(edit.original, each) for each in ids]
     place = next(one for one in places if one is not None and (one == own) is not of_another)
+    lose_logs(edit, [f"{TRANSACTIONS_TOPIC}-{place.partition}"], at_ns)
+
+
+def lose_logs(edit: Edit, logs: list[str], at_ns: int) -> None:
+    """Let the disks of all brokers die on which some logs are."""
+    setup = next(iter(edit.original.of("setup"))).value
     plan = {"kind": "dead-disk", "spec": {"kind": "dead-disk", "target": "brokers", "log_dir": 1}}
     nodes = [node["name"] for node in setup["nodes"] if "broker" in node["roles"]]
-    removed = {"removed": [f"{TRANSACTIONS_TOPIC}-{place.partition}"]}
-    done = plan | {"targets": nodes, "cut": [], "probe": removed}
+    done = plan | {"targets": nodes, "cut": [], "probe": {"removed": logs}}
     edit.add_call("nemesis", "inject", "f99", (at_ns, at_ns + 1000), (plan, done))
     healed_ns = at_ns + _HELD_NS
     healed = done | {"probe": {"answers": True}}

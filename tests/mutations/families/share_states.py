@@ -16,9 +16,10 @@ from checkers.history.share_states import (
     Delivery,
     Kind,
 )
-from tests.mutations.edits import Edit
+from tests.mutations.edits import Edit, replaced
+from tests.mutations.families.lost_states import lose_logs
 from tests.mutations.families.share import FINAL, RUNS, Given, given
-from tests.mutations.looking import OK
+from tests.mutations.looking import OK, SECOND_NS, phase_ns
 from tests.mutations.suite import VALID, invalid, mutation, unknown
 
 FAMILY = "share-states"
@@ -225,13 +226,43 @@ def a_snapshot_lacks_a_final_state(edit: Edit) -> None:
 
 
 @mutation(FAMILY, invalid("share-state-start-back"), RUNS, 3)
-def a_start_offset_is_lower(edit: Edit) -> None:
+def a_start_offset_is_lower(edit: Edit, **fields: Any) -> None:
     """In the share coordinator's log, a record has a start offset, and the next ones an earlier one."""
 
     def changed(rows: list[Row], place: int, one: Given) -> None:
         rows[place][0][_START] = one.offset + 1
 
-    tell_states(edit, changed)
+    tell_states(edit, changed, **fields)
+
+
+def _lost_by_a_start_offset(edit: Edit, accepted: str, **fields: Any) -> None:
+    """A start offset goes back after the states may have been lost, in a run that may have an anomaly."""
+    a_start_offset_is_lower(edit, **fields)
+    numbers = [
+        name.partition for name in partition_changes(edit.original).states if name.topic == SHARES_TOPIC
+    ]
+    loss_ns = phase_ns(edit.original, "heal") - 15 * SECOND_NS
+    lose_logs(edit, [f"{SHARES_TOPIC}-{number}" for number in numbers], loss_ns)
+    (setup,) = edit.original.of("setup")
+    edit.change(setup.index, lambda value: replaced(value, expected="valid", expected_anomalies=[accepted]))
+
+
+@mutation(FAMILY, unknown("share-state-start-back of .* may follow from", as_expected=True), RUNS, 2)
+def a_start_offset_that_a_scenario_accepts_may_have_been_lost(edit: Edit) -> None:
+    """A start offset goes back after the disks with it died; the scenario accepts that it goes back."""
+    _lost_by_a_start_offset(edit, "share-state-start-back")
+
+
+@mutation(FAMILY, unknown("share-state-start-back of .* may follow from", as_expected=False), RUNS, 1)
+def a_start_offset_that_no_scenario_accepts_may_have_been_lost(edit: Edit) -> None:
+    """A start offset goes back after the disks with it died; the scenario accepts another anomaly."""
+    _lost_by_a_start_offset(edit, "share-state-initialised-again")
+
+
+@mutation(FAMILY, unknown("has records that can't be decoded", as_expected=False), RUNS, 1)
+def a_start_offset_that_a_scenario_accepts_is_not_all(edit: Edit) -> None:
+    """The same, and a share coordinator's log also has a record of another format."""
+    _lost_by_a_start_offset(edit, "share-state-start-back", unread=[0])
 
 
 @mutation(FAMILY, VALID, RUNS, 2)

@@ -35,6 +35,7 @@ def run(validity: Validity, *, seed: int = 7, as_expected: bool | None = None) -
 GREEN, RED = run(Validity.VALID, as_expected=True), run(Validity.INVALID, as_expected=False)
 DOUBT = run(Validity.UNKNOWN, as_expected=False)
 KNOWN = run(Validity.INVALID, as_expected=True)
+PERHAPS = run(Validity.UNKNOWN, as_expected=True)
 NOT_SHOWN = run(Validity.VALID, as_expected=False)
 
 
@@ -53,6 +54,8 @@ NOT_SHOWN = run(Validity.VALID, as_expected=False)
         ([RED, RED, GREEN], CiOutcome.FLAKY),
         ([KNOWN, KNOWN], CiOutcome.QUARANTINED),
         ([KNOWN, RED], CiOutcome.FAILED),
+        ([PERHAPS], CiOutcome.QUARANTINED),
+        ([PERHAPS, GREEN], CiOutcome.FLAKY),
     ],
 )
 def test_words_are_kafkas(runs: list[RunOutcome], word: CiOutcome) -> None:

@@ -14,6 +14,7 @@ from checkers.verdict.verdict import Anomaly, CheckerResult, Validity, Verdict
 from results.pipeline.rows.verdicts import signature
 from results.pipeline.tasks import units
 from results.pipeline.tasks.units import READING, RUN, JudgedRun, ShareResult, judged, shares_of_run, units_of
+from tests.checkers.evidence.hole_histories import told
 from tests.results.pipeline.judged_runs import histories, written
 
 HISTORIES = histories()
@@ -41,6 +42,15 @@ def test_a_verdict_is_that_of_one_process(name: str, tmp_path: Path) -> None:
         verdict, seconds, _ = in_units(folder, shares)
         assert msgspec.json.encode(verdict) == whole
         assert seconds.keys() == {*judging.CHECKERS, READING}
+
+
+def test_a_lost_write_has_the_same_known_cause(tmp_path: Path) -> None:
+    folder = written(tmp_path, "hole", told().history())
+    verdict = in_units(folder, 3)[0]
+    assert verdict == judge(read_history(folder))
+    lost = [one for one in verdict.results[0].anomalies if one.id == "lost-write"]
+    assert all("roll-before-power-loss" in one.explanation[-1] for one in lost)
+    assert lost
 
 
 def test_the_histories_are_of_all_kinds() -> None:

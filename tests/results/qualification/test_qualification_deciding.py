@@ -235,6 +235,7 @@ UNKNOWN, FAILED = Outcome.UNKNOWN, Outcome.FAILED
             "on the baseline: 1 of 2 runs",
         ),
         ((*both(1, 2, 3), *both(4, outcome=UNKNOWN)), CONTROLS, GOOD, ""),
+        ((*both(1), run(seed=2, outcome=UNKNOWN, as_expected=True)), CONTROLS, GOOD, ""),
         (both(1), (), UNSURE, "no positive control was run"),
         ((run(),), CONTROLS, UNSURE, "no run of the baseline has a verdict"),
         ((), CONTROLS, UNSURE, "no run of the candidate has a verdict"),
@@ -276,6 +277,7 @@ def test_gaps_are_reported() -> None:
         run(seed=3, outcome=FAILED, reasons=("no engine",)),
         run(seed=4, outcome=None),
         run(seed=5, as_expected=False),
+        run(seed=6, outcome=UNKNOWN, as_expected=True),
     )
     gaps = "\n".join(qualification_of(runs, (), QUESTION).gaps)
     for gap in (

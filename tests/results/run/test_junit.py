@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checkers.history.identity import IDENTITY_FILE, encode_identity
-from checkers.verdict.verdict import Anomaly, Assumption, Validity, Verdict, result_of
+from checkers.verdict.verdict import Anomaly, Assumption, OpenAnomaly, Validity, Verdict, result_of
 from results.run.junit import EXPECTATION, explained, passes, render_junit, save_junit, stored_suite, suite_of
 from results.run.measures import measure, save_measures
 from results.run.observation import observe
@@ -29,10 +29,12 @@ def verdict(
     anomalies: tuple[str, ...] = (),
     as_expected: bool | None = False,
     doubt: str | None = None,
+    perhaps: str | None = None,
 ) -> Verdict:
+    left_open = [OpenAnomaly(perhaps, "a disk was lost")] if perhaps else []
     results = (
         result_of("quorum", list(found)),
-        result_of("log", [], unknown_because=doubt),
+        result_of("log", [], unknown_because=doubt, open_anomalies=left_open),
         result_of("nodes", []),
     )
     validities = {result.validity for result in results}
@@ -105,6 +107,14 @@ GREEN = dict.fromkeys(RED, "passed")
         (verdict(ZOMBIE, LOST, expected=Validity.INVALID, anomalies=("zombie-leader",)), RED),
         (verdict(ZOMBIE, anomalies=("zombie-leader",), as_expected=True), GREEN),
         (verdict(ZOMBIE, LOST, anomalies=("zombie-leader",)), RED),
+        (verdict(perhaps="x", anomalies=("x",), as_expected=True), GREEN),
+        (verdict(ZOMBIE, perhaps="x", anomalies=("x",)), RED),
+        (verdict(perhaps="y", anomalies=("x",)), GREEN | {"log": "error"}),
+        (verdict(perhaps="x", doubt="half a history", anomalies=("x",)), GREEN | {"log": "error"}),
+        (
+            verdict(expected=Validity.INVALID, anomalies=("x",), perhaps="x"),
+            GREEN | {EXPECTATION: "error"},
+        ),
         (
             verdict(expected=Validity.INVALID, anomalies=("x",), doubt="half a history"),
             GREEN | {"log": "error"},

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import msgspec
 
-from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
+from checkers.verdict.verdict import Anomaly, OpenAnomaly, Validity, Verdict, result_of
 from results.run.measures import Measures, measure
 from results.run.observation import observe
-from results.run.text import closing_lines, closing_text, expectation, figures, seconds
+from results.run.text import closing_lines, closing_text, expectation, figures, headline, seconds
 from tests.results.story import Run
 
 FOLDER = Path("runs/smoke/partition/20261120T215657Z-7")
@@ -111,6 +111,15 @@ def test_expectations_are_written_in_words() -> None:
     assert expectation(msgspec.structs.replace(red, as_expected=True)) == "as expected: invalid with a or b"
     allowed = msgspec.structs.replace(red, expected=Validity.VALID, as_expected=True)
     assert expectation(allowed) == "as expected: valid or invalid with nothing but a or b"
+    legal = Anomaly("b", "perhaps", "g", "s", illegal=False)
+    unsure = result_of("log", [legal], open_anomalies=[OpenAnomaly("b", "a disk was lost")])
+    left_open = msgspec.structs.replace(allowed, validity=Validity.UNKNOWN, results=(unsure,))
+    assert headline(left_open) == (
+        "UNKNOWN (as expected: valid or invalid with nothing but a or b; it is unknown only whether b is "
+        "permitted)"
+    )
+    wanted = msgspec.structs.replace(left_open, results=(), expected=Validity.UNKNOWN, expected_anomalies=())
+    assert expectation(wanted) == "as expected: unknown"
 
 
 def test_figures_say_when_there_was_no_fault_and_no_recovery_in_time() -> None:

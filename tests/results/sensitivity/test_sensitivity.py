@@ -371,3 +371,7 @@ def test_what_a_scenario_allows_for_is_no_false_alarm() -> None:
     measurement = msgspec.structs.replace(BEFORE, controls=(BEFORE.controls[0], allowed))
     assert alarms_of(measurement) == (0, 2)
     assert "| invalid, as its scenario allows | G1a |" in render_markdown(measurement)
+    perhaps = msgspec.structs.replace(allowed, outcome=Outcome.UNKNOWN, anomalies=(), why="perhaps permitted")
+    measurement = msgspec.structs.replace(BEFORE, controls=(BEFORE.controls[0], perhaps))
+    assert alarms_of(measurement) == (0, 2)
+    assert "| unknown, as its scenario allows | perhaps permitted |" in render_markdown(measurement)

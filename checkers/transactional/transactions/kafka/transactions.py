@@ -37,7 +37,7 @@ from checkers.transactional.transactions.models.anomalies import ANOMALIES, NEED
 from checkers.transactional.transactions.proofs.judging import NAME_CHARACTERS, GraphResult, judge_edges
 from checkers.transactional.transactions.proofs.words import drawings
 from checkers.verdict.entry import Entry
-from checkers.verdict.verdict import Anomaly, CheckerResult, result_of
+from checkers.verdict.verdict import Anomaly, CheckerResult, OpenAnomaly, result_of
 
 CHECKER = "transactions"
 """Name of the checker, as in verdicts."""
@@ -80,14 +80,17 @@ def check_transactions(history: History) -> CheckerResult:
             **observed.figures,
             "cycles": drawings(circular.drawn + observed.drawn),
         },
-        unknown_because="; ".join([*_doubts(kafka), *_excuses(others)]) or None,
+        unknown_because="; ".join(_doubts(kafka)) or None,
+        open_anomalies=[*_open(others)],
     )
 
 
-def _excuses(found: Iterable[Anomaly]) -> Iterator[str]:
-    """Events that may explain findings, each once; it is unknown whether they do."""
-    licences = (str(anomaly.licence) for anomaly in found if anomaly.licence)
-    yield from dict.fromkeys(text for text in licences if TRANSACTIONS_TOPIC in text or MISSED in text)
+def _open(found: Iterable[Anomaly]) -> Iterator[OpenAnomaly]:
+    """The findings that an event may explain, with this event; it is unknown whether it does."""
+    for anomaly in found:
+        text = anomaly.licence
+        if text and (TRANSACTIONS_TOPIC in text or MISSED in text):
+            yield OpenAnomaly(anomaly.id, text)
 
 
 def _doubts(kafka: KafkaTransactions) -> Iterator[str]:

@@ -151,3 +151,4 @@ def test_so_a_run_is_not_known_to_be_wrong(validity: Validity, *, permitted: boo
     result = check_transactions(story.history())
     assert (result.validity, result.counts["hanging-transaction"]) == (validity, 1)
     assert ("elected uncleanly" in str(result.unknown_because)) is permitted
+    assert result.open_anomalies == (("hanging-transaction",) if permitted else ())
