@@ -98,7 +98,10 @@ SHARE = "share"
 """Name of a load with share groups (KIP-932); their members are clients of kafka-clients."""
 TRANSACTIONS_V2 = "transactions-v2"
 """Name of a load with transactional clients of kafka-clients: transactions of version 2 (KIP-890)."""
-JAVA_LOADS = frozenset({SHARE, TRANSACTIONS_V2})
+SHARE_ALTERED, SHARE_COMMITTED, SHARE_RENEWED = "share-altered", "share-committed", "share-renewed"
+"""Names of loads with share groups whose start offsets are set, that read only committed records, or whose
+members renew locks."""
+JAVA_LOADS = frozenset({SHARE, SHARE_ALTERED, SHARE_COMMITTED, SHARE_RENEWED, TRANSACTIONS_V2})
 """Names of loads that only kafka-clients can make."""
 
 
@@ -110,7 +113,7 @@ def fault_words() -> frozenset[str]:
 def workload_words() -> frozenset[str]:
     """Names that a bug may list as workloads."""
     kinds = (_word(one) for one in _below(workloads.Workload))
-    return frozenset((*kinds, DELETES, PIPELINED, MODERN_GROUPS, TRANSACTIONS_V2))
+    return frozenset((*kinds, DELETES, PIPELINED, MODERN_GROUPS)) | JAVA_LOADS
 
 
 def loads_of(workload: workloads.Workload) -> frozenset[str]:
@@ -120,6 +123,10 @@ def loads_of(workload: workloads.Workload) -> frozenset[str]:
     modern = isinstance(workload, workloads.GroupsWorkload) and bool(workload.modern)
     newest = isinstance(workload, transactional.TxnWorkload) and workloads.JAVA_CLIENT in workload.libraries
     more = {DELETES: deletes, PIPELINED: pipelined, MODERN_GROUPS: modern, TRANSACTIONS_V2: newest}
+    if isinstance(workload, shares.ShareWorkload):
+        more[SHARE_ALTERED] = workload.alter_interval_ms > 0
+        more[SHARE_COMMITTED] = bool(workload.committed)
+        more[SHARE_RENEWED] = workload.renew_share > 0
     return frozenset((_word(type(workload)), *(word for word, fits in more.items() if fits)))
 
 

@@ -228,6 +228,11 @@ def test_a_bug_that_needs_a_load_of_java_runs_where_that_load_is(faults: str) ->
     assert both == {*SHARING, "exploratory/txn-java"}
 
 
+@pytest.mark.parametrize("word", ["share-altered", "share-committed", "share-renewed"])
+def test_what_some_share_groups_do_chooses_their_scenario(word: str) -> None:
+    assert scenarios_of(word) == {f"exploratory/{word}"}
+
+
 @pytest.mark.parametrize("word", ["bulk", "txn", "log"])
 def test_other_words_do_not_choose_a_load_of_java(word: str) -> None:
     alone = scenarios_of(word)
