@@ -149,7 +149,8 @@ class Sharing(LoadScopeScheduling):  # type: ignore[misc]  # xdist publishes no 
         """Clusters for the worker that has begun with them, and for the others whatever else there is."""
         with_clusters = [one for one, work in self.assigned_work.items() if any(map(loads_clusters, work))]
         clusters = node in with_clusters or not with_clusters
-        return min(self.workqueue, key=lambda group: loads_clusters(group) is not clusters)
+        chosen: str = min(self.workqueue, key=lambda group: loads_clusters(group) is not clusters)
+        return chosen
 
 
 def _loaded(work: dict[str, dict[str, bool]]) -> list[str]:
