@@ -32,7 +32,6 @@ BESIDE = tuple(
     f"tests/cluster/test_{name}.py"
     for name in (
         "nightly",
-        "transactions",
         "minimise",
         "java_client",
         "upgrades",
@@ -49,7 +48,7 @@ BESIDE = tuple(
 """Files whose tests may have another loaded cluster beside them, in the order in which they are begun.
 
 Long ones are first, so that no worker waits long for another one at the end.  None is here that ends
-processes of the harness and looks for what is left, or that depends on timeouts of a second or two.
+processes of the harness and looks for what is left, or that needs much done in little time.
 """
 LOADED_AT_A_TIME = 2
 """How many clusters may be loaded at a time."""
