@@ -20,6 +20,22 @@ class Structure(NamedTuple):
     floors: int
 
 
+BODIES = ("body", "orelse", "finalbody", "handlers", "cases")
+"""Fields of a node of a syntax tree that hold statements, or what holds statements."""
+
+
+def statements(tree: ast.Module) -> Iterator[ast.AST]:
+    """A module and every statement in it, without expressions: a small part of what `ast.walk` visits."""
+    left: list[ast.AST] = [tree]
+    while left:
+        node = left.pop()
+        yield node
+        for field in BODIES:
+            within = getattr(node, field, None)
+            if isinstance(within, list):
+                left += within
+
+
 @cache
 def imported(path: Path) -> frozenset[str]:
     """The names that a file imports, in full: ``from a.b import c`` imports ``a.b.c``, a module or not.
@@ -30,7 +46,7 @@ def imported(path: Path) -> frozenset[str]:
         ValueError: if an import is relative; this repository has none.
     """
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in statements(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             found |= {name.name for name in node.names}
         elif isinstance(node, ast.ImportFrom):

@@ -1,6 +1,6 @@
 """Prints failures while the tests run, because a whole run takes long and may be stopped from outside.
 
-The last lines of a failure are printed at once, and so is the end of each group with a worker of its own.
+The last lines of a failure are printed at once, and so is the end of each group that takes long.
 SIGTERM ends the tests as Ctrl-C does: the summary then lists the failures so far.
 """
 
@@ -12,7 +12,7 @@ from types import FrameType
 
 import pytest
 
-from tests.sharing import TOGETHER, group_of
+from tests.sharing import BESIDE, TOGETHER, group_of
 
 LINES = 40
 """Number of lines of a failure that are printed at once; the summary has all of them."""
@@ -42,7 +42,7 @@ class LiveFailures:
 
     def _count(self, group: str) -> None:
         self._left[group] -= 1
-        if group in TOGETHER and self._left[group] == 0:
+        if group in (*TOGETHER, *BESIDE) and self._left[group] == 0:
             self._print(f"ended: {group}")
 
     def _print(self, what: str, lines: Sequence[str] = ()) -> None:

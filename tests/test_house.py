@@ -23,7 +23,7 @@ from harness.plan.scenario_files import is_file
 from results.pages.glossary import render_anomalies
 from results.pipeline.tables_page import render_tables
 from results.sensitivity import render_comparison
-from tests.imports import imported, is_within
+from tests.imports import imported, is_within, statements
 
 ROOT = Path(__file__).parent.parent
 ROOMS = ("checkers", "compose", "harness", "results", "scenarios")
@@ -57,7 +57,7 @@ def source(path: Path) -> Source:
     """Read and parse a file, once for all rules."""
     text = path.read_text()
     tree = ast.parse(text)
-    nodes = list(ast.walk(tree))
+    nodes = list(statements(tree))
     functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     return Source(
         text.count("\n"),

@@ -1,4 +1,4 @@
-"""How workers share the tests: clusters on one of them, one after the other, and first."""
+"""How workers share the tests: clusters first, one after the other, and two at a time at the end."""
 
 import os
 import re
@@ -14,7 +14,16 @@ import pytest
 
 from tests.harness.waiting import wait_until
 from tests.mutations.families import cases
-from tests.sharing import AUTOGROUP, NICENESS, SHARED, SHARED_CLUSTER, TOGETHER, group_of
+from tests.sharing import (
+    AUTOGROUP,
+    BESIDE,
+    NICENESS,
+    SHARED,
+    SHARED_CLUSTER,
+    TOGETHER,
+    group_of,
+    loads_clusters,
+)
 
 pytest_plugins = ["pytester"]
 ROOT = Path(__file__).parent.parent
@@ -23,6 +32,7 @@ CLUSTERS = TOGETHER[0]
 A_TEST = """
 import os
 import pathlib
+import time
 import pytest
 
 @pytest.mark.parametrize("number", range(3))
@@ -34,6 +44,18 @@ def session_nice():
     path = pathlib.Path("/proc/self/autogroup")
     return path.read_text().split()[-1] if path.exists() else 0
 """
+A_TEST_BESIDE = (
+    A_TEST
+    + """
+@pytest.fixture(autouse=True, scope="module")
+def the_other_one_has_begun(request, worker_id):
+    pathlib.Path(request.path.stem).touch()
+    until = time.monotonic() + 60
+    while not all(pathlib.Path(f"test_{name}").exists() for name in ("groups", "upgrades")):
+        assert time.monotonic() < until
+        time.sleep(0.01)
+"""
+)
 A_TEST_THAT_WAITS = """
 import pathlib
 import subprocess
@@ -54,8 +76,10 @@ FILES = (
     "tests/b/test_it.py",
     "tests/cluster/test_elections.py",
     "tests/cluster/test_faults.py",
+    "tests/cluster/test_groups.py",
     "tests/cluster/test_one.py",
     "tests/cluster/test_two.py",
+    "tests/cluster/test_upgrades.py",
     "tests/results/pipeline/test_one.py",
     "tests/results/pipeline/test_two.py",
 )
@@ -68,7 +92,7 @@ def listed_by_worker(pytester: pytest.Pytester) -> list[tuple[str, int, int, str
     for name in FILES:
         path = pytester.path / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(A_TEST)
+        path.write_text(A_TEST_BESIDE if name in BESIDE else A_TEST)
     for name in ("conftest.py", "sharing.py", "live_failures.py"):
         shutil.copy(ROOT / "tests" / name, pytester.path / "tests")
     options = ("-n", "2", "--import-mode=importlib")
@@ -84,7 +108,7 @@ def own_session() -> int:
 
 
 @pytest.mark.slow
-def test_clusters_take_turns_the_shared_one_is_before_small_files_and_the_rest_is_nice(
+def test_clusters_take_turns_until_nothing_else_is_left_and_whatever_loads_none_is_nice(
     pytester: pytest.Pytester,
 ) -> None:
     tests = listed_by_worker(pytester)
@@ -92,10 +116,16 @@ def test_clusters_take_turns_the_shared_one_is_before_small_files_and_the_rest_i
     for worker, nice, session, nodeid in tests:
         group = group_of(nodeid)
         workers.setdefault(group, set()).add(worker)
-        ours = os.nice(0)
-        assert nice == (ours if group == CLUSTERS else min(ours + NICENESS, NICEST)), nodeid
-        assert session == (NICENESS if AUTOGROUP.exists() and group != CLUSTERS else own_session()), nodeid
+        ours, nicer = os.nice(0), min(os.nice(0) + NICENESS, NICEST)
+        # Only root may be less nice again.
+        assert nice in (
+            [ours, nicer] if os.geteuid() and group in BESIDE else [ours if loads_clusters(group) else nicer]
+        )
+        assert session == (NICENESS if AUTOGROUP.exists() and not loads_clusters(group) else own_session()), (
+            nodeid
+        )
     assert set(map(len, workers.values())) == {1}, workers
+    assert len(set.union(*(workers[file] for file in FILES if file in BESIDE))) == 2, "two at a time"
     (worker,) = workers[CLUSTERS]
     had = [nodeid.removeprefix(CLUSTERS) for one, _, _, nodeid in tests if one == worker]
     assert had[:6] == [f"test_{name}.py::test_it[{number}]" for name in ("one", "two") for number in range(3)]
@@ -192,7 +222,7 @@ def test_what_needs_a_cluster_stands_where_clusters_take_turns() -> None:
         if re.search(r"pytest\.mark\.cluster[\n,]", path.read_text()) and path != Path(__file__)
     }
     assert marked
-    assert {group_of(path) for path in marked} == {CLUSTERS, SHARED}
+    assert {group_of(path) for path in marked} == {CLUSTERS, SHARED, *BESIDE}
     assert marked == {path.relative_to(ROOT).as_posix() for path in (ROOT / CLUSTERS).rglob("test_*.py")}
 
 
@@ -205,3 +235,13 @@ def test_whatever_uses_the_shared_cluster_begins_with_it() -> None:
 
 def test_every_folder_that_is_named_is_there() -> None:
     assert all((ROOT / folder).is_dir() for folder in TOGETHER)
+
+
+def test_files_that_bear_another_cluster_are_there_and_the_shared_one_is_not_among_them() -> None:
+    assert all((ROOT / file).is_file() for file in (*BESIDE, *SHARED_CLUSTER))
+    assert set(BESIDE).isdisjoint(SHARED_CLUSTER)
+
+
+def test_what_ends_processes_of_the_harness_has_no_loaded_cluster_beside_it() -> None:
+    for file in BESIDE:
+        assert not re.search(r"os\.kill|SIGKILL|SIGINT|\[\"heal\"\]", (ROOT / file).read_text()), file

@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from harness.run.readiness import await_ready
 from harness.vocabulary import Topology
 from harness.vocabulary.version import DEFAULT_VERSION
 from tests.harness import one_fault as one_fault_alone
+from tests.sharing import SHARED_CLUSTER
 
 LITTLE_COMPILING = ("-XX:TieredStopAtLevel=1",)
 StartCluster = Callable[..., Cluster]
@@ -91,10 +92,25 @@ def launch(engine: docker.DockerClient, tmp_path_factory: pytest.TempPathFactory
 
 
 @pytest.fixture(scope="session")
-def three_nodes(engine: docker.DockerClient, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def end_of_shared(engine: docker.DockerClient) -> Iterator[ExitStack]:  # noqa: ARG001 - ends before it
+    """Ends the shared cluster, with the tests at the latest."""
+    with ExitStack() as stack:
+        yield stack
+
+
+@pytest.fixture(scope="session")
+def three_nodes(
+    engine: docker.DockerClient, tmp_path_factory: pytest.TempPathFactory, end_of_shared: ExitStack
+) -> Cluster:
     """Three combined nodes of the default version, shared by tests that leave them as they found them."""
-    with launching(engine, tmp_path_factory) as start:
-        yield start(Topology())
+    return end_of_shared.enter_context(launching(engine, tmp_path_factory))(Topology())
+
+
+@pytest.fixture(autouse=True, scope="module")
+def shared_cluster_has_ended(request: pytest.FixtureRequest, end_of_shared: ExitStack) -> None:
+    """No idle cluster takes time from one that is loaded; tests that share one follow each other."""
+    if request.node.nodeid not in SHARED_CLUSTER:
+        end_of_shared.close()
 
 
 @pytest.fixture

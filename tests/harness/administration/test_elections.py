@@ -68,6 +68,7 @@ def test_a_node_that_lacks_elect_leaders_is_reported(node: FakeElectingNode) -> 
         elect_leaders(node.address, PREFERRED, None, 60_000)
 
 
+@pytest.mark.slow
 def test_a_silent_node_costs_little_more_than_the_timeout(
     node: FakeElectingNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -94,6 +94,7 @@ def test_what_kafka_says_nothing_of_is_reported(
     ]
 
 
+@pytest.mark.slow
 def test_no_answer_leaves_it_open(
     node: FakeElectingNode, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -236,6 +236,7 @@ def test_without_its_limits_nothing_is_asked_for(shell: Shell) -> None:
     assert "krucible reassign verify --request 1" in shell.complained()
 
 
+@pytest.mark.slow
 def test_silence_is_reported_as_what_may_have_happened(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reassign, "TIMEOUT_MS", 2_000)
     shell.node.errors[REASSIGN] = None

@@ -188,6 +188,7 @@ def test_a_static_member_of_a_classic_group_keeps_its_place(bench: Bench, *, has
         assert "assign" in noted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["classic", "copying"])
 def test_a_rebalance_that_does_not_end_holds_up_no_close(bench: Bench) -> None:
     member = bench.member(request_ms=1_500)
@@ -204,6 +205,7 @@ def test_a_rebalance_that_does_not_end_holds_up_no_close(bench: Bench) -> None:
     assert bench.left == 1
 
 
+@pytest.mark.slow
 def test_a_coordinator_that_does_not_answer_holds_up_no_close(bench: Bench) -> None:
     member = bench.member(request_ms=1_500)
     wait_until(lambda: has_read(member))
@@ -280,6 +282,7 @@ class _Failing:
         raise RuntimeError(timeout_s)
 
 
+@pytest.mark.slow
 def test_a_client_whose_call_failed_does_not_outlive_its_owner() -> None:
     """A transactional producer of librdkafka that lives on raises its epoch late, and fences the next one."""
     client = _Failing()
@@ -300,6 +303,7 @@ def _threads() -> int:
     return sum(1 for _ in Path("/proc/self/task").iterdir())
 
 
+@pytest.mark.slow
 def test_a_producer_of_librdkafka_that_had_an_error_ends_when_it_is_closed() -> None:
     """Its threads would send requests for a transactional id that a later producer has."""
     gc.collect()

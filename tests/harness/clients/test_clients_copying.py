@@ -160,6 +160,7 @@ def test_offsets_are_committed_as_the_member_of_the_current_generation(
     assert membership_from(kind, member.membership()) == Membership(MEMBER, broker.generation)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "refusals",
     [{HEARTBEAT: UNKNOWN_MEMBER}, {HEARTBEAT: REBALANCE_IN_PROGRESS, JOIN: UNKNOWN_MEMBER}],
@@ -242,6 +243,7 @@ def test_a_coordinator_that_was_silent_is_asked_again(broker: AttentiveBroker, k
     member.close(BOUND_S)
 
 
+@pytest.mark.slow
 def test_offsets_of_an_open_transaction_are_awaited_through_rebalances(
     broker: AttentiveBroker, kind: ClientKind
 ) -> None:

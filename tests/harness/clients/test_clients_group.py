@@ -111,6 +111,7 @@ def test_a_commit_names_the_member_and_its_generation(broker: FakeGroupBroker, m
     assert broker.committers == [(MEMBER, broker.generation)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", [ILLEGAL_GENERATION, UNKNOWN_MEMBER, NOT_COORDINATOR, None])
 def test_a_commit_that_is_refused_fails_only_where_it_was_sent_once(
     broker: FakeGroupBroker, kind: ClientKind, code: int | None

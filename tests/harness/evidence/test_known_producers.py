@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 from kafka.protocol.admin import DescribeProducersRequest, DescribeProducersResponse
 
 from checkers.history.operations import Operation
@@ -76,6 +77,7 @@ def test_each_broker_is_asked_once_about_all_partitions(tmp_path: Path) -> None:
     assert 0 <= first.value["began_ns"] <= first.time_ns
 
 
+@pytest.mark.slow
 def test_who_does_not_answer_is_left_out(tmp_path: Path) -> None:
     with _Broker() as one, _Broker() as other:
         one.answers[_DESCRIBE] = lambda _: b""

@@ -331,6 +331,7 @@ def test_records_that_are_not_acknowledged_have_no_offset(bench: Bench) -> None:
     assert {mop[4] for mop in bench.txn().value["mops"]} == {None}
 
 
+@pytest.mark.slow
 def test_descriptions_that_fail_are_recorded_as_failed(bench: Bench) -> None:
     bench.broker.describe_error = 16
     bench.worker.do_once(TimeoutCase.ABORTED_BY_ADMIN)

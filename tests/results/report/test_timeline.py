@@ -158,6 +158,7 @@ def test_each_lane_belongs_to_a_group(red_run: Run) -> None:
     assert groups.count("Cluster") == 4
 
 
+@pytest.mark.slow
 def test_a_page_that_is_too_large_draws_less_before_it_shows_less(crowded_run: Run) -> None:
     assert PAGE_BYTES_MAX == 400_000
     first, second = STEPS[:2]

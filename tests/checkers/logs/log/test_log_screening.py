@@ -34,6 +34,7 @@ def same_without(history: History) -> None:
     assert judged(history, small=9, block=8) == one_by_one
 
 
+@pytest.mark.slow
 @settings(QUICK, max_examples=200)
 @given(tiny_texts(), st.sampled_from(["", "foreign\n"]))
 def test_of_whatever_history(text: str, prefix: str) -> None:

@@ -278,6 +278,7 @@ def test_a_witness_that_is_too_long_to_shorten_is_reported_as_such() -> None:
     assert anomaly.witness == tuple(range(12_002 - 1000, 12_002))
 
 
+@pytest.mark.slow
 def test_more_open_calls_than_memory_holds_are_unknown() -> None:
     """A thousand calls that are open at once, and each of their completions."""
     text = "\n".join([*(f"{n} > write 1" for n in range(1000)), *(f"{n} ok write 1" for n in range(1000))])

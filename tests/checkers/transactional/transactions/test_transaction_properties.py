@@ -129,6 +129,7 @@ def test_a_writer_that_failed_after_all_is_found(seed: int, data: st.DataObject)
     assert counts_in(operations)["G1a"] >= 1
 
 
+@pytest.mark.slow
 @FEW
 @given(SEEDS)
 def test_the_same_history_gives_the_same_result(seed: int) -> None:
