@@ -40,7 +40,7 @@ def find_stray(history: History, figures: Counter[str]) -> Iterator[Anomaly]:
     placed = placed_of(history)
     for operation in observed:
         seen, node = msgspec.convert(operation.value, FoldersSeen), operation.node or ""
-        figures["folders_told"] += len(seen.folders)
+        figures["folders_listed"] += len(seen.folders)
         due_ns = seen.began_ns - SETTLED_NS
         if undisturbed_since(history, node) > due_ns:
             continue
