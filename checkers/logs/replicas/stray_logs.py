@@ -53,7 +53,7 @@ def find_stray(history: History, figures: Counter[str]) -> Iterator[Anomaly]:
             if gone_ns is None or gone_ns > due_ns or not _is_in_use(folder):
                 continue
             if removed_ns is not None or emptied(history, seen.began_ns) is None:
-                what = "was on other brokers alone" if removed_ns is None else "was removed"
+                what = "was only on other brokers" if removed_ns is None else "was removed"
                 yield _stray(operation, folder, topic_id, (seen.began_ns - gone_ns, what))
 
 

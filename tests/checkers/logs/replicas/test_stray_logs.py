@@ -69,7 +69,7 @@ class TestElsewhere:
     def test_of_a_partition_that_was_moved(self) -> None:
         result = judged(self.moved())
         assert (result.validity, result.counts) == (Validity.INVALID, KEPT)
-        text = f"n2 kept log-0-0 of the topic {TOPIC_ID}, 19.9 s after it was on other brokers alone."
+        text = f"n2 kept log-0-0 of the topic {TOPIC_ID}, 19.9 s after it was only on other brokers."
         assert result.anomalies[0].summary == text
 
     def test_of_one_that_was_never_there(self) -> None:

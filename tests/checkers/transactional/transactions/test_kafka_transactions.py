@@ -360,7 +360,7 @@ def test_a_circle_with_writes_is_observed_and_legal() -> None:
     assert not of(result, "G0").illegal
     assert result.validity is Validity.VALID
     assert any(
-        "stands at txn-0/0@0, and one of T2 at txn-0/0@1" in line for line in of(result, "G0").explanation
+        "is at txn-0/0@0, and one of T2 at txn-0/0@1" in line for line in of(result, "G0").explanation
     )
 
 
