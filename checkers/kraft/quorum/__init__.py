@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from checkers.evidence.faults import FaultWindow, fault_windows
-from checkers.evidence.kafka_versions import kafka_versions
+from checkers.evidence.kafka_versions import KafkaVersions, kafka_versions
 from checkers.evidence.log_ends import loaded_logs
 from checkers.history.operations import History
 from checkers.history.replicas import METADATA_TOPIC
@@ -25,6 +25,7 @@ from checkers.kraft.quorum.committed import METADATA_COMMITTED_LOST, committed_l
 from checkers.kraft.quorum.explaining import (
     VOTER_CHANGE_NOT_SINGLE,
     VOTER_UNEXPLAINED,
+    Explained,
     automatic,
     changes_not_single,
     explain,
@@ -58,7 +59,14 @@ from checkers.kraft.quorum.rules import (
 )
 from checkers.kraft.quorum.run_away import EPOCH_RUN_AWAY, rises, run_aways
 from checkers.kraft.quorum.views import LeaderClaim, Views, views_of
-from checkers.kraft.quorum.voter_sets import flips_logged, logged_sets, reported_flips, reported_sets
+from checkers.kraft.quorum.voter_sets import (
+    Flip,
+    VoterSet,
+    flips_logged,
+    logged_sets,
+    reported_flips,
+    reported_sets,
+)
 from checkers.kraft.quorum.votes import LEADER_WITHOUT_MAJORITY, STALE_VOTE
 from checkers.kraft.quorum.watch import watched
 from checkers.kraft.quorum.wipes import Wipes, wipes_of
@@ -182,12 +190,8 @@ def _judged(
     """Conclusions that need the set-up: which nodes there are, and how they are configured."""
     changes, versions = voter_changes(history), kafka_versions(history)
     dynamic_ns = dynamic_since_ns(history, setup.features)
-    reported, logged = reported_sets(views.claims, dynamic_ns), logged_sets(history)
-    records = flips_logged(logged)
-    may_be = automatic(versions, views.files)
-    by_views = explain(reported_flips(reported), changes, may_be)
-    by_log = explain((flip for flips in records for flip in flips), changes, may_be)
-    removed = removals(changes, records, views, versions)
+    sets = _sets_of(history, views, changes, versions, dynamic_ns)
+    removed = removals(changes, sets.records, views, versions)
     stale = stale_claims(views, setup.controller_fetch_timeout_ms, removed, forgetting)
     leading = [claim for claim in views.claims if claim.index not in stale]
     runs = stale_runs(views.claims, stale, windows)
@@ -200,16 +204,16 @@ def _judged(
         CHECKER,
         [
             *zombies(runs, bound_ms),
-            *unexplained_voters([*by_views.unexplained, *by_log.unexplained], changes),
-            *changes_not_single(records),
+            *unexplained_voters([*sets.by_views.unexplained, *sets.by_log.unexplained], changes),
+            *changes_not_single(sets.records),
             *acts_of_removed(removed, views, setup),
-            *brokers_as_voters([*reported, *logged], changes, setup, history),
+            *brokers_as_voters([*sets.reported, *sets.logged], changes, setup, history),
             *lost_voters(history, leading, windows, setup),
             *run_aways(over_cuts, versions),
             *committed_lost(views.claims, forgetting.wipes, setup, dynamic_ns),
             *_answers(history, setup, views, changes, forgetting.wipes),
             *judged_votes.anomalies,
-            *candidates_not_voters(logs.asked, disks, [*reported, *logged], changes, versions),
+            *candidates_not_voters(logs.asked, disks, [*sets.reported, *sets.logged], changes, versions),
         ],
         assumptions=watched(history, setup, windows, bound_ms),
         figures={
@@ -219,10 +223,47 @@ def _judged(
             **judged_votes.figures,
             "zombie_span_bound_ms": bound_ms,
             **figures.of_voters(
-                reported, logged, changes, resolved(changes, by_log, has_log=bool(logged)), over_cuts
+                sets.reported,
+                sets.logged,
+                changes,
+                resolved(changes, sets.by_log, has_log=bool(sets.logged)),
+                over_cuts,
             ),
         },
     )
+
+
+class _VoterSets(NamedTuple):
+    """The voter sets of a run, and the requests that explain their changes.
+
+    Attributes:
+        reported: those that leaders reported.
+        logged: those of the metadata log.
+        records: the changes from each of the latter to the next.
+        by_views: the requests that explain the changes of the reported ones.
+        by_log: the requests that explain those of the log.
+    """
+
+    reported: list[VoterSet]
+    logged: list[VoterSet]
+    records: list[list[Flip]]
+    by_views: Explained
+    by_log: Explained
+
+
+def _sets_of(
+    history: History,
+    views: Views,
+    changes: Sequence[VoterChange],
+    versions: KafkaVersions,
+    dynamic_ns: int,
+) -> _VoterSets:
+    reported, logged = reported_sets(views.claims, dynamic_ns), logged_sets(history)
+    records = flips_logged(logged)
+    may_be = automatic(versions, views.files)
+    by_views = explain(reported_flips(reported), changes, may_be)
+    by_log = explain((flip for flips in records for flip in flips), changes, may_be)
+    return _VoterSets(reported, logged, records, by_views, by_log)
 
 
 class _Votes(NamedTuple):

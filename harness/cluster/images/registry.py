@@ -192,7 +192,7 @@ class RegistryProvider:
                 got=_reason(error),
                 expected="an engine that answers while it pulls; a slow registry or disk can delay it",
                 where=upstream,
-                next_step=f"docker pull {upstream}, which waits as long as necessary; then the same command again",
+                next_step=f"docker pull {upstream}, which has no time limit; then the same command again",
             ) from error
         except (DockerException, RequestException, HTTPError) as error:
             raise _not_pulled(upstream, _reason(error)) from error
