@@ -1,7 +1,26 @@
-"""The quorum checker: leaders, epochs, votes and high watermarks, and who the voters are.
+"""Judges the metadata quorum: leaders, epochs, votes and high watermarks, and who the voters are.
 
 It uses views, which are intervals (see `views`), and never assumes an order between two views that overlap.
-It also uses the requests to change the voters, and the voter records in the metadata log.
+It also uses the requests to change the voters, the metadata logs of the nodes and the nodes' own logs.
+
+1. ``two-leaders``, ``epoch-regression``, ``double-vote``, ``hw-regression``: an epoch has one leader, and
+   epochs, votes and high watermarks do not go back (`rules`, `logged_leaders`).
+2. ``zombie-leader``: a leader without a majority resigns in time (`zombie`).
+3. ``high-watermark-unfounded``, ``follower-beyond-leader``, ``voter-end-regression``,
+   ``two-uncommitted-voter-sets``: what leaders report of themselves and of the voters (`leader_answers`,
+   `loaded`).
+4. ``metadata-committed-lost``: committed records are in the log of every later leader, and at the end in the
+   logs of a majority (`committed`, `kept_records`).
+5. ``stale-vote``, ``leader-without-majority``: votes according to the nodes' own logs (`votes`).
+6. ``candidate-without-majority``, ``vote-not-kept``, ``pre-vote-of-follower``, ``epoch-run-away``: pre-votes,
+   and what they prevent (`candidates`, `run_away`).
+7. ``voter-unexplained``, ``voter-change-not-single``: each change of the voters has a request (`explaining`).
+8. ``removed-voter-acts``, ``broker-as-voter``, ``voter-lost``, ``voters-not-in-log``,
+   ``candidate-not-voter``: who votes and leads (`removed_voters`, `membership`, `acting`, `non_voters`).
+9. ``cluster-id-changed``, ``directory-id-changed``: a node keeps the ids of its disk (`identities`).
+
+A disk that a fault emptied has lost its votes and records; rules that need these leave it out (`wipes`,
+`lost_votes`).
 """
 
 from collections.abc import Sequence
